@@ -107,6 +107,11 @@ class Channel:
         self.transcript = Transcript()
         self.iteration = 0
 
+    def begin(self) -> None:
+        """Start a run of its own, with an empty transcript."""
+        self.transcript = Transcript()
+        self.iteration = 0
+
     def send(
         self,
         round: int,

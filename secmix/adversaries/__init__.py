@@ -4,10 +4,12 @@ from secmix.adversaries.byzantine import FIXED, Attack, label_flip
 from secmix.adversaries.colluders import Colluders
 from secmix.adversaries.curious_server import CuriousServer
 from secmix.adversaries.eavesdropper import Eavesdropper
+from secmix.adversaries.forgers import Forgers, Forgery, ForgingChannel, Said
 from secmix.adversaries.honest_but_curious import HonestButCurious
 from secmix.adversaries.inversion import Inversion, invert_sums, rounds_needed
 from secmix.adversaries.mixture_colluders import Collusion, CollusionPoint, collude, collusion_curve
 from secmix.adversaries.observer import Adversary
+from secmix.adversaries.reconstruction import Held, Reconstruction
 from secmix.adversaries.subspace_attacks import SUBSPACE_FIXED, ColludingChannel, worst_basis
 from secmix.adversaries.worst_case import Search, WorstCase
 
@@ -22,8 +24,14 @@ __all__ = [
     "CollusionPoint",
     "CuriousServer",
     "Eavesdropper",
+    "Forgers",
+    "Forgery",
+    "ForgingChannel",
+    "Held",
     "HonestButCurious",
     "Inversion",
+    "Reconstruction",
+    "Said",
     "Search",
     "WorstCase",
     "collude",

@@ -1,6 +1,7 @@
 """The systems under audit: sums, distributed EM on top of them, GraphFed-EM, meta clustering, resilient subspaces."""
 
 from secmix.protocols.alt_gd_min import ByzFedAltGDmin
+from secmix.protocols.collaboration import Collaboration, run_by_run
 from secmix.protocols.distributed_em import DistributedEM, EMRun
 from secmix.protocols.federated_pca import FederatedPCA
 from secmix.protocols.graphfed_em import GraphFedEM
@@ -15,6 +16,7 @@ from secmix.protocols.sums import SumProtocol
 __all__ = [
     "PDMM",
     "ByzFedAltGDmin",
+    "Collaboration",
     "DistributedEM",
     "EMRun",
     "FederatedPCA",
@@ -26,4 +28,5 @@ __all__ = [
     "SecureSum",
     "SumProtocol",
     "fit_mixtures",
+    "run_by_run",
 ]

@@ -1,0 +1,126 @@
+"""What every protocol shares whose outcome is no sum of vectors: it is run as a whole, and judged by its transcript.
+
+A *collaboration* takes the rows of every node and lets the nodes talk; what each ends with is a vector of numbers: the
+parameters of its mixture, its basis, its predictions. Nothing about it need be linear, so what it leaks is measured on
+real runs only, and never proven to be small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from secmix.checks import Array, finite_array
+from secmix.errors import DataError, SecmixError
+from secmix.network import Network
+from secmix.transcript import Block, Channel, Transcript
+
+
+@runtime_checkable
+class Collaboration(Protocol):
+    """The interface; any class with these two methods can be audited.
+
+    Attributes
+    ----------
+    unit : str, optional
+        What ``error`` is measured in, in words.
+    broken : float, optional
+        An error from which on the result is worthless. Without it only an error that grows without bound is.
+    bound : callable, optional
+        ``bound(transcript, reference, colluders) -> float or None``: the largest error that a theorem allows so many
+        colluders, given the messages of an honest run; None where there is none. Whoever reads the report will trust
+        it: cite the theorem.
+    """
+
+    def collaborate(
+        self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
+    ) -> Array:
+        """Run on the rows of each node, n arrays (runs, N_i, d), and return what each ends with, (runs, n, p).
+
+        Everything that one node learns from another goes through ``channel.send``, and the protocol goes on with what
+        that returns. What a node holds without being told, its rows first of all, is noted by ``channel.hold``.
+        """
+        ...
+
+    def error(self, results: Array, reference: Array) -> Array:
+        """How far ``results`` (runs, nodes, p) are from ``reference``, of the same shape: (runs,), at least 0."""
+        ...
+
+
+Once = Callable[[list[Array], Channel], ArrayLike]
+"""One run: ``once(parts, channel) -> (n, p)``, with parts n arrays (N_i, d)."""
+
+
+def run_by_run(once: Once, parts: Sequence[ArrayLike], channel: Channel) -> Array:
+    """``once`` for each run by itself, with all messages in the channel's transcript afterwards.
+
+    For protocols that are written for one data set. Every run must send messages of the same kinds, in the same order
+    and of the same length; ``channel`` holds its axis of runs then as if all had been sent together.
+
+    Returns
+    -------
+    (runs, n, p)
+
+    Examples
+    --------
+    >>> def once(parts, channel):  # node 0 tells node 1 its mean, which ends with it
+    ...     told = channel.send(0, 0, 1, "mean", parts[0].mean(axis=0)[None])
+    ...     return np.stack([parts[0].mean(axis=0), told[0]])
+    >>> channel = Channel()
+    >>> run_by_run(once, [np.ones((3, 5, 2)), np.zeros((3, 5, 2))], channel).shape
+    (3, 2, 2)
+    >>> [block.payload.shape for block in channel.transcript]
+    [(1, 3, 2)]
+    """
+    arrays = checked_parts(parts)
+    transcripts: list[Transcript] = []
+    results: list[Array] = []
+    for run in range(arrays[0].shape[0]):
+        channel.begin()
+        results.append(np.asarray(once([part[run] for part in arrays], channel), dtype=np.float64))
+        transcripts.append(channel.transcript)
+    channel.transcript = together(transcripts)
+    return np.stack(results)
+
+
+def together(transcripts: Sequence[Transcript]) -> Transcript:
+    """The transcripts of single runs as one, side by side along the axis of runs.
+
+    Raises
+    ------
+    SecmixError
+        If the runs did not send the same messages: such a protocol must be audited run by run.
+    """
+    first = transcripts[0].blocks
+    for other in transcripts[1:]:
+        if [_shape(block) for block in other] != [_shape(block) for block in first]:
+            raise SecmixError(
+                "the runs sent different messages (other kinds, senders or lengths), so they cannot be compared; let "
+                "the protocol run for a fixed number of rounds, and send messages of fixed length"
+            )
+    joined = Transcript()
+    for blocks in zip(*transcripts, strict=True):
+        one: Block = blocks[0]
+        payload = np.concatenate([block.payload for block in blocks], axis=1)
+        joined.append(
+            Block(one.iteration, one.round, one.kind, one.line, one.sender, one.receiver, one.content, payload)
+        )
+    return joined
+
+
+def checked_parts(parts: Sequence[ArrayLike], network: Network | None = None) -> list[Array]:
+    """``parts`` as float64 arrays (runs, N_i, d) of one ``runs`` and d, one for each node of the network."""
+    arrays = [finite_array(part, f"the rows of node {i}", ndim=3) for i, part in enumerate(parts)]
+    if not arrays or len({(part.shape[0], part.shape[2]) for part in arrays}) > 1:
+        raise DataError(f"parts are arrays (runs, N_i, d) of one runs and d; given {[part.shape for part in arrays]}")
+    if network is not None and len(arrays) != network.n:
+        raise DataError(f"parts for {len(arrays)} nodes, but the network has {network.n}")
+    return arrays
+
+
+def _shape(block: Block) -> tuple[object, ...]:
+    ends = (tuple(block.sender.tolist()), tuple(block.receiver.tolist()), tuple(block.content.tolist()))
+    return (block.iteration, block.round, block.kind, block.line, *ends, block.payload.shape[0], block.payload.shape[2])
