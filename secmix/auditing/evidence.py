@@ -22,9 +22,12 @@ def gather(cell: Scenario, parts: Parts, observed: Observed, node: int) -> tuple
         findings = [exact.at_least(finding, observed.doubts) for finding in findings]
     curve = None
     if wanted & {"ksg", "decoders"}:
-        target = sampled.target_of(cell, observed, node)
+        name = cell.measure.target
+        first = max(min(observed.iterations), 0)
+        target = sampled.target_of(name, observed.rows[node] if name == "row" else observed.inputs[first][node])
         if target is not None:
-            measured, curve = sampled.sampled(cell, observed, node, target, wanted, about)
+            features, k = observed.features[node], cell.measure.neighbours
+            measured, curve = sampled.sampled(features, target, wanted, k, about)
             findings += measured
     if "decoders" in wanted and cell.measure.target == "row" and parts.counts[node] == 1:
         findings += sampled.direct(observed, node, about)

@@ -125,8 +125,7 @@ def _block(cell: Scenario, parts: Parts, dealt: list[Array], seed: np.random.See
     seen = dict(zip(iterations, probed.seen, strict=True))
     readings, estimates, rest = {}, {}, {}
     for t in iterations:
-        part, rest[t] = linear_part(view.at(t), t, seen[t], parts)
-        readings[t], values = read(part, [t], seen[t], parts)
+        readings[t], values, rest[t] = linear_part(view.at(t), t, seen[t], parts)
         estimates[t] = estimates_of(readings[t], values, [seen[t]])[0]
     joint, together = None, {}
     if probed.shares_masks:

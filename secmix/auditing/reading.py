@@ -80,20 +80,24 @@ def read(
     return Reading(linear, GaussianView.of(plain), subspace_of(linear, parts.corrupt)), values
 
 
-def linear_part(view: View, t: int, seen: Averaging, parts: Parts) -> tuple[View, Array]:
-    """The rows of iteration ``t`` that are A s + M r on the real data too, and the others as features (runs, p).
+def linear_part(view: View, t: int, seen: Averaging, parts: Parts) -> tuple[Reading, Array, Array]:
+    """What can be read of the rows of iteration ``t`` that are A s + M r on the real data too.
+
+    Beside the reading stand the values it is read from, (F, runs, m), and the other rows as features (runs, p).
 
     A row may fail because the protocol is not linear there, or because it draws randomness elsewhere than in
     draw_masks; either way the exact evidence must not use it.
     """
-    if not len(view):
-        return view, np.empty((len(seen[0]), 0))
     reading, values = read(view, [t], seen, parts)
+    if not len(values):
+        return reading, values, np.empty((len(seen[0]), 0))
     bad = _linear_error(reading.linear, values, seen, getattr(parts.protocol, "grid", 0.0)) > 1.0
-    good = np.flatnonzero(~bad)
-    part = View(tuple(view.origins[r] for r in good), tuple(view.rows[r] for r in good))
-    left_over = values[bad][:_ROWS]
-    return part, left_over.transpose(1, 0, 2).reshape(values.shape[1], -1)
+    left_over = values[bad][:_ROWS].transpose(1, 0, 2).reshape(values.shape[1], -1)
+    if bad.any():
+        good = np.flatnonzero(~bad)
+        part = View(tuple(view.origins[r] for r in good), tuple(view.rows[r] for r in good))
+        reading, values = read(part, [t], seen, parts)
+    return reading, values, left_over
 
 
 def _linear_error(linear: LinearView, values: Array, seen: Averaging, grid: float) -> Array:

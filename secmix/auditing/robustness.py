@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from secmix.adversaries import WorstCase
 from secmix.adversaries.colluders import Colluders
 from secmix.aggregators import traits_of
+from secmix.auditing.exact import finite
 from secmix.auditing.observe import Observed
 from secmix.auditing.parts import Parts, build_model
 from secmix.auditing.report import Damage, Robustness, RobustnessPoint, Verdict
@@ -24,6 +25,7 @@ from secmix.errors import SecmixError
 from secmix.estimators import proven
 from secmix.network import Network
 from secmix.protocols import EMRun, SumProtocol
+from secmix.protocols.sums import Carrying
 from secmix.scenario import PolicySpec, Scenario
 from secmix.transcript import Channel, Transcript
 
@@ -35,17 +37,12 @@ FARTHEST = 1e6  # honest spreads
 
 
 @dataclass(frozen=True)
-class Attacked:
+class Attacked(Carrying):
     """A sum protocol in which colluders replace their contributions by those of one attack."""
 
-    inner: SumProtocol
     colluders: Colluders
     attack: str
     rng: np.random.Generator = field(repr=False)
-
-    def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
-        """As the protocol it carries."""
-        return self.inner.draw_masks(runs, m, network, rng)
 
     def average(
         self,
@@ -213,9 +210,9 @@ def _damage(
     return Damage(
         attack=name,
         aggregate=_bounded(max(pushed)),
-        model=_finite(middle),
-        model_low=_finite(low),
-        model_high=_finite(high),
+        model=finite(float(middle)),
+        model_low=finite(float(low)),
+        model_high=finite(float(high)),
     )
 
 
@@ -286,7 +283,3 @@ def _judged(
 
 def _bounded(ratio: float) -> float | None:
     return ratio if ratio < 1e-3 * FARTHEST else None
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

@@ -13,13 +13,12 @@ from secmix.auditing.exact import finite
 from secmix.auditing.observe import Observed
 from secmix.auditing.report import Finding, LeakageCurve
 from secmix.checks import Array
-from secmix.estimators.decoders import RECOVERED, Decoder, Reconstruction, information_bound, reconstruct
+from secmix.estimators.decoders import RECOVERED, Decoder, Decoding, information_bound, reconstruct
 from secmix.estimators.estimate import Estimate, Status, normalised, wilson
 from secmix.estimators.ksg import ksg
-from secmix.scenario import Scenario
 
 _MANY = 20  # features above which KSG on the raw view would say nothing
-_MOST = 0.5  # share of runs recovered from which a node counts as revealed
+MOST = 0.5  # share of runs recovered from which a node counts as revealed
 
 
 @dataclass(frozen=True)
@@ -30,20 +29,17 @@ class Target:
     name: Any  # "row" or "input"
 
 
-def target_of(cell: Scenario, observed: Observed, node: int) -> Target | None:
-    if cell.measure.target == "row":
-        values = observed.rows[node]
-    else:
-        values = observed.inputs[max(min(observed.iterations), 0)][node]
+def target_of(name: str, values: Array) -> Target | None:
+    """What is private, (runs, d), without what never varies; None where nothing does."""
     varying = values[:, np.ptp(values, axis=0) > 1e-12]
-    return Target(varying, cell.measure.target) if varying.shape[1] else None
+    return Target(varying, name) if varying.shape[1] else None
 
 
 def sampled(
-    cell: Scenario, observed: Observed, node: int, target: Target, wanted: set[Any], about: dict[str, Any]
+    features: dict[int, Array], target: Target, wanted: set[Any], k: int, about: dict[str, Any]
 ) -> tuple[list[Finding], LeakageCurve]:
-    """KSG and decoders on what the adversary makes of each iteration, and of all up to the last."""
-    features = observed.features[node]
+    """KSG, with ``k`` neighbours, and decoders on the features of each iteration, and of all up to the last."""
+    node = about["node"]
     iterations = sorted(features)
     alone = {t: reconstruct(target.values, features[t]) for t in iterations}
     stacked = {t: np.hstack([features[s] for s in iterations if s <= t]) for t in iterations}
@@ -55,23 +51,22 @@ def sampled(
         return [_information(nothing, v, target, about) for v in both], _flat(node)
     worst_t = min(iterations, key=lambda t: alone[t].error.value)
     last = iterations[-1]
-    trees: dict[str, Reconstruction] = {}
+    trees: dict[str, Decoding] = {}
     if "decoders" in wanted:
         findings.append(_decoded(alone[worst_t], "linear", "single", target, about))
         findings.append(_decoded(upto[last], "linear", "cumulative", target, about))
         trees["cumulative"] = reconstruct(target.values, stacked[last], decoder="tree")
         findings.append(_decoded(trees["cumulative"], "tree", "cumulative", target, about))
     if "ksg" in wanted:
-        single = _measured(target, features[worst_t], [alone[worst_t]], cell)
+        single = _measured(target, features[worst_t], [alone[worst_t]], k)
         findings.append(_information(single, "single", target, about))
         decoders = [upto[last], *trees.values()]
         # What one iteration tells, all of them tell.
-        cumulative = _measured(target, stacked[last], decoders, cell, part=single)
+        cumulative = _measured(target, stacked[last], decoders, k, part=single)
         findings.append(_information(cumulative, "cumulative", target, about))
     d = target.values.shape[1]
-    k = cell.measure.neighbours
 
-    def height(found: Reconstruction) -> float:
+    def height(found: Decoding) -> float:
         if found.explained[0] > 1 - RECOVERED:
             return 1.0
         if not found.features or not np.ptp(found.prediction, axis=0).all():
@@ -92,14 +87,13 @@ def sampled(
 
 
 def _measured(
-    target: Target, view: Array, decoders: list[Reconstruction], cell: Scenario, part: Estimate | None = None
+    target: Target, view: Array, decoders: list[Decoding], k: int, part: Estimate | None = None
 ) -> Estimate:
     """The largest of KSG on the view itself (where it has few features), on the outputs of decoders, and of a ``part``.
 
     What a decoder makes of the view is a function of it, so the information in that is a lower bound; and so is the
     Gaussian bound from its residual.
     """
-    k = cell.measure.neighbours
     found: list[Estimate] = []
     varying = view[:, np.ptp(view, axis=0) > 0]
     if 0 < varying.shape[1] <= _MANY:
@@ -139,7 +133,7 @@ def _measured(
     return Estimate(best.value, best.low, math.inf, "nats", best.method, "lower bound", "unresolved", notes)
 
 
-def _as_bound(reading: Estimate, gaussian: float, decoder: Reconstruction) -> Estimate:
+def _as_bound(reading: Estimate, gaussian: float, decoder: Decoding) -> Estimate:
     """KSG on a decoder's output, as the lower bound it is."""
     value = max(reading.value, gaussian if math.isfinite(gaussian) else reading.value)
     method = f"{reading.method}, on the output of {decoder.error.method}"
@@ -171,10 +165,10 @@ def _information(found: Estimate, view: str, target: Target, about: dict[str, An
     )
 
 
-def _decoded(found: Reconstruction, decoder: Decoder, view: str, target: Target, about: dict[str, Any]) -> Finding:
+def _decoded(found: Decoding, decoder: Decoder, view: str, target: Target, about: dict[str, Any]) -> Finding:
     value, low, _ = found.explained
     got = f"recovered to 1e-6 relative in {found.recovered:.1%} of the runs"
-    known = found.recovered >= _MOST
+    known = found.recovered >= MOST
     return Finding(
         **about,
         evidence="linear decoder" if decoder == "linear" else "tree decoder",
@@ -201,26 +195,37 @@ def direct(observed: Observed, node: int, about: dict[str, Any]) -> Iterator[Fin
     scale = np.maximum(np.linalg.norm(truth, axis=1), 1e-3)
     for way, guess in observed.guesses[node].items():
         hit = np.linalg.norm(guess - truth, axis=1) < RECOVERED * scale
-        low, high = wilson(int(hit.sum()), len(hit))
-        share = float(hit.mean())
-        yield Finding(
-            **about,
+        told = f"its row is recovered to 1e-6 in {hit.mean():.1%} of the runs, from the {way}"
+        yield recovered(
+            about,
+            int(hit.sum()),
+            len(hit),
             evidence="direct reading",
             view="cumulative" if "differences" in way else "single",
-            target="row",
             method=f"{way} of what the adversary knows of its statistics, N = {len(hit)}",
-            value=share,
             unit="share of runs in which the row is recovered to 1e-6",
-            low=low,
-            high=high,
-            kind="lower bound",
-            status="determined" if share >= _MOST else "resolved",
-            normalised_leakage=share,
-            normalised_low=low,
-            normalised_high=1.0,
-            verdict="not refuted",
-            notes=[f"its row is recovered to 1e-6 in {share:.1%} of the runs, from the {way}"] if hit.any() else [],
+            notes=[told] if hit.any() else [],
         )
+
+
+def recovered(about: dict[str, Any], hits: int, runs: int, **told: Any) -> Finding:
+    """What an attack recovered in ``hits`` of ``runs`` runs: at least that much is known."""
+    low, high = wilson(hits, runs)
+    share = hits / runs
+    return Finding(
+        **about,
+        **told,
+        target="row",
+        value=share,
+        low=low,
+        high=high,
+        kind="lower bound",
+        status="determined" if share >= MOST else "resolved",
+        normalised_leakage=share,
+        normalised_low=low,
+        normalised_high=1.0,
+        verdict="not refuted",
+    )
 
 
 def _flat(node: int) -> LeakageCurve:

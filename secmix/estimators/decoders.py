@@ -24,7 +24,7 @@ _LEAST_ROWS = 60  # below this neither a fit nor an interval means anything
 
 
 @dataclass(frozen=True)
-class Reconstruction:
+class Decoding:
     """What a decoder got.
 
     Attributes
@@ -54,7 +54,7 @@ class Reconstruction:
 
 def reconstruct(
     target: ArrayLike, view: ArrayLike, *, decoder: Decoder = "linear", rng: int | np.random.Generator = 0
-) -> Reconstruction:
+) -> Decoding:
     """Cross-fitted reconstruction of ``target`` (N, d) from the features ``view`` (N, p).
 
     Each of three folds is predicted by a decoder fitted on the other two, so that no memory of a target helps.
@@ -68,7 +68,7 @@ def reconstruct(
 
     Returns
     -------
-    Reconstruction
+    Decoding
 
     Raises
     ------
@@ -108,7 +108,7 @@ def reconstruct(
     scale = np.maximum(np.sqrt((scaled**2).mean(axis=1)), 1e-3)
     names = {"linear": "ridge regression", "tree": "gradient-boosted trees"}
     method = f"{names[decoder]} on {features.shape[1]} features, cross-fitted, N = {len(y)}"
-    return Reconstruction(
+    return Decoding(
         _relative_error(missed, ((scaled - guess) ** 2).mean(axis=1), method),
         float((np.sqrt(missed) < RECOVERED * scale).mean()),
         prediction * spread + y.mean(axis=0),

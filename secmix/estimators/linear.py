@@ -20,6 +20,7 @@ from secmix.checks import Array
 from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols import SumProtocol
+from secmix.protocols.sums import Carrying
 from secmix.transcript import Channel, Transcript, View
 
 
@@ -46,7 +47,7 @@ class LinearView:
 
 
 @dataclass(frozen=True)
-class Probed:
+class Probed(Carrying):
     """A sum protocol that carries unit inputs and unit masks beside the real runs.
 
     The averages returned are those of the real runs; the transcript has a few more runs at the end, whose entries are
@@ -55,24 +56,14 @@ class Probed:
     averaging, against which the audit checks what it reads.
     """
 
-    inner: SumProtocol
     seen: list[tuple[Array, Array]] = field(default_factory=list)
     ended: list[Array] = field(default_factory=list)  # what the nodes ended with in the probes
-
-    @property
-    def reuses_masks(self) -> bool:
-        """As the protocol it carries."""
-        return bool(getattr(self.inner, "reuses_masks", False))
 
     @property
     def shares_masks(self) -> bool:
         """Whether two averagings so far used the same masks, declared or not."""
         drawn = [masks[..., 0] for _, masks in self.seen if masks.size]
         return any(np.array_equal(a, b) for a, b in pairwise(drawn))
-
-    def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
-        """As the protocol it carries."""
-        return self.inner.draw_masks(runs, m, network, rng)
 
     def average(
         self,

@@ -14,6 +14,7 @@ A *sum protocol* has, beside its settings,
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -44,6 +45,25 @@ class SumProtocol(Protocol):
     ) -> tuple[Array, Transcript]:
         """Averages (runs, n, m) of inputs (runs, n, m), and every message."""
         ...
+
+
+@dataclass(frozen=True)
+class Carrying:
+    """What wraps a sum protocol: a base for classes that change what is summed, or watch it.
+
+    They write ``average`` themselves, which calls the one of ``inner``; masks are those of the protocol carried.
+    """
+
+    inner: SumProtocol
+
+    @property
+    def reuses_masks(self) -> bool:
+        """As the protocol it carries."""
+        return bool(getattr(self.inner, "reuses_masks", False))
+
+    def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
+        """As the protocol it carries."""
+        return self.inner.draw_masks(runs, m, network, rng)
 
 
 def checked_inputs(inputs: ArrayLike, network: Network) -> Array:
