@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from secmix.errors import ScenarioError, nearest
 
-Evidence = Literal["structure", "gaussian", "ksg", "decoders", "inversion"]
+Evidence = Literal["structure", "gaussian", "ksg", "decoders", "inversion", "reconstruction"]
 Whole = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 

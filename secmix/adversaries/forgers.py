@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from secmix import plugins
 from secmix.adversaries.honest_but_curious import HonestButCurious
 from secmix.checks import Array, Ints, positive
-from secmix.errors import SecmixError, nearest
+from secmix.errors import ScenarioError, SecmixError, nearest
 from secmix.network import Network
 from secmix.transcript import Channel, Transcript, View
 
@@ -150,7 +150,7 @@ class ForgingChannel(Channel):
             told = Said(kind, own, honest, self.scale, self.protocol, self.rng)
             false = np.asarray(self.forgery.forge(told), dtype=np.float64)
             if false.shape != own.shape:
-                raise SecmixError(f"the forgery made messages of shape {false.shape}; due are {own.shape}, (f, m)")
+                raise ScenarioError(f"the forgery made messages of shape {false.shape}; due are {own.shape}, (f, m)")
             out[theirs, run] = false
         return out
 

@@ -18,9 +18,8 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from secmix.auditing.cell import CellResult, run_cell
-from secmix.auditing.observe import block_size
-from secmix.auditing.parts import Given, build_parts
+from secmix.auditing.cell import CellResult, run_cell, try_out
+from secmix.auditing.parts import Given
 from secmix.auditing.report import Cell, Finding
 from secmix.errors import NotConverged, SecmixError
 from secmix.scenario import Scenario, render
@@ -57,7 +56,7 @@ def run_cells(
             # Other draws may converge; if not, the cell says so and the others finish.
             try:
                 with suppress(NotConverged):
-                    block_size(cell, build_parts(cell, given))
+                    try_out(cell, given)
             except SecmixError:
                 raise
             except Exception as error:  # a user's own part may fail in any way
@@ -158,8 +157,10 @@ def _fingerprint(cell: Scenario, given: Given | None) -> str:
         part = (given or {}).get((table, spec.name))
         if part is not None:
             described += [repr(part), _source(type(part))]
-    for spec_name in (cell.protocol.name, cell.adversary.name, cell.data.name):
-        if ":" in spec_name:
+    # A setting may name a part too, such as a forgery.
+    settings = [value for spec in (cell.protocol, cell.adversary) for value in spec.settings.values()]
+    for spec_name in (cell.protocol.name, cell.adversary.name, cell.data.name, *settings):
+        if isinstance(spec_name, str) and ":" in spec_name:
             from secmix.plugins import load
 
             described.append(_source(load("parts", spec_name)))

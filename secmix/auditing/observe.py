@@ -5,12 +5,13 @@ Runs go in blocks, so that the transcripts of a block are all that is ever in me
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from secmix.auditing.parts import Parts, build_model
+from secmix.auditing.parts import Parts, Setting, build_model
 from secmix.auditing.reading import KnownSums, Reading, estimates_of, features_of, known_sums, linear_part, read
 from secmix.checks import Array
 from secmix.data import deal
@@ -18,8 +19,12 @@ from secmix.errors import SecmixError
 from secmix.estimators.closure import unexplained
 from secmix.estimators.linear import Probed
 from secmix.estimators.masks import mask_doubts
-from secmix.protocols import EMRun, Plain
+from secmix.protocols import EMRun, Plain, SumProtocol
 from secmix.scenario import Scenario
+from secmix.transcript import Transcript
+
+Seeds = tuple[np.random.SeedSequence, np.random.SeedSequence]
+"""Of the data (the same in all cells of an audit), and of the protocol."""
 
 
 @dataclass(frozen=True)
@@ -79,17 +84,20 @@ class Observed:
         return sorted(self.inputs)
 
 
-def observe(cell: Scenario, parts: Parts, seeds: tuple[np.random.SeedSequence, np.random.SeedSequence]) -> Observed:
-    """All runs of ``cell``. ``seeds`` are those of the data (the same in all cells of an audit) and of the protocol."""
-    size = block_size(cell, parts)
+def observe(cell: Scenario, parts: Parts, seeds: Seeds) -> Observed:
+    """All runs of ``cell``."""
+    return _joined([_block(cell, parts, *block) for block in deals(cell, parts, block_size(cell, parts), seeds)])
+
+
+def deals(
+    cell: Scenario, parts: Setting, size: int, seeds: Seeds
+) -> Iterator[tuple[list[Array], np.random.SeedSequence]]:
+    """The rows of all runs of ``cell``, ``size`` runs at a time, with the seed of what the protocol draws then."""
     starts = range(0, cell.runs, size)
     pairs = zip(seeds[0].spawn(len(starts)), seeds[1].spawn(len(starts)), strict=True)
-    blocks = []
     for start, (data_seed, run_seed) in zip(starts, pairs, strict=True):
         runs = min(size, cell.runs - start)
-        dealt = deal(parts.rows, parts.counts, runs, np.random.default_rng(data_seed))
-        blocks.append(_block(cell, parts, dealt, run_seed))
-    return _joined(blocks)
+        yield deal(parts.rows, parts.counts, runs, np.random.default_rng(data_seed)), run_seed
 
 
 def block_size(cell: Scenario, parts: Parts) -> int:
@@ -100,17 +108,23 @@ def block_size(cell: Scenario, parts: Parts) -> int:
     probed = Probed(parts.protocol)
     rng = np.random.default_rng(cell.seed)
     trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
-    run = build_model(trial, parts, probed).run(deal(parts.rows, parts.counts, 1, rng), network=parts.network, rng=rng)
+    dealt = deal(parts.rows, parts.counts, 1, rng)
+    run = build_model(trial, parts, spoken(parts, probed)).run(dealt, network=parts.network, rng=rng)
     parts.adversary.observe(run.transcript, parts.network)
-    if not run.transcript.iterations:
-        raise SecmixError("the protocol sent nothing through the channel it was given: there is nothing to audit")
-    kept = sum(b.payload.nbytes / b.runs for b in run.transcript)
     iterations = cell.model.iterations + len(run.transcript.iterations) - 1
-    units = max(b.runs for b in run.transcript) - 1
-    room = int(cell.memory_limit * 2**20 / (kept * iterations)) - units
+    return fitting(cell, run.transcript, 1, iterations)
+
+
+def fitting(cell: Scenario, transcript: Transcript, real: int, times: int = 1) -> int:
+    """How many runs' messages, ``times`` over, the scenario's memory holds; ``transcript`` is of ``real`` runs."""
+    if not transcript.iterations:
+        raise SecmixError("the protocol sent nothing through the channel it was given: there is nothing to audit")
+    kept = times * sum(b.payload.nbytes / b.runs for b in transcript)
+    units = max(b.runs for b in transcript) - real
+    room = int(cell.memory_limit * 2**20 / kept) - units
     if room < 1:
         raise SecmixError(
-            f"the messages of a single run take {kept * iterations * (1 + units) / 2**20:.0f} MiB, the limit is "
+            f"the messages of a single run take {kept * (1 + units) / 2**20:.0f} MiB, the limit is "
             f"{cell.memory_limit}; raise memory_limit, or use fewer nodes, iterations or components, or a larger tol"
         )
     return min(room, 500, cell.runs)
@@ -119,7 +133,8 @@ def block_size(cell: Scenario, parts: Parts) -> int:
 def _block(cell: Scenario, parts: Parts, dealt: list[Array], seed: np.random.SeedSequence) -> Observed:
     runs = dealt[0].shape[0]
     probed = Probed(parts.protocol)
-    run = build_model(cell, parts, probed).run(dealt, network=parts.network, rng=np.random.default_rng(seed))
+    model = build_model(cell, parts, spoken(parts, probed))
+    run = model.run(dealt, network=parts.network, rng=np.random.default_rng(seed))
     view = parts.adversary.observe(run.transcript, parts.network)
     iterations = run.transcript.iterations
     seen = dict(zip(iterations, probed.seen, strict=True))
@@ -169,6 +184,12 @@ def _block(cell: Scenario, parts: Parts, dealt: list[Array], seed: np.random.See
         doubts,
         _output_error(cell, parts, dealt, seed, run),
     )
+
+
+def spoken(parts: Parts, probed: Probed) -> SumProtocol:
+    """The protocol as it runs when this adversary takes part: an active one puts in or gives back what serves it."""
+    active = getattr(parts.adversary, "active", None)
+    return probed if active is None else active(probed)
 
 
 def _output_error(cell: Scenario, parts: Parts, dealt: list[Array], seed: np.random.SeedSequence, run: EMRun) -> float:

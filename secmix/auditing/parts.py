@@ -9,35 +9,48 @@ from typing import Any
 import numpy as np
 
 from secmix import plugins
-from secmix.adversaries import Adversary
+from secmix.adversaries import Adversary, Colluders, Forgers
 from secmix.checks import Array
 from secmix.data import Dataset, prepared
 from secmix.errors import DataError, NetworkError, ScenarioError, SecmixError
 from secmix.mixture import Mixture
 from secmix.network import Network
-from secmix.protocols import DistributedEM, SumProtocol
-from secmix.scenario import NetworkSpec, PartSpec, Scenario
+from secmix.protocols import Collaboration, DistributedEM, SumProtocol
+from secmix.scenario import ModelSpec, NetworkSpec, PartSpec, Scenario
 
 Given = Mapping[tuple[str, str], Any]
 """Ready-made parts by table ("protocol", "adversary") and name."""
 
 
 @dataclass(frozen=True)
-class Parts:
-    """What one cell runs on."""
+class Setting:
+    """What one cell runs on, whatever its protocol."""
 
     rows: Array  # (N, d), prepared
     source: str
     counts: tuple[int, ...]  # rows of each node
     network: Network
-    protocol: SumProtocol
     adversary: Adversary
-    start: Mixture | str  # as DistributedEM's init
     corrupt: frozenset[int]
     asked: tuple[int, ...]  # honest nodes the audit reports on
 
 
-def build_parts(cell: Scenario, given: Given | None = None) -> Parts:
+@dataclass(frozen=True)
+class Parts(Setting):
+    """What distributed EM over a sum protocol runs on."""
+
+    protocol: SumProtocol
+    start: Mixture | str  # as DistributedEM's init
+
+
+@dataclass(frozen=True)
+class Whole(Setting):
+    """What a collaboration runs on, which is audited as a whole."""
+
+    protocol: Collaboration
+
+
+def build_parts(cell: Scenario, given: Given | None = None) -> Parts | Whole:
     """The parts of ``cell``; ``given`` holds ready-made ones, in place of named ones.
 
     Raises
@@ -52,24 +65,44 @@ def build_parts(cell: Scenario, given: Given | None = None) -> Parts:
     rows = prepared(data, standardise=cell.data.standardise, features=cell.data.features)
     protocol = _part("protocols", cell.protocol, "protocol", given)
     adversary = _part("adversaries", cell.adversary, "adversary", given)
-    if not isinstance(protocol, SumProtocol):
-        raise ScenarioError(f"[protocol] '{cell.protocol.name}' has no average and draw_masks; see CONTRIBUTING")
+    if not isinstance(protocol, SumProtocol | Collaboration):
+        raise ScenarioError(
+            f"[protocol] '{cell.protocol.name}' has neither average and draw_masks nor collaborate and error; see "
+            "CONTRIBUTING"
+        )
     if not isinstance(adversary, Adversary):
         raise ScenarioError(f"[adversary] '{cell.adversary.name}' has no observe and corrupt_nodes; see CONTRIBUTING")
     corrupt = adversary.corrupt_nodes(network)
-    return Parts(
-        rows,
-        data.source,
-        _counts(cell, network, rows),
-        network,
-        protocol,
-        adversary,
-        public_start(rows, cell.model.components, cell.model.reg_covar)
-        if cell.model.init == "public"
-        else cell.model.init,
-        corrupt,
-        _asked(cell, network, corrupt),
-    )
+    setting = (rows, data.source, _counts(cell, network, rows), network, adversary, corrupt)
+    asked = _asked(cell, network, corrupt)
+    if isinstance(protocol, Collaboration):
+        _only_for_collaborations(cell, adversary)
+        return Whole(*setting, asked, protocol)
+    if isinstance(adversary, Forgers):
+        raise ScenarioError(
+            f"[adversary] '{cell.adversary.name}' forges messages of whole protocols; against sums use \"colluders\""
+        )
+    if cell.model.components > sum(setting[2]):
+        raise DataError(
+            f"[model] {cell.model.components} components but only {sum(setting[2])} rows on all nodes; use fewer "
+            "components or raise rows_per_node"
+        )
+    model = cell.model
+    start = public_start(rows, model.components, model.reg_covar) if model.init == "public" else model.init
+    return Parts(*setting, asked, protocol, start)
+
+
+def _only_for_collaborations(cell: Scenario, adversary: Adversary) -> None:
+    if isinstance(adversary, Colluders):
+        raise ScenarioError(
+            f"[adversary] '{cell.adversary.name}' pushes sums, but '{cell.protocol.name}' is no sum; use \"forgers\""
+        )
+    if cell.model != ModelSpec():
+        raise ScenarioError(
+            f"[model] is of distributed EM; '{cell.protocol.name}' takes its settings under [protocol]: move them there"
+        )
+    if cell.measure.target != "row":
+        raise ScenarioError(f"[measure] target = \"{cell.measure.target}\": '{cell.protocol.name}' sums no inputs")
 
 
 def build_network(spec: NetworkSpec) -> Network:
@@ -136,11 +169,6 @@ def _counts(cell: Scenario, network: Network, rows: Array) -> tuple[int, ...]:
         raise DataError(f"[data] rows_per_node lists {len(counts)} numbers for {network.n} nodes; give one a node")
     if sum(counts) > len(rows):
         raise DataError(f"[data] the nodes ask for {sum(counts)} rows, the data have {len(rows)}; lower rows_per_node")
-    if cell.model.components > sum(counts):
-        raise DataError(
-            f"[model] {cell.model.components} components but only {sum(counts)} rows on all nodes; use fewer "
-            "components or raise rows_per_node"
-        )
     return counts
 
 

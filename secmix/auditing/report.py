@@ -24,7 +24,16 @@ class Finding(_Plain):
     protocol: str = Field(description="Label of the protocol")
     adversary: str = Field(description="Label of the adversary")
     node: int = Field(description="The node whose data are asked about, counted from 0")
-    evidence: Literal["structure", "gaussian", "ksg", "direct reading", "linear decoder", "tree decoder", "inversion"]
+    evidence: Literal[
+        "structure",
+        "gaussian",
+        "ksg",
+        "direct reading",
+        "linear decoder",
+        "tree decoder",
+        "inversion",
+        "reconstruction",
+    ]
     view: Literal["single", "cumulative"] = Field(description="The view of one iteration, or of all up to the last")
     target: Literal["input", "row"] = Field(description="What is private: the summed vector, or one row of data")
     method: str = Field(description="How the number was got, in words")
@@ -89,9 +98,7 @@ class Damage(_Plain):
 
     attack: str
     aggregate: float | None = Field(description="Error of the first aggregate over the honest spread; null: unbounded")
-    model: float | None = Field(
-        description="Error of the fitted means in standard deviations of the data, median over runs; null: no fit"
-    )
+    model: float | None = Field(description="Error of the outcome, median over runs; null: no fit")
     model_low: float | None = Field(description="Lower quartile over runs")
     model_high: float | None = Field(description="Upper quartile over runs")
 
@@ -102,7 +109,10 @@ class Robustness(_Plain):
     colluders: int
     breakdown: float = Field(description="Largest fraction of colluders for which no unbounded error was found")
     breakdown_proven: float = Field(description="Largest fraction for which the error is proven to be bounded")
-    spread: str = Field(description="What errors are measured in")
+    spread: str = Field(description="What errors of the aggregate are measured in")
+    outcome: str = Field(
+        default="the fitted means, in standard deviations of the data", description="What damages are errors of"
+    )
     points: list[RobustnessPoint]
     damages: list[Damage]
     verdict: Verdict

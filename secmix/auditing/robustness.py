@@ -89,7 +89,7 @@ def robustness(cell: Scenario, parts: Parts, observed: Observed) -> Robustness |
     least = min(unbounded, default=len(points) + 1)
     proven = max((p.colluders for p in points if _is_proven(parts.protocol, n, p.colluders)), default=0)
     damages = _damages(cell, parts, vectors, rng)
-    verdict, why = _judged(cell.policy, points, f, n, (least - 1) / n, proven / n, bool(unbounded))
+    verdict, why = judged(cell.policy, points, f, n, (least - 1) / n, proven / n, bool(unbounded))
     return Robustness(
         colluders=f,
         breakdown=(least - 1) / n,
@@ -107,7 +107,7 @@ def _point(parts: Parts, vectors: Array, colluders: int, rng: np.random.Generato
     n = parts.network.n
     rule, told = _rule_of(parts.protocol)
     if 2 * colluders >= n:
-        return _at(colluders, n, None, None, "half of the nodes: no rule that follows the data withstands them")
+        return at(colluders, n, None, None, "half of the nodes: no rule that follows the data withstands them")
     if rule is None:
         return _point_of_a_sum(parts, vectors[0], colluders, rng)
     search = WorstCase(rule, f=colluders, told=told, budget=_BUDGET)
@@ -116,13 +116,13 @@ def _point(parts: Parts, vectors: Array, colluders: int, rng: np.random.Generato
         honest = cloud[: n - colluders]
         found = search.search(honest, rng)
         if found.unbounded or found.error > FARTHEST * found.spread:
-            return _at(colluders, n, None, None, found.found_by)
+            return at(colluders, n, None, None, found.found_by)
         ratio = found.error / found.spread if found.spread else 0.0
         if told is not None and found.spread and (bound := _allowed(parts.protocol, honest, colluders, told)):
             allowed.append(bound / found.spread)
         if ratio >= worst:
             worst, found_by = ratio, found.found_by
-    return _at(colluders, n, worst, max(allowed) if len(allowed) == len(vectors) else None, found_by)
+    return at(colluders, n, worst, max(allowed) if len(allowed) == len(vectors) else None, found_by)
 
 
 def _point_of_a_sum(parts: Parts, cloud: Array, colluders: int, rng: np.random.Generator) -> RobustnessPoint:
@@ -137,7 +137,7 @@ def _point_of_a_sum(parts: Parts, cloud: Array, colluders: int, rng: np.random.G
         average, _ = parts.protocol.average(messages[None], parts.network, rng, channel=Channel(record=False))
         errors.append(float(np.linalg.norm(average[0, 0] - middle)) / spread if spread else 0.0)
     grows = errors[1] > 1e3 * errors[0]
-    return _at(colluders, n, None if grows else max(errors), None, "one message from afar")
+    return at(colluders, n, None if grows else max(errors), None, "one message from afar")
 
 
 def _allowed(protocol: SumProtocol, honest: Array, colluders: int, told: int) -> float | None:
@@ -154,10 +154,9 @@ def _allowed(protocol: SumProtocol, honest: Array, colluders: int, told: int) ->
     return None if bound is None else bound[1] + float(np.linalg.norm(honest[near].mean(axis=0) - middle))
 
 
-def _at(colluders: int, n: int, found: float | None, proven: float | None, found_by: str) -> RobustnessPoint:
-    return RobustnessPoint(
-        colluders=colluders, fraction=colluders / n, found=found, proven=proven, found_by=found_by
-    )
+def at(colluders: int, n: int, found: float | None, proven: float | None, found_by: str) -> RobustnessPoint:
+    """A point of the curve against the number of colluders."""
+    return RobustnessPoint(colluders=colluders, fraction=colluders / n, found=found, proven=proven, found_by=found_by)
 
 
 def _rule_of(protocol: SumProtocol) -> tuple[Any, int | None]:
@@ -250,9 +249,10 @@ def _honest_fit(cell: Scenario, parts: Parts, dealt: list[Array]) -> Array:
     return run.mixtures[-1].means[:, 0]
 
 
-def _judged(
+def judged(
     policy: PolicySpec, points: list[RobustnessPoint], f: int, n: int, breakdown: float, proven: float, broken: bool
 ) -> tuple[Verdict, str]:
+    """The verdict under the policy, and why: a search that finds nothing never clears."""
     verdict: Verdict = "not refuted"
     told: list[str] = []
     fails = f"{round(breakdown * n) + 1} of {n} nodes can push the result without bound"

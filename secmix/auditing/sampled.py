@@ -86,9 +86,7 @@ def sampled(
     return findings, curve
 
 
-def _measured(
-    target: Target, view: Array, decoders: list[Decoding], k: int, part: Estimate | None = None
-) -> Estimate:
+def _measured(target: Target, view: Array, decoders: list[Decoding], k: int, part: Estimate | None = None) -> Estimate:
     """The largest of KSG on the view itself (where it has few features), on the outputs of decoders, and of a ``part``.
 
     What a decoder makes of the view is a function of it, so the information in that is a lower bound; and so is the

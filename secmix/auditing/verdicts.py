@@ -116,6 +116,43 @@ def summary(
     )
 
 
+def summary_of_samples(node: int, findings: list[Finding], output_leakage: float) -> NodeSummary:
+    """All evidence about one node in one line, where none of it is exact.
+
+    Parameters
+    ----------
+    output_leakage : float
+        Normalised leakage of what the adversary ends with by right, at most.
+    """
+    revealing = [f for f in findings if is_revealed(f)]
+    top = max(findings, key=lambda f: (f.normalised_low, f.normalised_leakage), default=None)
+    verdict = worst(f.verdict for f in findings)
+    standing: Standing
+    if revealing:
+        first = revealing[0]
+        standing, why = "revealed", first.notes[0] if first.notes else first.method
+    elif any(f.kind == "exact" and f.normalised_high == 0 for f in findings):
+        standing, why = "no more than the output itself reveals", "this adversary holds no message at all"
+    elif top is not None and top.normalised_low > output_leakage + 1e-3:
+        standing = "partly leaked"
+        share = f"at least {top.normalised_low:.0%} of its row is known"
+        why = f"{share}; the output alone gives at most {output_leakage:.0%}"
+    else:
+        standing, why = "inconclusive", "only lower bounds exist of what such messages tell, and they show little"
+    if standing in ("inconclusive", "partly leaked") and verdict == "not refuted":
+        verdict = "inconclusive"
+    return NodeSummary(
+        node=node,
+        standing=standing,
+        worst=1.0 if revealing else top.normalised_leakage if top else 0.0,
+        worst_low=1.0 if revealing else top.normalised_low if top else 0.0,
+        worst_high=1.0 if revealing or not top else top.normalised_high,
+        worst_evidence=(revealing[0] if revealing else top).evidence if top else "",
+        why=why,
+        verdict=verdict,
+    )
+
+
 def of_cell(nodes: list[NodeSummary], policy: PolicySpec) -> tuple[Verdict, list[NodeSummary]]:
     """The cell's verdict, and its nodes with the limit on revealed ones applied."""
     revealed = [s.node for s in nodes if s.standing == "revealed"]

@@ -73,14 +73,14 @@ def _errors(old: Cell, a: Robustness, new: Cell, b: Robustness) -> list[Line]:
 
 
 def _damages(a: Robustness, b: Robustness) -> list[Line]:
-    """The worst error of the fitted means; no theorem speaks of it, so that less is no more than unclear."""
+    """The worst error of the outcome; no theorem speaks of it, so that less is no more than unclear."""
     if not a.damages or not b.damages:
         return []
     was, now = (max(found.damages, key=lambda d: _size(d.model)).model for found in (a, b))
     if not _differ(was, now):
         return []
     before, after = (f"off by {robust.error(model, robust.NO_FIT)}" for model in (was, now))
-    return [("fitted means", before, after, "worse" if _size(now) > _size(was) else "unclear")]
+    return [("outcome", before, after, "worse" if _size(now) > _size(was) else "unclear")]
 
 
 def _differ(a: float | None, b: float | None) -> bool:

@@ -143,6 +143,12 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
         "out the same from independent starts. The rows are then known, but not which node owns which.",
     ),
     (
+        "reconstruction",
+        "evidence: reconstruction",
+        "An attack made for one kind of message, which computes rows from it, or exact equations that the rows meet; "
+        "what comes out is compared with the truth. Finding nothing proves nothing.",
+    ),
+    (
         "linear-decoder",
         "evidence: linear decoder",
         "A linear regression trained to rebuild the secret from the view, and scored on runs it was not"

@@ -36,8 +36,10 @@ TERMS: tuple[tuple[str, str, str], ...] = (
     (
         "spread",
         "honest spread",
-        "The largest distance of an honest contribution from the mean of all honest ones, in the first iteration. "
-        "Errors are counted in it: at 1 the aggregate is as far off as the oddest honest node.",
+        "What errors of the aggregate are counted in. For a sum: the largest distance of an honest contribution from "
+        "the mean of all honest ones, in the first iteration; at 1 the aggregate is as far off as the oddest honest "
+        "node. For a whole protocol: the median error between two honest runs on other rows; at 1 the colluders do as "
+        "much as chance.",
     ),
     (
         "found-error",
@@ -52,9 +54,11 @@ TERMS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "means-error",
-        "error of the fitted means",
-        "The distance of the fitted means from those the honest nodes would fit by themselves, for the worst "
-        "component, in standard deviations of the data: the median over runs, with quartiles. “No fit”: it failed.",
+        "error of the outcome",
+        "How far off what honest nodes end with is: the median over runs, with quartiles. For a mixture fitted through "
+        "sums, the distance of its means from those the honest nodes would fit by themselves, for the worst component, "
+        "in standard deviations of the data; for a whole protocol, its own measure, against the run in which all are "
+        "honest. “No fit”: it failed.",
     ),
     (
         "min-breakdown",

@@ -36,13 +36,13 @@ def overview(report: Report, escape: Escape, table: Table) -> list[str]:
         "### Privacy against robustness",
         "Each row is one bargain: what hides contributions also hides the lies among them, and a rule that finds lies "
         "sees every contribution.",
-        table((*head, "Largest error found", "Worst error of the means"), rows),
-        f"{robust.KEY}. Errors of the aggregate are in honest spreads, those of the means in standard deviations.",
+        table((*head, "Largest error found", "Worst error of the outcome"), rows),
+        f"{robust.KEY}. Errors of the aggregate are in honest spreads, those of the outcome as each cell says.",
     ]
     for field in robust.fields(report):
         parts += [
             f"### Protocols against attacks by {escape(field.adversary)}",
-            "Error of the fitted means in standard deviations of the data, median over runs; "
+            f"Error of the outcome, median over runs: {escape('; '.join(field.outcomes))}; "
             f"{robust.MARK} marks the worst of each row.",
             table(
                 ("Protocol", *(escape(robust.name(attack)) for attack in field.attacks)),
@@ -90,7 +90,7 @@ def of_cell(cell: Cell, found: Robustness, escape: Escape, table: Table) -> list
             for k, d in enumerate(found.damages)
         )
         own = f"Error of the aggregate with {found.colluders} of {cell.n_nodes}"
-        parts += [table(("Attack", own, "Error of the fitted means", "Quartiles"), damages)]
+        parts += [table(("Attack", own, f"Error of the outcome: {escape(found.outcome)}", "Quartiles"), damages)]
     return parts
 
 

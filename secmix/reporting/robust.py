@@ -64,7 +64,7 @@ def fraction(value: float) -> str:
 
 
 def quartiles(damage: Damage) -> str:
-    """The quartiles of the error of the fitted means; empty where they add nothing to the median."""
+    """The quartiles of the error of the outcome; empty where they add nothing to the median."""
     ends = [error(end, NO_FIT) for end in (damage.model_low, damage.model_high)]
     return "" if set(ends) == {error(damage.model, NO_FIT)} else " to ".join(ends)
 
@@ -135,7 +135,7 @@ def largest(found: Robustness) -> tuple[str, str]:
 
 
 def hardest(found: Robustness) -> tuple[str, str]:
-    """The largest median error of the fitted means, and the attack that reached it."""
+    """The largest median error of the outcome, and the attack that reached it."""
     worst = max(found.damages, key=lambda d: _size(d.model), default=None)
     return ("not measured", "") if worst is None else (error(worst.model, NO_FIT), name(worst.attack))
 
@@ -193,6 +193,7 @@ class Field:
 
     adversary: str
     attacks: list[str]
+    outcomes: list[str]  # what the errors are of
     rows: list[tuple[int, Cell, list[tuple[str, bool]]]]
 
 
@@ -213,7 +214,8 @@ def _field(adversary: str, group: Sequence[tuple[int, Cell]]) -> Field:
         worst = dict(zip(models, marked(models.values()), strict=True))
         entries = [(error(models[a], NO_FIT), worst[a]) if a in models else ("–", False) for a in attacks]
         rows.append((k, cell, entries))
-    return Field(adversary, attacks, rows)
+    outcomes = list(dict.fromkeys(cell.robustness.outcome for _, cell in group if cell.robustness))
+    return Field(adversary, attacks, outcomes, rows)
 
 
 def _damages(cell: Cell) -> list[Damage]:

@@ -12,7 +12,7 @@ import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import jsonschema
 import pytest
@@ -40,9 +40,12 @@ from secmix.reporting import (
     words,
     write,
 )
+from secmix.reporting.sarif import _MEANING
 from secmix.reporting.schema import as_text, published
 
-HOSTILE = '<script>alert(1)</script> | ]]> [bold]x[/bold] `tick` "quote" \x00\x1b[31m\u202e & ![i](https://evil.example/p)'
+HOSTILE = (
+    '<script>alert(1)</script> | ]]> [bold]x[/bold] `tick` "quote" \x00\x1b[31m\u202e & ![i](https://evil.example/p)'
+)
 PROTOCOLS = ("secure_sum", f"plain {HOSTILE}")
 ADVERSARIES = ("honest-but-curious {1, 3}", f"eavesdropper {HOSTILE}")
 ALL = tuple(FORMATS)
@@ -179,9 +182,7 @@ class _Page(HTMLParser):
         self.tags.append(tag)
         self.attributes += [(name, value or "") for name, value in attrs]
         self.ids += [value or "" for name, value in attrs if name == "id"]
-        self.links += [
-            value or "" for name, value in attrs if name in {"href", "src", "xlink:href", "action"}
-        ]
+        self.links += [value or "" for name, value in attrs if name in {"href", "src", "xlink:href", "action"}]
 
     def handle_data(self, data: str) -> None:
         self.words += data
@@ -500,6 +501,21 @@ def test_sarif(written: dict[str, str]) -> None:
         assert not re.search(r"(?<!\\)[\[\]]", result["message"]["text"])
 
 
+@pytest.mark.parametrize("evidence", get_args(Finding.model_fields["evidence"].annotation))
+def test_every_kind_of_evidence_has_its_rule_and_its_glossary_entry(evidence: str, tmp_path: Path) -> None:
+    """SARIF once knew five of seven: an audit that found rows by inversion died when it wrote that file."""
+    worst = finding(2, "violated", 1.0, evidence=evidence)
+    html, sarif = write(
+        make(cells=[cell(PROTOCOLS[0], ADVERSARIES[0], "violated")], findings=[worst]), tmp_path, ["html", "sarif"]
+    )
+    (run,) = json.loads(sarif.read_text("utf-8"))["runs"]
+    (result,) = run["results"]
+    rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]
+    assert rule["id"] == result["ruleId"] == "secmix/" + evidence.replace(" ", "-")
+    assert rule["fullDescription"]["text"] not in ("", _MEANING["violated"])
+    assert f'id="g-{evidence.replace(" ", "-")}"' in html.read_text("utf-8")
+
+
 def test_sarif_without_a_source(tmp_path: Path) -> None:
     (path,) = write(make(source="scenario.toml"), tmp_path, ["sarif"])
     place = json.loads(path.read_text("utf-8"))["runs"][0]["results"][0]["locations"][0]
@@ -582,9 +598,7 @@ def test_compare(before: Any, after: Any, direction: str | None) -> None:
 def test_compare_equal_and_missing_cells(report: Report) -> None:
     assert compare(report, report) == []
     fewer = make(cells=report.cells[1:])
-    assert [(c.direction, c.before, c.node) for c in compare(report, fewer)] == [
-        ("removed", "violated", None)
-    ]
+    assert [(c.direction, c.before, c.node) for c in compare(report, fewer)] == [("removed", "violated", None)]
     assert [(c.direction, c.after, c.node) for c in compare(fewer, report)] == [("added", "violated", None)]
     twice = make(cells=[report.cells[0], report.cells[0]])
     assert [c.direction for c in compare(make(cells=[report.cells[0]]), twice)] == ["added"]

@@ -133,7 +133,7 @@ def test_compare_robustness() -> None:
 )
 def test_compare_damage(before: float | None, after: float | None, direction: str | None) -> None:
     a, b = (robustness(damages=[damage("ipm", 0.1, model)]) for model in (before, after))
-    assert _ways(a, b) == ({} if direction is None else {"fitted means": direction})
+    assert _ways(a, b) == ({} if direction is None else {"outcome": direction})
 
 
 def test_print_changes_of_robustness() -> None:

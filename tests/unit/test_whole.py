@@ -1,0 +1,194 @@
+"""Audits of collaborations: protocols that are no sums, judged by what real runs show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from secmix.adversaries import Forgers, Forgery
+from secmix.auditing.report import Report
+from secmix.checks import Array
+from secmix.errors import ScenarioError, SecmixError
+from secmix.network import Network
+from secmix.protocols import Collaboration
+from secmix.run import audit
+from secmix.transcript import SERVER, Channel
+
+
+@dataclass(frozen=True)
+class Averaging:
+    """Every node sends the server a function of its rows, and gets the average (or median) of what was sent."""
+
+    what: str = "mean"
+    rule: str = "mean"
+    encrypted: bool = False
+    unit = "standard deviations"
+
+    def collaborate(
+        self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
+    ) -> Array:
+        told = {
+            "mean": lambda rows: rows.mean(axis=1),
+            "first": lambda rows: rows[:, 0],
+            "nothing": lambda rows: 0 * rows[:, 0],
+        }[self.what]
+        for i, part in enumerate(parts):
+            channel.hold(-1, i, "rows", part.reshape(len(part), -1))
+        sent = np.stack([told(part) for part in parts])
+        nodes = np.arange(network.n)
+        arrived = channel.send(0, nodes, SERVER, "mean", sent, encrypted=self.encrypted)
+        result = np.mean(arrived, axis=0) if self.rule == "mean" else np.median(arrived, axis=0)
+        everyone = np.zeros(network.n, dtype=np.intp)
+        back = channel.send(1, SERVER, nodes, "average", result[None], encrypted=self.encrypted, content=everyone)
+        return np.repeat(back[0][:, None], network.n, axis=1)
+
+    def error(self, results: Array, reference: Array) -> Array:
+        return np.asarray(np.linalg.norm(results - reference, axis=2).max(axis=1))
+
+
+def _report(adversary: object, protocol: object = None, **changes: object) -> Report:
+    scenario = {
+        "runs": 300,
+        "network": {"kind": "complete", "nodes": 5},
+        "data": {"name": "gaussian", "rows_per_node": 4, "features": 2},
+        "protocol": {"name": "mine"},
+        "adversary": {"name": "theirs"},
+        **changes,
+    }
+    return audit(scenario, protocols={"mine": protocol or Averaging()}, adversaries={"theirs": adversary})
+
+
+def _curious() -> object:
+    from secmix.adversaries import CuriousServer
+
+    return CuriousServer()
+
+
+def _outsider() -> object:
+    from secmix.adversaries import Eavesdropper
+
+    return Eavesdropper()
+
+
+def test_the_interface_is_recognised() -> None:
+    assert isinstance(Averaging(), Collaboration)
+
+
+def test_a_row_sent_as_it_is_is_revealed() -> None:
+    report = _report(_curious(), Averaging("first"))
+    assert report.verdict == "violated"
+    assert {node.standing for node in report.cells[0].nodes} == {"revealed"}
+
+
+def test_a_mean_leaks_partly_and_is_never_cleared() -> None:
+    """A mean of four rows explains a quarter of one: an estimate may say less, but not nothing, and not "safe"."""
+    report = _report(_curious())
+    assert report.verdict == "inconclusive"
+    for node in report.cells[0].nodes:
+        assert node.standing in ("partly leaked", "inconclusive")
+        assert 0.1 < node.worst < 0.4
+        assert node.verdict == "inconclusive"
+
+
+def test_measured_evidence_about_a_collaboration_is_a_lower_bound() -> None:
+    report = _report(_curious())
+    assert {f.kind for f in report.findings} <= {"lower bound", "exact", "upper bound"}
+    assert all(f.normalised_high == 1.0 for f in report.findings)
+
+
+def test_messages_that_tell_nothing_are_not_cleared_either() -> None:
+    """That decoders find nothing in messages proves nothing about them."""
+    assert _report(_curious(), Averaging("nothing")).verdict == "inconclusive"
+
+
+def test_who_holds_no_message_knows_nothing() -> None:
+    report = _report(_outsider(), Averaging(encrypted=True))
+    assert report.verdict == "not refuted"
+    assert {node.standing for node in report.cells[0].nodes} == {"no more than the output itself reveals"}
+
+
+def _far() -> Forgery:
+    return Forgery(["mean"], lambda said: said.own + 10.0 * said.scale)
+
+
+def test_a_mean_is_pushed_without_bound_by_one() -> None:
+    report = _report(Forgers([1], _far()), policy={"min_breakdown": 0.2})
+    pushed = report.cells[0].robustness
+    assert pushed is not None
+    assert pushed.breakdown == 0.0
+    assert report.verdict == "violated"
+
+
+def test_a_median_is_not_and_yet_nothing_is_proven() -> None:
+    report = _report(Forgers([1], _far()), Averaging(rule="median"), policy={"min_breakdown": 0.2})
+    pushed = report.cells[0].robustness
+    assert pushed is not None
+    assert pushed.breakdown == pytest.approx(2 / 5)
+    assert pushed.breakdown_proven == 0.0
+    assert report.verdict == "inconclusive"
+    assert all(point.found is not None and 0 < point.found < 20 for point in pushed.points)
+
+
+def test_a_proven_bound_clears_and_stands_beside_what_was_found() -> None:
+    class Proven(Averaging):
+        def bound(self, transcript: object, reference: Array, colluders: int) -> float | None:
+            return 50.0 if colluders <= 2 else None
+
+    report = _report(Forgers([1], _far()), Proven(rule="median"), policy={"min_breakdown": 0.2})
+    pushed = report.cells[0].robustness
+    assert pushed is not None
+    assert pushed.breakdown_proven == pytest.approx(2 / 5)
+    assert report.verdict == "not refuted"
+
+
+def test_the_error_named_worthless_counts_as_broken() -> None:
+    class Strict(Averaging):
+        broken = 1e-3
+
+    report = _report(Forgers([1], _far()), Strict(rule="median"), policy={"min_breakdown": 0.2})
+    assert report.verdict == "violated"
+
+
+def test_poison_changes_what_colluders_learn_from() -> None:
+    poison = Forgery(["mean"], poison=lambda rows, scale, rng: rows + scale)
+    report = _report(Forgers([0], poison), policy={"max_error_ratio": 0.5})
+    assert report.verdict == "violated"
+
+
+def test_a_forgery_of_other_messages_is_refused() -> None:
+    with pytest.raises(SecmixError, match=r"forges .*basis.* messages are .*mean"):
+        _report(Forgers([0], Forgery(["basis"], lambda said: said.own)))
+
+
+def test_a_forged_message_of_the_wrong_shape_is_named() -> None:
+    report = _report(Forgers([0], Forgery(["mean"], lambda said: said.own[:, :1])))
+    assert report.verdict == "inconclusive"
+    assert "messages of shape (1, 1); due are (1, 2)" in report.cells[0].sentence
+
+
+def test_sums_and_collaborations_take_their_own_adversaries_and_settings() -> None:
+    from secmix.adversaries import Colluders
+
+    with pytest.raises(ScenarioError, match="forgers"):
+        _report(Colluders([1]))
+    with pytest.raises(ScenarioError, match="under \\[protocol\\]"):
+        _report(_curious(), model={"components": 3})
+    with pytest.raises(ScenarioError, match="sums no inputs"):
+        _report(_curious(), measure={"target": "input"})
+
+
+def test_the_same_seed_gives_the_same_report() -> None:
+    first, second = (_report(Forgers([1], _far())).to_dict() for _ in range(2))
+    assert first == second
+
+
+def test_a_wrong_shape_of_the_outcome_is_named() -> None:
+    class Odd(Averaging):
+        def collaborate(self, *args: object, **kwargs: object) -> Array:  # type: ignore[override]
+            return super().collaborate(*args, **kwargs)[:, 0]  # type: ignore[arg-type]
+
+    with pytest.raises(SecmixError, match="runs, n, p"):
+        _report(_curious(), Odd())
