@@ -71,11 +71,17 @@ def audit(
 @app.command()
 def attacks(
     name: Annotated[str | None, typer.Argument(help="Entry to explain")] = None,
+    forgeries: Annotated[
+        bool, typer.Option("--forgeries", help="List what forgers can send in place of honest messages")
+    ] = False,
 ) -> None:
     """List the catalogue of adversary configurations, or explain one."""
     with _errors_told():
         from secmix.catalogue import entries, find
 
+        if forgeries:
+            _list_forgeries()
+            return
         if name is not None:
             entry = find(name)
             typer.echo(f"{entry.scenario.title}\n\n{entry.threat_model}\n\n{entry.path.read_text(encoding='utf-8')}")
@@ -84,6 +90,16 @@ def attacks(
         width = max(map(len, known), default=0)
         for entry in known.values():
             typer.echo(f"{entry.name:<{width}}  {entry.scenario.title}")
+
+
+def _list_forgeries() -> None:
+    """Name, the messages it forges, and what it does in a line."""
+    from secmix.plugins import available, load
+
+    for name in available("forgeries"):
+        forgery = load("forgeries", name)
+        does = (forgery.forge or forgery.poison).__doc__ or ""
+        typer.echo(f"{name}\n    {', '.join(sorted(forgery.kinds))}: {does.strip().splitlines()[0] if does else ''}")
 
 
 @app.command()
