@@ -8,7 +8,7 @@ from secmix import plugins
 from secmix.adversaries.reconstruction import Reconstruction, Reconstructor, held_in_run
 from secmix.auditing.parts import Whole
 from secmix.auditing.report import Finding
-from secmix.auditing.sampled import recovered
+from secmix.auditing.sampled import MOST, recovered
 from secmix.checks import Array
 from secmix.errors import SecmixError
 from secmix.estimators.decoders import RECOVERED
@@ -55,12 +55,10 @@ def _judged(name: str, cell: Scenario, found: list[Reconstruction | None], truth
     out = []
     hits = sum(share > 0 for share in shares)
     if any(one is not None and one.rows is not None for one in found):
-        most = max(shares)
-        told = (
-            [f"{name}: {round(most * count)} of its {count} row{'s' * (count > 1)} found to 1e-6, {how}"]
-            if hits
-            else []
-        )
+        rows = f"{round(max(shares) * count)} of its {count} row{'s' * (count > 1)}"
+        columns = max(_columns(one) for one in found)
+        part = "" if columns == d else f", {columns} of their {d} columns"
+        told = [f"{name}: {rows}{part} found to 1e-6, {how}"] if hits else []
         out.append(
             recovered(
                 about,
@@ -86,7 +84,7 @@ def _judged(name: str, cell: Scenario, found: list[Reconstruction | None], truth
                 low=share,
                 high=1.0,
                 kind="lower bound",
-                status="resolved",
+                status="determined" if share >= MOST else "resolved",
                 normalised_leakage=share,
                 normalised_low=share * low,
                 normalised_high=1.0,
@@ -98,11 +96,24 @@ def _judged(name: str, cell: Scenario, found: list[Reconstruction | None], truth
 
 
 def _share_found(found: Reconstruction | None, truth: Array) -> float:
-    """Which share of the rows is among those found, to 1e-6 of the data's scale."""
-    if found is None or found.rows is None or not len(found.rows):
+    """Which share of the rows is among those found, to 1e-6 of the data's scale, where most of their columns came out.
+
+    A column that did not come out is NaN in every row.
+    """
+    columns = _columns(found)
+    if found is None or found.rows is None or columns < MOST * truth.shape[1]:
         return 0.0
-    apart = np.linalg.norm(truth[:, None] - np.asarray(found.rows)[None], axis=-1).min(axis=1)
+    rows = np.asarray(found.rows)
+    out = np.isfinite(rows).all(axis=0)
+    apart = np.linalg.norm(truth[:, None, out] - rows[None][..., out], axis=-1).min(axis=1)
     return float((apart < RECOVERED * max(float(np.abs(truth).max()), 1e-3)).mean())
+
+
+def _columns(found: Reconstruction | None) -> int:
+    """How many columns of the rows came out."""
+    if found is None or found.rows is None or not len(found.rows):
+        return 0
+    return int(np.isfinite(np.asarray(found.rows)).all(axis=0).sum())
 
 
 def _share_known(found: Reconstruction | None, truth: Array) -> float:
