@@ -98,8 +98,7 @@ def _list_forgeries() -> None:
 
     for name in available("forgeries"):
         forgery = load("forgeries", name)
-        does = (forgery.forge or forgery.poison).__doc__ or ""
-        typer.echo(f"{name}\n    {', '.join(sorted(forgery.kinds))}: {does.strip().splitlines()[0] if does else ''}")
+        typer.echo(f"{name}\n    {forgery.does} Forges: {', '.join(sorted(forgery.kinds))}.")
 
 
 @app.command()

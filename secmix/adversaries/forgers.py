@@ -63,10 +63,12 @@ class Forgery:
         ``poison(rows (runs, N, d), scale, rng) -> rows``: what a colluder learns from in place of its own rows.
     searches : bool
         Whether it tries the rule many times to find the worst, and so takes its time.
+    does : str
+        What it does, in a sentence for the report's reader.
 
     Examples
     --------
-    >>> silence = Forgery(["mean"], lambda said: 0.0 * said.own)
+    >>> silence = Forgery(["mean"], lambda said: 0.0 * said.own, does="Every colluder sends zeros.")
     >>> channel = ForgingChannel(silence, [1], np.random.default_rng(0))
     >>> channel.send(0, [0, 1], 2, "mean", np.ones((2, 1, 1)))[:, 0, 0].tolist()
     [1.0, 0.0]
@@ -76,6 +78,7 @@ class Forgery:
     forge: Callable[[Said], ArrayLike] | None = None
     poison: Callable[[Array, float, np.random.Generator], Array] | None = None
     searches: bool = False
+    does: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kinds", frozenset(self.kinds))

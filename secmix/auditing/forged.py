@@ -7,6 +7,7 @@ that other rows make: the median between two honest runs on different deals.
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,8 +115,10 @@ def _errors_at(
     channel: Any = ForgingChannel(forgery, corrupt, rng, protocol=parts.protocol, scale=scale, record=False)
     loyal = [i for i in range(parts.network.n) if i not in corrupt]
     try:
-        # What colluders send may overflow; that is their aim, and counts as a run that failed.
-        with np.errstate(all="ignore"):
+        # What colluders send may overflow; that is their aim, and counts as a run that failed. Nor is it news that
+        # some of it is set aside.
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
             results = _run(cell, parts, dealt, channel)
             errors = parts.protocol.error(results[:, loyal], honest.results[:runs, loyal])
     except ScenarioError:  # the forgery itself is at fault

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from secmix.auditing.report import Report
+from secmix.plugins import available, load
 from secmix.reporting import robust
 from secmix.reporting.glossary_robustness import ATTACKS, TERMS
 
@@ -184,10 +185,20 @@ def glossary(report: Report) -> list[tuple[str, str, str]]:
     """(anchor, term, meaning) of all that this report speaks of; colluders only where there are any."""
     if not robust.concerns(report):
         return list(GLOSSARY)
-    attacks = ((anchor(key), f"attack: {robust.name(key)}", meaning) for key, meaning in ATTACKS.items())
+    tried = [damage.attack for cell in report.cells if cell.robustness for damage in cell.robustness.damages]
+    # What pushed a sum farthest is named in words, so all attacks on sums are explained wherever one is tried.
+    names = dict.fromkeys([*(ATTACKS if not tried or set(tried) & set(ATTACKS) else ()), *tried])
+    attacks = [(anchor(name), f"attack: {robust.name(name)}", meaning(name)) for name in names if meaning(name)]
     return [*GLOSSARY, *TERMS, *attacks]
+
+
+def meaning(attack: str) -> str:
+    """What an attack does, in a line: ours on sums, or an installed forgery; empty for one from elsewhere."""
+    if attack in ATTACKS:
+        return ATTACKS[attack]
+    return str(load("forgeries", attack).does) if attack in available("forgeries") else ""
 
 
 def anchor(attack: str) -> str:
     """Where the glossary explains an attack; empty if it does not, as with an attack from elsewhere."""
-    return "attack-" + attack.replace("_", "-") if attack in ATTACKS else ""
+    return "attack-" + attack.replace("_", "-") if meaning(attack) else ""
