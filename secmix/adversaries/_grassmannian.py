@@ -55,7 +55,8 @@ def worst_basis(
 
     The colluders know every honest basis. They walk from U* along geodesics, towards and away from honest bases, from
     their mean, and in random directions, as far as their basis is still the one returned; then CMA-ES turns the best
-    direction within the span of all of these. Tangents beyond the honest ones' span only count through their length.
+    direction within the span of all of these. Among the random ones is one off all honest tangents: beyond their span a
+    tangent only counts through its length.
 
     Parameters
     ----------
@@ -183,7 +184,7 @@ def geodesic(start: Array, tangent: Array) -> Array:
 
 
 def _tangents(honest: Array, target: Array, rng: np.random.Generator) -> Iterator[Array]:
-    """Unit directions (n, r) at U*: towards and away from each honest basis, their mean, those on one side, random."""
+    """Unit directions (n, r) at U*: towards and away from each honest basis, their mean, off all of them, random."""
     towards = []
     for u in honest:
         inner = target.T @ u
@@ -193,9 +194,16 @@ def _tangents(honest: Array, target: Array, rng: np.random.Generator) -> Iterato
     cloud = np.stack(towards)
     candidates = [cloud.mean(axis=0), *cloud[np.argsort(-np.linalg.norm(cloud, axis=(1, 2)))][:6]]
     flat = cloud.reshape(len(cloud), -1)
-    candidates += [row.reshape(target.shape) for row in np.linalg.svd(flat, full_matrices=False)[2][:4]]
-    random = rng.standard_normal((2, *target.shape))
-    candidates += [x - target @ (target.T @ x) for x in random]
+    sizes, span = np.linalg.svd(flat, full_matrices=False)[1:]
+    candidates += [row.reshape(target.shape) for row in span[:4]]
+    random = rng.standard_normal((3, *target.shape))
+    random -= target @ (target.T @ random)
+    candidates += list(random[:2])
+    # Off all honest tangents, where there is such a direction: none of them pulls along it, wherever they lie.
+    off, span = random[2].ravel(), span[sizes > 1e-9 * sizes[0]]
+    off = off - span.T @ (span @ off)
+    if np.linalg.norm(off) > 1e-6 * np.linalg.norm(random[2]):
+        candidates.insert(0, off.reshape(target.shape))
     for x in candidates:
         size = float(np.linalg.norm(x))
         if size > 1e-12:

@@ -114,6 +114,7 @@ class ForgingChannel(Channel):
         self.forgery, self.corrupt, self.rng = forgery, sorted(set(corrupt)), rng
         self.protocol, self.scale = protocol, scale
         self._heard: dict[tuple[int, str, tuple[int, ...], tuple[int, ...]], list[Array]] = {}
+        self._hearing = 0  # the iteration that it is of
 
     def begin(self) -> None:
         """As :meth:`Channel.begin`; what was heard before is forgotten."""
@@ -136,13 +137,16 @@ class ForgingChannel(Channel):
         if self.forgery.forge is not None and kind in self.forgery.kinds:
             rows = payload[None] if payload.ndim == 2 else payload
             by = _sender_of_each_row(len(rows), np.atleast_1d(np.asarray(sender, dtype=np.intp)), content)
-            said = self._forged(kind, rows, by, receiver).reshape(payload.shape)
+            said = self._forged(round, kind, rows, by, receiver).reshape(payload.shape)
         return super().send(round, sender, receiver, kind, said, encrypted=encrypted, content=content)
 
-    def _forged(self, kind: str, rows: Array, by: Ints, receiver: ArrayLike) -> Array:
+    def _forged(self, round: int, kind: str, rows: Array, by: Ints, receiver: ArrayLike) -> Array:
         theirs = np.isin(by, self.corrupt)
         to = tuple(np.atleast_1d(np.asarray(receiver)).tolist())
-        earlier = self._heard.setdefault((self.iteration, kind, to, rows.shape[1:]), [])
+        if self.iteration != self._hearing:
+            self._heard.clear()
+            self._hearing = self.iteration
+        earlier = self._heard.setdefault((round, kind, to, rows.shape[1:]), [])
         earlier += list(rows[~theirs])
         if not theirs.any() or self.forgery.forge is None:
             return rows

@@ -55,7 +55,8 @@ class Reconstruction:
     Attributes
     ----------
     rows : (h, d) or None
-        Rows of the node, up to their order; fewer than it has, if only those come out.
+        Rows of the node, up to their order; fewer than it has, if only those come out. NaN in columns that do not come
+        out, the same for all rows.
     certified : bool
         Whether the function itself could tell, without the truth, that they are right.
     normals, offsets : (k, d) and (k,)

@@ -146,7 +146,8 @@ def _point(parts: Whole, honest: _Honest, errors: Errors, colluders: int) -> Rob
 
 def _is_broken(parts: Whole, error: float, typical: float) -> bool:
     worthless = float(getattr(parts.protocol, "broken", math.inf))
-    return error >= worthless or error > 1e-3 * FARTHEST * max(typical, 1e-12) or not math.isfinite(error)
+    # Where other rows alone make an outcome that bad, it says nothing of colluders.
+    return (error >= worthless > typical) or error > 1e-3 * FARTHEST * max(typical, 1e-12) or not math.isfinite(error)
 
 
 def _ratio(error: float, typical: float) -> float:

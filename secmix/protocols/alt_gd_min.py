@@ -110,18 +110,20 @@ class ByzFedAltGDmin:
         for i in range(count):
             channel.hold(-1, i, "measurements", values[:, i].reshape(1, -1))
         rejected = np.zeros(count, dtype=np.intp)
+        channel.iteration = 0
         basis, scale = self._start(blocks, values, channel, rejected)
         iterates = [basis]
         for t in range(self.iterations):
+            channel.iteration = t + 1
             b, residual = _coefficients(blocks, values, basis)
             columns = (residual[:, :, None, :] @ blocks)[:, :, 0]  # X_kᵀ(X_k U b_k − y_k): (q, L, n)
             gradients = np.einsum("kln,klr->lnr", columns, b)
-            arrived = self._to_server(channel, 3 + 2 * t, "gradient", gradients)
+            arrived = self._to_server(channel, 0, "gradient", gradients)
             combined = self._combined(arrived, rejected).reshape(n, self.r)
             moved = basis - self.step / (scale * rows) * combined
             # Of a gradient beyond all bounds, which a mean may have, the direction.
             moved /= max(float(np.abs(moved).max()), 1.0)
-            basis = self._to_nodes(channel, 4 + 2 * t, np.linalg.qr(moved)[0], count)
+            basis = self._to_nodes(channel, 1, np.linalg.qr(moved)[0], count)
             iterates.append(basis)
         return AltGDRun(basis, np.stack(iterates), rejected, channel.transcript)
 

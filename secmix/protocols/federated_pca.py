@@ -1,26 +1,29 @@
 """Federated PCA with a resilient server (Singh 2024): every node sends a basis once, or a product in every round.
 
-What it reveals by design. A basis U_ℓ tells the server n − r linear equations on every sample of the node if the node
-has no more than r samples (they all lie in its span, exactly), and otherwise in which r directions the node's own
-samples vary most. A product Φ_ℓ U tells the covariance applied to known directions. The server sees either from every
-node; nodes see only what the server sends back. :func:`revealed` measures the first from a transcript.
+What it reveals by design. A basis U_ℓ tells the server in which r directions the node's own samples vary most; and if
+the node has q <= r samples, n − q linear equations on every one of them: they lie in the span of the first q columns,
+exactly. A product Φ_ℓ U tells the covariance applied to known directions. The server sees either from every node; nodes
+see only what the server sends back. :func:`revealed` measures the first from a transcript.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix.aggregators import RejectedMessages, geometric_median
 from secmix.aggregators.coordinatewise import mean
-from secmix.aggregators.subspace import orthonormal, subspace_median
+from secmix.aggregators.subspace import orthonormal, subspace_median, subspace_median_bound
 from secmix.checks import Array, Ints, finite_array, whole
 from secmix.errors import DataError, SecmixError
+from secmix.network import Network
+from secmix.protocols.collaboration import checked_parts
 from secmix.transcript import SERVER, Channel, Transcript
 
 _RULES = ("subspace_median", "power_method", "resilient_power_method")
@@ -62,6 +65,11 @@ class FederatedPCA:
     encrypted : bool
         Whether the lines between nodes and server are encrypted.
 
+    Notes
+    -----
+    A :class:`~secmix.protocols.Collaboration`: by :meth:`collaborate`, :meth:`error` and :meth:`bound` it is audited as
+    a whole. Samples count as they are, without their mean taken off.
+
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -75,6 +83,9 @@ class FederatedPCA:
     rule: Literal["subspace_median", "power_method", "resilient_power_method"] = "subspace_median"
     iterations: int = 30
     encrypted: bool = False
+    unit: ClassVar[str] = "SD_F between subspaces"
+    broken: ClassVar[float] = math.sqrt(0.5)
+    """Half of a direction's squared length is lost. Colluders who can put one false direction in reach about 1."""
 
     def __post_init__(self) -> None:
         whole(self.r, "r")
@@ -90,7 +101,8 @@ class FederatedPCA:
         parts : L arrays (runs, q_l, n)
             Each node's samples, zero mean, as rows: D_ℓᵀ.
         rng : Generator
-            Fills up the basis of a node with fewer samples than r, and starts the power methods.
+            Fills up the basis of a node with fewer samples than r, and starts the power methods. The first runs draw
+            the same however many follow.
         channel : Channel, optional
             By default one on which everybody is honest.
 
@@ -102,9 +114,7 @@ class FederatedPCA:
         SecmixError
             r above the samples' length.
         """
-        data = [finite_array(part, f"the samples of node {i}", ndim=3) for i, part in enumerate(parts)]
-        if not data or len({(part.shape[0], part.shape[2]) for part in data}) > 1:
-            raise DataError(f"parts are (runs, q, n) with one runs and n; given {[part.shape for part in data]}")
+        data = checked_parts(parts)
         if self.r > data[0].shape[2]:
             raise SecmixError(f"r = {self.r} dimensions of a space of {data[0].shape[2]}; r can be at most that")
         channel = channel or Channel()
@@ -114,8 +124,47 @@ class FederatedPCA:
             return self._bases(data, rng, channel)
         return self._products(data, rng, channel)
 
+    def collaborate(
+        self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
+    ) -> Array:
+        """Run the protocol; every node ends with the server's basis, flattened by rows: (runs, nodes, n r).
+
+        The server talks to every node, whatever the network is.
+        """
+        run = self.run(checked_parts(parts, network), rng=rng, channel=channel)
+        return np.repeat(run.bases.reshape(len(run.bases), 1, -1), network.n, axis=1)
+
+    def error(self, results: Array, reference: Array) -> Array:
+        """SD_F between the orthonormal bases in ``results`` and ``reference`` (runs, nodes, n r) at the worst node."""
+        found = _distances(self._matrices(results), self._matrices(reference))
+        return np.asarray(found.max(axis=1))
+
+    def bound(self, transcript: Transcript, reference: Array, colluders: int) -> float | None:
+        """(1 + 2C) δ, the most that ``colluders`` can take the Subspace Median from ``reference`` in any run.
+
+        δ is the largest SD_F of a node's basis, as sent in an honest run, from the reference (runs, nodes, n r);
+        C = (1 − τ)/√(1 − 2τ), τ = colluders/L. Proven in ``secmix.aggregators.subspace.median``, from lemma 2.1 of
+        Minsker 2015. None for the power methods, which have no such bound here; from half of the nodes on; and where
+        it is no less than :attr:`broken`, as where honest nodes differ much: then it does not exclude the worst.
+        """
+        sent = [block for block in transcript if block.kind == "basis"]
+        if self.rule != "subspace_median" or len(sent) != 1 or 2 * colluders >= len(sent[0].payload):
+            return None
+        bases = self._matrices(sent[0].payload)  # (L, runs, n, r)
+        apart = _distances(bases, self._matrices(reference)[:, 0])
+        most = subspace_median_bound(colluders / len(bases), "triangle") * float(apart.max())
+        return most if most < self.broken else None
+
+    def combined(self, products: ArrayLike) -> Array:
+        """What the server makes of products (L, n r): their mean, or, of the resilient method, geometric median."""
+        return np.asarray((mean if self.rule == "power_method" else geometric_median)(products))
+
+    def _matrices(self, flat: Array) -> Array:
+        return flat.reshape(*flat.shape[:-1], -1, self.r)
+
     def _bases(self, data: list[Array], rng: np.random.Generator, channel: Channel) -> PCARun:
-        sent = np.stack([own_basis(part, self.r, rng) for part in data])
+        own = rng.spawn(len(data))
+        sent = np.stack([own_basis(part, self.r, mine) for part, mine in zip(data, own, strict=True)])
         arrived = self._to_server(channel, 0, "basis", sent)
         rejected = np.zeros(len(data), dtype=np.intp)
         results = []
@@ -130,24 +179,25 @@ class FederatedPCA:
         return PCARun(result, np.array([found.index for found in results], dtype=np.intp), rejected, channel.transcript)
 
     def _products(self, data: list[Array], rng: np.random.Generator, channel: Channel) -> PCARun:
-        rule = mean if self.rule == "power_method" else geometric_median
         runs, n = data[0].shape[0], data[0].shape[2]
         basis = np.linalg.qr(rng.standard_normal((runs, n, self.r)))[0]
         rejected = np.zeros(len(data), dtype=np.intp)
         for t in range(self.iterations):
-            basis = self._to_nodes(channel, 2 * t, "iterate", basis, len(data))
+            channel.iteration = t
+            basis = self._to_nodes(channel, 0, "iterate", basis, len(data))
             sent = np.stack([part.swapaxes(1, 2) @ (part @ basis) / part.shape[1] for part in data])
-            arrived = self._to_server(channel, 2 * t + 1, "product", sent)
+            arrived = self._to_server(channel, 1, "product", sent)
             combined = np.empty_like(basis)
             for run in range(runs):
                 messages = arrived[:, run].reshape(len(data), -1)
                 rejected += ~np.isfinite(messages).all(axis=1)
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", RejectedMessages)
-                    combined[run] = rule(messages).reshape(n, self.r)
+                    combined[run] = self.combined(messages).reshape(n, self.r)
             largest = np.abs(combined).max(axis=(1, 2), keepdims=True)
             basis = np.linalg.qr(combined / np.where(largest > 0, largest, 1.0))[0]
-        basis = self._to_nodes(channel, 2 * self.iterations, "subspace", basis, len(data))
+        channel.iteration = self.iterations
+        basis = self._to_nodes(channel, 0, "subspace", basis, len(data))
         return PCARun(basis, None, rejected, channel.transcript)
 
     def _to_server(self, channel: Channel, round: int, kind: str, sent: Array) -> Array:
@@ -162,10 +212,15 @@ class FederatedPCA:
         return np.asarray(arrived[0].reshape(basis.shape))
 
 
+def _distances(first: Array, second: Array) -> Array:
+    """SD_F (...) of orthonormal bases (..., n, r)."""
+    return np.asarray(np.linalg.norm(second - first @ (first.swapaxes(-1, -2) @ second), axis=(-2, -1)))
+
+
 def own_basis(rows: Array, r: int, rng: np.random.Generator) -> Array:
     """A node's basis (runs, n, r): the top r right singular vectors of its samples ``rows`` (runs, q, n).
 
-    With fewer than r samples it is filled up with random directions.
+    With fewer than r samples it is filled up with random directions, after those of the samples.
     """
     top = np.linalg.svd(rows, full_matrices=False)[2][:, :r].swapaxes(1, 2)
     missing = r - top.shape[2]
@@ -182,7 +237,7 @@ class Revealed:
     Attributes
     ----------
     equations : (q,) int
-        Linear equations that the basis tells of each sample exactly: n − r where it lies in the span, else 0.
+        Linear equations that the span tells of each sample exactly: n − r where it lies in it, else 0.
     captured : (q,)
         The share of each sample's squared length that lies in the span.
     by_chance : float
@@ -199,8 +254,9 @@ def revealed(basis: ArrayLike, rows: ArrayLike, *, tolerance: float = 1e-9) -> R
 
     Whoever holds U_ℓ knows of a sample d in its span that (I − U_ℓ U_ℓᵀ) d = 0: n − r equations on n numbers, without
     any error, which no amount of further samples at other nodes would have told. This happens to every sample of a
-    node with q <= r. No mutual information is finite then. Of a sample outside the span nothing is claimed here beyond
-    the share captured: ``equations`` = 0 does not say that nothing leaked.
+    node with q <= r; where q < r the order of the columns tells r − q more. No mutual information is finite then. Of a
+    sample outside the span nothing is claimed here beyond the share captured: ``equations`` = 0 does not say that
+    nothing leaked.
 
     Parameters
     ----------

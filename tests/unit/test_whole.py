@@ -144,12 +144,16 @@ def test_a_proven_bound_clears_and_stands_beside_what_was_found() -> None:
     assert report.verdict == "not refuted"
 
 
-def test_the_error_named_worthless_counts_as_broken() -> None:
-    class Strict(Averaging):
-        broken = 1e-3
+@pytest.mark.parametrize(("worthless", "verdict"), [(1.5, "violated"), (1e-3, "inconclusive"), (1e3, "inconclusive")])
+def test_the_error_named_worthless_counts_as_broken(worthless: float, verdict: str) -> None:
+    """Unless chance alone makes one as large. A shift of one node by ten moves the mean of five by two."""
 
-    report = _report(Forgers([1], _far()), Strict(rule="median"), policy={"min_breakdown": 0.2})
-    assert report.verdict == "violated"
+    class Strict(Averaging):
+        broken = worthless
+
+    shift = Forgery(["mean"], lambda said: said.own + 10.0)
+    report = _report(Forgers([1], shift), Strict(), policy={"min_breakdown": 0.2})
+    assert report.verdict == verdict
 
 
 def test_poison_changes_what_colluders_learn_from() -> None:

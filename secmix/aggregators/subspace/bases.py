@@ -1,7 +1,11 @@
-"""Bases that come in: repaired by QR where they can be, else rejected, counted as Byzantine and reported."""
+"""Bases that come in: repaired by QR where they can be, else rejected, counted as Byzantine and reported.
+
+They may be arrays of any library that keeps to the Array API standard; the work on n rows is then that library's.
+"""
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -10,11 +14,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from secmix import arrays
 from secmix.aggregators.messages import RejectedMessages
 from secmix.checks import Array, whole
 from secmix.errors import DataError, SecmixError
 
 _ORTHONORMAL = 64 * np.finfo(float).eps  # entries of UᵀU − I below this are what QR itself leaves
+_STRIPS = 1.5  # products of strips are slower by about this than those of pairs, operation for operation
 _CLOSE = 1e-5  # a squared distance below this share of 2r has lost five digits in the Gram matrix
 
 
@@ -65,7 +71,7 @@ def orthonormal(basis: ArrayLike, name: str = "basis") -> Array:
     >>> np.abs(orthonormal([[2.0], [0.0]])).tolist()
     [[1.0], [0.0]]
     """
-    found = _repaired(basis, None)
+    found = _repaired(arrays.namespace(basis), basis, None)
     if isinstance(found, str):
         raise DataError(f"{name} cannot be used: {found}; give (n, r) finite numbers with independent columns")
     return found
@@ -83,11 +89,12 @@ def admitted_bases(bases: ArrayLike | Sequence[ArrayLike], f: int | None, *, sta
     if f > most:
         raise SecmixError(f"f = {f} of {total} bases may be Byzantine; with {total} f can be at most {most}")
     shape = _shape(messages)
+    xp = arrays.namespace(*messages)
     kept: list[Array] = []
     origin: list[int] = []
     bad: dict[int, str] = {}
     for i, message in enumerate(messages):
-        found = _repaired(message, shape)
+        found = _repaired(xp, message, shape)
         if isinstance(found, str):
             bad[i] = found
         else:
@@ -103,21 +110,55 @@ def admitted_bases(bases: ArrayLike | Sequence[ArrayLike], f: int | None, *, sta
 def projection_distances(bases: Sequence[Array]) -> Array:
     """‖P_i − P_j‖² (L, L) in Frobenius norm of the projections on orthonormal ``bases`` (n, r), none of them formed.
 
-    ‖P_i − P_j‖² = 2 r − 2 ‖U_iᵀ U_j‖²; where that has lost digits, 2 ‖U_j − U_i (U_iᵀ U_j)‖², which has them.
-    Costs O(L² n r²) and no memory to speak of beside the bases.
+    ‖P_i − P_j‖² = 2 r − 2 ⟨P_i, P_j⟩; where that has lost digits, 2 ‖U_j − U_i (U_iᵀ U_j)‖², which has them.
+    Bases that are equal, as those of colluders of one mind are, count once. Costs O(L² n r²), or O(L n² r + L² n²)
+    where that is less, which is where L r is large beside n; and beside the bases next to no memory, or theirs again.
     """
-    count, r = len(bases), bases[0].shape[1]
+    same = _first_equals(bases)
+    firsts = sorted(set(same))
+    kept = [bases[i] for i in firsts]
+    found = 2 * (kept[0].shape[1] - _overlaps(kept))
+    np.fill_diagonal(found, 0.0)
+    for i, j in np.argwhere(np.triu(found < 2 * kept[0].shape[1] * _CLOSE, 1)):
+        left = kept[j] - kept[i] @ (kept[i].T @ kept[j])
+        found[i, j] = found[j, i] = 2 * float(np.vdot(left, left))
+    where = np.searchsorted(firsts, same)
+    return np.asarray(found[np.ix_(where, where)])
+
+
+def _first_equals(bases: Sequence[Array]) -> list[int]:
+    """Of each basis the first that is equal to it, entry by entry; the first rows mostly tell them apart."""
+    seen: dict[bytes, list[int]] = {}
+    found = []
+    for j, basis in enumerate(bases):
+        alike = seen.setdefault(basis[0].tobytes(), [])
+        known = next((i for i in alike if np.array_equal(bases[i], basis)), None)
+        if known is None:
+            alike.append(j)
+        found.append(j if known is None else known)
+    return found
+
+
+def _overlaps(bases: Sequence[Array]) -> Array:
+    """⟨P_i, P_j⟩ = ‖U_iᵀ U_j‖² (L, L): pair by pair, or, where that is more work, from r rows of all P at a time."""
+    count, (n, r) = len(bases), bases[0].shape
     found = np.zeros((count, count))
-    for i in range(count):
-        for j in range(i + 1, count):
-            inner = bases[i].T @ bases[j]
-            apart = 2 * (r - float(np.vdot(inner, inner)))
-            if apart < 2 * r * _CLOSE:
-                if np.array_equal(bases[i], bases[j]):  # as colluders of one mind are
-                    continue
-                left = bases[j] - bases[i] @ inner
-                apart = 2 * float(np.vdot(left, left))
-            found[i, j] = found[j, i] = apart
+    if count * r * r < _STRIPS * n * (r + count / 2):
+        for i in range(count):
+            for j in range(i + 1, count):
+                inner = bases[i].T @ bases[j]
+                found[i, j] = found[j, i] = float(np.vdot(inner, inner))
+        return found
+    room = np.empty(count * r * n)
+    for top in range(0, n, r):
+        end = min(top + r, n)
+        # A square on the diagonal, and what lies right of it, which is below it once more.
+        for start, stop, times in ((top, end, 1), (end, n, 2)):
+            strip = room[: count * (end - top) * (stop - start)].reshape(count, end - top, stop - start)
+            for k, basis in enumerate(bases):
+                np.matmul(basis[top:end], basis[start:stop].T, out=strip[k])
+            flat = strip.reshape(count, -1)
+            found += times * (flat @ flat.T)
     return found
 
 
@@ -137,7 +178,7 @@ def subspace_distance(U: ArrayLike, V: ArrayLike, ord: Literal["fro", 2] = "fro"
     DataError
         Columns that are not independent, other numbers of rows, or values that are not finite.
 
-    Source: Singh 2024, section 2.
+    Source: Singh 2024, subspace distance.
 
     Examples
     --------
@@ -147,14 +188,19 @@ def subspace_distance(U: ArrayLike, V: ArrayLike, ord: Literal["fro", 2] = "fro"
     if ord not in ("fro", 2):
         raise SecmixError(f"ord is 'fro' or 2; given {ord!r}")
     u, v = orthonormal(U, "U"), orthonormal(V, "V")
-    if len(u) != len(v):
-        raise DataError(f"U lies in {len(u)} dimensions, V in {len(v)}; give bases of one space")
-    return float(np.linalg.norm(v - u @ (u.T @ v), ord))
+    if u.shape[0] != v.shape[0]:
+        raise DataError(f"U lies in {u.shape[0]} dimensions, V in {v.shape[0]}; give bases of one space")
+    xp = arrays.namespace(u, v)
+    left = v - xp.matmul(u, xp.matmul(u.T, v))
+    return math.sqrt(arrays.square(xp, left)) if ord == "fro" else float(xp.max(xp.linalg.svdvals(left)))
 
 
 def _listed(bases: ArrayLike | Sequence[ArrayLike]) -> list[Any]:
-    if isinstance(bases, np.ndarray) and bases.ndim != 3:
-        raise DataError(f"bases must have shape (L, n, r), one (n, r) a node; given {bases.shape}")
+    if arrays.is_array(bases):
+        array: Any = bases
+        if array.ndim != 3:
+            raise DataError(f"bases must have shape (L, n, r), one (n, r) a node; given {tuple(array.shape)}")
+        bases = [array[i, ...] for i in range(array.shape[0])]
     try:
         messages: list[Any] = list(bases)  # type: ignore[arg-type]
     except TypeError:
@@ -168,7 +214,7 @@ def _shape(messages: Sequence[Any]) -> tuple[int, ...]:
     shapes: Counter[tuple[int, ...]] = Counter()
     for message in messages:
         try:
-            shapes[np.shape(message)] += 1
+            shapes[tuple(message.shape) if arrays.is_array(message) else np.shape(message)] += 1
         except ValueError:  # rows of different lengths
             shapes[()] += 1
     shape, votes = shapes.most_common(1)[0]
@@ -180,37 +226,44 @@ def _shape(messages: Sequence[Any]) -> tuple[int, ...]:
     return shape
 
 
-def _repaired(message: Any, shape: tuple[int, ...] | None) -> Array | str:
+def _repaired(xp: Any, message: Any, shape: tuple[int, ...] | None) -> Array | str:
     """The message as an orthonormal basis, or why it cannot be one."""
-    try:
-        array = np.asarray(message)
-    except ValueError:
-        return "rows of different lengths"
-    if array.dtype.kind not in "fiub":
-        return f"entries of type {array.dtype}, not real numbers"
-    if shape is not None and array.shape != shape:
-        return f"shape {array.shape} instead of {shape}"
-    if array.ndim != 2 or not 1 <= array.shape[1] <= array.shape[0]:
-        return f"shape {array.shape}"
+    if arrays.is_numpy(xp) or not arrays.is_array(message):
+        try:
+            message = np.asarray(message)
+        except ValueError:
+            return "rows of different lengths"
+        if message.dtype.kind not in "fiub":
+            return f"entries of type {message.dtype}, not real numbers"
+    elif not xp.isdtype(message.dtype, ("bool", "integral", "real floating")):
+        return f"entries of type {message.dtype}, not real numbers"
+    given = tuple(message.shape)
+    if shape is not None and given != shape:
+        return f"shape {given} instead of {shape}"
+    if len(given) != 2 or not 1 <= given[1] <= given[0]:
+        return f"shape {given}"
     with np.errstate(over="ignore"):
-        basis = np.asarray(array, dtype=np.float64)
-    largest = np.maximum(basis.max(axis=0), -basis.min(axis=0))  # NaN stays NaN; no copy of |basis|
+        basis = arrays.floats(xp, message)
+    # The largest entry of each column; NaN stays NaN; no copy of |basis|.
+    largest = arrays.numpy_of(xp.maximum(xp.max(basis, axis=0), -xp.min(basis, axis=0)))
     if not np.isfinite(largest).all():
         return "NaN or infinity"
     if not largest.all():
         return "a column of zeros"
-    n, r = basis.shape
+    n, r = given
     if largest.max() < 2:
-        off = basis.T @ basis
-        off[np.diag_indices(r)] -= 1.0
-        if np.abs(off).max() <= _ORTHONORMAL:
-            return basis
-    # By powers of two each column comes to a size at which nothing over- or underflows.
-    basis = np.ldexp(basis, -np.frexp(largest)[1])
-    basis /= np.linalg.norm(basis, axis=0)
-    q, triangle = np.linalg.qr(basis)
-    sizes = np.linalg.svd(triangle, compute_uv=False)
+        off = xp.matmul(basis.T, basis) - xp.eye(r, dtype=xp.float64, device=arrays.place(basis))
+        if float(xp.max(xp.abs(off))) <= _ORTHONORMAL:
+            return basis  # type: ignore[no-any-return]
+    # By powers of two each column comes to a size at which nothing over- or underflows; in two steps, as the power
+    # itself may be out of range.
+    power = -np.frexp(largest)[1]
+    for part in (power // 2, power - power // 2):
+        basis = basis * arrays.floats(xp, np.ldexp(1.0, part), basis)
+    basis = basis / xp.linalg.vector_norm(basis, axis=0)
+    q, triangle = xp.linalg.qr(basis)
+    sizes = arrays.numpy_of(xp.linalg.svdvals(triangle))
     if sizes[-1] <= max(n, r) * np.finfo(float).eps * sizes[0]:
         rank = int((sizes > max(n, r) * np.finfo(float).eps * sizes[0]).sum())
         return f"rank {rank} instead of {r}"
-    return np.asarray(q)
+    return q  # type: ignore[no-any-return]

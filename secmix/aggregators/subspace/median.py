@@ -40,6 +40,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from secmix import arrays
 from secmix.aggregators.median_of_points import weights_from_distances
 from secmix.aggregators.subspace.bases import admitted_bases, projection_distances
 from secmix.checks import Array
@@ -77,14 +78,15 @@ def subspace_median(bases: ArrayLike | Sequence[ArrayLike], f: int | None = None
     """Of L subspaces the one nearest to their geometric median (Singh 2024, algorithm 1).
 
     With a share τ < 1/2 of Byzantine bases and the others within SD_F <= δ of U*, the result is within
-    √(2(1 − τ)/(1 − 2τ)) δ of it: 2.45 δ at τ = 0.4 (proof above, in the module), where Singh 2024, theorem 1, has 23 δ.
+    √(2(1 − τ)/(1 − 2τ)) δ of it: 2.45 δ at τ = 0.4 (proof above, in the module), where Singh 2024 has 23 δ.
 
     Parameters
     ----------
     bases : (L, n, r), or L arrays (n, r)
         Columns span the subspaces; they need not be orthonormal. Messages of another shape than most, of lower rank,
         or with entries that are not finite real numbers are rejected, counted as Byzantine and reported by a
-        ``RejectedBases`` warning (a ``RejectedMessages``).
+        ``RejectedBases`` warning (a ``RejectedMessages``). Arrays of any library that keeps to the Array API standard:
+        the result is of that library.
     f : int, optional
         How many Byzantine messages are allowed for, at most (L − 1) // 2, the default. Only the warning depends on it.
 
@@ -122,7 +124,16 @@ def subspace_median(bases: ArrayLike | Sequence[ArrayLike], f: int | None = None
     weights, distances = np.zeros(admitted.total), np.full(admitted.total, np.inf)
     where = list(admitted.origin)
     weights[where], distances[where] = found.weights, found.distances
-    return SubspaceMedian(admitted.kept[best].copy(), admitted.origin[best], weights, distances, admitted.rejected)
+    basis = admitted.kept[best]
+    xp = arrays.namespace(basis)
+    # What comes back is a copy, of the library of what was given.
+    return SubspaceMedian(
+        xp.asarray(basis, copy=True),
+        admitted.origin[best],
+        arrays.floats(xp, weights, basis),
+        arrays.floats(xp, distances, basis),
+        admitted.rejected,
+    )
 
 
 def subspace_median_bound(tau: float, which: Literal["sharp", "triangle", "published"] = "sharp") -> float:
@@ -132,7 +143,7 @@ def subspace_median_bound(tau: float, which: Literal["sharp", "triangle", "publi
     ----------
     tau : float
     which : {"sharp", "triangle", "published"}
-        √(2(1 − τ)/(1 − 2τ)); 1 + 2C with C = (1 − τ)/√(1 − 2τ); or the 23 of Singh 2024, theorem 1, for τ <= 0.4.
+        √(2(1 − τ)/(1 − 2τ)); 1 + 2C with C = (1 − τ)/√(1 − 2τ); or the 23 of Singh 2024, for τ <= 0.4.
         The first two are proven in ``secmix.aggregators.subspace.median``.
 
     Raises
