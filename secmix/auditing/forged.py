@@ -62,7 +62,7 @@ def robustness(cell: Scenario, parts: Whole) -> Robustness | None:
         points=points,
         damages=[_damage(parts, name, errors, honest.typical) for name, errors in tried[f].items()],
         verdict=verdict,
-        why=why,
+        why=why if honest.typical < _worthless(parts) else f"other rows alone make the outcome worthless; {why}",
     )
 
 
@@ -145,9 +145,12 @@ def _point(parts: Whole, honest: _Honest, errors: Errors, colluders: int) -> Rob
 
 
 def _is_broken(parts: Whole, error: float, typical: float) -> bool:
-    worthless = float(getattr(parts.protocol, "broken", math.inf))
     # Where other rows alone make an outcome that bad, it says nothing of colluders.
-    return (error >= worthless > typical) or error > 1e-3 * FARTHEST * max(typical, 1e-12) or not math.isfinite(error)
+    return (error >= _worthless(parts) > typical) or error > 1e-3 * FARTHEST * max(typical, 1e-12) or not math.isfinite(error)
+
+
+def _worthless(parts: Whole) -> float:
+    return float(getattr(parts.protocol, "broken", math.inf))
 
 
 def _ratio(error: float, typical: float) -> float:

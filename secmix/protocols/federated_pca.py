@@ -140,19 +140,19 @@ class FederatedPCA:
         return np.asarray(found.max(axis=1))
 
     def bound(self, transcript: Transcript, reference: Array, colluders: int) -> float | None:
-        """(1 + 2C) δ, the most that ``colluders`` can take the Subspace Median from ``reference`` in any run.
+        """√(2(1 − τ)/(1 − 2τ)) δ, the most that ``colluders`` can take the Subspace Median from ``reference``.
 
         δ is the largest SD_F of a node's basis, as sent in an honest run, from the reference (runs, nodes, n r);
-        C = (1 − τ)/√(1 − 2τ), τ = colluders/L. Proven in ``secmix.aggregators.subspace.median``, from lemma 2.1 of
-        Minsker 2015. None for the power methods, which have no such bound here; from half of the nodes on; and where
-        it is no less than :attr:`broken`, as where honest nodes differ much: then it does not exclude the worst.
+        τ = colluders/L. Proven in ``secmix.aggregators.subspace.median``, with lemma 2.1 of Minsker 2015. None for the
+        power methods, which have no such bound here; from half of the nodes on; and where it is no less than
+        :attr:`broken`, as where honest nodes differ much: then it does not exclude the worst.
         """
         sent = [block for block in transcript if block.kind == "basis"]
         if self.rule != "subspace_median" or len(sent) != 1 or 2 * colluders >= len(sent[0].payload):
             return None
         bases = self._matrices(sent[0].payload)  # (L, runs, n, r)
         apart = _distances(bases, self._matrices(reference)[:, 0])
-        most = subspace_median_bound(colluders / len(bases), "triangle") * float(apart.max())
+        most = subspace_median_bound(colluders / len(bases)) * float(apart.max())
         return most if most < self.broken else None
 
     def combined(self, products: ArrayLike) -> Array:

@@ -135,7 +135,7 @@ def _print_trades(report: Report, console: Console) -> None:
         if console.width >= 90:
             table.add_row(Text(where), *map(Text, row))
             continue
-        said = f"{row[0]} revealed, leakage {row[1]}; breakdown {row[2]}; error {row[3]}, means off by {row[4]}"
+        said = f"{row[0]} revealed, leakage {row[1]}; breakdown {row[2]}; error {row[3]}, outcome off by {row[4]}"
         console.print(Padding(Text(where), (0, 0, 0, 2)))
         console.print(Padding(Text(said, style="dim"), (0, 0, 0, 4)))
     if table.row_count:

@@ -162,7 +162,7 @@ def test_pca_is_a_collaboration():
     sent = next(block for block in transcript if block.kind == "basis").payload.reshape(5, 2, 12, 2)
     delta = max(subspace_distance(u, run.bases[k]) for node in sent for k, u in enumerate(node))
     constants = [protocol.bound(transcript, results, f) / delta for f in (0, 1, 2)]
-    assert constants == pytest.approx([3.0, 1 + 1.6 / np.sqrt(0.6), 1 + 1.2 / np.sqrt(0.2)])
+    assert constants == pytest.approx(np.sqrt([2.0, 1.6 / 0.6, 1.2 / 0.2]))
     assert protocol.bound(transcript, results, 3) is None
     # Of nodes that differ much the theorem allows a worthless result: that is no bound to rely on.
     few, far = audited(protocol, samples(q=5)[0])
