@@ -10,19 +10,21 @@ from secmix.adversaries.inversion import Inversion, invert_sums, rounds_needed
 from secmix.adversaries.mixture_colluders import Collusion, CollusionPoint, collude, collusion_curve
 from secmix.adversaries.observer import Adversary
 from secmix.adversaries.reconstruction import Held, Reconstruction
-from secmix.adversaries.subspace_attacks import SUBSPACE_FIXED, ColludingChannel, worst_basis
+from secmix.adversaries.steering import Detectability, Isolated, MaliciousServer, Steered, Steering, detectability
+from secmix.adversaries.subspace_attacks import SUBSPACE_FIXED, SUBSPACE_FORGERIES, worst_basis
 from secmix.adversaries.worst_case import Search, WorstCase
 
 __all__ = [
     "FIXED",
     "SUBSPACE_FIXED",
+    "SUBSPACE_FORGERIES",
     "Adversary",
     "Attack",
     "Colluders",
-    "ColludingChannel",
     "Collusion",
     "CollusionPoint",
     "CuriousServer",
+    "Detectability",
     "Eavesdropper",
     "Forgers",
     "Forgery",
@@ -30,12 +32,17 @@ __all__ = [
     "Held",
     "HonestButCurious",
     "Inversion",
+    "Isolated",
+    "MaliciousServer",
     "Reconstruction",
     "Said",
     "Search",
+    "Steered",
+    "Steering",
     "WorstCase",
     "collude",
     "collusion_curve",
+    "detectability",
     "invert_sums",
     "label_flip",
     "rounds_needed",

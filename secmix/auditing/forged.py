@@ -146,7 +146,9 @@ def _point(parts: Whole, honest: _Honest, errors: Errors, colluders: int) -> Rob
 
 def _is_broken(parts: Whole, error: float, typical: float) -> bool:
     # Where other rows alone make an outcome that bad, it says nothing of colluders.
-    return (error >= _worthless(parts) > typical) or error > 1e-3 * FARTHEST * max(typical, 1e-12) or not math.isfinite(error)
+    if error >= _worthless(parts) > typical:
+        return True
+    return error > 1e-3 * FARTHEST * max(typical, 1e-12) or not math.isfinite(error)
 
 
 def _worthless(parts: Whole) -> float:

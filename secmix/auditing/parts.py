@@ -15,7 +15,7 @@ from secmix.data import Dataset, prepared
 from secmix.errors import DataError, NetworkError, ScenarioError, SecmixError
 from secmix.mixture import Mixture
 from secmix.network import Network
-from secmix.protocols import Collaboration, DistributedEM, SumProtocol
+from secmix.protocols import Collaboration, Defences, DistributedEM, SumProtocol
 from secmix.scenario import ModelSpec, NetworkSpec, PartSpec, Scenario
 
 Given = Mapping[tuple[str, str], Any]
@@ -128,6 +128,7 @@ def build_model(cell: Scenario, parts: Parts, sums: SumProtocol, *, record: bool
         tol=None,
         init=parts.start,
         hold_parameters=model.hold_parameters,
+        defences=Defences(**model.defences) if model.defences else None,
         record=record,
     )
 

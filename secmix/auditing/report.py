@@ -124,6 +124,7 @@ class Cell(_Plain):
 
     protocol: str
     adversary: str
+    whole: bool = Field(default=False, description="Whether the protocol is no sum: nothing about it is exact then")
     verdict: Verdict
     sentence: str
     n_nodes: int

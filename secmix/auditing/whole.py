@@ -18,7 +18,7 @@ from secmix.auditing.framing import corrupt_nodes, frame, sentence
 from secmix.auditing.observe import Seeds, deals, fitting
 from secmix.auditing.parts import Whole
 from secmix.auditing.reconstructed import TRIED, reconstructed
-from secmix.auditing.report import Cell, Finding, LeakageCurve, NodeSummary
+from secmix.auditing.report import Cell, Finding, LeakageCurve, NodeSummary, Robustness
 from secmix.auditing.sampled import sampled, target_of
 from secmix.checks import Array
 from secmix.data import deal
@@ -76,6 +76,7 @@ def audited(cell: Scenario, parts: Whole, seeds: Seeds, reproduce: str) -> tuple
     return (
         Cell(
             **frame(cell, parts, reproduce),
+            whole=True,
             verdict=verdict,
             sentence=sentence(verdict, summaries, pushed),
             robustness=pushed,
@@ -84,7 +85,7 @@ def audited(cell: Scenario, parts: Whole, seeds: Seeds, reproduce: str) -> tuple
             nodes=sorted(summaries + corrupt_nodes(parts), key=lambda s: s.node),
             curves=curves,
             sigma_curve=[],
-            advice=_advice(parts, summaries),
+            advice=_advice(parts, summaries, pushed),
             notes=_notes(cell, parts),
         ),
         findings,
@@ -193,7 +194,7 @@ def _notes(cell: Scenario, parts: Whole) -> list[str]:
     return notes
 
 
-def _advice(parts: Whole, nodes: list[NodeSummary]) -> list[str]:
+def _advice(parts: Whole, nodes: list[NodeSummary], pushed: Robustness | None) -> list[str]:
     told = []
     if any(s.standing == "revealed" for s in nodes):
         told.append(
@@ -202,4 +203,6 @@ def _advice(parts: Whole, nodes: list[NodeSummary]) -> list[str]:
         )
     if not parts.corrupt and any(s.standing in ("revealed", "partly leaked") for s in nodes):
         told.append("Encrypt the lines: that keeps outsiders out, though not the participants.")
+    if pushed is not None and pushed.verdict == "violated":
+        told.append("Combine what arrives by a rule with a proven bound, where there is one, or admit fewer strangers.")
     return told

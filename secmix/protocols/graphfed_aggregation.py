@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,8 +13,10 @@ from scipy.optimize import linear_sum_assignment
 from secmix import aggregators
 from secmix.checks import Array, Ints, finite_array
 from secmix.errors import DataError, NetworkError
+from secmix.gaussians import bhattacharyya
 from secmix.mixture import Mixture
 from secmix.network import Network
+from secmix.protocols.statistics import unpack
 
 # Beyond this size squares of squares overflow; no data that EM can fit come near it.
 LARGEST = 1e50
@@ -42,16 +45,31 @@ class Told:
         return Told(self.counts[order], Mixture(m.weights[order], m.means[order], m.covariances[order]))
 
 
+def flattened(mixture: Mixture) -> Array:
+    """For each component π_k, μ_k and the upper triangle of Σ_k, row by row: (..., K, 1 + d + d(d+1)/2)."""
+    upper = np.triu_indices(mixture.n_features)
+    table = [mixture.weights[..., None], mixture.means, mixture.covariances[..., upper[0], upper[1]]]
+    return np.concatenate(table, axis=-1)
+
+
+def mixtures_of(table: Array) -> Mixture:
+    """The mixtures of tables (..., K, 1 + d + d(d+1)/2), as :func:`flattened` makes them."""
+    *batch, k, q = table.shape
+    return Mixture(*unpack(table.reshape(*batch, k * q), k, features(q)))
+
+
+def features(q: int) -> int:
+    """The d with 1 + d + d(d+1)/2 = q."""
+    return round((math.sqrt(1 + 8 * q) - 3) / 2)
+
+
 def packed(told: Told) -> Array:
     """A message: for each component N_k, π_k, μ_k and the upper triangle of Σ_k, row by row; (K(2 + d + d(d+1)/2),)."""
-    m = told.mixture
-    upper = np.triu_indices(m.n_features)
-    table = [told.counts[:, None], m.weights[:, None], m.means, m.covariances[:, upper[0], upper[1]]]
-    return np.concatenate(table, axis=1).ravel()
+    return np.concatenate([told.counts[:, None], flattened(told.mixture)], axis=1).ravel()
 
 
-def unpacked(message: Array, k: int, d: int) -> Told | None:
-    """What a message (m,) says, or None where it describes no mixture.
+def unpacked(message: Array, k: int) -> Told | None:
+    """What a message (m,) about K components says, or None where it describes no mixture.
 
     It does not if a number is not finite or beyond 1e50, a count or weight is negative, or a covariance is not
     positive definite: whoever sent it did not follow the protocol, and nothing can be averaged with it.
@@ -59,42 +77,25 @@ def unpacked(message: Array, k: int, d: int) -> Told | None:
     table = message.reshape(k, -1)
     if not (np.isfinite(table).all() and np.abs(table).max() <= LARGEST and (table[:, :2] >= 0).all()):
         return None
-    upper = np.triu_indices(d)
-    covariances = np.empty((k, d, d))
-    covariances[:, upper[0], upper[1]] = covariances[:, upper[1], upper[0]] = table[:, 2 + d :]
-    values = np.linalg.eigvalsh(covariances)
+    mixture = mixtures_of(table[:, 1:])
+    values = np.linalg.eigvalsh(mixture.covariances)
     if (values[:, 0] <= 0.1 * _SPAN * values[:, -1]).any():  # an honest node's span less, see ``positive_definite``
         return None
-    return Told(table[:, 0].copy(), Mixture(table[:, 1].copy(), table[:, 2 : 2 + d].copy(), covariances))
-
-
-def bhattacharyya(a: Mixture, b: Mixture) -> Array:
-    """Bhattacharyya distances between the components of two mixtures without batch axes: (K_a, K_b).
-
-    ⅛ (μ−ν)ᵀ S⁻¹ (μ−ν) + ½ ln(det S / √(det Σ det Τ)) with S = (Σ + Τ)/2.
-    """
-    between = (a.covariances[:, None] + b.covariances[None]) / 2
-    apart = a.means[:, None] - b.means[None]
-    lower = np.linalg.cholesky(between)
-    standard = np.linalg.solve(lower, apart[..., None])[..., 0]
-    spread = _log_det(between) - 0.5 * (_log_det(a.covariances)[:, None] + _log_det(b.covariances)[None])
-    return np.asarray(0.125 * (standard**2).sum(axis=-1) + 0.5 * spread)
-
-
-def _log_det(covariances: Array) -> Array:
-    lower = np.linalg.cholesky(covariances)
-    return np.asarray(2 * np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1))
+    return Told(table[:, 0].copy(), mixture)
 
 
 def matched(mine: Mixture, told: Told) -> Told:
     """``told`` with its components in the order that pairs them with mine at the least total distance."""
-    return told.reordered(np.asarray(linear_sum_assignment(bhattacharyya(mine, told.mixture))[1], dtype=np.intp))
+    theirs = told.mixture
+    apart = bhattacharyya(mine.means[:, None], mine.covariances[:, None], theirs.means, theirs.covariances)
+    return told.reordered(np.asarray(linear_sum_assignment(apart)[1], dtype=np.intp))
 
 
 def weighted_mean(messages: Sequence[Told], adjacency: Array, own: int, *, mixing: str) -> Mixture:
     """θ_aggr (eq. 2) of matched messages, of which ``own`` is the node's, with A_ij (1 for its own) in ``adjacency``.
 
-    A component behind which nobody has any rows stays as the node has it.
+    A component behind which nobody has any rows stays as the node has it. Covariances are averaged as eq. 2 says,
+    without the spread of the means among the nodes, so that this is no moment matching.
     """
     counts = np.stack([told.counts for told in messages])
     # Largest first scaled to one: a neighbour may claim any number of rows, and the sum must not overflow.
@@ -118,7 +119,8 @@ def positive_definite(covariances: Array, *, shrinkage: float, floor: float) -> 
     """Covariances (..., d, d) symmetrised, shrunk and loaded on the diagonal so that Cholesky succeeds on each.
 
     Σ ← (1 − s) Σ + s (tr Σ / d) I with s = ``shrinkage``; where the smallest eigenvalue then still lies below
-    ``floor``, or below 1e-12 of the largest, as much is added to the diagonal as it lacks.
+    ``floor``, or below 1e-12 of the largest, as much is added to the diagonal as it lacks: the paper's shrinkage and
+    diagonal loading, where distributed EM lifts single eigenvalues.
     """
     d = covariances.shape[-1]
     even = 0.5 * (covariances + covariances.swapaxes(-1, -2))
@@ -139,15 +141,11 @@ def robust_rule(messages: Sequence[Told], *, rule: str, f: int) -> Mixture:
     The rule is given (π_k, μ_k, Σ_k) of each matched message and no counts: a count is a claim, and a neighbour who
     claims many rows would outweigh all others. The result may need :func:`positive_definite`.
     """
-    d = messages[0].mixture.n_features
-    upper = np.triu_indices(d)
-    tables = np.stack([packed(told).reshape(len(told.counts), -1)[:, 1:] for told in messages])
-    found = np.stack([getattr(aggregators, rule)(tables[:, k], f=f) for k in range(tables.shape[1])])
-    covariances = np.empty((len(found), d, d))
-    covariances[:, upper[0], upper[1]] = covariances[:, upper[1], upper[0]] = found[:, 1 + d :]
-    weights = np.maximum(found[:, 0], 0.0)
-    weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(found), 1.0 / len(found))
-    return Mixture(weights, found[:, 1 : 1 + d], covariances)
+    tables = np.stack([flattened(told.mixture) for told in messages])
+    found = mixtures_of(np.stack([getattr(aggregators, rule)(tables[:, k], f=f) for k in range(tables.shape[1])]))
+    weights = np.maximum(found.weights, 0.0)
+    weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(weights), 1.0 / len(weights))
+    return Mixture(weights, found.means, found.covariances)
 
 
 def adjacency_of(n: int, network: Network | None, adjacency: ArrayLike | None) -> Array:

@@ -9,11 +9,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from threadpoolctl import threadpool_limits
 
 from secmix.checks import Array, finite_array, positive, whole
 from secmix.errors import DataError, SecmixError
 from secmix.protocols import meta_spectral as spectral
-from secmix.protocols.meta_selection import CandidateFailed, Choice, choose, learners, mse, outgoing_from, predicted
+from secmix.protocols.meta_exchange import Exchange, exchanged
+from secmix.protocols.meta_selection import CandidateFailed, Choice, choose, learners, predicted
 from secmix.transcript import Channel
 
 
@@ -42,7 +44,8 @@ class MetaClustering(BaseEstimator):  # type: ignore[misc]
     exchange : {"models", "predictions"}
         ``"models"``: learner i sends its fitted function, and j finds the loss L_{i→j}. A linear one is (coef,
         intercept). Any other cannot be written as numbers, and the transcript holds its values at j's rows, kind
-        "model values": *less than j then has*, so that what an audit finds in them is only a lower bound.
+        "model values", and the rows that a nearest-neighbour or Gaussian-process model is made of, kind "rows of the
+        model": *less than j then has*, so that what an audit finds in them is only a lower bound.
         ``"predictions"``: i keeps its model; j sends its rows X to i, kind "query rows", and gets the predictions.
     encrypted : bool
         Whether lines between learners are encrypted.
@@ -66,6 +69,8 @@ class MetaClustering(BaseEstimator):  # type: ignore[misc]
     models_ : list of fitted regressors
     scores_ : (M, C)
         MSE in cross-validation; NaN where a candidate failed, or was the only one.
+    heard_ : Heard
+        What of the functions and losses arrived.
     scale_, eigenvalues_, sizes_, transcript_, n_features_in_
 
     Warns
@@ -94,7 +99,7 @@ class MetaClustering(BaseEstimator):  # type: ignore[misc]
         penalty: float = 0.5,
         max_clusters: int = 8,
         scale: float | None = None,
-        exchange: Literal["models", "predictions"] = "models",
+        exchange: Exchange = "models",
         encrypted: bool = False,
         n_jobs: int | None = None,
         record: bool = True,
@@ -135,7 +140,7 @@ class MetaClustering(BaseEstimator):  # type: ignore[misc]
         """
         from sklearn.utils.parallel import Parallel, delayed  # joblib, loaded on use
 
-        self._check()
+        self.check()
         data = learners(parts)
         m, width = len(data), data[0][0].shape[1]
         if self.n_clusters is not None and self.n_clusters > m:
@@ -154,18 +159,16 @@ class MetaClustering(BaseEstimator):  # type: ignore[misc]
             channel.hold(-1, i, "rows", data[i][0].reshape(1, -1))
             channel.hold(-1, i, "y", t[None])
         self.models_ = [choice.model for choice in chosen]
-        fitted = np.array([choice.error for choice in chosen])
-        outgoing = pool(delayed(outgoing_from)(i, self.models_[i], data, self.exchange) for i in range(m))
-        losses = np.diag(fitted)
-        for i, messages in enumerate(outgoing):
-            for j in (j for j in range(m) if j != i):
-                losses[i, j] = self._delivered(i, j, messages, data, channel)
-        losses, fitted = self._told(losses, channel)
+        self.heard_ = exchanged(
+            chosen, data, channel, exchange=self.exchange, encrypted=self.encrypted, n_jobs=self.n_jobs
+        )
+        losses = self.heard_.losses
         self.losses_, self.n_features_in_, self.transcript_ = losses, width, channel.transcript
         self.selected_ = np.array([choice.selected for choice in chosen], dtype=np.intp)
         self.scores_ = np.stack([choice.scores for choice in chosen])
         self.sizes_ = np.array([len(t) for _, t in data], dtype=np.intp)
-        self._cluster(fitted, seed % 2**16)
+        with threadpool_limits(1):  # k-means on so few points loses more to threads than it gains
+            self._cluster(np.diagonal(losses).copy(), seed % 2**16)
         return self
 
     def predict(self, learner: int, X: ArrayLike) -> Array:
@@ -179,34 +182,6 @@ class MetaClustering(BaseEstimator):  # type: ignore[misc]
         return np.average(
             [predicted(self.models_[i], rows) for i in together], axis=0, weights=self.sizes_[together]
         ).astype(np.float64)
-
-    def _delivered(self, i: int, j: int, messages: dict[int, Array], data: Sequence[Any], channel: Channel) -> float:
-        """L_{i→j}, from what of i's message reaches j."""
-        X, y = data[j]
-        linear = -1 in messages
-        if self.exchange == "predictions":
-            channel.send(0, j, i, "query rows", X.reshape(1, -1), encrypted=self.encrypted)
-            got = channel.send(1, i, j, "predictions", messages[j][None], encrypted=self.encrypted)[0]
-        elif linear:
-            flat = channel.send(1, i, j, "coefficients", messages[-1][None], encrypted=self.encrypted)[0]
-            with np.errstate(all="ignore"):
-                got = X @ flat[:-1] + flat[-1]
-        else:
-            got = channel.send(1, i, j, "model values", messages[j][None], encrypted=self.encrypted)[0]
-        return mse(np.asarray(got), y)
-
-    def _told(self, losses: Array, channel: Channel) -> tuple[Array, Array]:
-        """Every learner j tells all others L_{·→j}, its own ê_j among them: (M, M) and (M,) as they arrive."""
-        m = len(losses)
-        if m == 1:
-            return losses, np.diagonal(losses).copy()
-        sender, receiver = np.nonzero(~np.eye(m, dtype=bool))
-        # An infinite loss is told as it is.
-        told = channel.send(
-            2, sender, receiver, "losses", losses.T[:, None, :], encrypted=self.encrypted, content=sender
-        )
-        arrived = np.array(told[:, 0, :].T)
-        return arrived, np.diagonal(arrived).copy()
 
     def _cluster(self, fitted: Array, seed: int) -> None:
         d = spectral.dissimilarities(self.losses_, fitted)
@@ -234,7 +209,8 @@ class MetaClustering(BaseEstimator):  # type: ignore[misc]
         self.labels_ = spectral.numbered(labels, d, fitted)
         self.n_clusters_ = len(np.unique(self.labels_))
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Refuse settings that make no sense, as :meth:`fit` does."""
         if isinstance(self.candidates, (str, bytes)) or not hasattr(self.candidates, "__len__") or not self.candidates:
             raise SecmixError(
                 "candidates is a list of at least one regressor, such as [Lasso(), RandomForestRegressor()]"

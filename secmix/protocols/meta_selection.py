@@ -132,14 +132,6 @@ def _sentence(c: int, candidate: Any, learner: int, rows: str, error: Exception)
     return f"candidate {c} ({name}) failed at learner {learner} on {rows}: {type(error).__name__}: {said}"
 
 
-def outgoing_from(i: int, model: Any, data: Sequence[tuple[Array, Array]], exchange: str) -> dict[int, Array]:
-    """What learner i has to say: its coefficients under −1, or values at each other learner's rows under its number."""
-    flat = coefficients(model, data[i][0]) if exchange == "models" else None
-    if flat is not None:
-        return {-1: flat}
-    return {j: np.asarray(model.predict(X), dtype=np.float64).reshape(-1) for j, (X, _) in enumerate(data) if j != i}
-
-
 def learners(parts: Sequence[tuple[ArrayLike, ArrayLike]]) -> list[tuple[Array, Array]]:
     """The parts as (X (N_i, p), y (N_i,)) of float64, or a DataError that says what is wrong with them."""
     if not len(parts):

@@ -95,8 +95,8 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
     parts = [
         f'<a id="cell-{k}"></a>\n\n## {k}. {escape(cell.protocol)} against {escape(cell.adversary)}',
         f"**{cell.verdict.upper()}.** {escape(cell.sentence)}",
-        f"{words.heard(cell)} Corrupt nodes: {', '.join(map(str, cell.corrupt)) or 'none'}. "
-        f"Output error: {words.number(cell.output_error)}.",
+        f"{words.heard(cell)} Corrupt nodes: {', '.join(map(str, cell.corrupt)) or 'none'}."
+        + ("" if cell.whole else f" Output error: {words.number(cell.output_error)}."),
         _table(
             ("Node", "Standing", "Worst leakage", "Why", "Verdict"),
             (
@@ -110,8 +110,10 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
                 for node in words.by_severity(cell)
             ),
         ),
-        "Known exactly: " + (", ".join(f"`{item.replace('`', '')}`" for item in map(_flat, cell.leaked)) or "nothing."),
     ]
+    if not cell.whole:
+        known = ", ".join(f"`{item.replace('`', '')}`" for item in map(_flat, cell.leaked))
+        parts.append(f"Known exactly: {known or 'nothing.'}")
     if cell.robustness:
         parts += markdown_robustness.of_cell(cell, cell.robustness, escape, _table)
     if cell.curves:

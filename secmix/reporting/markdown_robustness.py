@@ -37,7 +37,7 @@ def overview(report: Report, escape: Escape, table: Table) -> list[str]:
         "Each row is one bargain: what hides contributions also hides the lies among them, and a rule that finds lies "
         "sees every contribution.",
         table((*head, "Largest error found", "Worst error of the outcome"), rows),
-        f"{robust.KEY}. Errors of the aggregate are in honest spreads, those of the outcome as each cell says.",
+        f"{robust.KEY}. Largest errors are in honest spreads, those of the outcome as each cell says.",
     ]
     for field in robust.fields(report):
         parts += [
@@ -75,7 +75,7 @@ def of_cell(cell: Cell, found: Robustness, escape: Escape, table: Table) -> list
         )
         parts += [
             table(("Colluders", "Fraction", "Error found", "Proven bound", "Found by"), points),
-            f"Errors of the aggregate; 1 is the {escape(found.spread)}.",
+            f"{robust.measure(cell).capitalize()}; 1 is the {escape(found.spread)}.",
         ]
     if found.damages:
         far = robust.marked(d.aggregate for d in found.damages)

@@ -18,7 +18,7 @@ _TICKS = 7
 
 
 def push_figure(cell: Cell, found: Robustness, policy: dict[str, float], name: str) -> str:
-    """Error in honest spreads against the fraction of colluders; hatched where it is without bound.
+    """Error against the fraction of colluders; hatched where it is without bound.
 
     There must be a point. Found errors are filled circles on a solid line, proven bounds open squares on a dashed one.
     """
@@ -32,7 +32,7 @@ def push_figure(cell: Cell, found: Robustness, policy: dict[str, float], name: s
         figure = Figure(figsize=(5.0, height))
         figure.subplots_adjust(0.105, 0.78 / height, 0.985, 1 - 0.56 / height)
         axes = figure.add_subplot()
-        axes.set_title("error of the aggregate, in honest spreads", pad=22)
+        axes.set_title(robust.measure(cell), pad=22)
         axes.set_xlabel("fraction of colluders")
         step = points[0].fraction if len(points) == 1 else points[1].fraction - points[0].fraction
         axes.set_xlim(points[0].fraction - 0.5 * step, points[-1].fraction + 0.5 * step)

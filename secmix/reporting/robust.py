@@ -222,6 +222,13 @@ def _damages(cell: Cell) -> list[Damage]:
     return cell.robustness.damages if cell.robustness else []
 
 
+def measure(cell: Cell) -> str:
+    """What the errors of a cell's figure are of, and what they are counted in."""
+    return (
+        "error of the outcome, over that by chance" if cell.whole else "error of the aggregate, in honest spreads"
+    )
+
+
 def alt(cell: Cell, found: Robustness) -> str:
     """The figure of error against colluders in words."""
     points = sorted(found.points, key=lambda p: p.colluders)
@@ -234,6 +241,6 @@ def alt(cell: Cell, found: Robustness) -> str:
     ]
     more = " and so on" if len(points) > 8 else ""
     return (
-        f"Error of the aggregate in honest spreads against the fraction of colluders. {'; '.join(said)}{more}. "
+        f"{measure(cell).capitalize()}, against the fraction of colluders. {'; '.join(said)}{more}. "
         f"Breakdown {breaks(cell, found)}, {proven(cell, found)}. The table below holds the numbers."
     )

@@ -1,0 +1,116 @@
+"""The study of GraphFed-EM on small settings: its claims, and what its messages give away."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "analysis"
+
+
+@pytest.fixture(scope="module")
+def study() -> Iterator[ModuleType]:
+    """The script with its own folder first on the path, as where Python runs it; neither stays behind."""
+    before = set(sys.modules)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(FOLDER)
+        yield importlib.import_module("abdurakhmanova_2025")
+    for name in set(sys.modules) - before:
+        if name.startswith("abdurakhmanova_2025"):
+            del sys.modules[name]
+
+
+@pytest.fixture(scope="module")
+def folder(study: ModuleType, data_file: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = data_file("mnist-t10k-images-idx3-ubyte.gz").parent
+    data_file("mnist-t10k-labels-idx1-ubyte.gz")
+    out: Path = tmp_path_factory.mktemp("abdurakhmanova-2025")
+    assert study.main(["--quick", "--data", str(home), "--out", str(out)]) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def found(folder: Path) -> Any:
+    return json.loads((folder / "numbers.json").read_text(encoding="utf-8"))
+
+
+def test_with_few_rows_of_many_columns_nodes_gain_from_their_cluster(found: Any) -> None:
+    (cell,) = found["clusters"]
+    assert (cell["d"], cell["rows"]) == (10, 10)
+    likelihood, nmi, off = ({way: score["mean"][which] for way, score in cell["scores"].items()} for which in range(3))
+    assert likelihood["GraphFed"] > likelihood["local"] + 10
+    assert nmi["GraphFed"] > max(nmi["local"], nmi["centralised"])
+    assert off["GraphFed"] < off["local"] < off["centralised"]
+    assert likelihood["oracle pooling"] > likelihood["GraphFed"]
+
+
+def test_consensus_grows_with_alpha_and_edges(found: Any) -> None:
+    error = np.array(found["consensus"]["error"]["mean"])
+    assert (error[:, 1] < error[:, 0]).all()
+    assert error[1, 1] < error[0, 1]
+
+
+def test_edges_across_clusters_ask_for_a_moderate_alpha(found: Any) -> None:
+    assert found["spurious"]["p_out"] == [0.4]
+    assert found["spurious"]["best_alpha"] == [0.4]
+
+
+def test_own_priors_and_digits_gain_over_local_training(found: Any) -> None:
+    for cell in (*found["own_priors"], *found["digits"]):
+        nmi = {way: score["mean"][1] for way, score in cell["scores"].items()}
+        assert nmi["GraphFed"] > nmi["local"]
+        assert 0 < min(nmi.values()) < max(nmi.values()) <= 1
+
+
+def test_few_rows_are_read_off_the_messages_and_none_that_are_not_there(found: Any) -> None:
+    few, more = found["recovered"]
+    assert (few["rows"], more["rows"]) == (5, 20)
+    assert few["share"] > 0.5 > more["share"]
+    assert few["equations"] == 6  # five rows span four of ten directions
+    assert few["wrong"] == more["wrong"] == 0
+    assert few["any_interval"][0] <= few["any"] <= few["any_interval"][1]
+
+
+def test_a_robust_rule_bounds_what_the_mean_does_not(found: Any) -> None:
+    weighted, median = (
+        found["liars"]["rules"][rule]["2"]["lies"] for rule in ("weighted mean", "coordinate-wise median")
+    )
+    for lie in ("claim", "means"):
+        assert weighted[lie]["1e+06"] > 1e5
+        assert median[lie]["1e+06"] < 5
+
+
+def test_the_report_says_what_does_not_reproduce_and_is_small(folder: Path) -> None:
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    assert "principal components in place of UMAP" in text.replace("Principal", "principal")
+    assert "eproduce" in text
+    assert "lower bounds" in text
+    for name in ("figure-2.png", "figure-3.png", "recovered.png"):
+        assert f"({name})" in text
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 400_000
+
+
+def test_the_same_seed_gives_the_same_numbers(study: ModuleType) -> None:
+    one, two = (study.consensus(2, (1.0,), (0.5,), 3, 5) for _ in range(2))
+    assert one == two
+    assert one != study.consensus(2, (1.0,), (0.5,), 3, 6)
+
+
+def test_missing_data_are_named(study: ModuleType, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.delenv("SECMIX_DATA", raising=False)
+    monkeypatch.setattr(study, "ROOT", tmp_path / "a" / "b")
+    for part in ("clusters", "consensus", "spurious", "own_priors"):
+        monkeypatch.setattr(study, part, lambda *_: None)
+    assert study.main(["--quick", "--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    message = capsys.readouterr().err
+    assert "mnist-t10k-images" in message
+    assert "Traceback" not in message
+    assert not (tmp_path / "out").exists()

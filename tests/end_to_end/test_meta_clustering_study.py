@@ -1,0 +1,104 @@
+"""The study of meta clustering on small settings: the grid, fairness, liars, and what is revealed."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "analysis"
+
+
+@pytest.fixture(scope="module")
+def study() -> Iterator[ModuleType]:
+    """The script with its own folder first on the path, as where Python runs it; neither stays behind."""
+    before = set(sys.modules)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(FOLDER)
+        yield importlib.import_module("meta_clustering")
+    for name in set(sys.modules) - before:
+        if name.startswith("meta_clustering"):
+            del sys.modules[name]
+
+
+@pytest.fixture(scope="module")
+def folder(study: ModuleType, data_file: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = data_file("electrical_grid_stability.csv")
+    out: Path = tmp_path_factory.mktemp("meta-clustering")
+    assert study.main(["--quick", "--data", str(path), "--out", str(out)]) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def found(folder: Path) -> Any:
+    return json.loads((folder / "numbers.json").read_text(encoding="utf-8"))
+
+
+def test_secs_error_on_the_grid_is_the_oracles(found: Any) -> None:
+    for cell in found["grid"]:
+        assert cell["exact"] == cell["repeats"]
+        assert cell["SEC"] == cell["oracle"]
+        assert cell["SEC"]["mean"] < cell["none"]["mean"]
+    assert found["grid"][-1]["attacked"] == 40
+    assert found["grid"][-1]["all"]["mean"] > 5 * found["grid"][-1]["SEC"]["mean"]
+
+
+def test_clusters_stand_in_for_the_variable_that_may_not_be_used(found: Any) -> None:
+    (cell,) = found["fairness"]
+    assert cell["Oracle"]["mean"] < cell["SEC-Fairness"]["mean"] < 0.8 * cell["Fairness"]["mean"]
+
+
+def test_one_liar_breaks_a_fixed_number_of_clusters_and_not_a_free_one(found: Any) -> None:
+    for ways in (found["breakdown"]["lies"]["flipped_labels"], found["breakdown"]["lies"]["forged_functions"]):
+        assert max(ways["K = 2"][0]["wrong"]) > 0.3
+        assert max(ways["K = 2"][0]["error"]) > 0.5
+        assert max(ways["K by penalty"][0]["wrong"]) == 0
+        assert max(ways["K by penalty"][0]["error"]) < 0.1
+
+
+def test_what_functions_and_queries_reveal(found: Any) -> None:
+    ols, neighbours, queries = found["revealed"]["messages"]
+    assert ols["eavesdropper"]["equations"] == ols["curious learner"]["equations"] == 1
+    assert ols["eavesdropper"]["X"] == 0
+    assert neighbours["curious learner"]["X"] == neighbours["curious learner"]["y"] == 1
+    assert queries["eavesdropper"]["X"] == queries["eavesdropper"]["y"] == 1
+    assert (queries["curious learner"]["X"], queries["curious learner"]["y"]) == (1, 0)
+    assert found["revealed"]["objects"]["knn"] == 1
+    assert 0 < found["revealed"]["objects"]["svr"] <= 1
+
+
+def test_simulation_1_recovers_clusters_where_the_signal_is_strong(study: ModuleType) -> None:
+    (strong,) = study.simulation_1(1, (10,), (5.0,), 1)
+    assert strong["exact"] == strong["repeats"]
+
+
+def test_friedmans_functions_are_his() -> None:
+    from sklearn.datasets import make_friedman2, make_friedman3
+
+    module = sys.modules["meta_clustering"]
+    for which, make in enumerate((make_friedman2, make_friedman3)):
+        X, y = make(50, random_state=0)
+        np.testing.assert_allclose(module.friedman(which, X), y)
+
+
+def test_the_report_is_small_and_says_how_numbers_were_got(folder: Path) -> None:
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    assert "(grid.png)" in text
+    assert "lower bounds" in text
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 400_000
+
+
+def test_missing_data_are_named(study: ModuleType, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.delenv("SECMIX_DATA", raising=False)
+    monkeypatch.setattr(study, "ROOT", tmp_path / "a" / "b")
+    assert study.main(["--quick", "--data", str(tmp_path / "none.csv"), "--out", str(tmp_path / "out")]) == 2
+    message = capsys.readouterr().err
+    assert "none.csv" in message
+    assert "Traceback" not in message
