@@ -6,6 +6,7 @@ enough to be kept, are not; and with enough of them their mixture itself becomes
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -74,6 +75,7 @@ def collude(
     truth: Mixture | None = None,
     budget: int = 1500,
     undetected: bool = False,
+    reach: float = math.inf,
 ) -> Collusion:
     """Search for the mixture that moves the rule most when f colluders send it.
 
@@ -90,11 +92,15 @@ def collude(
         How often the rule may be tried, at least 100.
     undetected : bool
         Only count what the rule keeps.
+    reach : float
+        How far each component may be from the oracle's: its mean so many standard deviations (Mahalanobis), its weight
+        and its variance in any direction by factors up to e^reach. Who knows the data roughly would notice more. Below
+        10⁶ nothing is called unbounded.
 
     Raises
     ------
     SecmixError
-        f or the budget out of range.
+        f, the budget or the reach out of range.
 
     Notes
     -----
@@ -106,9 +112,11 @@ def collude(
     """
     whole(f, "f", least=1)
     whole(budget, "budget", least=LEAST_BUDGET)
+    if not reach > 0:
+        raise SecmixError(f"reach is above 0, in standard deviations; given {reach!r}")
     if f >= len(honest.weights):
         raise SecmixError(f"f colluders are fewer than the honest machines; given {f} beside {len(honest.weights)}")
-    search = _Search(rule, honest, f, budget, truth, undetected)
+    search = _Search(rule, honest, f, budget, truth, undetected, reach)
     try:
         tops: list[tuple[float, float, Lie]] = []
         for shape in lies(search.oracle, honest, truth, rng):
@@ -135,6 +143,7 @@ class _Search:
     budget: int
     truth: Mixture | None
     undetected: bool
+    reach: float
     used: int = 0
     unbounded: bool = False
     best: tuple[float, Mixture, str, Aggregate] | None = None
@@ -143,6 +152,7 @@ class _Search:
     def __post_init__(self) -> None:
         self.squared = ise_matrix(self.honest)
         self.oracle = gmr(self.honest, squared=self.squared).mixture
+        self.lower = np.linalg.cholesky(self.oracle.covariances)
         self.reference = self.oracle if self.truth is None else self.truth
         self.oracle_error = wasserstein(self.oracle, self.reference)
         h = len(self.honest.weights)
@@ -154,6 +164,8 @@ class _Search:
         if self.used >= self.budget:
             raise Spent
         self.used += 1
+        if (beyond := self._beyond(sent)) > 0:
+            return -1.0 - beyond
         h, f = len(self.honest.weights), self.f
         try:
             row = ise(sent.expand(1), self.honest)[0]
@@ -169,6 +181,17 @@ class _Search:
             self.best = error, sent, found_by, found
             self.history.append((self.used, error))
         return error
+
+    def _beyond(self, sent: Mixture) -> float:
+        """By how much the component that is furthest out lies beyond the reach; lies keep the oracle's order."""
+        if math.isinf(self.reach):
+            return 0.0
+        off = np.linalg.solve(self.lower, (sent.means - self.oracle.means)[..., None])[..., 0]
+        half = np.linalg.solve(self.lower, sent.covariances)
+        growth = np.linalg.eigvalsh(np.linalg.solve(self.lower, half.swapaxes(-1, -2)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rates = [np.abs(np.log(sent.weights / self.oracle.weights)).max(), np.abs(np.log(growth)).max()]
+        return float(max(np.linalg.norm(off, axis=-1).max(), *np.nan_to_num(rates, nan=np.inf))) - self.reach
 
     def result(self) -> Collusion:
         h = len(self.honest.weights)
@@ -192,9 +215,9 @@ class _Search:
 
 def _coarse(search: _Search, shape: Lie) -> tuple[float, float]:
     """The best error along a shape, and its scale; whether it grows without bound is noted."""
-    scales = [t for t in _COARSE if shape.endless or t <= 6]
+    scales = [t for t in _COARSE if t <= min(search.reach, math.inf if shape.endless else 6)] or [search.reach]
     errors = {t: search(shape.at(t), shape.name) for t in scales}
-    if shape.endless:
+    if shape.endless and search.reach >= _FAR[1]:
         near, far = (errors[t] for t in _FAR)
         # A hundred times the lie, a hundred times the error: within a tenth.
         if near > 0 and 90 < far / near < 110 and far > 100 * search.oracle_error:
@@ -280,6 +303,7 @@ def collusion_curve(
     truth: Mixture | None = None,
     budget: int = 1500,
     undetected: bool = False,
+    reach: float = math.inf,
 ) -> tuple[CollusionPoint, ...]:
     """The worst found for each number of colluders among m machines.
 
@@ -289,7 +313,7 @@ def collusion_curve(
         Honest fits of all machines; the last f of them give way to colluders.
     counts : sequence of int
         Each at least 1 and below m/2.
-    rule, truth, budget, undetected
+    rule, truth, budget, undetected, reach
         As for :func:`collude`.
     """
     m = len(local.weights)
@@ -298,7 +322,11 @@ def collusion_curve(
             raise SecmixError(f"each count of colluders is at least 1 and below m/2 = {m / 2}; given {f}")
     generators = rng.spawn(len(counts))
     return tuple(
-        CollusionPoint(f, m, collude(rule, local[: m - f], f, draw, truth=truth, budget=budget, undetected=undetected))
+        CollusionPoint(
+            f,
+            m,
+            collude(rule, local[: m - f], f, draw, truth=truth, budget=budget, undetected=undetected, reach=reach),
+        )
         for f, draw in zip(counts, generators, strict=True)
     )
 

@@ -34,11 +34,17 @@ def covariance_failure(mixtures: Mixture, byzantine: Iterable[int], rng: np.rand
     return Mixture(weights, means, covariances)
 
 
-def weight_failure(mixtures: Mixture, byzantine: Iterable[int], rng: np.random.Generator) -> Mixture:
-    """Weights from a Dirichlet whose K parameters are drawn from the integers 10 to 19 (Zhang 2024, section 5)."""
+def weight_failure(
+    mixtures: Mixture, byzantine: Iterable[int], rng: np.random.Generator, concentration: float = 1.0
+) -> Mixture:
+    """Weights from a Dirichlet whose K parameters are drawn from the integers 10 to 19 (Zhang 2024, section 5).
+
+    They are multiplied by ``concentration``: near 0 all weight comes to lie on one component.
+    """
+    positive(concentration, "concentration")
     weights, means, covariances, who = _copied(mixtures, byzantine)
     for j in who:
-        weights[j] = rng.dirichlet(rng.integers(10, 20, size=mixtures.n_components))
+        weights[j] = rng.dirichlet(concentration * rng.integers(10, 20, size=mixtures.n_components))
     return Mixture(weights, means, covariances)
 
 

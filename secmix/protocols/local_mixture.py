@@ -103,6 +103,8 @@ def fit_mixtures(
         raise DataError(
             f"start is one mixture, or one for each of {len(parts)} machines; given weights {given.weights.shape}"
         )
+    # One row of draws a machine, so that its start does not depend on which others are fitted with it.
+    draws = rng.random((len(parts), starts, k)) if given is None and rng is not None else np.empty((len(parts), 0, k))
     found: list[LocalFit | None] = [None] * len(parts)
     for members in _batches([len(part) for part in parts], k):
         columns = np.ascontiguousarray(np.stack([parts[j] for j in members]).swapaxes(-1, -2))
@@ -112,8 +114,7 @@ def fit_mixtures(
             first = given.expand(len(members)) if single else _at(given, members)
             best = _run(problem, first, tolerance, max_iterations)
         else:
-            assert rng is not None
-            best = _best_of(problem, k, starts, rng, tolerance, max_iterations)
+            best = _best_of(problem, draws[members], tolerance, max_iterations)
         for at, j in enumerate(members):
             found[j] = _one(best, at)
     return _joined([fit for fit in found if fit is not None])
@@ -215,13 +216,11 @@ def _maximised(problem: _Problem, resp: Array, old: Mixture) -> Mixture:
     return Mixture(count / count.sum(axis=-1, keepdims=True), means, covariances)
 
 
-def _best_of(
-    problem: _Problem, k: int, starts: int, rng: np.random.Generator, tolerance: float, max_iterations: int
-) -> LocalFit:
-    """From several draws by k-means++, the fit of highest penalised likelihood of each machine."""
+def _best_of(problem: _Problem, draws: Array, tolerance: float, max_iterations: int) -> LocalFit:
+    """From several draws (b, starts, K) by k-means++, the fit of highest penalised likelihood of each machine."""
     best: list[LocalFit] = []
-    for draw in rng.spawn(starts):
-        fit = _run(problem, _plus_plus(problem, k, draw), tolerance, max_iterations)
+    for start in range(draws.shape[1]):
+        fit = _run(problem, _plus_plus(problem, draws[:, start]), tolerance, max_iterations)
         parts = [_one(fit, at) for at in range(len(problem.columns))]
         best = [
             new if not best or new.penalised[0] > best[at].penalised[0] else best[at] for at, new in enumerate(parts)
@@ -229,23 +228,59 @@ def _best_of(
     return _joined(best)
 
 
-def _plus_plus(problem: _Problem, k: int, rng: np.random.Generator) -> Mixture:
-    """k-means++ in each machine's whitened rows (Arthur and Vassilvitskii 2007), then one M-step on the clusters."""
-    whiten = np.linalg.inv(cholesky(problem.spread))
-    points = np.matmul(whiten, problem.columns)
-    b, _, size = points.shape
-    everyone = np.arange(b)
-    nearest = np.full((b, size), np.inf)
-    chosen = np.asarray(rng.integers(size, size=b))
+def seeded_start(rows: Array, seeds: Ints) -> Mixture:
+    """Where EM starts when k-means++ has chosen these rows: each other row goes to the nearest, then one M-step.
+
+    Rows are near or far by the Mahalanobis distance of their own covariance.
+
+    Parameters
+    ----------
+    rows : (m, N, d)
+    seeds : (m, K) int
+        Which rows of each machine, in the order of its components.
+
+    Examples
+    --------
+    >>> seeded_start(np.array([[[0.0], [1.0], [9.0], [10.0]]]), np.array([[0, 3]])).weights
+    array([[0.5, 0.5]])
+    """
+    columns = np.ascontiguousarray(finite_array(rows, "rows", ndim=3).swapaxes(-1, -2))
+    problem = _problem(columns, list(range(len(columns))), None)
+    points = _whitened(problem)
+    distances = np.stack([_squares(points, chosen) for chosen in np.asarray(seeds, dtype=np.intp).T], axis=1)
+    return _clustered(problem, distances)
+
+
+def _plus_plus(problem: _Problem, draws: Array) -> Mixture:
+    """k-means++ in each machine's whitened rows (Arthur and Vassilvitskii 2007), by draws (b, K) from [0, 1)."""
+    points = _whitened(problem)
+    (b, _, size), k = points.shape, draws.shape[1]
+    nearest = np.ones((b, size))
     distances = np.empty((b, k, size))
     for c in range(k):
-        distances[:, c] = ((points - points[everyone, :, chosen][:, :, None]) ** 2).sum(axis=1)
-        nearest = np.minimum(nearest, distances[:, c])
         total = np.cumsum(nearest, axis=-1)
-        level = rng.random(b) * total[:, -1]
+        level = draws[:, c] * total[:, -1]
         chosen = np.minimum((total <= level[:, None]).sum(axis=-1), size - 1)
+        distances[:, c] = _squares(points, chosen)
+        nearest = distances[:, c] if c == 0 else np.minimum(nearest, distances[:, c])
+    return _clustered(problem, distances)
+
+
+def _whitened(problem: _Problem) -> Array:
+    return np.asarray(np.matmul(np.linalg.inv(cholesky(problem.spread)), problem.columns))
+
+
+def _squares(points: Array, chosen: Ints) -> Array:
+    """Squared distances (b, N) of points (b, d, N) from one chosen in each machine."""
+    return np.asarray(((points - points[np.arange(len(points)), :, chosen][:, :, None]) ** 2).sum(axis=1))
+
+
+def _clustered(problem: _Problem, distances: Array) -> Mixture:
+    """One M-step from the clusters that squared distances (b, K, N) make."""
+    b, k, size = distances.shape
     resp = (np.argmin(distances, axis=1)[:, None, :] == np.arange(k)[:, None]).astype(np.float64)
-    blank = Mixture(np.ones((b, k)), np.zeros((b, k, points.shape[1])), np.repeat(problem.spread[:, None], k, axis=1))
+    d = problem.columns.shape[-2]
+    blank = Mixture(np.ones((b, k)), np.zeros((b, k, d)), np.repeat(problem.spread[:, None], k, axis=1))
     first = _maximised(problem, resp, blank)
     weights = np.maximum(first.weights, 1.0 / size)  # a centre whose rows all lie on another one as well
     return Mixture(weights / weights.sum(axis=-1, keepdims=True), first.means, first.covariances)

@@ -11,6 +11,7 @@ from secmix import Mixture
 from secmix.adversaries import collude, collusion_curve
 from secmix.aggregators.mixture import ared, component_wise, cred, dfmr, gmr, oracle, wasserstein
 from secmix.errors import SecmixError
+from secmix.protocols import fit_mixtures
 
 M = 20
 
@@ -113,3 +114,43 @@ def test_the_same_seed_finds_the_same_and_the_curve_names_its_points():
         collusion_curve(rule, local, [10], np.random.default_rng(0))
     with pytest.raises(SecmixError, match="fewer than"):
         collude(rule, local[:3], 3, np.random.default_rng(0))
+
+
+def test_within_reach_lies_stay_where_they_are_allowed():
+    true, f = population(faint=True), 4
+    honest = fits(true)[: M - f]
+    base = gmr(honest).mixture
+    lower = np.linalg.cholesky(base.covariances)
+    errors = []
+    for reach in (0.3, 1.0, np.inf):
+        found = collude(dfmr, honest, f, np.random.default_rng(0), truth=true, budget=200, undetected=True, reach=reach)
+        errors.append(found.error)
+        assert found.unbounded == (reach == np.inf)
+        if np.isfinite(reach):
+            sent = found.mixture
+            off = np.linalg.solve(lower, (sent.means - base.means)[..., None])[..., 0]
+            assert np.linalg.norm(off, axis=1).max() <= reach * (1 + 1e-9)
+            assert np.abs(np.log(sent.weights / base.weights)).max() <= reach * (1 + 1e-9)
+            growth = np.linalg.eigvals(np.linalg.solve(base.covariances, sent.covariances)).real
+            assert np.abs(np.log(growth)).max() <= reach * (1 + 1e-9)
+    assert errors[0] < errors[1] < errors[2]
+    with pytest.raises(SecmixError, match="reach"):
+        collude(dfmr, honest, f, np.random.default_rng(0), reach=0.0)
+
+
+def test_large_covariances_hide_a_component_from_the_distance():
+    """Among components of unequal size the squared error sees the tightest: another one goes anywhere, undetected."""
+    rng = np.random.default_rng(0)
+    d, k, f = 10, 3, 2
+    spread = np.array([0.3, 1.0, 1.0])[:, None, None] * np.eye(d)
+    true = Mixture(np.full(k, 1 / k), 3 * rng.normal(size=(k, d)), spread)
+    rows = np.stack([true.sample(400, rng) for _ in range(M)])
+    honest = fit_mixtures(rows, true).mixture[: M - f]
+    far = Mixture(true.weights, true.means + 1e6 * (np.arange(k) == 2)[:, None], true.covariances)
+    for rule in (cred, ared, dfmr):
+        result = rule(together(honest, far, f))
+        assert set(range(M - f, M)) <= set(result.kept.tolist())
+        assert wasserstein(result.mixture, true) > 1e4
+    result = component_wise(together(honest, far, f))
+    assert result.shares[M - f :, 2].sum() == 0
+    assert wasserstein(result.mixture, true) < 1

@@ -286,6 +286,8 @@ def test_failures_touch_only_whom_they_name():
         ]
         assert changed == [1, 5]
         assert ise_matrix(sent).shape == (20, 20)
+    one_sided = FAILURES["weight"](given, [1], rng, concentration=1e-6).weights[1]
+    assert one_sided.max() == pytest.approx(1)
     touched = touched_components(20, 3, 0.4, rng)
     assert touched.sum(axis=0).tolist() == [8, 8, 8]
     for kind in ("mean", "covariance"):
