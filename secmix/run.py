@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
     from secmix.auditing.engine import Progress
 
 _KEPT = ".unfinished"  # finished cells of an audit that is not; gone once the report is there
+
+# What a disk answers that is full, over quota or limit, read-only, out of reach, or gone.
+_STORAGE = {
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EIO", "EACCES", "EPERM", "ENOTDIR", "ENOENT", "ESTALE")
+    if hasattr(errno, name)
+}
 
 
 def audit(
@@ -107,7 +115,7 @@ def audit(
         cells, commands = cells[cell - 1 : cell], commands[cell - 1 : cell]
         command = commands[0]
     kept = None if folder is None else folder / _KEPT
-    with _alone_in(folder):
+    with _alone_in(folder), _written_or_told(folder):
         results = run_cells(
             cells, commands, given=given, workers=workers, scheduler=scheduler, store=kept, progress=progress
         )
@@ -115,8 +123,9 @@ def audit(
         if before is not None:
             report = against_baseline(report, before)
         if folder is not None and kept is not None:
+            draft = _scenario_draft(scenario, folder)  # written before the report, named after it: both or none
             reporting.write(report, folder, formats)
-            _save_scenario(scenario, folder)
+            draft.replace(folder / "scenario.toml")
             for place in kept.glob("*.json") if kept.is_dir() else ():
                 place.unlink()
             if kept.is_dir() and not any(kept.iterdir()):
@@ -178,10 +187,31 @@ def _folder(path: Path) -> Path:
         trial.write_bytes(b"")
         trial.unlink()
     except OSError as error:
-        raise SecmixError(
-            f"the folder '{path}' cannot be written: {error.strerror or error}; choose another --out"
-        ) from None
+        raise _unwritable(path, error) from None
     return path
+
+
+def _unwritable(path: Path, error: OSError) -> SecmixError:
+    return SecmixError(f"the folder '{path}' cannot be written: {error.strerror or error}; choose another --out")
+
+
+@contextmanager
+def _written_or_told(folder: Path | None) -> Iterator[None]:
+    """A disk that fills up or goes away in the middle is one error that says so, and leaves no drafts behind."""
+    try:
+        yield
+    except OSError as error:
+        elsewhere = error.filename is not None and not str(error.filename).startswith(str(folder))
+        if folder is None or error.errno not in _STORAGE or elsewhere:
+            raise
+        raise SecmixError(
+            f"cannot go on writing into '{folder}': {error.strerror}; cells that were finished before are kept there: "
+            "make room and run the same command again, or choose another --out"
+        ) from None
+    finally:
+        for draft in [*folder.glob(".*.tmp"), *(folder / _KEPT).glob("*.tmp")] if folder is not None else ():
+            with suppress(OSError):
+                draft.unlink()
 
 
 @contextmanager
@@ -191,7 +221,11 @@ def _alone_in(folder: Path | None) -> Iterator[None]:
         yield
         return
     place = folder / ".secmix-lock"
-    with place.open("w") as lock:
+    try:
+        opened = place.open("w")
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+    with opened as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -202,7 +236,7 @@ def _alone_in(folder: Path | None) -> Iterator[None]:
             place.unlink(missing_ok=True)
 
 
-def _save_scenario(scenario: Scenario, folder: Path) -> None:
+def _scenario_draft(scenario: Scenario, folder: Path) -> Path:
     draft = folder / ".scenario.toml.tmp"
     draft.write_text(render(scenario), encoding="utf-8")
-    draft.replace(folder / "scenario.toml")
+    return draft

@@ -22,6 +22,7 @@ from secmix.errors import ScenarioError, nearest
 Evidence = Literal["structure", "gaussian", "ksg", "decoders", "inversion", "reconstruction"]
 Whole = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[float, Field(gt=0)]
 
 
 class _Strict(BaseModel):
@@ -88,6 +89,29 @@ class ModelSpec(_Strict):
     reg_covar: Annotated[float, Field(gt=0)] = 1e-2
     covariance_center: Literal["new", "old"] = "new"
     hold_parameters: bool = False
+    min_count: Positive | None = Field(None, description="Rows below which a component keeps its mean and covariance")
+    covariance_floor: Positive | None = Field(None, description="Least eigenvalue of a covariance")
+    likelihood_drop: Positive | None = Field(None, description="Nats a row by which a node's likelihood may fall")
+    rounding: Positive | None = Field(None, description="Grid that nodes round what they send to")
+    clip_radius: Positive | None = Field(None, description="Norm that rows are shortened to")
+    noise_multiplier: Positive | None = Field(None, description="Gaussian noise on the sums over their sensitivity")
+    noise_std: Positive | None = Field(None, description="Gaussian noise on the sums, without a guarantee")
+    noise_nodes: Whole | None = Field(None, description="Nodes whose noise together makes up that on the sums")
+
+    @property
+    def defences(self) -> dict[str, Any]:
+        """Those that are set, as arguments of ``secmix.protocols.Defences``."""
+        names = (
+            "min_count",
+            "covariance_floor",
+            "likelihood_drop",
+            "rounding",
+            "clip_radius",
+            "noise_multiplier",
+            "noise_std",
+            "noise_nodes",
+        )
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
 class MeasureSpec(_Strict):

@@ -38,11 +38,14 @@ class Fit:
         Root mean square misfit in units of the noise, at least 1.
     errors : (h,)
         Expected distance of each row from the true one, three standard errors, linearised: the noise, or the misfit
-        where that is larger, carried through the pseudo-inverse of the Jacobian.
+        where that is larger, carried through the pseudo-inverse of the Jacobian, and what the Gauss-Newton step would
+        still move the row.
     rank : int
         Directions of the h d that the sums fix to within a tenth of a standard deviation, at the noise given.
     condition : float
         Of the Jacobian, each equation divided by its scale.
+    start : int
+        Number of the start that it came from.
     """
 
     rows: Array
@@ -52,6 +55,7 @@ class Fit:
     errors: Array
     rank: int
     condition: float
+    start: int
 
     @property
     def error(self) -> float:
@@ -59,17 +63,18 @@ class Fit:
         return float(self.errors.max())
 
 
-def fit(equations: Equations, target: Array, noise: Array, rows: Array) -> Fit:
+def fit(equations: Equations, target: Array, noise: Array, rows: Array, start: int = 0) -> Fit:
     """Judge ``rows`` (h, d) against the sums ``target`` (T c q,) with absolute errors ``noise`` (T c q,)."""
     values, slopes = equations.with_jacobian(np.ascontiguousarray(rows.T))
     scale = 1.0 + np.abs(values).sum(axis=1)
-    misfit = np.abs(values.sum(axis=1) - target)
+    off = values.sum(axis=1) - target
+    misfit = np.abs(off)
     residual = float((misfit / scale).max())
     # (T c q, d, h) to one column an unknown, row by row.
     jacobian = slopes.transpose(0, 2, 1).reshape(len(slopes), -1)
     if not np.isfinite(jacobian).all() or not np.isfinite(residual):
-        return Fit(rows, np.inf, False, np.inf, np.full(len(rows), np.inf), 0, np.inf)
-    _, strength, directions = np.linalg.svd(jacobian / noise[:, None])
+        return Fit(rows, np.inf, False, np.inf, np.full(len(rows), np.inf), 0, np.inf, start)
+    outward, strength, directions = np.linalg.svd(jacobian / noise[:, None])
     plain = np.linalg.svd(jacobian / scale[:, None], compute_uv=False)
     unknowns = jacobian.shape[1]
     rank = int((strength > 10.0).sum())
@@ -78,6 +83,10 @@ def fit(equations: Equations, target: Array, noise: Array, rows: Array) -> Fit:
     certain = np.full(unknowns, 1 / (2 * np.sqrt(unknowns)))
     certain[: len(strength)] = np.maximum(certain[: len(strength)], strength / (_SIGMAS * worse))
     errors = np.sqrt(((directions / certain[:, None]) ** 2).sum(axis=0).reshape(rows.shape).sum(axis=1))
+    # How far the Gauss-Newton step still is from here: a search that stopped short in a flat valley is not there.
+    used = len(strength)
+    along = outward[:, :used].T @ (off / noise) / np.maximum(strength, _SIGMAS * certain[:used] / 2)
+    errors += np.linalg.norm((directions[:used].T @ along).reshape(rows.shape), axis=1)
     complete = len(plain) >= unknowns and plain[-1] > 0
     return Fit(
         rows,
@@ -87,6 +96,7 @@ def fit(equations: Equations, target: Array, noise: Array, rows: Array) -> Fit:
         errors,
         rank,
         float(plain[0] / plain[unknowns - 1]) if complete else np.inf,
+        start,
     )
 
 
@@ -107,8 +117,8 @@ def same(first: Fit, second: Fit) -> bool:
 
 
 def agreeing(best: Fit, fits: Sequence[Fit]) -> int:
-    """How many of ``fits`` are consistent with the sums and the same rows as ``best``."""
-    return sum(other.consistent and same(best, other) for other in fits)
+    """From how many starts, each of its own, came consistent fits with the same rows as ``best``."""
+    return len({other.start for other in fits if other.consistent and same(best, other)})
 
 
 def likeliest(fits: Sequence[Fit]) -> list[Fit]:

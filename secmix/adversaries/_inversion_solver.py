@@ -96,9 +96,15 @@ def solve(
         taken = active[better]
         rows[taken], residual[taken], jacobian[taken] = tried[better], new_residual[better], new_jacobian[better]
         loss[taken] = new_loss[better]
-        np.clip(damping, 1e-16, 1e10, out=damping)
+        # Where the condition is large, little damping still holds back the steps that matter.
+        np.clip(damping, 1e-28 if orthogonal else 1e-16, 1e10, out=damping)
         active = active[~(small | (loss[active] < enough))]
     return rows, np.sqrt(2 * loss)
+
+
+def jacobians(equations: Equations, weights: Array, rows: Array) -> Array:
+    """The Jacobian of the weighted sums (S, r, h d) at each of the row sets (S, h, d)."""
+    return _evaluate(equations, weights, np.zeros(len(weights)), rows)[1]
 
 
 def _evaluate(equations: Equations, weights: Array, goal: Array, rows: Array) -> tuple[Array, Array]:

@@ -15,8 +15,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix.adversaries._inversion_certificate import NOISIEST, USEFUL, Fit, agreeing, fit, likeliest, rivals
+from secmix.adversaries._inversion_certificate import NOISIEST, USEFUL, Fit, agreeing, fit, likeliest, rivals, same
 from secmix.adversaries._inversion_equations import Equations, Standard, rounds_needed
+from secmix.adversaries._inversion_hops import hop, parents
 from secmix.adversaries._inversion_input import checked, distinct_rounds, numbers
 from secmix.adversaries._inversion_solver import FINEST, SCHEDULES, basis, solve
 from secmix.adversaries._inversion_starts import draw_starts, rounding, samples, standard_of
@@ -29,6 +30,9 @@ Status = Literal["determined", "underdetermined", "inconclusive"]
 
 _BATCH = 32
 _POLISHED = 8
+# Hops in a batch, and how many batches go with one of new starts, once there are two of those.
+_HOPPING = 16
+_HOPS = 6
 # This many solutions that fit, none of them certain: the sums do not pin the rows down in double precision.
 _ENOUGH = 8
 # Numbers that the sums must hold beyond the unknowns for a small residual to prove anything.
@@ -60,7 +64,7 @@ class Inversion:
     errors : (h,)
         The same for each row: where components are narrow, some rows are known and others are not.
     starts, agreeing : int
-        Starts made, and how many of those refined ended at ``rows`` and fit.
+        Starts and hops made, and how many starts, each of its own, ended at ``rows`` and fit.
     condition : float
         Condition number of the Jacobian at ``rows``.
     rank : int
@@ -90,7 +94,7 @@ def invert_sums(
     *,
     rng: np.random.Generator | int | None = None,
     noise: ArrayLike = 0.0,
-    starts: int = 256,
+    starts: int = 768,
 ) -> Inversion:
     """Find the rows whose EM statistics have these sums.
 
@@ -110,7 +114,7 @@ def invert_sums(
         its float error, for a fixed-point grid g / √12. Sums altered by more than 1e-7 of their scale are never
         certified; ``error`` then says how far off the rows can be.
     starts : int
-        Starts at most.
+        Starts and hops at most.
 
     Raises
     ------
@@ -121,6 +125,8 @@ def invert_sums(
     -----
     Levenberg-Marquardt with the analytic Jacobian from starts drawn from the last θ and given the rows' own mean and
     covariance, which the sums reveal because Σ_j P_j = 1. One or two rows follow from these moments in closed form.
+    Candidates that got stuck are shaken and let down again (basin hopping). Two solutions count as independent only if
+    they go back to different starts.
 
     Examples
     --------
@@ -159,28 +165,38 @@ def _search(
     most: int,
 ) -> tuple[list[Fit], int]:
     """Fits from batch after batch of starts, until one is certain, none can be, or ``most`` starts are made."""
-    sample_rng, start_rng = rng.spawn(2)
+    sample_rng, start_rng, hop_rng = rng.spawn(3)
     counts = target.reshape(*equations.means.shape[:2], -1)[-1, :, 0]
     functions = basis(equations, samples(last, standard, 3 * equations.size + 500, sample_rng).T)
     fits: list[Fit] = []
-    made = batch = 0
+    made = batch = fresh = 0
     while made < most:
-        count = min(_BATCH, most - made)
-        if batch % 4 < 2:
-            rows = draw_starts(last, standard, count, h, start_rng, moments=(target, equations) if made == 0 else None)
+        stuck, iterations = parents(fits), 300
+        if batch % _HOPS and fresh >= 2 and stuck:
+            count = min(_HOPPING, most - made)
+            rows, origin = hop(equations, functions, target, stuck, count, hop_rng)
+            iterations = 200
         else:
-            rows = draw_starts(last, standard, count, h, start_rng, counts=counts)
-        for smoothing, iterations in SCHEDULES[batch % len(SCHEDULES)]:
-            rows, loss = solve(equations, target, functions.weights(smoothing), rows, iterations)
-        best = np.argsort(loss)[:_POLISHED]
-        rows, _ = solve(equations, target, functions.weights(FINEST), rows[best], 300, orthogonal=True)
+            count = min(_BATCH, most - made)
+            if fresh % 4 < 2:
+                first = (target, equations) if made == 0 else None
+                rows = draw_starts(last, standard, count, h, start_rng, moments=first)
+            else:
+                rows = draw_starts(last, standard, count, h, start_rng, counts=counts)
+            for smoothing, most_steps in SCHEDULES[fresh % len(SCHEDULES)]:
+                rows, loss = solve(equations, target, functions.weights(smoothing), rows, most_steps)
+            best = np.argsort(loss)[:_POLISHED]
+            rows, origin, fresh = rows[best], made + best, fresh + 1
+        rows, _ = solve(equations, target, functions.weights(FINEST), rows, iterations, orthogonal=True)
         # The likeliest rows, down to where the noise explains the misfit many times over.
         enough = 1e-4 * equations.size
-        rows, _ = solve(equations, target, np.diag(1 / noise), rows, 300, orthogonal=True, enough=enough)
-        fits += [fit(equations, target, noise, row) for row in rows]
+        rows, _ = solve(equations, target, np.diag(1 / noise), rows, iterations, orthogonal=True, enough=enough)
+        fits += [fit(equations, target, noise, row, int(k)) for row, k in zip(rows, origin, strict=True)]
         made, batch = made + count, batch + 1
         fitting = likeliest(fits)
-        if len(fitting) >= _ENOUGH or (fitting and _certain(fitting, fits)):
+        if len({each.start for each in fitting}) >= _ENOUGH or (fitting and _certain(fitting, fits)):
+            break
+        if _settled(fits):
             break
     return fits, made
 
@@ -188,6 +204,13 @@ def _search(
 def _certain(fitting: list[Fit], fits: list[Fit]) -> bool:
     best = min(fitting, key=lambda each: each.error)
     return best.error <= USEFUL and agreeing(best, fits) >= 2 and not rivals(best, fitting)
+
+
+def _settled(fits: list[Fit]) -> bool:
+    """Whether start after start ends at the same rows, the best there are, which do not fit: the sums were altered."""
+    best = min(fits, key=lambda each: each.misfit)
+    there = {each.start for each in fits if each.misfit < 1.001 * best.misfit and same(best, each)}
+    return not best.consistent and len(there) >= _ENOUGH
 
 
 def _conclude(fits: list[Fit], made: int, standard: Standard, noise: Array, needed: float, *, spare: int) -> Inversion:

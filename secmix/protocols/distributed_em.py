@@ -14,6 +14,7 @@ from secmix.checks import Array, finite_array, positive, whole
 from secmix.errors import DataError, SecmixError
 from secmix.mixture import Mixture
 from secmix.network import Network
+from secmix.protocols.defences import Defences
 from secmix.protocols.pdmm import PDMM
 from secmix.protocols.start import secure_start
 from secmix.protocols.statistics import Center, local_statistics, updated
@@ -64,6 +65,10 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
         are part of the transcript, as iterations below 0.
     hold_parameters : bool
         Keep θ at ``init`` in every iteration (for audits at a fixed θ).
+    defences : Defences or None
+        What nodes do against who solves the sums or steers θ. Those that alter the sums need given parameters to start
+        from, since they do not cover the sums of the start; noise needs ``tol=None``, since it does not cover the
+        likelihoods.
     record : bool
         Whether to keep the transcript.
 
@@ -102,6 +107,7 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
         tol: float | None = 1e-3,
         init: Mixture | str = "kmeans",
         hold_parameters: bool = False,
+        defences: Defences | None = None,
         record: bool = True,
     ) -> None:
         self.n_components = n_components
@@ -112,6 +118,7 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
         self.tol = tol
         self.init = init
         self.hold_parameters = hold_parameters
+        self.defences = defences
         self.record = record
 
     def fit(
@@ -150,9 +157,11 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
         All runs take the same number of iterations: with ``tol``, until the last one has converged.
         """
         self._check(parts, network)
+        defences = self.defences or Defences()
+        parts = [defences.clipped(part) for part in parts]
         sums: SumProtocol = PDMM() if self.sums is None else self.sums
         channel = Channel(record=self.record)
-        start_rng, mask_rng, sum_rng = rng.spawn(3)
+        start_rng, mask_rng, sum_rng, noise_rng = rng.spawn(4)
         runs, n = parts[0].shape[0], network.n
         if isinstance(self.init, Mixture):
             theta = self._given(runs, n, parts[0].shape[2])
@@ -170,15 +179,23 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
         likelihood = self.tol is not None
         kept_masks: Array | None = None
         path, bounds, converged = [theta], np.empty((0, runs)), False
+        taken_at = np.full((runs, n), -np.inf)  # log-likelihood of a node's rows where it last took part
         for t in range(self.max_iter):
             channel.iteration = t
             vectors = np.stack(
                 [local_statistics(part, theta[:, i], likelihood=likelihood) for i, part in enumerate(parts)], axis=1
             )
+            if defences.likelihood_drop:
+                seen = np.stack([theta[:, i].log_density(p).mean(axis=-1) for i, p in enumerate(parts)], axis=1)
+                takes_part = seen >= taken_at - defences.likelihood_drop
+                taken_at = np.where(takes_part, seen, taken_at)
+                vectors *= takes_part[..., None]
+            vectors = defences.sent(vectors, theta, noise_rng)
             if getattr(sums, "reuses_masks", False) and kept_masks is None:
                 kept_masks = sums.draw_masks(runs, vectors.shape[2], network, mask_rng)
             averages, _ = sums.average(vectors, network, sum_rng.spawn(1)[0], masks=kept_masks, channel=channel)
-            theta = self._next(averages, theta)
+            averages = defences.received(averages, self.n_components)
+            theta = self._next(averages, theta, n)
             path.append(theta)
             if likelihood:
                 bounds = np.concatenate([bounds, _mean_likelihood(averages, self.n_components)[None]])
@@ -199,20 +216,28 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
         """Mean log-likelihood of the rows of ``X``, in nats."""
         return float(self.mixture_.log_density(finite_array(X, "X", ndim=2)).mean())
 
-    def _next(self, averages: Array, theta: Mixture) -> Mixture:
+    def _next(self, averages: Array, theta: Mixture, n: int) -> Mixture:
         if self.hold_parameters:
             return theta
-        # A node that dropped out has no average: it keeps the parameters it had.
+        # A node that dropped out has no average: it keeps the parameters it had. So do all where all abstained.
         gone = without_average(averages)
-        if not gone.any():
-            return updated(averages, theta, center=self.covariance_center, reg_covar=self.reg_covar)
+        width = averages.shape[2] // self.n_components
+        nobody = averages[..., : width * self.n_components : width].sum(axis=2) == 0
+        if not (gone.any() or nobody.any()):
+            return self._updated(averages, theta, n)
         stand_in = np.where(gone[:, None], averages[:, [int(np.argmin(gone))]], averages)
-        fresh = updated(stand_in, theta, center=self.covariance_center, reg_covar=self.reg_covar)
+        stand_in = np.where(nobody[..., None], 1.0, stand_in)
+        fresh = self._updated(stand_in, theta, n)
+        kept = gone | nobody
         return Mixture(
-            np.where(gone[:, None], theta.weights, fresh.weights),
-            np.where(gone[:, None, None], theta.means, fresh.means),
-            np.where(gone[:, None, None, None], theta.covariances, fresh.covariances),
+            np.where(kept[..., None], theta.weights, fresh.weights),
+            np.where(kept[..., None, None], theta.means, fresh.means),
+            np.where(kept[..., None, None, None], theta.covariances, fresh.covariances),
         )
+
+    def _updated(self, averages: Array, theta: Mixture, n: int) -> Mixture:
+        fresh = updated(averages, theta, center=self.covariance_center, reg_covar=self.reg_covar)
+        return fresh if self.defences is None else self.defences.accepted(fresh, theta, averages, n)
 
     def _given(self, runs: int, n: int, d: int) -> Mixture:
         assert isinstance(self.init, Mixture)
@@ -233,6 +258,18 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
             raise SecmixError(f"covariance_center is 'new' or 'old'; given {self.covariance_center!r}")
         if not isinstance(self.init, Mixture) and self.init not in ("kmeans", "moments"):
             raise SecmixError(f"init is a Mixture, 'kmeans' or 'moments'; given {self.init!r}")
+        if not (self.defences is None or isinstance(self.defences, Defences)):
+            raise SecmixError(f"defences is a Defences or None; given {self.defences!r}")
+        if self.defences is not None:
+            noisy = self.defences.noise_std or self.defences.noise_multiplier
+            if (noisy or self.defences.rounding) and not isinstance(self.init, Mixture):
+                raise SecmixError(
+                    f"rounding and noise do not cover the sums that init = {self.init!r} starts from; give a Mixture"
+                )
+            if noisy and self.tol is not None:
+                raise SecmixError("noise does not cover the likelihoods that tol sums; set tol = None")
+            if self.defences.noise_nodes is not None and self.defences.noise_nodes > network.n:
+                raise SecmixError(f"noise_nodes = {self.defences.noise_nodes}, but there are {network.n} nodes")
         if len(parts) != network.n:
             raise DataError(f"{len(parts)} parts for a network of {network.n} nodes; give one part a node")
         widths = {part.shape[-1] for part in parts}
@@ -252,5 +289,5 @@ def _mean_likelihood(averages: Array, k: int) -> Array:
     node = int(np.argmin(without_average(averages)))
     mine = averages[:, node]
     per_component = (mine.shape[1] - 1) // k
-    likelihood: Array = mine[:, -1] / mine[:, : k * per_component : per_component].sum(axis=1)
-    return likelihood
+    count = mine[:, : k * per_component : per_component].sum(axis=1)
+    return np.asarray(mine[:, -1] / np.where(count == 0, 1.0, count))  # where all abstained both are 0

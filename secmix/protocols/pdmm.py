@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
+from secmix.arrays import checked, floats, numpy_of
 from secmix.checks import Array, Ints, positive, probability, whole
 from secmix.errors import NetworkError, NotConverged, SecmixError
 from secmix.network import Network
@@ -113,6 +114,9 @@ class PDMM:
     ) -> tuple[Array, Transcript]:
         """Averages (runs, n, m) of ``inputs`` (runs, n, m), and the transcript.
 
+        Arrays of another library than NumPy are taken, and averages of that library returned; the work in between is
+        NumPy's, since sums over sparse neighbourhoods are not in the Array API standard.
+
         Raises
         ------
         NotConverged
@@ -120,7 +124,8 @@ class PDMM:
         NetworkError
             If a drop-out leaves the network unconnected, or names a node that does not exist.
         """
-        s = checked_inputs(inputs, network)
+        xp, given = checked(inputs, lambda array: checked_inputs(array, network))
+        s = numpy_of(given)
         runs, n, m = s.shape
         schedule_rng, mask_rng = rng.spawn(2)
         arcs = network.arcs
@@ -154,9 +159,7 @@ class PDMM:
                 continue
             incoming = (turn.gather @ z.reshape(len(z), -1)).reshape(len(turn.nodes), runs, m)
             y[turn.nodes] = (s[turn.nodes] + incoming) / (1.0 + self.c * turn.degrees)[:, None, None]  # (8)
-            heard = channel.send(
-                round, arcs[turn.arcs, 0], arcs[turn.arcs, 1], "y", y[turn.nodes], content=turn.content
-            )
+            heard = channel.send(round, turn.senders, turn.receivers, "y", y[turn.nodes], content=turn.content)
             arrived = schedule_rng.random(len(turn.arcs)) >= self.loss
             sent = turn.arcs[arrived]
             fresh = 2.0 * self.c * heard[turn.content[arrived]] - z[network.opposite[sent]]  # (9)
@@ -169,7 +172,7 @@ class PDMM:
             )
         averages = y.transpose(1, 0, 2).copy()
         averages[:, ~ties.alive] = np.nan
-        return averages, channel.transcript
+        return floats(xp, averages, given), channel.transcript
 
     def _rounds(self, network: Network, rng: np.random.Generator) -> Iterator[tuple[Ints, int]]:
         """Who is active in each round, and how many whole sweeps are done before it."""
@@ -193,6 +196,8 @@ class _Turn:
     degrees: Ints  # their living neighbours
     gather: csr_array  # sums the arriving z of each
     arcs: Ints  # the arcs on which they broadcast
+    senders: Ints  # their ends; kept, so that a transcript of many rounds holds them once
+    receivers: Ints
     content: Ints  # for each of these arcs, the place of its tail in ``nodes``
 
 
@@ -224,12 +229,16 @@ class _Ties:
         return self._turns[key]
 
     def _work_out(self, nodes: Ints) -> _Turn:
-        arcs = self.network.arcs
+        arcs, degrees = self.network.arcs, self.network.degrees
         place = np.full(self.network.n, -1)
         place[nodes] = np.arange(len(nodes))
-        between = self.alive[arcs].all(axis=1)
-        arriving = np.flatnonzero(between & (place[arcs[:, 1]] >= 0))
-        leaving = np.flatnonzero(between & (place[arcs[:, 0]] >= 0))
+        # Arcs are in the order of their tails: those of a node are neighbours, found without a look at the others.
+        first = np.concatenate([[0], np.cumsum(degrees)])
+        leaving = np.concatenate([np.arange(first[node], first[node + 1]) for node in nodes] or [np.arange(0)])
+        leaving = np.sort(leaving[self.alive[arcs[leaving]].all(axis=1)])
+        arriving = np.sort(self.network.opposite[leaving])
         rows = place[arcs[arriving, 1]]
         gather = csr_array((np.ones(len(arriving)), (rows, arriving)), shape=(len(nodes), len(arcs)))
-        return _Turn(nodes, np.bincount(rows, minlength=len(nodes)), gather, leaving, place[arcs[leaving, 0]])
+        senders, receivers = arcs[leaving].T.copy()
+        degrees = np.bincount(rows, minlength=len(nodes))
+        return _Turn(nodes, degrees, gather, leaving, senders, receivers, place[senders])

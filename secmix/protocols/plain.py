@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from secmix.arrays import carried, checked
 from secmix.checks import Array
 from secmix.network import Network
 from secmix.protocols.sums import checked_inputs
@@ -49,13 +50,24 @@ class Plain:
         masks: Array | None = None,
         channel: Channel | None = None,
     ) -> tuple[Array, Transcript]:
-        """Averages (runs, n, m) of ``inputs`` (runs, n, m), and the transcript."""
-        s = checked_inputs(inputs, network)
+        """Averages (runs, n, m) of ``inputs`` (runs, n, m), and the transcript.
+
+        Inputs may be arrays of any library that keeps to the Array API standard: the averages are of that library, the
+        transcript is NumPy's.
+        """
+        xp, s = checked(inputs, lambda given: checked_inputs(given, network))
         channel = channel or Channel()
         nodes = np.arange(network.n)
-        channel.hold(-1, nodes, "input", s.transpose(1, 0, 2))
-        received = channel.send(0, nodes, SERVER, "input", s.transpose(1, 0, 2), encrypted=self.encrypted)
-        mean = received.mean(axis=0)
-        back = np.zeros(network.n, dtype=np.intp)  # one content for all
-        mean = channel.send(1, SERVER, nodes, "average", mean[None], encrypted=self.encrypted, content=back)[0]
-        return np.repeat(mean[:, None, :], network.n, axis=1), channel.transcript
+        rows = xp.permute_dims(s, (1, 0, 2))
+
+        def collect(payload: Array) -> Array:
+            channel.hold(-1, nodes, "input", payload)
+            return channel.send(0, nodes, SERVER, "input", payload, encrypted=self.encrypted)
+
+        def hand_out(payload: Array) -> Array:
+            back = np.zeros(network.n, dtype=np.intp)  # one content for all
+            return channel.send(1, SERVER, nodes, "average", payload, encrypted=self.encrypted, content=back)
+
+        mean = xp.mean(carried(xp, rows, collect), axis=0)
+        mean = carried(xp, mean[None, ...], hand_out)
+        return xp.repeat(xp.permute_dims(mean, (1, 0, 2)), network.n, axis=1), channel.transcript

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from secmix.arrays import carried, checked, floats, numpy_of
 from secmix.checks import Array, positive, whole
 from secmix.errors import DataError, NetworkError, SecmixError
 from secmix.network import Network
@@ -95,6 +96,9 @@ class SecureSum:
     ) -> tuple[Array, Transcript]:
         """Averages (runs, n, m) of ``inputs`` (runs, n, m), and the transcript.
 
+        Inputs may be arrays of any library that keeps to the Array API standard: the averages are of that library, the
+        transcript is NumPy's.
+
         Raises
         ------
         NetworkError
@@ -102,27 +106,34 @@ class SecureSum:
         DataError
             If a sum does not fit the modular range.
         """
-        s = checked_inputs(inputs, network)
+        xp, s = checked(inputs, lambda given: checked_inputs(given, network))
         runs, n, m = s.shape
         order = self._order(network)
         channel = channel or Channel()
-        r = self.draw_masks(runs, m, network, rng) if masks is None else checked_masks(masks, runs, 1, m)
-        s = self._encode(s)
-        channel.hold(-1, np.arange(n), "input", s.transpose(1, 0, 2))
-        channel.hold(-1, order[0], "mask", r[:, 0])
-        running = self._add(s[:, order[0]], r[:, 0])
-        for step in range(n):
+        if masks is None:
+            masks = self.draw_masks(runs, m, network, rng)
+        r = floats(xp, checked_masks(masks, runs, 1, m), s)[:, 0, :]
+        s = self._encode(xp, s)
+        channel.hold(-1, np.arange(n), "input", numpy_of(xp.permute_dims(s, (1, 0, 2))))
+        channel.hold(-1, order[0], "mask", numpy_of(r))
+
+        def hand_on(round: int, step: int, kind: str, payload: Any) -> Any:
             here, there = order[step], order[(step + 1) % n]
-            running = channel.send(step, here, there, "running sum", running, encrypted=self.encrypted)
+            return carried(
+                xp, payload, lambda sent: channel.send(round, here, there, kind, sent, encrypted=self.encrypted)
+            )
+
+        running = self._add(xp, s[:, order[0], :], r)
+        for step in range(n):
+            running = hand_on(step, step, "running sum", running)
             if step < n - 1:
-                running = self._add(running, s[:, there])
-        total = self._decode(self._add(running, -r[:, 0]))
-        averages = np.empty_like(s)
-        averages[:, order[0]] = total / n
+                running = self._add(xp, running, s[:, order[step + 1], :])
+        total = self._decode(xp, self._add(xp, running, -r))
+        averages = xp.empty_like(s)
+        averages[:, order[0], :] = total / n
         for step in range(n - 1):
-            here, there = order[step], order[step + 1]
-            total = channel.send(n + step, here, there, "total", total, encrypted=self.encrypted)
-            averages[:, there] = total / n
+            total = hand_on(n + step, step, "total", total)
+            averages[:, order[step + 1], :] = total / n
         return averages, channel.transcript
 
     def _order(self, network: Network) -> tuple[int, ...]:
@@ -139,12 +150,12 @@ class SecureSum:
                 raise NetworkError(f"the cycle {list(order)} uses the edge {a}-{b}, which the network does not have")
         return order
 
-    def _encode(self, s: Array) -> Array:
+    def _encode(self, xp: Any, s: Any) -> Any:
         """Inputs on the fixed-point grid; in real arithmetic as they are."""
         if self.modulus is None:
             return s
-        fixed = np.round(s * 2.0**self.fraction_bits) * 2.0**-self.fraction_bits
-        largest = float(np.abs(fixed).sum(axis=1).max())
+        fixed = xp.round(s * 2.0**self.fraction_bits) * 2.0**-self.fraction_bits
+        largest = float(xp.max(xp.sum(xp.abs(fixed), axis=1)))
         if largest >= self.modulus / 2:
             raise DataError(
                 f"a sum may reach {largest:.3g}, beyond ±{self.modulus / 2:.3g}, the range of {self.bits} bits with "
@@ -152,11 +163,11 @@ class SecureSum:
             )
         return fixed
 
-    def _add(self, a: Array, b: Array) -> Array:
+    def _add(self, xp: Any, a: Any, b: Any) -> Any:
         # Words are below 2^52, so sums and remainders of these float64 are exact integers (times the grid).
-        return a + b if self.modulus is None else np.mod(a + b, self.modulus)
+        return a + b if self.modulus is None else xp.remainder(a + b, self.modulus)
 
-    def _decode(self, word: Array) -> Array:
+    def _decode(self, xp: Any, word: Any) -> Any:
         if self.modulus is None:
             return word
-        return np.where(word >= self.modulus / 2, word - self.modulus, word)
+        return xp.where(word >= self.modulus / 2, word - self.modulus, word)

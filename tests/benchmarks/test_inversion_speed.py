@@ -52,6 +52,10 @@ def test_rows_come_back_from_two_rounds_more_than_needed(benchmark, h, c):
     assert not any(found.certified and not right and found.error < 1e-6 for found, right, _, _ in runs)
     assert len(recovered) >= 0.6 * len(runs)
     assert sum(recovered) >= 0.9 * len(recovered)
+    # Among all ten: where c = 2, h = 20 two of these seeds are beyond double precision, elsewhere none.
+    assert sum(found.certified and right for found, right, *_ in runs) >= (0.8 if (h, c) == (20, 2) else 0.9) * len(
+        runs
+    )
     assert median < 10
 
 

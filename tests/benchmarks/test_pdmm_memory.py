@@ -34,9 +34,7 @@ def test_the_figure_for_a_block_holds_for_every_protocol(enrolled):
     network = Network.complete(8)
     network.hamiltonian_cycle()
     inputs = np.random.default_rng(0).normal(size=(500, 8, 20))
-    enrolled.protocol.average(
-        inputs[:1], network, np.random.default_rng(0)
-    )  # what is worked out once stays out
+    enrolled.protocol.average(inputs[:1], network, np.random.default_rng(0))  # what is worked out once stays out
     claimed = _bytes(enrolled.protocol, network, 500, 20)
     peak, _ = peak_of(
         lambda: average_in_blocks(
@@ -69,6 +67,29 @@ def test_many_runs_on_eighty_nodes_stay_within_memory(benchmark):
         assert in_one_piece > 50 * memory
 
 
+def test_a_single_run_on_very_many_nodes_takes_memory_in_proportion_to_the_network(benchmark):
+    # Ten thousand nodes where benchmarks are asked for. A transcript holds who spoke to whom once, not in every round.
+    nodes = 600 if benchmark.disabled else 10_000
+    rng = np.random.default_rng(0)
+    network = Network.random_geometric(nodes, rng)
+    arcs = len(network.arcs)
+    assert len(network.opposite) == arcs  # what the network works out once stays out
+    assert sum(map(len, network.colours)) == nodes
+    inputs = rng.normal(size=(1, nodes, 1))
+
+    def work():
+        return PDMM(sigma=1.0, tol=1e-6).average(inputs, network, np.random.default_rng(1))
+
+    peak, (averages, transcript) = benchmark.pedantic(lambda: peak_of(work), rounds=1)
+    said = transcript.nbytes
+    benchmark.extra_info.update({"arcs": arcs, "messages": transcript.messages, "peak MiB": peak / MIB})
+    assert np.abs(averages - inputs.mean()).max() < 1e-5
+    assert transcript.messages > 50 * arcs
+    rounds = len(transcript.blocks)
+    assert peak < said + 1000 * rounds + 200 * arcs + 2 * MIB  # bytes; three indices a message would be 24 * messages
+    assert 24 * transcript.messages > 5 * peak
+
+
 def observe(transcript):
     """Some features of what node 1 sees."""
     return HonestButCurious({1}).observe(transcript, RING).values[:, :6]
@@ -78,9 +99,7 @@ def observe(transcript):
 def test_results_depend_on_the_seed_and_not_on_the_memory(enrolled):
     inputs = np.random.default_rng(0).normal(size=(150, 6, 2))
     first, again, other = (
-        average_in_blocks(
-            enrolled.protocol, inputs, RING, np.random.default_rng(seed), memory=memory, observe=observe
-        )
+        average_in_blocks(enrolled.protocol, inputs, RING, np.random.default_rng(seed), memory=memory, observe=observe)
         for seed, memory in ((0, 64 * MIB), (0, 640 * MIB), (1, 64 * MIB))
     )
     assert np.array_equal(first[0], again[0])
@@ -104,9 +123,7 @@ def test_blocks_have_masks_of_their_own():
 
 
 def test_a_block_that_does_not_fit_is_refused_with_the_figure():
-    with pytest.raises(
-        SecmixError, match=r"64 runs takes about 0\.615 MiB, more than the 0\.5 MiB.* to 52 or less"
-    ):
+    with pytest.raises(SecmixError, match=r"64 runs takes about 0\.615 MiB, more than the 0\.5 MiB.* to 52 or less"):
         average_in_blocks(PDMM(), np.zeros((100, 6, 10)), RING, np.random.default_rng(0), memory=MIB // 2)
     with pytest.raises(SecmixError, match="allowed; raise memory"):
         average_in_blocks(PDMM(), np.zeros((100, 6, 10)), RING, np.random.default_rng(0), memory=1000)
@@ -118,9 +135,7 @@ def test_a_block_that_does_not_fit_is_refused_with_the_figure():
 
 def test_a_transcript_that_outgrows_its_memory_is_refused_before_it_does():
     def work():
-        with pytest.raises(
-            SecmixError, match=r"transcript of 64 runs outgrows .* in round \d+; lower runs_per_block"
-        ):
+        with pytest.raises(SecmixError, match=r"transcript of 64 runs outgrows .* in round \d+; lower runs_per_block"):
             average_in_blocks(
                 PDMM(), np.ones((64, 6, 100)), RING, np.random.default_rng(0), memory=12 * MIB, observe=len
             )
@@ -128,9 +143,7 @@ def test_a_transcript_that_outgrows_its_memory_is_refused_before_it_does():
     assert peak_of(work)[0] < 14 * MIB
 
 
-@pytest.mark.parametrize(
-    "settings", [{"memory": 0}, {"memory": 1e9}, {"runs_per_block": 0}, {"runs_per_block": True}]
-)
+@pytest.mark.parametrize("settings", [{"memory": 0}, {"memory": 1e9}, {"runs_per_block": 0}, {"runs_per_block": True}])
 def test_settings_are_checked(settings):
     with pytest.raises(SecmixError, match=rf"{next(iter(settings))} must be .* least 1"):
         average_in_blocks(Plain(), np.ones((2, 6, 1)), RING, np.random.default_rng(0), **settings)

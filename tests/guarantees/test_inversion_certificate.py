@@ -7,6 +7,8 @@ import pytest
 from inversion_problems import furthest, problem, sums_of
 
 from secmix.adversaries import invert_sums, rounds_needed
+from secmix.adversaries._inversion_certificate import fit
+from secmix.adversaries._inversion_starts import rounding, standard_of
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -78,3 +80,18 @@ def test_far_from_the_origin_the_rounding_of_the_sums_is_counted():
     found = invert_sums(sums_of(rows + shift, moved), moved, 4, rng=0)
     assert furthest(found.rows, rows + shift) < max(1e-6, found.error)
     assert found.error > 1e-10
+
+
+def test_a_search_that_stopped_short_in_a_flat_valley_says_how_far_it_may_have_been():
+    """Rows a little off along the direction that the sums fix least: the misfit hardly shows it, the error must."""
+    rows, path, sums = problem(20, 2, 3, 3, seed=1)
+    standard = standard_of(sums, path, 20)
+    equations, target = standard.equations(path), standard.sums(sums).ravel()
+    noise = standard.noise(rounding(sums, path, 20)).ravel()
+    true = np.linalg.solve(standard.lower, (rows - standard.centre).T).T
+    _, slopes = equations.with_jacobian(np.ascontiguousarray(true.T))
+    weakest = np.linalg.svd(slopes.transpose(0, 2, 1).reshape(len(slopes), -1) / noise[:, None])[2][-1].reshape(20, 2)
+    weakest /= np.linalg.norm(weakest, axis=1).max()
+    least = fit(equations, target, noise, true).error
+    for size in (2 * least, 3 * least, 5 * least):
+        assert fit(equations, target, noise, true + size * weakest).error > size

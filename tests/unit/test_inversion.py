@@ -11,7 +11,10 @@ from numpy.testing import assert_allclose
 
 from secmix import Mixture
 from secmix.adversaries import invert_sums, rounds_needed
-from secmix.adversaries._inversion_starts import moments, standard_of
+from secmix.adversaries._inversion_certificate import agreeing, fit
+from secmix.adversaries._inversion_hops import hop, parents
+from secmix.adversaries._inversion_solver import basis
+from secmix.adversaries._inversion_starts import moments, rounding, standard_of
 from secmix.errors import DataError, SecmixError
 
 PAIR = Mixture([0.4, 0.6], [[-1.0, 0.0], [1.5, 0.5]], [np.eye(2), [[1.0, 0.3], [0.3, 0.7]]])
@@ -155,3 +158,23 @@ def test_input_that_makes_no_sense_is_refused(change, message):
 def test_a_parameter_that_is_not_finite_is_refused():
     with pytest.raises(DataError, match=r"parameters\[0\] holds values that are not finite"):
         invert_sums(SUMS, [Mixture([np.nan, 1.0], PAIR.means, PAIR.covariances)], 2, rng=0)
+
+
+def test_hops_start_from_the_best_of_each_start_that_has_not_arrived_and_prove_nothing_among_themselves():
+    rows, path, sums = problem(4, 2, 2, 3, seed=0)
+    standard = standard_of(sums, path, 4)
+    equations, target = standard.equations(path), standard.sums(sums).ravel()
+    noise = standard.noise(rounding(sums, path, 4)).ravel()
+    true = np.linalg.solve(standard.lower, (rows - standard.centre).T).T
+    judged = [
+        fit(equations, target, noise, true + shift, start)
+        for shift, start in [(0.0, 0), (0.0, 0), (1e-9, 0), (0.3, 1), (0.1, 1), (0.2, 2)]
+    ]
+    assert judged[0].consistent
+    assert agreeing(judged[0], judged) == 1  # three times the same start
+    assert agreeing(judged[0], [*judged, fit(equations, target, noise, true, 7)]) == 2
+    assert [each.start for each in parents(judged)] == [1, 2]
+    assert parents(judged)[0] is judged[4]
+    shaken, starts = hop(equations, basis(equations, true.T), target, parents(judged), 16, np.random.default_rng(0))
+    assert shaken.shape == (16, 4, 2)
+    assert set(starts) == {1, 2}

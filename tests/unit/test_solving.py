@@ -69,3 +69,16 @@ def test_too_few_iterations_do_not_determine_the_rows() -> None:
 
 def test_where_no_sum_is_known_nothing_is_solved() -> None:
     assert found(audit({"name": "secure_sum"}, {"name": "eavesdropper"})) == {}
+
+
+def test_sums_that_defences_alter_are_never_certified_but_the_error_is_told() -> None:
+    report = audit({"name": "secure_sum"}, PASSIVE, model={"iterations": 4, "noise_std": 1e-3})
+    assert set(found(report).values()) == {0.0}
+    notes = [note for f in report.findings if f.evidence == "inversion" for note in f.notes]
+    assert any("the rows that fit them best are off by" in note for note in notes)
+    assert report.verdict != "not refuted"  # node 2 stands alone on its arc, and the others are not cleared
+
+
+def test_a_covariance_floor_in_the_model_does_not_keep_sums_from_being_solved() -> None:
+    shares = found(audit({"name": "secure_sum"}, PASSIVE, model={"iterations": 4, "covariance_floor": 0.2}))
+    assert min(shares.values()) >= 0.5

@@ -113,41 +113,44 @@ def projection_distances(bases: Sequence[Array]) -> Array:
     ‖P_i − P_j‖² = 2 r − 2 ⟨P_i, P_j⟩; where that has lost digits, 2 ‖U_j − U_i (U_iᵀ U_j)‖², which has them.
     Bases that are equal, as those of colluders of one mind are, count once. Costs O(L² n r²), or O(L n² r + L² n²)
     where that is less, which is where L r is large beside n; and beside the bases next to no memory, or theirs again.
+    The L² numbers are NumPy's, whatever the bases are.
     """
-    same = _first_equals(bases)
+    xp = arrays.namespace(*bases)
+    same = _first_equals(xp, bases)
     firsts = sorted(set(same))
     kept = [bases[i] for i in firsts]
-    found = 2 * (kept[0].shape[1] - _overlaps(kept))
+    found = 2 * (kept[0].shape[1] - _overlaps(xp, kept))
     np.fill_diagonal(found, 0.0)
     for i, j in np.argwhere(np.triu(found < 2 * kept[0].shape[1] * _CLOSE, 1)):
-        left = kept[j] - kept[i] @ (kept[i].T @ kept[j])
-        found[i, j] = found[j, i] = 2 * float(np.vdot(left, left))
+        left = kept[j] - xp.matmul(kept[i], xp.matmul(kept[i].T, kept[j]))
+        found[i, j] = found[j, i] = 2 * arrays.square(xp, left)
     where = np.searchsorted(firsts, same)
     return np.asarray(found[np.ix_(where, where)])
 
 
-def _first_equals(bases: Sequence[Array]) -> list[int]:
+def _first_equals(xp: Any, bases: Sequence[Array]) -> list[int]:
     """Of each basis the first that is equal to it, entry by entry; the first rows mostly tell them apart."""
     seen: dict[bytes, list[int]] = {}
     found = []
     for j, basis in enumerate(bases):
-        alike = seen.setdefault(basis[0].tobytes(), [])
-        known = next((i for i in alike if np.array_equal(bases[i], basis)), None)
+        alike = seen.setdefault(arrays.numpy_of(basis[0, :]).tobytes(), [])
+        known = next((i for i in alike if bool(xp.all(bases[i] == basis))), None)
         if known is None:
             alike.append(j)
         found.append(j if known is None else known)
     return found
 
 
-def _overlaps(bases: Sequence[Array]) -> Array:
+def _overlaps(xp: Any, bases: Sequence[Array]) -> Array:
     """⟨P_i, P_j⟩ = ‖U_iᵀ U_j‖² (L, L): pair by pair, or, where that is more work, from r rows of all P at a time."""
     count, (n, r) = len(bases), bases[0].shape
     found = np.zeros((count, count))
-    if count * r * r < _STRIPS * n * (r + count / 2):
+    # The strips are NumPy's alone, since in the standard no product is written into a place that is there.
+    if count * r * r < _STRIPS * n * (r + count / 2) or not arrays.is_numpy(xp):
         for i in range(count):
             for j in range(i + 1, count):
-                inner = bases[i].T @ bases[j]
-                found[i, j] = found[j, i] = float(np.vdot(inner, inner))
+                inner = xp.matmul(bases[i].T, bases[j])
+                found[i, j] = found[j, i] = arrays.square(xp, inner)
         return found
     room = np.empty(count * r * n)
     for top in range(0, n, r):
