@@ -131,8 +131,8 @@ class Network:
     @cached_property
     def opposite(self) -> Ints:
         """For each arc the index of the arc the other way, (2E,)."""
-        index = {(int(a), int(b)): e for e, (a, b) in enumerate(self.arcs)}
-        return np.array([index[int(b), int(a)] for a, b in self.arcs], dtype=np.intp)
+        # Arcs are in order of (from, to); put in order of (to, from) they are their own opposites.
+        return np.lexsort((self.arcs[:, 0], self.arcs[:, 1]))
 
     @cached_property
     def degrees(self) -> Ints:

@@ -189,7 +189,11 @@ class Scenario(_Strict):
             # Whole tables first: a setting swept beside its table would else be lost under the table's own.
             for path in sorted(chosen, key=lambda path: path.count(".")):
                 content = _replaced(content, path.split("."), chosen[path])
-            others = [f"{path} = {value}" for path, value in chosen.items() if path not in ("protocol", "adversary")]
+            others = [
+                said
+                for path, value in chosen.items()
+                if path not in ("protocol", "adversary") and (said := _told(path, value, self.sweep[path]))
+            ]
             if others:
                 title = from_dict(content, "[sweep]").protocol.title
                 content = _replaced(content, ["protocol", "label"], ", ".join([title, *others]))
@@ -270,6 +274,14 @@ def line_of(text: str, path: tuple[str | int, ...]) -> int | None:
         if keys[:shared] == here[:shared] and (best is None or shared > best[0]):
             best = (shared, number)
     return best[1] if best else None
+
+
+def _told(path: str, value: Any, among: list[Any]) -> str:
+    """A swept value in words; of a table only what is not the same in all that are swept."""
+    if not all(isinstance(other, Mapping) for other in among):
+        return f"{path} = {value}"
+    own = {k: v for k, v in value.items() if any(k not in other or other[k] != v for other in among)}
+    return ", ".join(f"{path}.{key} = {setting}" for key, setting in own.items())
 
 
 def _replaced(content: Mapping[str, Any], path: list[str], value: Any) -> dict[str, Any]:

@@ -133,10 +133,10 @@ def known_sums(
     estimates: dict[int, Array],
     seen: dict[int, Averaging],
 ) -> list[KnownSums]:
-    """The sums over two or more honest nodes that are known in every iteration of EM."""
+    """The sums over two or more honest rows that are known in every iteration of EM."""
     later = [t for t in sorted(readings) if t >= 0]
     honest = np.array([i not in parts.corrupt for i in range(parts.network.n)])
-    groups = set.intersection(*(_groups(readings[t].subspace.basis, honest) for t in later)) if later else set()
+    groups = set.intersection(*(_groups(readings[t].subspace.basis, honest, parts.counts) for t in later)) if later else set()
     found = []
     for members in sorted(groups):
         pick = list(members)
@@ -149,12 +149,12 @@ def known_sums(
     return found
 
 
-def _groups(basis: Array, honest: Array) -> set[tuple[int, ...]]:
-    """Sets of two or more honest nodes of which some known combination is a multiple of the plain sum."""
+def _groups(basis: Array, honest: Array, counts: tuple[int, ...]) -> set[tuple[int, ...]]:
+    """Sets of honest nodes, of two or more rows, of which some known combination is a multiple of the plain sum."""
     found = set()
     for row in basis:
         members = np.flatnonzero((np.abs(row) > 1e-6) & honest)
-        if len(members) > 1 and np.ptp(row[members]) < 1e-6:
+        if sum(counts[i] for i in members) > 1 and np.ptp(row[members]) < 1e-6:
             found.add(tuple(members.tolist()))
     return found
 

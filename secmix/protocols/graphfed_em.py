@@ -63,6 +63,8 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
         weighted by N and A. It takes all neighbours alike, whatever A and the counts they claim.
     init : "kmeans" or Mixture
         Where nodes start: k-means on their own rows; or a given mixture, for all or with a leading axis n.
+    n_init : int
+        From how many draws k-means takes the best.
     encrypted : bool
         Whether lines between neighbours are encrypted.
     record : bool
@@ -114,6 +116,7 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
         rule: str | None = None,
         f: int = 0,
         init: Mixture | str = "kmeans",
+        n_init: int = 10,
         encrypted: bool = False,
         record: bool = True,
     ) -> None:
@@ -127,6 +130,7 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
         self.rule = rule
         self.f = f
         self.init = init
+        self.n_init = n_init
         self.encrypted = encrypted
         self.record = record
 
@@ -277,12 +281,13 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
         seed = int(rng.integers(2**31))
         steps = {"shrinkage": self.shrinkage, "reg_covar": self.reg_covar}
         with threadpool_limits(1):  # k-means on so few rows loses more to threads than it gains
-            return [kmeans_start(part, self.n_components, seed, **steps) for part in rows]
+            return [kmeans_start(part, self.n_components, seed, self.n_init, **steps) for part in rows]
 
     def _check(self, rows: Sequence[Array]) -> None:
         whole(self.n_components, "n_components")
         whole(self.n_rounds, "n_rounds")
         whole(self.local_steps, "local_steps")
+        whole(self.n_init, "n_init")
         whole(self.f, "f", 0)
         probability(self.alpha, "alpha", below_one=False)
         probability(self.shrinkage, "shrinkage")

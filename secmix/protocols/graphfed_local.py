@@ -14,7 +14,7 @@ from secmix.protocols.graphfed_aggregation import positive_definite
 EMPTY = 1e-10
 
 
-def kmeans_start(rows: Array, k: int, seed: int, *, shrinkage: float, reg_covar: float) -> Mixture:
+def kmeans_start(rows: Array, k: int, seed: int, n_init: int, *, shrinkage: float, reg_covar: float) -> Mixture:
     """Weights, means and covariances of the clusters that k-means finds in rows (N, d).
 
     The seed is the same at all nodes, a public coin: nodes with equal rows start equal.
@@ -25,7 +25,7 @@ def kmeans_start(rows: Array, k: int, seed: int, *, shrinkage: float, reg_covar:
     with warnings.catch_warnings():
         # Fewer distinct rows than clusters: some stay empty, which ``moments`` below deals with.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = KMeans(k, n_init=10, random_state=seed).fit(rows)
+        found = KMeans(k, n_init=n_init, random_state=seed).fit(rows)
     member = (found.labels_[:, None] == np.arange(k)).astype(np.float64)
     spread = np.cov(rows.T, bias=True).reshape(rows.shape[1], -1)
     blank = Mixture(np.full(k, 1.0 / k), found.cluster_centers_, np.repeat(spread[None], k, axis=0))

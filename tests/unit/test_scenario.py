@@ -251,3 +251,10 @@ def test_without_labels_parts_are_called_by_name_and_settings() -> None:
 )
 def test_lines_are_found(path: tuple[str, ...], line: int | None) -> None:
     assert line_of("a = 1\n[t]\nb = 2\n[t.u]\nc = 3\n", path) == line
+
+
+def test_a_swept_table_is_told_by_what_differs() -> None:
+    tables = [{"iterations": 6}, {"iterations": 6, "covariance_floor": 0.2}, {"iterations": 6, "rounding": 0.1}]
+    scenario = from_dict({"network": {"kind": "cycle"}, "sweep": {"model": tables}})
+    titles = [cell.protocol.title for cell in scenario.cells()]
+    assert titles == ["pdmm", "pdmm, model.covariance_floor = 0.2", "pdmm, model.rounding = 0.1"]
