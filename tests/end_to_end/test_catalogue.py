@@ -36,6 +36,17 @@ REVEALED: dict[str, dict[tuple[str, str], set[int]]] = {
         ("Secure summation, encrypted lines", "Eavesdropper"): NONE,
         ("PDMM", "Eavesdropper"): NONE,
     },
+    # Behind secure sums and PDMM structure shows the total alone; solving it is what these entries are about.
+    "inversion-passive": {(protocol, "Curious node 1"): NONE for protocol in ("Secure summation", "PDMM")},
+    "inversion-cumulative": {
+        (f"Secure summation{defence}", "Curious node 0"): NONE
+        for defence in (
+            "",
+            ", model.covariance_floor = 0.2",
+            ", model.rounding = 0.01",
+            ", model.noise_std = 0.1",
+        )
+    },
     # On the cycle 0-1-3-4-2 nodes 1 and 2 are neighbours of 0 on both sides.
     "lone-honest-node": {
         ("Secure summation", "Curious nodes 1 and 2"): {0},
@@ -75,13 +86,44 @@ REVEALED: dict[str, dict[tuple[str, str], set[int]]] = {
 }
 
 
+# Protocols that are no sums: the nodes of which rows, or most of each row, come out of messages.
+RECONSTRUCTED: dict[str, dict[tuple[str, str], set[int]]] = {
+    # Two rows span the basis of two columns that is sent, of six dimensions: four are known.
+    "basis-before-the-server": {
+        (protocol, adversary): FIVE if adversary == "Server" or protocol.endswith("open lines") else NONE
+        for protocol in (
+            "Subspace Median, open lines",
+            "Subspace Median, encrypted lines",
+            "Power method, encrypted lines",
+        )
+        for adversary in ("Server", "Eavesdropper")
+    },
+    # On the ring node 1 hears 0 and 2 alone; six rows, three components of them.
+    "graphfed-curious-neighbour": {
+        (protocol, "Curious node 1"): {0, 2} for protocol in ("GraphFed-EM", "GraphFed-EM with coordinate-wise median")
+    },
+    # A nearest-neighbour model is its rows; who asks for predictions sends its rows; six equations on thirty columns.
+    "sec-curious-learner": {
+        ("SEC, least squares sent", "Curious learner 1"): NONE,
+        ("SEC, nearest neighbours sent", "Curious learner 1"): {0, 2, 3, 4, 5},
+        ("SEC, predictions sent", "Curious learner 1"): {0, 2, 3, 4, 5},
+    },
+}
+# What several local steps leave to see depends on the rows; of one step all is seen, of what is encrypted nothing.
+EAVESDROPPED = {
+    "GraphFed-EM": None,
+    "GraphFed-EM, one local step": FIVE,
+    "GraphFed-EM, encrypted": NONE,
+}
+
+
 def test_the_catalogue_is_the_folder() -> None:
     assert set(entries()) == {path.stem for path in FILES.glob("*.toml")}
     # Whoever only watches stands in the table above; what active adversaries do to the result is tested elsewhere.
     watching = {
         name for name, entry in entries().items() if {cell.adversary.name for cell in entry.scenario.cells()} <= PASSIVE
     }
-    assert watching == set(REVEALED)
+    assert watching == {*REVEALED, *RECONSTRUCTED, "graphfed-eavesdropper"}
 
 
 @pytest.mark.parametrize("name", [path.stem for path in sorted(FILES.glob("*.toml"))])
@@ -94,7 +136,7 @@ def test_each_entry_reads_and_tells_its_threat_model(name: str) -> None:
     assert scenario.description
     assert parse(render(scenario)) == scenario
     labels = {(cell.protocol.title, cell.adversary.title) for cell in scenario.cells()}
-    assert labels == set(REVEALED.get(name, labels))
+    assert labels == set(REVEALED.get(name) or RECONSTRUCTED.get(name) or labels)
 
 
 @pytest.mark.parametrize("name", REVEALED)
@@ -120,6 +162,29 @@ def test_structure_reveals_whom_the_theorems_name(name: str) -> None:
         assert (cell.verdict == "violated") == bool(known)
         found[cell.protocol, cell.adversary] = known
     assert found == REVEALED[name]
+
+
+@pytest.mark.parametrize("name", RECONSTRUCTED)
+def test_reconstruction_reveals_whom_the_arithmetic_names(name: str) -> None:
+    assert _reconstructed(name) == RECONSTRUCTED[name]
+
+
+def test_an_eavesdropper_solves_single_steps_and_nothing_that_is_encrypted() -> None:
+    found = {protocol: nodes for (protocol, _), nodes in _reconstructed("graphfed-eavesdropper").items()}
+    assert set(found) == set(EAVESDROPPED)
+    assert {name: nodes for name, nodes in found.items() if EAVESDROPPED[name] is not None} == {
+        name: nodes for name, nodes in EAVESDROPPED.items() if nodes is not None
+    }
+
+
+def _reconstructed(name: str) -> dict[tuple[str, str], set[int]]:
+    content = find(name).scenario.to_dict()
+    quick = {**content, "runs": 100, "measure": {"evidence": ["reconstruction"]}, "policy": {"max_revealed_nodes": 0}}
+    report = secmix.audit(Scenario.model_validate(quick))
+    return {
+        (cell.protocol, cell.adversary): {s.node for s in cell.nodes if s.standing == "revealed"}
+        for cell in report.cells
+    }
 
 
 def test_reused_masks_leak_through_structure() -> None:

@@ -14,10 +14,16 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_first_python_example_runs(tmp_path: Path) -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
-    assert blocks, "the README has no python example"
-    (tmp_path / "example.py").write_text(blocks[0], encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_there_are_examples() -> None:
+    assert len(BLOCKS) >= 3
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_every_python_example_runs(block: str, tmp_path: Path) -> None:
+    (tmp_path / "example.py").write_text(block, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     ran = subprocess.run(
         [sys.executable, "example.py"],
@@ -28,6 +34,8 @@ def test_the_first_python_example_runs(tmp_path: Path) -> None:
         timeout=120,
     )
     assert ran.returncode == 0, ran.stderr
+    if "invert_sums" in block:
+        assert ran.stdout.split() == ["determined", "True"]
 
 
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\((?!https?:|#|mailto:)([^)#]+)", README))))
