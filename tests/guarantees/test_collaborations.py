@@ -21,7 +21,9 @@ NODES, RUNS = 5, 2
 Enrolled = Callable[[], Collaboration]
 COLLABORATIONS: dict[str, Enrolled] = {
     "DistributedMixture, DFMR": lambda: DistributedMixture(2, rule="dfmr", starts=1, max_iterations=20),
-    "DistributedMixture, component-wise": lambda: DistributedMixture(2, rule="component_wise", starts=1, max_iterations=20),
+    "DistributedMixture, component-wise": lambda: DistributedMixture(
+        2, rule="component_wise", starts=1, max_iterations=20
+    ),
     "FederatedPCA, subspace median": lambda: FederatedPCA(1),
     "FederatedPCA, resilient power method": lambda: FederatedPCA(1, rule="resilient_power_method", iterations=3),
     "GraphFedEM": lambda: GraphFedEM(2, n_rounds=2, local_steps=1),
