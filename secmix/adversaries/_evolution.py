@@ -64,9 +64,7 @@ def evolve(
         if diagonal:
             covariance = keep * covariance + c_1 * path_c**2 + c_mu * (weights @ chosen**2)
         else:
-            covariance = (
-                keep * covariance + c_1 * np.outer(path_c, path_c) + c_mu * (chosen.T * weights) @ chosen
-            )
+            covariance = keep * covariance + c_1 * np.outer(path_c, path_c) + c_mu * (chosen.T * weights) @ chosen
         sigma *= math.exp(min((c_sigma / damping) * (length / usual - 1), 1.0))
         if not 1e-12 < sigma < 1e12:
             break

@@ -42,7 +42,7 @@ def centre(honest: Array) -> Array:
 
 
 def sign_flip(honest: Array, f: int, rng: np.random.Generator) -> Array:
-    """−μ from everybody (Li, Xu, Chen, Giannakis, Ling 2019, RSA, section 5; Allen-Zhu et al. 2021)."""
+    """−μ from everybody (Li, Xu, Chen, Giannakis, Ling 2019, RSA; Allen-Zhu et al. 2021)."""
     return _same(-centre(honest), f)
 
 
@@ -52,7 +52,7 @@ def reverse(honest: Array, f: int, rng: np.random.Generator) -> Array:
 
 
 def large_gaussian(honest: Array, f: int, rng: np.random.Generator) -> Array:
-    """Each message from N(0, 200² I) (Blanchard et al. 2017, Krum, section 6; Xie et al. 2018 with 200)."""
+    """Each message from N(0, 200² I) (Blanchard et al. 2017, Krum; Xie et al. 2018 with 200)."""
     return 200.0 * rng.standard_normal((f, honest.shape[1]))
 
 
@@ -69,7 +69,7 @@ def zero(honest: Array, f: int, rng: np.random.Generator) -> Array:
 def mimic(honest: Array, f: int, rng: np.random.Generator) -> Array:
     """All copy one honest node, that furthest out along the direction of largest variance.
 
-    Karimireddy, He, Jaggi 2022, Byzantine-robust learning on heterogeneous datasets via bucketing, section 3.2.
+    Karimireddy, He, Jaggi 2022, Byzantine-robust learning on heterogeneous datasets via bucketing.
     """
     deviations = _deviations(honest)
     axis = np.linalg.svd(deviations, full_matrices=False)[2][0] if len(honest) > 1 else deviations[0]
@@ -104,7 +104,7 @@ def ipm(honest: Array, f: int, rng: np.random.Generator) -> Array:
 def min_max(honest: Array, f: int, rng: np.random.Generator) -> Array:
     """μ − γ σ, the largest γ whose distance to any honest message is no more than that between two of them.
 
-    Shejwalkar, Houmansadr 2021, Manipulating the Byzantine, section 4.4 (perturbation: inverse standard deviation).
+    Shejwalkar, Houmansadr 2021, Manipulating the Byzantine (perturbation: inverse standard deviation).
     """
     return _furthest(honest, f, np.max)
 
@@ -112,7 +112,7 @@ def min_max(honest: Array, f: int, rng: np.random.Generator) -> Array:
 def min_sum(honest: Array, f: int, rng: np.random.Generator) -> Array:
     """μ − γ σ, the largest γ whose sum of squared distances is no more than that of any honest message.
 
-    Shejwalkar, Houmansadr 2021, Manipulating the Byzantine, section 4.4.
+    Shejwalkar, Houmansadr 2021, Manipulating the Byzantine.
     """
     return _furthest(honest, f, np.sum)
 

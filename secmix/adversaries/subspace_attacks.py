@@ -107,7 +107,7 @@ def speaking(attack: SubspaceAttack, corrupt: Iterable[int], rng: np.random.Gene
     return exchange
 
 
-def forging(attack: SubspaceAttack, far: float = _FAR) -> Forgery:
+def forging(attack: SubspaceAttack, far: float = _FAR, *, does: str = "") -> Forgery:
     """A fixed attack as a forgery of bases, products and gradients, ``scale`` times as large.
 
     Where a protocol asks for a single number (AltGDmin's thresholds and scales), colluders send ``far`` times the
@@ -139,7 +139,7 @@ def forging(attack: SubspaceAttack, far: float = _FAR) -> Forgery:
         honest = _matrices(_known(said), said.protocol)
         return said.scale * attack(honest, len(said.own), said.rng).reshape(len(said.own), -1)
 
-    return Forgery((*_MATRICES, *_NUMBERS), forge)
+    return Forgery((*_MATRICES, *_NUMBERS), forge, does=does)
 
 
 def _known(said: Said) -> Array:
@@ -202,19 +202,24 @@ def _sine(target: Array, found: Array) -> float:
     return float(np.linalg.norm(target - span @ (span.T @ target)))
 
 
-alternating_forgery = forging(alternating)
+alternating_forgery = forging(alternating, does="Every colluder sends 10 and −10 in a chessboard pattern.")
 """C and −C in a chessboard pattern, C = 10 scale."""
 
-ones_forgery = forging(ones)
+ones_forgery = forging(ones, does="Every colluder sends 100 in each entry.")
 """C in every entry, C = 100 scale."""
 
-orthogonal_forgery = forging(orthogonal)
+orthogonal_forgery = forging(orthogonal, does="Every colluder sends a basis of directions that no honest one has.")
 """scale times an orthonormal basis of directions that the honest messages do not have."""
 
-reverse_forgery = forging(reverse)
+reverse_forgery = forging(reverse, does="Every colluder sends minus ten times the mean of all messages.")
 """−10 scale times the mean of all messages, the colluders' own counted as zero."""
 
-worst_basis_forgery = Forgery(("basis", "product"), _worst, searches=True)
+worst_basis_forgery = Forgery(
+    ("basis", "product"),
+    _worst,
+    searches=True,
+    does="The basis or product, the same from all colluders, that a search finds to take the rule farthest.",
+)
 """The basis or product that takes the protocol's rule farthest, as far as a search finds."""
 
 SUBSPACE_FORGERIES: dict[str, Forgery] = {

@@ -355,5 +355,3 @@ def _geometric_median(oracle: Oracle, rng: np.random.Generator) -> None:
         force = (apart / length[:, None]).sum(axis=0)
         for distance in (1.0, 1e2, 1e4):
             oracle(np.tile(point + distance * force / np.linalg.norm(force), (oracle.f, 1)), found_by)
-
-

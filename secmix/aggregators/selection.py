@@ -25,7 +25,7 @@ def krum(messages: ArrayLike, f: int) -> Vector:
     f : int
         n >= 2f + 3.
 
-    Source: Blanchard et al. 2017, section 4.
+    Source: Blanchard et al. 2017.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def multi_krum(messages: ArrayLike, f: int, *, m: int | None = None) -> Vector:
     m : int, optional
         From 1, which is Krum, to n − f, the default (of the messages left, should any be rejected).
 
-    Source: Blanchard et al. 2017, section 4 (Multi-Krum).
+    Source: Blanchard et al. 2017 (Multi-Krum).
 
     Examples
     --------
@@ -79,7 +79,7 @@ def bulyan(messages: ArrayLike, f: int) -> Vector:
     f : int
         n >= 4f + 3.
 
-    Source: El Mhamdi, Guerraoui and Rouault 2018, section 4.
+    Source: El Mhamdi, Guerraoui and Rouault 2018.
 
     Examples
     --------

@@ -136,7 +136,8 @@ def known_sums(
     """The sums over two or more honest rows that are known in every iteration of EM."""
     later = [t for t in sorted(readings) if t >= 0]
     honest = np.array([i not in parts.corrupt for i in range(parts.network.n)])
-    groups = set.intersection(*(_groups(readings[t].subspace.basis, honest, parts.counts) for t in later)) if later else set()
+    each = [_groups(readings[t].subspace.basis, honest, parts.counts) for t in later]
+    groups = set.intersection(*each) if each else set()
     found = []
     for members in sorted(groups):
         pick = list(members)

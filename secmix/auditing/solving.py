@@ -14,15 +14,14 @@ from secmix.auditing.observe import Observed
 from secmix.auditing.parts import Parts
 from secmix.auditing.reading import KnownSums
 from secmix.auditing.report import Finding
+from secmix.auditing.sampled import recovered
 from secmix.checks import Array
 from secmix.estimators.decoders import RECOVERED
-from secmix.estimators.estimate import wilson
 from secmix.protocols import Defences
 from secmix.scenario import Scenario
 
 MOST_ROWS = 12  # more take minutes; the certificate is rarely reached
 _TRIED = 64  # starts where the sums are altered
-_MOST = 0.5  # share of runs solved from which the nodes count as revealed
 
 
 def solved(cell: Scenario, parts: Parts, observed: Observed) -> dict[int, list[Finding]]:
@@ -124,27 +123,9 @@ def _attack(cell: Scenario, parts: Parts, known: KnownSums) -> Finding:
 
 
 def _finding(cell: Scenario, node: int, hits: int, runs: int, method: str, unit: str, notes: list[str]) -> Finding:
-    low, high = wilson(hits, runs)
-    share = hits / runs
-    return Finding(
-        protocol=cell.protocol.title,
-        adversary=cell.adversary.title,
-        node=node,
-        evidence="inversion",
-        view="cumulative",
-        target="row",
-        method=method,
-        value=share,
-        unit=unit,
-        low=low,
-        high=high,
-        kind="lower bound",
-        status="determined" if share >= _MOST else "resolved",
-        normalised_leakage=share,
-        normalised_low=low,
-        normalised_high=1.0,
-        verdict="not refuted",
-        notes=notes,
+    about = {"protocol": cell.protocol.title, "adversary": cell.adversary.title, "node": node}
+    return recovered(
+        about, hits, runs, evidence="inversion", view="cumulative", method=method, unit=unit, notes=notes
     )
 
 
