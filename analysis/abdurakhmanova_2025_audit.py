@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from secmix.adversaries import Eavesdropper, ForgingChannel, HonestButCurious, neighbour_forgeries
-from secmix.adversaries._reconstruct_graphfed import reconstruct_graphfed
+from secmix.adversaries import Eavesdropper, ForgingChannel, HonestButCurious
+from secmix.adversaries.forgeries import neighbours as neighbour_forgeries
 from secmix.adversaries.reconstruction import held_in_run
+from secmix.adversaries.reconstructions.neighbours import reconstruct_graphfed
 from secmix.checks import Array
 from secmix.estimators.estimate import wilson
 from secmix.mixture import Mixture

@@ -10,9 +10,10 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR
 
-from secmix.adversaries import Eavesdropper, ForgingChannel, HonestButCurious, learner_forgeries
-from secmix.adversaries._reconstruct_models import reconstruct_models
+from secmix.adversaries import Eavesdropper, ForgingChannel, HonestButCurious
+from secmix.adversaries.forgeries import learners as learner_forgeries
 from secmix.adversaries.reconstruction import held_in_run
+from secmix.adversaries.reconstructions.models import reconstruct_models
 from secmix.checks import Array
 from secmix.network import Network
 from secmix.protocols import SelectExchangeCluster

@@ -23,8 +23,8 @@ from singh_2024_report import figures, report, times
 
 from secmix import __version__ as SECMIX
 from secmix.adversaries import SUBSPACE_FORGERIES, CuriousServer, ForgingChannel
-from secmix.adversaries._reconstruct_basis import reconstruct_basis
 from secmix.adversaries.reconstruction import held_in_run
+from secmix.adversaries.reconstructions.bases import reconstruct_basis
 from secmix.adversaries.subspace_attacks import (
     SUBSPACE_FIXED,
     SubspaceAttack,

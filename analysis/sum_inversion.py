@@ -25,8 +25,8 @@ from sum_inversion_report import figures, report
 from secmix import __version__ as SECMIX
 from secmix import data
 from secmix.adversaries import Inversion, Steering, detectability, invert_sums, rounds_needed
-from secmix.adversaries._inversion_certificate import fit
-from secmix.adversaries._inversion_starts import rounding, standard_of
+from secmix.adversaries._inversion.certificate import fit
+from secmix.adversaries._inversion.starts import rounding, standard_of
 from secmix.checks import Array
 from secmix.errors import SecmixError
 from secmix.mixture import Mixture

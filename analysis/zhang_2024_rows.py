@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from secmix.adversaries._reconstruct_mixture import reconstruct_mixture
 from secmix.adversaries.reconstruction import Held
+from secmix.adversaries.reconstructions.mixtures import reconstruct_mixture
 from secmix.estimators.estimate import wilson
 from secmix.network import Network
 from secmix.protocols import DistributedMixture

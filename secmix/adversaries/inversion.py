@@ -15,12 +15,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix.adversaries._inversion_certificate import NOISIEST, USEFUL, Fit, agreeing, fit, likeliest, rivals, same
-from secmix.adversaries._inversion_equations import Equations, Standard, rounds_needed
-from secmix.adversaries._inversion_hops import hop, parents
-from secmix.adversaries._inversion_input import checked, distinct_rounds, numbers
-from secmix.adversaries._inversion_solver import FINEST, SCHEDULES, basis, solve
-from secmix.adversaries._inversion_starts import draw_starts, rounding, samples, standard_of
+from secmix.adversaries._inversion.certificate import NOISIEST, USEFUL, Fit, agreeing, fit, likeliest, rivals, same
+from secmix.adversaries._inversion.equations import Equations, Standard, rounds_needed
+from secmix.adversaries._inversion.hops import hop, parents
+from secmix.adversaries._inversion.input import checked, distinct_rounds, numbers
+from secmix.adversaries._inversion.solver import FINEST, SCHEDULES, basis, solve
+from secmix.adversaries._inversion.starts import draw_starts, rounding, samples, standard_of
 from secmix.checks import Array, whole
 from secmix.mixture import Mixture
 

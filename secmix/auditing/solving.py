@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from secmix.adversaries import CuriousServer, MaliciousServer
-from secmix.adversaries._inversion_isolation import isolated_rows
+from secmix.adversaries._inversion.isolation import isolated_rows
 from secmix.adversaries.inversion import Inversion, invert_sums, rounds_needed
 from secmix.auditing.observe import Observed
 from secmix.auditing.parts import Parts

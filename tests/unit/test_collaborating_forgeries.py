@@ -8,8 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from secmix import Mixture, Network
 from secmix.adversaries import Forgers, ForgingChannel, Said
-from secmix.adversaries import learner_forgeries as learners
-from secmix.adversaries import neighbour_forgeries as neighbours
+from secmix.adversaries.forgeries import learners, neighbours
 from secmix.errors import DataError, NetworkError, SecmixError
 from secmix.protocols import Collaboration, GraphFedEM, SelectExchangeCluster
 from secmix.protocols.graphfed_aggregation import unpacked

@@ -9,7 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from secmix import Mixture, Network
-from secmix.adversaries import Forgery, ForgingChannel, mixture_forgeries
+from secmix.adversaries import Forgery, ForgingChannel
+from secmix.adversaries.forgeries import mixtures as mixture_forgeries
 from secmix.aggregators.mixture import RejectedMixtures, ared, coat, dfmr, wasserstein
 from secmix.errors import DataError, SecmixError
 from secmix.protocols import Collaboration, DistributedMixture, fit_mixtures

@@ -11,9 +11,9 @@ from strategies import seeds
 
 from secmix import Mixture, Network
 from secmix.adversaries import Eavesdropper, HonestButCurious
-from secmix.adversaries._reconstruct_graphfed import known_starts, reconstruct_graphfed
-from secmix.adversaries._reconstruct_models import reconstruct_models
 from secmix.adversaries.reconstruction import held_in_run
+from secmix.adversaries.reconstructions.models import reconstruct_models
+from secmix.adversaries.reconstructions.neighbours import known_starts, reconstruct_graphfed
 from secmix.protocols import GraphFedEM, Plain, SelectExchangeCluster
 from secmix.protocols.graphfed_aggregation import unpacked
 from secmix.transcript import Channel

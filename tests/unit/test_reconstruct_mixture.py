@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 
 from secmix import Mixture, Network
 from secmix.adversaries import Eavesdropper, Held
-from secmix.adversaries._reconstruct_mixture import implied_sums, reconstruct_mixture, row_moments
 from secmix.adversaries.reconstruction import held_in_run
+from secmix.adversaries.reconstructions.mixtures import implied_sums, reconstruct_mixture, row_moments
 from secmix.protocols import DistributedMixture, fit_mixtures
 from secmix.protocols.distributed_mixture import packed
 from secmix.protocols.statistics import local_statistics

@@ -8,7 +8,7 @@ import pytest
 import secmix
 from secmix import Mixture, Network
 from secmix.adversaries import HonestButCurious, MaliciousServer, Steering, detectability
-from secmix.adversaries._inversion_isolation import isolated_rows
+from secmix.adversaries._inversion.isolation import isolated_rows
 from secmix.errors import NetworkError, SecmixError
 from secmix.protocols import PDMM, Defences, DistributedEM, Plain, SecureSum
 from secmix.protocols.statistics import local_statistics

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from secmix.adversaries._inversion_equations import Equations
+from secmix.adversaries._inversion.equations import Equations
 from secmix.checks import Array
 
 RELATIVE = 1e-10

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from secmix.adversaries._inversion_equations import Equations, Standard
+from secmix.adversaries._inversion.equations import Equations, Standard
 from secmix.checks import Array
 from secmix.mixture import Mixture
 

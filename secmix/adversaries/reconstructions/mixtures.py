@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 
-from secmix.adversaries._mixture_replay import replayed
 from secmix.adversaries.inversion import invert_sums
 from secmix.adversaries.reconstruction import Held, Reconstruction
+from secmix.adversaries.reconstructions.replay import replayed
 from secmix.checks import Array
 from secmix.mixture import Mixture
 from secmix.protocols.distributed_mixture import DistributedMixture, unpacked, width

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from secmix.adversaries._inversion_certificate import Fit
-from secmix.adversaries._inversion_equations import Equations
-from secmix.adversaries._inversion_solver import Basis, jacobians, solve
+from secmix.adversaries._inversion.certificate import Fit
+from secmix.adversaries._inversion.equations import Equations
+from secmix.adversaries._inversion.solver import Basis, jacobians, solve
 from secmix.checks import Array, Ints
 
 _PARENTS = 8

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from secmix.adversaries._inversion_equations import Equations
+from secmix.adversaries._inversion.equations import Equations
 from secmix.checks import Array
 
 # Basis functions below this share of the largest are made of rounding error.
