@@ -46,6 +46,11 @@ def advice(
         told += _enough_sigma(points, protocol)
     if pushed is not None and pushed.verdict == "violated":
         told.append(_against_colluders(protocol, parts.network.n, pushed))
+    if solved and hasattr(parts.adversary, "active"):
+        told.append(
+            "Let every node refuse parameters under which the likelihood of its own rows falls (likelihood_drop under "
+            "[model]), and keep covariances above a floor (covariance_floor): rows are singled out by bending both."
+        )
     if solved or any("may be solved" in s.why for s in nodes):
         told.append(
             "Give each node more rows, or run fewer iterations: fewer known sums than unknown numbers cannot be solved."
