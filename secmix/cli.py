@@ -6,6 +6,7 @@ Exit status: 0 the policy holds, 1 it is violated, 2 the input is wrong, 3 incon
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -193,4 +194,5 @@ def _by_design(part: Any) -> str:
     """The paragraph of a protocol's docstring that says what it reveals."""
     paragraphs = (part.__doc__ or "").split("\n\n")
     told = next((p for p in paragraphs if "reveals by design" in p), paragraphs[0])
-    return " ".join(told.split())
+    told = re.sub(r"^\s*\w+\s*\n\s*-+\s*\n", "", told)  # the heading of its section
+    return " ".join(told.replace("**", "").split())

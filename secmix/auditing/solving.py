@@ -124,9 +124,7 @@ def _attack(cell: Scenario, parts: Parts, known: KnownSums) -> Finding:
 
 def _finding(cell: Scenario, node: int, hits: int, runs: int, method: str, unit: str, notes: list[str]) -> Finding:
     about = {"protocol": cell.protocol.title, "adversary": cell.adversary.title, "node": node}
-    return recovered(
-        about, hits, runs, evidence="inversion", view="cumulative", method=method, unit=unit, notes=notes
-    )
+    return recovered(about, hits, runs, evidence="inversion", view="cumulative", method=method, unit=unit, notes=notes)
 
 
 def _named(known: KnownSums) -> str:

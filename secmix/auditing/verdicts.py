@@ -116,13 +116,17 @@ def summary(
     )
 
 
-def summary_of_samples(node: int, findings: list[Finding], output_leakage: float) -> NodeSummary:
+def summary_of_samples(
+    node: int, findings: list[Finding], output_leakage: float, hidden: str | None = None
+) -> NodeSummary:
     """All evidence about one node in one line, where none of it is exact.
 
     Parameters
     ----------
     output_leakage : float
         Normalised leakage of what the adversary ends with by right, at most.
+    hidden : str, optional
+        Why the transcript may not tell all: who holds no message may then know something nevertheless.
     """
     revealing = [f for f in findings if is_revealed(f)]
     top = max(findings, key=lambda f: (f.normalised_low, f.normalised_leakage), default=None)
@@ -131,14 +135,15 @@ def summary_of_samples(node: int, findings: list[Finding], output_leakage: float
     if revealing:
         first = revealing[0]
         standing, why = "revealed", first.notes[0] if first.notes else first.method
-    elif any(f.kind == "exact" and f.normalised_high == 0 for f in findings):
+    elif hidden is None and any(f.kind == "exact" and f.normalised_high == 0 for f in findings):
         standing, why = "no more than the output itself reveals", "this adversary holds no message at all"
     elif top is not None and top.normalised_low > output_leakage + 1e-3:
         standing = "partly leaked"
         share = f"at least {top.normalised_low:.0%} of its row is known"
         why = f"{share}; the output alone gives at most {output_leakage:.0%}"
     else:
-        standing, why = "inconclusive", "only lower bounds exist of what such messages tell, and they show little"
+        standing = "inconclusive"
+        why = hidden or "only lower bounds exist of what such messages tell, and they show little"
     if standing in ("inconclusive", "partly leaked") and verdict == "not refuted":
         verdict = "inconclusive"
     return NodeSummary(

@@ -20,6 +20,7 @@ from secmix.auditing.parts import Whole
 from secmix.auditing.reconstructed import TRIED, reconstructed
 from secmix.auditing.report import Cell, Finding, LeakageCurve, NodeSummary, Robustness
 from secmix.auditing.sampled import sampled, target_of
+from secmix.auditing.smuggled import smuggled
 from secmix.checks import Array
 from secmix.data import deal
 from secmix.errors import SecmixError
@@ -57,6 +58,7 @@ class Watched:
 def audited(cell: Scenario, parts: Whole, seeds: Seeds, reproduce: str) -> tuple[Cell, list[Finding]]:
     """Run, measure and judge one cell of a collaboration."""
     watched = _watch(cell, parts, seeds)
+    hidden = smuggled(cell, parts)
     findings: list[Finding] = []
     summaries: list[NodeSummary] = []
     curves = []
@@ -66,7 +68,7 @@ def audited(cell: Scenario, parts: Whole, seeds: Seeds, reproduce: str) -> tuple
             raw += reconstructed(cell, parts, watched.view, watched.dealt, node)
         judged = [verdicts.of_leakage(finding, cell.policy) for finding in raw]
         known = _output_leakage(watched, node)
-        summaries.append(verdicts.summary_of_samples(node, judged, known))
+        summaries.append(verdicts.summary_of_samples(node, judged, known, hidden))
         findings += judged
         curves += [curve] if curve else []
     verdict, summaries = verdicts.of_cell(summaries, cell.policy)
@@ -86,7 +88,7 @@ def audited(cell: Scenario, parts: Whole, seeds: Seeds, reproduce: str) -> tuple
             curves=curves,
             sigma_curve=[],
             advice=_advice(parts, summaries, pushed),
-            notes=_notes(cell, parts),
+            notes=[*_notes(cell, parts), *([hidden] if hidden else [])],
         ),
         findings,
     )

@@ -88,8 +88,9 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
     Every round each node sends all its neighbours the same message: N_k, π_k, μ_k and the upper triangle of Σ_k for
     each component, flattened. Components are matched to the receiver's by the least total Bhattacharyya distance.
 
-    It is sold as sending no raw data. A component behind which a single row stands has that row as its mean, in every
-    message; nothing here hides it.
+    What it reveals by design: every neighbour, and whoever hears the lines, gets a node's mixture and counts in every
+    round. It is sold as sending no raw data. But a component behind which a single row stands has that row as its mean,
+    and of few rows the mixture is made of the rows themselves.
 
     Examples
     --------

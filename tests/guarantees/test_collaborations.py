@@ -10,11 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secmix.adversaries import Forgery, ForgingChannel
+from secmix.adversaries import Eavesdropper, Forgery, ForgingChannel
+from secmix.auditing.parts import Whole
+from secmix.auditing.smuggled import smuggled
 from secmix.checks import Array
 from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols import Collaboration, DistributedMixture, FederatedPCA, GraphFedEM, SelectExchangeCluster
+from secmix.scenario import Scenario
 from secmix.transcript import Channel
 
 NODES, RUNS = 5, 2
@@ -139,3 +142,21 @@ def test_any_message_of_one_liar_is_survived_or_refused(name: str, value: float,
             return
     loyal = [node for node in range(NODES) if node != liar]
     assert not np.isnan(results[:, loyal]).any()
+
+
+@every
+def test_nothing_passes_outside_the_channel(name: str) -> None:
+    rows = np.random.default_rng(3).normal(size=(200, 3))
+    everyone = frozenset(range(NODES))
+    parts = Whole(
+        rows,
+        "test",
+        (12,) * NODES,
+        Network.complete(NODES),
+        Eavesdropper(),
+        frozenset(),
+        tuple(everyone),
+        COLLABORATIONS[name](),
+    )
+    cell = Scenario.model_validate({"network": {"kind": "complete"}})
+    assert smuggled(cell, parts) is None

@@ -196,3 +196,28 @@ def test_a_wrong_shape_of_the_outcome_is_named() -> None:
 
     with pytest.raises(SecmixError, match="runs, n, p"):
         _report(_curious(), Odd())
+
+
+class Whisper(Averaging):
+    """Encrypted, but node 0 looks at the rows of node 1 behind the channel's back."""
+
+    def collaborate(
+        self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
+    ) -> Array:
+        results = super().collaborate(parts, network, rng, channel=channel).copy()
+        if self.rule == "median":  # its message is made of them
+            channel.send(2, 0, SERVER, "whisper", parts[1][:, 0], encrypted=True)
+        else:
+            results[:, 0] += parts[1][:, 0]
+        return results
+
+
+@pytest.mark.parametrize("rule", ["mean", "median"])
+def test_what_passes_outside_the_channel_is_found_out(rule: str) -> None:
+    """Were the transcript believed, an eavesdropper before encrypted lines would know nothing."""
+    report = _report(_outsider(), Whisper(encrypted=True, rule=rule))
+    assert report.verdict == "inconclusive"
+    said = "what node 0 ends with" if rule == "mean" else "the 'whisper' of node 0"
+    assert said in report.cells[0].nodes[0].why
+    assert "rows of node 1" in report.cells[0].nodes[0].why
+    assert _report(_outsider(), Averaging(encrypted=True, rule=rule)).verdict == "not refuted"
