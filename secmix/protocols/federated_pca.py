@@ -67,8 +67,8 @@ class FederatedPCA:
 
     Notes
     -----
-    What it reveals by design: the server sees every node's basis, or its products in every round. Of a node with no more
-    rows than r a basis tells n − q exact equations on each of them; nodes see only what the server sends back.
+    What it reveals by design: the server sees every node's basis, or its products in every round. Of a node with fewer
+    rows than r, q of them, a basis tells n − q exact equations on each; nodes see only what the server sends back.
 
     A :class:`~secmix.protocols.Collaboration`: by :meth:`collaborate`, :meth:`error` and :meth:`bound` it is audited as
     a whole. Samples count as they are, without their mean taken off.
