@@ -110,10 +110,15 @@ def _smaller(body: str) -> str:
     """The same picture in half the bytes: no finer than a hundredth of a point, no ids that nothing refers to."""
     wanted = set(re.findall(r"(?:href=\"#|url\(#)([^\")]+)", body))
     body = re.sub(r' id="([^"]*)"', lambda found: found.group() if found[1] in wanted else "", body)
-    body = re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found.group()):.2f}".rstrip("0").rstrip("."), body)
-    body = re.sub(r"\s*\n\s*", " ", body)
+    body = re.sub(r"<[^>]+>", _shorter, re.sub(r"\s*\n\s*", " ", body))
     body = re.sub(r' ?" ?(?=[/>])', '"', re.sub(r"> <(?!tspan)", "><", body)).strip()
     return _unwrapped(body)
+
+
+def _shorter(tag: re.Match[str]) -> str:
+    """A tag with its coordinates rounded and its style closed up; numbers in the text between tags stay as they are."""
+    rounded = re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found.group()):.2f}".rstrip("0").rstrip("."), tag.group())
+    return re.sub(r'style="[^"]*"', lambda style: style.group().replace("; ", ";").replace(": ", ":"), rounded)
 
 
 def _unwrapped(body: str) -> str:

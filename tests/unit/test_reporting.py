@@ -42,6 +42,7 @@ from secmix.reporting import (
 )
 from secmix.reporting.sarif import _MEANING
 from secmix.reporting.schema import as_text, published
+from secmix.reporting.svg import inline
 
 HOSTILE = (
     '<script>alert(1)</script> | ]]> [bold]x[/bold] `tick` "quote" \x00\x1b[31m\u202e & ![i](https://evil.example/p)'
@@ -633,3 +634,17 @@ def test_toml_of_a_scenario_reads_back() -> None:
 
 def test_schema_version_is_the_one_read() -> None:
     assert json_schema()["properties"]["schema_version"]["const"] == SCHEMA_VERSION
+
+
+def test_figures_are_drawn_coarser_and_labelled_as_they_were() -> None:
+    """Coordinates may be rounded, numbers that are read may not."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(2, 2))
+    axes = figure.add_subplot()
+    axes.plot([0, 1 / 3], [0, 1 / 7])
+    axes.set_xticks([0.0125, 0.3], ["0.0125", "0.3"])
+    drawn = inline(figure, "x", "a line")
+    assert ">0.0125<" in drawn
+    assert not re.search(r"\d\.\d{3}", re.sub(r">[^<]*<", "><", drawn))
+    ET.fromstring(drawn)
