@@ -134,7 +134,7 @@ def _catalogue(found: dict[str, Any]) -> list[str]:
         "",
         "## The catalogue",
         "",
-        f"Every entry audited with its own settings on {found['workers']} processes, seconds by the clock: "
+        f"Every entry audited with its own settings, on {found['workers']} processes that take an entry at a time, seconds by the clock: "
         f"{found['total']:.0f} s in all.",
         "",
         "| entry | seconds |",
