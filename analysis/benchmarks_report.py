@@ -134,8 +134,8 @@ def _catalogue(found: dict[str, Any]) -> list[str]:
         "",
         "## The catalogue",
         "",
-        f"Every entry audited with its own settings, on {found['workers']} processes that take an entry at a time, seconds by the clock: "
-        f"{found['total']:.0f} s in all.",
+        f"Every entry audited with its own settings, on {found['workers']} processes that take an entry at a time, "
+        f"seconds by the clock: {found['total']:.0f} s in all.",
         "",
         "| entry | seconds |",
         "|---|---|",
