@@ -116,6 +116,7 @@ def test_tree_counts_as_brute_force(seed, n, d, k, tied):
     assert np.array_equal(_counts_within(points, nearest), (distances <= nearest[:, None]).sum(axis=1))
 
 
+@example(0, 17, 1, 1, 0, True)  # ties at distance zero, and no z: once expected to count one, not n
 @given(seeds, st.integers(5, 400), st.integers(1, 5), st.integers(1, 5), st.integers(0, 2), st.booleans())
 def test_scan_and_tree_count_as_brute_force(seed, n, dx, dy, dz, tied):
     draw = np.random.default_rng(seed)
@@ -131,5 +132,7 @@ def test_scan_and_tree_count_as_brute_force(seed, n, dx, dy, dz, tied):
     epsilon, counts = neighbour_counts(x, y, z, 3)
     assert np.array_equal(epsilon, nearest)
     for count, parts in zip(counts, ((x, z), (y, z), (z,)), strict=True):
-        closer = (apart(*parts) < nearest[:, None]).sum(axis=1)
+        # Without any column nothing is told apart, not even at distance zero: all n count, as in ψ(n).
+        nothing = not any(part.shape[1] for part in parts)
+        closer = np.full(n, n) if nothing else (apart(*parts) < nearest[:, None]).sum(axis=1)
         assert np.array_equal(count, np.maximum(closer, 1))
