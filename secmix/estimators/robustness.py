@@ -169,9 +169,7 @@ def _point(
     )
 
 
-def _found(
-    rule: Rule, honest: Array, f: int, budget: int, rng: np.random.Generator, save_to: str | Path
-) -> _Found:
+def _found(rule: Rule, honest: Array, f: int, budget: int, rng: np.random.Generator, save_to: str | Path) -> _Found:
     search = WorstCase(rule, f, budget).search(honest, rng) if f else _undisturbed(rule, honest)
     deviations = (honest - centre(honest)) / (search.spread or 1.0)
     variance = float((deviations**2).sum(axis=1).mean())

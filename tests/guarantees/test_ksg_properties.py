@@ -12,6 +12,7 @@ from hypothesis import example, given
 
 from secmix.errors import DataError
 from secmix.estimators import ksg
+from secmix.estimators._bitmaps import by_bitmaps
 from secmix.estimators._neighbours import _counts_within, kth_distances, neighbour_counts
 
 seeds = st.integers(0, 2**32 - 1)
@@ -116,23 +117,52 @@ def test_tree_counts_as_brute_force(seed, n, d, k, tied):
     assert np.array_equal(_counts_within(points, nearest), (distances <= nearest[:, None]).sum(axis=1))
 
 
-@example(0, 17, 1, 1, 0, True)  # ties at distance zero, and no z: once expected to count one, not n
-@given(seeds, st.integers(5, 400), st.integers(1, 5), st.integers(1, 5), st.integers(0, 2), st.booleans())
-def test_scan_and_tree_count_as_brute_force(seed, n, dx, dy, dz, tied):
-    draw = np.random.default_rng(seed)
-    x, y, z = (draw.standard_normal((n, d)) for d in (dx, dy, dz))
-    if tied:
-        x, y = np.round(x), np.round(y)
-
+def by_brute_force(x, y, z, k, shrink=0.0):
     def apart(*parts):
         return np.abs(np.hstack(parts)[:, None] - np.hstack(parts)).max(axis=2, initial=0.0)
 
-    joint = np.where(np.eye(n, dtype=bool), np.inf, apart(x, y, z))
-    nearest = np.sort(joint, axis=1)[:, 2]
-    epsilon, counts = neighbour_counts(x, y, z, 3)
-    assert np.array_equal(epsilon, nearest)
-    for count, parts in zip(counts, ((x, z), (y, z), (z,)), strict=True):
+    joint = np.where(np.eye(len(x), dtype=bool), np.inf, apart(x, y, z))
+    nearest = np.sort(joint, axis=1)[:, k - 1]
+    near = (lambda them: them <= nearest[:, None] - shrink) if shrink else (lambda them: them < nearest[:, None])
+    counts = []
+    for parts in ((x, z), (y, z), (z,)):
         # Without any column nothing is told apart, not even at distance zero: all n count, as in ψ(n).
         nothing = not any(part.shape[1] for part in parts)
-        closer = np.full(n, n) if nothing else (apart(*parts) < nearest[:, None]).sum(axis=1)
-        assert np.array_equal(count, np.maximum(closer, 1))
+        counts.append(np.full(len(x), len(x)) if nothing else near(apart(*parts)).sum(axis=1))
+    return nearest, np.maximum(counts, 1)
+
+
+def drawn(seed, n, dx, dy, dz, tied):
+    draw = np.random.default_rng(seed)
+    x, y, z = (draw.standard_normal((n, d)) for d in (dx, dy, dz))
+    return (np.round(x), np.round(y), z) if tied else (x, y, z)
+
+
+@example(0, 17, 1, 1, 0, True)  # ties at distance zero, and no z: once expected to count one, not n
+@given(seeds, st.integers(5, 400), st.integers(1, 5), st.integers(1, 5), st.integers(0, 2), st.booleans())
+def test_scan_and_tree_count_as_brute_force(seed, n, dx, dy, dz, tied):
+    x, y, z = drawn(seed, n, dx, dy, dz, tied)
+    nearest, expected = by_brute_force(x, y, z, 3)
+    epsilon, counts = neighbour_counts(x, y, z, 3)
+    assert np.array_equal(epsilon, nearest)
+    assert np.array_equal(counts, expected)
+
+
+@given(
+    seeds,
+    st.integers(5, 400),
+    st.integers(1, 5),
+    st.integers(1, 5),
+    st.integers(0, 2),
+    st.booleans(),
+    st.integers(1, 4),
+    st.sampled_from([0.0, 1e-15, 0.3]),
+    st.sampled_from([0.0, 1e9]),
+)
+def test_bitmaps_count_as_brute_force(seed, n, dx, dy, dz, tied, k, shrink, shift):
+    x, y, z = drawn(seed, n, dx, dy, dz, tied)
+    y = y + shift  # so far off that distances are rounded, and repeat
+    nearest, expected = by_brute_force(x, y, z, k, shrink)
+    epsilon, counts = by_bitmaps(np.hstack([x, z, y]), dx, dx + dz, k, shrink)
+    assert np.array_equal(epsilon, nearest)
+    assert np.array_equal(np.maximum(counts, 1), expected)

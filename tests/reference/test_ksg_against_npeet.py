@@ -27,9 +27,7 @@ def npeet(seed: int, *samples: np.ndarray, **options: float) -> float:
     return float(npeet_plus.mi(*samples, **options))
 
 
-@pytest.mark.parametrize(
-    ("n", "dx", "dy"), [(50, 1, 1), (1500, 1, 1), (900, 3, 3), (700, 6, 18), (3000, 2, 1)]
-)
+@pytest.mark.parametrize(("n", "dx", "dy"), [(50, 1, 1), (1500, 1, 1), (900, 3, 3), (700, 6, 18), (3000, 2, 1)])
 @pytest.mark.parametrize("scale", [1.0, 1e3, 1e-6])
 def test_equals_npeet(n, dx, dy, scale):
     x, y = correlated(n, n, dx, dy)
@@ -95,10 +93,11 @@ def test_equals_the_formula_by_hand(n, dx, dy, k):
     assert ksg(x, y, k=k, interval=False, checks=False).value == pytest.approx(by_hand(x, y, k), abs=1e-12)
 
 
-def test_scan_equals_tree():
-    # 2 dimensions and 3000 rows go through the tree; with 23 copies of a column, through the scan.
-    x, y = correlated(7, 3000, 1, 1)
-    none = np.empty((3000, 0))
+@pytest.mark.parametrize("n", [1400, 3000])
+def test_scan_and_bitmaps_equal_the_tree(n):
+    # 2 dimensions go through the tree; with 23 copies of a column, 1400 rows through the scan and 3000 through bitmaps.
+    x, y = correlated(7, n, 1, 1)
+    none = np.empty((n, 0))
     few, many = neighbour_counts(x, y, none, 3), neighbour_counts(x, np.repeat(y, 23, axis=1), none, 3)
     assert np.array_equal(few[0], many[0])
     assert np.array_equal(few[1], many[1])
