@@ -6,36 +6,27 @@ local and pooled training are the same class with alpha = 0.
 
 from __future__ import annotations
 
-import argparse
 import gzip
-import json
-import os
-import platform
 import sys
-from collections.abc import Sequence
-from importlib.metadata import version
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from abdurakhmanova_2025_audit import liars, recovered
+from abdurakhmanova_2025_audit import REGULAR, liars, recovered
 from abdurakhmanova_2025_report import figures, report
 from sklearn.decomposition import PCA
 from sklearn.metrics import normalized_mutual_info_score
+from study import Numbers, data_folders, options, provenance, summary, write
 
-from secmix import __version__ as SECMIX
 from secmix.checks import Array, Ints
 from secmix.errors import DataError, SecmixError
 from secmix.mixture import Mixture
 from secmix.protocols import GraphFedEM
 from secmix.protocols.graphfed_aggregation import Told, matched
 
-ROOT = Path(__file__).resolve().parents[1]
-Numbers = dict[str, Any]
 K, CLUSTERS, EACH = 3, 5, 5
 VALIDATION = 500
-# The paper names shrinkage and diagonal loading, and no sizes.
-REGULAR: Numbers = {"shrinkage": 0.1, "reg_covar": 1e-3}
 
 
 def base_mixture(d: int, rng: np.random.Generator) -> Mixture:
@@ -118,29 +109,31 @@ def consensus_error(fitted: GraphFedEM, adjacency: Array, rows: int) -> float:
     return total / (len(adjacency) * rows)
 
 
-def clusters(repeats: int, dims: Sequence[int], sizes: Sequence[int], seed: int) -> list[Numbers]:
-    """Experiment (i), figure 1: local, centralised, oracle pooling and GraphFed."""
+def _over(
+    dims: Sequence[int], sizes: Sequence[int], repeats: int, one: Callable[[int, int, int], dict[str, list[float]]]
+) -> list[Numbers]:
+    """Each way's scores for each number of columns and of rows, over the repeats; ``one`` makes one of these."""
     out = []
     for d in dims:
         for size in sizes:
-            found: dict[str, list[list[float]]] = {}
-            for r in range(repeats):
-                rng = np.random.default_rng([seed, 1, d, size, r])
-                truth, parts, validation = _cluster_data(d, size, rng)
-                graph = clustered_graph(1.0, 0.0, rng)
-                own = [i // EACH for i in range(len(parts))]
-                pools = [np.concatenate(parts[c * EACH : (c + 1) * EACH]) for c in range(CLUSTERS)]
-                each = list(range(len(parts)))
-                runs: list[tuple[str, GraphFedEM, list[int]]] = [
-                    ("local", fit(parts, None, r), each),
-                    ("centralised", fit([np.concatenate(parts)], None, r), [0] * len(parts)),
-                    ("oracle pooling", fit(pools, None, r), own),
-                    ("GraphFed", fit(parts, graph, r), each),
-                ]
-                for name, fitted, of in runs:
-                    found.setdefault(name, []).append(scores(fitted, of, validation, truth))
-            out.append({"d": d, "rows": size, "scores": {n: summary(v) for n, v in found.items()}})
+            found = [one(d, size, r) for r in range(repeats)]
+            ways = {name: summary([each[name] for each in found]) for name in found[0]}
+            out.append({"d": d, "rows": size, "scores": ways})
     return out
+
+
+def clusters(repeats: int, dims: Sequence[int], sizes: Sequence[int], seed: int) -> list[Numbers]:
+    """Experiment (i), figure 1: local, centralised, oracle pooling and GraphFed."""
+
+    def one(d: int, size: int, r: int) -> dict[str, list[float]]:
+        rng = np.random.default_rng([seed, 1, d, size, r])
+        truth, parts, validation = _cluster_data(d, size, rng)
+        pools = [np.concatenate(parts[c * EACH : (c + 1) * EACH]) for c in range(CLUSTERS)]
+        own = [i // EACH for i in range(len(parts))]
+        found = _three_ways(parts, clustered_graph(1.0, 0.0, rng), validation, truth, r)
+        return found | {"oracle pooling": scores(fit(pools, None, r), own, validation, truth)}
+
+    return _over(dims, sizes, repeats, one)
 
 
 def _cluster_data(d: int, size: int, rng: np.random.Generator) -> tuple[list[Mixture], list[Array], Any]:
@@ -189,32 +182,28 @@ def overlap(priors: Array) -> Array:
 
 
 def _three_ways(
-    parts: list[Array], priors: Array, validation: Any, truth: Any, seed: int, k: int
+    parts: list[Array], graph: Array, validation: Any, truth: Any, seed: int, k: int = K
 ) -> dict[str, list[float]]:
     each = list(range(len(parts)))
     return {
         "local": scores(fit(parts, None, seed, k), each, validation, truth),
         "centralised": scores(fit([np.concatenate(parts)], None, seed, k), [0] * len(parts), validation, truth),
-        "GraphFed": scores(fit(parts, overlap(priors), seed, k), each, validation, truth),
+        "GraphFed": scores(fit(parts, graph, seed, k), each, validation, truth),
     }
 
 
 def own_priors(repeats: int, dims: Sequence[int], sizes: Sequence[int], seed: int) -> list[Numbers]:
     """Experiment (ii), figure 4a: one mixture, priors of each node's own (Dirichlet(0.5)); 10 nodes."""
-    out = []
-    for d in dims:
-        for size in sizes:
-            found: dict[str, list[list[float]]] = {}
-            for r in range(repeats):
-                rng = np.random.default_rng([seed, 5, d, size, r])
-                base, priors = base_mixture(d, rng), rng.dirichlet(np.full(K, 0.5), size=10)
-                truth = [Mixture(p, base.means, base.covariances) for p in priors]
-                parts = [labelled(t, size, rng)[0] for t in truth]
-                validation = [labelled(t, VALIDATION, rng) for t in truth]
-                for name, score in _three_ways(parts, priors, validation, truth, r, K).items():
-                    found.setdefault(name, []).append(score)
-            out.append({"d": d, "rows": size, "scores": {n: summary(v) for n, v in found.items()}})
-    return out
+
+    def one(d: int, size: int, r: int) -> dict[str, list[float]]:
+        rng = np.random.default_rng([seed, 5, d, size, r])
+        base, priors = base_mixture(d, rng), rng.dirichlet(np.full(K, 0.5), size=10)
+        truth = [Mixture(p, base.means, base.covariances) for p in priors]
+        parts = [labelled(t, size, rng)[0] for t in truth]
+        validation = [labelled(t, VALIDATION, rng) for t in truth]
+        return _three_ways(parts, overlap(priors), validation, truth, r)
+
+    return _over(dims, sizes, repeats, one)
 
 
 def digits(folder: Path | None, repeats: int, dims: Sequence[int], sizes: Sequence[int], seed: int) -> list[Numbers]:
@@ -223,24 +212,20 @@ def digits(folder: Path | None, repeats: int, dims: Sequence[int], sizes: Sequen
     half = np.random.default_rng([seed, 6]).permutation(len(images))
     pools = half[: len(half) // 2], half[len(half) // 2 :]
     projected = PCA(max(dims), svd_solver="randomized", random_state=0).fit(images[pools[0]]).transform(images)
-    out = []
-    for d in dims:
-        for size in sizes:
-            found: dict[str, list[list[float]]] = {}
-            for r in range(repeats):
-                rng = np.random.default_rng([seed, 7, d, size, r])
-                priors = rng.dirichlet(np.full(10, 0.3), size=10)
-                parts, validation = [], []
-                for prior in priors:
-                    train, test = (
-                        _drawn(labels, pool, prior, n, rng) for pool, n in zip(pools, (size, VALIDATION), strict=True)
-                    )
-                    parts.append(projected[train, :d])
-                    validation.append((projected[test, :d], labels[test]))
-                for name, score in _three_ways(parts, priors, validation, None, r, 10).items():
-                    found.setdefault(name, []).append(score)
-            out.append({"d": d, "rows": size, "scores": {n: summary(v) for n, v in found.items()}})
-    return out
+
+    def one(d: int, size: int, r: int) -> dict[str, list[float]]:
+        rng = np.random.default_rng([seed, 7, d, size, r])
+        priors = rng.dirichlet(np.full(10, 0.3), size=10)
+        parts, validation = [], []
+        for prior in priors:
+            train, test = (
+                _drawn(labels, pool, prior, n, rng) for pool, n in zip(pools, (size, VALIDATION), strict=True)
+            )
+            parts.append(projected[train, :d])
+            validation.append((projected[test, :d], labels[test]))
+        return _three_ways(parts, overlap(priors), validation, None, r, 10)
+
+    return _over(dims, sizes, repeats, one)
 
 
 def _drawn(labels: Ints, pool: Ints, prior: Array, size: int, rng: np.random.Generator) -> Ints:
@@ -256,9 +241,7 @@ def _drawn(labels: Ints, pool: Ints, prior: Array, size: int, rng: np.random.Gen
 def mnist(folder: Path | None) -> tuple[Array, Ints]:
     """The 10 000 test images of MNIST, pixels in [0, 1], and their digits."""
     names = ("mnist-t10k-images-idx3-ubyte.gz", "mnist-t10k-labels-idx1-ubyte.gz")
-    places = [folder] if folder else []
-    places += [Path(os.environ["SECMIX_DATA"])] if os.environ.get("SECMIX_DATA") else []
-    places.append(ROOT.parent / "shared" / "data")
+    places = data_folders(folder)
     home = next((p for p in places if all((p / name).is_file() for name in names)), None)
     if home is None:
         raise DataError(
@@ -274,33 +257,17 @@ def mnist(folder: Path | None) -> tuple[Array, Ints]:
     return images, labels
 
 
-def summary(values: Any) -> Any:
-    """Mean and standard error over the repeats: the last axis of a table, the first of a list of scores."""
-    table = np.asarray(values, dtype=np.float64)
-    axis = 0 if isinstance(values, list) else -1
-    count = table.shape[axis]
-    error = table.std(axis=axis, ddof=1) / np.sqrt(count) if count > 1 else np.zeros(table.mean(axis=axis).shape)
-    return {"mean": table.mean(axis=axis).tolist(), "error": error.tolist()}
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; 0, or 2 with one line on standard error where the input is wrong."""
-    parser = argparse.ArgumentParser(description="Regenerate and audit Abdurakhmanova and Jung 2025.")
+    parser = options("Regenerate and audit Abdurakhmanova and Jung 2025.", "abdurakhmanova-2025")
     parser.add_argument("--data", type=Path, help="the folder with the MNIST test files")
-    parser.add_argument("--out", type=Path, default=ROOT / "reports" / "abdurakhmanova-2025")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--quick", action="store_true", help="small settings, to see that it works")
     given = parser.parse_args(arguments)
     quick, seed = given.quick, given.seed
     try:
-        if seed < 0:
-            raise SecmixError(f"--seed must be at least 0; given {seed}")
+        numbers = provenance("abdurakhmanova_2025.py", seed, quick)
         dims, sizes = ((10,), (10,)) if quick else ((2, 6, 10), (10, 100))
         repeats = 2 if quick else 3
-        libraries = ("numpy", "scipy", "scikit-learn", "matplotlib")
-        numbers: Numbers = {
-            "command": f"python analysis/abdurakhmanova_2025.py --seed {seed}" + (" --quick" if quick else ""),
-            "versions": {"Python": platform.python_version(), "secmix": SECMIX} | {n: version(n) for n in libraries},
+        numbers |= {
             "repeats": repeats,
             "clusters": clusters(repeats, dims, sizes, seed),
             "consensus": consensus(
@@ -324,11 +291,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SecmixError as error:
         print(f"abdurakhmanova_2025: {error}", file=sys.stderr)
         return 2
-    given.out.mkdir(parents=True, exist_ok=True)
+    write(given.out, numbers, report(numbers))
     figures(numbers, given.out)
-    text = json.dumps(numbers, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False)
-    (given.out / "numbers.json").write_text(text + "\n", encoding="utf-8")
-    (given.out / "README.md").write_text(report(numbers) + "\n", encoding="utf-8")
     return 0
 
 

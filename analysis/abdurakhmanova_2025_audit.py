@@ -19,6 +19,7 @@ from secmix.transcript import Channel
 
 Numbers = dict[str, Any]
 FAR = 1e6
+# The paper names shrinkage and diagonal loading, and no sizes.
 REGULAR: Numbers = {"shrinkage": 0.1, "reg_covar": 1e-3}
 RECOVERED = 1e-6
 

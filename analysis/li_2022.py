@@ -6,14 +6,9 @@ is node 0. Figure 2 is measured here, figure 3 in ``li_2022_privacy.py`` beside 
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import platform
 import sys
 import warnings
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +20,8 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.preprocessing import StandardScaler
+from study import find_data, options, provenance, write
 
-from secmix import __version__ as SECMIX
 from secmix.checks import Array
 from secmix.errors import DataError, NetworkError, SecmixError
 from secmix.mixture import Mixture
@@ -34,7 +29,6 @@ from secmix.network import Network
 from secmix.protocols import PDMM, DistributedEM, EMRun, Plain, SecureSum, SumProtocol
 from secmix.protocols.statistics import Center
 
-ROOT = Path(__file__).resolve().parents[1]
 REG_COVAR = 1e-6  # scikit-learn's default too
 
 
@@ -46,13 +40,6 @@ def principal_components(path: Path | None) -> Array:
     if rows.shape != (195, 22):
         raise DataError(f"the Parkinsons data have 195 rows of 22 measurements; this file has {rows.shape}")
     return np.asarray(PCA(2, svd_solver="full").fit_transform(StandardScaler().fit_transform(rows)))
-
-
-def find_data() -> Path | None:
-    """The data file where this project keeps it, or None: the loader then downloads it."""
-    folders = [Path(os.environ["SECMIX_DATA"])] if os.environ.get("SECMIX_DATA") else []
-    candidates = [folder / "parkinsons.csv" for folder in (*folders, ROOT.parent / "shared" / "data")]
-    return next((path for path in candidates if path.is_file()), None)
 
 
 def graph_with_cycle(n: int, rng: np.random.Generator, tries: int = 100) -> tuple[Network, int]:
@@ -160,14 +147,9 @@ def _relative(found: Array, expected: Array) -> float:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; 0, or 2 with one line on standard error where the input is wrong."""
-    parser = argparse.ArgumentParser(description="Regenerate figures 2 and 3 of Li et al. 2022.")
+    parser = options("Regenerate figures 2 and 3 of Li et al. 2022.", "li-2022")
     parser.add_argument("--data", type=Path, help="the Parkinsons file; found or downloaded when not given")
-    parser.add_argument(
-        "--out", type=Path, default=ROOT / "reports" / "li-2022", help="folder for the report"
-    )
     parser.add_argument("--runs", type=int, help="Monte Carlo runs of figure 3 (default 10000; at least 200)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--quick", action="store_true", help="small settings, to see that it works")
     parser.add_argument("--only", type=int, choices=(2, 3), help="one figure only")
     given = parser.parse_args(arguments)
     runs = given.runs if given.runs is not None else (1200 if given.quick else 10_000)
@@ -176,16 +158,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise SecmixError(
                 f"--runs must be at least 200 and --seed at least 0; given {runs} and {given.seed}"
             )
-        command = f"python analysis/li_2022.py --runs {runs} --seed {given.seed}" + (
-            " --quick" if given.quick else ""
-        )
-        libraries = ("numpy", "scipy", "scikit-learn", "matplotlib")
-        versions = {"Python": platform.python_version(), "secmix": SECMIX} | {
-            name: version(name) for name in libraries
-        }
-        numbers: Numbers = {"command": command, "seed": given.seed, "versions": versions}
+        numbers = provenance(f"li_2022.py --runs {runs}", given.seed, given.quick) | {"seed": given.seed}
         if given.only != 3:
-            rows = principal_components(given.data or find_data())
+            rows = principal_components(given.data or find_data("parkinsons.csv"))
             numbers["figure_2"] = output_correctness(
                 rows, n=40 if given.quick else 80, iterations=5 if given.quick else 30, seed=given.seed
             )
@@ -196,14 +171,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SecmixError as error:
         print(f"li_2022: {error}", file=sys.stderr)
         return 2
-    given.out.mkdir(parents=True, exist_ok=True)
+    write(given.out, numbers, report(numbers))
     if "figure_2" in numbers:
         figure_2(numbers["figure_2"], given.out / "figure-2.svg")
     if "figure_3" in numbers:
         figure_3(numbers["figure_3"], given.out / "figure-3.svg")
-    text = json.dumps(numbers, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False)
-    (given.out / "numbers.json").write_text(text + "\n", encoding="utf-8")
-    (given.out / "README.md").write_text(report(numbers) + "\n", encoding="utf-8")
     return 0
 
 

@@ -6,14 +6,9 @@ Run ``python analysis/meta_clustering.py``; see analysis/README.md. Learners are
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import platform
 import sys
 import warnings
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +19,14 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LassoCV, LinearRegression
 from sklearn.metrics import adjusted_rand_score
+from study import Numbers, data_folders, options, provenance, summary, write
 
-from secmix import __version__ as SECMIX
 from secmix.checks import Array
 from secmix.errors import DataError, SecmixError
 from secmix.protocols import MetaClustering, SelectExchangeCluster
 from secmix.protocols.meta_clustering import FewerClusters
 from secmix.protocols.meta_selection import CandidateFailed
 
-ROOT = Path(__file__).resolve().parents[1]
-Numbers = dict[str, Any]
 Part = tuple[Array, Array]
 NINE = ("forest", "knn", "svr", "neural_network", "boosting", "lasso", "lars", "elastic_net", "ridge")
 
@@ -119,8 +112,8 @@ def simulation_2(repeats: int, sets: Sequence[Sequence[str]], seed: int, rows: i
                 "selected": chosen.tolist(),
                 "exact": int(hits),
                 "repeats": repeats,
-                "collaboration": _mean(together),
-                "alone": _mean(alone),
+                "collaboration": summary(together),
+                "alone": summary(alone),
             }
         )
     return out
@@ -156,7 +149,7 @@ def fairness(repeats: int, weights: Sequence[float], seed: int) -> list[Numbers]
             for name, values in errors.items():
                 found[name].append(float(np.mean(values)))
             found["clusters"].append(float(sec.n_clusters_))
-        out.append({"gamma": gamma} | {name: _mean(values) for name, values in found.items()})
+        out.append({"gamma": gamma} | {name: summary(values) for name, values in found.items()})
     return out
 
 
@@ -198,21 +191,14 @@ def grid(path: Path, repeats: int, attacked: Sequence[int], seed: int) -> list[N
             for name, those in members.items():
                 model = _pooled([parts[i] for i in np.flatnonzero(those)])
                 found[name].append(float(np.mean((model.predict(test[:, :12]) - test[:, 12]) ** 2)))
-        out.append({"attacked": s, "exact": exact, "repeats": repeats} | {name: _mean(v) for name, v in found.items()})
+        out.append({"attacked": s, "exact": exact, "repeats": repeats} | {n: summary(v) for n, v in found.items()})
     return out
-
-
-def _mean(values: Sequence[float]) -> Numbers:
-    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
-    return {"mean": float(np.mean(values)), "error": error}
 
 
 def find_grid(given: Path | None) -> Path:
     """The file, where it is given or kept."""
     name = "electrical_grid_stability.csv"
-    places = [given] if given else []
-    places += [Path(os.environ["SECMIX_DATA"]) / name] if os.environ.get("SECMIX_DATA") else []
-    places.append(ROOT.parent / "shared" / "data" / name)
+    places = [*([given] if given else []), *(folder / name for folder in data_folders())]
     for path in places:
         if path.is_file():
             return path
@@ -224,22 +210,15 @@ def find_grid(given: Path | None) -> Path:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; 0, or 2 with one line on standard error where the input is wrong."""
-    parser = argparse.ArgumentParser(description="Regenerate and audit meta clustering (SEC).")
+    parser = options("Regenerate and audit meta clustering (SEC).", "meta-clustering")
     parser.add_argument("--data", type=Path, help="the Electrical Grid Stability file")
-    parser.add_argument("--out", type=Path, default=ROOT / "reports" / "meta-clustering")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--quick", action="store_true", help="small settings, to see that it works")
     given = parser.parse_args(arguments)
     quick, seed = given.quick, given.seed
     try:
-        if seed < 0:
-            raise SecmixError(f"--seed must be at least 0; given {seed}")
+        numbers = provenance("meta_clustering.py", seed, quick)
         path = find_grid(given.data)
-        libraries = ("numpy", "scipy", "scikit-learn", "matplotlib")
         sets = [("boosting",), ("boosting", "forest", "lasso"), NINE]
-        numbers: Numbers = {
-            "command": f"python analysis/meta_clustering.py --seed {seed}" + (" --quick" if quick else ""),
-            "versions": {"Python": platform.python_version(), "secmix": SECMIX} | {n: version(n) for n in libraries},
+        numbers |= {
             "grid": grid(path, 2 if quick else 10, (0, 40) if quick else (0, 5, 15, 25, 35, 40, 45), seed),
             "fairness": fairness(2 if quick else 10, (1.0,) if quick else (0.01, 1, 3, 6, 20), seed),
             "breakdown": breakdown(quick, seed),
@@ -251,11 +230,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SecmixError as error:
         print(f"meta_clustering: {error}", file=sys.stderr)
         return 2
-    given.out.mkdir(parents=True, exist_ok=True)
+    write(given.out, numbers, report(numbers))
     figures(numbers, given.out)
-    text = json.dumps(numbers, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False)
-    (given.out / "numbers.json").write_text(text + "\n", encoding="utf-8")
-    (given.out / "README.md").write_text(report(numbers) + "\n", encoding="utf-8")
     return 0
 
 

@@ -6,22 +6,16 @@ protocols; the report says where the paper leaves something open and what was ch
 
 from __future__ import annotations
 
-import argparse
-import json
-import platform
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
 from singh_2024_report import figures, report, times
+from study import Numbers, mean_and_half_width, options, provenance, write
 
-from secmix import __version__ as SECMIX
 from secmix.adversaries import SUBSPACE_FORGERIES, CuriousServer, ForgingChannel
 from secmix.adversaries.reconstruction import held_in_run
 from secmix.adversaries.reconstructions.bases import reconstruct_basis
@@ -43,21 +37,18 @@ from secmix.aggregators.subspace import (
     svd_rce,
 )
 from secmix.checks import Array
-from secmix.errors import SecmixError
 from secmix.estimators.proven import geometric_median_constant
 from secmix.network import Network
 from secmix.protocols import ByzFedAltGDmin, FederatedPCA
 from secmix.protocols.federated_pca import own_basis, revealed
 from secmix.transcript import Channel
 
-ROOT = Path(__file__).resolve().parents[1]
 NORMS: tuple[Any, ...] = ("fro", 2)
 TAILS: dict[str, Callable[[int], Array]] = {
     "rank r + 1": lambda m: np.ones(1),
     "flat tail": np.ones,
     "falling tail": lambda m: 1 - np.arange(m) / m,
 }
-Numbers = dict[str, Any]
 
 
 def _larger(attack: SubspaceAttack, factor: float) -> SubspaceAttack:
@@ -77,9 +68,8 @@ def draw(n: int, r: int, q: int, nodes: int, tail: str, rng: np.random.Generator
 
 def interval(values: Iterable[float]) -> dict[str, float]:
     """The mean over trials and half the width of its 95 % interval (Student's t)."""
-    v = np.array(list(values))
-    half = float(student.ppf(0.975, len(v) - 1) * v.std(ddof=1) / np.sqrt(len(v)))
-    return {"mean": float(v.mean()), "half": half}
+    mean, half = mean_and_half_width(list(values))
+    return {"mean": mean, "half": half}
 
 
 def table(tail: str, sizes: dict[str, int], trials: int, seed: int) -> Numbers:
@@ -266,25 +256,17 @@ def _that_hold(normals: Array, data: Array) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; 0, or 2 with one line on standard error where the input is wrong."""
-    parser = argparse.ArgumentParser(description="Regenerate tables 1 and 2 of Singh 2024, and what lies behind them.")
-    parser.add_argument("--out", type=Path, default=ROOT / "reports" / "singh-2024", help="folder for the report")
+    parser = options("Regenerate tables 1 and 2 of Singh 2024, and what lies behind them.", "singh-2024")
     parser.add_argument("--trials", type=int, help="of the tables (default 10; at least 2)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it works")
     given = parser.parse_args(arguments)
     trials = given.trials if given.trials is not None else (3 if given.quick else 10)
-    try:
-        if trials < 2 or given.seed < 0:
-            raise SecmixError(f"--trials must be at least 2 and --seed at least 0; given {trials} and {given.seed}")
-    except SecmixError as error:
-        print(f"singh_2024: {error}", file=sys.stderr)
+    if trials < 2 or given.seed < 0:
+        words = f"--trials must be at least 2 and --seed at least 0; given {trials} and {given.seed}"
+        print(f"singh_2024: {words}", file=sys.stderr)
         return 2
     numbers, seconds = measured(trials, given.seed, quick=given.quick)
-    given.out.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(numbers, indent=1, allow_nan=False, ensure_ascii=False)
-    (given.out / "numbers.json").write_text(text + "\n", encoding="utf-8")
+    write(given.out, numbers, report(numbers), sort_keys=False)
     figures(numbers, given.out)
-    (given.out / "README.md").write_text(report(numbers) + "\n", encoding="utf-8")
     (given.out / "times.md").write_text(times(numbers, seconds) + "\n", encoding="utf-8")
     return 0
 
@@ -302,10 +284,8 @@ def measured(trials: int, seed: int, *, quick: bool) -> tuple[Numbers, dict[str,
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RejectedMessages)  # the report says which attacks end that way
         costly, seconds = costs(pca, seed)
-        return {
-            "command": f"python analysis/singh_2024.py --trials {trials} --seed {seed}" + (" --quick" if quick else ""),
-            "versions": {"Python": platform.python_version(), "secmix": SECMIX}
-            | {name: version(name) for name in ("numpy", "scipy", "matplotlib")},
+        libraries = ("numpy", "scipy", "matplotlib")
+        return provenance(f"singh_2024.py --trials {trials}", seed, quick, libraries) | {
             "seed": seed,
             "trials": trials,
             "pca": pca,

@@ -7,15 +7,12 @@ mixture tells of its rows in ``zhang_2024_rows.py``.
 
 from __future__ import annotations
 
-import argparse
-import json
-import platform
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from study import Numbers, options, provenance, write
 from threadpoolctl import threadpool_limits
 from zhang_2024_colluders import anywhere, near
 from zhang_2024_digits import clustered, features, folder_of, reach_of_the_distance
@@ -24,11 +21,8 @@ from zhang_2024_report import report
 from zhang_2024_rows import recovered
 from zhang_2024_simulation import Setting, by_component, simulated
 
-from secmix import __version__ as SECMIX
 from secmix.errors import SecmixError
 
-Numbers = dict[str, Any]
-ROOT = Path(__file__).resolve().parents[1]
 RATES = (0.0, 0.1, 0.2, 0.3, 0.4)
 HARD = 0.3  # the largest overlap that is tried
 FEW = 6  # features of digits, so few that 1000 rows suffice
@@ -108,23 +102,12 @@ def rounded(value: Any) -> Any:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; 0, or 2 with one line on standard error where the input is wrong."""
-    parser = argparse.ArgumentParser(description="Regenerate the experiments of Zhang, Tan and Chen 2024.")
+    parser = options("Regenerate the experiments of Zhang, Tan and Chen 2024.", "zhang-2024")
     parser.add_argument("--data", type=Path, help="folder of the MNIST test images; found or downloaded when not given")
-    parser.add_argument("--out", type=Path, default=ROOT / "reports" / "zhang-2024", help="folder for the report")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--quick", action="store_true", help="small settings, to see that it works")
     parser.add_argument("--only", choices=("simulation", "colluders", "rows", "digits"), help="one part only")
     given = parser.parse_args(arguments)
     try:
-        if given.seed < 0:
-            raise SecmixError(f"--seed must be at least 0; given {given.seed}")
-        libraries = ("numpy", "scipy", "scikit-learn", "matplotlib")
-        numbers: Numbers = {
-            "command": f"python analysis/zhang_2024.py --seed {given.seed}" + (" --quick" if given.quick else ""),
-            "seed": given.seed,
-            "versions": {"Python": platform.python_version(), "secmix": SECMIX}
-            | {name: version(name) for name in libraries},
-        }
+        numbers = provenance("zhang_2024.py", given.seed, given.quick) | {"seed": given.seed}
         # One thread: sums in another order round otherwise.
         with threadpool_limits(1):
             if given.only in (None, "simulation"):
@@ -139,15 +122,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"zhang_2024: {error}", file=sys.stderr)
         return 2
     numbers = rounded(numbers)
-    given.out.mkdir(parents=True, exist_ok=True)
+    write(given.out, numbers, report(numbers), indent=None)
     if "simulation" in numbers:
         boxes(numbers["simulation"]["cells"], given.out / "failures.png")
         components(numbers["simulation"]["components"], given.out / "components.png")
     if "colluders" in numbers:
         collusion(numbers["colluders"]["near"], given.out / "colluders.png")
-    text = json.dumps(numbers, sort_keys=True, allow_nan=False, ensure_ascii=False)
-    (given.out / "numbers.json").write_text(text + "\n", encoding="utf-8")
-    (given.out / "README.md").write_text(report(numbers) + "\n", encoding="utf-8")
     return 0
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
+from study import Numbers, mean_and_half_width
 from zhang_2024_population import population
-from zhang_2024_simulation import D, K, mean_and_half_width
+from zhang_2024_simulation import D, K
 
 from secmix.adversaries import collude
 from secmix.adversaries.mixture_colluders import Collusion
@@ -15,7 +15,6 @@ from secmix.aggregators.mixture import ared, component_wise, cred, dfmr
 from secmix.mixture import Mixture
 from secmix.protocols import fit_mixtures
 
-Numbers = dict[str, Any]
 RULES = {"ARED": ared, "DFMR": dfmr, "CRED": cred, "component-wise": component_wise}
 PAPER = ("ARED", "DFMR", "CRED")
 REACH = 0.5

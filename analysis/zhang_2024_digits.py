@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
@@ -13,7 +12,8 @@ from typing import Any
 import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
-from zhang_2024_simulation import REJECTING, RULES, clusters, mean_and_half_width
+from study import Numbers, data_folders, mean_and_half_width
+from zhang_2024_simulation import REJECTING, RULES, clusters
 
 from secmix.aggregators.mixture import coat, ise_matrix, oracle
 from secmix.aggregators.mixture.overlap import norms
@@ -22,8 +22,6 @@ from secmix.errors import DataError
 from secmix.mixture import Mixture
 from secmix.protocols import fit_mixtures
 
-Numbers = dict[str, Any]
-ROOT = Path(__file__).resolve().parents[1]
 IMAGES, LABELS = "mnist-t10k-images-idx3-ubyte.gz", "mnist-t10k-labels-idx1-ubyte.gz"
 OWNER = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 POOL = 8000
@@ -55,10 +53,7 @@ class Digits:
 
 def folder_of(given: Path | None) -> Path | None:
     """The folder that holds the files: given, from the environment, beside the repository; or None."""
-    folders = [given] if given else []
-    folders += [Path(os.environ["SECMIX_DATA"])] if os.environ.get("SECMIX_DATA") else []
-    folders += [ROOT.parent / "shared" / "data"]
-    return next((folder for folder in folders if (folder / IMAGES).is_file()), None)
+    return next((folder for folder in data_folders(given) if (folder / IMAGES).is_file()), None)
 
 
 def read(folder: Path | None) -> tuple[Array, Ints]:

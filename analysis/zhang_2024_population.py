@@ -11,17 +11,15 @@ DRAWS = 4000
 ECCENTRICITY = 0.9  # as MixSim's default: √(1 − least/largest eigenvalue) at most
 
 
-def population(k: int, d: int, overlap: float, rng: np.random.Generator, *, alike: bool = False) -> Mixture:
+def population(k: int, d: int, overlap: float, rng: np.random.Generator) -> Mixture:
     """Equal weights, means uniform in the unit cube, Wishart covariances; one scale for all of them sets the overlap.
 
     Overlap of a pair is the sum of both probabilities of taking a row of one for one of the other, by Bayes' rule
     between the two; the largest of any pair is set. It is estimated from 4000 draws a component, always the same
-    ones, which grow with the scale: bisection on the scale then finds it. With ``alike`` all covariances are the
-    same, MixSim's ``hom``.
+    ones, which grow with the scale: bisection on the scale then finds it.
     """
     means = rng.random((k, d))
-    factor = rng.standard_normal((1 if alike else k, d, d + 1))
-    factor = np.broadcast_to(factor, (k, d, d + 1))
+    factor = rng.standard_normal((k, d, d + 1))
     values, vectors = np.linalg.eigh(factor @ factor.swapaxes(-1, -2))
     # Too eccentric ones are drawn towards a ball.
     largest, least = values[:, -1:], values[:, :1]

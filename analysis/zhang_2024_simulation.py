@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
+from study import Numbers, mean_and_half_width
 from zhang_2024_population import population
 
 from secmix.adversaries.mixture_failures import FAILURES, component_failure, touched_components
@@ -27,7 +28,6 @@ from secmix.checks import Array, Ints
 from secmix.mixture import Mixture
 from secmix.protocols import fit_mixtures
 
-Numbers = dict[str, Any]
 K, D, HELD_OUT = 5, 10, 2000
 RULES: dict[str, Callable[..., Any]] = {
     "ARED": ared,
@@ -165,14 +165,3 @@ def _cell(setting: Setting, failure: str, rate: float, values: list[dict[str, Nu
         "repetitions": len(values),
         "rules": rules,
     }
-
-
-def mean_and_half_width(values: Sequence[float]) -> list[float]:
-    """Mean and half the width of its 95 % interval (Student's t)."""
-    from scipy.stats import t
-
-    found = np.asarray(values, dtype=float)
-    if len(found) < 2:
-        return [float(found.mean()), float("inf")]
-    half = float(t.ppf(0.975, len(found) - 1) * found.std(ddof=1) / np.sqrt(len(found)))
-    return [float(found.mean()), half]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from secmix import arrays
-from secmix.checks import Array
+from secmix.checks import Array, Ints
 from secmix.errors import DataError
 
 
@@ -68,7 +68,7 @@ class Mixture:
         """d."""
         return int(self.means.shape[-1])
 
-    def __getitem__(self, index: int | slice | tuple[int | slice, ...]) -> Mixture:
+    def __getitem__(self, index: int | slice | Ints | tuple[int | slice, ...]) -> Mixture:
         """The mixtures at ``index`` of the batch axes."""
         if arrays.is_numpy(self.xp):
             return Mixture(self.weights[index], self.means[index], self.covariances[index])

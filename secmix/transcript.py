@@ -58,6 +58,12 @@ class Block:
         """Number of Monte Carlo runs."""
         return int(self.payload.shape[1])
 
+    @property
+    def frame(self) -> tuple[object, ...]:
+        """All but the numbers and how many runs they are of: when, what, from whom to whom, and how long."""
+        ends = (tuple(which.tolist()) for which in (self.sender, self.receiver, self.content))
+        return (self.iteration, self.round, self.kind, self.line, *ends, self.payload.shape[0], self.payload.shape[2])
+
 
 @dataclass
 class Transcript:

@@ -158,19 +158,22 @@ class Ball:
 
     near: Array
     weight: float
-    width: float | None = None
     found: list[Isolated] = field(default_factory=list)
-    _centre: Array | None = None
+    _centre: Array = field(init=False)
+    _width: float = 0.0  # told by the first sums, with the spread
     _aimed: bool = False
     _under_way: bool = False
-    _spread: tuple[Array, Array] | None = None
+    _spread: tuple[Array, Array] | None = None  # mean and covariance of all rows
+
+    def __post_init__(self) -> None:
+        self._centre = self.near
 
     def learn(self, sums: Sums, rounds: int, means: Array | None) -> None:
         """What the sums of a round with these ``means`` (K, d) say; None where they are not known."""
         a, b, scatter = sums
         if means is None or a.sum() < _HALF:
             return
-        if self._spread is None or self.width is None:
+        if self._spread is None:
             mean = b.sum(axis=0) / a.sum()
             off = means - mean
             first = b - a[:, None] * means
@@ -179,12 +182,11 @@ class Ball:
             # Noisy sums need not give a covariance; the nearest one that is, is wide enough.
             values, vectors = np.linalg.eigh(total.sum(axis=0) / a.sum())
             self._spread = mean, (vectors * np.maximum(values, 1e-6)) @ vectors.T
-            self.width = 0.5 * float(np.sqrt(np.trace(self._spread[1]) / len(mean)))
-            self._centre = self.near
+            self._width = 0.5 * float(np.sqrt(np.trace(self._spread[1]) / len(mean)))
         if not self._under_way:
             return
         if a[0] < _EMPTY:
-            self.width *= 1.5  # nobody there
+            self._width *= 1.5  # nobody there
             return
         first = b[0] - a[0] * means[0]
         within = np.trace(scatter[0]) / a[0] - first @ first / a[0] ** 2
@@ -194,19 +196,19 @@ class Ball:
         step = b[0] / a[0] - self.near
         reach = 0.25 * float(np.sqrt(np.trace(self._spread[1]) / len(step)))
         self._centre = self.near + step * min(1.0, reach / max(float(np.linalg.norm(step)), 1e-300))
-        self.width *= 0.7
+        self._width *= 0.7
 
     def aim(self, rng: np.random.Generator, k: int) -> Mixture | None:
         """Parameters of ``k`` components with the ball, or None while too little is known or all is done."""
-        self._aimed = not (self._spread is None or self._centre is None or self.width is None or self.found)
-        if self._spread is None or self._centre is None or self.width is None or self.found:
+        if self._spread is None or self.found:
             return None
+        self._aimed = True
         mean, covariance = self._spread
         d = len(mean)
         means = np.repeat(mean[None], k, axis=0)
         means[0] = self._centre
         covariances = np.repeat(covariance[None], k, axis=0)
-        covariances[0] = self.width**2 * np.eye(d)
+        covariances[0] = self._width**2 * np.eye(d)
         weights = np.full(k, (1 - self.weight) / (k - 1))
         weights[0] = self.weight
         return Mixture(weights, means, covariances)

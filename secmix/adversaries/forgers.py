@@ -136,7 +136,7 @@ class ForgingChannel(Channel):
         said = payload
         if self.forgery.forge is not None and kind in self.forgery.kinds:
             rows = payload[None] if payload.ndim == 2 else payload
-            by = _sender_of_each_row(len(rows), np.atleast_1d(np.asarray(sender, dtype=np.intp)), content)
+            by = _sender_of_each_row(len(rows), sender, receiver, content)
             said = self._forged(round, kind, rows, by, receiver).reshape(payload.shape)
         return super().send(round, sender, receiver, kind, said, encrypted=encrypted, content=content)
 
@@ -162,11 +162,13 @@ class ForgingChannel(Channel):
         return out
 
 
-def _sender_of_each_row(rows: int, senders: Ints, content: ArrayLike | None) -> Ints:
+def _sender_of_each_row(rows: int, sender: ArrayLike, receiver: ArrayLike, content: ArrayLike | None) -> Ints:
     """Who says each row of a payload; -2 for a row that nobody sends."""
+    # One sender may have something else to say to each receiver.
+    senders = np.broadcast_arrays(np.atleast_1d(sender), np.atleast_1d(receiver))[0]
     which = np.arange(len(senders)) if content is None else np.asarray(content, dtype=np.intp)
     by = np.full(rows, -2, dtype=np.intp)
-    by[which] = senders if len(senders) == len(which) else np.repeat(senders, len(which))
+    by[which] = senders
     return by
 
 
@@ -212,7 +214,9 @@ class Forgers:
         names = list(known) if self.attack == "all" else [self.attack]
         if ":" not in names[0] and not set(names) <= set(known):
             raise SecmixError(f"no forgery is called {self.attack!r}; {nearest(str(self.attack), [*known, 'all'])}")
-        found = {name.rpartition(":")[2]: plugins.load("forgeries", name) for name in names}
+        # An entry's value says where it is; by its name it would be looked up once more, each time among all.
+        where = {name: known[name].value if name in known else name for name in names}
+        found = {name.rpartition(":")[2]: plugins.load("forgeries", where[name]) for name in names}
         for name, forgery in found.items():
             if not isinstance(forgery, Forgery):
                 raise SecmixError(f"'{name}' is a {type(forgery).__name__}; a forgery is a secmix.adversaries.Forgery")

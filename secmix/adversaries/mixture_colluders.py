@@ -175,7 +175,7 @@ class _Search:
             error = wasserstein(found.mixture, self.reference)
         except (ValueError, ArithmeticError):  # what the rule or the server refuses does no damage
             return -1e9
-        if self.undetected and len(np.intersect1d(found.kept, np.arange(h, h + f))) == 0:
+        if self.undetected and not (found.kept >= h).any():
             return -float(np.nan_to_num(found.margins[h], nan=1.0, posinf=1e9))
         if self.best is None or error > self.best[0]:
             self.best = error, sent, found_by, found
@@ -198,12 +198,11 @@ class _Search:
         if self.best is None:
             raise SecmixError("the rule kept nothing that the colluders tried; raise the budget")
         error, sent, found_by, found = self.best
-        colluders = np.arange(h, h + self.f)
         return Collusion(
             mixture=sent,
             error=error,
             oracle=self.oracle_error,
-            kept=int(np.isin(colluders, found.kept).sum()),
+            kept=int((found.kept >= h).sum()),
             centre=found.coat.index >= h,
             margin=float(found.margins[h]) if np.isfinite(found.cutoff) else float("nan"),
             unbounded=self.unbounded,
@@ -242,7 +241,6 @@ def _vary(search: _Search, rng: np.random.Generator) -> None:
     """CMA-ES over all means, weights and scales of the best, until the budget is spent."""
     base = search.oracle
     k, d = base.n_components, base.n_features
-    lower = np.linalg.cholesky(base.covariances)
     step = 0.05
     while search.best is not None:
         start = search.best[1]
@@ -254,7 +252,7 @@ def _vary(search: _Search, rng: np.random.Generator) -> None:
             weights = start.weights * np.exp(tilt)
             return Mixture(
                 weights / weights.sum(),
-                start.means + np.einsum("kij,kj->ki", lower, shift),
+                start.means + np.einsum("kij,kj->ki", search.lower, shift),
                 start.covariances * np.exp(rates)[:, None, None],
             )
 

@@ -6,7 +6,7 @@ A *reconstruction* is a function of what an adversary holds and a line among the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,13 +80,12 @@ def held_in_run(
     view: View,
     run: int,
     node: int,
-    counts: Mapping[int, int] | Iterable[int],
+    counts: Sequence[int],
     d: int,
     protocol: Any,
     network: Network,
     rng: np.random.Generator,
 ) -> Held:
     """The part of ``view`` that belongs to one run, for an attack on one node."""
-    count = list(counts)[node] if not isinstance(counts, Mapping) else counts[node]
     messages = tuple((origin, row[run]) for origin, row in zip(view.origins, view.rows, strict=True))
-    return Held(node, messages, int(count), d, protocol, network, rng)
+    return Held(node, messages, counts[node], d, protocol, network, rng)

@@ -107,17 +107,16 @@ def speaking(attack: SubspaceAttack, corrupt: Iterable[int], rng: np.random.Gene
     return exchange
 
 
-def forging(attack: SubspaceAttack, far: float = _FAR, *, does: str = "") -> Forgery:
+def forging(attack: SubspaceAttack, *, does: str = "") -> Forgery:
     """A fixed attack as a forgery of bases, products and gradients, ``scale`` times as large.
 
-    Where a protocol asks for a single number (AltGDmin's thresholds and scales), colluders send ``far`` times the
+    Where a protocol asks for a single number (AltGDmin's thresholds and scales), colluders send 10⁶ times the
     largest honest one.
 
     Parameters
     ----------
     attack : SubspaceAttack
         For messages of m numbers, which are (m/r, r) with the protocol's own ``r``.
-    far : float
 
     Raises
     ------
@@ -135,7 +134,7 @@ def forging(attack: SubspaceAttack, far: float = _FAR, *, does: str = "") -> For
 
     def forge(said: Said) -> Array:
         if said.kind in _NUMBERS:
-            return np.full(said.own.shape, far * said.scale * np.abs(_known(said)).max())
+            return np.full(said.own.shape, _FAR * said.scale * np.abs(_known(said)).max())
         honest = _matrices(_known(said), said.protocol)
         return said.scale * attack(honest, len(said.own), said.rng).reshape(len(said.own), -1)
 

@@ -9,15 +9,13 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from secmix.adversaries.forgers import Forgers, Forgery, ForgingChannel
-from secmix.auditing.exact import finite
 from secmix.auditing.parts import Whole
-from secmix.auditing.report import Damage, Robustness, RobustnessPoint
-from secmix.auditing.robustness import FARTHEST, at, judged
+from secmix.auditing.report import Robustness, RobustnessPoint
+from secmix.auditing.robustness import FARTHEST, at, damage, judged
 from secmix.checks import Array
 from secmix.data import deal
 from secmix.errors import ScenarioError, SecmixError
@@ -47,7 +45,10 @@ def robustness(cell: Scenario, parts: Whole) -> Robustness | None:
     forgeries = parts.adversary.forgeries(honest.transcript)
     order = [*sorted(parts.corrupt), *(i for i in range(n) if i not in parts.corrupt)]
     most = max(f, (n - 1) // 2)
-    tried = {c: _all_errors(cell, parts, honest, forgeries, order[:c]) for c in range(1, most + 1)}
+    tried: dict[int, Errors] = {
+        c: {name: _errors(cell, parts, honest, forgery, order[:c]) for name, forgery in forgeries.items()}
+        for c in range(1, most + 1)
+    }
     points = [_point(parts, honest, errors, c) for c, errors in tried.items()]
     broken = [p.colluders for p in points if p.found is None]
     least = min(broken, default=most + 1)
@@ -60,7 +61,7 @@ def robustness(cell: Scenario, parts: Whole) -> Robustness | None:
         spread=f"median error between two honest runs on other rows, {honest.typical:.3g} {_unit(parts)}",
         outcome=f"the outcome at honest nodes, {_unit(parts)}",
         points=points,
-        damages=[_damage(parts, name, errors, honest.typical) for name, errors in tried[f].items()],
+        damages=[damage(name, _push(parts, errors, honest.typical), errors) for name, errors in tried[f].items()],
         verdict=verdict,
         why=why if honest.typical < _worthless(parts) else f"other rows alone make the outcome worthless; {why}",
     )
@@ -89,12 +90,6 @@ Errors = dict[str, Array]
 """By attack, the error of each run; infinite where the protocol gave up."""
 
 
-def _all_errors(
-    cell: Scenario, parts: Whole, honest: _Honest, forgeries: dict[str, Forgery], corrupt: list[int]
-) -> Errors:
-    return {name: _errors(cell, parts, honest, forgery, corrupt) for name, forgery in forgeries.items()}
-
-
 def _errors(cell: Scenario, parts: Whole, honest: _Honest, forgery: Forgery, corrupt: list[int]) -> Array:
     """The worse of two sizes of the same lie, over the runs: a rule that sees the large one may miss the small."""
     assert isinstance(parts.adversary, Forgers)
@@ -112,7 +107,7 @@ def _errors_at(
     dealt = [part[:runs] for part in honest.dealt]
     if forgery.poison is not None:
         dealt = [forgery.poison(part, scale, rng) if i in corrupt else part for i, part in enumerate(dealt)]
-    channel: Any = ForgingChannel(forgery, corrupt, rng, protocol=parts.protocol, scale=scale, record=False)
+    channel = ForgingChannel(forgery, corrupt, rng, protocol=parts.protocol, scale=scale, record=False)
     loyal = [i for i in range(parts.network.n) if i not in corrupt]
     try:
         # What colluders send may overflow; that is their aim, and counts as a run that failed. Nor is it news that
@@ -132,23 +127,25 @@ def _point(parts: Whole, honest: _Honest, errors: Errors, colluders: int) -> Rob
     n = parts.network.n
     if 2 * colluders >= n:
         return at(colluders, n, None, None, "half of the nodes: nothing tells the honest half from the other")
-    by, worst = max(((name, float(found.max())) for name, found in errors.items()), key=lambda pair: pair[1])
+    by = max(errors, key=lambda name: float(errors[name].max()))
     bound = getattr(parts.protocol, "bound", None)
     allowed = None if bound is None else bound(honest.transcript, honest.results, colluders)
     return at(
         colluders,
         n,
-        None if _is_broken(parts, worst, honest.typical) else _ratio(worst, honest.typical),
+        _push(parts, errors[by], honest.typical),
         None if allowed is None else _ratio(float(allowed), honest.typical),
         by.replace("_", " "),
     )
 
 
-def _is_broken(parts: Whole, error: float, typical: float) -> bool:
+def _push(parts: Whole, errors: Array, typical: float) -> float | None:
+    """The worst of some errors over the typical one; None where the outcome is broken."""
+    worst = float(errors.max())
     # Where other rows alone make an outcome that bad, it says nothing of colluders.
-    if error >= _worthless(parts) > typical:
-        return True
-    return error > 1e-3 * FARTHEST * max(typical, 1e-12) or not math.isfinite(error)
+    if worst >= _worthless(parts) > typical or not math.isfinite(worst):
+        return None
+    return None if worst > 1e-3 * FARTHEST * max(typical, 1e-12) else _ratio(worst, typical)
 
 
 def _worthless(parts: Whole) -> float:
@@ -157,15 +154,3 @@ def _worthless(parts: Whole) -> float:
 
 def _ratio(error: float, typical: float) -> float:
     return error / max(typical, 1e-12)
-
-
-def _damage(parts: Whole, name: str, errors: Array, typical: float) -> Damage:
-    low, middle, high = np.quantile(errors, [0.25, 0.5, 0.75], method="inverted_cdf")
-    worst = float(errors.max())
-    return Damage(
-        attack=name,
-        aggregate=None if _is_broken(parts, worst, typical) else _ratio(worst, typical),
-        model=finite(float(middle)),
-        model_low=finite(float(low)),
-        model_high=finite(float(high)),
-    )

@@ -86,7 +86,8 @@ class Observed:
 
 def observe(cell: Scenario, parts: Parts, seeds: Seeds) -> Observed:
     """All runs of ``cell``."""
-    return _joined([_block(cell, parts, *block) for block in deals(cell, parts, block_size(cell, parts), seeds)])
+    blocks = enumerate(deals(cell, parts, block_size(cell, parts), seeds))
+    return _joined([_block(cell, parts, *block, first=k == 0) for k, block in blocks])
 
 
 def deals(
@@ -130,7 +131,7 @@ def fitting(cell: Scenario, transcript: Transcript, real: int, times: int = 1) -
     return min(room, 500, cell.runs)
 
 
-def _block(cell: Scenario, parts: Parts, dealt: list[Array], seed: np.random.SeedSequence) -> Observed:
+def _block(cell: Scenario, parts: Parts, dealt: list[Array], seed: np.random.SeedSequence, *, first: bool) -> Observed:
     runs = dealt[0].shape[0]
     probed = Probed(parts.protocol)
     model = build_model(cell, parts, spoken(parts, probed))
@@ -172,9 +173,9 @@ def _block(cell: Scenario, parts: Parts, dealt: list[Array], seed: np.random.See
     if any(block.shape[1] for block in rest.values()):
         doubts.append("some messages are not linear in inputs and masks: what follows from those is not known exactly")
     return Observed(
-        {i: dealt[i][:, 0] for i in parts.asked},
+        {i: dealt[i][:, 0].copy() for i in parts.asked},
         {t: s.transpose(1, 0, 2) for t, (s, _) in seen.items()},
-        known_sums(parts, dealt, run, readings, estimates, seen),
+        known_sums(parts, dealt, run, readings, estimates, seen) if first else [],
         features,
         guesses,
         readings,

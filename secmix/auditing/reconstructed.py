@@ -20,11 +20,19 @@ TRIED = 5
 """Runs on which reconstructions are tried."""
 
 
-def reconstructed(cell: Scenario, parts: Whole, view: View, dealt: list[Array], node: int) -> list[Finding]:
-    """What each installed reconstruction gets of ``node``'s rows in the first runs; none where none applies."""
+def installed(cell: Scenario) -> dict[str, Reconstructor]:
+    """Every installed reconstruction by name; none where the cell does not ask for them."""
+    wanted = plugins.available("reconstructions") if "reconstruction" in cell.measure.evidence else ()
+    return {name: plugins.load("reconstructions", name) for name in wanted}
+
+
+def reconstructed(
+    attacks: dict[str, Reconstructor], cell: Scenario, parts: Whole, view: View, dealt: list[Array], node: int
+) -> list[Finding]:
+    """What each of the attacks gets of ``node``'s rows in the first runs; nothing where none applies."""
     findings = []
-    for name, entry in plugins.available("reconstructions").items():
-        found = _tried(entry.load(), cell, parts, view, len(dealt[node]), node)
+    for name, attack in attacks.items():
+        found = _tried(attack, cell, parts, view, len(dealt[node]), node)
         if any(one is not None for one in found):
             findings += _judged(name, cell, found, dealt[node], node)
     return findings

@@ -205,10 +205,15 @@ def _damage(
         spread = float(np.linalg.norm(cloud[honest] - centre, axis=1).max())
         pushed.append(float(np.linalg.norm(average[0, honest[0]] - centre)) / spread if spread else 0.0)
     fits = _fits(cell, parts, attacked, dealt, wanted, honest[0])
-    low, middle, high = np.quantile(fits, [0.25, 0.5, 0.75], method="inverted_cdf")
+    return damage(name, _bounded(max(pushed)), fits)
+
+
+def damage(attack: str, aggregate: float | None, outcome: Array | list[float]) -> Damage:
+    """What an attack does to the aggregate, and to the outcome of each run."""
+    low, middle, high = np.quantile(outcome, [0.25, 0.5, 0.75], method="inverted_cdf")
     return Damage(
-        attack=name,
-        aggregate=_bounded(max(pushed)),
+        attack=attack,
+        aggregate=aggregate,
         model=finite(float(middle)),
         model_low=finite(float(low)),
         model_high=finite(float(high)),

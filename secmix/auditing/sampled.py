@@ -41,28 +41,31 @@ def sampled(
     """KSG, with ``k`` neighbours, and decoders on the features of each iteration, and of all up to the last."""
     node = about["node"]
     iterations = sorted(features)
-    alone = {t: reconstruct(target.values, features[t]) for t in iterations}
-    stacked = {t: np.hstack([features[s] for s in iterations if s <= t]) for t in iterations}
-    upto = {t: reconstruct(target.values, stacked[t]) for t in iterations}
-    findings: list[Finding] = []
     if not iterations:
         nothing = Estimate.exact(0.0, "nats", "the view is empty")
         both = ("single", "cumulative")
         return [_information(nothing, v, target, about) for v in both], _flat(node)
+    stacked = np.hstack([features[t] for t in iterations])
+    widths = np.cumsum([features[t].shape[1] for t in iterations])
+    alone = {t: reconstruct(target.values, features[t]) for t in iterations}
+    first, last = iterations[0], iterations[-1]
+    upto = {  # up to the first there is that one alone
+        t: alone[t] if t == first else reconstruct(target.values, stacked[:, :width])
+        for t, width in zip(iterations, widths, strict=True)
+    }
+    findings: list[Finding] = []
     worst_t = min(iterations, key=lambda t: alone[t].error.value)
-    last = iterations[-1]
-    trees: dict[str, Decoding] = {}
+    decoders = [upto[last]]
     if "decoders" in wanted:
         findings.append(_decoded(alone[worst_t], "linear", "single", target, about))
         findings.append(_decoded(upto[last], "linear", "cumulative", target, about))
-        trees["cumulative"] = reconstruct(target.values, stacked[last], decoder="tree")
-        findings.append(_decoded(trees["cumulative"], "tree", "cumulative", target, about))
+        decoders.append(reconstruct(target.values, stacked, decoder="tree"))
+        findings.append(_decoded(decoders[-1], "tree", "cumulative", target, about))
     if "ksg" in wanted:
         single = _measured(target, features[worst_t], [alone[worst_t]], k)
         findings.append(_information(single, "single", target, about))
-        decoders = [upto[last], *trees.values()]
         # What one iteration tells, all of them tell.
-        cumulative = _measured(target, stacked[last], decoders, k, part=single)
+        cumulative = _measured(target, stacked, decoders, k, part=single)
         findings.append(_information(cumulative, "cumulative", target, about))
     d = target.values.shape[1]
 
@@ -80,7 +83,7 @@ def sampled(
         iterations=iterations,
         single=singles,
         cumulative=np.maximum.accumulate(
-            [max(height(upto[t]), s) for t, s in zip(iterations, singles, strict=True)]
+            [s if t == first else max(height(upto[t]), s) for t, s in zip(iterations, singles, strict=True)]
         ).tolist(),
     )
     return findings, curve

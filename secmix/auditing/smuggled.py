@@ -16,7 +16,7 @@ from secmix.checks import Array
 from secmix.data import deal
 from secmix.errors import SecmixError
 from secmix.scenario import Scenario
-from secmix.transcript import Block, Channel, Transcript
+from secmix.transcript import Channel, Transcript
 
 _MOST = 12  # nodes whose rows are changed
 
@@ -65,7 +65,9 @@ def smuggled(cell: Scenario, parts: Whole) -> str | None:
             stranger = _stranger(honest.transcript, channel.transcript, node)
         except _Restless:
             return f"which messages are sent, and how long they are, changes with the rows of node {node}"
-        differs = set(np.flatnonzero((ended != ends).any(axis=(0, 2))).tolist()) - {node}
+        if ends.shape != ended.shape:
+            return f"how many numbers the protocol ends with changes with the rows of node {node}"
+        differs = set(np.flatnonzero(_changed(ended, ends).any(axis=(0, 2))).tolist()) - {node}
         if stranger is None and differs:
             stranger = f"what node {min(differs)} ends with"
         if stranger is not None:
@@ -78,21 +80,21 @@ def smuggled(cell: Scenario, parts: Whole) -> str | None:
 
 def _stranger(before: Transcript, after: Transcript, node: int) -> str | None:
     """A message, or something held, that is not of ``node`` and yet not what it was."""
-    if [_frame(block) for block in before] != [_frame(block) for block in after]:
+    if [(block.frame, block.runs) for block in before] != [(block.frame, block.runs) for block in after]:
         raise _Restless
     for old, new in zip(before, after, strict=True):
-        differs = (old.payload != new.payload).any(axis=(1, 2))[old.content]
+        differs = np.any(_changed(old.payload, new.payload), axis=(1, 2))[old.content]
         for sender in sorted(set(old.sender[differs].tolist()) - {node}):
             who = "the server" if sender < 0 else f"node {sender}"
             return f"the '{old.kind}' of {who} in round {old.round}"
     return None
 
 
+def _changed(before: Array, after: Array) -> Array:
+    """Where numbers differ; one that was not a number and still is none has not changed."""
+    return np.asarray((before != after) & ~(np.isnan(before) & np.isnan(after)))
+
+
 def _run(cell: Scenario, parts: Whole, dealt: list[Array], channel: Channel) -> Array:
     rng = np.random.default_rng([cell.seed, 12])
     return np.asarray(parts.protocol.collaborate(dealt, parts.network, rng, channel=channel), dtype=np.float64)
-
-
-def _frame(block: Block) -> tuple[object, ...]:
-    ends = (block.sender.tolist(), block.receiver.tolist(), block.content.tolist())
-    return (block.iteration, block.round, block.kind, block.line, *map(tuple, ends), block.payload.shape)

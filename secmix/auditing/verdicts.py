@@ -80,13 +80,11 @@ def summary(
     """
     revealing = [f for f in findings if is_revealed(f)]
     top = max(findings, key=lambda f: f.normalised_leakage, default=None)
-    leak = 1.0 if revealing else (top.normalised_leakage if top else 0.0)
     shares = [f.normalised_leakage for f in findings if f.evidence in ("structure", "gaussian")]
     verdict = worst(f.verdict for f in findings)
     standing: Standing
     if revealing:
-        first = revealing[0]
-        standing, why = "revealed", first.notes[0] if first.notes else first.method
+        standing, why = "revealed", (revealing[0].notes or [revealing[0].method])[0]
     elif not shares:
         standing, why = "inconclusive", "neither structure nor Gaussian evidence was asked for"
     elif max(shares) > output_share + 1e-3:
@@ -104,16 +102,7 @@ def summary(
         verdict = "inconclusive"
     if not revealing:
         why = "; ".join([why, *doubts])
-    return NodeSummary(
-        node=node,
-        standing=standing,
-        worst=leak,
-        worst_low=1.0 if revealing else top.normalised_low if top else 0.0,
-        worst_high=1.0 if revealing or not top else top.normalised_high,
-        worst_evidence=(revealing[0] if revealing else top).evidence if top else "",
-        why=why,
-        verdict=verdict,
-    )
+    return _summary(node, standing, why, verdict, revealing, top)
 
 
 def summary_of_samples(
@@ -133,8 +122,7 @@ def summary_of_samples(
     verdict = worst(f.verdict for f in findings)
     standing: Standing
     if revealing:
-        first = revealing[0]
-        standing, why = "revealed", first.notes[0] if first.notes else first.method
+        standing, why = "revealed", (revealing[0].notes or [revealing[0].method])[0]
     elif hidden is None and any(f.kind == "exact" and f.normalised_high == 0 for f in findings):
         standing, why = "no more than the output itself reveals", "this adversary holds no message at all"
     elif top is not None and top.normalised_low > output_leakage + 1e-3:
@@ -146,6 +134,12 @@ def summary_of_samples(
         why = hidden or "only lower bounds exist of what such messages tell, and they show little"
     if standing in ("inconclusive", "partly leaked") and verdict == "not refuted":
         verdict = "inconclusive"
+    return _summary(node, standing, why, verdict, revealing, top)
+
+
+def _summary(
+    node: int, standing: Standing, why: str, verdict: Verdict, revealing: list[Finding], top: Finding | None
+) -> NodeSummary:
     return NodeSummary(
         node=node,
         standing=standing,

@@ -17,7 +17,7 @@ from secmix.auditing.forged import robustness
 from secmix.auditing.framing import corrupt_nodes, frame, sentence
 from secmix.auditing.observe import Seeds, deals, fitting
 from secmix.auditing.parts import Whole
-from secmix.auditing.reconstructed import TRIED, reconstructed
+from secmix.auditing.reconstructed import TRIED, installed, reconstructed
 from secmix.auditing.report import Cell, Finding, LeakageCurve, NodeSummary, Robustness
 from secmix.auditing.sampled import sampled, target_of
 from secmix.auditing.smuggled import smuggled
@@ -29,6 +29,7 @@ from secmix.scenario import Scenario
 from secmix.transcript import Channel, View
 
 _COLUMNS = 60  # of a node's messages in one iteration that decoders get
+_Seen = dict[int, tuple[Array, dict[int, Array]]]  # by node, its first row and what is held of it by iteration
 _LOW = "measured on the node's own messages: more may be known"
 
 
@@ -57,6 +58,7 @@ class Watched:
 
 def audited(cell: Scenario, parts: Whole, seeds: Seeds, reproduce: str) -> tuple[Cell, list[Finding]]:
     """Run, measure and judge one cell of a collaboration."""
+    attacks = installed(cell)
     watched = _watch(cell, parts, seeds)
     hidden = smuggled(cell, parts)
     findings: list[Finding] = []
@@ -64,8 +66,7 @@ def audited(cell: Scenario, parts: Whole, seeds: Seeds, reproduce: str) -> tuple
     curves = []
     for node in parts.asked:
         raw, curve = _measured(cell, watched, node)
-        if "reconstruction" in cell.measure.evidence:
-            raw += reconstructed(cell, parts, watched.view, watched.dealt, node)
+        raw += reconstructed(attacks, cell, parts, watched.view, watched.dealt, node)
         judged = [verdicts.of_leakage(finding, cell.policy) for finding in raw]
         known = _output_leakage(watched, node)
         summaries.append(verdicts.summary_of_samples(node, judged, known, hidden))
@@ -117,47 +118,44 @@ def _run(parts: Whole, dealt: list[Array], rng: np.random.Generator, channel: Ch
 
 
 def _watch(cell: Scenario, parts: Whole, seeds: Seeds) -> Watched:
-    blocks = []
+    blocks: list[tuple[_Seen, Array | None]] = []
     for dealt, seed in deals(cell, parts, block_size(cell, parts), seeds):
-        channel = Channel()
-        results = _run(parts, dealt, np.random.default_rng(seed), channel)
-        view = parts.adversary.observe(channel.transcript, parts.network)
-        blocks.append(
-            (_few(view), [part[:TRIED] for part in dealt], _seen(parts, dealt, view), _output(parts, results))
-        )
-    view, first, _, _ = blocks[0]
-    rows = {i: np.concatenate([seen[i][0] for _, _, seen, _ in blocks]) for i in parts.asked}
+        few, seen, output = _block(parts, dealt, seed)
+        if not blocks:
+            view, first = few, [part[:TRIED] for part in dealt]
+        blocks.append((seen, output))
+    rows = {i: np.concatenate([seen[i][0] for seen, _ in blocks]) for i in parts.asked}
     features = {
-        i: {t: np.concatenate([seen[i][1][t] for _, _, seen, _ in blocks]) for t in blocks[0][2][i][1]}
-        for i in parts.asked
+        i: {t: np.concatenate([seen[i][1][t] for seen, _ in blocks]) for t in blocks[0][0][i][1]} for i in parts.asked
     }
-    outputs = [output for _, _, _, output in blocks]
+    outputs = [output for _, output in blocks]
     output = None if any(o is None for o in outputs) else np.concatenate([o for o in outputs if o is not None])
     return Watched(rows, features, output, view, first)
 
 
-def _seen(parts: Whole, dealt: list[Array], view: View) -> dict[int, tuple[Array, dict[int, Array]]]:
+def _block(parts: Whole, dealt: list[Array], seed: np.random.SeedSequence) -> tuple[View, _Seen, Array | None]:
+    """Copies of what is needed of a block, lest the whole transcript stay in memory behind it."""
+    channel = Channel()
+    results = _run(parts, dealt, np.random.default_rng(seed), channel)
+    view = parts.adversary.observe(channel.transcript, parts.network)
+    few = View(view.origins, tuple(row[:TRIED].copy() for row in view.rows))
+    return few, _seen(parts, dealt, view), _output(parts, results)
+
+
+def _seen(parts: Whole, dealt: list[Array], view: View) -> _Seen:
     """Each asked node's first row, and its own messages by iteration; those of others where it sends none."""
     seen = {}
     for node in parts.asked:
         told = [origin.sender == node and origin.line != "held" for origin in view.origins]
         if not any(told):
             told = [origin.line != "held" for origin in view.origins]
-        features: dict[int, Array] = {}
-        for t in view.iterations:
-            mine = [
-                row
-                for row, origin, use in zip(view.rows, view.origins, told, strict=True)
-                if use and origin.iteration == t
-            ]
-            if mine:
-                features[t] = np.concatenate(mine, axis=1)[:, :_COLUMNS]
-        seen[node] = (dealt[node][:, 0], features)
+        mine: dict[int, list[Array]] = {}
+        for row, origin, use in zip(view.rows, view.origins, told, strict=True):
+            if use:
+                mine.setdefault(origin.iteration, []).append(row)
+        features = {t: np.concatenate(rows, axis=1)[:, :_COLUMNS].copy() for t, rows in mine.items()}
+        seen[node] = (dealt[node][:, 0].copy(), features)
     return seen
-
-
-def _few(view: View) -> View:
-    return View(view.origins, tuple(row[:TRIED] for row in view.rows))
 
 
 def _output(parts: Whole, results: Array) -> Array | None:

@@ -96,7 +96,7 @@ def together(transcripts: Sequence[Transcript]) -> Transcript:
     """
     first = transcripts[0].blocks
     for other in transcripts[1:]:
-        if [_shape(block) for block in other] != [_shape(block) for block in first]:
+        if [block.frame for block in other] != [block.frame for block in first]:
             raise SecmixError(
                 "the runs sent different messages (other kinds, senders or lengths), so they cannot be compared; let "
                 "the protocol run for a fixed number of rounds, and send messages of fixed length"
@@ -119,8 +119,3 @@ def checked_parts(parts: Sequence[ArrayLike], network: Network | None = None) ->
     if network is not None and len(arrays) != network.n:
         raise DataError(f"parts for {len(arrays)} nodes, but the network has {network.n}")
     return arrays
-
-
-def _shape(block: Block) -> tuple[object, ...]:
-    ends = (tuple(block.sender.tolist()), tuple(block.receiver.tolist()), tuple(block.content.tolist()))
-    return (block.iteration, block.round, block.kind, block.line, *ends, block.payload.shape[0], block.payload.shape[2])

@@ -179,17 +179,21 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
         likelihood = self.tol is not None
         kept_masks: Array | None = None
         path, bounds, converged = [theta], np.empty((0, runs)), False
-        taken_at = np.full((runs, n), -np.inf)  # log-likelihood of a node's rows where it last took part
+        # Mean log-likelihood of a node's rows where it last took part, and how many they are.
+        taken_at, sizes = np.full((runs, n), -np.inf), np.array([part.shape[1] for part in parts])
+        asked = likelihood or bool(defences.likelihood_drop)
         for t in range(self.max_iter):
             channel.iteration = t
             vectors = np.stack(
-                [local_statistics(part, theta[:, i], likelihood=likelihood) for i, part in enumerate(parts)], axis=1
+                [local_statistics(part, theta[:, i], likelihood=asked) for i, part in enumerate(parts)], axis=1
             )
             if defences.likelihood_drop:
-                seen = np.stack([theta[:, i].log_density(p).mean(axis=-1) for i, p in enumerate(parts)], axis=1)
+                seen = vectors[..., -1] / sizes
                 takes_part = seen >= taken_at - defences.likelihood_drop
                 taken_at = np.where(takes_part, seen, taken_at)
                 vectors *= takes_part[..., None]
+            if asked and not likelihood:  # read by the node itself, and not sent
+                vectors = np.ascontiguousarray(vectors[..., :-1])
             vectors = defences.sent(vectors, theta, noise_rng)
             if getattr(sums, "reuses_masks", False) and kept_masks is None:
                 kept_masks = sums.draw_masks(runs, vectors.shape[2], network, mask_rng)

@@ -22,6 +22,8 @@ from secmix.mixture import Mixture
 from secmix.network import Network
 from secmix.protocols.collaboration import checked_parts
 from secmix.protocols.local_mixture import LocalFit, fit_mixtures
+from secmix.protocols.statistics import features
+from secmix.protocols.statistics import width as width  # of a message too
 from secmix.transcript import SERVER, Channel, Transcript
 
 RULES: dict[str, Callable[..., Any]] = {
@@ -235,11 +237,6 @@ class DistributedMixture:
         return packed(_filled(found.mixture, self.components)), kept, refused, ""
 
 
-def width(k: int, d: int) -> int:
-    """Numbers in a message: k (1 + d + d (d + 1) / 2)."""
-    return k * (1 + d + d * (d + 1) // 2)
-
-
 def packed(mixture: Mixture) -> Array:
     """Mixtures (...) as vectors (..., p): all weights, all means, the upper triangle of each covariance row by row.
 
@@ -263,8 +260,7 @@ def unpacked(vector: Array, k: int) -> Mixture:
     SecmixError
         No number of features gives vectors of this length.
     """
-    each = vector.shape[-1] / k  # (d + 1) (d + 2) / 2
-    d = round((math.sqrt(8 * each + 1) - 3) / 2)
+    d = features(vector.shape[-1] // k)
     if d < 1 or width(k, d) != vector.shape[-1]:
         raise SecmixError(f"a mixture of {k} components is k (d + 1) (d + 2) / 2 numbers; given {vector.shape[-1]}")
     batch, upper = vector.shape[:-1], np.triu_indices(d)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ from secmix.errors import DataError, NetworkError
 from secmix.gaussians import bhattacharyya
 from secmix.mixture import Mixture
 from secmix.network import Network
-from secmix.protocols.statistics import unpack
+from secmix.protocols.statistics import features, unpack
 
 # Beyond this size squares of squares overflow; no data that EM can fit come near it.
 LARGEST = 1e50
@@ -58,11 +57,6 @@ def mixtures_of(table: Array) -> Mixture:
     return Mixture(*unpack(table.reshape(*batch, k * q), k, features(q)))
 
 
-def features(q: int) -> int:
-    """The d with 1 + d + d(d+1)/2 = q."""
-    return round((math.sqrt(1 + 8 * q) - 3) / 2)
-
-
 def packed(told: Told) -> Array:
     """A message: for each component N_k, π_k, μ_k and the upper triangle of Σ_k, row by row; (K(2 + d + d(d+1)/2),)."""
     return np.concatenate([told.counts[:, None], flattened(told.mixture)], axis=1).ravel()
@@ -98,7 +92,7 @@ def weighted_mean(messages: Sequence[Told], adjacency: Array, own: int, *, mixin
     without the spread of the means among the nodes, so that this is no moment matching.
     """
     counts = np.stack([told.counts for told in messages])
-    # Largest first scaled to one: a neighbour may claim any number of rows, and the sum must not overflow.
+    # A neighbour may claim any number of rows up to ``LARGEST``, so that the sum does not overflow.
     claims = adjacency[:, None] * counts
     total = claims.sum(axis=0)
     nobody = total <= 0
@@ -107,7 +101,7 @@ def weighted_mean(messages: Sequence[Told], adjacency: Array, own: int, *, mixin
     means = np.einsum("jk,jkd->kd", share, np.stack([told.mixture.means for told in messages]))
     covariances = np.einsum("jk,jkde->kde", share, np.stack([told.mixture.covariances for told in messages]))
     if mixing == "counts":
-        weights = total.copy()
+        weights = total
     else:
         weights = np.einsum("jk,jk->k", share, np.stack([told.mixture.weights for told in messages]))
     if weights.sum() <= 0:  # neighbours who announce weights of nothing but zero

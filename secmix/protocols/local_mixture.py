@@ -111,7 +111,7 @@ def fit_mixtures(
         problem = _problem(columns, members, penalty)
         if given is not None:
             single = given.weights.ndim == 1
-            first = given.expand(len(members)) if single else _at(given, members)
+            first = given.expand(len(members)) if single else given[np.asarray(members)]
             best = _run(problem, first, tolerance, max_iterations)
         else:
             best = _best_of(problem, draws[members], tolerance, max_iterations)
@@ -180,9 +180,7 @@ def _run(problem: _Problem, start: Mixture, tolerance: float, max_iterations: in
             break
         going = np.flatnonzero(~done)
         active = active[going]
-        better = _maximised(
-            some[going] if done.any() else some, resp[going] if done.any() else resp, _at(current, going)
-        )
+        better = _maximised(some[going] if done.any() else some, resp[going] if done.any() else resp, current[going])
         weights[active], means[active], covariances[active] = better.weights, better.means, better.covariances
         iterations[active] += 1
     return LocalFit(
@@ -284,10 +282,6 @@ def _clustered(problem: _Problem, distances: Array) -> Mixture:
     first = _maximised(problem, resp, blank)
     weights = np.maximum(first.weights, 1.0 / size)  # a centre whose rows all lie on another one as well
     return Mixture(weights / weights.sum(axis=-1, keepdims=True), first.means, first.covariances)
-
-
-def _at(mixture: Mixture, members: list[int] | Ints) -> Mixture:
-    return Mixture(mixture.weights[members], mixture.means[members], mixture.covariances[members])
 
 
 def _one(fit: LocalFit, at: int) -> LocalFit:

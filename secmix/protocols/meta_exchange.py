@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,7 +15,6 @@ from secmix.transcript import Channel
 Exchange = Literal["models", "predictions"]
 Learners = Sequence[tuple[Array, Array]]
 """(X (N_i, p), y (N_i,)) for each learner."""
-Pool = Callable[[Iterable[Any]], list[Any]]
 
 
 @dataclass(frozen=True)

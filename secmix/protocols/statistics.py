@@ -38,6 +38,11 @@ def width(k: int, d: int) -> int:
     return k * (1 + d + d * (d + 1) // 2)
 
 
+def features(q: int) -> int:
+    """The d with 1 + d + d(d+1)/2 = q, or near it where q is no such number."""
+    return round((math.sqrt(1 + 8 * q) - 3) / 2)
+
+
 def local_statistics(rows: Array, mixture: Mixture, *, likelihood: bool) -> Array:
     """The E-step at one node: rows (..., N, d), mixtures with the same batch axes, vector (..., m)."""
     rows = arrays.floats(arrays.namespace(rows, mixture.weights), rows)

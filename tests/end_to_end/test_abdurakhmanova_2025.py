@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,19 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-FOLDER = Path(__file__).resolve().parents[2] / "analysis"
-
-
-@pytest.fixture(scope="module")
-def study() -> Iterator[ModuleType]:
-    """The script with its own folder first on the path, as where Python runs it; neither stays behind."""
-    before = set(sys.modules)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(FOLDER)
-        yield importlib.import_module("abdurakhmanova_2025")
-    for name in set(sys.modules) - before:
-        if name.startswith("abdurakhmanova_2025"):
-            del sys.modules[name]
+STUDY = "abdurakhmanova_2025"
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +92,7 @@ def test_the_same_seed_gives_the_same_numbers(study: ModuleType) -> None:
 
 def test_missing_data_are_named(study: ModuleType, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.delenv("SECMIX_DATA", raising=False)
-    monkeypatch.setattr(study, "ROOT", tmp_path / "a" / "b")
+    monkeypatch.setattr(importlib.import_module("study"), "ROOT", tmp_path / "a" / "b")
     for part in ("clusters", "consensus", "spurious", "own_priors"):
         monkeypatch.setattr(study, part, lambda *_: None)
     assert study.main(["--quick", "--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 2

@@ -6,9 +6,7 @@ import copy
 import importlib
 import json
 import math
-import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -22,19 +20,7 @@ from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.network import Network
 from secmix.protocols import PDMM, Plain, SecureSum
 
-FOLDER = Path(__file__).resolve().parents[2] / "analysis"
-
-
-@pytest.fixture(scope="module")
-def study() -> Iterator[ModuleType]:
-    """The script with its own folder first on the path, as where Python runs it; neither stays behind."""
-    before = set(sys.modules)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(FOLDER)
-        yield importlib.import_module("li_2022")
-    for name in set(sys.modules) - before:
-        if name.startswith("li_2022"):
-            del sys.modules[name]
+STUDY = "li_2022"
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,19 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-FOLDER = Path(__file__).resolve().parents[2] / "analysis"
-
-
-@pytest.fixture(scope="module")
-def study() -> Iterator[ModuleType]:
-    """The script with its own folder first on the path, as where Python runs it; neither stays behind."""
-    before = set(sys.modules)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(FOLDER)
-        yield importlib.import_module("meta_clustering")
-    for name in set(sys.modules) - before:
-        if name.startswith("meta_clustering"):
-            del sys.modules[name]
+STUDY = "meta_clustering"
 
 
 @pytest.fixture(scope="module")
@@ -79,13 +65,12 @@ def test_simulation_1_recovers_clusters_where_the_signal_is_strong(study: Module
     assert strong["exact"] == strong["repeats"]
 
 
-def test_friedmans_functions_are_his() -> None:
+def test_friedmans_functions_are_his(study: ModuleType) -> None:
     from sklearn.datasets import make_friedman2, make_friedman3
 
-    module = sys.modules["meta_clustering"]
     for which, make in enumerate((make_friedman2, make_friedman3)):
         X, y = make(50, random_state=0)
-        np.testing.assert_allclose(module.friedman(which, X), y)
+        np.testing.assert_allclose(study.friedman(which, X), y)
 
 
 def test_the_report_is_small_and_says_how_numbers_were_got(folder: Path) -> None:
@@ -97,7 +82,7 @@ def test_the_report_is_small_and_says_how_numbers_were_got(folder: Path) -> None
 
 def test_missing_data_are_named(study: ModuleType, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.delenv("SECMIX_DATA", raising=False)
-    monkeypatch.setattr(study, "ROOT", tmp_path / "a" / "b")
+    monkeypatch.setattr(importlib.import_module("study"), "ROOT", tmp_path / "a" / "b")
     assert study.main(["--quick", "--data", str(tmp_path / "none.csv"), "--out", str(tmp_path / "out")]) == 2
     message = capsys.readouterr().err
     assert "none.csv" in message

@@ -6,25 +6,13 @@ import importlib
 import json
 import math
 import re
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "analysis"
+STUDY = "singh_2024"
 ATTACKS = ("alternating", "ones", "orthogonal", "orthogonal × 100")
-
-
-@pytest.fixture(scope="module")
-def study() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(FOLDER))
-    try:
-        yield importlib.import_module("singh_2024")
-    finally:
-        sys.path.remove(str(FOLDER))
 
 
 @pytest.fixture(scope="module")

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,19 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-FOLDER = Path(__file__).resolve().parents[2] / "analysis"
-
-
-@pytest.fixture(scope="module")
-def study() -> Iterator[ModuleType]:
-    """The script with its own folder first on the path, as where Python runs it; neither stays behind."""
-    before = set(sys.modules)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(FOLDER)
-        yield importlib.import_module("sum_inversion")
-    for name in set(sys.modules) - before:
-        if name.startswith("sum_inversion"):
-            del sys.modules[name]
+STUDY = "sum_inversion"
 
 
 @pytest.fixture(scope="module")

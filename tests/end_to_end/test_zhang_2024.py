@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,19 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-FOLDER = Path(__file__).resolve().parents[2] / "analysis"
-
-
-@pytest.fixture(scope="module")
-def study() -> Iterator[ModuleType]:
-    """The script with its own folder first on the path, as where Python runs it; neither stays behind."""
-    before = set(sys.modules)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(FOLDER)
-        yield importlib.import_module("zhang_2024")
-    for name in set(sys.modules) - before:
-        if name.startswith("zhang_2024"):
-            del sys.modules[name]
+STUDY = "zhang_2024"
 
 
 def ran(study: ModuleType, out: Path, *options: str) -> Any:

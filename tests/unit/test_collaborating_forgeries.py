@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from secmix import Mixture, Network
-from secmix.adversaries import Forgers, ForgingChannel, Said
+from secmix.adversaries import Forgers, Forgery, ForgingChannel, Said
 from secmix.adversaries.forgeries import learners, neighbours
 from secmix.errors import DataError, NetworkError, SecmixError
 from secmix.protocols import Collaboration, GraphFedEM, SelectExchangeCluster
@@ -233,3 +233,11 @@ def test_a_users_own_candidate_and_a_network_that_is_not_complete():
         sec.collaborate(parts, Network.cycle(4), np.random.default_rng(0), channel=Channel())
     with pytest.raises(DataError, match="at least one more for X"):
         sec.collaborate([p[..., :1] for p in parts], Network.complete(4), np.random.default_rng(0), channel=Channel())
+
+
+def test_who_tells_each_receiver_something_else_forges_all_of_it():
+    channel = ForgingChannel(Forgery(["mean"], lambda said: -said.own), [2], np.random.default_rng(0))
+    told = np.arange(1.0, 4.0)[:, None, None]
+    assert channel.send(0, 2, [0, 1, 3], "mean", told).ravel().tolist() == [-1.0, -2.0, -3.0]
+    assert channel.send(0, [2], [0, 1, 3], "mean", told[:1], content=[0, 0, 0]).ravel().tolist() == [-1.0]
+    assert [block.sender.tolist() for block in channel.transcript] == [[2, 2, 2], [2, 2, 2]]

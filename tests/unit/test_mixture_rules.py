@@ -249,8 +249,9 @@ def test_arguments_out_of_range_are_refused():
         gmr(given, shares=[1.0])
     with pytest.raises(DataError, match="squared distances"):
         gmr(given, squared=np.zeros((3, 3)))
-    with pytest.raises(DataError, match="honest"):
-        oracle(given, [])
+    for honest in ([], [True], [99]):
+        with pytest.raises(DataError, match="honest"):
+            oracle(given, honest)
 
 
 def test_sensitivity_names_the_cutoffs_and_whether_one_stands_out():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -198,6 +199,29 @@ def test_a_wrong_shape_of_the_outcome_is_named() -> None:
         _report(_curious(), Odd())
 
 
+@dataclass(frozen=True)
+class Wordy(Averaging):
+    """Says everything a thousand times."""
+
+    def collaborate(
+        self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
+    ) -> Array:
+        said = np.stack([np.tile(part[:, 0], 1000) for part in parts])
+        channel.send(2, np.arange(network.n), SERVER, "words", said)
+        return super().collaborate(parts, network, rng, channel=channel)
+
+
+def test_the_messages_of_one_block_are_all_that_is_in_memory() -> None:
+    """Less than the 76 MiB of all messages, which go in blocks of at most 8."""
+    tracemalloc.start()
+    try:
+        _report(_curious(), Wordy(), runs=1000, memory_limit=8, measure={"evidence": ["reconstruction"]})
+        peak = tracemalloc.get_traced_memory()[1] / 2**20
+    finally:
+        tracemalloc.stop()
+    assert peak < 76
+
+
 class Whisper(Averaging):
     """Encrypted, but node 0 looks at the rows of node 1 behind the channel's back."""
 
@@ -221,3 +245,37 @@ def test_what_passes_outside_the_channel_is_found_out(rule: str) -> None:
     assert said in report.cells[0].nodes[0].why
     assert "rows of node 1" in report.cells[0].nodes[0].why
     assert _report(_outsider(), Averaging(encrypted=True, rule=rule)).verdict == "not refuted"
+
+
+class Undefined(Averaging):
+    """Tells besides its average a number that is none, as of an empty cluster."""
+
+    def collaborate(
+        self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
+    ) -> Array:
+        results = super().collaborate(parts, network, rng, channel=channel)
+        runs = results.shape[0]
+        channel.send(2, 0, SERVER, "mean of nothing", np.full((runs, 1), np.nan), encrypted=True)
+        return np.concatenate([results, np.full((*results.shape[:2], 1), np.nan)], axis=2)
+
+
+def test_what_is_no_number_has_not_changed() -> None:
+    """NaN is unlike itself, and was once taken for something smuggled."""
+    assert _report(_outsider(), Undefined(encrypted=True)).verdict == "not refuted"
+
+
+class Growing(Averaging):
+    """Ends with more or fewer numbers, by the rows of node 0."""
+
+    def collaborate(
+        self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
+    ) -> Array:
+        results = super().collaborate(parts, network, rng, channel=channel)
+        alone = len(parts[0]) == 1  # a single run, as when what is smuggled is looked for
+        return np.repeat(results, 1 + int(1e6 * abs(parts[0][0, 0, 0])) % 7 if alone else 1, axis=2)
+
+
+def test_how_much_comes_out_may_not_change_with_the_rows() -> None:
+    report = _report(_outsider(), Growing(encrypted=True))
+    assert report.verdict == "inconclusive"
+    assert "how many numbers the protocol ends with" in report.cells[0].nodes[0].why

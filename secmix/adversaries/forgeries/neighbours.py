@@ -23,19 +23,17 @@ MANY = 1e6
 """How many times the rows it has a liar claims."""
 
 
-def _mixtures(said: Said) -> tuple[list[Told], list[Told]]:
-    """What the colluders would say, and what the honest say; messages that are no mixture are left out."""
-    k = int(said.protocol.n_components)
-    told = [[unpacked(message, k) for message in messages] for messages in (said.own, said.honest)]
-    own, honest = ([each for each in side if each is not None] for side in told)
-    return own, honest
+def _mixtures(messages: Array, said: Said) -> list[Told]:
+    """What the messages (f, m) say; those that are no mixture are left out."""
+    told = (unpacked(message, said.protocol.n_components) for message in messages)
+    return [each for each in told if each is not None]
 
 
 def _failing(failure: Failure) -> Callable[[Said], Array]:
     """The colluders' mixtures as ``failure`` leaves them, ``scale`` times as far from their own."""
 
     def forge(said: Said) -> Array:
-        own, _ = _mixtures(said)
+        own = _mixtures(said.own, said)
         if len(own) < len(said.own):  # a colluder has been carried off itself, and has nothing to distort
             return said.own
         mixtures = _stacked(own)
@@ -54,7 +52,7 @@ def _failing(failure: Failure) -> Callable[[Said], Array]:
 
 def _shifted(said: Said, factor: float) -> Array:
     """Each component's mean moved by ``scale`` times the spread of the honest means, all the same way."""
-    own, honest = _mixtures(said)
+    own, honest = _mixtures(said.own, said), _mixtures(said.honest, said)
     if len(own) < len(said.own) or not honest:
         return said.own
     spread = np.stack([told.mixture.means for told in honest]).reshape(-1, own[0].mixture.n_features).std(axis=0)

@@ -141,13 +141,15 @@ def _pieces(groups: Iterable[Sums], total: Sums) -> Array:
     rows: list[Array] = []
     fresh = [group for group in groups if _is_set(group, scale, d)]
     while fresh and len(sets) < _SETS:
+        old, known = len(sets), len(rows)  # all pairs among these have been compared
         sets += fresh
         for one in fresh:
             rows += [row for row in _rows_of(one) if all(np.linalg.norm(row - r) > _FLAT * scale**0.5 for r in rows)]
         singles = [Sums(1.0, row, np.outer(row, row)) for row in rows]
         fresh = []
-        for large in sets:
-            for small in [*sets, *singles]:
+        everything, news = [*sets, *singles], [*sets[old:], *singles[known:]]
+        for i, large in enumerate(sets):
+            for small in news if i < old else everything:
                 if large.count - small.count > 0.5 and d > 1:
                     rest = large.without(small)
                     if _is_set(rest, scale, d) and not _among(rest, [*sets, *fresh], scale):

@@ -81,19 +81,16 @@ def _candidates(message: Array, guess: Array, protocol: Any) -> list[tuple[Ints 
         return []
     seeds = np.array(list(itertools.combinations(range(size), k)), dtype=np.intp)
     every = np.repeat(guess[None], len(seeds), axis=0)
-    fit = _fit(every, protocol, seeded_start(every, seeds))
+    start = seeded_start(every, seeds)
+    fit = _fit(every, protocol, start)
     target = unpacked(message, k)
-    off = np.array([np.abs(packed(_in_order(fit.mixture[j], target)) - message).max() for j in range(len(seeds))])
+    matching = [_matching(fit.mixture[j], target) for j in range(len(seeds))]
+    off = np.array([np.abs(packed(_in_order(fit.mixture[j], m)) - message).max() for j, m in enumerate(matching)])
     # Seeds that make the same partition make the same start.
-    start = packed(seeded_start(every, seeds))
-    _, first = np.unique(np.round(np.sort(start[:, :k], axis=1), 9) + off[:, None], axis=0, return_index=True)
+    _, first = np.unique(np.round(np.sort(start.weights, axis=1), 9) + off[:, None], axis=0, return_index=True)
     order = first[np.argsort(off[first], kind="stable")][:_TRIED]
-    return [(_ordered_seeds(guess, seeds[j], fit.mixture[j], target), int(fit.iterations[j])) for j in order]
-
-
-def _ordered_seeds(guess: Array, seeds: Ints, end: Mixture, target: Mixture) -> Ints:
-    """The seeds in the order in which the components of the message come."""
-    return np.asarray(seeds[_matching(end, target)], dtype=np.intp)
+    # The seeds in the order in which the components of the message come.
+    return [(seeds[j][matching[j]], int(fit.iterations[j])) for j in order]
 
 
 def _matching(mixture: Mixture, target: Mixture) -> Ints:
@@ -103,8 +100,7 @@ def _matching(mixture: Mixture, target: Mixture) -> Ints:
     return np.asarray(linear_sum_assignment(apart)[1], dtype=np.intp)
 
 
-def _in_order(mixture: Mixture, target: Mixture) -> Mixture:
-    order = _matching(mixture, target)
+def _in_order(mixture: Mixture, order: Ints) -> Mixture:
     return Mixture(mixture.weights[order], mixture.means[order], mixture.covariances[order])
 
 
@@ -156,9 +152,9 @@ def _refined(message: Array, guess: Array, protocol: Any, seeds: Ints | None, st
     return best
 
 
-def _error(jacobian: Array | None, misfit: float, numbers: int, unit: float) -> float:
+def _error(jacobian: Array, misfit: float, numbers: int, unit: float) -> float:
     """How far rows can be off at this misfit; infinite where the message leaves them free, or too few numbers prove."""
-    if jacobian is None or numbers - 1 < jacobian.shape[1] + _SPARE:
+    if numbers - 1 < jacobian.shape[1] + _SPARE:
         return math.inf
     s = np.linalg.svd(jacobian, compute_uv=False)
     # Differences are good to some nine digits: what is smaller may be zero.

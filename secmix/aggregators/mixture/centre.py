@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,9 +62,7 @@ class Seen:
 
     def mixtures(self, indices: Ints) -> Mixture:
         """What some usable machines sent."""
-        at = np.searchsorted(self.machines.usable, indices)
-        source = self.machines.mixture
-        return Mixture(source.weights[at], source.means[at], source.covariances[at])
+        return self.machines.mixture[np.searchsorted(self.machines.usable, indices)]
 
 
 def look(mixtures: Mixtures, squared: ArrayLike | None = None) -> Seen:
@@ -133,25 +130,13 @@ def centre(seen: Seen) -> Coat:
     if len(tied) > 1:
         spread = rows[tied][:, : m // 2 + 1].sum(axis=1)
         tied = tied[spread <= spread.min() + m * slack]
-
-    def first(i: int, j: int) -> int:
-        return _compare(seen.mixture(i), seen.mixture(j))
-
-    index = int(min(tied.tolist(), key=functools.cmp_to_key(first)))
+    index = int(min(tied.tolist(), key=lambda i: _numbers(seen.mixture(i))))
     radius = float(np.sqrt(rows[index, m // 2]))
     return Coat(index, seen.mixture(index), radius, float(medians[index]), np.sqrt(squared[index]))
 
 
-def _compare(a: Mixture, b: Mixture) -> int:
-    """Which of two mixtures comes first by value, whatever the order of their components: −1, 0 or 1."""
-    for x, y in zip(_rows(a), _rows(b), strict=True):
-        differ = np.flatnonzero(x != y)
-        if len(differ):
-            return -1 if x[differ[0]] < y[differ[0]] else 1
-    return 0
-
-
-def _rows(mixture: Mixture) -> Array:
+def _numbers(mixture: Mixture) -> list[float]:
+    """All its numbers, the same whatever the order of its components: lists compare by the first that differs."""
     k = mixture.n_components
     table = np.concatenate([mixture.weights[:, None], mixture.means, mixture.covariances.reshape(k, -1)], axis=1)
-    return np.asarray(table[np.lexsort(table.T[::-1])])
+    return table[np.lexsort(table.T[::-1])].ravel().tolist()

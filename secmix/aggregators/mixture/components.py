@@ -68,8 +68,9 @@ def component_wise(
     seen = look(mixtures, squared)
     coat = centre(seen)
     source, m = seen.machines.mixture, seen.machines.m
-    k = int(np.median((source.weights > 0).sum(axis=1))) if components is None else whole(components, "components")
-    if 2 * ((source.weights > 0).sum(axis=1) >= k).sum() <= m:
+    sizes = (source.weights > 0).sum(axis=1)
+    k = int(np.median(sizes)) if components is None else whole(components, "components")
+    if 2 * (sizes >= k).sum() <= m:
         raise DataError(f"no majority of the {m} machines has {k} components")
     machine, which = np.nonzero(source.weights > 0)
     singles = Mixture(
@@ -87,7 +88,7 @@ def component_wise(
         free[mine] = False
         shares[seen.machines.usable[machine[mine]], which[mine]] = 1.0
         weights[c] = np.median(source.weights[machine[mine], which[mine]])
-        found = reduced(Mixture(singles.weights[mine], singles.means[mine], singles.covariances[mine]), singles[first])
+        found = reduced(singles[mine], singles[first])
         means[c], covariances[c], objectives[c] = found.mixture.means[0], found.mixture.covariances[0], found.objective
     weights /= weights.sum()
     objective = float(weights @ objectives)

@@ -77,7 +77,7 @@ def _from_products(cross: Array, left: Array, right: Array, flattest: float) -> 
     total = left[:, None] + right
     found = total - 2 * cross
     # The overlaps of nearly singular covariances are known to fewer digits, and so is their difference.
-    allowed = _ROUNDING + 100 * np.finfo(float).eps / float(flattest)
+    allowed = _ROUNDING + 100 * np.finfo(float).eps / flattest
     if (found < -allowed * total).any():
         raise DataError(
             f"an integrated squared error came out as {float(found.min()):.3g}, below zero by more than rounding: the "

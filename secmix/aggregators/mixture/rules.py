@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from secmix.aggregators.mixture.centre import centre, look
 from secmix.aggregators.mixture.result import Aggregate, reduce, within
-from secmix.aggregators.mixture.screening import Mixtures
+from secmix.aggregators.mixture.screening import Mixtures, honest_machines
 from secmix.checks import probability
 from secmix.errors import DataError, SecmixError
 from secmix.mixture import Mixture
@@ -208,8 +208,7 @@ def oracle(
     honest : indices or (m,) booleans
     """
     seen = look(mixtures, squared)
-    given = np.asarray(list(honest))
-    kept = np.flatnonzero(given) if given.dtype == bool else np.unique(given)
+    kept = np.flatnonzero(honest_machines(honest, seen.machines.m))
     if len(kept) == 0 or not np.isin(kept, seen.machines.usable).all():
         raise DataError("honest names at least one machine, and only machines that sent a mixture")
     coat = centre(seen)

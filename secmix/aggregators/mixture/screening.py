@@ -7,10 +7,11 @@ as such: it stays among the m machines, infinitely far from the others.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secmix.aggregators.mixture.overlap import norms
 from secmix.checks import Array, Ints
@@ -115,8 +116,9 @@ def screened(mixtures: Mixtures, *, strict: bool = False) -> Machines:
     every = stacked(mixtures)
     reasons, flatness = _reasons(every)
     m = len(every.weights)
-    usable = _others(reasons, m)
-    sizes = norms(_tidied(every, usable))
+    usable = np.asarray([j for j in range(m) if j not in reasons], dtype=np.intp)
+    tidy = _tidied(every, usable)
+    sizes = norms(tidy)
     in_range = (sizes > 0) & (sizes < 1e300)
     for j in usable[~in_range]:
         reasons[int(j)] = "has a density whose square leaves the range of floats; scale the features"
@@ -128,12 +130,8 @@ def screened(mixtures: Mixtures, *, strict: bool = False) -> Machines:
         )
     if reasons:
         warnings.warn(RejectedMixtures(reasons), stacklevel=4)
-    usable = _others(reasons, m)
-    return Machines(_tidied(every, usable), usable, m, reasons, flatness[usable], sizes[in_range])
-
-
-def _others(reasons: dict[int, str], m: int) -> Ints:
-    return np.asarray([j for j in range(m) if j not in reasons], dtype=np.intp)
+    good = np.flatnonzero(in_range)
+    return Machines(tidy[good], usable[good], m, reasons, flatness[usable[good]], sizes[good])
 
 
 def one_mixture(mixture: Mixture, name: str) -> Mixture:
@@ -145,6 +143,16 @@ def one_mixture(mixture: Mixture, name: str) -> Mixture:
     tidy = screened([mixture], strict=True).mixture[0]
     used = tidy.weights > 0
     return Mixture(tidy.weights[used], tidy.means[used], tidy.covariances[used])
+
+
+def honest_machines(honest: Iterable[int], m: int) -> NDArray[np.bool_]:
+    """Who is honest (m,), from indices or m booleans."""
+    given = np.asarray(list(honest))
+    if given.dtype == bool and given.shape == (m,):
+        return given
+    if given.dtype.kind not in "iu" or not ((given >= 0) & (given < m)).all():
+        raise DataError(f"honest is indices of machines below {m}, or {m} booleans")
+    return np.isin(np.arange(m), given)
 
 
 def _reasons(mixtures: Mixture) -> tuple[dict[int, str], Array]:

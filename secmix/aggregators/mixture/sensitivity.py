@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from secmix.aggregators.mixture.centre import Coat
+from secmix.aggregators.mixture.screening import honest_machines
 from secmix.checks import Array, Ints
-from secmix.errors import DataError
 
 _CLEAR = 1.5
 """A jump in distance by less than this factor is what machines show that only sampled different rows."""
@@ -84,15 +84,8 @@ def sensitivity(coat: Coat, honest: Iterable[int] | None = None) -> Sensitivity:
     table = Sensitivity(cutoffs, order, count, jump, int(count[at]), jump >= _CLEAR)
     if honest is None:
         return table
-    given = np.asarray(list(honest))
-    good = np.zeros(m, dtype=bool)
-    if given.dtype == bool and given.shape == (m,):
-        good = given
-    elif given.dtype.kind in "iu" and ((given >= 0) & (given < m)).all():
-        good[given] = True
-    else:
-        raise DataError(f"honest is indices of machines below {m}, or {m} booleans")
+    good = honest_machines(honest, m)
     kept = distances[None, :] <= distances[order][:, None]
     missed, wronged = (kept & ~good).sum(axis=1), (~kept & good).sum(axis=1)
     separable = bool(distances[good].max(initial=0.0) < distances[~good].min(initial=np.inf))
-    return Sensitivity(table.cutoffs, order, count, jump, table.before, table.separated, missed, wronged, separable)
+    return replace(table, missed=missed, wronged=wronged, separable=separable)
