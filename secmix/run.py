@@ -201,8 +201,9 @@ def _written_or_told(folder: Path | None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        elsewhere = error.filename is not None and not str(error.filename).startswith(str(folder))
-        if folder is None or error.errno not in _STORAGE or elsewhere:
+        if folder is None or error.errno not in _STORAGE:
+            raise
+        if error.filename is not None and not Path(error.filename).absolute().is_relative_to(folder.absolute()):
             raise
         raise SecmixError(
             f"cannot go on writing into '{folder}': {error.strerror}; cells that were finished before are kept there: "
@@ -228,8 +229,13 @@ def _alone_in(folder: Path | None) -> Iterator[None]:
     with opened as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             raise SecmixError(f"another audit is writing into '{folder}'; wait, or choose another --out") from None
+        except OSError as error:  # some network file systems
+            raise SecmixError(
+                f"'{folder}' is on a file system that cannot lock ({error.strerror}), and two audits at once would mix "
+                "their cells; choose an --out elsewhere and copy the report"
+            ) from None
         try:
             yield
         finally:

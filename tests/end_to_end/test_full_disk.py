@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -188,3 +189,24 @@ def test_who_waits_in_vain_for_a_folder_leaves_the_drafts_of_the_other(tmp_path:
         with pytest.raises(SecmixError, match="another audit is writing into"):
             secmix.audit(SCENARIO, tmp_path)
     assert draft.exists()
+
+
+def test_a_folder_that_cannot_be_locked_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fcntl = pytest.importorskip("fcntl", reason="folders are locked on Unix only")
+
+    def unsupported(lock: object, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", unsupported)
+    with pytest.raises(SecmixError, match=r"cannot lock \(No locks available\)"):
+        secmix.audit(SCENARIO, tmp_path)
+
+
+def test_an_error_elsewhere_is_not_told_as_one_of_the_folder(tmp_path: Path) -> None:
+    """`out` is not `output`, though one begins as the other does."""
+
+    def progress(done: int, total: int, what: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "output" / "data"))
+
+    with pytest.raises(OSError, match="No space left on device"):
+        secmix.audit(SCENARIO, tmp_path / "out", progress=progress)
