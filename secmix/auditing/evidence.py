@@ -6,6 +6,7 @@ from secmix.auditing import exact, sampled
 from secmix.auditing.observe import Observed
 from secmix.auditing.parts import Parts
 from secmix.auditing.report import Finding, LeakageCurve
+from secmix.protocols import Defences
 from secmix.scenario import Scenario
 
 
@@ -20,6 +21,9 @@ def gather(cell: Scenario, parts: Parts, observed: Observed, node: int) -> tuple
         findings += exact.gaussian(parts, observed, node, about)
     if observed.doubts:
         findings = [exact.at_least(finding, observed.doubts) for finding in findings]
+    defences = Defences(**cell.model.defences)
+    if defences.blurs:
+        findings = [exact.at_most(finding, defences) for finding in findings]
     curve = None
     if wanted & {"ksg", "decoders"}:
         name = cell.measure.target

@@ -16,6 +16,7 @@ from secmix.checks import Array
 from secmix.errors import DataError
 from secmix.estimators.estimate import normalised
 from secmix.estimators.ksg import entropy
+from secmix.protocols import Defences
 
 
 def structure(observed: Observed, node: int, about: dict[str, Any]) -> Iterator[Finding]:
@@ -49,6 +50,24 @@ def at_least(finding: Finding, doubts: list[str]) -> Finding:
         return finding
     weaker = {"kind": "lower bound", "status": "unresolved", "high": None, "normalised_high": 1.0}
     return finding.model_copy(update={**weaker, "notes": [*finding.notes, *doubts]})
+
+
+def at_most(finding: Finding, defences: Defences) -> Finding:
+    """An exact finding about vectors that were blurred before they were summed: of the rows it is an upper bound.
+
+    View and rows are independent given what is sent, so that the view says no more of the rows than of that.
+    """
+    blurred = ", ".join(defences.words)
+    note = f"this is of what the node sends, blurred ({blurred}): of its rows no more is known, maybe less"
+    bound = {
+        "value": finding.high,
+        "low": 0.0,
+        "kind": "upper bound",
+        "status": "unresolved" if finding.status == "determined" else finding.status,
+        "normalised_leakage": finding.normalised_high,
+        "normalised_low": 0.0,
+    }
+    return finding.model_copy(update={**bound, "notes": [*finding.notes, note]})
 
 
 def output_share(parts: Parts) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from secmix.protocols import Defences
 from secmix.scenario import Scenario
 
 MOST_ROWS = 12  # more take minutes; the certificate is rarely reached
-_TRIED = 64  # starts where the sums are altered
+_TRIED = 64  # starts where little is to be had
 
 
 def solved(cell: Scenario, parts: Parts, observed: Observed) -> dict[int, list[Finding]]:
@@ -30,11 +31,9 @@ def solved(cell: Scenario, parts: Parts, observed: Observed) -> dict[int, list[F
     if "inversion" not in cell.measure.evidence:
         return found
     for known in observed.sums:
-        found_here = _alone(cell, parts, known)
-        if not hasattr(parts.adversary, "active"):  # who steers does not leave EM the sums that are easy to solve
-            together = _attack(cell, parts, known)
-            found_here += [together.model_copy(update={"node": node}) for node in known.members]
-        for finding in found_here:
+        together = _attack(cell, parts, known)
+        copies = [together.model_copy(update={"node": node}) for node in known.members]
+        for finding in [*_alone(cell, parts, known), *copies]:
             if finding.node in found:
                 found[finding.node].append(finding)
     return found
@@ -96,15 +95,17 @@ def _attack(cell: Scenario, parts: Parts, known: KnownSums) -> Finding:
     else:
         rng = np.random.default_rng([cell.seed, 6, *known.members])
         solutions = [_solve(cell, parts, known, run, rows, rng) for run in range(runs)]
-        pairs = list(zip(solutions, known.rows, strict=True))
+        pairs = [(s, truth) for s, truth in zip(solutions, known.rows, strict=True) if s is not None]
         hits = sum(s.certified and _same(s.rows, truth) for s, truth in pairs)
         notes.append(
             f"its row{'s are' if parts.counts[known.members[0]] > 1 else ' is'} among {rows} that the sums of {who} "
             f"give away, to 1e-6, in {hits} of {runs} runs: known up to who owns which"
             if hits
-            else f"solving for the {rows} rows of {who} was tried on {runs} runs and certified in none"
+            else f"solving for the {rows} rows of {who} was tried on {len(pairs)} runs and certified in none"
         )
-        if Defences(**cell.model.defences).alters:
+        if len(pairs) < runs:
+            notes.append(f"in {runs - len(pairs)} of {runs} runs too few iterations summed all the rows; not tried")
+        if pairs and Defences(**cell.model.defences).alters:
             off = float(np.median([_off(s.rows, truth) for s, truth in pairs]))
             notes.append(
                 "the defences alter the sums, which are then never certified; the rows that fit them best are off by "
@@ -137,17 +138,27 @@ def _knows_parameters(parts: Parts, known: KnownSums) -> bool:
     return bool(parts.corrupt) or serves or len(known.members) == parts.network.n
 
 
-def _solve(cell: Scenario, parts: Parts, known: KnownSums, run: int, rows: int, rng: np.random.Generator) -> Inversion:
-    values = known.values[run]
-    parameters = [mixture[run] for mixture in known.parameters]
-    components = parameters[0].n_components
+def _solve(
+    cell: Scenario, parts: Parts, known: KnownSums, run: int, rows: int, rng: np.random.Generator
+) -> Inversion | None:
+    """The rows behind the sums of one run; None where too few of the sums are over all the rows."""
+    components = known.parameters[0].n_components
+    sums = known.values[run].reshape(len(known.parameters), components, -1)
     defences = Defences(**cell.model.defences)
-    noise = 4.0 * known.error * np.full((len(values), 1, 1), float(np.abs(values).max()))
-    noise += defences.error(parameters, len(known.members), parts.network.n)[:, None, None]
-    settings: dict[str, Any] = {"rng": rng, "noise": noise}
-    if defences.alters:  # no certificate to be had: an estimate of the error is what is wanted
+    parameters = [mixture[run] for mixture in known.parameters]
+    blur = defences.error(parameters, len(known.members), parts.network.n)
+    noise = (4.0 * known.error * float(np.abs(sums).max()) + blur)[:, None, None]
+    # Nodes that abstain from an iteration leave a count that shows it.
+    off = np.abs(sums[..., 0].sum(axis=1) - rows)
+    full = np.flatnonzero(off <= 0.5 + 4.0 * math.sqrt(components) * noise[:, 0, 0])
+    if len(full) < rounds_needed(rows, parts.rows.shape[1], components):
+        return None
+    settings: dict[str, Any] = {"rng": rng, "noise": noise[full]}
+    # No certificate is to be had of altered sums: an estimate of the error is what is wanted. And who steers seldom
+    # leaves EM the sums that are easy to solve.
+    if defences.alters or hasattr(parts.adversary, "active"):
         settings["starts"] = _TRIED
-    return invert_sums(values.reshape(len(values), components, -1), parameters, rows, **settings)
+    return invert_sums(sums[full], [parameters[t] for t in full], rows, **settings)
 
 
 def _off(found: Array, truth: Array) -> float:

@@ -15,6 +15,7 @@ from secmix.auditing.report import Cell, Finding, NodeSummary, SigmaPoint
 from secmix.auditing.robustness import robustness
 from secmix.auditing.sigma import sigma_curve
 from secmix.auditing.solving import solved
+from secmix.protocols import Defences
 from secmix.scenario import Scenario
 
 
@@ -101,5 +102,11 @@ def _notes(cell: Scenario, parts: Parts, observed: Observed) -> list[str]:
         "exact evidence treats the summed vectors as independent between nodes and iterations; "
         "the measured evidence does not",
     ]
+    defences = Defences(**cell.model.defences)
+    if defences.blurs:
+        notes.append(
+            f"what enters the sums is blurred ({', '.join(defences.words)}): a sum or vector that is known is the "
+            "blurred one, and of the rows exact evidence is an upper bound"
+        )
     notes += observed.doubts
     return notes

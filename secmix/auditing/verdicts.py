@@ -80,23 +80,27 @@ def summary(
     """
     revealing = [f for f in findings if is_revealed(f)]
     top = max(findings, key=lambda f: f.normalised_leakage, default=None)
-    shares = [f.normalised_leakage for f in findings if f.evidence in ("structure", "gaussian")]
+    firm = [f for f in findings if f.evidence in ("structure", "gaussian")]
+    known, most = (max((getattr(f, f"normalised_{end}") for f in firm), default=0.0) for end in ("low", "leakage"))
     verdict = worst(f.verdict for f in findings)
     standing: Standing
     if revealing:
         standing, why = "revealed", (revealing[0].notes or [revealing[0].method])[0]
-    elif not shares:
+    elif not firm:
         standing, why = "inconclusive", "neither structure nor Gaussian evidence was asked for"
-    elif max(shares) > output_share + 1e-3:
+    elif known > output_share + 1e-3:
         standing = "partly leaked"
-        why = f"{max(shares):.0%} of its variance is known; the output alone gives {output_share:.0%}"
+        why = f"{known:.0%} of its variance is known; the output alone gives {output_share:.0%}"
+    elif most > output_share + 1e-3:
+        standing = "inconclusive"
+        why = f"{most:.0%} of what it sends is known, which was blurred before; how much that tells of its rows is open"
     elif not exact:
         standing, why = "inconclusive", "the premises of the exact evidence do not hold"
-    elif max(shares) < 1e-9:
+    elif most < 1e-9:
         standing, why = "no more than the output itself reveals", "nothing that this adversary holds depends on it"
     else:
         standing = "no more than the output itself reveals"
-        why = f"known is a sum it is part of, {max(shares):.0%} of its variance"
+        why = f"known is a sum it is part of, {most:.0%} of its variance"
     # A node of whom nothing is known is not cleared, whatever is asked for.
     if (doubts or standing == "inconclusive") and verdict == "not refuted" and not revealing:
         verdict = "inconclusive"

@@ -104,6 +104,11 @@ class Defences:
         """Whether sums are other than those of the rows."""
         return bool(self.rounding or self.noise_std or self.noise_multiplier or self.clip_radius)
 
+    @property
+    def blurs(self) -> bool:
+        """Whether what is sent no longer fixes the rows it was computed from."""
+        return bool(self.rounding or self.noise_std or self.noise_multiplier)
+
     def error(self, path: Sequence[Mixture], members: int, n: int) -> Array:
         """Standard error (T,) that rounding and noise put into a sum over ``members`` of the ``n`` nodes, under θ^t."""
         out = np.zeros(len(path))

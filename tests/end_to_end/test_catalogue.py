@@ -182,7 +182,8 @@ ACTIVE = {
     "inversion-passive": {"Secure summation": "violated", "PDMM": "violated"},
     "steering-colluders": {
         "Secure summation": "violated",
-        "Secure summation, model.likelihood_drop = 3.0": "inconclusive",
+        # No steering, but the sums of those who took part are solved as a passive adversary's are.
+        "Secure summation, model.likelihood_drop = 3.0": "violated",
     },
     "malicious-server": {"Plain, encrypted lines": "violated"},
     # A theorem clears the first; one liar is enough against the second; of the third nothing is proven.

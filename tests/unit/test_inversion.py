@@ -13,7 +13,7 @@ from secmix import Mixture
 from secmix.adversaries import invert_sums, rounds_needed
 from secmix.adversaries._inversion.certificate import agreeing, fit
 from secmix.adversaries._inversion.hops import hop, parents
-from secmix.adversaries._inversion.solver import basis
+from secmix.adversaries._inversion.solver import _solved, basis
 from secmix.adversaries._inversion.starts import moments, rounding, standard_of
 from secmix.errors import DataError, SecmixError
 
@@ -178,3 +178,14 @@ def test_hops_start_from_the_best_of_each_start_that_has_not_arrived_and_prove_n
     shaken, starts = hop(equations, basis(equations, true.T), target, parents(judged), 16, np.random.default_rng(0))
     assert shaken.shape == (16, 4, 2)
     assert set(starts) == {1, 2}
+
+
+def test_a_start_without_a_step_does_not_stop_the_others():
+    """A singular system among the batch once ended the whole search with an error."""
+    draw = np.random.default_rng(0)
+    matrices, right = draw.standard_normal((3, 4, 4)), draw.standard_normal((3, 4))
+    matrices[1] = 0.0
+    found = _solved(matrices, right)
+    assert np.isnan(found[1]).all()
+    for k in (0, 2):
+        np.testing.assert_allclose(matrices[k] @ found[k], right[k], atol=1e-12)

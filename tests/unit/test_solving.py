@@ -82,3 +82,61 @@ def test_sums_that_defences_alter_are_never_certified_but_the_error_is_told() ->
 def test_a_covariance_floor_in_the_model_does_not_keep_sums_from_being_solved() -> None:
     shares = found(audit({"name": "secure_sum"}, PASSIVE, model={"iterations": 4, "covariance_floor": 0.2}))
     assert min(shares.values()) >= 0.5
+
+
+def test_iterations_from_which_nodes_abstained_are_left_out() -> None:
+    """Their sums are over fewer rows, which the count shows; the cell once failed over it."""
+    report = audit({"name": "pdmm", "sigma": 100.0}, PASSIVE, model={"iterations": 6, "likelihood_drop": 0.02})
+    shares = found(report)
+    assert set(shares) == {0, 2, 4}
+    assert not any("failed" in note for note in report.cells[0].notes)
+    assert min(shares.values()) > 0
+
+
+def test_who_steers_solves_what_is_summed_too() -> None:
+    steering = {"name": "steering", "corrupt": [1, 3], "victim": 0}
+    report = audit({"name": "pdmm", "sigma": 100.0}, steering, model={"iterations": 4, "likelihood_drop": 1e-9})
+    methods = {f.method.split(",")[0] for f in report.findings if f.evidence == "inversion"}
+    assert len(methods) == 2  # rows alone, and all rows
+
+
+def known_exactly(model: dict[str, float], *evidence: str) -> Report:
+    """A server that sees every vector, and what is said of it."""
+    return audit(
+        {"name": "plain", "encrypted": True},
+        {"name": "curious_server"},
+        model={"iterations": 4, **model},
+        measure={"evidence": ["structure", "gaussian", *evidence]},
+        policy={"max_revealed_nodes": 0, "max_normalised_leakage": 0.9},
+    )
+
+
+def test_a_noisy_vector_that_is_known_does_not_reveal_the_row_nor_clear_it() -> None:
+    assert known_exactly({}).verdict == "violated"
+    for model in ({"noise_std": 1.0}, {"rounding": 0.1}, {"noise_multiplier": 1.0, "clip_radius": 1.0}):
+        report = known_exactly(model)
+        assert report.verdict == "inconclusive"
+        for node in report.cells[0].nodes:
+            assert node.standing == "inconclusive"
+            assert "100% of what it sends is known, which was blurred before" in node.why
+        assert {(f.kind, f.normalised_low, f.normalised_high) for f in report.findings} == {("upper bound", 0.0, 1.0)}
+        assert any("blurred" in note for note in report.cells[0].notes)
+
+
+def test_noise_that_hides_nothing_is_seen_through() -> None:
+    report = known_exactly({"noise_std": 1e-10}, "decoders")
+    assert report.verdict == "violated"
+    assert {node.standing for node in report.cells[0].nodes} == {"revealed"}
+
+
+def test_what_an_eavesdropper_never_hears_stays_cleared_with_noise() -> None:
+    """A view that depends on nobody says nothing of what was blurred either: an upper bound of zero."""
+    report = audit(
+        {"name": "plain", "encrypted": True},
+        {"name": "eavesdropper"},
+        model={"iterations": 3, "noise_std": 1.0},
+        measure={"evidence": ["structure", "gaussian"]},
+        policy={"max_revealed_nodes": 0, "max_normalised_leakage": 0.1},
+    )
+    assert report.verdict == "not refuted"
+    assert {f.normalised_high for f in report.findings} == {0.0}

@@ -127,10 +127,20 @@ def _step(residual: Array, jacobian: Array, damping: Array, orthogonal: bool) ->
         extra = np.sqrt(damping[:, None] * diagonal)[:, :, None] * np.eye(n)
         q, r = np.linalg.qr(np.concatenate([jacobian, extra], axis=1))
         padded = np.einsum("skn,sk->sn", q[:, : residual.shape[1]], residual)
-        step = -np.linalg.solve(r, padded[..., None])[..., 0]
+        step = -_solved(r, padded)
     else:
         normal = jacobian.transpose(0, 2, 1) @ jacobian
         normal[:, np.arange(n), np.arange(n)] += damping[:, None] * diagonal
-        step = -np.linalg.solve(normal, slope[..., None])[..., 0]
+        step = -_solved(normal, slope)
     moved = np.einsum("srn,sn->sr", jacobian, step)
     return step, -np.einsum("sn,sn->s", slope, step) - 0.5 * (moved**2).sum(axis=1)
+
+
+def _solved(matrices: Array, right: Array) -> Array:
+    """Linear systems (S, n, n) and (S, n); NaN, which is no step, for those that are singular."""
+    try:
+        return np.asarray(np.linalg.solve(matrices, right[..., None])[..., 0])
+    except np.linalg.LinAlgError:  # one is, and the others of the batch go on
+        regular = np.linalg.matrix_rank(matrices) == matrices.shape[-1]
+        matrices = np.where(regular[:, None, None], matrices, np.eye(matrices.shape[-1]))
+        return np.asarray(np.where(regular[:, None], np.linalg.solve(matrices, right[..., None])[..., 0], np.nan))
