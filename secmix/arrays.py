@@ -79,6 +79,12 @@ def place(like: Any) -> Any:
     return device(like)
 
 
+def accelerated(*arrays: Any) -> Any:
+    """The first of the arrays that lies on another device than the processor; None if there is none."""
+    foreign = (array for array in arrays if is_array(array) and not isinstance(array, np.ndarray))
+    return next((array for array in foreign if "cpu" not in str(place(array)).lower()), None)
+
+
 def numpy_of(array: Any) -> Array:
     """``array`` of any library as NumPy's float64, from another device if it must."""
     if isinstance(array, np.ndarray):
@@ -91,7 +97,7 @@ def numpy_of(array: Any) -> Array:
         array = array.get()
     try:
         return np.asarray(array, dtype=np.float64)
-    except TypeError:  # a library that is converted only when asked to, by the protocol of the standard
+    except (TypeError, RuntimeError):  # a library that converts only when asked to, by the protocol of the standard
         return np.asarray(np.from_dlpack(array), dtype=np.float64)
 
 

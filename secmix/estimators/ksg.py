@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import digamma
 
+from secmix.arrays import accelerated
 from secmix.estimators.estimate import Estimate, Kind, Status
 from secmix.estimators.ksg_checks import gaussian_surrogate
 from secmix.estimators.ksg_doubts import determined, doubts_about
@@ -57,7 +58,9 @@ def ksg(
     Parameters
     ----------
     x, y, z : (N, d) or (N,) arrays
-        The target, the view and, if given, what is known already. Numbers of any real type, in any units.
+        The target, the view and, if given, what is known already. Numbers of any real type, in any units. Arrays of
+        another Array API library are taken too; where the first such lies on an accelerator, so does the search for
+        neighbours, in that library.
     k : int, default 3
         Neighbours; more lowers the variance and raises the bias.
     base : float, optional
@@ -110,14 +113,14 @@ def ksg(
     method = _method(samples, k, npeet_compatible)
     unit = {math.e: "nats", 2.0: "bits"}.get(base, f"base-{base:g} units")
     if npeet_compatible:
-        number = npeet_reading(samples, k, rng) / math.log(base)
+        number = npeet_reading(samples, k, rng, accelerated(x, y, z)) / math.log(base)
         note = "reproduces npeet, which depends on the units of the data; nothing was checked"
         return Estimate(number, -math.inf, math.inf, unit, method, "estimate", "unresolved", (note,))
 
     samples = standardised_samples(samples)
     for_ties, for_levels, for_checks = np.random.default_rng(rng).spawn(3)
     apart = untied(samples, for_ties)
-    read = reader(k)
+    read = reader(k, accelerated(x, y, z))
     nats = read(*apart)
     notes = [] if interval else ["no interval was asked for"]
     low, high = -math.inf, math.inf
@@ -178,7 +181,7 @@ def nmi_paper(x: ArrayLike, y: ArrayLike, *, k: int = 3) -> float:
     """
     samples, k = validated(x, y, None, k)
     apart = untied(standardised_samples(samples), np.random.default_rng(0))
-    return reader(k)(*apart) / float(digamma(len(apart[0])) - digamma(k))
+    return reader(k, accelerated(x, y))(*apart) / float(digamma(len(apart[0])) - digamma(k))
 
 
 def permutation_null(
@@ -222,7 +225,7 @@ def permutation_null(
     permutations = positive("permutations", permutations)
     draw = np.random.default_rng(rng)
     first, second, none = untied(standardised_samples(samples), draw)
-    read = reader(k)
+    read = reader(k, accelerated(x, y))
     number = read(first, second, none)
     # Equal neighbour counts summed in another order differ by rounding; they count as equally high.
     as_high = sum(read(first, draw.permutation(second), none) >= number - 1e-12 for _ in range(permutations))

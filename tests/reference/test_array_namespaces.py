@@ -17,6 +17,8 @@ from secmix.adversaries import HonestButCurious
 from secmix.aggregators.subspace import orthonormal, subspace_distance, subspace_median
 from secmix.aggregators.subspace.bases import RejectedBases
 from secmix.errors import DataError
+from secmix.estimators import _neighbours as neighbours
+from secmix.estimators import ksg
 from secmix.estimators._neighbours import _blocked, neighbour_counts
 from secmix.protocols import PDMM, Plain, SecureSum
 from secmix.protocols.statistics import local_statistics, unpack, updated
@@ -227,6 +229,26 @@ def test_neighbour_counts_are_the_same_to_the_last_bit(library: Any, dz: int, sh
         assert np.array_equal(arrays.numpy_of(epsilon), expected[0])
         for mine, his in zip(counts, expected[1], strict=True):
             assert np.array_equal(arrays.numpy_of(mine), his)
+
+
+@pytest.mark.parametrize("options", [{}, {"npeet_compatible": True}, {"checks": False}])
+def test_samples_on_an_accelerator_are_searched_there(options: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The strict library's ``device1`` stands for one: its arrays become NumPy's by DLPack alone."""
+    library = pytest.importorskip("array_api_strict", reason="array_api_strict is not installed")
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(150, 2))
+    y = x + rng.normal(size=(150, 2))
+    expected = ksg(x, y, **options)
+    searched = []
+    blocked = neighbours._blocked
+    monkeypatch.setattr(neighbours, "_blocked", lambda xp, *rest: searched.append(rest[0]) or blocked(xp, *rest))
+    here = (library.asarray(part) for part in (x, y))
+    assert repr(ksg(*here, **options)) == repr(expected)
+    assert not searched  # on the processor the compiled search is quicker
+    there = [library.asarray(part, device=library.Device("device1")) for part in (x, y)]
+    assert repr(ksg(*there, **options)) == repr(expected)
+    assert searched
+    assert {str(part.device) for part in searched} == {"array_api_strict.Device('device1')"}
 
 
 def test_libraries_are_not_mixed(library: Any) -> None:
