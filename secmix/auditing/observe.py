@@ -6,13 +6,24 @@ Runs go in blocks, so that the transcripts of a block are all that is ever in me
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from secmix.auditing.parts import Parts, Setting, build_model
-from secmix.auditing.reading import KnownSums, Reading, estimates_of, features_of, known_sums, linear_part, read
+from secmix.auditing.reading import (
+    KnownSums,
+    Precedent,
+    Reading,
+    Unprecedented,
+    estimates_of,
+    features_of,
+    known_sums,
+    linear_part,
+    read,
+)
 from secmix.checks import Array
 from secmix.data import deal
 from secmix.errors import SecmixError
@@ -86,8 +97,27 @@ class Observed:
 
 def observe(cell: Scenario, parts: Parts, seeds: Seeds) -> Observed:
     """All runs of ``cell``."""
-    blocks = enumerate(deals(cell, parts, block_size(cell, parts), seeds))
-    return _joined([_block(cell, parts, *block, first=k == 0) for k, block in blocks])
+    blocks: list[Observed] = []
+    known: dict[int, Precedent] = {}
+    for dealt, seed in deals(cell, parts, block_size(cell, parts), seeds):
+        blocks.append(_with_or_without_probes(cell, parts, dealt, seed, known, first=not blocks))
+    return _joined(blocks)
+
+
+def _with_or_without_probes(
+    cell: Scenario,
+    parts: Parts,
+    dealt: list[Array],
+    seed: np.random.SeedSequence,
+    known: dict[int, Precedent],
+    *,
+    first: bool,
+) -> Observed:
+    """A block of runs, with the probes only where those of an earlier block do not serve: they may outnumber runs."""
+    if known:
+        with suppress(Unprecedented):
+            return _block(cell, parts, dealt, seed, known, probing=False)
+    return _block(cell, parts, dealt, seed, known, probing=True, first=first)
 
 
 def deals(
@@ -131,18 +161,40 @@ def fitting(cell: Scenario, transcript: Transcript, real: int, times: int = 1) -
     return min(room, 500, cell.runs)
 
 
-def _block(cell: Scenario, parts: Parts, dealt: list[Array], seed: np.random.SeedSequence, *, first: bool) -> Observed:
+def _block(
+    cell: Scenario,
+    parts: Parts,
+    dealt: list[Array],
+    seed: np.random.SeedSequence,
+    known: dict[int, Precedent],
+    *,
+    probing: bool,
+    first: bool = False,
+) -> Observed:
+    """A block of runs. One with probes notes what it found in ``known``, if that can serve others."""
     runs = dealt[0].shape[0]
-    probed = Probed(parts.protocol)
+    probed = Probed(parts.protocol, probing=probing)
     model = build_model(cell, parts, spoken(parts, probed))
-    run = model.run(dealt, network=parts.network, rng=np.random.default_rng(seed))
+    run = model.run(dealt, network=parts.network, rng=_drawing(seed))
     view = parts.adversary.observe(run.transcript, parts.network)
     iterations = run.transcript.iterations
     seen = dict(zip(iterations, probed.seen, strict=True))
     readings, estimates, rest = {}, {}, {}
     for t in iterations:
-        readings[t], values, rest[t] = linear_part(view.at(t), t, seen[t], parts)
-        estimates[t] = estimates_of(readings[t], values, [seen[t]])[0]
+        if probing:
+            reading, values, rest[t] = linear_part(view.at(t), t, seen[t], parts)
+            readings[t] = reading
+        else:
+            if t not in known:
+                raise Unprecedented
+            reading, values = known[t].of(view.at(t), seen[t], getattr(parts.protocol, "grid", 0.0))
+            readings[t], rest[t] = known[t].reading, np.empty((runs, 0))
+        estimates[t] = estimates_of(reading, values, [seen[t]])[0]
+    # Those of the house are tested for it that every message follows from what its sender holds; others are probed.
+    house = type(parts.protocol).__module__.startswith("secmix.")
+    if probing and house and not probed.shares_masks and not any(block.shape[1] for block in rest.values()):
+        known.clear()
+        known.update({t: Precedent(view.at(t).origins, readings[t]) for t in iterations})
     joint, together = None, {}
     if probed.shares_masks:
         later = [t for t in iterations if t >= 0]
@@ -163,7 +215,7 @@ def _block(cell: Scenario, parts: Parts, dealt: list[Array], seed: np.random.See
         getattr(parts.protocol, "modulus", None),
         getattr(parts.protocol, "grid", 0.0),
     )
-    if not type(parts.protocol).__module__.startswith("secmix."):  # those of the house are tested for it
+    if not house:
         for t, ended in zip(iterations, probed.ended, strict=True):
             units = parts.network.n + seen[t][1].shape[1]
             doubt = unexplained(run.transcript, t, ended, runs, units, getattr(parts.protocol, "modulus", None))
@@ -187,6 +239,11 @@ def _block(cell: Scenario, parts: Parts, dealt: list[Array], seed: np.random.See
     )
 
 
+def _drawing(seed: np.random.SeedSequence) -> np.random.Generator:
+    """A generator that draws the same each time: a seed sequence counts the children it has spawned."""
+    return np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key))
+
+
 def spoken(parts: Parts, probed: Probed) -> SumProtocol:
     """The protocol as it runs when this adversary takes part: an active one puts in or gives back what serves it."""
     active = getattr(parts.adversary, "active", None)
@@ -195,7 +252,7 @@ def spoken(parts: Parts, probed: Probed) -> SumProtocol:
 
 def _output_error(cell: Scenario, parts: Parts, dealt: list[Array], seed: np.random.SeedSequence, run: EMRun) -> float:
     pooled = build_model(cell, parts, Plain(), record=False)
-    truth = pooled.run(dealt, network=parts.network, rng=np.random.default_rng(seed)).mixtures[-1].means[:, 0]
+    truth = pooled.run(dealt, network=parts.network, rng=_drawing(seed)).mixtures[-1].means[:, 0]
     return float(np.abs(run.mixtures[-1].means[:, 0] - truth).max() / np.abs(truth).max())
 
 
@@ -207,7 +264,8 @@ def _joined(blocks: list[Observed]) -> Observed:
 
     return replace(
         first,
-        others=[pair for block in blocks[1:] for pair in block.all_readings],
+        # Blocks that took the same course share a reading.
+        others=list({id(pair[1]): pair for block in blocks[1:] for pair in block.all_readings}.values()),
         rows={i: stacked(lambda b, i=i: b.rows[i], 0) for i in first.rows},
         inputs={t: stacked(lambda b, t=t: b.inputs[t], 1) for t in first.inputs},
         features={

@@ -7,7 +7,7 @@ estimators get.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,13 +15,15 @@ from secmix.auditing.parts import Parts
 from secmix.checks import Array
 from secmix.estimators.gaussian import GaussianView
 from secmix.estimators.linear import LinearView, read_off, unmodular
-from secmix.estimators.structure import LeakedSubspace, subspace_of
+from secmix.estimators.structure import LeakedSubspace, mask_range, subspace_of
 from secmix.mixture import Mixture
 from secmix.protocols import EMRun
-from secmix.transcript import View
+from secmix.transcript import Origin, View
 
 Averaging = tuple[Array, Array]  # inputs and masks of one
 SOLVED = 5  # runs whose sums are kept for inversion
+_CHUNK = 256  # messages compared at once
+_SHORTER = 2  # lengths of an iteration other than the longest that are kept worked out
 _ROWS = 20  # messages of an iteration kept as they are, where they are not linear and nothing better is known
 
 
@@ -32,6 +34,52 @@ class Reading:
     linear: LinearView
     gaussian: GaussianView
     subspace: LeakedSubspace
+
+
+@dataclass
+class Precedent:
+    """What probes told of the messages of an iteration, for runs that take the same course without probes.
+
+    Attributes
+    ----------
+    reading : Reading
+        Of all ``origins``. Who holds the first few of these messages knows no more.
+    """
+
+    origins: tuple[Origin, ...]
+    reading: Reading
+    _shorter: dict[int, GaussianView] = field(default_factory=dict)
+
+    def of(self, view: View, seen: Averaging, grid: float) -> tuple[Reading, Array]:
+        """What can be read of ``view`` and the values it is read from, (F, runs, m).
+
+        Raises
+        ------
+        Unprecedented
+            Unless these are the same messages in the same order, some at the end perhaps not sent, and every one of
+            them is on the real data what the probes said; a schedule drawn anew shows there.
+        """
+        runs, _, m = seen[0].shape
+        count = len(view.origins)
+        if view.origins != self.origins[:count] or bool(count) != bool(self.origins):
+            raise Unprecedented
+        if not count:
+            return self.reading, np.empty((0, runs, m))
+        linear, values = self.reading.linear, np.stack(view.rows)
+        part = replace(linear, A=linear.A[:count], M=linear.M[:count])
+        if (_linear_error(part, values, seen, grid) > 1.0).any():
+            raise Unprecedented
+        if count == len(self.origins):
+            return self.reading, values
+        if count not in self._shorter:
+            if len(self._shorter) == _SHORTER:  # each may take as much memory as the messages of a run
+                del self._shorter[next(iter(self._shorter))]
+            self._shorter[count] = GaussianView.of(unmodular(part, values[:, :0])[0])
+        return replace(self.reading, linear=part, gaussian=self._shorter[count]), values
+
+
+class Unprecedented(Exception):
+    """Messages that probes in earlier runs do not explain."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +124,14 @@ def read(
     )
     rows = [row[:runs] for t in iterations for row in view.at(t).rows]
     values = np.stack(rows) if rows else np.empty((0, runs, inputs.shape[2]))
-    plain, _ = unmodular(linear, values[:, :0])
-    return Reading(linear, GaussianView.of(plain), subspace_of(linear, parts.corrupt)), values
+    return _reading(linear, parts.corrupt), values
+
+
+def _reading(linear: LinearView, corrupt: frozenset[int]) -> Reading:
+    plain, _ = unmodular(linear, np.empty((len(linear.A), 0, 1)))
+    reach = mask_range(plain)
+    same = reach if plain is linear else None
+    return Reading(linear, GaussianView.of(plain, reach), subspace_of(linear, corrupt, same))
 
 
 def linear_part(view: View, t: int, seen: Averaging, parts: Parts) -> tuple[Reading, Array, Array]:
@@ -102,16 +156,19 @@ def linear_part(view: View, t: int, seen: Averaging, parts: Parts) -> tuple[Read
 
 def _linear_error(linear: LinearView, values: Array, seen: Averaging, grid: float) -> Array:
     """Largest |V − A s − M r| of each row (F,), in units of what rounding allows."""
-    inputs, masks = seen
-    said = np.tensordot(linear.A, inputs.transpose(1, 0, 2), axes=1)
-    said += np.tensordot(linear.M, masks.transpose(1, 0, 2), axes=1)
-    off = values - said
-    if linear.modulus is not None:
-        off -= linear.modulus * np.round(off / linear.modulus)
+    inputs, masks = (part.transpose(1, 0, 2) for part in seen)
     # In fixed-point arithmetic each input is off by up to half a step of the grid.
-    steps = 0.5 * grid * np.abs(linear.A).sum(axis=1)
-    allowed = 1e-9 * np.abs(inputs).max() + 1e4 * np.finfo(float).eps * np.abs(values).max() + 1.001 * steps
-    error = np.abs(off).max(axis=2).max(axis=1) / allowed
+    allowed = 1e-9 * np.abs(inputs).max() + 1e4 * np.finfo(float).eps * np.abs(values).max()
+    errors = []
+    for begin in range(0, len(values), _CHUNK):  # a view may take as much memory as there is, and this as much again
+        some = slice(begin, begin + _CHUNK)
+        off = values[some] - np.tensordot(linear.A[some], inputs, axes=1)
+        off -= np.tensordot(linear.M[some], masks, axes=1)
+        if linear.modulus is not None:
+            off -= linear.modulus * np.round(off / linear.modulus)
+        steps = 0.5 * grid * np.abs(linear.A[some]).sum(axis=1)
+        errors.append(np.abs(off).max(axis=2).max(axis=1) / (allowed + 1.001 * steps))
+    error = np.concatenate(errors)
     return np.where(np.isfinite(error), error, np.inf)  # NaN compares as small
 
 

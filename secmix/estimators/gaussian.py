@@ -12,7 +12,7 @@ from secmix.checks import Array, positive
 from secmix.errors import SecmixError
 from secmix.estimators.estimate import Estimate
 from secmix.estimators.linear import LinearView, probe, unmodular
-from secmix.estimators.structure import INPUT_TOL, mask_range
+from secmix.estimators.structure import INPUT_TOL, MaskRange, mask_range
 from secmix.network import Network
 from secmix.protocols import SumProtocol
 
@@ -43,10 +43,10 @@ class GaussianView:
     read_seen: Array
 
     @classmethod
-    def of(cls, view: LinearView) -> GaussianView:
-        """From a view whose A and M are known, without modulus (see ``unmodular``)."""
+    def of(cls, view: LinearView, reach: MaskRange | None = None) -> GaussianView:
+        """From a view whose A and M are known, without modulus (see ``unmodular``); ``reach`` as in ``subspace_of``."""
         n = view.A.shape[1]
-        basis, sizes = mask_range(view)
+        basis, sizes = reach or mask_range(view)
         read_seen = basis.T / sizes[:, None]
         free = view.A - basis @ (basis.T @ view.A)
         if not len(free):

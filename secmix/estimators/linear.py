@@ -53,9 +53,10 @@ class Probed(Carrying):
     The averages returned are those of the real runs; the transcript has a few more runs at the end, whose entries are
     the n + k units, k being the number of masks. A protocol that does not treat all entries alike is no linear one in
     our sense; the audit finds that out by its check on the real data. ``seen`` keeps the real inputs and masks of each
-    averaging, against which the audit checks what it reads.
+    averaging, against which the audit checks what it reads. Without ``probing`` the real runs go alone.
     """
 
+    probing: bool = True
     seen: list[tuple[Array, Array]] = field(default_factory=list)
     ended: list[Array] = field(default_factory=list)  # what the nodes ended with in the probes
 
@@ -80,6 +81,8 @@ class Probed(Carrying):
         if masks is None:
             masks = self.inner.draw_masks(runs, m, network, rng.spawn(1)[0])
         self.seen.append((real, masks))
+        if not self.probing:
+            return self.inner.average(real, network, rng, masks=masks, channel=channel)
         units = _units(n + masks.shape[1], m)
         averages, transcript = self.inner.average(
             np.concatenate([real, units[:, :n]]),

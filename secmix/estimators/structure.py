@@ -22,6 +22,9 @@ MASK_TOL = 1e-9
 # Directions of NᵀA below this are rounding error; true ones have integer-like coefficients, of order 1/F at least.
 INPUT_TOL = 1e-6
 
+MaskRange = tuple[Array, Array]
+"""Orthonormal basis (F, q) of the combinations that masks reach, and the q singular values of M."""
+
 
 @dataclass(frozen=True)
 class LeakedSubspace:
@@ -110,18 +113,13 @@ def leaked_subspace(
     return subspace_of(view, corrupt)
 
 
-def subspace_of(view: LinearView, corrupt: frozenset[int]) -> LeakedSubspace:
-    """The leaked subspace of a view whose A and M are known."""
-    free = view.A - _onto_masks(view) @ view.A if len(view.M) else view.A
-    return LeakedSubspace(row_echelon(free), view.n, corrupt)
+def subspace_of(view: LinearView, corrupt: frozenset[int], reach: MaskRange | None = None) -> LeakedSubspace:
+    """The leaked subspace of a view whose A and M are known; ``reach`` is its ``mask_range``, where that is known."""
+    basis, _ = reach or mask_range(view)
+    return LeakedSubspace(row_echelon(view.A - basis @ (basis.T @ view.A)), view.n, corrupt)
 
 
-def _onto_masks(view: LinearView) -> Array:
-    range_, _ = mask_range(view)
-    return np.asarray(range_ @ range_.T)
-
-
-def mask_range(view: LinearView) -> tuple[Array, Array]:
+def mask_range(view: LinearView) -> MaskRange:
     """Orthonormal basis (F, q) of the combinations that masks reach, and the q singular values of M."""
     if not view.M.size:
         return np.empty((len(view.A), 0)), np.empty(0)

@@ -137,7 +137,7 @@ class PDMM:
         channel.hold(-1, arcs[:, 0], "mask", lam)
         lam = channel.send(-1, arcs[:, 0], arcs[:, 1], "lambda", lam, encrypted=True)
         sign = np.where(arcs[:, 0] > arcs[:, 1], 1.0, -1.0)  # B_{i|j} of the paper
-        z = sign[:, None, None] * lam
+        z = np.ascontiguousarray(sign[:, None, None] * lam)  # arcs first in memory too: every round gathers whole arcs
         s = np.ascontiguousarray(s.transpose(1, 0, 2))
         y = np.zeros_like(s)
         floor = 4 * np.finfo(float).eps * max(float(np.abs(lam).max(initial=0)), float(np.abs(s).max()))

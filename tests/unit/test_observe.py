@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -99,6 +99,86 @@ def test_blocks_are_joined_run_by_run(protocol: SumProtocol, monkeypatch: pytest
     assert all(guess.shape == (RUNS, 2) for guess in found.guesses[0].values())
     rows = np.concatenate([found.rows[i] for i in range(5)])
     assert len(np.unique(rows, axis=0)) > 150  # each block deals anew
+
+
+@pytest.fixture
+def blocks(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Blocks of 20 runs; which of them carried probes, as they are run."""
+    monkeypatch.setattr(module, "block_size", lambda cell, parts: 20)
+    ran: list[bool] = []
+    block = module._block
+
+    def noted(*given: Any, probing: bool, **rest: Any) -> Observed:
+        ran.append(probing)
+        return block(*given, probing=probing, **rest)
+
+    monkeypatch.setattr(module, "_block", noted)
+    return ran
+
+
+@pytest.mark.parametrize(
+    ("protocol", "adversary"),
+    [
+        (Plain(), CuriousServer()),
+        (Plain(encrypted=True), Eavesdropper()),
+        (SecureSum(), HonestButCurious({1, 3})),
+        (SecureSum(arithmetic="modular", bits=40, fraction_bits=12), HonestButCurious({1})),
+        (PDMM(sigma=100.0), HonestButCurious({1, 3})),
+    ],
+)
+def test_later_blocks_need_no_probes_and_are_read_alike(
+    protocol: Any, adversary: Any, blocks: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = seen(protocol, adversary)
+    assert blocks[0]
+    assert blocks.count(False) == 4  # tried on all the others, and
+    assert blocks.count(True) <= 3  # done again only where a block took longer than any before it
+    monkeypatch.setattr(module.Precedent, "of", _unprecedented)
+    probed = seen(protocol, adversary)
+    assert probed.doubts == found.doubts
+    for i, per_node in probed.features.items():
+        for t, features in per_node.items():
+            np.testing.assert_allclose(found.features[i][t], features, rtol=1e-6, atol=1e-7)
+    for i in found.features:
+        shares = [
+            max(reading.subspace.explained(i).max() for _, reading in each.all_readings) for each in (found, probed)
+        ]
+        assert shares[0] == pytest.approx(shares[1], abs=1e-9)
+
+
+def _unprecedented(*_: Any) -> Any:
+    raise module.Unprecedented
+
+
+@pytest.mark.parametrize("protocol", [PDMM(schedule="asynchronous"), PDMM(loss=0.3), PDMM(masks="reused")])
+def test_blocks_that_take_another_course_are_probed_anew(protocol: Any, blocks: list[bool]) -> None:
+    seen(protocol, HonestButCurious({1, 3}))
+    assert blocks.count(True) == 5
+
+
+@dataclass(frozen=True)
+class Tiring(SecureSum):
+    """Forgets its masks after three averagings; passes for one of the house."""
+
+    averagings: list[int] = field(default_factory=list)
+
+    def average(
+        self, inputs: Any, network: Any, rng: np.random.Generator, *, masks: Any = None, channel: Any = None
+    ) -> Any:
+        self.averagings.append(len(inputs))
+        if len(self.averagings) > 3:
+            masks = np.zeros_like(masks)
+        return super().average(inputs, network, rng, masks=masks, channel=channel)
+
+
+def test_what_only_later_blocks_reveal_is_found(blocks: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Messages that look the same, but are other functions of inputs and masks: the first probes do not serve."""
+    monkeypatch.setattr(Tiring, "__module__", "secmix.protocols.tiring")
+    found = seen(Tiring(sigma=10.0), HonestButCurious({1}), model={"iterations": 3})
+    assert blocks.count(True) > 1
+    shares = [reading.subspace.explained(3).max() for _, reading in found.all_readings]
+    assert shares[0] == pytest.approx(1 / 4)  # the sum of the four others
+    assert max(shares) == pytest.approx(1 / 3)  # without masks, a sum of three on the way
 
 
 def test_blocks_depend_on_the_scenario_alone() -> None:
