@@ -37,6 +37,8 @@ from secmix.transcript import Transcript
 Seeds = tuple[np.random.SeedSequence, np.random.SeedSequence]
 """Of the data (the same in all cells of an audit), and of the protocol."""
 
+_ENOUGH = 30  # runs by which the masks of a user's own protocol are judged
+
 
 @dataclass(frozen=True)
 class Observed:
@@ -216,6 +218,8 @@ def _block(
         getattr(parts.protocol, "grid", 0.0),
     )
     if not house:
+        if first and runs < _ENOUGH and any(masks.size for _, masks in seen.values()):
+            doubts.append(f"only {runs} runs fit into memory at once, too few to judge the masks by: raise memory_limit")
         for t, ended in zip(iterations, probed.ended, strict=True):
             units = parts.network.n + seen[t][1].shape[1]
             doubt = unexplained(run.transcript, t, ended, runs, units, getattr(parts.protocol, "modulus", None))

@@ -15,9 +15,8 @@ import numpy as np
 from secmix.checks import Array
 
 _SAMPLE = 4000
-# Chances of a false alarm: about 1e-9 for one correlation, so that thousands of pairs pass; 1e-12 for one of thousands
-# of distributions.
-_SIGMAS = 6.0
+# Chances of a false alarm: of all pairs of masks together, and of all their sizes; of one of thousands of distributions.
+_FALSE_ALARM = 1e-8
 _LEAST_P = 1e-12
 # Steps between masks below this share of the largest are those of float64, and hide all there is to hide.
 _STEP = 1e-12
@@ -84,11 +83,12 @@ def _across(masks: Sequence[Array]) -> str:
 
 
 def _sizes(masks: Sequence[Array]) -> str:
+    from scipy.stats import chi2
+
     spread = np.concatenate([m.std(axis=0).ravel() for m in masks])
-    runs = min(len(m) for m in masks)
-    # A sample's standard deviation is off by 1/sqrt(2 runs) of itself.
-    allowed = np.exp(2.0 * _SIGMAS / np.sqrt(2.0 * runs))
-    if spread.max() <= allowed * spread.min():
+    freedom = min(len(m) for m in masks) - 1
+    each = _FALSE_ALARM / (2 * spread.size)
+    if spread.max() ** 2 * chi2.ppf(each, freedom) <= spread.min() ** 2 * chi2.isf(each, freedom):
         return ""
     return f"masks differ in size, from {spread.min():.3g} to {spread.max():.3g}: the smallest hide less than is said"
 
@@ -101,7 +101,8 @@ def _shape(masks: Sequence[Array], modulus: float | None) -> str:
 
 
 def _gaps(masks: Sequence[Array], grid: float) -> str:
-    step = max(_step(np.abs(m[:_SAMPLE, i, 0])) for m in masks for i in range(m.shape[1]))
+    # Of a few numbers Euclid's algorithm finds a step by chance.
+    step = max((_step(np.abs(m[:_SAMPLE, i, 0])) for m in masks if len(m) >= 8 for i in range(m.shape[1])), default=0.0)
     if step <= 1.001 * grid:
         return ""
     return f"the masks come in steps of {step:.3g}: what stands between the steps is not hidden"
@@ -121,13 +122,18 @@ def _step(values: Array) -> float:
 
 def _correlation(a: Array, b: Array, *, all_pairs: bool = False) -> float:
     """The largest significant correlation between columns of (runs, k) and (runs, l); 0 if none is."""
+    from scipy.stats import beta
+
     n = len(a)
+    if n < 3:  # two runs always lie on a line
+        return 0.0
     first, second = (_standardised(v) for v in (a, b))
     found = np.abs(first.T @ second) / n
     if not all_pairs:
         np.fill_diagonal(found, 0.0)
     top = float(found.max(initial=0.0))
-    return top if top > min(_SIGMAS / np.sqrt(n), 0.9) else 0.0
+    # r² of independent Gaussians is Beta(1/2, n/2 − 1); of a few runs, any value is a matter of chance.
+    return top if top > np.sqrt(beta.isf(_FALSE_ALARM / max(found.size, 1), 0.5, n / 2 - 1)) else 0.0
 
 
 def _standardised(values: Array) -> Array:
