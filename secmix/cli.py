@@ -40,6 +40,7 @@ def audit(
     baseline: Annotated[Path | None, typer.Option(help="report.json; only what got worse counts")] = None,
     cell: Annotated[int | None, typer.Option(min=1, help="Run one cell of the sweep alone")] = None,
     memory_limit: Annotated[int | None, typer.Option(min=1, help="MiB for the messages of a block of runs")] = None,
+    show_private: Annotated[bool, typer.Option("--show-private", help="Draw recovered rows of private data")] = False,
 ) -> None:
     """Audit a scenario and write the report. Run again after an interruption, it resumes."""
     folder = out or Path(f"audit-{Path(scenario).stem}")
@@ -62,6 +63,7 @@ def audit(
                 baseline=baseline,
                 cell=cell,
                 memory_limit=memory_limit,
+                show_private=show_private,
                 progress=progress,
             )
         files = [folder / reporting.FORMATS[name][0] for name in formats]

@@ -30,11 +30,14 @@ class Dataset:
     columns : tuple of str, length d
     source : str
         Where the rows come from, in words.
+    public : bool
+        Whether a report may show rows. Yours are private unless you say otherwise.
     """
 
     rows: Array
     columns: tuple[str, ...]
     source: str
+    public: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", finite_array(self.rows, "the data", ndim=2))
@@ -49,7 +52,7 @@ def breast_cancer() -> Dataset:
     from sklearn.datasets import load_breast_cancer
 
     found = load_breast_cancer()
-    return Dataset(found.data, tuple(found.feature_names), "breast cancer measurements, Wisconsin (scikit-learn)")
+    return Dataset(found.data, tuple(found.feature_names), "breast cancer measurements, Wisconsin (scikit-learn)", True)
 
 
 def wine() -> Dataset:
@@ -57,7 +60,7 @@ def wine() -> Dataset:
     from sklearn.datasets import load_wine
 
     found = load_wine()
-    return Dataset(found.data, tuple(found.feature_names), "wine analyses (scikit-learn)")
+    return Dataset(found.data, tuple(found.feature_names), "wine analyses (scikit-learn)", True)
 
 
 def digits() -> Dataset:
@@ -67,7 +70,7 @@ def digits() -> Dataset:
     found = load_digits()
     inked = np.ptp(found.data, axis=0) > 0
     names = tuple(np.array(found.feature_names)[inked].tolist())
-    return Dataset(found.data[:, inked], names, "handwritten digits (scikit-learn)")
+    return Dataset(found.data[:, inked], names, "handwritten digits (scikit-learn)", True)
 
 
 def gaussian(
@@ -85,7 +88,8 @@ def gaussian(
     centres = rng.standard_normal((components, features))
     centres *= separation / np.linalg.norm(centres, axis=1, keepdims=True)
     drawn = rng.standard_normal((rows, features)) + centres[rng.integers(components, size=rows)]
-    return Dataset(drawn, tuple(f"x{j}" for j in range(features)), f"{components} Gaussians, drawn with seed {seed}")
+    source = f"{components} Gaussians, drawn with seed {seed}"
+    return Dataset(drawn, tuple(f"x{j}" for j in range(features)), source, public=True)
 
 
 def parkinsons(path: str | Path | None = None) -> Dataset:
@@ -112,7 +116,7 @@ def parkinsons(path: str | Path | None = None) -> Dataset:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "parkinsons.csv")
         copy.write_bytes(text)
-        return replace(csv(copy, drop=("name", "status")), source=source)
+        return replace(csv(copy, drop=("name", "status")), source=source, public=True)
 
 
 def csv(

@@ -47,6 +47,7 @@ def audit(
     baseline: Report | str | Path | None = None,
     cell: int | None = None,
     memory_limit: int | None = None,
+    show_private: bool = False,
     progress: Progress | None = None,
 ) -> Report:
     """Audit a protocol, a network and an adversary; return what was found.
@@ -74,6 +75,8 @@ def audit(
     memory_limit : int, optional
         MiB that the messages of one block of runs may take, in each process; in place of the scenario's. It decides how
         runs are blocked, and with that which random numbers they draw.
+    show_private : bool
+        Draw the rows that were recovered, true ones beside them, though the data are not public.
     progress : callable (done, total, what), optional
 
     Raises
@@ -98,6 +101,8 @@ def audit(
     own = (("protocol", protocols), ("adversary", adversaries))
     given = {(table, name): part for table, parts in own for name, part in (parts or {}).items()}
     scenario = _with(scenario, protocols, adversaries, {"seed": seed, "memory_limit": memory_limit}, policy)
+    if show_private:
+        scenario = scenario.model_copy(update={"measure": scenario.measure.model_copy(update={"show_private": True})})
     before = reporting.read_json(Path(baseline)) if isinstance(baseline, (str, Path)) else baseline
     folder = None if out is None else _folder(Path(out))
     if not formats:
@@ -107,6 +112,7 @@ def audit(
             raise SecmixError(f"no format is called '{wanted}'; {nearest(wanted, reporting.FORMATS)}")
     cells = list(scenario.cells())
     command = f"secmix audit {name} --seed {scenario.seed}"
+    command += " --show-private" if show_private else ""
     command += f" --memory-limit {memory_limit}" if memory_limit is not None else ""
     commands = [f"{command} --cell {i}" for i in range(1, len(cells) + 1)] if len(cells) > 1 else [command]
     if cell is not None:

@@ -120,6 +120,7 @@ class MeasureSpec(_Strict):
     evidence: list[Evidence] = Field(list(get_args(Evidence)), min_length=1)
     target: Literal["row", "input"] = Field("row", description="What is private: a row of data, or the summed vector")
     nodes: list[Annotated[int, Field(ge=0)]] | None = Field(None, description="Default: every honest node")
+    show_private: bool = Field(False, description="Draw recovered rows, true ones beside them, of data of your own too")
     neighbours: Whole = Field(3, description="k of the KSG estimator")
     sigmas: list[Annotated[float, Field(gt=0)]] = Field(
         [1e-1, 1.0, 1e1, 1e2, 1e3, 1e4, 1e6, 1e8], description="Mask sizes of the privacy and accuracy curve"

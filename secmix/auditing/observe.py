@@ -219,7 +219,8 @@ def _block(
     )
     if not house:
         if first and runs < _ENOUGH and any(masks.size for _, masks in seen.values()):
-            doubts.append(f"only {runs} runs fit into memory at once, too few to judge the masks by: raise memory_limit")
+            few = f"only {runs} runs fit into memory at once, too few to judge the masks by: raise memory_limit"
+            doubts.append(few)
         for t, ended in zip(iterations, probed.ended, strict=True):
             units = parts.network.n + seen[t][1].shape[1]
             doubt = unexplained(run.transcript, t, ended, runs, units, getattr(parts.protocol, "modulus", None))

@@ -28,6 +28,7 @@ class Setting:
 
     rows: Array  # (N, d), prepared
     source: str
+    public: bool  # whether rows may be shown
     counts: tuple[int, ...]  # rows of each node
     network: Network
     adversary: Adversary
@@ -73,7 +74,7 @@ def build_parts(cell: Scenario, given: Given | None = None) -> Parts | Whole:
     if not isinstance(adversary, Adversary):
         raise ScenarioError(f"[adversary] '{cell.adversary.name}' has no observe and corrupt_nodes; see CONTRIBUTING")
     corrupt = adversary.corrupt_nodes(network)
-    setting = (rows, data.source, _counts(cell, network, rows), network, adversary, corrupt)
+    setting = (rows, data.source, data.public, _counts(cell, network, rows), network, adversary, corrupt)
     asked = _asked(cell, network, corrupt)
     if isinstance(protocol, Collaboration):
         _only_for_collaborations(cell, adversary)
@@ -82,9 +83,9 @@ def build_parts(cell: Scenario, given: Given | None = None) -> Parts | Whole:
         raise ScenarioError(
             f"[adversary] '{cell.adversary.name}' forges messages of whole protocols; against sums use \"colluders\""
         )
-    if cell.model.components > sum(setting[2]):
+    if cell.model.components > sum(setting[3]):
         raise DataError(
-            f"[model] {cell.model.components} components but only {sum(setting[2])} rows on all nodes; use fewer "
+            f"[model] {cell.model.components} components but only {sum(setting[3])} rows on all nodes; use fewer "
             "components or raise rows_per_node"
         )
     model = cell.model

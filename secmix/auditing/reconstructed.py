@@ -7,7 +7,8 @@ import numpy as np
 from secmix import plugins
 from secmix.adversaries.reconstruction import Reconstruction, Reconstructor, held_in_run
 from secmix.auditing.parts import Whole
-from secmix.auditing.report import Finding
+from secmix.auditing.pictured import picture
+from secmix.auditing.report import Finding, Picture
 from secmix.auditing.sampled import MOST, recovered
 from secmix.checks import Array
 from secmix.errors import SecmixError
@@ -28,14 +29,17 @@ def installed(cell: Scenario) -> dict[str, Reconstructor]:
 
 def reconstructed(
     attacks: dict[str, Reconstructor], cell: Scenario, parts: Whole, view: View, dealt: list[Array], node: int
-) -> list[Finding]:
-    """What each of the attacks gets of ``node``'s rows in the first runs; nothing where none applies."""
-    findings = []
+) -> tuple[list[Finding], Picture | None]:
+    """What each of the attacks gets of ``node``'s rows in the first runs, and a picture; nothing where none applies."""
+    findings, drawn = [], None
     for name, attack in attacks.items():
         found = _tried(attack, cell, parts, view, len(dealt[node]), node)
         if any(one is not None for one in found):
             findings += _judged(name, cell, found, dealt[node], node)
-    return findings
+        for one, truth in zip(found, dealt[node], strict=True):
+            if drawn is None and one is not None and one.rows is not None and _share_found(one, truth) > 0:
+                drawn = picture(cell, parts, [node], truth, np.asarray(one.rows), certified=one.certified)
+    return findings, drawn
 
 
 def _tried(

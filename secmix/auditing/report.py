@@ -119,6 +119,17 @@ class Robustness(_Plain):
     why: str
 
 
+class Picture(_Plain):
+    """Rows that an attack recovered in one run, beside the true ones; of public data, or where asked for."""
+
+    nodes: list[int] = Field(description="Whose rows they are, in no order")
+    columns: list[int] = Field(description="One or two columns of the data")
+    true: list[tuple[float, ...]] = Field(description="In standard deviations of the data about their mean")
+    found: list[tuple[float, ...]]
+    rows: int = Field(description="How many rows there are in all; the first of them are shown")
+    certified: bool = Field(description="Whether the attack itself could tell that these are the rows")
+
+
 class Cell(_Plain):
     """One combination of protocol and adversary."""
 
@@ -141,6 +152,7 @@ class Cell(_Plain):
     curves: list[LeakageCurve]
     sigma_curve: list[SigmaPoint]
     robustness: Robustness | None = Field(default=None, description="Where the adversary is Byzantine")
+    picture: Picture | None = Field(default=None, description="Rows that were recovered, in one run")
     advice: list[str] = Field(description="What to change")
     notes: list[str]
     reproduce: str = Field(description="The command that reproduces this cell")

@@ -13,8 +13,9 @@ from secmix.adversaries._inversion.isolation import isolated_rows
 from secmix.adversaries.inversion import Inversion, invert_sums, rounds_needed
 from secmix.auditing.observe import Observed
 from secmix.auditing.parts import Parts
+from secmix.auditing.pictured import picture
 from secmix.auditing.reading import KnownSums
-from secmix.auditing.report import Finding
+from secmix.auditing.report import Finding, Picture
 from secmix.auditing.sampled import recovered
 from secmix.checks import Array
 from secmix.estimators.decoders import RECOVERED
@@ -25,24 +26,29 @@ MOST_ROWS = 12  # more take minutes; the certificate is rarely reached
 _TRIED = 64  # starts where little is to be had
 
 
-def solved(cell: Scenario, parts: Parts, observed: Observed) -> dict[int, list[Finding]]:
-    """What inversion shows about each asked node; empty where no sums are known, or it was not asked for."""
+def solved(cell: Scenario, parts: Parts, observed: Observed) -> tuple[dict[int, list[Finding]], Picture | None]:
+    """What inversion shows about each asked node, and a picture of it; nothing where no sums are known or asked for."""
     found: dict[int, list[Finding]] = {node: [] for node in parts.asked}
+    pictures: list[Picture | None] = []
     if "inversion" not in cell.measure.evidence:
-        return found
+        return found, None
     for known in observed.sums:
-        together = _attack(cell, parts, known)
+        together, drawn = _attack(cell, parts, known)
+        alone, also = _alone(cell, parts, known)
+        pictures += [drawn, also]
         copies = [together.model_copy(update={"node": node}) for node in known.members]
-        for finding in [*_alone(cell, parts, known), *copies]:
+        for finding in [*alone, *copies]:
             if finding.node in found:
                 found[finding.node].append(finding)
-    return found
+    shown = [each for each in pictures if each is not None]
+    return found, max(shown, key=lambda each: (each.certified, len(each.found)), default=None)
 
 
-def _alone(cell: Scenario, parts: Parts, known: KnownSums) -> list[Finding]:
+def _alone(cell: Scenario, parts: Parts, known: KnownSums) -> tuple[list[Finding], Picture | None]:
     """Rows that stand alone in a sum: of each node of which there are, or of all where an adversary steers for it."""
     if not _knows_parameters(parts, known):
-        return []
+        return [], None
+    drawn = None
     runs, rounds, _ = known.values.shape
     owner = np.repeat(known.members, [parts.counts[i] for i in known.members])
     hits = dict.fromkeys(known.members, 0)
@@ -52,13 +58,16 @@ def _alone(cell: Scenario, parts: Parts, known: KnownSums) -> list[Finding]:
         truth = known.rows[run]
         apart = np.linalg.norm(rows[:, None] - truth, axis=-1)
         near = (apart < _close(truth)).any(axis=0)
+        if drawn is None and near.any():
+            right = rows[(apart < _close(truth)).any(axis=1)]
+            drawn = picture(cell, parts, known.members, truth, right, certified=True)
         for node in set(owner[near].tolist()):
             hits[node] += 1
     who = _named(known)
     method = f"rows that stand alone in the sums of {rounds} iterations over {who}, or in the difference of two of them"
     unit = "share of runs in which a row of the node stands alone and is read to 1e-6"
     whose = "known up to who owns which" if len(known.members) > 1 else "it is known whose"
-    return [
+    findings = [
         _finding(
             cell,
             node,
@@ -75,15 +84,16 @@ def _alone(cell: Scenario, parts: Parts, known: KnownSums) -> list[Finding]:
         for node in known.members
         if hits[node] or hasattr(parts.adversary, "active")
     ]
+    return findings, drawn
 
 
-def _attack(cell: Scenario, parts: Parts, known: KnownSums) -> Finding:
+def _attack(cell: Scenario, parts: Parts, known: KnownSums) -> tuple[Finding, Picture | None]:
     """All rows behind the sums, by solving for them."""
     d = parts.rows.shape[1]
     rows = sum(parts.counts[i] for i in known.members)
     runs, rounds, _ = known.values.shape
     who = _named(known)
-    hits, notes = 0, []
+    hits, notes, drawn = 0, [], None
     components = known.parameters[0].n_components
     needed = rounds_needed(rows, d, components)
     if not _knows_parameters(parts, known):
@@ -97,6 +107,10 @@ def _attack(cell: Scenario, parts: Parts, known: KnownSums) -> Finding:
         solutions = [_solve(cell, parts, known, run, rows, rng) for run in range(runs)]
         pairs = [(s, truth) for s, truth in zip(solutions, known.rows, strict=True) if s is not None]
         hits = sum(s.certified and _same(s.rows, truth) for s, truth in pairs)
+        # One that came out, or else what fits best.
+        for solution, truth in sorted(pairs, key=lambda pair: not pair[0].certified)[:1]:
+            certified = solution.certified and _same(solution.rows, truth)
+            drawn = picture(cell, parts, known.members, truth, solution.rows, certified=certified)
         notes.append(
             f"its row{'s are' if parts.counts[known.members[0]] > 1 else ' is'} among {rows} that the sums of {who} "
             f"give away, to 1e-6, in {hits} of {runs} runs: known up to who owns which"
@@ -111,7 +125,7 @@ def _attack(cell: Scenario, parts: Parts, known: KnownSums) -> Finding:
                 "the defences alter the sums, which are then never certified; the rows that fit them best are off by "
                 f"{off:.2g} of the rows' spread, in the median"
             )
-    return _finding(
+    finding = _finding(
         cell,
         known.members[0],
         hits,
@@ -121,6 +135,7 @@ def _attack(cell: Scenario, parts: Parts, known: KnownSums) -> Finding:
         "share of runs in which all rows behind the sums are recovered to 1e-6, up to their order",
         notes,
     )
+    return finding, drawn
 
 
 def _finding(cell: Scenario, node: int, hits: int, runs: int, method: str, unit: str, notes: list[str]) -> Finding:

@@ -26,7 +26,7 @@ def audited(cell: Scenario, parts: Parts, seeds: Seeds, reproduce: str) -> tuple
     summaries: list[NodeSummary] = []
     curves = []
     doubts: dict[int, list[str]] = {}
-    inverted = solved(cell, parts, observed)
+    inverted, drawn = solved(cell, parts, observed)
     for node in parts.asked:
         raw, curve = gather(cell, parts, observed, node)
         raw += inverted[node]
@@ -52,6 +52,7 @@ def audited(cell: Scenario, parts: Parts, seeds: Seeds, reproduce: str) -> tuple
             nodes=sorted(summaries + corrupt_nodes(parts), key=lambda s: s.node),
             curves=curves,
             sigma_curve=points,
+            picture=drawn,
             advice=advice(cell, parts, summaries, points, pushed),
             notes=_notes(cell, parts, observed),
         ),

@@ -18,7 +18,7 @@ from secmix.auditing.framing import corrupt_nodes, frame, sentence
 from secmix.auditing.observe import Seeds, deals, fitting
 from secmix.auditing.parts import Whole
 from secmix.auditing.reconstructed import TRIED, installed, reconstructed
-from secmix.auditing.report import Cell, Finding, LeakageCurve, NodeSummary, Robustness
+from secmix.auditing.report import Cell, Finding, LeakageCurve, NodeSummary, Picture, Robustness
 from secmix.auditing.sampled import sampled, target_of
 from secmix.auditing.smuggled import smuggled
 from secmix.checks import Array
@@ -64,9 +64,12 @@ def audited(cell: Scenario, parts: Whole, seeds: Seeds, reproduce: str) -> tuple
     findings: list[Finding] = []
     summaries: list[NodeSummary] = []
     curves = []
+    drawn: Picture | None = None
     for node in parts.asked:
         raw, curve = _measured(cell, watched, node)
-        raw += reconstructed(attacks, cell, parts, watched.view, watched.dealt, node)
+        more, seen = reconstructed(attacks, cell, parts, watched.view, watched.dealt, node)
+        raw += more
+        drawn = drawn or seen
         judged = [verdicts.of_leakage(finding, cell.policy) for finding in raw]
         known = _output_leakage(watched, node)
         summaries.append(verdicts.summary_of_samples(node, judged, known, hidden))
@@ -88,6 +91,7 @@ def audited(cell: Scenario, parts: Whole, seeds: Seeds, reproduce: str) -> tuple
             nodes=sorted(summaries + corrupt_nodes(parts), key=lambda s: s.node),
             curves=curves,
             sigma_curve=[],
+            picture=drawn,
             advice=_advice(parts, summaries, pushed),
             notes=[*_notes(cell, parts), *([hidden] if hidden else [])],
         ),

@@ -15,7 +15,7 @@ import numpy as np
 from secmix.checks import Array
 
 _SAMPLE = 4000
-# Chances of a false alarm: of all pairs of masks together, and of all their sizes; of one of thousands of distributions.
+# Chances of a false alarm: of all pairs of masks together, as of all their sizes; of one of thousands of distributions.
 _FALSE_ALARM = 1e-8
 _LEAST_P = 1e-12
 # Steps between masks below this share of the largest are those of float64, and hide all there is to hide.

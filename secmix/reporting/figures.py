@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.auditing.report import LeakageCurve, SigmaPoint
+from secmix.auditing.report import LeakageCurve, Picture, SigmaPoint
 from secmix.reporting.svg import COLOUR, MARKERS, SERIES, STYLE, inline
 from secmix.reporting.words import number, share, size, superscript
 
@@ -164,3 +164,39 @@ def sigma_alt(points: Sequence[SigmaPoint]) -> str:
         f"the leakage goes from {share(low.normalised_leakage)} to {share(high.normalised_leakage)}, "
         f"and the error from {number(low.error)} to {number(high.error)}."
     )
+
+
+def picture_figure(picture: Picture, name: str) -> str:
+    """Rows that were recovered as crosses, true ones as circles."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    true, found = (np.array([[*p, 0.0][:2] for p in points]).reshape(-1, 2) for points in (picture.true, picture.found))
+    reach = 1.15 * max(1.0, float(np.abs(true).max(initial=0.0)))
+    # A guess far outside would leave no room for the rest.
+    shown = found[(np.abs(found) <= 2 * reach).all(axis=1)]
+    with rc_context(STYLE):
+        figure = Figure(figsize=(3.4, 3.0))
+        axes = figure.add_axes((0.15, 0.15, 0.82, 0.82))
+        axes.scatter(true[:, 0], true[:, 1], s=70, facecolor="none", edgecolor=COLOUR["ink"], linewidth=1.1, zorder=2)
+        axes.scatter(shown[:, 0], shown[:, 1], s=34, marker="x", color=COLOUR["bad"], linewidth=1.3, zorder=3)
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.set_xlabel(f"column {picture.columns[0] + 1}, standard deviations")
+        if len(picture.columns) > 1:
+            axes.set_ylabel(f"column {picture.columns[1] + 1}, standard deviations")
+        else:
+            axes.set_yticks([])
+        return inline(figure, name, picture_alt(picture))
+
+
+def picture_alt(picture: Picture) -> str:
+    """The picture in words."""
+    many = len(picture.nodes) > 1
+    whose = f"node{'s' if many else ''} {', '.join(map(str, picture.nodes))}"
+    first = f", the first {len(picture.true)} of them" if picture.rows > len(picture.true) else ""
+    what = (
+        f"crosses: what the adversary recovered ({len(picture.found)} row{'s' * (len(picture.found) > 1)})"
+        if picture.certified
+        else "crosses: the rows that fit best, which the adversary cannot be sure of"
+    )
+    return f"One run. Circles: the {picture.rows} true rows of {whose}{first}; {what}."

@@ -34,6 +34,7 @@ class Section:
     leakage: Any
     sigma: Any
     push: Any
+    picture: Any
 
 
 def render(report: Report) -> str:
@@ -80,6 +81,8 @@ def _tallies(report: Report) -> list[str]:
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
+    from secmix.reporting.figures import picture_alt
+
     environment = Environment(
         loader=PackageLoader("secmix.reporting", "templates"),
         autoescape=True,
@@ -87,7 +90,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"words": words, "robust": robust, "anchor": anchor}
+    environment.globals |= {"words": words, "robust": robust, "anchor": anchor, "picture_alt": picture_alt}
     environment.filters |= {
         "number": words.number,
         "share": words.share,
@@ -105,7 +108,7 @@ def _sections(report: Report) -> list[Section]:
     from markupsafe import Markup
 
     from secmix.reporting.drawing import network_figure
-    from secmix.reporting.figures import leakage_figure, sigma_figure
+    from secmix.reporting.figures import leakage_figure, picture_figure, sigma_figure
     from secmix.reporting.pushing import push_figure
 
     limit = report.policy.get("max_normalised_leakage")
@@ -134,6 +137,7 @@ def _sections(report: Report) -> list[Section]:
                 leakage=Markup(leakage_figure(cell.curves, limit, f"l{k}")) if cell.curves else None,
                 sigma=Markup(sigma_figure(cell.sigma_curve, limit, f"s{k}")) if _has_sigma(cell) else None,
                 push=Markup(push) if push else None,
+                picture=Markup(picture_figure(cell.picture, f"p{k}")) if cell.picture else None,
             )
         )
     return sections

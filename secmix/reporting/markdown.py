@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from secmix.auditing.report import Cell, Finding, Report
 from secmix.reporting import markdown_robustness, words
+from secmix.reporting.figures import picture_alt
 from secmix.reporting.glossary import HOW_TO_READ, glossary
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
@@ -114,6 +115,8 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
     if not cell.whole:
         known = ", ".join(f"`{item.replace('`', '')}`" for item in map(_flat, cell.leaked))
         parts.append(f"Known exactly: {known or 'nothing.'}")
+    if cell.picture:
+        parts.append(f"Drawn in report.html: {escape(picture_alt(cell.picture))}")
     if cell.robustness:
         parts += markdown_robustness.of_cell(cell, cell.robustness, escape, _table)
     if cell.curves:

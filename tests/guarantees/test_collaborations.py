@@ -151,6 +151,7 @@ def test_nothing_passes_outside_the_channel(name: str) -> None:
     parts = Whole(
         rows,
         "test",
+        False,
         (12,) * NODES,
         Network.complete(NODES),
         Eavesdropper(),
