@@ -283,7 +283,7 @@ def growths(seed: int, quick: bool) -> Iterator[tuple[str, str, list[int], Calla
 
     yield "KSG, 1 + 1 dimensions (tree)", "N", sizes(4000, 8000, 16000, 32000, 64000), estimate(1, 1)
     yield "KSG, 3 + 3 dimensions (tree)", "N", sizes(4000, 8000, 16000, 32000), estimate(3, 3)
-    yield "KSG, 6 + 18 dimensions (scan)", "N", sizes(2000, 4000, 8000, 16000), estimate(6, 18)
+    yield "KSG, 6 + 18 dimensions (bitmaps)", "N", sizes(2000, 4000, 8000, 16000), estimate(6, 18)
     yield "distributed EM, three steps", "N", sizes(8000, 16000, 32000, 64000, 128000), step
     for name, protocol in (("Plain", Plain()), ("SecureSum", SecureSum()), ("PDMM", PDMM(sigma=1.0, tol=1e-6))):
         yield f"{name}, 8 runs", "n", sizes(32, 64, 128, 256), average(protocol, "n")

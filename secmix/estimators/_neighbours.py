@@ -45,14 +45,14 @@ def neighbour_counts(
     together = np.hstack([x, y, z])
     n, dimension = together.shape
     # Who wins where was measured for 2, 3, 4, 6, 8, 12 and 24 dimensions.
-    if n <= min(80 * dimension**2, 1500):
+    if n <= (80 * dimension**2 if dimension <= 6 else 1500):
         columns = np.ascontiguousarray(together.T)
         epsilon, counts = np.empty(n), np.empty((3, n), np.int64)
         ends = x.shape[1], x.shape[1] + y.shape[1]
         in_threads(lambda begin, end: _scan(columns, *ends, k, shrink, epsilon, counts, begin, end), n)
         if not z.shape[1]:
             counts[2] = n  # also of rows that repeat, whose ε is 0
-    elif dimension > 4 and n <= 20 * dimension**4:
+    elif dimension > 6 and n <= 20 * dimension**4:
         epsilon, counts = by_bitmaps(np.hstack([x, z, y]), x.shape[1], x.shape[1] + z.shape[1], k, shrink)
     else:
         epsilon = kth_distances(together, k)
