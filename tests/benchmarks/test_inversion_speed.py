@@ -63,8 +63,8 @@ def test_rows_come_back_from_two_rounds_more_than_needed(benchmark, h, c):
 def test_forty_rows_are_tried(benchmark, c):
     """The frontier: what is certified must be right; the share is written down, not asserted.
 
-    With two components it is double precision more than the search: in eight of these ten seeds the rounding of the sums
-    is worth more than 1e-6 at the true rows (in four more than a percent of a standard deviation), whoever solves them.
+    With two components it is double precision more than the search: in eight of these ten seeds the rounding of the
+    sums is worth more than 1e-6 at the true rows, in five more than a hundredth of a standard deviation.
     """
     if benchmark.disabled:
         pytest.skip("forty rows are tried with --benchmark-enable")
