@@ -180,7 +180,7 @@ def components(rows: Array) -> Array:
 
 def study(seed: int, quick: bool, path: Path | None) -> Numbers:
     """All numbers."""
-    sizes = [(h, 2, c) for c in (2, 3) for h in (3, 5, 8, 12, 20)] + [(h, 4, 2) for h in (3, 5, 8, 12)]
+    sizes = [(h, 2, c) for c in (2, 3) for h in (3, 5, 8, 12, 20, 40)] + [(h, 4, 2) for h in (3, 5, 8, 12)]
     if quick:
         sizes = [(3, 2, 2), (5, 2, 3)]
     noises = (0.0, 1e-8, 1e-3) if quick else (0.0, *10.0 ** np.arange(-12, 1))

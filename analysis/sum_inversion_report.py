@@ -37,6 +37,11 @@ def report(numbers: Numbers) -> str:
     )
 
 
+def _hopeless(found: Numbers) -> str:
+    beyond = found["missed_beyond_precision"]
+    return f", {beyond} beyond precision" if beyond else ""
+
+
 def _share(hits: int, of: int) -> str:
     low, high = wilson(hits, of)
     return f"{hits} of {of} ({low:.2f} to {high:.2f})"
@@ -49,7 +54,7 @@ def _phases(found: list[Numbers]) -> list[str]:
     for h, d, c, needed in cells:
         mine = {f["rounds"] - needed: f for f in found if (f["h"], f["d"], f["c"]) == (h, d, c)}
         enough = [mine[e]["rounds"] for e in extras if mine[e]["recovered"] >= 0.75 * mine[e]["seeds"]]
-        shown = " | ".join(_share(mine[e]["recovered"], mine[e]["seeds"]) for e in extras)
+        shown = " | ".join(_share(mine[e]["recovered"], mine[e]["seeds"]) + _hopeless(mine[e]) for e in extras)
         lines.append(f"| {h} | {d} | {c} | {needed} | {enough[0] if enough else 'none of these'} | {shown} |")
     wrong = sum(f["wrong"] for f in found)
     missed = sum(f["seeds"] - f["recovered"] for f in found)
