@@ -181,6 +181,8 @@ def picture_figure(picture: Picture, name: str) -> str:
         axes.scatter(true[:, 0], true[:, 1], s=70, facecolor="none", edgecolor=COLOUR["ink"], linewidth=1.1, zorder=2)
         axes.scatter(shown[:, 0], shown[:, 1], s=34, marker="x", color=COLOUR["bad"], linewidth=1.3, zorder=3)
         axes.set_aspect("equal", adjustable="datalim")
+        axes.grid(visible=False)
+        axes.locator_params(nbins=5)
         axes.set_xlabel(f"column {picture.columns[0] + 1}, standard deviations")
         if len(picture.columns) > 1:
             axes.set_ylabel(f"column {picture.columns[1] + 1}, standard deviations")
