@@ -155,9 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     runs = given.runs if given.runs is not None else (1200 if given.quick else 10_000)
     try:
         if runs < 200 or given.seed < 0:
-            raise SecmixError(
-                f"--runs must be at least 200 and --seed at least 0; given {runs} and {given.seed}"
-            )
+            raise SecmixError(f"--runs must be at least 200 and --seed at least 0; given {runs} and {given.seed}")
         numbers = provenance(f"li_2022.py --runs {runs}", given.seed, given.quick) | {"seed": given.seed}
         if given.only != 3:
             rows = principal_components(given.data or find_data("parkinsons.csv"))
@@ -165,9 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 rows, n=40 if given.quick else 80, iterations=5 if given.quick else 30, seed=given.seed
             )
         if given.only != 2:
-            numbers["figure_3"] = individual_privacy(
-                runs=runs, iterations=3 if given.quick else 10, seed=given.seed
-            )
+            numbers["figure_3"] = individual_privacy(runs=runs, iterations=3 if given.quick else 10, seed=given.seed)
     except SecmixError as error:
         print(f"li_2022: {error}", file=sys.stderr)
         return 2

@@ -107,9 +107,7 @@ def _bound(readings: list[Numbers]) -> tuple[list[float], list[float]]:
     )
 
 
-def _end_labels(
-    axes: Axes, at: float, ends: list[tuple[float, str]], *, gap: float, log: bool = False
-) -> None:
+def _end_labels(axes: Axes, at: float, ends: list[tuple[float, str]], *, gap: float, log: bool = False) -> None:
     """Name each line at its right end, names pushed apart by ``gap`` where they would touch."""
     last = -math.inf
     for value, name in sorted(ends):

@@ -225,9 +225,7 @@ def _lone_node(
     vectors = local_vectors(x, share, np.tile(MU_0, (len(x), 1)))
     for name, (protocol, adversary) in settings.items():
         _, leaked = leak(protocol, network, adversary, vectors, np.random.default_rng(seed))
-        alone = (np.abs(leaked.basis[:, 2]) > 1e-6) & (
-            np.count_nonzero(np.abs(leaked.basis) > 1e-6, axis=1) == 1
-        )
+        alone = (np.abs(leaked.basis[:, 2]) > 1e-6) & (np.count_nonzero(np.abs(leaked.basis) > 1e-6, axis=1) == 1)
         out[name] = {"revealed": bool(alone.any())}
         if alone.any():
             read = leaked.sums[np.flatnonzero(alone)[0]]
@@ -245,9 +243,7 @@ def _eavesdropper(x: Array, share: Array, network: Network, whole: float, seed: 
     out: Numbers = {}
     mu = np.tile(MU_0, (len(x), 1))
     for name, protocol in protocols.items():
-        _, leaked = leak(
-            protocol, network, Eavesdropper(), local_vectors(x, share, mu), np.random.default_rng(seed)
-        )
+        _, leaked = leak(protocol, network, Eavesdropper(), local_vectors(x, share, mu), np.random.default_rng(seed))
         out[name] = {"sum_over": [node + 1 for node in leaked.members]}
         if leaked.of_target is not None:
             features = power_sums(moments(leaked.of_target, mu))

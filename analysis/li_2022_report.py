@@ -64,10 +64,7 @@ def _about_2(found: Numbers, command: str) -> list[str]:
         ("**Reproduces**" if largest < 1e-8 else "**Does not reproduce**")
         + f": the curves of the three protocols differ from pooled EM by at most {largest:.1e}. For PDMM it "
         "is rounding, which grows with the masks: "
-        + ", ".join(
-            f"{point['largest_deviation']:.1e} at σ = {point['sigma']:.0e}"
-            for point in found["pdmm_by_sigma"]
-        )
+        + ", ".join(f"{point['largest_deviation']:.1e} at σ = {point['sigma']:.0e}" for point in found["pdmm_by_sigma"])
         + ". Privacy is paid for in digits.",
     ]
 
@@ -157,9 +154,7 @@ def _about_3(found: Numbers, command: str) -> list[str]:
         "|---|---|---|---|---|---|",
         *(
             f"| {t + 1} | "
-            + " | ".join(
-                _ratio(p[t]) for p in (federated["ratio"], federated["raw"], ring["raw"], pdmm["raw"])
-            )
+            + " | ".join(_ratio(p[t]) for p in (federated["ratio"], federated["raw"], ring["raw"], pdmm["raw"]))
             + f" | {_nats(pdmm['decoder_cumulative'][t])} |"
             for t in range(last)
         ),
@@ -179,8 +174,7 @@ def _about_3(found: Numbers, command: str) -> list[str]:
         f"{ring['raw'][0]['status']}.",
         f"- **PDMM too.** Σx and Σx² of three nodes alone give {pdmm['exact_power_sums']:.3f} nats (exact, "
         f"leakage {normalised(pdmm['exact_power_sums'], 1):.3f}); KSG reads {_nats(pdmm['power_sums'])} "
-        f"on just these two numbers, and {_nats(pdmm['raw'][0])} on all {3 * found['components']}. "
-        + _standing(pdmm),
+        f"on just these two numbers, and {_nats(pdmm['raw'][0])} on all {3 * found['components']}. " + _standing(pdmm),
         f"- **Eq. (10) is for one iteration; an adversary keeps all.** After {last} iterations the same "
         f"views give {_at_least(cumulative)}, leakage at least {cumulative['normalised_low']:.4f}.",
         "",
@@ -216,8 +210,7 @@ def _standing(pdmm: Numbers) -> str:
     if few["status"] == "resolved" and few["high"] < pdmm["exact_power_sums"]:
         passed.append(f"{_nats(few)} on the two numbers, where {pdmm['exact_power_sums']:.3f} is exact")
     passed += [
-        f"{_nats(reading)} on the sums of iteration {t}, which with the public μ give at least "
-        f"{bound['low']:.3f}"
+        f"{_nats(reading)} on the sums of iteration {t}, which with the public μ give at least {bound['low']:.3f}"
         for t, (reading, bound) in enumerate(zip(many, pdmm["decoder_single"], strict=True), start=1)
         if reading["status"] == "resolved" and reading["high"] < bound["low"]
     ]

@@ -110,9 +110,7 @@ def parkinsons(path: str | Path | None = None) -> Dataset:
         with urllib.request.urlopen(PARKINSONS_URL, timeout=30) as answer:
             text = answer.read()
     except OSError as error:
-        raise DataError(
-            f"{PARKINSONS_URL} could not be read ({error}); download the file and give its path"
-        ) from None
+        raise DataError(f"{PARKINSONS_URL} could not be read ({error}); download the file and give its path") from None
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "parkinsons.csv")
         copy.write_bytes(text)

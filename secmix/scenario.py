@@ -74,7 +74,7 @@ class NetworkSpec(_Strict):
     @model_validator(mode="after")
     def _belong_together(self) -> NetworkSpec:
         if (self.kind == "edges") != (self.edges is not None):
-            raise ValueError("give edges with kind = \"edges\" (the default), and only with it")
+            raise ValueError('give edges with kind = "edges" (the default), and only with it')
         return self
 
 

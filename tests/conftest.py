@@ -27,11 +27,7 @@ for _name, _examples in {"fast": 20, "default": 100, "thorough": 1000}.items():
         print_blob=True,
         suppress_health_check=[HealthCheck.too_slow],
     )
-settings.load_profile(
-    os.environ.get("SECMIX_HYPOTHESIS")
-    or os.environ.get("HYPOTHESIS_PROFILE")
-    or "fast"
-)
+settings.load_profile(os.environ.get("SECMIX_HYPOTHESIS") or os.environ.get("HYPOTHESIS_PROFILE") or "fast")
 
 
 @pytest.fixture(scope="session")

@@ -91,9 +91,7 @@ ENROLLED = [
     Enrolled("plain", Plain(), total, everything, everything),
     Enrolled("plain, encrypted", Plain(encrypted=True), total, total, nothing),
     Enrolled("real", SecureSum(sigma=10.0), listening=arcs, outsider=nothing, noise=True, **_RING),
-    Enrolled(
-        "modular", SecureSum(arithmetic="modular"), listening=arcs, outsider=nothing, error=_GRID, **_RING
-    ),
+    Enrolled("modular", SecureSum(arithmetic="modular"), listening=arcs, outsider=nothing, error=_GRID, **_RING),
     Enrolled(
         "real, open",
         SecureSum(sigma=10.0, encrypted=False),

@@ -120,9 +120,7 @@ def around_median(rows: Messages, count: int) -> Array:
     centre = middle(rows)
     with np.errstate(over="ignore"):  # an infinite distance loses, as it should
         runs = range(len(rows) - count + 1)
-        reach = np.min(
-            [np.maximum(centre - rows[k], rows[k + count - 1] - centre) for k in runs], axis=0
-        )
+        reach = np.min([np.maximum(centre - rows[k], rows[k + count - 1] - centre) for k in runs], axis=0)
         distances = np.abs(rows - centre)
     # The two values beside an even number's median are equally far from it but for rounding, and so may others be.
     eps = 4 * np.finfo(float).eps

@@ -22,9 +22,7 @@ Rule = Callable[..., Any]
 Seed = int | np.random.Generator
 
 
-def median_of_means(
-    messages: ArrayLike, f: int, *, groups: int | None = None, rng: Seed | None = None
-) -> Vector:
+def median_of_means(messages: ArrayLike, f: int, *, groups: int | None = None, rng: Seed | None = None) -> Vector:
     """The geometric median of the means of groups of messages.
 
     Each Byzantine message spoils one group at most, so that 2f + 1 groups leave a majority unspoilt.

@@ -38,9 +38,7 @@ class RejectedMessages(UserWarning):
             "rejected, and counted as Byzantine"
         )
         if len(self.indices) > self.f:
-            text += (
-                f"; that is more than the f = {self.f} allowed for, so no guarantee of the rule covers this input"
-            )
+            text += f"; that is more than the f = {self.f} allowed for, so no guarantee of the rule covers this input"
         return text
 
 

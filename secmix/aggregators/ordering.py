@@ -21,9 +21,7 @@ def sorted_columns(messages: Messages) -> Iterator[tuple[slice, Messages]]:
         yield columns, np.sort(messages[:, columns], axis=0)
 
 
-def smallest(
-    scores: Array, count: int, messages: Messages, rows: NDArray[np.intp] | None = None
-) -> NDArray[np.intp]:
+def smallest(scores: Array, count: int, messages: Messages, rows: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
     """Which ``count`` scores are smallest; where that is a tie, of the messages that come first by value.
 
     Ties are broken by the first entry in which two messages differ, so that the choice is the same in whatever

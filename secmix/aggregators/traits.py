@@ -56,9 +56,7 @@ class Traits:
         most = self.largest_f(n)
         given = f"{n} left after {rejected} were rejected" if rejected else f"given {n}"
         remedy = f"with {n} messages f can be at most {most}" if most >= 0 else "give more messages"
-        raise SecmixError(
-            f"{self.name} with f = {f} needs n >= {self.least(f)} messages; {given}; {remedy}"
-        )
+        raise SecmixError(f"{self.name} with f = {f} needs n >= {self.least(f)} messages; {given}; {remedy}")
 
 
 def traits_of(rule: Callable[..., Any]) -> Traits | None:

@@ -197,9 +197,7 @@ def _hold(rule: Rule, one: Property, cases: Any, examples: int, seed: int) -> No
         _fail(rule, one, broken.values, broken.why)
 
 
-def _worst(
-    rule: Rule, f: int, bound: Bound | None, sizes: list[int], p: int | None, budget: int, seed: int
-) -> None:
+def _worst(rule: Rule, f: int, bound: Bound | None, sizes: list[int], p: int | None, budget: int, seed: int) -> None:
     """The worst-case search on clouds from small to large; the first that breaks the bound is the smallest."""
     rng = np.random.default_rng(seed)
     told = f if configured(rule)[1] is None else None
@@ -243,9 +241,7 @@ def _allowed(bound: Bound | None, n: int, f: int) -> float:
     return float(bound(n, f)) if callable(bound) else float(bound or UNBOUNDED)
 
 
-def _fail(
-    rule: Rule, one: Property, values: dict[str, Any], why: BaseException, unbounded: bool = False
-) -> None:
+def _fail(rule: Rule, one: Property, values: dict[str, Any], why: BaseException, unbounded: bool = False) -> None:
     name = getattr(rule, "__name__", repr(rule))
     said = f"{type(why).__name__}: {why}".splitlines()[0]
     more = "\nThe error grows in proportion to the messages: the rule breaks down." if unbounded else ""

@@ -21,10 +21,7 @@ def test_importing_secmix_loads_nothing_heavy():
 
 def test_the_names_of_secmix_load_on_use():
     assert python("import secmix, sys; secmix.Network; print('networkx' in sys.modules)").strip() == "True"
-    assert (
-        python("import secmix; print('Mixture' in dir(secmix), hasattr(secmix, 'nothing'))").strip()
-        == "True False"
-    )
+    assert python("import secmix; print('Mixture' in dir(secmix), hasattr(secmix, 'nothing'))").strip() == "True False"
 
 
 def test_importing_secmix_takes_no_longer_than_importing_numpy(benchmark):

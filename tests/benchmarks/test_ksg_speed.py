@@ -39,9 +39,7 @@ def seconds(call: Callable[[], object], rounds: int) -> float:
 def test_at_least_as_fast_as_npeet(benchmark, dx, dy):
     measured = benchmark.enabled
     x, y = samples(10_000 if measured else 300, dx, dy)
-    ours = benchmark.pedantic(
-        ksg, (x, y), {"npeet_compatible": True}, rounds=5 if measured else 1, warmup_rounds=1
-    )
+    ours = benchmark.pedantic(ksg, (x, y), {"npeet_compatible": True}, rounds=5 if measured else 1, warmup_rounds=1)
     np.random.seed(0)  # noqa: NPY002  the reference draws its noise from the global generator
     assert ours.value == pytest.approx(npeet_plus.mi(x, y), abs=1e-12)
     if measured:

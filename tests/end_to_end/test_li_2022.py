@@ -229,8 +229,6 @@ def test_data_of_another_shape_are_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_missing_data_are_named(
-    study: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_missing_data_are_named(study: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert study.main(["--only", "2", "--data", str(tmp_path / "none.csv"), "--out", str(tmp_path)]) == 2
     assert "none.csv" in capsys.readouterr().err

@@ -110,9 +110,7 @@ def test_a_mask_no_larger_than_the_data_is_read_in_closed_form():
 @given(data=st.data(), sigma=st.sampled_from([0.3, 1.0, 3.0]))
 def test_agrees_with_the_determinant_of_a_covariance(enrolled, data, sigma):
     network, corrupt = data.draw(attacked(hamiltonian=enrolled.cycle))
-    settings = (
-        {"sigma": sigma} if enrolled.cycle else {"sigma": sigma, "tol": 0.3}
-    )  # few rounds: well conditioned
+    settings = {"sigma": sigma} if enrolled.cycle else {"sigma": sigma, "tol": 0.3}  # few rounds: well conditioned
     protocol = enrolled.with_(**settings)
     adversary = HonestButCurious(corrupt, eavesdrops=data.draw(st.booleans()))
     revealed = leaked_subspace(protocol, network, adversary).revealed

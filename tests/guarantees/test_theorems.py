@@ -60,9 +60,7 @@ def test_an_eavesdropper_learns_what_the_protocol_claims(enrolled, data, seed):
 @given(attacked(), seeds, schedules, penalties, losses, st.booleans(), st.sampled_from([1e-2, 1e-6, 1e-10]))
 @example((RING_WITH_CHORDS, frozenset({1, 3})), 0, "coloured", 0.4, 0.0, True, 1e-10)
 @example((STAR, frozenset({0})), 0, "asynchronous", 0.4, 0.0, False, 1e-10)
-def test_1_pdmm_reveals_sums_over_honest_pieces_whatever_its_settings(
-    case, seed, schedule, c, loss, listens, tol
-):
+def test_1_pdmm_reveals_sums_over_honest_pieces_whatever_its_settings(case, seed, schedule, c, loss, listens, tol):
     network, corrupt = case
     protocol = PDMM(schedule=schedule, c=c, loss=loss, tol=tol)
     leaked = leaked_subspace(protocol, network, HonestButCurious(corrupt, eavesdrops=listens), rng=seed)

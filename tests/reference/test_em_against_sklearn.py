@@ -31,9 +31,7 @@ SUMS = {
 def problem(rng, k=3, d=2, rows=200):
     """Rows of a mixture with overlapping components, and somewhere to start."""
     centres = rng.normal(size=(k, d)) * 2
-    x = centres[rng.integers(k, size=rows)] + rng.normal(size=(rows, d)) @ np.diag(
-        rng.uniform(0.5, 2, size=d)
-    )
+    x = centres[rng.integers(k, size=rows)] + rng.normal(size=(rows, d)) @ np.diag(rng.uniform(0.5, 2, size=d))
     covariances = np.repeat(np.cov(x.T).reshape(1, d, d), k, axis=0)
     return x, Mixture(np.full(k, 1 / k), centres + 0.3 * rng.normal(size=(k, d)), covariances)
 
@@ -67,9 +65,7 @@ def assert_same(em, model, rtol=1e-9):
 
 
 @pytest.mark.parametrize("sums", SUMS.values(), ids=list(SUMS))
-@given(
-    network=networks(hamiltonian=True), seed=seeds, shape=st.sampled_from([(1, 1), (2, 1), (2, 3), (3, 2)])
-)
+@given(network=networks(hamiltonian=True), seed=seeds, shape=st.sampled_from([(1, 1), (2, 1), (2, 3), (3, 2)]))
 @settings(max_examples=max(settings().max_examples // 4, 5))
 def test_equals_gaussian_mixture_from_the_same_start(sums, network, seed, shape):
     rng = np.random.default_rng(seed)
@@ -132,9 +128,7 @@ def test_far_from_the_origin_agrees_with_data_moved_back():
     parts = deal(x, 5, rng)
     near_em = DistributedEM(2, sums=Plain(), init=start, max_iter=5, tol=None).fit(parts, rng=0)
     moved = Mixture(start.weights, start.means + far, start.covariances)
-    far_em = DistributedEM(2, sums=Plain(), init=moved, max_iter=5, tol=None).fit(
-        [p + far for p in parts], rng=0
-    )
+    far_em = DistributedEM(2, sums=Plain(), init=moved, max_iter=5, tol=None).fit([p + far for p in parts], rng=0)
     assert_allclose(far_em.means_ - far, near_em.means_, atol=1e-8)
     assert_allclose(far_em.covariances_, near_em.covariances_, atol=1e-8)
 
@@ -144,9 +138,7 @@ def test_the_old_centre_is_the_papers_equation_3():
     x, start = problem(rng)
     weights, means, covariances = start.weights, start.means, start.covariances
     for _ in range(3):
-        joint = [
-            w * multivariate_normal(m, c).pdf(x) for w, m, c in zip(weights, means, covariances, strict=True)
-        ]
+        joint = [w * multivariate_normal(m, c).pdf(x) for w, m, c in zip(weights, means, covariances, strict=True)]
         p = np.array(joint) / np.sum(joint, axis=0)
         a = p.sum(axis=1)
         covariances = np.array([(p[j] * (x - means[j]).T) @ (x - means[j]) / a[j] for j in range(3)])
@@ -180,9 +172,7 @@ def test_its_own_start_finds_clusters_that_are_there(init, sums):
     x = centres[np.arange(300) % 3] + rng.normal(size=(300, 2))
     best = None
     for seed in range(5):
-        em = DistributedEM(3, sums=sums, init=init).fit(
-            deal(x, 5, rng), network=Network.complete(5), rng=seed
-        )
+        em = DistributedEM(3, sums=sums, init=init).fit(deal(x, 5, rng), network=Network.complete(5), rng=seed)
         best = em if best is None or em.score(x) > best.score(x) else best
     apart = np.abs(best.means_[:, None] - centres[None]).max(axis=2)
     assert apart.min(axis=0).max() < 0.5

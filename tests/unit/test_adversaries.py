@@ -62,9 +62,7 @@ def test_nobody_corrupt_is_an_eavesdropper():
 def test_corrupt_nodes_must_exist(node):
     adversary = HonestButCurious([node])
     for ask in (adversary.corrupt_nodes, lambda network: adversary.observe(transcript_of(Plain()), network)):
-        with pytest.raises(
-            NetworkError, match=f"corrupt node {node!r} does not exist; nodes run from 0 to 4"
-        ):
+        with pytest.raises(NetworkError, match=f"corrupt node {node!r} does not exist; nodes run from 0 to 4"):
             ask(RING)
 
 

@@ -32,12 +32,7 @@ def test_is_a_scikit_learn_estimator():
 def test_the_default_sum_is_pdmm_on_a_complete_network():
     em = DistributedEM(2, init=START, max_iter=1, tol=None).fit(PARTS, rng=0)
     assert {block.kind for block in em.transcript_} == {"input", "mask", "lambda", "y"}
-    assert (
-        len(
-            {tuple(a) for b in em.transcript_ for a in zip(b.sender, b.receiver, strict=True) if a[0] != a[1]}
-        )
-        == 12
-    )
+    assert len({tuple(a) for b in em.transcript_ for a in zip(b.sender, b.receiver, strict=True) if a[0] != a[1]}) == 12
 
 
 def test_what_is_summed_has_the_width_the_paper_says():

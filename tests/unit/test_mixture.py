@@ -114,18 +114,14 @@ def test_samples_have_the_moments_of_the_mixture():
     rows = mixture.sample(200_000, np.random.default_rng(0))
     mean = mixture.weights @ mixture.means
     off = mixture.means - mean
-    covariance = np.einsum(
-        "k,kij->ij", mixture.weights, mixture.covariances + off[:, :, None] * off[:, None, :]
-    )
+    covariance = np.einsum("k,kij->ij", mixture.weights, mixture.covariances + off[:, :, None] * off[:, None, :])
     assert_allclose(rows.mean(axis=0), mean, atol=0.02)
     assert_allclose(np.cov(rows.T), covariance, atol=0.05)
 
 
 def test_a_collapsed_covariance_says_what_to_do():
     flat = Mixture([1.0], [[0.0, 0.0]], [[[1.0, 1.0], [1.0, 1.0 - 1e-9]]])
-    with pytest.raises(
-        DataError, match=r"not positive definite.*raise reg_covar or lower the number of components"
-    ):
+    with pytest.raises(DataError, match=r"not positive definite.*raise reg_covar or lower the number of components"):
         flat.log_density(np.zeros((1, 2)))
 
 

@@ -166,9 +166,7 @@ def test_modular_words_are_spread_evenly_whatever_is_summed():
 
 
 def test_pdmm_that_does_not_converge_carries_its_residual_and_pickles():
-    with pytest.raises(
-        NotConverged, match=r"did not agree in 2 sweeps.*raise max_sweeps or tol, or change c"
-    ) as info:
+    with pytest.raises(NotConverged, match=r"did not agree in 2 sweeps.*raise max_sweeps or tol, or change c") as info:
         average(PDMM(max_sweeps=2), np.ones((1, 4, 1)))
     error = info.value
     assert 0 < error.residual < np.inf
@@ -193,9 +191,7 @@ def test_pdmm_dropouts_that_cannot_be_survived_are_refused(node, message):
 def test_pdmm_works_on_two_nodes_and_on_huge_and_tiny_numbers():
     pair = Network.complete(2)
     for size in (1e-9, 1.0, 1e9):
-        averages, _ = average(
-            PDMM(sigma=size, tol=1e-12 * size), np.array([[[1.0], [3.0]]]) * size, network=pair
-        )
+        averages, _ = average(PDMM(sigma=size, tol=1e-12 * size), np.array([[[1.0], [3.0]]]) * size, network=pair)
         assert averages / size == pytest.approx(np.full((1, 2, 1), 2.0), rel=1e-9)
 
 

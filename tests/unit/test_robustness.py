@@ -52,9 +52,7 @@ def test_rules_set_to_f_break_at_f_plus_one(name, f):
 
 def test_a_policy_breaks_sooner_than_infinity():
     free = breakdown_point(aggregators.coordinate_median, n=11, p=2, rng=rng(), repeats=1)
-    strict = breakdown_point(
-        aggregators.coordinate_median, n=11, p=2, rng=rng(), repeats=1, limit=0.3, budget=300
-    )
+    strict = breakdown_point(aggregators.coordinate_median, n=11, p=2, rng=rng(), repeats=1, limit=0.3, budget=300)
     assert strict.value < free.value == 0.5
 
 
