@@ -256,7 +256,7 @@ def spoken(parts: Parts, probed: Probed) -> SumProtocol:
 
 
 def _output_error(cell: Scenario, parts: Parts, dealt: list[Array], seed: np.random.SeedSequence, run: EMRun) -> float:
-    pooled = build_model(cell, parts, Plain(), record=False)
+    pooled = build_model(cell, parts, Plain(), record=False, defended=False)
     truth = pooled.run(dealt, network=parts.network, rng=_drawing(seed)).mixtures[-1].means[:, 0]
     return float(np.abs(run.mixtures[-1].means[:, 0] - truth).max() / np.abs(truth).max())
 

@@ -117,7 +117,9 @@ def build_network(spec: NetworkSpec) -> Network:
     return Network.random_geometric(spec.nodes, np.random.default_rng(spec.seed), radius=spec.radius)
 
 
-def build_model(cell: Scenario, parts: Parts, sums: SumProtocol, *, record: bool = True) -> DistributedEM:
+def build_model(
+    cell: Scenario, parts: Parts, sums: SumProtocol, *, record: bool = True, defended: bool = True
+) -> DistributedEM:
     """Distributed EM over ``sums``, as the scenario says, for a fixed number of iterations."""
     model = cell.model
     return DistributedEM(
@@ -129,7 +131,7 @@ def build_model(cell: Scenario, parts: Parts, sums: SumProtocol, *, record: bool
         tol=None,
         init=parts.start,
         hold_parameters=model.hold_parameters,
-        defences=Defences(**model.defences) if model.defences else None,
+        defences=Defences(**model.defences) if model.defences and defended else None,
         record=record,
     )
 

@@ -169,7 +169,7 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
         "output-error",
         "output error",
-        "How far the fitted means are from those of the same algorithm run on all data in one place; "
+        "How far the fitted means are from those of the same algorithm run on all data in one place, without defences; "
         "the largest over runs, relative to their size.",
     ),
 )

@@ -106,20 +106,28 @@ def share(value: float) -> str:
     return f"{value:.3f}".replace("-", "−")
 
 
+def _is_bound(finding: Finding) -> bool:
+    """Of leakage, that is: what decoders bound is the error of the best decoder, and that by an estimate."""
+    return finding.kind == "upper bound" and finding.evidence in ("structure", "gaussian")
+
+
 def amount(finding: Finding) -> str:
     """The number with its unit; information in bits as well as nats."""
+    bound = _is_bound(finding)
     if finding.value is None:
-        return f"∞ {finding.unit}"
+        return "without bound" if bound else f"∞ {finding.unit}"
     text = f"{number(finding.value)} {finding.unit}"
     if finding.unit == "nats":
         text += f" = {number(finding.value / math.log(2))} bits"
-    return ("at least " if finding.status == "unresolved" else "") + text
+    return ("at most " if bound else "at least " if finding.status == "unresolved" else "") + text
 
 
 def interval(finding: Finding) -> str:
     """The 95 % interval of the number, or why there is none."""
     if finding.kind == "exact" and finding.low == finding.high:
         return "exact"
+    if _is_bound(finding):
+        return "a bound, not an estimate"
     if finding.high is None and finding.low is not None and finding.low > 0:
         return f"95 %: at least {number(finding.low)}"
     return f"95 %: {number(finding.low)} to {number(finding.high)}"

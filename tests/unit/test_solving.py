@@ -6,6 +6,7 @@ from typing import Any
 
 import secmix
 from secmix.auditing.report import Report
+from secmix.reporting import words
 
 RING = [[0, 1], [1, 2], [2, 3], [3, 4], [0, 4], [0, 2], [2, 4]]
 
@@ -121,6 +122,9 @@ def test_a_noisy_vector_that_is_known_does_not_reveal_the_row_nor_clear_it() -> 
             assert "100% of what it sends is known, which was blurred before" in node.why
         assert {(f.kind, f.normalised_low, f.normalised_high) for f in report.findings} == {("upper bound", 0.0, 1.0)}
         assert any("blurred" in note for note in report.cells[0].notes)
+        said = {(words.amount(f), words.interval(f)) for f in report.findings}
+        share = "at most 1.00 share of variance known behind infinite masks"
+        assert said == {(share, "a bound, not an estimate"), ("without bound", "a bound, not an estimate")}
 
 
 def test_noise_that_hides_nothing_is_seen_through() -> None:
@@ -140,3 +144,13 @@ def test_what_an_eavesdropper_never_hears_stays_cleared_with_noise() -> None:
     )
     assert report.verdict == "not refuted"
     assert {f.normalised_high for f in report.findings} == {0.0}
+
+
+def test_what_a_defence_costs_is_told_as_output_error() -> None:
+    """Against EM on the pooled rows without it; with it the same noise was once drawn on both sides, or other noise."""
+    costs = [
+        audit({"name": "plain"}, PASSIVE, model={"iterations": 4, **model}).cells[0].output_error
+        for model in ({}, {"noise_std": 1e-6}, {"noise_std": 1.0}, {"covariance_floor": 1.0})
+    ]
+    assert costs[0] < 1e-12 < costs[1] < 1e-3 < costs[3]
+    assert costs[2] > 10 * costs[1]
