@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix.estimators._compiled import compiled, in_threads
+from secmix.estimators._scan import insert, spread
 from secmix.estimators._tree import Counts, Floats
 
 Words = NDArray[np.uint64]
@@ -67,16 +68,6 @@ def _ones(word: np.uint64) -> np.int64:
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
     return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@compiled
-def _insert(best: Floats, distance: float) -> None:
-    """Among the k smallest, in order."""
-    slot = best.size - 1
-    while slot > 0 and best[slot - 1] > distance:
-        best[slot] = best[slot - 1]
-        slot -= 1
-    best[slot] = distance
 
 
 @compiled
@@ -151,29 +142,6 @@ def _within(rows: Floats, query: int, begin: int, end: int, radius: float, possi
 
 
 @compiled
-def _bound(few: Floats, some: Counts, point: Floats, query: int, distances: Floats, best: Floats) -> None:
-    """The k smallest distances to some of the rows, which bound the k-th to all."""
-    distances[:] = 0.0
-    axis = 0
-    while axis + 4 <= point.size:  # four to a pass to spare the memory
-        a, b, c, d = few[axis], few[axis + 1], few[axis + 2], few[axis + 3]
-        for row in range(some.size):
-            ab = max(abs(a[row] - point[axis]), abs(b[row] - point[axis + 1]))
-            cd = max(abs(c[row] - point[axis + 2]), abs(d[row] - point[axis + 3]))
-            distances[row] = max(distances[row], max(ab, cd))
-        axis += 4
-    while axis < point.size:
-        a = few[axis]
-        for row in range(some.size):
-            distances[row] = max(distances[row], abs(a[row] - point[axis]))
-        axis += 1
-    best[:] = np.inf
-    for row in range(some.size):
-        if distances[row] < best[-1] and some[row] != query:
-            _insert(best, distances[row])
-
-
-@compiled
 def _nearest(rows: Floats, query: int, possible: Words, best: Floats) -> None:
     """The k smallest distances to the rows that are possible."""
     best[:] = np.inf
@@ -191,7 +159,7 @@ def _nearest(rows: Floats, query: int, possible: Words, best: Floats) -> None:
                 if distance >= best[-1]:
                     break
             if distance < best[-1]:
-                _insert(best, distance)
+                insert(best, distance)
 
 
 @compiled
@@ -216,7 +184,12 @@ def _search(
     possible, certain = np.empty(sets.shape[2], np.uint64), np.empty(sets.shape[2], np.uint64)
     for query in range(begin, end):
         point = rows[query]
-        _bound(few, some, point, query, distances, best)
+        # The k-th distance to some of the rows bounds that to all.
+        spread(few, point, 0, dimension, distances)
+        best[:] = np.inf
+        for row in range(some.size):
+            if distances[row] < best[-1] and some[row] != query:
+                insert(best, distances[row])
         _meet(sets, last_in, first_out, point, best[-1], 0, dimension, possible, certain)
         _nearest(rows, query, possible, best)
         epsilon[query] = best[-1]

@@ -16,6 +16,7 @@ import numpy as np
 from secmix.arrays import is_numpy, namespace, place
 from secmix.estimators._bitmaps import by_bitmaps
 from secmix.estimators._compiled import compiled, in_threads
+from secmix.estimators._scan import by_scan
 from secmix.estimators._tree import Counts, Floats, count, kth, plant
 
 
@@ -42,18 +43,14 @@ def neighbour_counts(
     xp = namespace(x, y, z)
     if not is_numpy(xp):
         return _blocked(xp, x, y, z, k, shrink)
-    together = np.hstack([x, y, z])
+    together = np.hstack([x, z, y])
     n, dimension = together.shape
+    ends = x.shape[1], x.shape[1] + z.shape[1]
     # Who wins where was measured for 2, 3, 4, 6, 8, 12 and 24 dimensions.
     if n <= (80 * dimension**2 if dimension <= 6 else 1500):
-        columns = np.ascontiguousarray(together.T)
-        epsilon, counts = np.empty(n), np.empty((3, n), np.int64)
-        ends = x.shape[1], x.shape[1] + y.shape[1]
-        in_threads(lambda begin, end: _scan(columns, *ends, k, shrink, epsilon, counts, begin, end), n)
-        if not z.shape[1]:
-            counts[2] = n  # also of rows that repeat, whose ε is 0
+        epsilon, counts = by_scan(together, *ends, k, shrink)
     elif dimension > 6 and n <= 20 * dimension**4:
-        epsilon, counts = by_bitmaps(np.hstack([x, z, y]), x.shape[1], x.shape[1] + z.shape[1], k, shrink)
+        epsilon, counts = by_bitmaps(together, *ends, k, shrink)
     else:
         epsilon = kth_distances(together, k)
         radii = epsilon - shrink if shrink else np.nextafter(epsilon, -np.inf)
@@ -136,61 +133,3 @@ def _count_line(ordered: Floats, values: Floats, radii: Floats, out: Counts, beg
             else:
                 left = middle + 1
         out[query] = left - first
-
-
-@compiled
-def _spread(columns: Floats, query: int, begin: int, end: int, out: Floats) -> None:
-    """Distances from a row to all rows over coordinates begin..end, four to a pass to spare the memory."""
-    n = columns.shape[1]
-    out[:] = 0.0
-    axis = begin
-    while axis + 4 <= end:
-        a, b, c, d = columns[axis], columns[axis + 1], columns[axis + 2], columns[axis + 3]
-        for row in range(n):
-            ab = max(abs(a[row] - a[query]), abs(b[row] - b[query]))
-            cd = max(abs(c[row] - c[query]), abs(d[row] - d[query]))
-            out[row] = max(out[row], max(ab, cd))
-        axis += 4
-    while axis < end:
-        a = columns[axis]
-        for row in range(n):
-            out[row] = max(out[row], abs(a[row] - a[query]))
-        axis += 1
-
-
-@compiled
-def _scan(
-    columns: Floats,
-    end_x: int,
-    end_y: int,
-    k: int,
-    shrink: float,
-    epsilon: Floats,
-    counts: Counts,
-    begin: int,
-    end: int,
-) -> None:
-    dimension, n = columns.shape
-    in_x, in_y, in_z = np.empty(n), np.empty(n), np.empty(n)
-    best = np.empty(k)
-    for query in range(begin, end):
-        _spread(columns, query, 0, end_x, in_x)
-        _spread(columns, query, end_x, end_y, in_y)
-        _spread(columns, query, end_y, dimension, in_z)
-        best[:] = np.inf
-        for row in range(n):
-            distance = max(in_x[row], in_y[row], in_z[row])
-            if distance < best[k - 1] and row != query:
-                slot = k - 1
-                while slot > 0 and best[slot - 1] > distance:
-                    best[slot] = best[slot - 1]
-                    slot -= 1
-                best[slot] = distance
-        radius = best[k - 1] - shrink if shrink > 0 else np.nextafter(best[k - 1], -np.inf)
-        near_x, near_y, near_z = 0, 0, 0
-        for row in range(n):
-            near_x += max(in_x[row], in_z[row]) <= radius
-            near_y += max(in_y[row], in_z[row]) <= radius
-            near_z += in_z[row] <= radius
-        epsilon[query] = best[k - 1]
-        counts[0, query], counts[1, query], counts[2, query] = near_x, near_y, near_z
