@@ -101,25 +101,17 @@ def observe(cell: Scenario, parts: Parts, seeds: Seeds) -> Observed:
     """All runs of ``cell``."""
     blocks: list[Observed] = []
     known: dict[int, Precedent] = {}
+    in_vain = 0
     for dealt, seed in deals(cell, parts, block_size(cell, parts), seeds):
-        blocks.append(_with_or_without_probes(cell, parts, dealt, seed, known, first=not blocks))
+        # Probes may outnumber runs, so they travel only where those of an earlier block do not serve. A protocol that
+        # takes another course in most blocks is soon probed in all.
+        if known and 2 * in_vain <= len(blocks):
+            with suppress(Unprecedented):
+                blocks.append(_block(cell, parts, dealt, seed, known, probing=False))
+                continue
+            in_vain += 1
+        blocks.append(_block(cell, parts, dealt, seed, known, probing=True, first=not blocks))
     return _joined(blocks)
-
-
-def _with_or_without_probes(
-    cell: Scenario,
-    parts: Parts,
-    dealt: list[Array],
-    seed: np.random.SeedSequence,
-    known: dict[int, Precedent],
-    *,
-    first: bool,
-) -> Observed:
-    """A block of runs, with the probes only where those of an earlier block do not serve: they may outnumber runs."""
-    if known:
-        with suppress(Unprecedented):
-            return _block(cell, parts, dealt, seed, known, probing=False)
-    return _block(cell, parts, dealt, seed, known, probing=True, first=first)
 
 
 def deals(
