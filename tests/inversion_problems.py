@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from sklearn.preprocessing import StandardScaler
 
 from secmix import Mixture, Network
+from secmix.adversaries import rounds_needed
+from secmix.auditing.parts import public_start
+from secmix.data import gaussian
 from secmix.protocols import DistributedEM, Plain
 from secmix.protocols.statistics import local_statistics
 
@@ -19,6 +23,17 @@ def problem(h, d, c, rounds, seed):
     around = rows.mean(axis=0) + rng.standard_normal((c, d)) * rows.std(axis=0)
     start = Mixture(np.full(c, 1 / c), around, np.repeat(spread[None], c, axis=0))
     em = DistributedEM(c, sums=Plain(), init=start, max_iter=rounds, tol=None, reg_covar=1e-2)
+    run = em.run([row[None, None] for row in rows], network=Network.complete(h), rng=rng)
+    path = [mixture[0, 0] for mixture in run.mixtures[:rounds]]
+    return rows, path, sums_of(rows, path)
+
+
+def audited_problem(h, c, seed):
+    """Rows of an audit's Gaussian data, EM from its public k-means start, and the sums, two rounds beyond T*."""
+    every = StandardScaler().fit_transform(gaussian().rows)
+    rng, rounds = np.random.default_rng(seed), rounds_needed(h, 2, c) + 2
+    rows = every[rng.choice(len(every), h, replace=False)]
+    em = DistributedEM(c, sums=Plain(), init=public_start(every, c, 1e-2), max_iter=rounds, tol=None, reg_covar=1e-2)
     run = em.run([row[None, None] for row in rows], network=Network.complete(h), rng=rng)
     path = [mixture[0, 0] for mixture in run.mixtures[:rounds]]
     return rows, path, sums_of(rows, path)

@@ -169,13 +169,13 @@ def _search(
     counts = target.reshape(*equations.means.shape[:2], -1)[-1, :, 0]
     functions = basis(equations, samples(last, standard, 3 * equations.size + 500, sample_rng).T)
     fits: list[Fit] = []
-    made = batch = fresh = 0
+    made = batch = fresh = hopped = 0
     while made < most:
         stuck, iterations = parents(fits), 300
         if batch % _HOPS and fresh >= 2 and stuck:
             count = min(_HOPPING, most - made)
             rows, origin = hop(equations, functions, target, stuck, count, hop_rng)
-            iterations = 200
+            iterations, hopped = 200, hopped + 1
         else:
             count = min(_BATCH, most - made)
             if fresh % 4 < 2:
@@ -196,7 +196,7 @@ def _search(
         fitting = likeliest(fits)
         if len({each.start for each in fitting}) >= _ENOUGH or (fitting and _certain(fitting, fits)):
             break
-        if _settled(fits):
+        if hopped >= 2 and _settled(fits):  # a trap that most starts fall into is left by hops
             break
     return fits, made
 

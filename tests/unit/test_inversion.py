@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from inversion_problems import furthest, problem, sums_of
+from inversion_problems import audited_problem, furthest, problem, sums_of
 from numpy.testing import assert_allclose
 
 from secmix import Mixture
@@ -189,3 +189,11 @@ def test_a_start_without_a_step_does_not_stop_the_others():
     assert np.isnan(found[1]).all()
     for k in (0, 2):
         np.testing.assert_allclose(matrices[k] @ found[k], right[k], atol=1e-12)
+
+
+def test_a_trap_that_most_starts_fall_into_is_no_proof_that_sums_were_altered():
+    """Eight starts at one place that does not fit once ended the search; hops leave it."""
+    rows, path, sums = audited_problem(20, 2, 8)
+    found = invert_sums(sums, path, 20, rng=8)
+    assert found.status == "determined"
+    assert furthest(found.rows, rows) < 1e-6
