@@ -1,0 +1,105 @@
+"""The golden record: what the audit says of every catalogue entry, so that a change that moves a verdict is seen.
+
+Verdicts, standings and breakdown fractions exactly, numbers within the tolerance of how they are got. Where a finding
+is meant to change, ``python tests/golden_record.py [entry ...]`` writes the record anew and prints what changed;
+``SECMIX_GOLDEN=all`` compares all cells, where else those are left out that ``SLOW`` names.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+
+import pytest
+from golden_record import RUNS, differences, read, record_of, recorded, written
+
+import secmix
+from secmix.catalogue import entries, find
+from secmix.scenario import Scenario
+
+RECORD = read()
+SLOW: dict[str, set[int]] = {
+    "alie": {4},
+    "basis-before-the-server": {1, 5},
+    "colluders-under-the-threshold": {2, 3, 4, 5},
+    "colluders-worst-case": {4, 5, 6, 7, 8},
+    "covariance-failure": {1, 3, 4, 5},
+    "eavesdropper": {5},
+    "eavesdropper-one-edge": {4},
+    "foreign-data": {1, 2, 4, 5},
+    "graphfed-byzantine-neighbours": {2, 3},
+    "graphfed-curious-neighbour": {2},
+    "graphfed-eavesdropper": {2, 3},
+    "inversion-cumulative": {4},
+    "ipm": {1, 4},
+    "lossy-network": {1, 3},
+    "mask-reuse": {1, 3},
+    "mean-failure": {2, 3, 4, 5},
+    "min-max": {3},
+    "poisoned-sums": {3, 6},
+    "sec-curious-learner": {3},
+    "sec-flipped-labels": {2},
+    "sec-forged-predictions": {2},
+    "sec-imitation": {2},
+    "sign-flip": {4},
+    "weight-failure": {1, 2, 3, 5},
+}
+"""Cells of several seconds, where the entry has quicker ones of the kind, or other entries have them."""
+
+
+def test_the_record_is_of_the_catalogue() -> None:
+    assert {name: [cell["cell"] for cell in cells] for name, cells in RECORD.items()} == {
+        name: [f"{cell.protocol.title} | {cell.adversary.title}" for cell in entry.scenario.cells()]
+        for name, entry in entries().items()
+        if name in RECORD
+    }
+
+
+@pytest.mark.parametrize("name", RECORD)
+def test_the_audit_says_what_it_said(name: str) -> None:
+    slow = set() if os.environ.get("SECMIX_GOLDEN") == "all" else SLOW.get(name, set())
+    changed = {
+        number: found
+        for number, before in enumerate(RECORD[name], start=1)
+        if number not in slow and (found := list(differences(before, record_of(name, number))))
+    }
+    assert not changed
+
+
+def test_a_cell_says_the_same_alone_and_among_others_in_several_processes() -> None:
+    content = find("weak-masks").scenario.to_dict()
+    small = Scenario.model_validate({**content, "runs": RUNS, "measure": {"evidence": ["structure", "gaussian"]}})
+    one, two = secmix.audit(small), secmix.audit(small, workers=2)
+    assert one.to_dict() == two.to_dict()
+    alone = secmix.audit(small, cell=3)
+    assert recorded(alone.cells[0], alone.findings) == recorded(
+        one.cells[2], [f for f in one.findings if f.protocol == one.cells[2].protocol]
+    )
+
+
+def test_differences_are_seen() -> None:
+    before = RECORD["poisoned-sums"][1]
+    assert not list(differences(before, before))
+    for path, value in {
+        ("verdict",): "violated",
+        ("nodes", "0"): "revealed | violated",
+        ("findings", "node 0: gaussian, cumulative, input"): ["exact, resolved, not refuted", 1.0, 1.0, 1.0, 1.0],
+        ("found", "2"): [None],
+        ("damage", "zero"): [9.0, 9.0, 9.0, 9.0],
+        ("robustness",): ["violated", 0.0, 0.0],
+    }.items():
+        after = copy.deepcopy(before)
+        place = after
+        for key in path[:-1]:
+            place = place[key]
+        assert place[path[-1]] != value
+        place[path[-1]] = value
+        assert len(list(differences(before, after))) == 1, path
+    lost = copy.deepcopy(before)
+    lost["findings"].popitem()
+    assert list(differences(before, lost))
+
+
+def test_the_record_reads_back() -> None:
+    assert json.loads(written(RECORD)) == RECORD

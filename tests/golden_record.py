@@ -1,0 +1,158 @@
+"""What the audit says of the catalogue, kept in ``golden/catalogue.json`` and compared by ``golden/test_catalogue.py``.
+
+After a change that is meant to change findings, write the record anew and look at what changed before it is committed:
+``python tests/golden_record.py [entry ...]`` from the root of the checkout. All entries take about ten minutes.
+
+Entries are audited with ``RUNS`` runs, the fewest that a scenario may ask for: every cell comes with them to the
+verdict and the standings that its rendered report of all runs has in ``reports/catalogue``. A cell draws its random
+numbers by itself, so that the tests may audit the cheap ones of an entry alone; ``SECMIX_GOLDEN=all`` audits all.
+
+Verdicts, standings, and the fractions of colluders at which a protocol breaks are compared exactly. Numbers are
+compared by how they are got, see ``TOLERANCES``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import secmix
+from secmix.auditing import Cell, Finding
+from secmix.auditing.report import Robustness
+from secmix.catalogue import entries, find
+from secmix.scenario import Scenario
+
+FILE = Path(__file__).parent / "golden" / "catalogue.json"
+RUNS = 100
+
+TOLERANCES: dict[str, tuple[float, float]] = {
+    # Closed forms of matrices that are read off the protocol: rounding alone. The upper end of "gaussian" adds an
+    # estimated negentropy, a smooth function of the runs.
+    "structure": (1e-6, 1e-9),
+    "gaussian": (1e-6, 1e-9),
+    "sigma": (1e-6, 1e-9),
+    "proven": (1e-6, 1e-9),
+    # Estimates that count neighbours or split at thresholds: a last bit may move a count of a hundred runs.
+    "ksg": (0.02, 0.02),
+    "linear decoder": (1e-3, 1e-3),
+    "tree decoder": (0.05, 0.05),
+    # Shares of a few runs in which an attack recovers a row: one run more or less.
+    "direct reading": (0.0, 0.02),
+    "inversion": (0.0, 0.25),
+    "reconstruction": (0.0, 0.25),
+    # What searches find hangs on the last bit; that it is there, and whether it is bounded, does not.
+    "found": (0.3, 1e-6),
+    "damage": (0.3, 1e-6),
+}
+"""Relative and absolute, by evidence; either suffices. Where a number is infinite (null), it must stay so."""
+
+
+def record_of(name: str, cell: int) -> dict[str, Any]:
+    """What the audit says of a cell of the entry ``name``, counted from 1, in plain values."""
+    scenario = Scenario.model_validate({**find(name).scenario.to_dict(), "runs": RUNS})
+    report = secmix.audit(scenario, cell=cell)
+    return recorded(report.cells[0], report.findings)
+
+
+def recorded(cell: Cell, findings: list[Finding]) -> dict[str, Any]:
+    """A cell and its findings as the record has them."""
+    names: Counter[str] = Counter()
+    found = {}
+    for f in findings:
+        name = f"node {f.node}: {f.evidence}, {f.view}, {f.target}"
+        names[name] += 1
+        name += f" ({names[name]})" if names[name] > 1 else ""
+        found[name] = [f"{f.kind}, {f.status}, {f.verdict}", *_rounded(f.value, f.low, f.high, f.normalised_leakage)]
+    out: dict[str, Any] = {
+        "cell": f"{cell.protocol} | {cell.adversary}",
+        "verdict": cell.verdict,
+        "nodes": {str(node.node): f"{node.standing} | {node.verdict}" for node in cell.nodes},
+        "findings": found,
+    }
+    if cell.sigma_curve:
+        out["sigma"] = {f"{p.sigma:g}": _rounded(p.normalised_leakage) for p in cell.sigma_curve}
+    if cell.robustness is not None:
+        out |= _pushed(cell.robustness)
+    return out
+
+
+def _pushed(by: Robustness) -> dict[str, Any]:
+    return {
+        "robustness": [by.verdict, *_rounded(by.breakdown, by.breakdown_proven)],
+        "found": {str(p.colluders): _rounded(p.found) for p in by.points},
+        "proven": {str(p.colluders): _rounded(p.proven) for p in by.points},
+        "damage": {d.attack: _rounded(d.aggregate, d.model, d.model_low, d.model_high) for d in by.damages},
+    }
+
+
+def _rounded(*numbers: float | None) -> list[float | None]:
+    return [None if number is None else float(f"{number:.8g}") for number in numbers]
+
+
+def differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+    """In words, where a cell's record is not what it was; numbers may differ by ``TOLERANCES``."""
+    for key in ("cell", "verdict", "nodes", "robustness"):
+        if before.get(key) != after.get(key):
+            yield f"{key}: {before.get(key)} was recorded, now {after.get(key)}"
+    for table in ("findings", "sigma", "found", "proven", "damage"):
+        old, new = before.get(table, {}), after.get(table, {})
+        if list(old) != list(new):
+            yield f"{table}: only before {sorted(set(old) - set(new))}, only now {sorted(set(new) - set(old))}"
+        for name in (name for name in old if name in new):
+            evidence = name.split(": ")[1].split(", ")[0] if table == "findings" else table
+            if not all(_alike(*pair, *TOLERANCES[evidence]) for pair in zip(old[name], new[name], strict=True)):
+                yield f"{table}, {name}: {old[name]} was recorded, now {new[name]}"
+
+
+def _alike(old: object, new: object, relative: float, absolute: float) -> bool:
+    if isinstance(old, float) and isinstance(new, float):
+        return math.isclose(old, new, rel_tol=relative, abs_tol=absolute)
+    return old == new
+
+
+def read() -> dict[str, list[dict[str, Any]]]:
+    """The record: by entry, that of each cell."""
+    text = FILE.read_text(encoding="utf-8") if FILE.exists() else "{}"
+    record: dict[str, list[dict[str, Any]]] = json.loads(text)
+    return record
+
+
+def written(record: dict[str, list[dict[str, Any]]]) -> str:
+    """The record as JSON, a line for each fact."""
+    lines = json.dumps(record, indent=1, ensure_ascii=False).splitlines()
+    out: list[str] = []
+    inside = ""
+    for line in lines:  # lists of plain values go on a line
+        if inside:
+            inside += line.strip() + (" " if line.endswith(",") else "")
+            if line.strip().rstrip(",") == "]":
+                out.append(inside.rstrip())
+                inside = ""
+        elif line.endswith("[") and line.count('"') and not line.startswith(' "'):
+            inside = line
+        else:
+            out.append(line)
+    return "\n".join(out) + "\n"
+
+
+def main(names: list[str]) -> None:
+    """Record the entries ``names`` anew, or all."""
+    record = read()
+    for name in names or entries():
+        cells = range(1, len(list(find(name).scenario.cells())) + 1)
+        now = [record_of(name, cell) for cell in cells]
+        for cell, old, new in zip(cells, record.get(name, []), now, strict=False):
+            for difference in differences(old, new):
+                print(f"{name}, cell {cell}: {difference}")
+        record[name] = now
+        FILE.write_text(written(dict(sorted(record.items()))), encoding="utf-8")
+        print(f"{name}: {len(now)} cells", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
