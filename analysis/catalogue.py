@@ -1,4 +1,4 @@
-"""Audit every entry of the catalogue, render the results: ``python analysis/catalogue.py [--out reports/catalogue]``.
+"""Audit every entry of the catalogue, render the results: ``python -m analysis.catalogue [--out reports/catalogue]``.
 
 Takes some minutes. ``reports/catalogue/README.md`` is the index.
 """
@@ -45,7 +45,7 @@ def index(found: dict[str, Report]) -> str:
         "# The catalogue, audited",
         "",
         "Each entry of [attacks](../../attacks), its report (`report.html` for a browser, `report.md` to read here).",
-        "Made by `python analysis/catalogue.py`; one alone by the command in its report.",
+        "Made by `python -m analysis.catalogue`; one alone by the command in its report.",
         "",
         "| entry | protocol | adversary | verdict | revealed nodes |",
         "|---|---|---|---|---|",

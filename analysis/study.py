@@ -40,7 +40,7 @@ def provenance(
     if seed < 0:
         raise SecmixError(f"--seed must be at least 0; given {seed}")
     return {
-        "command": f"python analysis/{call} --seed {seed}" + (" --quick" if quick else ""),
+        "command": f"python -m analysis.{call} --seed {seed}" + (" --quick" if quick else ""),
         "versions": {"Python": platform.python_version(), "secmix": SECMIX} | {n: version(n) for n in libraries},
     }
 

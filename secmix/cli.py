@@ -97,7 +97,7 @@ def attacks(
 
 def _list_forgeries() -> None:
     """Name, the messages it forges, and what it does in a line."""
-    from secmix.plugins import available, load
+    from secmix._base.plugins import available, load
 
     for name in available("forgeries"):
         forgery = load("forgeries", name)
@@ -108,7 +108,7 @@ def _list_forgeries() -> None:
 def protocols() -> None:
     """List what can be audited, and what each reveals by design."""
     with _errors_told():
-        from secmix.plugins import available, load
+        from secmix._base.plugins import available, load
 
         for name in available("protocols"):
             try:

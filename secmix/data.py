@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from secmix.checks import Array, finite_array, whole
+from secmix._base.checks import Array, finite_array, whole
 from secmix.errors import DataError, nearest
 
 PARKINSONS_URL = "https://archive.ics.uci.edu/ml/machine-learning-databases/parkinsons/parkinsons.data"

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from secmix import arrays
-from secmix.checks import Array, Ints
+from secmix._base import arrays
+from secmix._base.checks import Array, Ints
 from secmix.errors import DataError
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import networkx as nx
 import numpy as np
 
-from secmix.checks import Array, Ints, whole
+from secmix._base.checks import Array, Ints, whole
 from secmix.errors import NetworkError
 
 
@@ -173,7 +173,7 @@ class Network:
             If there is none, with a certificate a reader can check, or if the search gave up undecided.
         """
         if self._cycle is None:
-            from secmix.hamilton import hamiltonian_cycle
+            from secmix._base.hamilton import hamiltonian_cycle
 
             self._cycle = hamiltonian_cycle(self.graph)
         return self._cycle

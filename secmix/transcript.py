@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix.checks import Array, Ints
+from secmix._base.checks import Array, Ints
 from secmix.errors import SecmixError
 
 SERVER = -1

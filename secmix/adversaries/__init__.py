@@ -1,18 +1,25 @@
 """Who attacks: each adversary turns a transcript into the view it holds."""
 
-from secmix.adversaries.byzantine import FIXED, Attack, label_flip
+from secmix.adversaries.attacks.subspace import SUBSPACE_FIXED, SUBSPACE_FORGERIES, worst_basis
+from secmix.adversaries.attacks.sums import FIXED, Attack, label_flip
 from secmix.adversaries.colluders import Colluders
-from secmix.adversaries.curious_server import CuriousServer
-from secmix.adversaries.eavesdropper import Eavesdropper
 from secmix.adversaries.forgers import Forgers, Forgery, ForgingChannel, Said
-from secmix.adversaries.honest_but_curious import HonestButCurious
-from secmix.adversaries.inversion import Inversion, invert_sums, rounds_needed
-from secmix.adversaries.mixture_colluders import Collusion, CollusionPoint, collude, collusion_curve
-from secmix.adversaries.observer import Adversary
-from secmix.adversaries.reconstruction import Held, Reconstruction
-from secmix.adversaries.steering import Detectability, Isolated, MaliciousServer, Steered, Steering, detectability
-from secmix.adversaries.subspace_attacks import SUBSPACE_FIXED, SUBSPACE_FORGERIES, worst_basis
-from secmix.adversaries.worst_case import Search, WorstCase
+from secmix.adversaries.interfaces import Adversary
+from secmix.adversaries.inversion.invert import Inversion, invert_sums, rounds_needed
+from secmix.adversaries.passive.curious_server import CuriousServer
+from secmix.adversaries.passive.eavesdropper import Eavesdropper
+from secmix.adversaries.passive.honest_but_curious import HonestButCurious
+from secmix.adversaries.reconstructions.interfaces import Held, Reconstruction
+from secmix.adversaries.search.mixtures import Collusion, CollusionPoint, collude, collusion_curve
+from secmix.adversaries.search.worst_case import Search, WorstCase
+from secmix.adversaries.steering.adversaries import (
+    Detectability,
+    Isolated,
+    MaliciousServer,
+    Steered,
+    Steering,
+    detectability,
+)
 
 __all__ = [
     "FIXED",

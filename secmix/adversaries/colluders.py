@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from secmix.adversaries.byzantine import FIXED
-from secmix.adversaries.honest_but_curious import HonestButCurious
-from secmix.checks import Array, positive
+from secmix._base.checks import Array, positive
+from secmix.adversaries.attacks.sums import FIXED
+from secmix.adversaries.passive.honest_but_curious import HonestButCurious
 from secmix.errors import SecmixError, nearest
 from secmix.network import Network
 from secmix.transcript import Transcript, View

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix import plugins
-from secmix.adversaries.honest_but_curious import HonestButCurious
-from secmix.checks import Array, Ints, positive
+from secmix._base import plugins
+from secmix._base.checks import Array, Ints, positive
+from secmix.adversaries.passive.honest_but_curious import HonestButCurious
 from secmix.errors import ScenarioError, SecmixError, nearest
 from secmix.network import Network
 from secmix.transcript import Channel, Transcript, View

@@ -4,14 +4,14 @@ Messages that are not finite are rejected, counted as Byzantine and reported (``
 refuses an f that its theory does not cover; ``traits_of(rule)`` says what it claims and where it comes from.
 """
 
-from secmix.aggregators.clipping import centered_clipping
-from secmix.aggregators.coordinatewise import coordinate_median, meamed, mean, trimmed_mean
-from secmix.aggregators.diameter import mda
-from secmix.aggregators.geometric_median import geometric_median
-from secmix.aggregators.grouping import bucketing, median_of_means, nnm
 from secmix.aggregators.messages import RejectedMessages, Screened, screened
-from secmix.aggregators.selection import bulyan, krum, multi_krum
 from secmix.aggregators.traits import TRAITS, Traits, traits_of
+from secmix.aggregators.vector.clipping import centered_clipping
+from secmix.aggregators.vector.coordinatewise import coordinate_median, meamed, mean, trimmed_mean
+from secmix.aggregators.vector.diameter import mda
+from secmix.aggregators.vector.geometric_median import geometric_median
+from secmix.aggregators.vector.grouping import bucketing, median_of_means, nnm
+from secmix.aggregators.vector.selection import bulyan, krum, multi_krum
 
 __all__ = [
     "TRAITS",

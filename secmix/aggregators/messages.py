@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from secmix._base.checks import whole
 from secmix.aggregators.traits import TRAITS, Traits
-from secmix.checks import whole
 from secmix.errors import DataError
 
 Messages = NDArray[Any]  # (n, p), float64 or float32

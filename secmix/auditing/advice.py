@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from secmix.auditing.parts import Parts
 from secmix.auditing.report import NodeSummary, Robustness, SigmaPoint
+from secmix.auditing.setup import Parts
 from secmix.protocols import PDMM, Plain, RobustServer, SecureSum
 from secmix.scenario import Scenario
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from secmix.auditing import verdicts
-from secmix.auditing.cell import CellResult
+from secmix.auditing.cells.cell import CellResult
 from secmix.auditing.report import Cell, NodeSummary, Report, Robustness, Verdict
 from secmix.scenario import Scenario
 

@@ -18,9 +18,9 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from secmix.auditing.cell import CellResult, run_cell, try_out
-from secmix.auditing.parts import Given
+from secmix.auditing.cells.cell import CellResult, run_cell, try_out
 from secmix.auditing.report import Cell, Finding
+from secmix.auditing.setup import Given
 from secmix.errors import NotConverged, SecmixError
 from secmix.scenario import Scenario, render
 
@@ -161,7 +161,7 @@ def _fingerprint(cell: Scenario, given: Given | None) -> str:
     settings = [value for spec in (cell.protocol, cell.adversary) for value in spec.settings.values()]
     for spec_name in (cell.protocol.name, cell.adversary.name, cell.data.name, *settings):
         if isinstance(spec_name, str) and ":" in spec_name:
-            from secmix.plugins import load
+            from secmix._base.plugins import load
 
             described.append(_source(load("parts", spec_name)))
     if (path := cell.data.settings.get("path")) is not None and Path(path).is_file():

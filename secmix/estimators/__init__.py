@@ -1,14 +1,14 @@
 """Evidence: leaked subspaces, mutual information, reconstruction; robustness and its proven bounds."""
 
-from secmix.estimators.clouds import WorstCloud, worst_cloud
 from secmix.estimators.estimate import Estimate, normalised
-from secmix.estimators.gaussian import gaussian_leakage
-from secmix.estimators.ksg import ksg, nmi_paper, permutation_null
-from secmix.estimators.ksg_checks import mutual_information_gaussian
-from secmix.estimators.ksg_reading import entropy
-from secmix.estimators.proven import Bound, BoundViolated, bounds
-from secmix.estimators.robustness import BiasPoint, bias_curve, breakdown_point
-from secmix.estimators.structure import LeakedSubspace, leaked_subspace
+from secmix.estimators.exact.gaussian import gaussian_leakage
+from secmix.estimators.exact.structure import LeakedSubspace, leaked_subspace
+from secmix.estimators.ksg.checks import mutual_information_gaussian
+from secmix.estimators.ksg.information import ksg, nmi_paper, permutation_null
+from secmix.estimators.ksg.reading import entropy
+from secmix.estimators.robustness.clouds import WorstCloud, worst_cloud
+from secmix.estimators.robustness.curves import BiasPoint, bias_curve, breakdown_point
+from secmix.estimators.robustness.proven import Bound, BoundViolated, bounds
 
 __all__ = [
     "BiasPoint",

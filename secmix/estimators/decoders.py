@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix.checks import Array, finite_array
+from secmix._base.checks import Array, finite_array
 from secmix.errors import DataError
 from secmix.estimators.estimate import Estimate
 
@@ -123,7 +123,7 @@ def information_bound(target: ArrayLike, prediction: ArrayLike) -> float:
     the nearest-neighbour estimate (Kozachenko and Leonenko) on the distinct rows: rows dealt from a finite data set
     come again in other runs, and stand for the population they were sampled from. Infinite where the residual vanishes.
     """
-    from secmix.estimators.ksg import entropy
+    from secmix.estimators.ksg.information import entropy
 
     x, guess = np.asarray(target, dtype=float), np.asarray(prediction, dtype=float)
     d = x.shape[1]

@@ -1,20 +1,20 @@
 """The systems under audit: sums, distributed EM on top of them, GraphFed-EM, meta clustering, resilient subspaces."""
 
-from secmix.protocols.alt_gd_min import ByzFedAltGDmin
 from secmix.protocols.collaboration import Collaboration, run_by_run
-from secmix.protocols.defences import Defences, epsilon, noise_multiplier_for
-from secmix.protocols.distributed_em import DistributedEM, EMRun
-from secmix.protocols.distributed_mixture import DistributedMixture, MixtureRun
-from secmix.protocols.federated_pca import FederatedPCA
-from secmix.protocols.graphfed_em import GraphFedEM
-from secmix.protocols.local_mixture import LocalFit, fit_mixtures
-from secmix.protocols.meta_clustering import MetaClustering
-from secmix.protocols.meta_collaboration import SelectExchangeCluster
-from secmix.protocols.pdmm import PDMM
-from secmix.protocols.plain import Plain
-from secmix.protocols.robust_server import RobustServer
-from secmix.protocols.secure_sum import SecureSum
-from secmix.protocols.sums import SumProtocol
+from secmix.protocols.em.defences import Defences, epsilon, noise_multiplier_for
+from secmix.protocols.em.distributed_em import DistributedEM, EMRun
+from secmix.protocols.graphfed.graphfed_em import GraphFedEM
+from secmix.protocols.interfaces import SumProtocol
+from secmix.protocols.meta_clustering.clustering import MetaClustering
+from secmix.protocols.meta_clustering.select_exchange_cluster import SelectExchangeCluster
+from secmix.protocols.mixture.distributed_mixture import DistributedMixture, MixtureRun
+from secmix.protocols.mixture.local_mixture import LocalFit, fit_mixtures
+from secmix.protocols.subspace.alt_gd_min import ByzFedAltGDmin
+from secmix.protocols.subspace.federated_pca import FederatedPCA
+from secmix.protocols.sums.pdmm import PDMM
+from secmix.protocols.sums.plain import Plain
+from secmix.protocols.sums.robust_server import RobustServer
+from secmix.protocols.sums.secure_sum import SecureSum
 
 __all__ = [
     "PDMM",

@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix.checks import Array, finite_array
+from secmix._base.checks import Array, finite_array
 from secmix.errors import DataError, SecmixError
 from secmix.network import Network
 from secmix.transcript import Block, Channel, Transcript

@@ -15,8 +15,8 @@ from pydantic import ValidationError
 from secmix.auditing.report import SCHEMA_VERSION, Report
 from secmix.errors import SecmixError, nearest
 from secmix.reporting.compare import Change, compare, print_changes
+from secmix.reporting.formats.terminal import print_report
 from secmix.reporting.schema import json_schema
-from secmix.reporting.terminal import print_report
 
 __all__ = [
     "FORMATS",
@@ -32,25 +32,25 @@ __all__ = [
 
 # matplotlib and jinja2 load only when a page is made.
 def _html(report: Report) -> str:
-    from secmix.reporting.html import render
+    from secmix.reporting.formats.html import render
 
     return render(report)
 
 
 def _markdown(report: Report) -> str:
-    from secmix.reporting.markdown import render
+    from secmix.reporting.formats.markdown import render
 
     return render(report)
 
 
 def _junit(report: Report) -> str:
-    from secmix.reporting.junit import render
+    from secmix.reporting.formats.junit import render
 
     return render(report)
 
 
 def _sarif(report: Report) -> str:
-    from secmix.reporting.sarif import render
+    from secmix.reporting.formats.sarif import render
 
     return render(report)
 

@@ -6,7 +6,7 @@ import math
 from typing import Literal
 
 from secmix.auditing.report import Cell, Robustness
-from secmix.reporting import robust
+from secmix.reporting import robustness as robust
 
 Direction = Literal["worse", "unclear", "better", "added", "removed"]
 Line = tuple[str, str, str, Direction]

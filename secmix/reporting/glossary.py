@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from secmix._base.plugins import available, load
 from secmix.auditing.report import Report
-from secmix.plugins import available, load
-from secmix.reporting import robust
+from secmix.reporting import robustness as robust
 from secmix.reporting.glossary_robustness import ATTACKS, TERMS
 
 GLOSSARY: tuple[tuple[str, str, str], ...] = (

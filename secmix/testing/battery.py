@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from secmix.adversaries._oracle import Rule, configured, quietly
-from secmix.adversaries.worst_case import WorstCase
+from secmix._base.checks import Array, whole
+from secmix.adversaries.search.oracle import Rule, configured, quietly
+from secmix.adversaries.search.worst_case import WorstCase
 from secmix.aggregators import traits_of
-from secmix.checks import Array, whole
 from secmix.errors import SecmixError
 from secmix.testing.counterexample import as_test
 from secmix.testing.properties import PROPERTIES, WORST, Property

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secmix.checks import Array, whole
+from secmix._base.checks import Array, whole
 from secmix.mixture import Mixture
 from secmix.network import Network
 

@@ -12,7 +12,7 @@ from secmix import Network
 from secmix.adversaries import HonestButCurious
 from secmix.errors import SecmixError
 from secmix.protocols import PDMM, Plain
-from secmix.protocols.blocks import _bytes, average_in_blocks
+from secmix.protocols.sums.blocks import _bytes, average_in_blocks
 
 MIB = 2**20
 RING = Network.cycle(6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from secmix.estimators.masks import mask_doubts
+from secmix.estimators.exact.masks import mask_doubts
 
 
 @pytest.mark.parametrize("runs", [2, 3, 4, 7, 20, 100])

@@ -1,25 +1,20 @@
-"""What the tests of the studies share: the script that a test module names."""
+"""What the tests of the studies share: the study that a test module names, imported from the root."""
 
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-FOLDER = Path(__file__).resolve().parents[2] / "analysis"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
 def study(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
-    """The module's STUDY with the scripts' folder first on the path, as where Python runs it; neither stays behind."""
-    before = set(sys.modules)
+    """The module's STUDY, with the repository's root first on the path, as where it is run from."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(FOLDER)
+        patch.syspath_prepend(ROOT)
         yield importlib.import_module(request.module.STUDY)
-    for name in set(sys.modules) - before:
-        if Path(getattr(sys.modules[name], "__file__", None) or "").parent == FOLDER:
-            del sys.modules[name]

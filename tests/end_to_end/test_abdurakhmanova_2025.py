@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-STUDY = "abdurakhmanova_2025"
+STUDY = "analysis.abdurakhmanova_2025.run"
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_the_same_seed_gives_the_same_numbers(study: ModuleType) -> None:
 
 def test_missing_data_are_named(study: ModuleType, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.delenv("SECMIX_DATA", raising=False)
-    monkeypatch.setattr(importlib.import_module("study"), "ROOT", tmp_path / "a" / "b")
+    monkeypatch.setattr(importlib.import_module("analysis.study"), "ROOT", tmp_path / "a" / "b")
     for part in ("clusters", "consensus", "spurious", "own_priors"):
         monkeypatch.setattr(study, part, lambda *_: None)
     assert study.main(["--quick", "--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 2

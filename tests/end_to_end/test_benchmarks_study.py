@@ -15,19 +15,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-FOLDER = Path(__file__).resolve().parents[2] / "analysis"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
 def timing() -> Iterator[ModuleType]:
-    """The modules of the study, with its folder first on the path; neither stays behind."""
-    before = set(sys.modules)
+    """The module that times, with the repository's root first on the path."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(FOLDER)
-        yield importlib.import_module("benchmarks_timing")
-    for name in set(sys.modules) - before:
-        if name.startswith("benchmarks_"):
-            del sys.modules[name]
+        patch.syspath_prepend(ROOT)
+        yield importlib.import_module("analysis.benchmarks.timing")
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +31,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, str, Path]:
     """What the command line writes, from a process of its own, as the number of threads is fixed at import."""
     out = tmp_path_factory.mktemp("benchmarks")
     only = [word for group in ("ksg", "em", "subspaces", "mixtures") for word in ("--only", group)]
-    script = [sys.executable, str(FOLDER / "benchmarks.py"), "--quick", "--out", str(out), *only]
-    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    script = [sys.executable, "-m", "analysis.benchmarks.run", "--quick", "--out", str(out), *only]
+    done = subprocess.run(script, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     text = (out / "README.md").read_text(encoding="utf-8")
     return json.loads((out / "numbers.json").read_text(encoding="utf-8")), text, out
@@ -107,7 +103,7 @@ def test_growth_measures_what_grows(timing: ModuleType) -> None:
 
 
 def test_who_would_take_too_long_is_not_run(timing: ModuleType) -> None:
-    work = importlib.import_module("benchmarks_work")
+    work = importlib.import_module("analysis.benchmarks.work")
     assert work._foreseen([(1000, 1.0)], 100_000) == 0  # nothing to foresee from
     assert work._foreseen([(1000, 1.0), (10_000, 10.0)], 100_000) == pytest.approx(100)
 
@@ -127,7 +123,7 @@ def test_who_would_take_too_long_is_not_run(timing: ModuleType) -> None:
 
 
 def test_the_report_says_where_a_peer_is_the_faster(timing: ModuleType, found: tuple[Any, str, Path]) -> None:
-    report = importlib.import_module("benchmarks_report")
+    report = importlib.import_module("analysis.benchmarks.report")
     numbers = json.loads(json.dumps(found[0]))
     entry = next(e for e in numbers["comparisons"] if e["group"] == "em")
     entry["by"]["scikit-learn"] |= {"ratio": 0.5, "low": 0.4, "high": 0.6}
@@ -141,7 +137,11 @@ def test_the_report_says_where_a_peer_is_the_faster(timing: ModuleType, found: t
 
 def test_wrong_settings_are_refused() -> None:
     done = subprocess.run(
-        [sys.executable, str(FOLDER / "benchmarks.py"), "--seed", "-1"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "analysis.benchmarks.run", "--seed", "-1"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
     )
     assert done.returncode == 2
     assert "Traceback" not in done.stderr

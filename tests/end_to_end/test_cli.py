@@ -15,8 +15,8 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner, Result
 
+from secmix._base.plugins import available
 from secmix.cli import app
-from secmix.plugins import available
 from secmix.reporting import json_schema
 from secmix.scenario import load
 

@@ -20,17 +20,17 @@ from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.network import Network
 from secmix.protocols import PDMM, Plain, SecureSum
 
-STUDY = "li_2022"
+STUDY = "analysis.li_2022.run"
 
 
 @pytest.fixture(scope="module")
 def privacy(study: ModuleType) -> ModuleType:
-    return importlib.import_module("li_2022_privacy")
+    return importlib.import_module("analysis.li_2022.privacy")
 
 
 @pytest.fixture(scope="module")
 def decoder(study: ModuleType) -> ModuleType:
-    return importlib.import_module("li_2022_decoder")
+    return importlib.import_module("analysis.li_2022.decoder")
 
 
 @pytest.fixture(scope="module")

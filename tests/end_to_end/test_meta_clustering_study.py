@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-STUDY = "meta_clustering"
+STUDY = "analysis.meta_clustering.run"
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_the_report_is_small_and_says_how_numbers_were_got(folder: Path) -> None
 
 def test_missing_data_are_named(study: ModuleType, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.delenv("SECMIX_DATA", raising=False)
-    monkeypatch.setattr(importlib.import_module("study"), "ROOT", tmp_path / "a" / "b")
+    monkeypatch.setattr(importlib.import_module("analysis.study"), "ROOT", tmp_path / "a" / "b")
     assert study.main(["--quick", "--data", str(tmp_path / "none.csv"), "--out", str(tmp_path / "out")]) == 2
     message = capsys.readouterr().err
     assert "none.csv" in message

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-STUDY = "singh_2024"
+STUDY = "analysis.singh_2024.run"
 ATTACKS = ("alternating", "ones", "orthogonal", "orthogonal × 100")
 
 
@@ -116,7 +116,7 @@ def test_the_report_says_what_was_measured(written):
     assert "ResPowMeth breaks under alternating and ones | **does not hold**" in text
     assert sum(path.stat().st_size for path in out.iterdir()) < 400_000
     # A claim that holds is said to hold.
-    report = importlib.import_module("singh_2024_report")
+    report = importlib.import_module("analysis.singh_2024.report")
     for attack in ("alternating", "ones"):
         flat[f"ResPowMeth / {attack}"] = {norm: {"mean": 9.0, "half": 0.0} for norm in ("2", "fro")}
     assert "**" not in "".join(report._claims({"flat tail": flat}))
@@ -125,7 +125,7 @@ def test_the_report_says_what_was_measured(written):
 @pytest.mark.filterwarnings("ignore::secmix.aggregators.RejectedMessages")
 def test_the_same_command_gives_the_same_files(study, written, tmp_path):
     out, numbers = written
-    report = importlib.import_module("singh_2024_report")
+    report = importlib.import_module("analysis.singh_2024.report")
     pca, samples = numbers["pca"], numbers["samples"]
     for tail, found in numbers["tables"].items():
         assert study.table(tail, pca, numbers["trials"], 0) == found

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-STUDY = "sum_inversion"
+STUDY = "analysis.sum_inversion.run"
 
 
 @pytest.fixture(scope="module")

@@ -447,7 +447,7 @@ class Turning(SecureSum):
 
 
 def test_what_happens_in_later_runs_only_counts_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    from secmix.auditing import observe
+    from secmix.auditing.observation import observe
 
     monkeypatch.setattr(observe, "block_size", lambda cell, parts: 10)
     # On the second cycle, node 1 stands between the corrupt 2 and 3; on the first, between 0 and 2.

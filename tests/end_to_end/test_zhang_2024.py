@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-STUDY = "zhang_2024"
+STUDY = "analysis.zhang_2024.run"
 
 
 def ran(study: ModuleType, out: Path, *options: str) -> Any:
@@ -97,7 +97,7 @@ def test_digits_are_clustered_as_well_as_by_the_oracle(study: ModuleType, tmp_pa
 
 
 def test_populations_have_the_overlap_asked_for(study: ModuleType) -> None:
-    made = importlib.import_module("zhang_2024_population")
+    made = importlib.import_module("analysis.zhang_2024.population")
     rng = np.random.default_rng(0)
     for overlap in (0.05, 0.3):
         true = made.population(4, 6, overlap, rng)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from secmix import aggregators
 from secmix.adversaries import WorstCase
 from secmix.errors import SecmixError
-from secmix.estimators import BoundViolated, proven, worst_cloud
+from secmix.estimators import BoundViolated, worst_cloud
+from secmix.estimators.robustness import proven
 from secmix.testing import byzantine_messages, honest_clouds
 
 NAMES = ["trimmed_mean", "coordinate_median", "geometric_median", "krum", "mda", "nnm(trimmed_mean)", "nnm(krum)"]

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from secmix._base.checks import Array
 from secmix.adversaries import Eavesdropper, Forgery, ForgingChannel
-from secmix.auditing.parts import Whole
-from secmix.auditing.smuggled import smuggled
-from secmix.checks import Array
+from secmix.auditing.observation.undeclared_flow import smuggled
+from secmix.auditing.setup import Whole
 from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols import Collaboration, DistributedMixture, FederatedPCA, GraphFedEM, SelectExchangeCluster

@@ -16,7 +16,7 @@ from secmix import Network
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
 from secmix.errors import NetworkError, SecmixError
 from secmix.estimators import gaussian_leakage, leaked_subspace
-from secmix.estimators.linear import probe
+from secmix.estimators.exact.linear import probe
 from secmix.protocols import PDMM, Plain, SecureSum
 
 NOISY = [e for e in ENROLLED if e.noise]

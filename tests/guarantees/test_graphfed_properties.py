@@ -14,7 +14,7 @@ from strategies import networks, seeds
 
 from secmix import Mixture, Network
 from secmix.protocols import GraphFedEM
-from secmix.protocols.graphfed_aggregation import positive_definite
+from secmix.protocols.graphfed.aggregation import positive_definite
 from secmix.transcript import Channel
 
 

@@ -7,8 +7,8 @@ import pytest
 from inversion_problems import furthest, problem, sums_of
 
 from secmix.adversaries import invert_sums, rounds_needed
-from secmix.adversaries._inversion.certificate import fit
-from secmix.adversaries._inversion.starts import rounding, standard_of
+from secmix.adversaries.inversion.certificate import fit
+from secmix.adversaries.inversion.starts import rounding, standard_of
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -12,8 +12,8 @@ from hypothesis import example, given
 
 from secmix.errors import DataError
 from secmix.estimators import ksg
-from secmix.estimators._bitmaps import by_bitmaps
-from secmix.estimators._neighbours import _counts_within, kth_distances, neighbour_counts
+from secmix.estimators.neighbours.bitmaps import by_bitmaps
+from secmix.estimators.neighbours.counts import _counts_within, kth_distances, neighbour_counts
 
 seeds = st.integers(0, 2**32 - 1)
 dimensions = st.integers(1, 4)

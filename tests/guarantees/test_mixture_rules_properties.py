@@ -11,7 +11,7 @@ from scipy.stats import ortho_group
 from strategies import seeds
 
 from secmix import Mixture
-from secmix.adversaries.mixture_failures import FAILURES, component_failure, touched_components
+from secmix.adversaries.attacks.mixture_failures import FAILURES, component_failure, touched_components
 from secmix.aggregators.mixture import (
     ared,
     coat,
@@ -25,7 +25,7 @@ from secmix.aggregators.mixture import (
     trim,
     wasserstein,
 )
-from secmix.protocols.local_mixture import fit_mixtures
+from secmix.protocols.mixture.local_mixture import fit_mixtures
 
 RULES = [cred, ared, dfmr, gmr, trim, component_wise]
 

@@ -12,16 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from secmix import Mixture, Network, arrays
+from secmix import Mixture, Network
+from secmix._base import arrays
 from secmix.adversaries import HonestButCurious
 from secmix.aggregators.subspace import orthonormal, subspace_distance, subspace_median
 from secmix.aggregators.subspace.bases import RejectedBases
 from secmix.errors import DataError
-from secmix.estimators import _neighbours as neighbours
 from secmix.estimators import ksg
-from secmix.estimators._neighbours import _blocked, neighbour_counts
+from secmix.estimators.neighbours import counts as neighbours
+from secmix.estimators.neighbours.counts import _blocked, neighbour_counts
 from secmix.protocols import PDMM, Plain, SecureSum
-from secmix.protocols.statistics import local_statistics, unpack, updated
+from secmix.protocols.em.statistics import local_statistics, unpack, updated
 from secmix.transcript import Channel
 
 

@@ -12,8 +12,8 @@ from scipy.stats import multivariate_normal
 from strategies import seeds
 
 from secmix import Mixture
+from secmix._base.gaussians import bhattacharyya, divergence, log_overlap, moment_match
 from secmix.aggregators.mixture import ise, ise_matrix
-from secmix.gaussians import bhattacharyya, divergence, log_overlap, moment_match
 
 
 def some_mixtures(rng, m, k, d):

@@ -12,7 +12,7 @@ from scipy.special import digamma
 
 from secmix.errors import DataError
 from secmix.estimators import entropy, ksg, mutual_information_gaussian
-from secmix.estimators._neighbours import neighbour_counts
+from secmix.estimators.neighbours.counts import neighbour_counts
 
 
 def correlated(seed: int, n: int, dx: int, dy: int) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from secmix.aggregators import geometric_median
-from secmix.aggregators.median_of_points import weights_from_distances, weights_from_gram
+from secmix.aggregators.numerics.median_of_points import weights_from_distances, weights_from_gram
 from secmix.aggregators.subspace import power_method, subspace_distance, subspace_median, svd_rce
 from secmix.aggregators.subspace.bases import projection_distances
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from secmix.adversaries import FIXED, label_flip
-from secmix.adversaries.byzantine import alie_factor, centre
+from secmix.adversaries.attacks.sums import alie_factor, centre
 from secmix.errors import SecmixError
 from secmix.testing import honest_clouds
 

@@ -8,11 +8,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from secmix import Mixture, Network
 from secmix.adversaries import Forgers, Forgery, ForgingChannel, Said
-from secmix.adversaries.forgeries import learners, neighbours
+from secmix.adversaries.attacks import graphfed as neighbours
+from secmix.adversaries.attacks import meta_clustering as learners
 from secmix.errors import DataError, NetworkError, SecmixError
 from secmix.protocols import Collaboration, GraphFedEM, SelectExchangeCluster
-from secmix.protocols.graphfed_aggregation import unpacked
-from secmix.protocols.meta_collaboration import wrongly_placed
+from secmix.protocols.graphfed.aggregation import unpacked
+from secmix.protocols.meta_clustering.select_exchange_cluster import wrongly_placed
 from secmix.transcript import Channel
 
 START = Mixture([0.5, 0.5], [[0.0, 0.0], [6.0, 6.0]], np.repeat(np.eye(2)[None], 2, axis=0))

@@ -8,7 +8,7 @@ import pytest
 import secmix
 from secmix import Network
 from secmix.adversaries import FIXED, Colluders, CuriousServer, HonestButCurious
-from secmix.auditing.robustness import Attacked
+from secmix.auditing.robustness.sums import Attacked
 from secmix.errors import SecmixError
 from secmix.estimators import leaked_subspace
 from secmix.protocols import PDMM, DistributedEM, Plain, RobustServer, SecureSum

@@ -11,11 +11,11 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from secmix import Mixture, Network
-from secmix.auditing.parts import build_model, build_parts
+from secmix.auditing.setup import build_model, build_parts
 from secmix.errors import SecmixError
 from secmix.protocols import PDMM, Defences, DistributedEM, Plain, SecureSum, epsilon, noise_multiplier_for
-from secmix.protocols.defences import sensitivity
-from secmix.protocols.statistics import local_statistics
+from secmix.protocols.em.defences import sensitivity
+from secmix.protocols.em.statistics import local_statistics
 from secmix.scenario import from_dict
 
 N = 6

@@ -10,11 +10,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from secmix import Mixture, Network
 from secmix.adversaries import Forgery, ForgingChannel
-from secmix.adversaries.forgeries import mixtures as mixture_forgeries
+from secmix.adversaries.attacks import mixture as mixture_forgeries
 from secmix.aggregators.mixture import RejectedMixtures, ared, coat, dfmr, wasserstein
 from secmix.errors import DataError, SecmixError
 from secmix.protocols import Collaboration, DistributedMixture, fit_mixtures
-from secmix.protocols.distributed_mixture import RULES, packed, unpacked, width
+from secmix.protocols.mixture.distributed_mixture import RULES, packed, unpacked, width
 from secmix.transcript import SERVER, Channel
 
 FORGERIES = {name: f for name, f in vars(mixture_forgeries).items() if isinstance(f, Forgery)}

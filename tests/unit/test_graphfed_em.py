@@ -10,7 +10,7 @@ from sklearn.base import clone
 from secmix import Mixture, Network
 from secmix.errors import DataError, NetworkError, SecmixError
 from secmix.protocols import GraphFedEM
-from secmix.protocols.graphfed_aggregation import Told, packed, unpacked
+from secmix.protocols.graphfed.aggregation import Told, packed, unpacked
 from secmix.transcript import Channel
 
 RING = Network.cycle(4)

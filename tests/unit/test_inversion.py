@@ -11,10 +11,10 @@ from numpy.testing import assert_allclose
 
 from secmix import Mixture
 from secmix.adversaries import invert_sums, rounds_needed
-from secmix.adversaries._inversion.certificate import agreeing, fit
-from secmix.adversaries._inversion.hops import hop, parents
-from secmix.adversaries._inversion.solver import _solved, basis
-from secmix.adversaries._inversion.starts import moments, rounding, standard_of
+from secmix.adversaries.inversion.certificate import agreeing, fit
+from secmix.adversaries.inversion.hops import hop, parents
+from secmix.adversaries.inversion.solver import _solved, basis
+from secmix.adversaries.inversion.starts import moments, rounding, standard_of
 from secmix.errors import DataError, SecmixError
 
 PAIR = Mixture([0.4, 0.6], [[-1.0, 0.0], [1.5, 0.5]], [np.eye(2), [[1.0, 0.3], [0.3, 0.7]]])

@@ -13,8 +13,8 @@ from strategies import seeds
 
 from secmix import Mixture
 from secmix.errors import DataError
-from secmix.protocols import statistics
-from secmix.protocols.statistics import local_statistics, unpack, updated, width
+from secmix.protocols.em import statistics
+from secmix.protocols.em.statistics import local_statistics, unpack, updated, width
 
 
 def random_mixture(rng, *batch, k=3, d=2):

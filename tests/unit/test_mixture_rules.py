@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from secmix import Mixture
-from secmix.adversaries.mixture_failures import (
+from secmix.adversaries.attacks.mixture_failures import (
     FAILURES,
     component_failure,
     foreign_data,
@@ -33,7 +33,7 @@ from secmix.aggregators.mixture import (
     wasserstein,
 )
 from secmix.errors import DataError, SecmixError
-from secmix.protocols.local_mixture import fit_mixtures
+from secmix.protocols.mixture.local_mixture import fit_mixtures
 
 RULES = [cred, ared, dfmr, gmr, trim, component_wise]
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
-from secmix.auditing import observe as module
-from secmix.auditing.cell import seeds
-from secmix.auditing.observe import Observed, block_size, observe
-from secmix.auditing.parts import build_parts
+from secmix.auditing.cells.cell import seeds
+from secmix.auditing.observation import observe as module
+from secmix.auditing.observation.observe import Observed, block_size, observe
+from secmix.auditing.setup import build_parts
 from secmix.errors import SecmixError
 from secmix.protocols import PDMM, Plain, SecureSum, SumProtocol
 from secmix.scenario import Scenario, from_dict

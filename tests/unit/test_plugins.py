@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from secmix._base.plugins import available, build, check_settings, load
 from secmix.errors import ScenarioError
-from secmix.plugins import available, build, check_settings, load
 from secmix.protocols import PDMM
 
 

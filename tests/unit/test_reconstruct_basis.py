@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from secmix.adversaries import CuriousServer
-from secmix.adversaries.reconstruction import Held, held_in_run
-from secmix.adversaries.reconstructions.bases import reconstruct_basis
+from secmix.adversaries.reconstructions.interfaces import Held, held_in_run
+from secmix.adversaries.reconstructions.subspace import reconstruct_basis
 from secmix.network import Network
 from secmix.protocols import FederatedPCA
 from secmix.transcript import Channel, Origin

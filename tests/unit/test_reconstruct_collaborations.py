@@ -11,11 +11,11 @@ from strategies import seeds
 
 from secmix import Mixture, Network
 from secmix.adversaries import Eavesdropper, HonestButCurious
-from secmix.adversaries.reconstruction import held_in_run
-from secmix.adversaries.reconstructions.models import reconstruct_models
-from secmix.adversaries.reconstructions.neighbours import known_starts, reconstruct_graphfed
+from secmix.adversaries.reconstructions.graphfed import known_starts, reconstruct_graphfed
+from secmix.adversaries.reconstructions.interfaces import held_in_run
+from secmix.adversaries.reconstructions.meta_clustering import reconstruct_models
 from secmix.protocols import GraphFedEM, Plain, SelectExchangeCluster
-from secmix.protocols.graphfed_aggregation import unpacked
+from secmix.protocols.graphfed.aggregation import unpacked
 from secmix.transcript import Channel
 
 
@@ -104,7 +104,7 @@ def test_one_local_step_a_round_is_inverted_for_overlapping_components():
 @pytest.mark.parametrize("alpha", [0.0, 0.4, 1.0])
 def test_the_start_of_a_round_is_computed_as_the_node_computes_it(alpha):
     # One step from the start that is known gives the message that was sent.
-    from secmix.protocols.graphfed_local import local_em
+    from secmix.protocols.graphfed.local import local_em
 
     parts = clustered(1, n=3)
     em = GraphFedEM(2, n_rounds=3, local_steps=1, alpha=alpha)

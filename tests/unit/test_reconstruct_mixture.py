@@ -8,11 +8,11 @@ from numpy.testing import assert_allclose
 
 from secmix import Mixture, Network
 from secmix.adversaries import Eavesdropper, Held
-from secmix.adversaries.reconstruction import held_in_run
-from secmix.adversaries.reconstructions.mixtures import implied_sums, reconstruct_mixture, row_moments
+from secmix.adversaries.reconstructions.interfaces import held_in_run
+from secmix.adversaries.reconstructions.mixture import implied_sums, reconstruct_mixture, row_moments
 from secmix.protocols import DistributedMixture, fit_mixtures
-from secmix.protocols.distributed_mixture import packed
-from secmix.protocols.statistics import local_statistics
+from secmix.protocols.em.statistics import local_statistics
+from secmix.protocols.mixture.distributed_mixture import packed
 from secmix.transcript import SERVER, Channel, Origin
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from secmix._base.checks import Array
 from secmix.adversaries import Reconstruction
-from secmix.auditing import reconstructed
-from secmix.auditing.reconstructed import _judged
-from secmix.checks import Array
+from secmix.auditing.evidence import reconstruction as reconstructed
+from secmix.auditing.evidence.reconstruction import _judged
 from secmix.scenario import Scenario
 
 CELL = Scenario.model_validate({"network": {"kind": "cycle", "nodes": 3}, "protocol": {"name": "p"}})

@@ -40,9 +40,9 @@ from secmix.reporting import (
     words,
     write,
 )
-from secmix.reporting.sarif import _MEANING
+from secmix.reporting.figures.svg import inline
+from secmix.reporting.formats.sarif import _MEANING
 from secmix.reporting.schema import as_text, published
-from secmix.reporting.svg import inline
 
 HOSTILE = (
     '<script>alert(1)</script> | ]]> [bold]x[/bold] `tick` "quote" \x00\x1b[31m\u202e & ![i](https://evil.example/p)'
@@ -267,7 +267,7 @@ def test_colours_have_contrast_in_light_dark_and_print(written: dict[str, str]) 
 
 
 def test_numbers_in_the_network_can_be_read_on_their_colour() -> None:
-    from secmix.reporting.svg import ink_on, shade
+    from secmix.reporting.figures.svg import ink_on, shade
 
     for level in range(101):
         colour = shade(level / 100)
@@ -276,7 +276,7 @@ def test_numbers_in_the_network_can_be_read_on_their_colour() -> None:
 
 def test_many_cells_are_folded_unless_violated() -> None:
     cells = [cell("p", f"a{k}", "violated" if k == 3 else "not refuted") for k in range(8)]
-    from secmix.reporting.html import render
+    from secmix.reporting.formats.html import render
 
     page = render(make(cells=cells, findings=[]))
     opened = re.findall(r"<details open>\s*<summary>\s*<h3 id=\"cell-(\d+)-name", page)

@@ -13,7 +13,8 @@ import pytest
 from rich.console import Console
 
 from secmix.auditing.report import Cell, Damage, Report, Robustness, RobustnessPoint, Verdict
-from secmix.reporting import FORMATS, print_report, read_json, robust, words, write
+from secmix.reporting import FORMATS, print_report, read_json, words, write
+from secmix.reporting import robustness as robust
 from secmix.reporting.glossary import anchor, glossary
 from secmix.reporting.glossary_robustness import ATTACKS
 
@@ -183,7 +184,7 @@ def test_odd_points_render(points: list[RobustnessPoint], policy: dict[str, floa
 
 
 def test_figure_is_logarithmic_where_the_range_asks() -> None:
-    from secmix.reporting.pushing import push_figure
+    from secmix.reporting.figures.robustness import push_figure
 
     cell: Cell = unit.cell("p", "a", "violated")
     near = push_figure(cell, robustness(points=[point(1, 0.2, 0.5), point(2, 0.4)]), {}, "a")
@@ -231,7 +232,7 @@ def test_intervals_that_are_open_above_are_told_by_their_lower_end() -> None:
 
 
 def test_every_attack_of_ours_is_explained(report: Report) -> None:
-    from secmix.adversaries.byzantine import FIXED
+    from secmix.adversaries.attacks.sums import FIXED
 
     assert set(ATTACKS) == {*FIXED, "worst_case"}
     anchors = [each for each, _, _ in glossary(report)]

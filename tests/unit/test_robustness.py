@@ -10,7 +10,8 @@ import pytest
 
 from secmix import aggregators
 from secmix.errors import SecmixError
-from secmix.estimators import BoundViolated, bias_curve, breakdown_point, proven
+from secmix.estimators import BoundViolated, bias_curve, breakdown_point
+from secmix.estimators.robustness import proven
 
 
 def rng(seed=0):

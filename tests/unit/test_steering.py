@@ -8,10 +8,10 @@ import pytest
 import secmix
 from secmix import Mixture, Network
 from secmix.adversaries import HonestButCurious, MaliciousServer, Steering, detectability
-from secmix.adversaries._inversion.isolation import isolated_rows
+from secmix.adversaries.inversion.isolation import isolated_rows
 from secmix.errors import NetworkError, SecmixError
 from secmix.protocols import PDMM, Defences, DistributedEM, Plain, SecureSum
-from secmix.protocols.statistics import local_statistics
+from secmix.protocols.em.statistics import local_statistics
 
 START = Mixture([0.5, 0.5], [[0.0, 0.0], [2.0, 0.0]], np.repeat(np.eye(2)[None], 2, axis=0))
 
@@ -213,7 +213,7 @@ def test_an_audit_finds_what_steering_reveals():
             "model": {"iterations": 18},
             "measure": {"evidence": ["structure", "inversion"]},
             "protocol": {"name": "secure_sum", "cycle": [0, 1, 2, 3, 4, 5, 6]},
-            "adversary": {"name": "secmix.adversaries.steering:Steering", "corrupt": [0], "victim": 3},
+            "adversary": {"name": "secmix.adversaries.steering.adversaries:Steering", "corrupt": [0], "victim": 3},
         }
     )
     shares = {f.node: f.value for f in report.findings if f.evidence == "inversion"}

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-from secmix.adversaries.subspace_attacks import (
+from secmix.adversaries.attacks.subspace import (
     SUBSPACE_FIXED,
     consensus,
     geodesic,
@@ -32,7 +32,7 @@ from secmix.aggregators.subspace import (
     svd_rce,
 )
 from secmix.errors import DataError, SecmixError
-from secmix.estimators.proven import geometric_median_constant
+from secmix.estimators.robustness.proven import geometric_median_constant
 
 
 def honest_bases(count=5, n=8, r=2, spread=0.05, seed=0):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from secmix.adversaries import CuriousServer, Forgery, ForgingChannel, HonestButCurious
-from secmix.adversaries.subspace_attacks import (
+from secmix.adversaries.attacks.subspace import (
     SUBSPACE_FIXED,
     SUBSPACE_FORGERIES,
     consensus,
@@ -19,7 +19,7 @@ from secmix.aggregators.subspace import power_method, subspace_distance, subspac
 from secmix.errors import DataError, ScenarioError, SecmixError
 from secmix.network import Network
 from secmix.protocols import ByzFedAltGDmin, Collaboration, FederatedPCA
-from secmix.protocols.federated_pca import own_basis, revealed
+from secmix.protocols.subspace.federated_pca import own_basis, revealed
 from secmix.transcript import SERVER, Channel
 
 RULES = ("subspace_median", "power_method", "resilient_power_method")

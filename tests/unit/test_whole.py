@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from secmix._base.checks import Array
 from secmix.adversaries import Forgers, Forgery
 from secmix.auditing.report import Report
-from secmix.checks import Array
 from secmix.errors import ScenarioError, SecmixError
 from secmix.network import Network
 from secmix.protocols import Collaboration

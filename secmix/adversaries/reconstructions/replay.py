@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from secmix.checks import Array, Ints
+from secmix._base.checks import Array, Ints
 from secmix.errors import DataError
 from secmix.mixture import Mixture
-from secmix.protocols.distributed_mixture import packed, unpacked
-from secmix.protocols.local_mixture import fit_mixtures, seeded_start
+from secmix.protocols.mixture.distributed_mixture import packed, unpacked
+from secmix.protocols.mixture.local_mixture import fit_mixtures, seeded_start
 
 CERTAIN = 1e-12
 """Largest misfit of a number of the message, as a share of the largest, at which a replay counts as the same.

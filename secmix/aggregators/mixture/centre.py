@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from secmix._base.checks import Array, Ints
 from secmix.aggregators.mixture.ise import squared_distances
 from secmix.aggregators.mixture.screening import Machines, Mixtures, screened
-from secmix.checks import Array, Ints
 from secmix.errors import DataError
 from secmix.mixture import Mixture
 

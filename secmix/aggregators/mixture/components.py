@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from secmix._base.checks import Array, Ints, probability, whole
 from secmix.aggregators.mixture.centre import centre, look
 from secmix.aggregators.mixture.overlap import overlaps
 from secmix.aggregators.mixture.reduction import reduced
 from secmix.aggregators.mixture.result import Aggregate
 from secmix.aggregators.mixture.screening import Mixtures
-from secmix.checks import Array, Ints, probability, whole
 from secmix.errors import DataError, SecmixError
 from secmix.mixture import Mixture
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from secmix._base.checks import Array
 from secmix.aggregators.mixture.overlap import overlaps
 from secmix.aggregators.mixture.screening import Machines, Mixtures, screened
-from secmix.checks import Array
 from secmix.errors import DataError
 from secmix.mixture import Mixture
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from secmix.checks import Array
-from secmix.gaussians import log_overlap
+from secmix._base.checks import Array
+from secmix._base.gaussians import log_overlap
 from secmix.mixture import Mixture
 
 _NUMBERS = 30_000

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from secmix._base.checks import Array, Ints, finite_array
+from secmix._base.gaussians import cholesky, log_det
 from secmix.aggregators.mixture.screening import one_mixture
-from secmix.checks import Array, Ints, finite_array
 from secmix.errors import DataError
-from secmix.gaussians import cholesky, log_det
 from secmix.mixture import Mixture
 
 ROUNDS = 100

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from secmix._base.checks import Array, Ints
 from secmix.aggregators.mixture.centre import Coat, Seen, centre
 from secmix.aggregators.mixture.reduction import reduced
-from secmix.checks import Array, Ints
 from secmix.errors import DataError
 from secmix.mixture import Mixture
 

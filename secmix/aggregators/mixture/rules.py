@@ -11,10 +11,10 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from secmix._base.checks import probability
 from secmix.aggregators.mixture.centre import centre, look
 from secmix.aggregators.mixture.result import Aggregate, reduce, within
 from secmix.aggregators.mixture.screening import Mixtures, honest_machines
-from secmix.checks import probability
 from secmix.errors import DataError, SecmixError
 from secmix.mixture import Mixture
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from secmix._base.checks import Array, Ints
+from secmix._base.gaussians import LARGEST
 from secmix.aggregators.mixture.overlap import norms
-from secmix.checks import Array, Ints
 from secmix.errors import DataError
-from secmix.gaussians import LARGEST
 from secmix.mixture import Mixture
 
 Mixtures = Mixture | Sequence[Mixture]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from secmix._base.checks import Array, Ints
 from secmix.aggregators.mixture.centre import Coat
 from secmix.aggregators.mixture.screening import honest_machines
-from secmix.checks import Array, Ints
 
 _CLEAR = 1.5
 """A jump in distance by less than this factor is what machines show that only sampled different rows."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment, linprog
 
+from secmix._base.checks import Array, Ints
+from secmix._base.gaussians import bhattacharyya
 from secmix.aggregators.mixture.screening import one_mixture
-from secmix.checks import Array, Ints
 from secmix.errors import DataError, NotConverged
-from secmix.gaussians import bhattacharyya
 from secmix.mixture import Mixture
 
 

@@ -14,9 +14,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix import arrays
+from secmix._base import arrays
+from secmix._base.checks import Array, whole
 from secmix.aggregators.messages import RejectedMessages
-from secmix.checks import Array, whole
 from secmix.errors import DataError, SecmixError
 
 _ORTHONORMAL = 64 * np.finfo(float).eps  # entries of UᵀU − I below this are what QR itself leaves

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, svds
 
-from secmix.aggregators.median_of_points import weights_from_gram
+from secmix._base.checks import Array, finite_array, whole
 from secmix.aggregators.messages import RejectedMessages
+from secmix.aggregators.numerics.median_of_points import weights_from_gram
 from secmix.aggregators.subspace.bases import orthonormal
-from secmix.checks import Array, finite_array, whole
 from secmix.errors import DataError, NotConverged, SecmixError
 
 

@@ -25,7 +25,7 @@ unit strength each, so that the mean of ⟨v_i, e⟩ is at most s. Since ‖P_i 
 ⟨v_i, e⟩ >= φ(d_i), φ(x) = (g² + x² − 1)/(2 g x), which grows with x from x² = g² − 1 on.
 If d² >= g² − 1, then s >= φ(d), that is (g + d)² (1 − s)/2 + (g − d)² (1 + s)/2 <= 1, and (g + d)² <= 2/(1 − s).
 Else s >= φ(√(g² − 1)) = √(g² − 1)/g, so that g <= C and g + d < C + √(C² − 1) = √((1 + s)/(1 − s)), which is less.
-In the limit of small δ this is attained (``secmix.adversaries.subspace_attacks.tightest``): it cannot be improved.
+In the limit of small δ this is attained (``secmix.adversaries.attacks.subspace.tightest``): it cannot be improved.
 
 Nothing n × n appears: all that is needed are the L × L distances between projections (``projection_distances``).
 """
@@ -40,10 +40,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix import arrays
-from secmix.aggregators.median_of_points import weights_from_distances
+from secmix._base import arrays
+from secmix._base.checks import Array
+from secmix.aggregators.numerics.median_of_points import weights_from_distances
 from secmix.aggregators.subspace.bases import admitted_bases, projection_distances
-from secmix.checks import Array
 from secmix.errors import NotConverged, SecmixError
 
 _TIE = 1e-9  # distances that differ by less, relatively, are ties: the first one is taken

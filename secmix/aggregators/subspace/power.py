@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix.aggregators.coordinatewise import mean
-from secmix.aggregators.geometric_median import geometric_median
+from secmix._base.checks import Array, whole
 from secmix.aggregators.subspace.bases import orthonormal
 from secmix.aggregators.subspace.covariance import node_data
 from secmix.aggregators.subspace.median import SubspaceMedian, subspace_median
-from secmix.checks import Array, whole
+from secmix.aggregators.vector.coordinatewise import mean
+from secmix.aggregators.vector.geometric_median import geometric_median
 from secmix.errors import DataError, SecmixError
 
 Exchange = Callable[[int, Array], Array]

@@ -1,0 +1,173 @@
+"""Digit images (Zhang 2024, section 6): mixtures of ten Gaussians, machines that fit images which are no digits."""
+
+from __future__ import annotations
+
+import gzip
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.metrics import adjusted_rand_score
+
+from analysis.study import Numbers, data_folders, mean_and_half_width
+from analysis.zhang_2024.simulation import REJECTING, RULES, clusters
+from secmix._base.checks import Array, Ints
+from secmix.aggregators.mixture import coat, ise_matrix, oracle
+from secmix.aggregators.mixture.overlap import norms
+from secmix.errors import DataError
+from secmix.mixture import Mixture
+from secmix.protocols import fit_mixtures
+
+IMAGES, LABELS = "mnist-t10k-images-idx3-ubyte.gz", "mnist-t10k-labels-idx1-ubyte.gz"
+OWNER = "https://ossci-datasets.s3.amazonaws.com/mnist/"
+POOL = 8000
+PAPER = {  # Table 2: mean (standard deviation) of the ARI
+    0.0: {"ARED": "0.9197 (0.0014)", "CRED": "0.9188 (0.0020)", "TRIM": "0.8704 (0.0423)"}
+    | {"COAT": "0.8616 (0.0158)", "GMR": "0.9197 (0.0014)"},
+    0.1: {"Oracle": "0.9195 (0.0014)", "ARED": "0.9195 (0.0014)", "CRED": "0.9188 (0.0018)"}
+    | {"TRIM": "0.8761 (0.0469)", "COAT": "0.8624 (0.0148)", "GMR": "0.8827 (0.0116)"},
+    0.2: {"Oracle": "0.9194 (0.0015)", "ARED": "0.9194 (0.0015)", "CRED": "0.9187 (0.0020)"}
+    | {"TRIM": "0.8796 (0.0496)", "COAT": "0.8618 (0.0167)", "GMR": "0.8674 (0.0141)"},
+    0.3: {"Oracle": "0.9194 (0.0015)", "ARED": "0.9194 (0.0015)", "CRED": "0.9188 (0.0021)"}
+    | {"TRIM": "0.8866 (0.0422)", "COAT": "0.8616 (0.0158)", "GMR": "0.8541 (0.0113)"},
+    0.4: {"Oracle": "0.9190 (0.0018)", "ARED": "0.9190 (0.0019)", "CRED": "0.9187 (0.0019)"}
+    | {"TRIM": "0.9050 (0.0454)", "COAT": "0.8600 (0.0174)", "GMR": "0.8449 (0.0127)"},
+}
+NAMES = ("Oracle", *RULES)
+
+
+@dataclass(frozen=True)
+class Digits:
+    """Features of a pool of images, of the same images spoilt, and of images held out, with their labels."""
+
+    pool: Array
+    labels: Ints
+    spoilt: tuple[Array, Array]
+    test: Array
+    test_labels: Ints
+
+
+def folder_of(given: Path | None) -> Path | None:
+    """The folder that holds the files: given, from the environment, beside the repository; or None."""
+    return next((folder for folder in data_folders(given) if (folder / IMAGES).is_file()), None)
+
+
+def read(folder: Path | None) -> tuple[Array, Ints]:
+    """The 10000 test images of MNIST (10000, 28, 28) in [0, 1], and their labels; downloaded where there are none."""
+    raw = []
+    for name in (IMAGES, LABELS):
+        try:
+            packed = (folder / name).read_bytes() if folder else urllib.request.urlopen(OWNER + name, timeout=60).read()
+            raw.append(gzip.decompress(packed))
+        except (OSError, urllib.error.URLError, EOFError) as error:
+            raise DataError(f"{name} could not be read: {error}; give its folder with --data") from None
+    images = np.frombuffer(raw[0], np.uint8, offset=16)
+    labels = np.frombuffer(raw[1], np.uint8, offset=8).astype(np.intp)
+    if images.size != 10000 * 784 or labels.size != 10000:
+        raise DataError("these are not the 10000 test images of MNIST; give their folder with --data")
+    return images.reshape(-1, 28, 28) / 255.0, labels
+
+
+def features(folder: Path | None, count: int, seed: int) -> Digits:
+    """``count`` principal components of 8000 images; the other 2000 are held out."""
+    images, labels = read(folder)
+    order = np.random.default_rng([seed, 5]).permutation(len(images))
+    pool, test = images[order[:POOL]], images[order[POOL:]]
+    fitted = PCA(count, svd_solver="full").fit(pool.reshape(POOL, -1))
+
+    def project(some: Array) -> Array:
+        return np.asarray(fitted.transform(some.reshape(len(some), -1)))
+
+    spoilt = project(np.rot90(pool, axes=(1, 2))), project(1.0 - pool)
+    return Digits(project(pool), labels[order[:POOL]], spoilt, project(test), labels[order[POOL:]])
+
+
+def of_the_classes(data: Digits) -> Mixture:
+    """The Gaussians of the ten digits, from the labels of the pool: where all machines start."""
+    each = [data.pool[data.labels == digit] for digit in range(10)]
+    return Mixture(
+        np.array([len(rows) for rows in each]) / POOL,
+        np.stack([rows.mean(axis=0) for rows in each]),
+        np.stack([np.cov(rows.T) for rows in each]),
+    )
+
+
+def clustered(
+    data: Digits,
+    *,
+    machines: int,
+    rows: int,
+    rates: tuple[float, ...],
+    repetitions: int,
+    seed: int,
+    drawn_starts: bool = False,
+) -> list[Numbers]:
+    """ARI on the images held out, by rate of machines whose images are no digits, and rule.
+
+    With ``drawn_starts`` each machine starts from k-means++ on its own rows.
+    """
+    found: dict[float, list[dict[str, Numbers]]] = {}
+    start: Mixture | int = 10 if drawn_starts else of_the_classes(data)
+    most = int(max(rates) * machines + 1e-9)
+    for rng in np.random.default_rng([seed, 6, int(drawn_starts)]).spawn(repetitions):
+        picked = rng.integers(POOL, size=(machines + most, rows))
+        honest = fit_mixtures(data.pool[picked[:machines]], start, rng=rng, starts=5).mixture
+        # Machines in turn hold images turned by 90 degrees and images with black and white exchanged.
+        wrong = np.stack([data.spoilt[j % 2][picked[machines + j]] for j in range(most)])
+        foreign = fit_mixtures(wrong, start, rng=rng, starts=5).mixture
+        for rate in rates:
+            f = int(rate * machines + 1e-9)
+            sent = Mixture(
+                *(np.concatenate([getattr(foreign, name)[:f], getattr(honest, name)[f:]]) for name in _FIELDS)
+            )
+            found.setdefault(rate, []).append(_measured(data, sent, f))
+    return [_row(rate, int(rate * machines + 1e-9), values) for rate, values in found.items()]
+
+
+def reach_of_the_distance(data: Digits, *, machines: int, rows: int, seed: int) -> float:
+    """‖f‖ of COAT over its radius, for honest machines: the largest distance at which a flat mixture far away can be.
+
+    A mixture that shares nothing with f is at √(‖f‖² + ‖g‖²), and ‖g‖ is small where it is flat. A rule that keeps
+    what is within some radii cannot reject it if this is less.
+    """
+    rng = np.random.default_rng([seed, 9])
+    local = fit_mixtures(data.pool[rng.integers(POOL, size=(machines, rows))], of_the_classes(data)).mixture
+    centre = coat(local)
+    return float(np.sqrt(norms(local)[centre.index]) / centre.radius)
+
+
+def _measured(data: Digits, sent: Mixture, f: int) -> dict[str, Numbers]:
+    squared = ise_matrix(sent)
+    results: dict[str, Any] = {"Oracle": oracle(sent, range(f, len(sent.weights)), squared=squared)}
+    results |= {name: rule(sent, squared=squared) for name, rule in RULES.items()}
+    out: dict[str, Numbers] = {}
+    for name, result in results.items():
+        mixture = result.mixture
+        usable = Mixture(np.maximum(mixture.weights, 1e-300), mixture.means, mixture.covariances)
+        out[name] = {"ari": float(adjusted_rand_score(data.test_labels, clusters(usable, data.test)))}
+        if name in REJECTING:
+            rejected = np.asarray(result.rejected)
+            out[name] |= {"rejected": len(rejected), "hits": int((rejected < f).sum())}
+    return out
+
+
+def _row(rate: float, f: int, values: list[dict[str, Numbers]]) -> Numbers:
+    rules: dict[str, Numbers] = {}
+    for name in NAMES:
+        mine = [value[name] for value in values]
+        aris = [v["ari"] for v in mine]
+        rules[name] = {
+            "ari": mean_and_half_width(aris),
+            "spread": float(np.std(aris, ddof=1)) if len(aris) > 1 else 0.0,
+            "less_than_oracle": mean_and_half_width([v["Oracle"]["ari"] - v[name]["ari"] for v in values]),
+        }
+        if name in REJECTING:
+            rules[name] |= {key: sum(v[key] for v in mine) for key in ("rejected", "hits")}
+    return {"rate": rate, "failing": f * len(values), "repetitions": len(values), "rules": rules}
+
+
+_FIELDS = ("weights", "means", "covariances")

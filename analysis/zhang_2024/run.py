@@ -1,0 +1,135 @@
+"""The experiments of Zhang, Tan and Chen (2024) on Byzantine-tolerant mixtures, and what they do not try.
+
+Run ``python -m analysis.zhang_2024.run``; see analysis/README.md. The simulations are in ``simulation.py``
+beside this file, the digits in ``digits.py``, colluders in ``colluders.py``, and what a single
+mixture tells of its rows in ``rows.py``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from analysis.study import Numbers, options, provenance, write
+from analysis.zhang_2024.colluders import anywhere, near
+from analysis.zhang_2024.digits import clustered, features, folder_of, reach_of_the_distance
+from analysis.zhang_2024.figures import boxes, collusion, components
+from analysis.zhang_2024.report import report
+from analysis.zhang_2024.rows import recovered
+from analysis.zhang_2024.simulation import Setting, by_component, simulated
+from secmix.errors import SecmixError
+
+RATES = (0.0, 0.1, 0.2, 0.3, 0.4)
+HARD = 0.3  # the largest overlap that is tried
+FEW = 6  # features of digits, so few that 1000 rows suffice
+
+
+def simulation(seed: int, *, quick: bool) -> Numbers:
+    """Failures by rate; then by the number of machines, their rows and the overlap."""
+    if quick:
+        return {
+            "cells": simulated([Setting(20, 400, 0.05, (0.0, 0.4), 3)], seed),
+            "components": by_component(Setting(20, 400, 0.05, (0.4,), 2), seed),
+        }
+    settings = [
+        Setting(50, 1000, HARD, RATES, 25),
+        Setting(20, 1000, HARD, (0.3,), 15),
+        Setting(100, 1000, HARD, (0.3,), 10),
+        Setting(20, 5000, HARD, (0.3,), 8),
+        Setting(20, 10000, HARD, (0.3,), 5),
+        Setting(20, 1000, 0.01, (0.3,), 15),
+        Setting(20, 1000, 0.1, (0.3,), 15),
+        Setting(20, 400, 0.05, (0.4,), 15),
+    ]
+    return {
+        "cells": simulated(settings, seed),
+        "components": by_component(Setting(20, 1000, 0.1, RATES[1:], 15), seed),
+    }
+
+
+def colluders(seed: int, *, quick: bool) -> Numbers:
+    """The bias curve near the oracle, and whether anything holds lies that go further."""
+    if quick:
+        return {
+            "near": near((12,), (0.3,), 2, 100, seed, rules=("CRED",)),
+            "anywhere": anywhere((12,), (0.3,), (0.3,), 1, 150, seed, rules=("ARED", "component-wise")),
+        }
+    return {
+        "near": near((20, 50, 100), (0.1, 0.2, 0.3, 0.45), 3, 120, seed),
+        "anywhere": anywhere((20, 100), (0.1, 0.45), (0.05, HARD), 2, 150, seed),
+    }
+
+
+def digits(folder: Path | None, seed: int, *, quick: bool) -> Numbers:
+    """The ARI of digit images, with machines that hold images which are no digits."""
+    count, machines, rows = (8, 16, 400) if quick else (20, 50, 1000)
+    data = features(folder, count, seed)
+    common = {"rows": rows, "seed": seed}
+    found: Numbers = {
+        "features": count,
+        "machines": machines,
+        "rows": rows,
+        "table": clustered(
+            data, machines=machines, rates=(0.2,) if quick else RATES, repetitions=2 if quick else 8, **common
+        ),
+        "drawn_machines": 20,
+        "drawn": []
+        if quick
+        else clustered(data, machines=20, rates=(0.2,), repetitions=3, drawn_starts=True, **common),
+    }
+    if not quick:
+        few = features(folder, FEW, seed)
+        found["few_features"] = FEW
+        found["few"] = clustered(few, machines=machines, rates=RATES, repetitions=4, **common)
+        found["norm_over_radius"] = {
+            str(d): reach_of_the_distance(some, machines=20, **common) for d, some in ((FEW, few), (count, data))
+        }
+    return found
+
+
+def rounded(value: Any) -> Any:
+    """Every float to six digits: what is drawn and written is what stands in the file."""
+    if isinstance(value, dict):
+        return {key: rounded(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [rounded(one) for one in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; 0, or 2 with one line on standard error where the input is wrong."""
+    parser = options("Regenerate the experiments of Zhang, Tan and Chen 2024.", "zhang-2024")
+    parser.add_argument("--data", type=Path, help="folder of the MNIST test images; found or downloaded when not given")
+    parser.add_argument("--only", choices=("simulation", "colluders", "rows", "digits"), help="one part only")
+    given = parser.parse_args(arguments)
+    try:
+        numbers = provenance("zhang_2024.run", given.seed, given.quick) | {"seed": given.seed}
+        # One thread: sums in another order round otherwise.
+        with threadpool_limits(1):
+            if given.only in (None, "simulation"):
+                numbers["simulation"] = simulation(given.seed, quick=given.quick)
+            if given.only in (None, "colluders"):
+                numbers["colluders"] = colluders(given.seed, quick=given.quick)
+            if given.only in (None, "rows"):
+                numbers["rows"] = recovered(3 if given.quick else 12, given.seed, quick=given.quick)
+            if given.only in (None, "digits"):
+                numbers["digits"] = digits(folder_of(given.data), given.seed, quick=given.quick)
+    except SecmixError as error:
+        print(f"zhang_2024: {error}", file=sys.stderr)
+        return 2
+    numbers = rounded(numbers)
+    write(given.out, numbers, report(numbers), indent=None)
+    if "simulation" in numbers:
+        boxes(numbers["simulation"]["cells"], given.out / "failures.png")
+        components(numbers["simulation"]["components"], given.out / "components.png")
+    if "colluders" in numbers:
+        collusion(numbers["colluders"]["near"], given.out / "colluders.png")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

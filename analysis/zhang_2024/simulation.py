@@ -1,0 +1,167 @@
+"""The simulations of Zhang 2024 (section 5): failures of machines and of components, by rate, size and overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+
+from analysis.study import Numbers, mean_and_half_width
+from analysis.zhang_2024.population import population
+from secmix._base.checks import Array, Ints
+from secmix.adversaries.attacks.mixture_failures import FAILURES, component_failure, touched_components
+from secmix.aggregators.mixture import (
+    ared,
+    coat,
+    component_wise,
+    cred,
+    dfmr,
+    gmr,
+    ise_matrix,
+    oracle,
+    trim,
+    wasserstein,
+)
+from secmix.mixture import Mixture
+from secmix.protocols import fit_mixtures
+
+K, D, HELD_OUT = 5, 10, 2000
+RULES: dict[str, Callable[..., Any]] = {
+    "ARED": ared,
+    "DFMR": dfmr,
+    "CRED": cred,
+    "component-wise": component_wise,
+    "COAT": coat,
+    "TRIM": trim,
+    "GMR": gmr,
+}
+NAMES = ("Oracle", *RULES)
+REJECTING = ("ARED", "DFMR", "CRED", "component-wise", "TRIM")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One place of the design: m machines of N rows, the largest overlap, and the rates of failure tried there."""
+
+    machines: int
+    rows: int
+    overlap: float
+    rates: tuple[float, ...]
+    repetitions: int
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One repetition: the truth, the machines' own fits, rows nobody was fitted on, and their true clusters."""
+
+    true: Mixture
+    local: Mixture
+    held_out: Array
+    clusters: Ints
+
+
+def drawn(setting: Setting, rng: np.random.Generator) -> Drawn:
+    """A population, and what the machines fit to their rows from the truth on, as in the paper."""
+    true = population(K, D, setting.overlap, rng)
+    rows = np.stack([true.sample(setting.rows, rng) for _ in range(setting.machines)])
+    held_out = true.sample(HELD_OUT, rng)
+    return Drawn(true, fit_mixtures(rows, true).mixture, held_out, clusters(true, held_out))
+
+
+def clusters(mixture: Mixture, rows: Array) -> Ints:
+    """The component each row most likely comes from."""
+    return np.asarray(mixture.log_joint(rows).argmax(axis=1), dtype=np.intp)
+
+
+def measured(one: Drawn, sent: Mixture, byzantine: Ints, best: Mixture | None = None) -> dict[str, Numbers]:
+    """Each rule on what was sent; ``best`` is the oracle's mixture where it is not the reduction of the others."""
+    m = len(sent.weights)
+    squared = ise_matrix(sent)
+    honest = np.setdiff1d(np.arange(m), byzantine)
+    found: dict[str, Any] = {name: rule(sent, squared=squared) for name, rule in RULES.items()}
+    truth = oracle(sent, honest, squared=squared).mixture if best is None else best
+    out = {"Oracle": _judged(one, truth)}
+    for name, result in found.items():
+        out[name] = _judged(one, result.mixture)
+        if name in REJECTING:
+            rejected = np.asarray(result.rejected)
+            out[name] |= {"rejected": len(rejected), "hits": int(np.isin(rejected, byzantine).sum())}
+    return out
+
+
+def _judged(one: Drawn, mixture: Mixture) -> Numbers:
+    usable = Mixture(np.maximum(mixture.weights, 1e-300), mixture.means, mixture.covariances)
+    return {
+        "w1": wasserstein(mixture, one.true),
+        "ari": float(adjusted_rand_score(one.clusters, clusters(usable, one.held_out))),
+        "log_likelihood": float(usable.log_density(one.held_out).mean()),
+    }
+
+
+def simulated(settings: Sequence[Setting], seed: int) -> list[Numbers]:
+    """Every setting, failure and rate, with the values of each repetition."""
+    table = []
+    for at, setting in enumerate(settings):
+        cells: dict[tuple[str, float], list[dict[str, Numbers]]] = {}
+        for rng in np.random.default_rng([seed, 1, at]).spawn(setting.repetitions):
+            one = drawn(setting, rng)
+            for rate in setting.rates:
+                count = int(rate * setting.machines + 1e-9)
+                for name, failure in FAILURES.items():
+                    byzantine = np.sort(rng.permutation(setting.machines)[:count])
+                    if count == 0 and name != "mean":  # without failures they are all the same
+                        continue
+                    sent = failure(one.local, byzantine, rng)
+                    cells.setdefault((name if count else "none", rate), []).append(measured(one, sent, byzantine))
+        each = len(setting.rates) > 1
+        table += [_cell(setting, failure, rate, values, each=each) for (failure, rate), values in cells.items()]
+    return table
+
+
+def by_component(setting: Setting, seed: int) -> list[Numbers]:
+    """Failures of single components: of each, ``rate`` of the machines fail, and nearly every machine somewhere."""
+    cells: dict[tuple[str, float], list[dict[str, Numbers]]] = {}
+    touched_machines: dict[tuple[str, float], list[float]] = {}
+    for rng in np.random.default_rng([seed, 2]).spawn(setting.repetitions):
+        one = drawn(setting, rng)
+        best = gmr(one.local).mixture
+        for rate in setting.rates:
+            for kind in ("mean", "covariance"):
+                touched = touched_components(setting.machines, K, rate, rng)
+                sent = component_failure(one.local, touched, rng, kind)
+                byzantine = np.flatnonzero(touched.any(axis=1))
+                cells.setdefault((kind, rate), []).append(measured(one, sent, byzantine, best))
+                touched_machines.setdefault((kind, rate), []).append(len(byzantine) / setting.machines)
+    return [
+        _cell(setting, kind, rate, values, each=True) | {"touched": float(np.mean(touched_machines[kind, rate]))}
+        for (kind, rate), values in cells.items()
+    ]
+
+
+def _cell(setting: Setting, failure: str, rate: float, values: list[dict[str, Numbers]], *, each: bool) -> Numbers:
+    rules: dict[str, Numbers] = {}
+    for name in NAMES:
+        mine = [value[name] for value in values]
+        # Rounded, so that what stands in the file is what the means are of.
+        values_of = {key: [round(float(v[key]), 5) for v in mine] for key in ("w1", "ari", "log_likelihood")}
+        rules[name] = {key: mean_and_half_width(values_of[key]) for key in ("ari", "log_likelihood")}
+        rules[name]["mean_w1"] = float(np.mean(values_of["w1"]))
+        rules[name]["above_twice"] = sum(bool(v[name]["w1"] > 2 * v["Oracle"]["w1"]) for v in values)
+        if each:  # drawn in figures
+            rules[name]["w1"] = values_of["w1"]
+        rules[name]["ratio"] = mean_and_half_width([v[name]["w1"] / v["Oracle"]["w1"] for v in values])
+        if name in REJECTING:
+            rules[name] |= {key: sum(v[key] for v in mine) for key in ("rejected", "hits")}
+    return {
+        "machines": setting.machines,
+        "rows": setting.rows,
+        "overlap": setting.overlap,
+        "failure": failure,
+        "rate": rate,
+        "failing": int(rate * setting.machines + 1e-9) * len(values),
+        "repetitions": len(values),
+        "rules": rules,
+    }

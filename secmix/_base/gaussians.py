@@ -1,0 +1,114 @@
+"""Gaussians, any number of them at once: overlap, divergence, Bhattacharyya distance, moment matching.
+
+Every function takes means (..., d) and covariances (..., d, d) whose leading axes broadcast.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.errors import DataError
+
+LARGEST = 1e100
+"""Entries beyond this leave no room for the squares that the functions here take."""
+
+
+def cholesky(covariances: Array) -> Array:
+    """Lower triangles L with Σ = L Lᵀ, (..., d, d).
+
+    Raises
+    ------
+    DataError
+        A covariance is not positive definite.
+    """
+    try:
+        return np.asarray(np.linalg.cholesky(covariances))
+    except np.linalg.LinAlgError:
+        raise DataError(
+            "a covariance is not positive definite: it is flat in some direction, or the Gaussians it was matched to "
+            "lie too far apart for double precision"
+        ) from None
+
+
+def log_det(lower: Array) -> Array:
+    """log det Σ (...) from the lower triangles L of Σ = L Lᵀ, (..., d, d)."""
+    return np.asarray(2.0 * np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(-1))
+
+
+def log_normal(deviations: Array, covariances: Array) -> Array:
+    """log N(δ; 0, Σ) (...), for δ (..., d) and Σ (..., d, d) with the same leading axes.
+
+    One factorisation does it all: the Cholesky factor of [[Σ, δ], [δᵀ, c]] holds L, and (L⁻¹δ)ᵀ in its last row.
+    """
+    d = deviations.shape[-1]
+    bordered = np.zeros((*deviations.shape[:-1], d + 1, d + 1))
+    bordered[..., :d, :d] = covariances
+    bordered[..., d, :d] = deviations
+    bordered[..., d, d] = 1e305  # any corner above δᵀ Σ⁻¹ δ: nothing that is read depends on it
+    lower = cholesky(bordered)
+    standard = lower[..., d, :d]
+    square = np.einsum("...d,...d->...", standard, standard)
+    return np.asarray(-0.5 * (square + log_det(lower[..., :d, :d]) + d * math.log(2 * math.pi)))
+
+
+def log_overlap(means_a: Array, covariances_a: Array, means_b: Array, covariances_b: Array) -> Array:
+    """log ∫ N(x; μ_a, Σ_a) N(x; μ_b, Σ_b) dx = log N(μ_a; μ_b, Σ_a + Σ_b), (...)."""
+    deviations = np.asarray(means_a - means_b)
+    total = np.asarray(covariances_a + covariances_b)
+    batch = np.broadcast_shapes(deviations.shape[:-1], total.shape[:-2])
+    return log_normal(np.broadcast_to(deviations, (*batch, deviations.shape[-1])), total)
+
+
+def divergence(means_a: Array, covariances_a: Array, means_b: Array, covariances_b: Array) -> Array:
+    """KL(N_a ‖ N_b) in nats, (...).
+
+    ½ [tr(Σ_b⁻¹ Σ_a) + (μ_a − μ_b)ᵀ Σ_b⁻¹ (μ_a − μ_b) − d + log det Σ_b − log det Σ_a]
+
+    Examples
+    --------
+    >>> float(divergence(np.zeros(1), np.eye(1), np.ones(1), np.eye(1)))
+    0.5
+    """
+    lower_a, lower_b = cholesky(covariances_a), cholesky(covariances_b)
+    whiten = np.linalg.inv(lower_b)
+    spread = (np.matmul(whiten, lower_a) ** 2).sum((-1, -2))
+    shift = (np.matmul(whiten, np.asarray(means_a - means_b)[..., None]) ** 2).sum((-1, -2))
+    return np.asarray(0.5 * (spread + shift - means_a.shape[-1] + log_det(lower_b) - log_det(lower_a)))
+
+
+def bhattacharyya(means_a: Array, covariances_a: Array, means_b: Array, covariances_b: Array) -> Array:
+    """−log ∫ √(N_a N_b) in nats, (...): 0 for equal Gaussians, without bound for far ones (Bhattacharyya 1943).
+
+    Examples
+    --------
+    >>> float(bhattacharyya(np.zeros(1), np.eye(1), np.full(1, 4.0), np.eye(1)))
+    2.0
+    """
+    middle = 0.5 * (covariances_a + covariances_b)
+    lower = cholesky(middle)
+    standard = np.matmul(np.linalg.inv(lower), np.asarray(means_a - means_b)[..., None])
+    ends = 0.5 * (log_det(cholesky(covariances_a)) + log_det(cholesky(covariances_b)))
+    return np.asarray((standard**2).sum((-1, -2)) / 8 + 0.5 * (log_det(lower) - ends))
+
+
+def moment_match(weights: Array, means: Array, covariances: Array) -> tuple[Array, Array, Array]:
+    """The Gaussian with the moments of each mixture: weight (...), mean (..., d), covariance (..., d, d).
+
+    Of weights (..., K), means (..., K, d) and covariances (..., K, d, d). It minimises Σ_k w_k KL(N_k ‖ N).
+
+    Examples
+    --------
+    >>> weight, mean, covariance = moment_match(np.array([0.5, 0.5]), np.array([[-1.0], [1.0]]), np.zeros((2, 1, 1)))
+    >>> float(weight), mean, covariance
+    (1.0, array([0.]), array([[1.]]))
+    """
+    total = weights.sum(-1)
+    share = weights / total[..., None]
+    mean = np.einsum("...k,...kd->...d", share, means)
+    apart = means - mean[..., None, :]
+    covariance = np.einsum("...k,...kij->...ij", share, covariances)
+    covariance = covariance + np.matmul((share[..., None] * apart).swapaxes(-1, -2), apart)
+    return total, mean, covariance

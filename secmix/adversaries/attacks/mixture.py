@@ -1,0 +1,126 @@
+"""Lies about a mixture, as forgeries: what Byzantine nodes send a server in place of their own fit.
+
+The failures are those of Zhang 2024; the colluders search the rule for the mixture that moves it most.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+from scipy.stats import ortho_group
+
+from secmix._base.checks import Array, Ints
+from secmix.adversaries.attacks import mixture_failures as failures
+from secmix.adversaries.forgers import Forgery, Said
+from secmix.adversaries.search.mixtures import collude
+from secmix.aggregators.mixture import RejectedMixtures, gmr
+from secmix.errors import SecmixError
+from secmix.mixture import Mixture
+from secmix.protocols.mixture.distributed_mixture import packed, unpacked
+
+KINDS = ("mixture",)
+_BUDGET = 250
+_MOST = 1e12  # how far a majority takes the others: further, no result would be a number
+
+
+def _lie(change: Callable[[Mixture, Ints, Said], Mixture]) -> Callable[[Said], Array]:
+    """A forgery from ``change(own mixtures (f), all of them, said)``."""
+
+    def forge(said: Said) -> Array:
+        own = unpacked(said.own, said.protocol.components)
+        return packed(change(own, np.arange(len(said.own)), said))
+
+    return forge
+
+
+def _mean(own: Mixture, who: Ints, said: Said) -> Mixture:
+    return failures.mean_failure(own, who, said.rng, scale=100 * said.scale)
+
+
+def _covariance(own: Mixture, who: Ints, said: Said) -> Mixture:
+    wrong = failures.covariance_failure(own, who, said.rng)
+    return Mixture(own.weights, own.means, own.covariances + said.scale * (wrong.covariances - own.covariances))
+
+
+def _weight(own: Mixture, who: Ints, said: Said) -> Mixture:
+    return failures.weight_failure(own, who, said.rng, concentration=1 / said.scale)
+
+
+def _component(own: Mixture, who: Ints, said: Said) -> Mixture:
+    touched = np.zeros(own.weights.shape)
+    touched[who, said.rng.integers(own.n_components, size=len(who))] = 1.0
+    return failures.component_failure(own, touched, said.rng, scale=100 * said.scale)
+
+
+def _foreign(rows: Array, scale: float, rng: np.random.Generator) -> Array:
+    """Rows turned about their mean, by a rotation drawn for all runs, and moved by three standard deviations."""
+    d = rows.shape[-1]
+    centre, spread = rows.mean(axis=(0, 1)), np.sqrt(rows.var(axis=(0, 1)).mean())
+    turn = ortho_group.rvs(d, random_state=rng) if d > 1 else -np.eye(1)
+    direction = rng.standard_normal(d)
+    return np.asarray((rows - centre) @ turn.T + centre + 3 * scale * spread * direction / np.linalg.norm(direction))
+
+
+def _searched(said: Said, *, undetected: bool) -> Array:
+    """The same mixture from all colluders: the worst that a search finds for the protocol's own rule.
+
+    The search goes as far as it pays, by itself: ``scale`` adds nothing.
+    """
+    honest, f = unpacked(said.honest, said.protocol.components), len(said.own)
+    if f >= len(said.honest):  # they are the majority: the rule follows them wherever they go
+        one = unpacked(said.own[0], said.protocol.components)
+        spread = math.sqrt(float(np.trace(one.covariances[0])))
+        far = min(100 * said.scale * spread, _MOST)
+        return np.tile(packed(Mixture(one.weights, one.means + far, one.covariances)), (f, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RejectedMixtures)  # among the honest of the search there may be who is not
+        try:
+            found = collude(said.protocol.aggregate, honest, f, said.rng, budget=_BUDGET, undetected=undetected).mixture
+        except SecmixError:  # nothing that was tried was kept: hide among the honest
+            found = gmr(honest).mixture
+    return np.tile(packed(found), (f, 1))
+
+
+mean_failure = Forgery(
+    KINDS, _lie(_mean), does="Every colluder replaces the means of its mixture by noise, N(0, 100² I)."
+)
+"""Every component mean is drawn from N(0, (100 scale)² I)."""
+
+covariance_failure = Forgery(
+    KINDS, _lie(_covariance), does="Every colluder adds a random covariance, B Bᵀ, to each covariance of its mixture."
+)
+"""Each covariance gets the noise scale · B Bᵀ, B a d × d matrix of standard Gaussians."""
+
+weight_failure = Forgery(
+    KINDS, _lie(_weight), does="Every colluder replaces the weights of its mixture by random ones, near equal."
+)
+"""Weights from a Dirichlet whose parameters are integers from 10 to 19, divided by scale: all on one component."""
+
+component_failure = Forgery(
+    KINDS, _lie(_component), does="Every colluder replaces the mean of one component, drawn by lot, by noise."
+)
+"""The mean of one component of each colluder, drawn by lot, is drawn from N(0, (100 scale)² I)."""
+
+foreign_data = Forgery(
+    KINDS, poison=_foreign, does="Every colluder fits rows of another population: turned, and moved by 3 deviations."
+)
+"""Colluders fit rows of another population: their own, turned about the mean and moved by 3 scale deviations."""
+
+colluders_under_threshold = Forgery(
+    KINDS,
+    lambda said: _searched(said, undetected=True),
+    searches=True,
+    does="All colluders send one mixture, the worst that a search finds among those that the rule keeps.",
+)
+"""The worst mixture that the rule keeps, see :func:`secmix.adversaries.collude`."""
+
+colluders_over_threshold = Forgery(
+    KINDS,
+    lambda said: _searched(said, undetected=False),
+    searches=True,
+    does="All colluders send one mixture, the worst that a search finds, whether the rule keeps it or not.",
+)
+"""The worst mixture, kept or not: rejected ones may still move the centre."""

@@ -1,0 +1,231 @@
+"""Attacks on subspaces: what colluders send in place of a basis U_ℓ, a product Φ_ℓ U or a gradient, all (n, r).
+
+Each is ``attack(honest (h, n, r), f, rng) -> messages (f, n, r)``. Alternating, ones and orthogonal are named in the
+experiment of Singh 2024, which does not say how large they are; :func:`worst_basis` searches the Grassmannian, and
+:func:`tightest` attains the bound of the Subspace Median. At the end they stand as forgeries, for whole protocols.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.adversaries.forgers import Forgery, Said
+from secmix.adversaries.search.subspaces import WorstBasis, consensus, geodesic, repeated, tightest, worst_basis
+from secmix.aggregators import RejectedMessages
+from secmix.errors import DataError, ScenarioError
+
+__all__ = [
+    "SUBSPACE_FIXED",
+    "SUBSPACE_FORGERIES",
+    "SubspaceAttack",
+    "WorstBasis",
+    "alternating",
+    "consensus",
+    "forging",
+    "geodesic",
+    "ones",
+    "orthogonal",
+    "reverse",
+    "speaking",
+    "tightest",
+    "worst_basis",
+]
+
+_MATRICES = ("basis", "product", "gradient")
+_NUMBERS = ("threshold", "scale")
+_FAR = 1e6  # of the largest honest number, where a single number is due
+_BUDGET = 300  # Subspace Medians a search may compute
+_SIZES = (0.3, 1.0, 3.0, 30.0, 1e4)  # of an honest product
+
+SubspaceAttack = Callable[[Array, int, np.random.Generator], Array]
+"""``attack(honest (h, n, r), f, rng) -> messages (f, n, r)``."""
+
+
+def alternating(honest: Array, f: int, rng: np.random.Generator, C: float = 10.0) -> Array:
+    """C and −C in a chessboard pattern (named in Singh 2024); of rank one."""
+    n, r = honest.shape[1:]
+    return repeated(C * (1.0 - 2.0 * (np.add.outer(np.arange(n), np.arange(r)) % 2)), f)
+
+
+def ones(honest: Array, f: int, rng: np.random.Generator, C: float = 100.0) -> Array:
+    """C in every entry (named in Singh 2024); of rank one."""
+    return np.full((f, *honest.shape[1:]), C)
+
+
+def orthogonal(honest: Array, f: int, rng: np.random.Generator) -> Array:
+    """An orthonormal basis inside the complement of the subspace the honest messages agree on (named in Singh 2024).
+
+    U* is taken to be the top r left singular vectors of the honest messages, each first orthonormalised; the basis is
+    uniform in its complement, and where 2 r > n filled up from U*.
+    """
+    n, r = honest.shape[1:]
+    centre = consensus(honest)
+    free = min(r, n - r)
+    drawn = rng.standard_normal((n, free))
+    drawn -= centre @ (centre.T @ drawn)
+    drawn -= centre @ (centre.T @ drawn)  # once more, for what rounding left
+    basis = np.linalg.qr(drawn)[0] if free else np.empty((n, 0))
+    return repeated(np.hstack([basis, centre[:, : r - free]]), f)
+
+
+def reverse(honest: Array, f: int, rng: np.random.Generator, C: float = 10.0) -> Array:
+    """−(C/L) times the sum of the honest messages, L = h + f: for gradients.
+
+    A power method takes no harm from it: the mean is then a negative multiple of the honest one, and spans the same.
+    """
+    return repeated(-(C / (len(honest) + f)) * honest.sum(axis=0), f)
+
+
+SUBSPACE_FIXED: dict[str, SubspaceAttack] = {
+    attack.__name__: attack for attack in (alternating, ones, orthogonal, reverse)
+}
+"""Every fixed attack on subspaces by name."""
+
+
+def speaking(attack: SubspaceAttack, corrupt: Iterable[int], rng: np.random.Generator) -> Callable[[int, Array], Array]:
+    """An ``exchange`` in which the corrupt nodes send what the attack says, knowing every honest message of the round.
+
+    Examples
+    --------
+    >>> exchange = speaking(ones, [1], np.random.default_rng(0))
+    >>> exchange(0, np.zeros((2, 2, 1)))[:, 0, 0].tolist()
+    [0.0, 100.0]
+    """
+    theirs = sorted(set(corrupt))
+
+    def exchange(round: int, sent: Array) -> Array:
+        arrived = sent.copy()
+        honest = np.setdiff1d(np.arange(len(sent)), theirs)
+        if theirs:
+            arrived[theirs] = attack(sent[honest], len(theirs), rng)
+        return arrived
+
+    return exchange
+
+
+def forging(attack: SubspaceAttack, *, does: str = "") -> Forgery:
+    """A fixed attack as a forgery of bases, products and gradients, ``scale`` times as large.
+
+    Where a protocol asks for a single number (AltGDmin's thresholds and scales), colluders send 10⁶ times the
+    largest honest one.
+
+    Parameters
+    ----------
+    attack : SubspaceAttack
+        For messages of m numbers, which are (m/r, r) with the protocol's own ``r``.
+
+    Raises
+    ------
+    ScenarioError
+        On sending: if the protocol has no ``r``, or one that does not fit the messages.
+
+    Examples
+    --------
+    >>> from secmix.adversaries import ForgingChannel
+    >>> from secmix.protocols import FederatedPCA
+    >>> channel = ForgingChannel(forging(ones), [1], np.random.default_rng(0), protocol=FederatedPCA(1))
+    >>> channel.send(0, [0, 1], -1, "basis", np.zeros((2, 1, 3)))[:, 0].tolist()
+    [[0.0, 0.0, 0.0], [100.0, 100.0, 100.0]]
+    """
+
+    def forge(said: Said) -> Array:
+        if said.kind in _NUMBERS:
+            return np.full(said.own.shape, _FAR * said.scale * np.abs(_known(said)).max())
+        honest = _matrices(_known(said), said.protocol)
+        return said.scale * attack(honest, len(said.own), said.rng).reshape(len(said.own), -1)
+
+    return Forgery((*_MATRICES, *_NUMBERS), forge, does=does)
+
+
+def _known(said: Said) -> Array:
+    """The honest messages, or, before any is sent, what the colluders would say themselves."""
+    return said.honest if len(said.honest) else said.own
+
+
+def _matrices(messages: Array, protocol: object) -> Array:
+    r = getattr(protocol, "r", None)
+    if not isinstance(r, int) or messages.shape[1] % r:
+        raise ScenarioError(
+            f"messages of {messages.shape[1]} numbers cannot be read as (n, r): attacks on subspaces need a protocol "
+            f"whose attribute r divides that; given r = {r!r}"
+        )
+    return messages.reshape(len(messages), -1, r)
+
+
+def _worst(said: Said) -> Array:
+    """The worst common message that a search finds: by itself it goes as far as it pays, ``scale`` adds nothing."""
+    honest, f = _matrices(_known(said), said.protocol), len(said.own)
+    if said.kind == "product":
+        return repeated(_worst_product(honest, said), f).reshape(f, -1)
+    if f < len(honest):
+        try:
+            return worst_basis(honest, f, said.rng, budget=_BUDGET).messages.reshape(f, -1)
+        except DataError:  # no spread to hide in: all honest bases span the same, or the whole space
+            pass
+    return orthogonal(honest, f, said.rng).reshape(f, -1)
+
+
+def _worst_product(honest: Array, said: Said) -> Array:
+    """Of products that point out of the honest subspace, in all columns or in one, the worst for the protocol's rule.
+
+    One column is that in which the honest products are weakest: there a false direction displaces a true one first.
+    """
+    n, r = honest.shape[1:]
+    target, f = consensus(honest), len(said.own)
+    weakest = np.linalg.svd(honest.mean(axis=0), full_matrices=False)[2][-1]
+    away = orthogonal(honest, 1, said.rng)[0]
+    shapes = [away / np.linalg.norm(away), np.outer(away[:, 0], weakest), alternating(honest, 1, said.rng, 1.0)[0]]
+    size = float(np.median(np.linalg.norm(honest, axis=(1, 2))))
+    worst, best = -1.0, shapes[0]
+    for shape in shapes:
+        for far in _SIZES:
+            false = far * size / np.linalg.norm(shape) * shape
+            messages = np.concatenate([honest, repeated(false, f)]).reshape(-1, n * r)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RejectedMessages)
+                found = said.protocol.combined(messages).reshape(n, r)
+            error = _sine(target, found)
+            if error > worst:
+                worst, best = error, false
+    return np.asarray(best)
+
+
+def _sine(target: Array, found: Array) -> float:
+    """SD_F of the product's span, or of what is left of it where it has lost rank, from the target."""
+    left, sizes, _ = np.linalg.svd(found, full_matrices=False)
+    span = left[:, sizes > 1e-12 * sizes[0]]
+    return float(np.linalg.norm(target - span @ (span.T @ target)))
+
+
+alternating_forgery = forging(alternating, does="Every colluder sends 10 and −10 in a chessboard pattern.")
+"""C and −C in a chessboard pattern, C = 10 scale."""
+
+ones_forgery = forging(ones, does="Every colluder sends 100 in each entry.")
+"""C in every entry, C = 100 scale."""
+
+orthogonal_forgery = forging(orthogonal, does="Every colluder sends a basis of directions that no honest one has.")
+"""scale times an orthonormal basis of directions that the honest messages do not have."""
+
+reverse_forgery = forging(reverse, does="Every colluder sends minus ten times the mean of all messages.")
+"""−10 scale times the mean of all messages, the colluders' own counted as zero."""
+
+worst_basis_forgery = Forgery(
+    ("basis", "product"),
+    _worst,
+    searches=True,
+    does="The basis or product, the same from all colluders, that a search finds to take the rule farthest.",
+)
+"""The basis or product that takes the protocol's rule farthest, as far as a search finds."""
+
+SUBSPACE_FORGERIES: dict[str, Forgery] = {
+    "alternating": alternating_forgery,
+    "ones": ones_forgery,
+    "orthogonal": orthogonal_forgery,
+    "reverse": reverse_forgery,
+    "worst_basis": worst_basis_forgery,
+}
+"""Every forgery of subspaces by name."""

@@ -1,0 +1,133 @@
+"""What may be claimed of rows that solve the sums: how well they fit, how far off they can be, who else found them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from secmix._base.checks import Array
+from secmix.adversaries.inversion.equations import Equations
+
+RELATIVE = 1e-10
+"""The residual of a certified solution, relative to the sums' scale, where the sums carry rounding error alone."""
+SAME = 1e-6
+"""Two solutions are the same if every row is this close, in standard deviations; more where noise allows it."""
+USEFUL = 1e-4
+"""The largest error of a row, in standard deviations, that still counts as recovered."""
+NOISIEST = 1e-7
+"""Sums with more error than this share of their scale are never certified, only given an error estimate."""
+_SIGMAS = 3.0
+_FAR = 1e-2
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Rows that solve the sums, in standard coordinates, and what the sums say about them.
+
+    Attributes
+    ----------
+    rows : (h, d)
+    residual : float
+        Largest misfit of a sum, relative to its scale 1 + Σ_i |φ(z_i)|.
+    consistent : bool
+        Whether each misfit is within the tolerance: 1e-10 of the scale, and what the noise explains.
+    misfit : float
+        Root mean square misfit in units of the noise, at least 1.
+    errors : (h,)
+        Expected distance of each row from the true one, three standard errors, linearised: the noise, or the misfit
+        where that is larger, carried through the pseudo-inverse of the Jacobian, and what the Gauss-Newton step would
+        still move the row.
+    rank : int
+        Directions of the h d that the sums fix to within a tenth of a standard deviation, at the noise given.
+    condition : float
+        Of the Jacobian, each equation divided by its scale.
+    start : int
+        Number of the start that it came from.
+    """
+
+    rows: Array
+    residual: float
+    consistent: bool
+    misfit: float
+    errors: Array
+    rank: int
+    condition: float
+    start: int
+
+    @property
+    def error(self) -> float:
+        """That of the worst row."""
+        return float(self.errors.max())
+
+
+def fit(equations: Equations, target: Array, noise: Array, rows: Array, start: int = 0) -> Fit:
+    """Judge ``rows`` (h, d) against the sums ``target`` (T c q,) with absolute errors ``noise`` (T c q,)."""
+    values, slopes = equations.with_jacobian(np.ascontiguousarray(rows.T))
+    scale = 1.0 + np.abs(values).sum(axis=1)
+    off = values.sum(axis=1) - target
+    misfit = np.abs(off)
+    residual = float((misfit / scale).max())
+    # (T c q, d, h) to one column an unknown, row by row.
+    jacobian = slopes.transpose(0, 2, 1).reshape(len(slopes), -1)
+    if not np.isfinite(jacobian).all() or not np.isfinite(residual):
+        return Fit(rows, np.inf, False, np.inf, np.full(len(rows), np.inf), 0, np.inf, start)
+    outward, strength, directions = np.linalg.svd(jacobian / noise[:, None])
+    plain = np.linalg.svd(jacobian / scale[:, None], compute_uv=False)
+    unknowns = jacobian.shape[1]
+    rank = int((strength > 10.0).sum())
+    worse = max(1.0, float(np.sqrt(np.mean((misfit / noise) ** 2))))
+    # The rows have covariance I here: none is further out than √(h d), however little the sums say of a direction.
+    certain = np.full(unknowns, 1 / (2 * np.sqrt(unknowns)))
+    certain[: len(strength)] = np.maximum(certain[: len(strength)], strength / (_SIGMAS * worse))
+    errors = np.sqrt(((directions / certain[:, None]) ** 2).sum(axis=0).reshape(rows.shape).sum(axis=1))
+    # How far the Gauss-Newton step still is from here: a search that stopped short in a flat valley is not there.
+    used = len(strength)
+    along = outward[:, :used].T @ (off / noise) / np.maximum(strength, _SIGMAS * certain[:used] / 2)
+    errors += np.linalg.norm((directions[:used].T @ along).reshape(rows.shape), axis=1)
+    complete = len(plain) >= unknowns and plain[-1] > 0
+    return Fit(
+        rows,
+        residual,
+        bool((misfit <= tolerance(scale, noise)).all()),
+        worse,
+        errors,
+        rank,
+        float(plain[0] / plain[unknowns - 1]) if complete else np.inf,
+        start,
+    )
+
+
+def tolerance(scale: Array, noise: Array) -> Array:
+    """The misfit that each sum may have."""
+    return RELATIVE * scale + 4.0 * noise
+
+
+def distance(first: Array, second: Array) -> float:
+    """The largest distance between rows (h, d) of two sets, matched so that the squared distances add up to least."""
+    apart = ((first[:, None, :] - second[None, :, :]) ** 2).sum(axis=-1)
+    return float(np.sqrt(apart[linear_sum_assignment(apart)].max()))
+
+
+def same(first: Fit, second: Fit) -> bool:
+    """Whether two fits are the same multiset of rows, within their errors."""
+    return distance(first.rows, second.rows) <= max(SAME, min(USEFUL, first.error + second.error))
+
+
+def agreeing(best: Fit, fits: Sequence[Fit]) -> int:
+    """From how many starts, each of its own, came consistent fits with the same rows as ``best``."""
+    return len({other.start for other in fits if other.consistent and same(best, other)})
+
+
+def likeliest(fits: Sequence[Fit]) -> list[Fit]:
+    """Those that are consistent with the sums and fit about as well as the best: others got stuck on the way."""
+    fitting = [each for each in fits if each.consistent]
+    least = min((each.misfit for each in fitting), default=0.0)
+    return [each for each in fitting if each.misfit <= 3 * least]
+
+
+def rivals(best: Fit, fits: Sequence[Fit]) -> int:
+    """How many of ``fits`` are rows further from ``best`` than both errors."""
+    return sum(distance(best.rows, other.rows) > max(SAME, min(_FAR, best.error + other.error)) for other in fits)

@@ -1,0 +1,159 @@
+"""The sums of EM statistics as functions of the rows, with their analytic Jacobian, for many row sets at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.mixture import Mixture
+
+
+@dataclass(frozen=True)
+class Equations:
+    """T rounds of sums over h rows, T·c·q numbers, in coordinates where the rows are about standard.
+
+    Rows are laid out as columns (d, N) here, so that every operation runs along memory.
+
+    Attributes
+    ----------
+    means : (T, c, d)
+    precisions : (T, c, d, d)
+    constants : (T, c)
+        ln β − ½ ln det Σ; what all components of a round share does not matter.
+    """
+
+    means: Array
+    precisions: Array
+    constants: Array
+
+    @property
+    def size(self) -> int:
+        """T c q, the number of sums."""
+        rounds, c, d = self.means.shape
+        return int(rounds * c * (1 + d + d * (d + 1) // 2))
+
+    def statistics(self, columns: Array) -> Array:
+        """φ of each row, for all rounds: columns (d, N) to (T c q, N)."""
+        off, resp, _ = self._responsibilities(columns, gradient=False)
+        return np.asarray((resp[:, :, None] * self._monomials(columns, off)).reshape(-1, columns.shape[1]))
+
+    def with_jacobian(self, columns: Array) -> tuple[Array, Array]:
+        """φ of each row (T c q, N), and its derivative in the row's own coordinates (T c q, d, N)."""
+        d, n = columns.shape
+        off, resp, slope = self._responsibilities(columns, gradient=True)
+        powers = self._monomials(columns, off)
+        # d(P ψ) = dP ψ + P dψ, with dψ = 0, e_k and e_a (x−μ)_b + e_b (x−μ)_a.
+        jacobian = slope[:, :, None] * powers[:, :, :, None]
+        for k in range(d):
+            jacobian[:, :, 1 + k, k] += resp
+        for entry, (a, b) in enumerate(zip(*np.triu_indices(d), strict=True), start=1 + d):
+            jacobian[:, :, entry, a] += resp * off[:, :, b]
+            jacobian[:, :, entry, b] += resp * off[:, :, a]
+        powers *= resp[:, :, None]
+        return powers.reshape(-1, n), jacobian.reshape(-1, d, n)
+
+    def _responsibilities(self, columns: Array, *, gradient: bool) -> tuple[Array, Array, Array]:
+        """x − μ (T, c, d, N), P (T, c, N) and dP/dx (T, c, d, N)."""
+        off = columns - self.means[..., None]
+        pull = -np.matmul(self.precisions, off)
+        joint = 0.5 * np.einsum("tcdn,tcdn->tcn", off, pull) + self.constants[..., None]
+        joint -= joint.max(axis=1, keepdims=True)
+        np.exp(joint, out=joint)
+        joint /= joint.sum(axis=1, keepdims=True)
+        if gradient:
+            pull -= np.einsum("tcn,tcdn->tdn", joint, pull)[:, None]
+            pull *= joint[:, :, None]
+        return off, joint, pull
+
+    def _monomials(self, columns: Array, off: Array) -> Array:
+        """(1, x, upper triangle of (x−μ)(x−μ)ᵀ): (T, c, q, N)."""
+        rounds, c, d, n = off.shape
+        first, second = np.triu_indices(d)
+        powers = np.empty((rounds, c, 1 + d + len(first), n))
+        powers[:, :, 0] = 1.0
+        powers[:, :, 1 : 1 + d] = columns
+        np.multiply(off[:, :, first], off[:, :, second], out=powers[:, :, 1 + d :])
+        return powers
+
+
+@dataclass(frozen=True)
+class Standard:
+    """The affine map z = L⁻¹(x − m) to coordinates in which the rows have mean 0 and covariance I.
+
+    Attributes
+    ----------
+    centre : (d,)
+    lower : (d, d)
+        L, lower triangular.
+    """
+
+    centre: Array
+    lower: Array
+
+    def rows(self, standard: Array) -> Array:
+        """Rows (..., d) in the units of the data."""
+        return np.asarray(standard @ self.lower.T + self.centre)
+
+    def equations(self, parameters: Sequence[Mixture]) -> Equations:
+        """The equations in standard coordinates."""
+        inverse = np.linalg.inv(self.lower)
+        means = np.stack([(mixture.means - self.centre) @ inverse.T for mixture in parameters])
+        covariances = np.stack([inverse @ mixture.covariances @ inverse.T for mixture in parameters])
+        precisions = np.linalg.inv(covariances)
+        with np.errstate(divide="ignore"):  # a component of weight zero takes no row
+            constants = np.log(np.stack([mixture.weights for mixture in parameters]))
+        constants = constants - 0.5 * np.linalg.slogdet(covariances)[1]
+        return Equations(means, 0.5 * (precisions + precisions.swapaxes(-1, -2)), constants)
+
+    def sums(self, sums: Array) -> Array:
+        """Sums (T, c, q) in standard coordinates."""
+        d = len(self.centre)
+        inverse = np.linalg.inv(self.lower)
+        upper = np.triu_indices(d)
+        out = sums.copy()
+        out[..., 1 : 1 + d] = (sums[..., 1 : 1 + d] - sums[..., :1] * self.centre) @ inverse.T
+        scatter = np.empty((*sums.shape[:-1], d, d))
+        scatter[..., upper[0], upper[1]] = scatter[..., upper[1], upper[0]] = sums[..., 1 + d :]
+        out[..., 1 + d :] = (inverse @ scatter @ inverse.T)[..., upper[0], upper[1]]
+        return out
+
+    def noise(self, noise: Array) -> Array:
+        """Standard errors (T, c, q) of the sums, taken to be independent, carried through :meth:`sums`."""
+        d = len(self.centre)
+        inverse = np.linalg.inv(self.lower) ** 2
+        upper = np.triu_indices(d)
+        out = noise**2
+        out[..., 1 : 1 + d] = (out[..., 1 : 1 + d] + out[..., :1] * self.centre**2) @ inverse.T
+        scatter = np.empty((*noise.shape[:-1], d, d))
+        scatter[..., upper[0], upper[1]] = scatter[..., upper[1], upper[0]] = out[..., 1 + d :]
+        out[..., 1 + d :] = (inverse @ scatter @ inverse.T)[..., upper[0], upper[1]]
+        return np.asarray(np.sqrt(out))
+
+
+def rounds_needed(h: int, d: int, c: int) -> float:
+    """T*: the fewest rounds whose sums determine h rows of d columns in general position, for c components.
+
+    With q = 1 + d + d(d+1)/2 the sums of T rounds have rank min(h d, c q − 1 + (T − 1)(c − 1) q): the components'
+    responsibilities add up to one, so in each round but the first the last component follows from the others, and h is
+    known. Fewer rounds than T* leave a continuum of solutions; T* or more can still be ill-conditioned.
+
+    One component has no responsibilities to weigh rows by. Its sums, the moments, stay the same in all rounds and
+    under every rotation of the deviations among the rows: up to two rows are determined, and more never are (``inf``).
+
+    Returns
+    -------
+    int, or ``math.inf`` where no number of rounds is enough.
+
+    Examples
+    --------
+    >>> rounds_needed(20, 2, 2), rounds_needed(30, 4, 3), rounds_needed(3, 2, 2)
+    (6, 4, 1)
+    """
+    if c == 1:
+        return 1 if h <= 2 else math.inf
+    q = 1 + d + d * (d + 1) // 2
+    return max(1, 1 + -((c * q - 1 - h * d) // ((c - 1) * q)))

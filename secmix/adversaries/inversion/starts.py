@@ -1,0 +1,136 @@
+"""Where the search for the rows starts: the moments that the sums reveal, and rows of the last mixture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.adversaries.inversion.equations import Equations, Standard
+from secmix.mixture import Mixture
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+def moments(sums: Array, rounds: Sequence[Mixture], h: int) -> tuple[Array, Array]:
+    """The rows' mean (d,) and covariance (d, d): since Σ_j P_j = 1, summing over components leaves Σx and Σxxᵀ."""
+    d = rounds[0].n_features
+    upper = np.triu_indices(d)
+    mean = sums[..., 1 : 1 + d].sum(axis=1).mean(axis=0) / h
+    covariances = []
+    for table, mixture in zip(sums, rounds, strict=True):
+        scatter = np.empty((len(table), d, d))
+        scatter[:, upper[0], upper[1]] = scatter[:, upper[1], upper[0]] = table[:, 1 + d :]
+        # From about μ_j to about the mean: (x−m) = (x−μ) + (μ−m).
+        first = table[:, 1 : 1 + d] - table[:, :1] * mixture.means
+        shift = mixture.means - mean
+        cross = first[:, :, None] * shift[:, None, :]
+        about = scatter + cross + cross.swapaxes(1, 2)
+        about += table[:, 0, None, None] * shift[:, :, None] * shift[:, None, :]
+        covariances.append(about.sum(axis=0) / h)
+    return mean, np.asarray(np.mean(covariances, axis=0))
+
+
+def standard_of(sums: Array, rounds: Sequence[Mixture], h: int) -> Standard:
+    """Coordinates in which the rows have mean 0 and covariance I, or the last mixture's where rows are too few."""
+    mean, covariance = moments(sums, rounds, h)
+    d = len(mean)
+    if h > d:
+        spread = np.sqrt(np.abs(np.diag(covariance))) + 1e-300
+        values = np.linalg.eigvalsh(covariance / np.outer(spread, spread))
+        if values[0] > 1e-8:
+            return Standard(mean, np.asarray(np.linalg.cholesky(covariance)))
+    last = rounds[-1]
+    off = last.means - last.weights @ last.means
+    pooled = np.einsum("c,cde->de", last.weights, last.covariances + off[:, :, None] * off[:, None, :])
+    return Standard(mean, np.asarray(np.linalg.cholesky(pooled)))
+
+
+def rounding(sums: Array, rounds: Sequence[Mixture], h: int) -> Array:
+    """What float64 may have changed in each sum (T, c, q), generously: a few ulps of the terms that were added up."""
+    mean, covariance = moments(sums, rounds, h)
+    d = len(mean)
+    upper = np.triu_indices(d)
+    spread = np.sqrt(np.abs(np.diag(covariance)))
+    out = np.empty_like(sums)
+    for t, mixture in enumerate(rounds):
+        reach = np.abs(mixture.means - mean) + 2 * spread
+        out[t, :, 0] = 1.0
+        out[t, :, 1 : 1 + d] = np.abs(mean) + 2 * spread
+        out[t, :, 1 + d :] = reach[:, upper[0]] * reach[:, upper[1]]
+    return np.asarray(4 * _EPS * out * (1 + np.abs(sums[..., :1])))
+
+
+def draw_starts(
+    last: Mixture,
+    standard: Standard,
+    count: int,
+    h: int,
+    rng: np.random.Generator,
+    *,
+    counts: Array | None = None,
+    moments: tuple[Array, Equations] | None = None,
+) -> Array:
+    """``count`` sets of h rows (count, h, d) from the last mixture, in standard coordinates.
+
+    With ``counts`` (c,), how many rows each component holds, a set has about that many of each, drawn from it. Without,
+    each set is given the rows' mean and, where h > d, their covariance, and with ``moments`` the first of the sets is
+    the exact solution for two rows.
+    """
+    d = last.n_features
+    if counts is not None:
+        return _by_component(last, standard, count, h, rng, counts)
+    sets: Array = _standardised(last.sample(count * h, rng), standard).reshape(count, h, d)
+    sets -= sets.mean(axis=1, keepdims=True)
+    if h > d:
+        second = np.einsum("shd,she->sde", sets, sets) / h
+        second[:, np.arange(d), np.arange(d)] += 1e-9
+        sets = np.asarray(np.linalg.solve(np.linalg.cholesky(second), sets.swapaxes(1, 2)).swapaxes(1, 2))
+    elif h == 2 and moments is not None:
+        sets[0] = _two_rows(*moments)
+    return sets
+
+
+def samples(last: Mixture, standard: Standard, size: int, rng: np.random.Generator) -> Array:
+    """About ``size`` rows (N, d) of the last mixture in standard coordinates, none further out than √(3d).
+
+    What functions do out there would weigh more than what they do among the rows.
+    """
+    rows = _standardised(last.sample(size, rng), standard)
+    near = rows[(rows**2).sum(axis=1) < 3 * last.n_features]
+    return near if len(near) > size // 4 else rows
+
+
+def _standardised(rows: Array, standard: Standard) -> Array:
+    return np.asarray(np.linalg.solve(standard.lower, (rows - standard.centre).T).T)
+
+
+def _by_component(
+    last: Mixture, standard: Standard, count: int, h: int, rng: np.random.Generator, counts: Array
+) -> Array:
+    # Whole numbers by chance, with the right mean: 1.3 rows are one row in seven sets of ten, else two.
+    share = np.cumsum(np.clip(counts, 0.0, None))
+    share *= h / share[-1]
+    ticks = rng.random((count, 1)) + np.arange(h)
+    which = np.minimum((ticks[:, :, None] > share).sum(axis=2), last.n_components - 1)
+    lower = np.linalg.cholesky(last.covariances)
+    noise = rng.standard_normal((count, h, last.n_features))
+    rows = last.means[which] + np.einsum("shde,she->shd", lower[which], noise)
+    return _standardised(rows.reshape(count * h, -1), standard).reshape(rows.shape)
+
+
+def _two_rows(target: Array, equations: Equations) -> Array:
+    """Two rows m ± δ follow from their moments: Σ(x−m)(x−m)ᵀ = 2 δδᵀ (in standard coordinates, where m = 0)."""
+    c, d = equations.means.shape[1:]
+    table = target.reshape(equations.means.shape[0], c, -1)[0]
+    upper = np.triu_indices(d)
+    scatter = np.empty((c, d, d))
+    scatter[:, upper[0], upper[1]] = scatter[:, upper[1], upper[0]] = table[:, 1 + d :]
+    shift = equations.means[0]
+    cross = (table[:, 1 : 1 + d] - table[:, :1] * shift)[:, :, None] * shift[:, None, :]
+    total = (scatter + cross + cross.swapaxes(1, 2)).sum(axis=0)
+    total += np.einsum("c,cd,ce->de", table[:, 0], shift, shift)
+    values, vectors = np.linalg.eigh(total)
+    delta = np.sqrt(max(values[-1], 0.0) / 2) * vectors[:, -1]
+    return np.stack([delta, -delta])

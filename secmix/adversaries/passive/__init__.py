@@ -1,0 +1,7 @@
+"""Adversaries who follow the protocol and look: eavesdroppers, curious nodes, a curious server."""
+
+from secmix.adversaries.passive.curious_server import CuriousServer
+from secmix.adversaries.passive.eavesdropper import Eavesdropper
+from secmix.adversaries.passive.honest_but_curious import HonestButCurious
+
+__all__ = ["CuriousServer", "Eavesdropper", "HonestButCurious"]

@@ -1,0 +1,219 @@
+"""GraphFed-EM's messages solved for the rows of the node that sent them.
+
+A message gives, for each component, the responsibilities' sum N_k and with μ_k and Σ_k the sums Σ r x and Σ r x xᵀ,
+once the public shrinkage and loading are taken off Σ_k. Three things follow from them.
+
+- Summed over the components they are the node's own mean and covariance, exactly. With no more rows than columns all of
+  them lie in the plane that the covariance spans.
+- Where responsibilities are 0 or 1, as they soon are in few rows of many columns, a component's sums are those of a set
+  of rows. Sets of one row or two are those rows, and so are differences of sets.
+- With one local step a round, the sums are functions of the rows at parameters that whoever hears a node's neighbours
+  can compute: :func:`invert_sums` applies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.adversaries.inversion.invert import invert_sums, rounds_needed
+from secmix.adversaries.reconstructions.interfaces import Held, Reconstruction
+from secmix.mixture import Mixture
+from secmix.protocols.graphfed.aggregation import Told, unpacked
+from secmix.protocols.graphfed.graphfed_em import KIND, GraphFedEM
+
+_WHOLE = 1e-8  # how near to a whole number of rows a set must be
+_FLAT = 1e-7  # a direction in which a set has less than this share of the node's spread is one in which it is flat
+_SETS = 150  # sets that are compared with one another at most
+_MOST_NUMBERS, _STARTS = 30, 32  # for the search from random starts: more take minutes, and are seldom certified
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Σ r, Σ r x and Σ r x xᵀ of a set of rows, x counted from the node's mean: of one row each as ``count`` is 1."""
+
+    count: float
+    first: Array
+    second: Array
+
+    def without(self, other: Sums) -> Sums:
+        """The sums of the rest, if ``other`` is a part of it."""
+        return Sums(self.count - other.count, self.first - other.first, self.second - other.second)
+
+    def scatter(self) -> Array:
+        """Σ r (x − mean)(x − mean)ᵀ."""
+        return np.asarray(self.second - np.outer(self.first, self.first) / self.count)
+
+
+def reconstruct_graphfed(held: Held) -> Reconstruction | None:
+    """Rows of the node from its messages to its neighbours, or equations on each of them; see the module's text."""
+    if not isinstance(held.protocol, GraphFedEM):
+        return None
+    em = held.protocol
+    told = _told(held, held.node)
+    if not told:
+        return None
+    first = told[min(told)]
+    centre = first.counts @ first.mixture.means / first.counts.sum()
+    groups = [group for t in sorted(told) for group in _groups(told[t], em, centre)]
+    total = groups[0]
+    for group in groups[1 : em.n_components]:
+        total = Sums(total.count + group.count, total.first + group.first, total.second + group.second)
+    normals, offsets = _plane(total, centre)
+    rows = _pieces([total, *groups], total) + centre
+    how = (
+        "rows that are a component by themselves, or make the difference between two, follow from its counts, mean and "
+        "covariance"
+    )
+    certified = len(rows) > 0
+    if len(rows) < held.count and (solved := _inverted(held, told)) is not None:
+        rows, certified = solved, True
+        how = "the sums of its EM steps, at parameters that its neighbours' messages tell, were solved for all its rows"
+    if not certified and not len(normals):
+        how = "its mean and covariance are known exactly; no row could be told from its messages"
+    elif not certified:
+        how = "its rows lie in the plane that its covariance, which its messages hold, spans"
+    return Reconstruction(rows if certified else None, certified, how, normals, offsets)
+
+
+def known_starts(held: Held, told: dict[int, Told]) -> dict[int, Mixture]:
+    """θ that the node starts round t from, for the rounds in which the adversary can compute it."""
+    em, node = held.protocol, held.node
+    weights = np.zeros(held.network.n)
+    around = held.network.neighbours(node)
+    weights[list(around)] = 1.0
+    theirs = {j: _told(held, j) for j in around}
+    found: dict[int, Mixture] = {}
+    if isinstance(em.init, Mixture):
+        found[0] = em.init if em.init.weights.ndim == 1 else em.init[node]
+    sent = {j: _rounds(held, j) for j in around}
+    for t, mine in told.items():
+        if em.alpha == 0 or all(t in sent[j] for j in around):
+            heard: list[Told | None] = [theirs[j].get(t) if j in theirs else None for j in range(held.network.n)]
+            found[t + 1] = em.averaged(node, mine, heard, weights)
+    return found
+
+
+def _told(held: Held, node: int) -> dict[int, Told]:
+    """What ``node`` told, by round; a neighbour's message that is no mixture is left out, as all leave it out."""
+    k = held.protocol.n_components
+    found = {origin.iteration: unpacked(row, k) for origin, row in held.sent_by(node, KIND)}
+    return {t: each for t, each in found.items() if each is not None}
+
+
+def _rounds(held: Held, node: int) -> set[int]:
+    return {origin.iteration for origin, _ in held.sent_by(node, KIND)}
+
+
+def _bare(told: Told, em: GraphFedEM) -> Array:
+    """The covariances before shrinkage and loading, (K, d, d)."""
+    covariances, s = told.mixture.covariances, em.shrinkage
+    d = covariances.shape[-1]
+    level = np.trace(covariances, axis1=-2, axis2=-1)[:, None, None] / d * np.eye(d)
+    # Shrinkage leaves the trace as it is.
+    return np.asarray((covariances - s * level) / (1 - s) - em.reg_covar * np.eye(d))
+
+
+def _groups(told: Told, em: GraphFedEM, centre: Array) -> list[Sums]:
+    found = []
+    for count, mean, covariance in zip(told.counts, told.mixture.means - centre, _bare(told, em), strict=True):
+        found.append(Sums(float(count), count * mean, count * (covariance + np.outer(mean, mean))))
+    return found
+
+
+def _plane(total: Sums, centre: Array) -> tuple[Array, Array]:
+    """Equations normals @ x = offsets of the plane in which all rows lie."""
+    values, vectors = np.linalg.eigh(total.scatter())
+    flat = values < _FLAT**1.5 * values[-1]  # rounding of Σ leaves 1e-16 of it, so a spread of 1e-8
+    normals = vectors[:, flat].T
+    return normals, normals @ (centre + total.first / total.count)
+
+
+def _pieces(groups: Iterable[Sums], total: Sums) -> Array:
+    """Rows (h, d), from the node's mean, of the sets of one or two rows among the groups and their differences."""
+    scale = float(np.trace(total.scatter()) / total.count)
+    d = len(total.first)
+    sets: list[Sums] = []
+    rows: list[Array] = []
+    fresh = [group for group in groups if _is_set(group, scale, d)]
+    while fresh and len(sets) < _SETS:
+        old, known = len(sets), len(rows)  # all pairs among these have been compared
+        sets += fresh
+        for one in fresh:
+            rows += [row for row in _rows_of(one) if all(np.linalg.norm(row - r) > _FLAT * scale**0.5 for r in rows)]
+        singles = [Sums(1.0, row, np.outer(row, row)) for row in rows]
+        fresh = []
+        everything, news = [*sets, *singles], [*sets[old:], *singles[known:]]
+        for i, large in enumerate(sets):
+            for small in news if i < old else everything:
+                if large.count - small.count > 0.5 and d > 1:
+                    rest = large.without(small)
+                    if _is_set(rest, scale, d) and not _among(rest, [*sets, *fresh], scale):
+                        fresh.append(rest)
+    return np.array(rows).reshape(-1, d)
+
+
+def _is_set(group: Sums, scale: float, d: int) -> bool:
+    """Whether these are the sums of a whole number of rows, as far as the rank of their scatter can tell.
+
+    c rows in general position span c − 1 directions. Fewer rows than columns show in that; sums of rows some of which
+    count half, or of a set of which rows are taken that it does not hold, span more.
+    """
+    count = round(group.count)
+    if count < 1 or abs(group.count - count) > _WHOLE * max(count, 1) or (count > d and count > 2):
+        return False
+    values = np.linalg.eigvalsh(group.scatter())
+    flat = values[: d - count + 1]
+    return bool((np.abs(flat) < _FLAT**1.5 * scale * count).all() and (values > -(_FLAT**1.5) * scale * count).all())
+
+
+def _among(group: Sums, sets: list[Sums], scale: float) -> bool:
+    return any(
+        abs(group.count - other.count) < 0.5 and np.abs(group.first - other.first).max() < _FLAT * scale**0.5
+        for other in sets
+    )
+
+
+def _rows_of(group: Sums) -> list[Array]:
+    mean = group.first / group.count
+    if round(group.count) == 1:
+        return [mean]
+    if round(group.count) == 2:
+        values, vectors = np.linalg.eigh(group.scatter())
+        half = np.sqrt(max(values[-1], 0.0) / 2) * vectors[:, -1]
+        return [mean - half, mean + half]
+    return []
+
+
+def _inverted(held: Held, told: dict[int, Told]) -> Array | None:
+    """All rows, from sums at known parameters; None where they do not come out with a certificate."""
+    em: Any = held.protocol
+    if em.local_steps > 1 or held.count * held.d > _MOST_NUMBERS:
+        return None
+    starts = known_starts(held, told)
+    rounds = [t for t in sorted(told) if t in starts]
+    if len(rounds) < rounds_needed(held.count, held.d, em.n_components):
+        return None
+    sums, noise = zip(*(_statistics(told[t], em, starts[t]) for t in rounds), strict=True)
+    settings: dict[str, Any] = {"rng": held.rng, "noise": np.stack(noise), "starts": _STARTS}
+    found = invert_sums(np.stack(sums), [starts[t] for t in rounds], held.count, **settings)
+    return found.rows if found.certified else None
+
+
+def _statistics(told: Told, em: GraphFedEM, start: Mixture) -> tuple[Array, Array]:
+    """One round for :func:`invert_sums`: sums centred at the start's means, and their error, (K, q) each."""
+    upper = np.triu_indices(told.mixture.n_features)
+    moved = told.mixture.means - start.means
+    count = told.counts[:, None]
+    scatter = _bare(told, em) + moved[:, :, None] * moved[:, None, :]
+    sums = np.concatenate([count, count * told.mixture.means, count * scatter[:, upper[0], upper[1]]], axis=1)
+    # What is added to Σ and taken off again costs digits.
+    size = np.abs(told.mixture.covariances).max(axis=(1, 2)) + (moved**2).max(axis=1)
+    error = np.finfo(np.float64).eps * (size / (1 - em.shrinkage) + em.reg_covar)[:, None] * count
+    noise = np.zeros_like(sums)
+    noise[:, 1 + told.mixture.n_features :] = 4.0 * error
+    return sums, noise

@@ -1,0 +1,1 @@
+"""Worst-case search: what colluders who know the rule and every honest message should send."""

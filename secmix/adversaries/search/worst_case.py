@@ -1,0 +1,357 @@
+"""The worst that f colluders can do to a given rule on given honest messages, found by search (spec 7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from secmix._base.checks import Array, whole
+from secmix.adversaries.attacks.sums import FIXED, honest_messages
+from secmix.adversaries.search.cma_es import evolve
+from secmix.adversaries.search.directions import basis, coordinate_by_coordinate, geometric_median_worst, pulls
+from secmix.adversaries.search.oracle import Oracle, Rule, Spent, configured, norm, quietly
+from secmix.aggregators import traits_of
+from secmix.errors import SecmixError
+
+SCALES = (*np.geomspace(0.1, 10.0, 11).tolist(), 1e2, 1e4, 1e6, 1e8)
+DECADES = (1e4, 1e5, 1e6, 1e7, 1e8)
+LEAST_BUDGET = 100
+
+
+class RuleRefuses(SecmixError):
+    """The rule takes no messages at all from so many colluders."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search found.
+
+    Attributes
+    ----------
+    messages : (f, p)
+        The worst that was found.
+    error : float
+        ‖rule(honest + messages) − mean(honest)‖, in the unit of the messages; ``inf`` where the rule returned
+        something that is not finite.
+    spread : float
+        ε, the largest distance of an honest message from their mean.
+    unbounded : bool
+        The error grows in proportion to the scale of the messages over four decades, or is not finite.
+        ``error`` is then that at the largest scale tried, 10⁸ ε.
+    found_by : str
+        Which start or stage found it.
+    starts : dict of str to float
+        The error of each fixed attack as it stands; none of them exceeds ``error``.
+    history : tuple of (evaluations, error)
+        Each improvement.
+    evaluations, refused : int
+        How often the rule was called, and how often it refused what it was given (a ValueError).
+    """
+
+    messages: Array
+    error: float
+    spread: float
+    unbounded: bool
+    found_by: str
+    starts: dict[str, float]
+    history: tuple[tuple[int, float], ...]
+    evaluations: int
+    refused: int
+
+
+@dataclass(frozen=True)
+class WorstCase:
+    """Colluders of one mind who know the honest messages and the rule, and maximise its error.
+
+    Parameters
+    ----------
+    rule : callable
+        ``rule(messages (n, p), f=...) -> (p,)``.
+    f : int
+        How many of the messages are theirs; they are the last rows of what the rule is given.
+    budget : int
+        How often they may try the rule, at least 100.
+    told : int, optional
+        The f the rule is set to, where that differs from f. ``functools.partial(rule, f=2)`` is set to 2 as well.
+
+    Notes
+    -----
+    The search starts from every fixed attack and a line search on its scale, in both directions; goes on with exact
+    worst cases where the rule's theory gives them (coordinate-wise rules; the geometric median, by the gradient
+    of its optimality condition); with pushes towards groups of honest messages; and with CMA-ES in the span of the
+    honest messages and a few random directions, first for f identical messages, then for f different ones. What it
+    finds is a lower bound of the worst case: it shows damage, it never shows that there is no more.
+
+    Messages that are not finite are tried too: a rule that lets them through is broken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from secmix.aggregators import coordinate_median
+    >>> honest = np.array([[0.0], [1.0], [2.0], [3.0], [9.0]])
+    >>> found = WorstCase(coordinate_median, f=2).search(honest, np.random.default_rng(0))
+    >>> found.error, found.unbounded  # the honest mean is 3; two low messages leave the order statistic 1
+    (2.0, False)
+    """
+
+    rule: Rule
+    f: int
+    budget: int = 2000
+    told: int | None = None
+
+    def __post_init__(self) -> None:
+        whole(self.f, "f", least=1)
+        whole(self.budget, "budget", least=LEAST_BUDGET)
+        if self.told is not None:
+            whole(self.told, "told", least=0)
+
+    def attack(self, honest: ArrayLike, rng: np.random.Generator) -> Array:
+        """The messages (f, p) that the colluders send; see :meth:`search`."""
+        return self.search(honest, rng).messages
+
+    def search(self, honest: ArrayLike, rng: np.random.Generator) -> Search:
+        """Search for the worst messages.
+
+        Parameters
+        ----------
+        honest : (h, p)
+        rng : numpy.random.Generator
+            The same state gives the same messages.
+
+        Raises
+        ------
+        RuleRefuses
+            The rule refuses even the mildest messages of f colluders among these.
+        """
+        array, _ = honest_messages(honest, self.f)
+        rule, fixed = configured(self.rule)
+        told = next(value for value in (self.told, fixed, self.f) if value is not None)
+        oracle = Oracle(rule, array, self.f, told, self.budget)
+        starts: dict[str, float] = {}
+        unbounded = bool(quietly(lambda: _run(oracle, starts, rng)))
+        if oracle.best is None:
+            raise RuleRefuses(
+                f"the rule refuses every set of messages that {self.f} colluders beside {len(array)} honest nodes "
+                f"tried ({oracle.used}); it may need more honest messages for f = {oracle.told}"
+            )
+        return Search(
+            messages=oracle.winning,
+            error=oracle.best.error * oracle.unit,
+            spread=oracle.spread,
+            unbounded=unbounded,
+            found_by=oracle.best.found_by,
+            starts=starts,
+            history=tuple(oracle.history),
+            evaluations=oracle.used,
+            refused=oracle.refused,
+        )
+
+
+def _run(oracle: Oracle, starts: dict[str, float], rng: np.random.Generator) -> bool:
+    """All stages, until the budget is spent; whether the error is unbounded."""
+    try:
+        if _opening(oracle, starts, rng):
+            return True
+        if oracle.best is not None:
+            _refine(oracle, rng)
+    except Spent:
+        pass
+    return _poisoned(oracle)
+
+
+def _opening(oracle: Oracle, starts: dict[str, float], rng: np.random.Generator) -> bool:
+    """The fixed attacks and everything far away; whether the error is unbounded."""
+    directions = _fixed(oracle, starts, rng)
+    probes = _extremes(oracle)
+    if _poisoned(oracle):
+        return True
+    if any(_grows(oracle, shape) for shape in _far(oracle, directions, rng)):
+        return True
+    for messages in probes:  # a rule that holds out at 10⁸ ε may still be upset by the largest floats
+        oracle.send(messages, messages, "the largest floats")
+    return _poisoned(oracle) or (oracle.best is not None and oracle.best.error > 1e9)
+
+
+def is_unbounded(rule: Rule, honest: Array, f: int, rng: np.random.Generator, told: int | None = None) -> bool:
+    """Whether f colluders push the rule as far as they like: the opening of the search only, about 250 evaluations.
+
+    Raises
+    ------
+    RuleRefuses
+        The rule takes no messages at all from so many colluders.
+    """
+    bare, fixed = configured(rule)
+    oracle = Oracle(bare, honest, f, next(v for v in (told, fixed, f) if v is not None), 10_000)
+    unbounded = bool(quietly(lambda: _opening(oracle, {}, rng)))
+    if oracle.best is None:
+        raise RuleRefuses(f"the rule refuses whatever {f} colluders beside {len(honest)} honest nodes send")
+    return unbounded
+
+
+def _poisoned(oracle: Oracle) -> bool:
+    return oracle.best is not None and not np.isfinite(oracle.best.error)
+
+
+def _fixed(oracle: Oracle, starts: dict[str, float], rng: np.random.Generator) -> list[tuple[str, Array]]:
+    """Every fixed attack as it stands; the directions (f, p) from the mean that they take, each once."""
+    directions: list[tuple[str, Array]] = []
+    for name, attack in FIXED.items():
+        messages = attack(oracle.honest, oracle.f, rng)
+        if not np.isfinite(messages).all():
+            continue  # it overflows on messages as large as these
+        z = (messages - oracle.mean) / oracle.unit
+        starts[name] = max(oracle.send(messages, z, name), 0.0) * oracle.unit
+        size = norm(z)
+        if size > 0 and np.isfinite(size):
+            z = z / size
+            if all(abs(np.vdot(z, other)) < (1 - 1e-9) * np.linalg.norm(z) * np.linalg.norm(other)
+                   for _, other in directions):  # fmt: skip
+                directions.append((name, z))
+    return directions
+
+
+def _extremes(oracle: Oracle) -> list[Array]:
+    """Try NaN, infinity and the largest floats, in one message and in all; those of the largest floats, to try again.
+
+    The largest floats are not kept here: any unbounded rule would answer them with an error of 10³⁰⁷, and a
+    reader learns more from messages of 10⁸ ε.
+    """
+    largest = float(np.finfo(np.float64).max)
+    probes = []
+    for value, everybody in product((np.nan, np.inf, largest), (False, True)):
+        messages = np.tile(oracle.mean, (oracle.f, 1))
+        messages[: oracle.f if everybody else 1] = value
+        finite = value == largest
+        oracle.send(messages, messages, f"messages of {value:.3g}", keep=not finite)
+        if finite:
+            probes.append(messages)
+    return probes
+
+
+def _far(oracle: Oracle, directions: list[tuple[str, Array]], rng: np.random.Generator) -> list[Array]:
+    """Line searches along the fixed attacks; the shapes (f, p) whose error at 10⁸ ε is far above that at 10⁴ ε."""
+    shapes: list[tuple[str, Array]] = [(name, sign * z) for name, z in directions for sign in (1.0, -1.0)]
+    # A rule may hold out against colluders who agree and give way when some of them stay with the honest.
+    drawn = rng.standard_normal(oracle.cloud.shape[1])
+    axis: Array = np.asarray(drawn / np.linalg.norm(drawn), dtype=np.float64)
+    for count in sorted({1, oracle.f // 2} - {0, oracle.f}):
+        some = (np.arange(oracle.f) < count)[:, None]
+        shapes += [(f"{count} of them far", some * axis), (f"{count} of them opposite", np.where(some, axis, -axis))]
+    suspicious = []
+    for name, shape in shapes:
+        errors = {scale: oracle(scale * shape, f"{name}, scaled") for scale in SCALES}
+        if errors[1e8] > 1e3 * max(errors[1e4], 0.0) and errors[1e8] > 1e3:
+            suspicious.append((errors[1e8], shape))
+    return [shape for _, shape in sorted(suspicious, key=lambda pair: -pair[0])]
+
+
+def _grows(oracle: Oracle, shape: Array) -> bool:
+    """Whether the error is proportional to the scale over four decades, to 10 % in each."""
+    errors = np.array([oracle(scale * shape, "growing without bound") for scale in DECADES])
+    if (errors <= 0).any():
+        return False
+    ratio = errors[1:] / errors[:-1]
+    return bool(((ratio > 9) & (ratio < 11)).all())
+
+
+def _refine(oracle: Oracle, rng: np.random.Generator) -> None:
+    """The search proper, for a rule that held out."""
+    traits = traits_of(oracle.rule)
+    if traits is not None and traits.name == "geometric_median":
+        _geometric_median(oracle, rng)
+    if traits is None or "orthogonal" not in traits.equivariances:
+        coordinate_by_coordinate(oracle)
+    tops: list[tuple[float, str, Array]] = []
+    for name, unit in pulls(oracle.cloud, oracle.f, rng):
+        if oracle.used > 0.45 * oracle.budget:
+            break
+        error, scale = _line(oracle, np.tile(unit, (oracle.f, 1)), name)
+        tops.append((error, name, scale * unit))
+    axes = basis(oracle.cloud, rng, most=24)
+    assert oracle.best is not None
+    here = oracle.best.z.mean(axis=0)
+    points = [here, *(point for _, _, point in sorted(tops, key=lambda top: -top[0])[:2])]
+    left = oracle.budget - oracle.used
+    for point in points:
+        _identical(oracle, point, axes, left // 6, rng)
+    _different(oracle, axes, left // 4, rng)
+    while True:  # what is left goes to polishing the best, until the budget is spent
+        before = oracle.used
+        _radial(oracle)
+        _identical(oracle, oracle.best.z.mean(axis=0), axes, left // 12 + 1, rng, step=0.03)
+        _different(oracle, axes, left // 12 + 1, rng, step=0.03)
+        if oracle.used == before:
+            return
+
+
+def _line(oracle: Oracle, shape: Array, name: str) -> tuple[float, float]:
+    """The best scale along a shape of size 1: a grid, then ever smaller steps about the best."""
+    scored = [(oracle(scale * shape, name), scale) for scale in np.geomspace(0.4, 4.0, 9).tolist()]
+    error, scale = max(scored)
+    step = 0.16
+    for _ in range(6):
+        trials = [(oracle(s * shape, name), s) for s in (scale * (1 + step), scale * (1 - step))]
+        error, scale = max((error, scale), *trials)
+        step /= 2
+    return error, scale
+
+
+def _radial(oracle: Oracle) -> None:
+    """Grow and shrink the best about the mean."""
+    assert oracle.best is not None
+    z, step = oracle.best.z, 0.1
+    for _ in range(8):
+        for factor in (1 + step, 1 - step):
+            oracle(factor * z, oracle.best.found_by)
+        z, step = oracle.best.z, step / 3
+
+
+def _identical(
+    oracle: Oracle, point: Array, axes: Array, trials: int, rng: np.random.Generator, step: float = 0.2
+) -> None:
+    """CMA-ES over one message that all send, about ``point``."""
+    size = max(float(np.linalg.norm(point)), 0.1)
+    if not np.isfinite(size) or size > 1e3 or trials < 10:
+        return
+
+    def score(x: Array) -> float:
+        return oracle(np.tile(point + x @ axes, (oracle.f, 1)), "CMA-ES, identical messages")
+
+    evolve(score, np.zeros(len(axes)), step * size / np.sqrt(len(axes)), trials, rng)
+
+
+def _different(oracle: Oracle, axes: Array, trials: int, rng: np.random.Generator, step: float = 0.1) -> None:
+    """CMA-ES over f messages, about the best."""
+    assert oracle.best is not None
+    z = oracle.best.z
+    size = norm(z)
+    if oracle.f == 1 or not np.isfinite(size) or size > 1e3 or trials < 10:
+        return
+
+    def score(x: Array) -> float:
+        return oracle(z + x.reshape(oracle.f, -1) @ axes, "CMA-ES, different messages")
+
+    dimension = oracle.f * len(axes)
+    evolve(score, np.zeros(dimension), step * size / np.sqrt(dimension), trials, rng)
+
+
+def _geometric_median(oracle: Oracle, rng: np.random.Generator) -> None:
+    """The exact worst case, sent from where it lies and from afar."""
+    cloud = oracle.cloud
+    rows = np.linalg.svd(cloud, full_matrices=False)[2][:3]
+    directions = np.concatenate([rows, -rows, cloud, rng.standard_normal((2, cloud.shape[1]))])
+    point = geometric_median_worst(cloud, oracle.f, directions)
+    if point is None:
+        return
+    found_by = "where the geometric median's optimality condition just holds"
+    for shrink in (0.0, 1e-12, 1e-9, 1e-6):
+        oracle(np.tile((1 - shrink) * point, (oracle.f, 1)), found_by)
+    apart = point - cloud
+    length = np.linalg.norm(apart, axis=1)
+    if (length > 0).all():
+        force = (apart / length[:, None]).sum(axis=0)
+        for distance in (1.0, 1e2, 1e4):
+            oracle(np.tile(point + distance * force / np.linalg.norm(force), (oracle.f, 1)), found_by)

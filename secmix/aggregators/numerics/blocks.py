@@ -1,0 +1,87 @@
+"""Long messages a few columns at a time, in double precision, with sums that cannot overflow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secmix._base.checks import Array
+from secmix.aggregators.messages import Messages
+
+_ENTRIES = 2**18  # of a block: 2 MiB, which the caches hold
+
+
+def blocks(n: int, p: int, most: int = 2**18) -> Iterator[slice]:
+    """Slices of the p columns, each of at most ``most``."""
+    width = min(max(_ENTRIES // n, 64), most)
+    for start in range(0, p, width):
+        yield slice(start, min(start + width, p))
+
+
+def deviations(messages: Messages, pivot: Array, shift: int = 0) -> Iterator[Array]:
+    """``(messages − pivot) / 2^shift`` a block at a time; each block is overwritten by the next."""
+    n, p = messages.shape
+    room: Array | None = None
+    for columns in blocks(n, p):
+        part = messages[:, columns]
+        if room is None or room.shape != part.shape:
+            room = np.empty(part.shape)
+        if shift:
+            np.subtract(np.ldexp(part, -shift), np.ldexp(pivot[columns], -shift), out=room, dtype=np.float64)
+        else:
+            np.subtract(part, pivot[columns], out=room, dtype=np.float64)
+        yield room
+
+
+def combination(messages: Messages, weights: Array) -> Array:
+    """Σ w_i x_i (p,) in float64; for weights (k, n), all k of them (k, p)."""
+    if messages.dtype == np.float64 and messages.flags.c_contiguous:
+        return np.asarray(weights @ messages)
+    n, p = messages.shape
+    result = np.empty((*weights.shape[:-1], p))
+    for columns in blocks(n, p):
+        result[..., columns] = weights @ messages[:, columns].astype(np.float64)
+    return result
+
+
+def moved(messages: Messages, pivot: Array, weights: Array, shift: int = 0) -> Array:
+    """c + Σ w_i (x_i − c) (p,): near the pivot c this keeps more digits than Σ w_i x_i, and never overflows."""
+    step = np.concatenate([weights @ block for block in deviations(messages, pivot, shift)])
+    return np.asarray(np.ldexp(np.ldexp(pivot, -shift) + step, shift) if shift else pivot + step)
+
+
+def average(messages: Messages, members: Sequence[int] | NDArray[np.intp] | None = None) -> Array:
+    """The mean (p,) of all messages, or of those at ``members``, in float64."""
+    weights = np.ones(len(messages)) if members is None else np.zeros(len(messages))
+    if members is not None:
+        weights[members] = 1.0
+    count = weights.sum()
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = combination(messages, weights)
+    if not np.isfinite(total).all():
+        # Scaled by a power of two, entries near the largest float can be added; nothing is rounded by it.
+        down = 2.0 ** np.ceil(np.log2(count))
+        weights /= down
+        return np.asarray(combination(messages, weights) / (count / down))
+    return np.asarray(total / count)
+
+
+def averages(messages: Messages, groups: Sequence[NDArray[np.intp]]) -> Messages:
+    """The mean of each group of rows, (groups, p), in the type of the messages."""
+    n, p = messages.shape
+    weights = np.zeros((len(groups), n))
+    for row, group in zip(weights, groups, strict=True):
+        row[group] = 1.0
+    counts = weights.sum(axis=1, keepdims=True)
+    down = 2.0 ** np.ceil(np.log2(counts))
+    result = np.empty((len(groups), p), dtype=messages.dtype)
+    for columns in blocks(n, p):
+        part = messages[:, columns].astype(np.float64, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            means = weights @ part / counts
+        if not np.isfinite(means).all():
+            means = (weights / down) @ part / (counts / down)
+        result[:, columns] = means
+    return result

@@ -1,0 +1,163 @@
+"""Distances among long messages, from one Gram matrix of their deviations from a pivot.
+
+The Gram matrix costs one pass over the messages; everything else is then n × n. It loses digits where two messages
+are much closer to each other than to the pivot; those pairs are found and worked out again from nearby.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secmix._base.checks import Array
+from secmix.aggregators.messages import Messages
+from secmix.aggregators.numerics.blocks import deviations
+
+_TINY, _HUGE = 1e-270, 1e290  # squares between these are as accurate as any
+_CLOSE = 1e-3  # a squared distance below this share of the squared sizes has lost three digits or more
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """Messages around a pivot: x_i = pivot + 2^shift · sizes_i · u_i, with unit vectors u_i.
+
+    Attributes
+    ----------
+    sizes : (n,)
+    cosines : (n, n)
+        u_i · u_j; zero where a message equals the pivot.
+    shift : int
+        Above 0 only where sizes would overflow otherwise.
+    """
+
+    sizes: Array
+    cosines: Array
+    shift: int = 0
+
+
+def gram(messages: Messages, pivot: Array) -> Array:
+    """(x_i − c)·(x_j − c) (n, n) in float64; overflows where the messages are huge."""
+    n = len(messages)
+    total = np.zeros((n, n))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in deviations(messages, pivot):
+            total += block @ block.T
+    return total
+
+
+def cloud(messages: Messages, pivot: Array) -> Cloud:
+    """Sizes and cosines of the messages (n, p) around ``pivot`` (p,), whatever their range."""
+    products = gram(messages, pivot)
+    squares = np.diag(products)
+    exponents, shift = np.zeros(len(messages), dtype=np.intp), 0
+    if not _representable(messages, pivot, squares):
+        products, exponents, shift = _scaled_gram(messages, pivot)
+        squares = np.diag(products)
+    roots = np.sqrt(squares)
+    safe = np.where(roots > 0, roots, 1.0)
+    cosines = products / safe / safe[:, None]
+    return Cloud(np.ldexp(roots, exponents), np.clip(cosines, -1.0, 1.0), shift)
+
+
+def squared_distances(messages: Messages) -> Array:
+    """‖x_i − x_j‖² (n, n), up to a common factor (a power of two; 1 unless the messages are huge or minute).
+
+    Pairs too far apart for a float, in units of the typical distance, are infinitely far.
+    """
+    at = central(messages)
+    pivot = np.array(messages[at], dtype=np.float64)
+    products = gram(messages, pivot)
+    squares = np.diag(products)
+    if not _representable(messages, pivot, squares):
+        return _huge_distances(messages, at)
+    found = _apart(products)
+    _refine(messages, found, _CLOSE * (squares[:, None] + squares))
+    return found
+
+
+def central(messages: Messages) -> int:
+    """A message in the thick of them, judged by some of its coordinates; a good pivot if no proof of one."""
+    n, p = messages.shape
+    sample = messages[:, np.unique(np.linspace(0, p - 1, 256).astype(np.intp))].astype(np.float64)
+    exponent = int(np.frexp(np.abs(sample).max())[1])
+    if exponent > 400:  # then only those that are huge can be told apart, and none of them is chosen
+        sample = np.ldexp(sample, -exponent)
+    sample = sample - sample[0]
+    apart = _apart(sample @ sample.T)
+    return int(np.argmin(np.median(apart, axis=1))) if n > 2 else 0
+
+
+def _apart(products: Array) -> Array:
+    squares = np.diag(products)
+    found = np.maximum(squares[:, None] + squares - 2 * products, 0.0)
+    np.fill_diagonal(found, 0.0)
+    return found
+
+
+def _refine(messages: Messages, found: Array, least: Array) -> None:
+    """Work out again, from pivots nearby, the pairs for which ``found`` is below ``least``; in place."""
+    doubtful = found < least
+    np.fill_diagonal(doubtful, False)
+    while doubtful.any():
+        i = int(np.argmax(doubtful.sum(axis=1)))
+        group = np.flatnonzero(doubtful[i] | (np.arange(len(found)) == i))
+        products = gram(messages[group], messages[i].astype(np.float64))
+        squares, again = np.diag(products), _apart(products)
+        # From x_i itself distances to x_i are exact; the others if they are not small by comparison.
+        good = again >= _CLOSE * (squares[:, None] + squares)
+        good[group == i], good[:, group == i] = True, True
+        pairs = np.ix_(group, group)
+        update = good & doubtful[pairs]
+        found[pairs] = np.where(update, again, found[pairs])
+        doubtful[pairs] &= ~update
+
+
+def _representable(messages: Messages, pivot: Array, squares: Array) -> bool:
+    """Whether no square has overflowed, or lost digits below the smallest float."""
+    if not np.isfinite(squares).all() or squares.max() > _HUGE or squares[squares > 0].min(initial=1) < _TINY:
+        return False
+    return all(np.array_equal(messages[i], pivot) for i in np.flatnonzero(squares == 0))
+
+
+def _scaled_gram(messages: Messages, pivot: Array) -> tuple[Array, NDArray[np.intp], int]:
+    """The Gram matrix of deviations divided by 2^exponent, each row by its own, after all by 2^shift."""
+    n = len(messages)
+    top = max(abs(float(messages.max())), abs(float(messages.min())), float(np.abs(pivot).max()))
+    shift = 64 if top > 2.0**900 else 0
+
+    largest = np.zeros(n)
+    for block in deviations(messages, pivot, shift):
+        np.maximum(largest, np.abs(block).max(axis=1), out=largest)
+    exponents = np.frexp(largest)[1].astype(np.intp)
+    total = np.zeros((n, n))
+    for block in deviations(messages, pivot, shift):
+        unit = np.ldexp(block, -exponents[:, None])
+        total += unit @ unit.T
+    return total, exponents, shift
+
+
+def _huge_distances(messages: Messages, at: int) -> Array:
+    """Squared distances where squares leave the range of floats, from the message in the middle."""
+    tried: set[int] = set()
+    while True:
+        tried.add(at)
+        distances = _from_cloud(cloud(messages, messages[at].astype(np.float64)))
+        spread = np.median(distances, axis=1)
+        middle = int(np.argmin(spread))
+        # Seen from far away, those in the middle look closer together than they are: look from there.
+        if middle in tried or spread[at] <= 4 * spread[middle]:
+            break
+        at = middle
+    typical = float(spread.min()) or float(np.median(distances[distances > 0]))
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(np.ldexp(distances, -int(np.frexp(typical)[1])) ** 2)
+
+
+def _from_cloud(around: Cloud) -> Array:
+    larger = np.maximum(around.sizes[:, None], around.sizes)
+    ratio = np.minimum(around.sizes[:, None], around.sizes) / np.where(larger > 0, larger, 1.0)
+    distances = larger * np.sqrt(np.maximum(1 + ratio * (ratio - 2 * around.cosines), 0.0))
+    np.fill_diagonal(distances, 0.0)
+    return np.asarray(distances)

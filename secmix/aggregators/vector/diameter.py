@@ -1,0 +1,126 @@
+"""Minimum diameter averaging: the n − f messages that lie closest together, found exactly."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from secmix._base.checks import Array
+from secmix.aggregators.messages import Messages, Vector, admitted, returned
+from secmix.aggregators.numerics.blocks import average
+from secmix.aggregators.numerics.geometry import squared_distances
+from secmix.aggregators.numerics.ordering import compare
+from secmix.errors import SecmixError
+
+_MOST_F = 12  # at most 2^f sets are looked at
+_MOST_SETS = 50_000  # or all of them
+_TIED = 1e-12
+
+Bools = NDArray[np.bool_]
+
+
+def mda(messages: ArrayLike, f: int) -> Vector:
+    """The mean of the n − f messages whose largest distance among each other is least.
+
+    Where several sets have the same diameter, the one with the least sum of squared distances counts, and then
+    the one whose mean comes first by value. The search is exact: leaving out f messages so that no two of the rest
+    are farther apart than t is covering the far pairs by f of their ends, which a search tree of at most 2^f
+    leaves decides.
+
+    Parameters
+    ----------
+    messages : (n, p)
+    f : int
+        Below n/2, and either at most 12 or with at most 50 000 sets to choose from.
+
+    Raises
+    ------
+    SecmixError
+        If the exact search would be too long.
+
+    Source: El Mhamdi et al. 2020, minimum-diameter averaging.
+
+    Examples
+    --------
+    >>> mda([[0.0], [1.0], [2.0], [4.0], [1e9]], f=2)
+    array([1.])
+    """
+    kept, f = admitted(messages, f, "mda")
+    n = len(kept)
+    if f > _MOST_F and math.comb(n, f) > _MOST_SETS:
+        raise SecmixError(
+            f"mda searches for the best set exactly, which with f = {f} of n = {n} may take too long; "
+            f"f <= {_MOST_F} is searched for any n; or use multi_krum or nnm(trimmed_mean), which cost little"
+        )
+    if f == 0:
+        return returned(average(kept), kept)
+    return returned(_best(kept, squared_distances(kept), f), kept)
+
+
+def _best(messages: Messages, distances: Array, f: int) -> Array:
+    n = len(messages)
+    levels = np.unique(distances)
+    low, high = 0, len(levels) - 1  # the least level at which f messages cover all pairs farther apart
+    while low < high:
+        half = (low + high) // 2
+        if _covers(distances > levels[half], f, first=True):
+            high = half
+        else:
+            low = half + 1
+    far = distances > levels[low] * (1 + _TIED)
+    best: Array | None = None
+    least = np.inf
+    for members in _completed(_covers(far, f), n, f):
+        spread = float(distances[np.ix_(members, members)].sum())
+        if best is not None and spread > least * (1 + _TIED):
+            continue
+        found = average(messages, members)
+        if best is None or spread < least * (1 - _TIED) or compare(found, best) < 0:
+            best, least = found, min(spread, least)
+    assert best is not None  # all pairs at once are covered at the highest level
+    return best
+
+
+def _covers(far: Bools, f: int, *, first: bool = False) -> list[frozenset[int]]:
+    """Sets of at most f messages that touch each far pair; every minimal one, or one if ``first``."""
+    found: set[frozenset[int]] = set()
+
+    def search(left: Bools, chosen: frozenset[int]) -> bool:
+        degrees = left.sum(axis=1)
+        v = int(np.argmax(degrees))
+        if degrees[v] == 0:
+            found.add(chosen)
+            return first
+        budget = f - len(chosen)
+        # Each further message covers at most as many pairs as the busiest one has.
+        if int(degrees.sum()) // 2 > budget * int(degrees[v]):
+            return False
+        neighbours = np.flatnonzero(left[v])
+        for out in ([v], neighbours.tolist()):
+            if len(out) <= budget:
+                rest = left.copy()
+                rest[out] = False
+                rest[:, out] = False
+                if search(rest, chosen | set(out)):
+                    return True
+        return False
+
+    search(far, frozenset())
+    return list(found)
+
+
+def _completed(covers: list[frozenset[int]], n: int, f: int) -> list[list[int]]:
+    """The messages outside each cover; of a cover below f, any others leave too (only with equal distances)."""
+    out: set[frozenset[int]] = set()
+    for cover in covers:
+        others = [i for i in range(n) if i not in cover]
+        for more in combinations(others, f - len(cover)):
+            out.add(cover | set(more))
+            if len(out) > _MOST_SETS:
+                raise SecmixError(
+                    f"mda: more than {_MOST_SETS} sets of messages have the same diameter; use multi_krum"
+                )
+    return [[i for i in range(n) if i not in chosen] for chosen in out]

@@ -1,0 +1,1 @@
+"""One combination of protocol and adversary: run, measured and judged."""

@@ -1,0 +1,81 @@
+"""What every cell of a report says of itself, whatever was audited: who against whom, and its verdict in a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from secmix.adversaries import CuriousServer
+from secmix.auditing.report import Cell, NodeSummary, Robustness
+from secmix.auditing.setup import Setting
+from secmix.scenario import Scenario
+
+
+def failed(cell: Scenario, parts: Setting, cause: str, reproduce: str) -> Cell:
+    """The cell of a run that did not finish."""
+    nodes = [
+        NodeSummary(node=i, standing="inconclusive", worst=0.0, why=cause, verdict="inconclusive") for i in parts.asked
+    ]
+    return Cell(
+        **frame(cell, parts, reproduce),
+        verdict="inconclusive",
+        sentence=f"Nothing is known of this cell: {cause}",
+        leaked=[],
+        output_error=None,
+        nodes=nodes,
+        curves=[],
+        sigma_curve=[],
+        advice=[],
+        notes=[cause],
+    )
+
+
+def frame(cell: Scenario, parts: Setting, reproduce: str) -> dict[str, Any]:
+    """The names, the network and who is corrupt: the fields of a cell that no evidence changes."""
+    tapped = getattr(parts.adversary, "tapped", None)
+    hears = tapped is not None or not getattr(parts.adversary, "eavesdrops", hasattr(parts.adversary, "tapped"))
+    return {
+        "protocol": cell.protocol.title,
+        "adversary": cell.adversary.title,
+        "n_nodes": parts.network.n,
+        "edges": [(int(a), int(b)) for a, b in parts.network.edges],
+        "positions": [(round(float(x), 4), round(float(y), 4)) for x, y in parts.network.positions],
+        "corrupt": sorted(parts.corrupt),
+        "server": isinstance(parts.adversary, CuriousServer),
+        "tapped": [(int(a), int(b)) for a, b in tapped or ()] if hears else None,
+        "reproduce": reproduce,
+    }
+
+
+def corrupt_nodes(parts: Setting) -> list[NodeSummary]:
+    """The lines of the adversary's own nodes."""
+    why = "one of the adversary's own"
+    return [
+        NodeSummary(node=i, standing="corrupt", worst=1.0, why=why, verdict="not refuted")
+        for i in sorted(parts.corrupt)
+    ]
+
+
+def sentence(verdict: str, nodes: list[NodeSummary], pushed: Robustness | None) -> str:
+    """The verdict on a cell, for a reader in a hurry."""
+
+    def named(standing: str) -> str:
+        found = [str(s.node) for s in nodes if s.standing == standing]
+        return f"node{'s' if len(found) > 1 else ''} {', '.join(found)}" if found else ""
+
+    told = []
+    if who := named("revealed"):
+        told.append(f"the data of {who} are revealed")
+    if who := named("partly leaked"):
+        told.append(
+            f"{who} leak more than the output does" if " " in who[6:] else f"{who} leaks more than the output does"
+        )
+    if who := named("no more than the output itself reveals"):
+        told.append(f"of {who} no more is shown than the output itself reveals")
+    if who := named("inconclusive"):
+        told.append(f"for {who} the evidence does not suffice")
+    if pushed is not None:
+        told.append(pushed.why)
+    text = "; ".join(told) or "nobody honest was asked about"
+    if verdict == "inconclusive":
+        text += "; whether the policy holds could not be decided"
+    return text[0].upper() + text[1:] + "."

@@ -1,0 +1,1 @@
+"""The kinds of evidence about a node, one a file."""

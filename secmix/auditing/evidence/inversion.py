@@ -1,0 +1,195 @@
+"""Inversion as evidence: the sums that an adversary knows, solved for the rows behind them (spec 3)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from secmix._base.checks import Array
+from secmix.adversaries import CuriousServer, MaliciousServer
+from secmix.adversaries.inversion.invert import Inversion, invert_sums, rounds_needed
+from secmix.adversaries.inversion.isolation import isolated_rows
+from secmix.auditing.evidence.measured import recovered
+from secmix.auditing.evidence.picture import picture
+from secmix.auditing.observation.observe import Observed
+from secmix.auditing.observation.reading import KnownSums
+from secmix.auditing.report import Finding, Picture
+from secmix.auditing.setup import Parts
+from secmix.estimators.decoders import RECOVERED
+from secmix.protocols import Defences
+from secmix.scenario import Scenario
+
+MOST_ROWS = 12  # more take minutes; the certificate is rarely reached
+_TRIED = 64  # starts where little is to be had
+
+
+def solved(cell: Scenario, parts: Parts, observed: Observed) -> tuple[dict[int, list[Finding]], Picture | None]:
+    """What inversion shows about each asked node, and a picture of it; nothing where no sums are known or asked for."""
+    found: dict[int, list[Finding]] = {node: [] for node in parts.asked}
+    pictures: list[Picture | None] = []
+    if "inversion" not in cell.measure.evidence:
+        return found, None
+    for known in observed.sums:
+        together, drawn = _attack(cell, parts, known)
+        alone, also = _alone(cell, parts, known)
+        pictures += [drawn, also]
+        copies = [together.model_copy(update={"node": node}) for node in known.members]
+        for finding in [*alone, *copies]:
+            if finding.node in found:
+                found[finding.node].append(finding)
+    shown = [each for each in pictures if each is not None]
+    return found, max(shown, key=lambda each: (each.certified, len(each.found)), default=None)
+
+
+def _alone(cell: Scenario, parts: Parts, known: KnownSums) -> tuple[list[Finding], Picture | None]:
+    """Rows that stand alone in a sum: of each node of which there are, or of all where an adversary steers for it."""
+    if not _knows_parameters(parts, known):
+        return [], None
+    drawn = None
+    runs, rounds, _ = known.values.shape
+    owner = np.repeat(known.members, [parts.counts[i] for i in known.members])
+    hits = dict.fromkeys(known.members, 0)
+    for run in range(runs):
+        parameters = [mixture[run] for mixture in known.parameters]
+        rows = isolated_rows(known.values[run].reshape(rounds, parameters[0].n_components, -1), parameters)
+        truth = known.rows[run]
+        apart = np.linalg.norm(rows[:, None] - truth, axis=-1)
+        near = (apart < _close(truth)).any(axis=0)
+        if drawn is None and near.any():
+            right = rows[(apart < _close(truth)).any(axis=1)]
+            drawn = picture(cell, parts, known.members, truth, right, certified=True)
+        for node in set(owner[near].tolist()):
+            hits[node] += 1
+    who = _named(known)
+    method = f"rows that stand alone in the sums of {rounds} iterations over {who}, or in the difference of two of them"
+    unit = "share of runs in which a row of the node stands alone and is read to 1e-6"
+    whose = "known up to who owns which" if len(known.members) > 1 else "it is known whose"
+    findings = [
+        _finding(
+            cell,
+            node,
+            hits[node],
+            runs,
+            method,
+            unit,
+            [
+                f"a row of it stood alone in a sum over {who} in {hits[node]} of {runs} runs: {whose}"
+                if hits[node]
+                else f"no row of it stood alone in a sum over {who} in {runs} runs"
+            ],
+        )
+        for node in known.members
+        if hits[node] or hasattr(parts.adversary, "active")
+    ]
+    return findings, drawn
+
+
+def _attack(cell: Scenario, parts: Parts, known: KnownSums) -> tuple[Finding, Picture | None]:
+    """All rows behind the sums, by solving for them."""
+    d = parts.rows.shape[1]
+    rows = sum(parts.counts[i] for i in known.members)
+    runs, rounds, _ = known.values.shape
+    who = _named(known)
+    hits, notes, drawn = 0, [], None
+    components = known.parameters[0].n_components
+    needed = rounds_needed(rows, d, components)
+    if not _knows_parameters(parts, known):
+        notes.append("the adversary does not know the parameters that the sums are a function of; not tried")
+    elif rows > MOST_ROWS:
+        notes.append(f"{rows} rows are more than the {MOST_ROWS} that are tried here")
+    elif rounds < needed:
+        notes.append(f"{rounds} iterations are fewer than the {needed} that determine {rows} rows")
+    else:
+        rng = np.random.default_rng([cell.seed, 6, *known.members])
+        solutions = [_solve(cell, parts, known, run, rows, rng) for run in range(runs)]
+        pairs = [(s, truth) for s, truth in zip(solutions, known.rows, strict=True) if s is not None]
+        hits = sum(s.certified and _same(s.rows, truth) for s, truth in pairs)
+        # One that came out, or else what fits best.
+        for solution, truth in sorted(pairs, key=lambda pair: not pair[0].certified)[:1]:
+            certified = solution.certified and _same(solution.rows, truth)
+            drawn = picture(cell, parts, known.members, truth, solution.rows, certified=certified)
+        notes.append(
+            f"its row{'s are' if parts.counts[known.members[0]] > 1 else ' is'} among {rows} that the sums of {who} "
+            f"give away, to 1e-6, in {hits} of {runs} runs: known up to who owns which"
+            if hits
+            else f"solving for the {rows} rows of {who} was tried on {len(pairs)} runs and certified in none"
+        )
+        if len(pairs) < runs:
+            notes.append(f"in {runs - len(pairs)} of {runs} runs too few iterations summed all the rows; not tried")
+        if pairs and Defences(**cell.model.defences).alters:
+            off = float(np.median([_off(s.rows, truth) for s, truth in pairs]))
+            notes.append(
+                "the defences alter the sums, which are then never certified; the rows that fit them best are off by "
+                f"{off:.2g} of the rows' spread, in the median"
+            )
+    finding = _finding(
+        cell,
+        known.members[0],
+        hits,
+        runs,
+        f"the sums of {rounds} iterations over {who} solved for {rows} rows, certified by residual and by "
+        "agreement of independent starts, then compared with the truth",
+        "share of runs in which all rows behind the sums are recovered to 1e-6, up to their order",
+        notes,
+    )
+    return finding, drawn
+
+
+def _finding(cell: Scenario, node: int, hits: int, runs: int, method: str, unit: str, notes: list[str]) -> Finding:
+    about = {"protocol": cell.protocol.title, "adversary": cell.adversary.title, "node": node}
+    return recovered(about, hits, runs, evidence="inversion", view="cumulative", method=method, unit=unit, notes=notes)
+
+
+def _named(known: KnownSums) -> str:
+    return f"node{'s' if len(known.members) > 1 else ''} {', '.join(map(str, known.members))}"
+
+
+def _knows_parameters(parts: Parts, known: KnownSums) -> bool:
+    """Corrupt nodes compute them, a server too; an outsider needs the total."""
+    serves = isinstance(parts.adversary, (CuriousServer, MaliciousServer))
+    return bool(parts.corrupt) or serves or len(known.members) == parts.network.n
+
+
+def _solve(
+    cell: Scenario, parts: Parts, known: KnownSums, run: int, rows: int, rng: np.random.Generator
+) -> Inversion | None:
+    """The rows behind the sums of one run; None where too few of the sums are over all the rows."""
+    components = known.parameters[0].n_components
+    sums = known.values[run].reshape(len(known.parameters), components, -1)
+    defences = Defences(**cell.model.defences)
+    parameters = [mixture[run] for mixture in known.parameters]
+    blur = defences.error(parameters, len(known.members), parts.network.n)
+    noise = (4.0 * known.error * float(np.abs(sums).max()) + blur)[:, None, None]
+    # Nodes that abstain from an iteration leave a count that shows it.
+    off = np.abs(sums[..., 0].sum(axis=1) - rows)
+    full = np.flatnonzero(off <= 0.5 + 4.0 * math.sqrt(components) * noise[:, 0, 0])
+    if len(full) < rounds_needed(rows, parts.rows.shape[1], components):
+        return None
+    settings: dict[str, Any] = {"rng": rng, "noise": noise[full]}
+    # No certificate is to be had of altered sums: an estimate of the error is what is wanted. And who steers seldom
+    # leaves EM the sums that are easy to solve.
+    if defences.alters or hasattr(parts.adversary, "active"):
+        settings["starts"] = _TRIED
+    return invert_sums(sums[full], [parameters[t] for t in full], rows, **settings)
+
+
+def _off(found: Array, truth: Array) -> float:
+    """The median distance of a row from its match, in standard deviations of the rows."""
+    if not np.isfinite(found).all():
+        return float("inf")
+    apart = np.linalg.norm((found[:, None] - truth) / np.maximum(truth.std(axis=0), 1e-12), axis=-1)
+    return float(np.median(apart[linear_sum_assignment(apart)]))
+
+
+def _close(truth: Array) -> float:
+    return RECOVERED * max(float(np.abs(truth).max()), 1e-3)
+
+
+def _same(found: Array, truth: Array) -> bool:
+    """Whether two sets of rows agree to 1e-6 of the data's scale."""
+    apart = np.linalg.norm(found[:, None] - truth, axis=-1)
+    pairs = linear_sum_assignment(apart)
+    return bool((apart[pairs] < _close(truth)).all())

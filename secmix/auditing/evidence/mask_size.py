@@ -1,0 +1,68 @@
+"""Privacy and accuracy against the size of the masks."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from secmix.auditing.observation.observe import Observed
+from secmix.auditing.report import SigmaPoint
+from secmix.auditing.setup import Parts
+from secmix.errors import NotConverged, SecmixError
+from secmix.estimators.estimate import normalised
+from secmix.estimators.exact.gaussian import GaussianView
+from secmix.estimators.exact.linear import Probed, read_off
+from secmix.protocols import SumProtocol
+from secmix.protocols.interfaces import without_average
+from secmix.scenario import Scenario
+from secmix.transcript import Channel
+
+_RUNS = 8
+
+
+def sigma_curve(cell: Scenario, parts: Parts, observed: Observed) -> list[SigmaPoint]:
+    """Exact Gaussian leakage and float64 error of one averaging at each mask size the scenario lists.
+
+    Empty for a protocol without masks of a variable size.
+    """
+    protocol = parts.protocol
+    if not _has_sigma(protocol) or "gaussian" not in cell.measure.evidence:
+        return []
+    first = max(min(observed.iterations), 0)
+    inputs = observed.inputs[first][:, :_RUNS].transpose(1, 0, 2)
+    spread = float(observed.inputs[first].std(axis=(0, 1)).max())
+    points = []
+    for number, sigma in enumerate(sorted(cell.measure.sigmas)):
+        try:
+            points.append(_point(parts, sigma, inputs, spread, np.random.default_rng([cell.seed, 2, number])))
+        except NotConverged:
+            continue  # the size is out of the protocol's reach: no point, rather than a wrong one
+    return points
+
+
+def _has_sigma(protocol: SumProtocol) -> bool:
+    if getattr(protocol, "modulus", None) is not None or not dataclasses.is_dataclass(protocol):
+        return False
+    return "sigma" in {field.name for field in dataclasses.fields(protocol)}
+
+
+def _point(parts: Parts, sigma: float, inputs: np.ndarray, spread: float, rng: np.random.Generator) -> SigmaPoint:
+    protocol: SumProtocol = dataclasses.replace(parts.protocol, sigma=sigma)  # type: ignore[type-var]
+    probed, channel = Probed(protocol), Channel()
+    averages, _ = probed.average(inputs, parts.network, rng, channel=channel)
+    view = parts.adversary.observe(channel.transcript, parts.network)
+    masks = probed.seen[0][1].shape[1]
+    linear = read_off(view, [0], runs=len(inputs), masks=masks, network=parts.network, protocol=protocol)
+    reading = GaussianView.of(linear)
+    leaks = [normalised(reading.information(i, sigma / spread), 1) for i in parts.asked] if spread else []
+    living = ~without_average(averages)
+    if not living.any():
+        raise SecmixError("no node has an average")
+    off = np.abs(averages[:, living] - inputs[:, living].mean(axis=1, keepdims=True)).max()
+    unsettled = [leak for leak in leaks if leak < 1.0]
+    return SigmaPoint(
+        sigma=sigma,
+        normalised_leakage=max(unsettled, default=max(leaks, default=0.0)),
+        error=float(off / np.abs(inputs).max()),
+    )

@@ -1,0 +1,1 @@
+"""One cell's runs seen through the adversary: probes, the linear part of its view, and what passes elsewhere."""

@@ -1,0 +1,278 @@
+"""Monte Carlo: run the protocol, keep what the adversary can make of its view, forget the messages.
+
+Runs go in blocks, so that the transcripts of a block are all that is ever in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.auditing.observation.reading import (
+    KnownSums,
+    Precedent,
+    Reading,
+    Unprecedented,
+    estimates_of,
+    features_of,
+    known_sums,
+    linear_part,
+    read,
+)
+from secmix.auditing.setup import Parts, Setting, build_model
+from secmix.data import deal
+from secmix.errors import SecmixError
+from secmix.estimators.exact.linear import Probed
+from secmix.estimators.exact.masks import mask_doubts
+from secmix.estimators.exact.provenance import unexplained
+from secmix.protocols import EMRun, Plain, SumProtocol
+from secmix.scenario import Scenario
+from secmix.transcript import Transcript
+
+Seeds = tuple[np.random.SeedSequence, np.random.SeedSequence]
+"""Of the data (the same in all cells of an audit), and of the protocol."""
+
+_ENOUGH = 30  # runs by which the masks of a user's own protocol are judged
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A cell's runs, seen through the adversary.
+
+    Attributes
+    ----------
+    rows : dict of node -> (runs, d)
+        The first row of each asked node: the usual target.
+    inputs : dict of iteration -> (n, runs, m)
+        What the nodes put into the sums.
+    sums : list of KnownSums
+        Sums over two or more honest nodes, from the first block: what inversion starts from.
+    features : dict of node -> dict of iteration -> (runs, p)
+        What the adversary makes of its view, for each asked node.
+    guesses : dict of node -> dict of name -> (runs, d)
+        The node's row, if it has only one, read directly from the ratios of its statistics, in different ways.
+    readings : dict of iteration -> Reading
+        From the first block, of the messages that are linear in inputs and masks.
+    others : list of (iterations, Reading)
+        Those of the later blocks, whose schedules were others; of one iteration, or of all jointly.
+    joint : Reading or None
+        All iterations together, where masks are shared between them.
+    mask_size : float
+        Standard deviation of the masks, as drawn.
+    doubts : list of str
+        Why the exact evidence may say less than there is, about every node: messages that are not linear, masks that
+        are not independent.
+    output_error : float
+        Relative error of the fitted means against pooled EM.
+    """
+
+    rows: dict[int, Array]
+    inputs: dict[int, Array]
+    sums: list[KnownSums]
+    features: dict[int, dict[int, Array]]
+    guesses: dict[int, dict[str, Array]]
+    readings: dict[int, Reading]
+    others: list[tuple[list[int], Reading]]
+    joint: Reading | None
+    mask_size: float
+    doubts: list[str]
+    output_error: float
+
+    @property
+    def all_readings(self) -> list[tuple[list[int], Reading]]:
+        """Every reading of every block, with the iterations it is of."""
+        mine = [([t], reading) for t, reading in self.readings.items()]
+        if self.joint is not None:
+            mine.append(([t for t in self.iterations if t >= 0], self.joint))
+        return [*mine, *self.others]
+
+    @property
+    def iterations(self) -> list[int]:
+        """Those of which the protocol was run, in order."""
+        return sorted(self.inputs)
+
+
+def observe(cell: Scenario, parts: Parts, seeds: Seeds) -> Observed:
+    """All runs of ``cell``."""
+    blocks: list[Observed] = []
+    known: dict[int, Precedent] = {}
+    in_vain = 0
+    for dealt, seed in deals(cell, parts, block_size(cell, parts), seeds):
+        # Probes may outnumber runs, so they travel only where those of an earlier block do not serve. A protocol that
+        # takes another course in most blocks is soon probed in all.
+        if known and 2 * in_vain <= len(blocks):
+            with suppress(Unprecedented):
+                blocks.append(_block(cell, parts, dealt, seed, known, probing=False))
+                continue
+            in_vain += 1
+        blocks.append(_block(cell, parts, dealt, seed, known, probing=True, first=not blocks))
+    return _joined(blocks)
+
+
+def deals(
+    cell: Scenario, parts: Setting, size: int, seeds: Seeds
+) -> Iterator[tuple[list[Array], np.random.SeedSequence]]:
+    """The rows of all runs of ``cell``, ``size`` runs at a time, with the seed of what the protocol draws then."""
+    starts = range(0, cell.runs, size)
+    pairs = zip(seeds[0].spawn(len(starts)), seeds[1].spawn(len(starts)), strict=True)
+    for start, (data_seed, run_seed) in zip(starts, pairs, strict=True):
+        runs = min(size, cell.runs - start)
+        yield deal(parts.rows, parts.counts, runs, np.random.default_rng(data_seed)), run_seed
+
+
+def block_size(cell: Scenario, parts: Parts) -> int:
+    """Runs in a block, from what a single run of the first iteration sends; depends on the scenario alone.
+
+    Running it also finds out, before any work is done, whether the parts fit together.
+    """
+    probed = Probed(parts.protocol)
+    rng = np.random.default_rng(cell.seed)
+    trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
+    dealt = deal(parts.rows, parts.counts, 1, rng)
+    run = build_model(trial, parts, spoken(parts, probed)).run(dealt, network=parts.network, rng=rng)
+    parts.adversary.observe(run.transcript, parts.network)
+    iterations = cell.model.iterations + len(run.transcript.iterations) - 1
+    return fitting(cell, run.transcript, 1, iterations)
+
+
+def fitting(cell: Scenario, transcript: Transcript, real: int, times: int = 1) -> int:
+    """How many runs' messages, ``times`` over, the scenario's memory holds; ``transcript`` is of ``real`` runs."""
+    if not transcript.iterations:
+        raise SecmixError("the protocol sent nothing through the channel it was given: there is nothing to audit")
+    kept = times * sum(b.payload.nbytes / b.runs for b in transcript)
+    units = max(b.runs for b in transcript) - real
+    room = int(cell.memory_limit * 2**20 / kept) - units
+    if room < 1:
+        raise SecmixError(
+            f"the messages of a single run take {kept * (1 + units) / 2**20:.0f} MiB, the limit is "
+            f"{cell.memory_limit}; raise memory_limit, or use fewer nodes, iterations or components, or a larger tol"
+        )
+    return min(room, 500, cell.runs)
+
+
+def _block(
+    cell: Scenario,
+    parts: Parts,
+    dealt: list[Array],
+    seed: np.random.SeedSequence,
+    known: dict[int, Precedent],
+    *,
+    probing: bool,
+    first: bool = False,
+) -> Observed:
+    """A block of runs. One with probes notes what it found in ``known``, if that can serve others."""
+    runs = dealt[0].shape[0]
+    probed = Probed(parts.protocol, probing=probing)
+    model = build_model(cell, parts, spoken(parts, probed))
+    run = model.run(dealt, network=parts.network, rng=_drawing(seed))
+    view = parts.adversary.observe(run.transcript, parts.network)
+    iterations = run.transcript.iterations
+    seen = dict(zip(iterations, probed.seen, strict=True))
+    readings, estimates, rest = {}, {}, {}
+    for t in iterations:
+        if probing:
+            reading, values, rest[t] = linear_part(view.at(t), t, seen[t], parts)
+            readings[t] = reading
+        else:
+            if t not in known:
+                raise Unprecedented
+            reading, values = known[t].of(view.at(t), seen[t], getattr(parts.protocol, "grid", 0.0))
+            readings[t], rest[t] = known[t].reading, np.empty((runs, 0))
+        estimates[t] = estimates_of(reading, values, [seen[t]])[0]
+    # Those of the house are tested for it that every message follows from what its sender holds; others are probed.
+    house = type(parts.protocol).__module__.startswith("secmix.")
+    if probing and house and not probed.shares_masks and not any(block.shape[1] for block in rest.values()):
+        known.clear()
+        known.update({t: Precedent(view.at(t).origins, readings[t]) for t in iterations})
+    joint, together = None, {}
+    if probed.shares_masks:
+        later = [t for t in iterations if t >= 0]
+        joint, values = read(view, later, seen[later[0]], parts, shared=True)
+        together = dict(zip(later, estimates_of(joint, values, [seen[t] for t in later]), strict=True))
+    shape = (cell.model.components, parts.rows.shape[1])
+    features: dict[int, dict[int, Array]] = {}
+    guesses: dict[int, dict[str, Array]] = {i: {} for i in parts.asked}
+    for i in parts.asked:
+        alone, ratios = features_of({t: e[i] for t, e in estimates.items()}, *shape)
+        jointly, differences = features_of({t: e[i] for t, e in together.items()}, *shape, differences=True)
+        features[i] = {t: np.hstack([f, jointly.get(t, f[:, :0]), rest[t]]) for t, f in alone.items()}
+        guesses[i] = {"ratios of one iteration": ratios}
+        if together:
+            guesses[i]["ratios of differences between iterations"] = differences
+    doubts = mask_doubts(
+        [masks for _, masks in seen.values()],
+        getattr(parts.protocol, "modulus", None),
+        getattr(parts.protocol, "grid", 0.0),
+    )
+    if not house:
+        if first and runs < _ENOUGH and any(masks.size for _, masks in seen.values()):
+            few = f"only {runs} runs fit into memory at once, too few to judge the masks by: raise memory_limit"
+            doubts.append(few)
+        for t, ended in zip(iterations, probed.ended, strict=True):
+            units = parts.network.n + seen[t][1].shape[1]
+            doubt = unexplained(run.transcript, t, ended, runs, units, getattr(parts.protocol, "modulus", None))
+            doubts += [doubt] if doubt and doubt not in doubts else []
+    if joint is not None:
+        doubts.append("the same masks serve in several iterations: what the differences tell of rows is not known")
+    if any(block.shape[1] for block in rest.values()):
+        doubts.append("some messages are not linear in inputs and masks: what follows from those is not known exactly")
+    return Observed(
+        {i: dealt[i][:, 0].copy() for i in parts.asked},
+        {t: s.transpose(1, 0, 2) for t, (s, _) in seen.items()},
+        known_sums(parts, dealt, run, readings, estimates, seen) if first else [],
+        features,
+        guesses,
+        readings,
+        [],
+        joint,
+        max((float(r.std()) for _, r in seen.values() if r.size), default=0.0),
+        doubts,
+        _output_error(cell, parts, dealt, seed, run),
+    )
+
+
+def _drawing(seed: np.random.SeedSequence) -> np.random.Generator:
+    """A generator that draws the same each time: a seed sequence counts the children it has spawned."""
+    return np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key))
+
+
+def spoken(parts: Parts, probed: Probed) -> SumProtocol:
+    """The protocol as it runs when this adversary takes part: an active one puts in or gives back what serves it."""
+    active = getattr(parts.adversary, "active", None)
+    return probed if active is None else active(probed)
+
+
+def _output_error(cell: Scenario, parts: Parts, dealt: list[Array], seed: np.random.SeedSequence, run: EMRun) -> float:
+    pooled = build_model(cell, parts, Plain(), record=False, defended=False)
+    truth = pooled.run(dealt, network=parts.network, rng=_drawing(seed)).mixtures[-1].means[:, 0]
+    return float(np.abs(run.mixtures[-1].means[:, 0] - truth).max() / np.abs(truth).max())
+
+
+def _joined(blocks: list[Observed]) -> Observed:
+    first = blocks[0]
+
+    def stacked(get: Any, axis: int) -> Array:
+        return np.concatenate([get(block) for block in blocks], axis=axis)
+
+    return replace(
+        first,
+        # Blocks that took the same course share a reading.
+        others=list({id(pair[1]): pair for block in blocks[1:] for pair in block.all_readings}.values()),
+        rows={i: stacked(lambda b, i=i: b.rows[i], 0) for i in first.rows},
+        inputs={t: stacked(lambda b, t=t: b.inputs[t], 1) for t in first.inputs},
+        features={
+            i: {t: stacked(lambda b, i=i, t=t: b.features[i][t], 0) for t in per_node}
+            for i, per_node in first.features.items()
+        },
+        guesses={
+            i: {way: stacked(lambda b, i=i, way=way: b.guesses[i][way], 0) for way in ways}
+            for i, ways in first.guesses.items()
+        },
+        doubts=list(dict.fromkeys(doubt for block in blocks for doubt in block.doubts)),
+        output_error=max(block.output_error for block in blocks),
+    )

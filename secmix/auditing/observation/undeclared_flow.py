@@ -1,0 +1,100 @@
+"""Whether a collaboration tells all: what one node learns of another's rows must have reached it in messages.
+
+The protocol runs twice with the same draws. The second time one node has other rows, and the channel delivers what it
+delivered the first time, so that nobody hears of the change. Whatever is then different, but for what that node itself
+says and ends with, has come to somebody outside the channel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.auditing.setup import Whole
+from secmix.data import deal
+from secmix.errors import SecmixError
+from secmix.scenario import Scenario
+from secmix.transcript import Channel, Transcript
+
+_MOST = 12  # nodes whose rows are changed
+
+
+class _Deaf(Channel):
+    """Writes down what is said and delivers what was said before; the first time, what is said."""
+
+    def __init__(self, delivered: list[Array] | None = None) -> None:
+        super().__init__()
+        self.before = delivered
+        self.delivered: list[Array] = []
+
+    def send(self, round: int, sender: Any, receiver: Any, kind: str, payload: Array, **how: Any) -> Array:
+        """As :meth:`Channel.send`, but for what arrives."""
+        arrives = super().send(round, sender, receiver, kind, payload, **how)
+        if self.before is not None:
+            place = len(self.delivered)
+            if place >= len(self.before) or self.before[place].shape != payload.shape:
+                raise _Restless
+            arrives = self.before[place]
+        self.delivered.append(arrives.copy())
+        return arrives.copy()
+
+
+class _Restless(SecmixError):
+    """Other messages are sent, or as many numbers more or fewer."""
+
+    def __init__(self) -> None:
+        super().__init__("other messages are sent")
+
+
+def smuggled(cell: Scenario, parts: Whole) -> str | None:
+    """In words, what passed outside the channel; None where nothing did.
+
+    A protocol in which one node's draws depend on the rows of another is found guilty too: let every node draw from a
+    generator of its own (``rng.spawn``).
+    """
+    first, other = (deal(parts.rows, parts.counts, 1, np.random.default_rng([cell.seed, 11, k])) for k in (0, 1))
+    honest = _Deaf()
+    ended = _run(cell, parts, first, honest)
+    for node in range(min(parts.network.n, _MOST)):
+        changed = [other[i] if i == node else part for i, part in enumerate(first)]
+        channel = _Deaf(honest.delivered)
+        try:
+            ends = _run(cell, parts, changed, channel)
+            stranger = _stranger(honest.transcript, channel.transcript, node)
+        except _Restless:
+            return f"which messages are sent, and how long they are, changes with the rows of node {node}"
+        if ends.shape != ended.shape:
+            return f"how many numbers the protocol ends with changes with the rows of node {node}"
+        differs = set(np.flatnonzero(_changed(ended, ends).any(axis=(0, 2))).tolist()) - {node}
+        if stranger is None and differs:
+            stranger = f"what node {min(differs)} ends with"
+        if stranger is not None:
+            return (
+                f"{stranger} changes with the rows of node {node}, of which no message told: something passes outside "
+                "the channel, and who hears it is not known"
+            )
+    return None
+
+
+def _stranger(before: Transcript, after: Transcript, node: int) -> str | None:
+    """A message, or something held, that is not of ``node`` and yet not what it was."""
+    if [(block.frame, block.runs) for block in before] != [(block.frame, block.runs) for block in after]:
+        raise _Restless
+    for old, new in zip(before, after, strict=True):
+        differs = np.any(_changed(old.payload, new.payload), axis=(1, 2))[old.content]
+        for sender in sorted(set(old.sender[differs].tolist()) - {node}):
+            who = "the server" if sender < 0 else f"node {sender}"
+            return f"the '{old.kind}' of {who} in round {old.round}"
+    return None
+
+
+def _changed(before: Array, after: Array) -> Array:
+    """Where numbers differ; one that was not a number and still is none has not changed."""
+    return np.asarray((before != after) & ~(np.isnan(before) & np.isnan(after)))
+
+
+def _run(cell: Scenario, parts: Whole, dealt: list[Array], channel: Channel) -> Array:
+    rng = np.random.default_rng([cell.seed, 12])
+    return np.asarray(parts.protocol.collaborate(dealt, parts.network, rng, channel=channel), dtype=np.float64)

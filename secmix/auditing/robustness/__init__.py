@@ -1,0 +1,1 @@
+"""What colluders can do to the result of a cell."""

@@ -1,0 +1,290 @@
+"""What colluders can do to the result: the aggregate pushed, the fitted mixture pushed, and where it breaks down.
+
+The attacked protocol is the one that runs: colluders' contributions go through its own ``average``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from secmix._base.checks import Array
+from secmix.adversaries import WorstCase
+from secmix.adversaries.colluders import Colluders
+from secmix.aggregators import traits_of
+from secmix.auditing.evidence.exact import finite
+from secmix.auditing.observation.observe import Observed
+from secmix.auditing.report import Damage, Robustness, RobustnessPoint, Verdict
+from secmix.auditing.setup import Parts, build_model
+from secmix.data import deal
+from secmix.errors import SecmixError
+from secmix.estimators.robustness import proven
+from secmix.network import Network
+from secmix.protocols import EMRun, SumProtocol
+from secmix.protocols.interfaces import Carrying
+from secmix.scenario import PolicySpec, Scenario
+from secmix.transcript import Channel, Transcript
+
+_CLOUDS = 3  # honest clouds on which the worst case is searched, for each number of colluders
+_DEALS = 12  # runs of the whole EM under each attack
+_BUDGET = 600  # tries of the rule for each cloud
+_BUDGET_EACH = 150  # and for each contribution within a run of EM
+FARTHEST = 1e6  # honest spreads
+
+
+@dataclass(frozen=True)
+class Attacked(Carrying):
+    """A sum protocol in which colluders replace their contributions by those of one attack."""
+
+    colluders: Colluders
+    attack: str
+    rng: np.random.Generator = field(repr=False)
+
+    def average(
+        self,
+        inputs: ArrayLike,
+        network: Network,
+        rng: np.random.Generator,
+        *,
+        masks: Array | None = None,
+        channel: Channel | None = None,
+    ) -> tuple[Array, Transcript]:
+        """Averages of the honest contributions and the colluders'."""
+        s = np.array(inputs, dtype=np.float64)
+        theirs = sorted(self.colluders.corrupt_nodes(network))
+        honest = np.setdiff1d(np.arange(network.n), theirs)
+        for run in range(len(s)):
+            s[run, theirs] = self._contributions(s[run, honest], len(theirs), network)
+        return self.inner.average(s, network, rng, masks=masks, channel=channel)
+
+    def _contributions(self, honest: Array, f: int, network: Network) -> Array:
+        if self.attack != "worst_case":
+            return self.colluders.contribute(honest, f, self.rng, self.attack)
+        rule, told = _rule_of(self.inner)
+        if rule is None:  # in a sum no message is too far to count
+            return _far(honest, f, FARTHEST)
+        return WorstCase(rule, f=f, told=told, budget=_BUDGET_EACH).attack(honest, self.rng)
+
+
+def _far(honest: Array, f: int, scale: float) -> Array:
+    """The same message from all colluders, ``scale`` honest spreads away from the honest mean."""
+    apart = honest - honest.mean(axis=0)
+    farthest = apart[np.argmax(np.linalg.norm(apart, axis=1))]
+    return np.repeat(honest.mean(axis=0)[None] + scale * farthest, f, axis=0)
+
+
+def robustness(cell: Scenario, parts: Parts, observed: Observed) -> Robustness | None:
+    """The damage that the cell's colluders do; None where the adversary is passive."""
+    if not isinstance(parts.adversary, Colluders):
+        return None
+    rng = np.random.default_rng([cell.seed, 3])
+    n, f = parts.network.n, len(parts.corrupt)
+    vectors = observed.inputs[max(min(observed.iterations), 0)][:, :_CLOUDS].transpose(1, 0, 2)
+    points = [_point(parts, vectors, c, rng) for c in range(1, max(f, (n - 1) // 2) + 1)]
+    unbounded = [p.colluders for p in points if p.found is None]
+    least = min(unbounded, default=len(points) + 1)
+    proven = max((p.colluders for p in points if _is_proven(parts.protocol, n, p.colluders)), default=0)
+    damages = _damages(cell, parts, vectors, rng)
+    verdict, why = judged(cell.policy, points, f, n, (least - 1) / n, proven / n, bool(unbounded))
+    return Robustness(
+        colluders=f,
+        breakdown=(least - 1) / n,
+        breakdown_proven=proven / n,
+        spread="largest distance of an honest contribution from their mean, in the first iteration",
+        points=points,
+        damages=damages,
+        verdict=verdict,
+        why=why,
+    )
+
+
+def _point(parts: Parts, vectors: Array, colluders: int, rng: np.random.Generator) -> RobustnessPoint:
+    """The largest error over some honest clouds; the colluders are the last of the nodes."""
+    n = parts.network.n
+    rule, told = _rule_of(parts.protocol)
+    if 2 * colluders >= n:
+        return at(colluders, n, None, None, "half of the nodes: no rule that follows the data withstands them")
+    if rule is None:
+        return _point_of_a_sum(parts, vectors[0], colluders, rng)
+    search = WorstCase(rule, f=colluders, told=told, budget=_BUDGET)
+    worst, found_by, allowed = 0.0, "", []
+    for cloud in vectors:
+        honest = cloud[: n - colluders]
+        found = search.search(honest, rng)
+        if found.unbounded or found.error > FARTHEST * found.spread:
+            return at(colluders, n, None, None, found.found_by)
+        ratio = found.error / found.spread if found.spread else 0.0
+        if told is not None and found.spread and (bound := _allowed(parts.protocol, honest, colluders, told)):
+            allowed.append(bound / found.spread)
+        if ratio >= worst:
+            worst, found_by = ratio, found.found_by
+    return at(colluders, n, worst, max(allowed) if len(allowed) == len(vectors) else None, found_by)
+
+
+def _point_of_a_sum(parts: Parts, cloud: Array, colluders: int, rng: np.random.Generator) -> RobustnessPoint:
+    """Whether one message moves the result in proportion, over four decades: through the protocol itself."""
+    n = parts.network.n
+    honest = cloud[: n - colluders]
+    middle = honest.mean(axis=0)
+    spread = float(np.linalg.norm(honest - middle, axis=1).max())
+    errors = []
+    for scale in (FARTHEST * 1e-4, FARTHEST):
+        messages = np.concatenate([honest, _far(honest, colluders, scale)])
+        average, _ = parts.protocol.average(messages[None], parts.network, rng, channel=Channel(record=False))
+        errors.append(float(np.linalg.norm(average[0, 0] - middle)) / spread if spread else 0.0)
+    grows = errors[1] > 1e3 * errors[0]
+    return at(colluders, n, None if grows else max(errors), None, "one message from afar")
+
+
+def _allowed(protocol: SumProtocol, honest: Array, colluders: int, told: int) -> float | None:
+    """What is proven of a rule set to ``told``, with so many colluders beside these honest messages.
+
+    The theorems speak of any n − told messages. With fewer colluders than told those are a part of the honest ones: the
+    part without the farthest will do, plus the way from its mean to the mean of all.
+    """
+    if colluders > told:
+        return None
+    middle = honest.mean(axis=0)
+    near = np.argsort(np.linalg.norm(honest - middle, axis=1))[: len(honest) - (told - colluders)]
+    bound = proven.best(protocol.rule, honest[near], told)  # type: ignore[attr-defined]
+    return None if bound is None else bound[1] + float(np.linalg.norm(honest[near].mean(axis=0) - middle))
+
+
+def at(colluders: int, n: int, found: float | None, proven: float | None, found_by: str) -> RobustnessPoint:
+    """A point of the curve against the number of colluders."""
+    return RobustnessPoint(colluders=colluders, fraction=colluders / n, found=found, proven=proven, found_by=found_by)
+
+
+def _rule_of(protocol: SumProtocol) -> tuple[Any, int | None]:
+    """The rule of a robust server and the f it is set to; a sum has none."""
+    aggregate = getattr(protocol, "aggregate", None)
+    if aggregate is None:
+        return None, None
+    told = int(getattr(protocol, "f", 0))
+    return (lambda messages, *, f: aggregate(messages, f=told)), told
+
+
+def _is_proven(protocol: SumProtocol, n: int, colluders: int) -> bool:
+    """Whether the literature proves the error bounded with so many colluders."""
+    from secmix import aggregators
+
+    name = getattr(protocol, "rule", None)
+    traits = traits_of(getattr(aggregators, name)) if isinstance(name, str) else None
+    return traits is not None and colluders <= min(traits.tolerates(n, protocol.f), protocol.f)  # type: ignore[attr-defined]
+
+
+def _damages(cell: Scenario, parts: Parts, vectors: Array, rng: np.random.Generator) -> list[Damage]:
+    assert isinstance(parts.adversary, Colluders)
+    names = [*parts.adversary.attacks, *(["worst_case"] if parts.adversary.searches else [])]
+    dealt = deal(parts.rows, parts.counts, _DEALS, np.random.default_rng([cell.seed, 4]))
+    honest = [i for i in range(parts.network.n) if i not in parts.corrupt]
+    wanted = _honest_fit(cell, parts, [dealt[i] for i in honest])
+    return [_damage(cell, parts, name, vectors, dealt, wanted, honest, rng) for name in names]
+
+
+def _damage(
+    cell: Scenario,
+    parts: Parts,
+    name: str,
+    vectors: Array,
+    dealt: list[Array],
+    wanted: Array,
+    honest: list[int],
+    rng: np.random.Generator,
+) -> Damage:
+    assert isinstance(parts.adversary, Colluders)
+    attacked = Attacked(parts.protocol, parts.adversary, name, rng)
+    pushed: list[float] = []
+    for cloud in vectors:
+        average, _ = attacked.average(cloud[None], parts.network, rng, channel=Channel(record=False))
+        centre = cloud[honest].mean(axis=0)
+        spread = float(np.linalg.norm(cloud[honest] - centre, axis=1).max())
+        pushed.append(float(np.linalg.norm(average[0, honest[0]] - centre)) / spread if spread else 0.0)
+    fits = _fits(cell, parts, attacked, dealt, wanted, honest[0])
+    return damage(name, _bounded(max(pushed)), fits)
+
+
+def damage(attack: str, aggregate: float | None, outcome: Array | list[float]) -> Damage:
+    """What an attack does to the aggregate, and to the outcome of each run."""
+    low, middle, high = np.quantile(outcome, [0.25, 0.5, 0.75], method="inverted_cdf")
+    return Damage(
+        attack=attack,
+        aggregate=aggregate,
+        model=finite(float(middle)),
+        model_low=finite(float(low)),
+        model_high=finite(float(high)),
+    )
+
+
+def _fits(
+    cell: Scenario, parts: Parts, attacked: Attacked, dealt: list[Array], wanted: Array, node: int
+) -> list[float]:
+    """Largest error of a fitted mean in each run, in standard deviations of the data; infinite where the fit fails."""
+    scale = float(parts.rows.std(axis=0).mean())
+    errors = []
+    for run in range(_DEALS):
+        try:
+            # What the colluders send may overflow; that is their aim, and counts as a fit that fails.
+            with np.errstate(all="ignore"):
+                model = build_model(cell, parts, attacked, record=False)
+                rng = np.random.default_rng([cell.seed, 5])
+                fit: EMRun = model.run([part[run : run + 1] for part in dealt], network=parts.network, rng=rng)
+                apart = np.linalg.norm(fit.mixtures[-1].means[0, node] - wanted[run], axis=-1)
+            errors.append(float(apart.max()) / scale if np.isfinite(apart).all() else math.inf)
+        except (SecmixError, FloatingPointError):
+            errors.append(math.inf)
+    return errors
+
+
+def _honest_fit(cell: Scenario, parts: Parts, dealt: list[Array]) -> Array:
+    """The means (runs, K, d) that the honest nodes would fit by themselves, without anybody's interference."""
+    from secmix.protocols import Plain
+
+    network = Network.complete(len(dealt)) if len(dealt) > 1 else None
+    if network is None:
+        dealt = [dealt[0], dealt[0]]  # twice the same rows fit the same mixture
+        network = Network.complete(2)
+    alone = replace(parts, network=network, protocol=Plain())
+    model = build_model(cell, alone, Plain(), record=False)
+    run = model.run(dealt, network=network, rng=np.random.default_rng(cell.seed))
+    return run.mixtures[-1].means[:, 0]
+
+
+def judged(
+    policy: PolicySpec, points: list[RobustnessPoint], f: int, n: int, breakdown: float, proven: float, broken: bool
+) -> tuple[Verdict, str]:
+    """The verdict under the policy, and why: a search that finds nothing never clears."""
+    verdict: Verdict = "not refuted"
+    told: list[str] = []
+    fails = f"{round(breakdown * n) + 1} of {n} nodes can push the result without bound"
+    if policy.min_breakdown is not None and proven < policy.min_breakdown:
+        # A search that finds nothing proves nothing: only a theorem clears.
+        verdict = "violated" if broken and breakdown < policy.min_breakdown else "inconclusive"
+        told.append(
+            fails
+            if broken
+            else f"no unbounded error was found, but none is excluded by proof above a fraction {proven:.2f}"
+        )
+    limit = policy.max_error_ratio
+    here = next((p for p in points if p.colluders == f), None)
+    if limit is not None and here is not None:
+        if here.found is None or here.found > limit:
+            verdict = "violated"
+            much = "without bound" if here.found is None else f"by {here.found:.2g} times the honest spread"
+            told.append(f"{f} colluders push the aggregate {much}")
+        elif here.proven is None or here.proven > limit:
+            verdict = "violated" if verdict == "violated" else "inconclusive"
+            told.append(f"the worst push found is {here.found:.2g} honest spreads; no proof excludes {limit:g}")
+    if policy.min_breakdown is not None and verdict == "not refuted":
+        told.append(f"the policy asks to withstand {policy.min_breakdown:.2f} of the nodes, proven is {proven:.2f}")
+    if not told:
+        told.append(fails if broken else f"no number of colluders up to {len(points)} was found to break the result")
+    return verdict, "; ".join(told)
+
+
+def _bounded(ratio: float) -> float | None:
+    return ratio if ratio < 1e-3 * FARTHEST else None

@@ -1,0 +1,185 @@
+"""A cell's scenario made into the things it names: data, network, protocol, adversary, model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from secmix._base import plugins
+from secmix._base.checks import Array
+from secmix.adversaries import Adversary, Colluders, Forgers
+from secmix.data import Dataset, prepared
+from secmix.errors import DataError, NetworkError, ScenarioError, SecmixError
+from secmix.mixture import Mixture
+from secmix.network import Network
+from secmix.protocols import Collaboration, Defences, DistributedEM, SumProtocol
+from secmix.scenario import ModelSpec, NetworkSpec, PartSpec, Scenario
+
+Given = Mapping[tuple[str, str], Any]
+"""Ready-made parts by table ("protocol", "adversary") and name."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What one cell runs on, whatever its protocol."""
+
+    rows: Array  # (N, d), prepared
+    source: str
+    public: bool  # whether rows may be shown
+    counts: tuple[int, ...]  # rows of each node
+    network: Network
+    adversary: Adversary
+    corrupt: frozenset[int]
+    asked: tuple[int, ...]  # honest nodes the audit reports on
+
+
+@dataclass(frozen=True)
+class Parts(Setting):
+    """What distributed EM over a sum protocol runs on."""
+
+    protocol: SumProtocol
+    start: Mixture | str  # as DistributedEM's init
+
+
+@dataclass(frozen=True)
+class Whole(Setting):
+    """What a collaboration runs on, which is audited as a whole."""
+
+    protocol: Collaboration
+
+
+def build_parts(cell: Scenario, given: Given | None = None) -> Parts | Whole:
+    """The parts of ``cell``; ``given`` holds ready-made ones, in place of named ones.
+
+    Raises
+    ------
+    SecmixError
+        If a part does not exist, a setting is wrong, or the parts do not fit each other.
+    """
+    network = build_network(cell.network)
+    data = _build("datasets", cell.data.name, cell.data.settings, "data")
+    if not isinstance(data, Dataset):
+        raise DataError(f"[data] name = '{cell.data.name}' returned {type(data).__name__}; a loader returns a Dataset")
+    rows = prepared(data, standardise=cell.data.standardise, features=cell.data.features)
+    protocol = _part("protocols", cell.protocol, "protocol", given)
+    adversary = _part("adversaries", cell.adversary, "adversary", given)
+    if not isinstance(protocol, SumProtocol | Collaboration):
+        raise ScenarioError(
+            f"[protocol] '{cell.protocol.name}' has neither average and draw_masks nor collaborate and error; see "
+            "CONTRIBUTING"
+        )
+    if not isinstance(adversary, Adversary):
+        raise ScenarioError(f"[adversary] '{cell.adversary.name}' has no observe and corrupt_nodes; see CONTRIBUTING")
+    corrupt = adversary.corrupt_nodes(network)
+    setting = (rows, data.source, data.public, _counts(cell, network, rows), network, adversary, corrupt)
+    asked = _asked(cell, network, corrupt)
+    if isinstance(protocol, Collaboration):
+        _only_for_collaborations(cell, adversary)
+        return Whole(*setting, asked, protocol)
+    if isinstance(adversary, Forgers):
+        raise ScenarioError(
+            f"[adversary] '{cell.adversary.name}' forges messages of whole protocols; against sums use \"colluders\""
+        )
+    if cell.model.components > sum(setting[3]):
+        raise DataError(
+            f"[model] {cell.model.components} components but only {sum(setting[3])} rows on all nodes; use fewer "
+            "components or raise rows_per_node"
+        )
+    model = cell.model
+    start = public_start(rows, model.components, model.reg_covar) if model.init == "public" else model.init
+    return Parts(*setting, asked, protocol, start)
+
+
+def _only_for_collaborations(cell: Scenario, adversary: Adversary) -> None:
+    if isinstance(adversary, Colluders):
+        raise ScenarioError(
+            f"[adversary] '{cell.adversary.name}' pushes sums, but '{cell.protocol.name}' is no sum; use \"forgers\""
+        )
+    if cell.model != ModelSpec():
+        raise ScenarioError(
+            f"[model] is of distributed EM; '{cell.protocol.name}' takes its settings under [protocol]: move them there"
+        )
+    if cell.measure.target != "row":
+        raise ScenarioError(f"[measure] target = \"{cell.measure.target}\": '{cell.protocol.name}' sums no inputs")
+
+
+def build_network(spec: NetworkSpec) -> Network:
+    """The network of a scenario."""
+    if spec.kind == "edges":
+        return Network.from_edges(spec.nodes, spec.edges or [])
+    if spec.kind == "complete":
+        return Network.complete(spec.nodes)
+    if spec.kind == "cycle":
+        return Network.cycle(spec.nodes)
+    return Network.random_geometric(spec.nodes, np.random.default_rng(spec.seed), radius=spec.radius)
+
+
+def build_model(
+    cell: Scenario, parts: Parts, sums: SumProtocol, *, record: bool = True, defended: bool = True
+) -> DistributedEM:
+    """Distributed EM over ``sums``, as the scenario says, for a fixed number of iterations."""
+    model = cell.model
+    return DistributedEM(
+        model.components,
+        sums=sums,
+        covariance_center=model.covariance_center,
+        reg_covar=model.reg_covar,
+        max_iter=model.iterations,
+        tol=None,
+        init=parts.start,
+        hold_parameters=model.hold_parameters,
+        defences=Defences(**model.defences) if model.defences and defended else None,
+        record=record,
+    )
+
+
+def public_start(rows: Array, components: int, reg_covar: float) -> Mixture:
+    """Parameters everybody knows: k-means on the whole data set, the same in every run."""
+    from sklearn.cluster import KMeans
+
+    if components > len(rows):
+        raise DataError(f"{components} components but only {len(rows)} rows; use fewer components")
+    labels = KMeans(components, n_init=4, random_state=0).fit_predict(rows)
+    groups = [rows[labels == j] for j in range(components)]
+    weights = np.array([len(group) / len(rows) for group in groups])
+    means = np.array([group.mean(axis=0) for group in groups])
+    spread = [np.cov(g, rowvar=False, bias=True).reshape(rows.shape[1], -1) for g in groups]
+    return Mixture(weights, means, np.array(spread) + reg_covar * np.eye(rows.shape[1]))
+
+
+def _part(group: str, spec: PartSpec, table: str, given: Given | None) -> Any:
+    # By name: the label may have grown by what else is swept.
+    if given and (table, spec.name) in given:
+        return given[table, spec.name]
+    return _build(group, spec.name, spec.settings, table)
+
+
+def _build(group: str, name: str, settings: Mapping[str, Any], table: str) -> Any:
+    try:
+        return plugins.build(group, {"name": name, **settings})
+    except SecmixError as error:
+        raise type(error)(f"[{table}] {error}") from None
+    except (TypeError, ValueError) as error:  # a setting of a type the part did not expect
+        raise ScenarioError(f"[{table}] '{name}' cannot be made with {dict(settings)}: {error}") from None
+
+
+def _counts(cell: Scenario, network: Network, rows: Array) -> tuple[int, ...]:
+    each = cell.data.rows_per_node
+    counts = (each,) * network.n if isinstance(each, int) else tuple(each)
+    if len(counts) != network.n:
+        raise DataError(f"[data] rows_per_node lists {len(counts)} numbers for {network.n} nodes; give one a node")
+    if sum(counts) > len(rows):
+        raise DataError(f"[data] the nodes ask for {sum(counts)} rows, the data have {len(rows)}; lower rows_per_node")
+    return counts
+
+
+def _asked(cell: Scenario, network: Network, corrupt: frozenset[int]) -> tuple[int, ...]:
+    if cell.measure.nodes is None:
+        return tuple(sorted(set(range(network.n)) - corrupt))
+    asked = network.node_set(cell.measure.nodes, "[measure]")
+    if not asked - corrupt:
+        raise NetworkError(f"[measure] nodes = {sorted(asked)} are all corrupt; ask about an honest node")
+    return tuple(sorted(asked - corrupt))

@@ -1,0 +1,198 @@
+"""A linear protocol read off its own messages: view = A s + M r (spec 2, a).
+
+Unit inputs and unit masks go through the protocol's own code as extra Monte Carlo runs; what the adversary then holds
+is, column by column, the matrices A and M. Because the extra runs travel with the real ones, in the same call and on
+the same schedule, A and M describe the very messages that the real data travelled in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import qr
+
+from secmix._base.checks import Array
+from secmix.adversaries import Adversary
+from secmix.errors import SecmixError
+from secmix.network import Network
+from secmix.protocols import SumProtocol
+from secmix.protocols.interfaces import Carrying
+from secmix.transcript import Channel, Transcript, View
+
+
+@dataclass(frozen=True)
+class LinearView:
+    """What an adversary holds, as a function of inputs s and masks r: A s + M r, entry by entry.
+
+    Attributes
+    ----------
+    A : (F, n·T)
+        Coefficients of the inputs; T iterations stand side by side, iteration by iteration.
+    M : (F, k)
+        Coefficients of the masks.
+    n : int
+        Number of nodes.
+    modulus : float or None
+        Modulus of the messages, where they are residues.
+    """
+
+    A: Array
+    M: Array
+    n: int
+    modulus: float | None = None
+
+
+@dataclass(frozen=True)
+class Probed(Carrying):
+    """A sum protocol that carries unit inputs and unit masks beside the real runs.
+
+    The averages returned are those of the real runs; the transcript has a few more runs at the end, whose entries are
+    the n + k units, k being the number of masks. A protocol that does not treat all entries alike is no linear one in
+    our sense; the audit finds that out by its check on the real data. ``seen`` keeps the real inputs and masks of each
+    averaging, against which the audit checks what it reads. Without ``probing`` the real runs go alone.
+    """
+
+    probing: bool = True
+    seen: list[tuple[Array, Array]] = field(default_factory=list)
+    ended: list[Array] = field(default_factory=list)  # what the nodes ended with in the probes
+
+    @property
+    def shares_masks(self) -> bool:
+        """Whether two averagings so far used the same masks, declared or not."""
+        drawn = [masks[..., 0] for _, masks in self.seen if masks.size]
+        return any(np.array_equal(a, b) for a, b in pairwise(drawn))
+
+    def average(
+        self,
+        inputs: ArrayLike,
+        network: Network,
+        rng: np.random.Generator,
+        *,
+        masks: Array | None = None,
+        channel: Channel | None = None,
+    ) -> tuple[Array, Transcript]:
+        """Averages of the real runs; the probes travel in the same messages."""
+        real = np.asarray(inputs, dtype=np.float64)
+        runs, n, m = real.shape
+        if masks is None:
+            masks = self.inner.draw_masks(runs, m, network, rng.spawn(1)[0])
+        self.seen.append((real, masks))
+        if not self.probing:
+            return self.inner.average(real, network, rng, masks=masks, channel=channel)
+        units = _units(n + masks.shape[1], m)
+        averages, transcript = self.inner.average(
+            np.concatenate([real, units[:, :n]]),
+            network,
+            rng,
+            masks=np.concatenate([masks, units[:, n:]]),
+            channel=channel,
+        )
+        self.ended.append(averages[runs:])
+        return averages[:runs], transcript
+
+
+def _units(count: int, m: int) -> Array:
+    """The ``count`` unit vectors, m to a run: (runs, count, m)."""
+    extra = -(-count // m)
+    units = np.zeros((extra * m, count))
+    units[np.arange(count), np.arange(count)] = 1.0
+    return units.reshape(extra, m, count).swapaxes(1, 2)
+
+
+def probe(
+    protocol: SumProtocol, network: Network, adversary: Adversary, rng: np.random.Generator, *, rounds: int = 1
+) -> LinearView:
+    """A and M of ``rounds`` averagings of ``protocol`` before ``adversary``, from a run on units alone."""
+    channel = Channel()
+    probed = Probed(protocol)
+    kept = protocol.draw_masks(1, 1, network, rng) if probed.reuses_masks else None
+    for t in range(rounds):
+        channel.iteration = t
+        probed.average(np.zeros((1, network.n, 1)), network, rng.spawn(1)[0], masks=kept, channel=channel)
+    view = adversary.observe(channel.transcript, network)
+    masks = probed.seen[0][1].shape[1]
+    return read_off(
+        view, range(rounds), runs=1, masks=masks, network=network, protocol=protocol, shared=probed.shares_masks
+    )
+
+
+def read_off(
+    view: View,
+    iterations: Sequence[int],
+    *,
+    runs: int,
+    masks: int,
+    network: Network,
+    protocol: SumProtocol,
+    shared: bool = False,
+) -> LinearView:
+    """A and M from the probes that follow ``runs`` real runs in ``view``, over ``iterations`` jointly.
+
+    ``masks`` is the number of masks of one averaging, ``shared`` whether all averagings use the same ones.
+
+    Fresh masks are unknowns of their own in each iteration; reused ones are shared by all.
+    """
+    modulus = getattr(protocol, "modulus", None)
+    n, parts = network.n, []
+    for t in iterations:
+        rows = [row[runs:].ravel() for row in view.at(t).rows]
+        table = np.stack(rows)[:, : n + masks] if rows else np.empty((0, n + masks))
+        parts.append(residue(table, modulus))
+    if shared:
+        all_masks = np.concatenate([part[:, n:] for part in parts])
+    else:
+        all_masks = _block_diagonal([part[:, n:] for part in parts])
+    return LinearView(_block_diagonal([part[:, :n] for part in parts]), all_masks, n, modulus)
+
+
+def unmodular(view: LinearView, values: Array) -> tuple[LinearView, Array]:
+    """A modular view reduced to the combinations that no mask reaches, as plain numbers; other views as they are.
+
+    A uniform mask modulo the modulus hides perfectly, so nothing else in the view says anything. The combinations have
+    whole coefficients, the only ones that make sense of residues; values (F, runs, m) are combined likewise.
+    """
+    if view.modulus is None:
+        return view, values
+    if view.M.shape[1] == 0 or not len(view.A):
+        return LinearView(view.A, view.M, view.n), residue(values, view.modulus)
+    whole = np.round(view.M)
+    if not (np.allclose(whole, view.M, atol=1e-9) and np.allclose(np.round(view.A), view.A, atol=1e-9)):
+        raise SecmixError("a protocol with a modulus must combine inputs and masks with whole coefficients")
+    combine = _whole_null_space(whole)
+    kept = LinearView(np.round(combine @ view.A), np.empty((len(combine), 0)), view.n)
+    return kept, residue(np.tensordot(combine, values, axes=1), view.modulus)
+
+
+def _whole_null_space(matrix: Array) -> Array:
+    """Whole combinations (G, F) of the rows of a whole matrix (F, k) that vanish, as many as there are."""
+    rows = qr(matrix.T, pivoting=True, mode="economic")
+    rank = int((np.abs(np.diag(rows[1])) > 1e-9).sum())
+    pivots = np.sort(rows[2][:rank])
+    columns = np.sort(qr(matrix[pivots], pivoting=True, mode="economic")[2][:rank])
+    square = matrix[np.ix_(pivots, columns)]
+    size = round(abs(float(np.linalg.det(square)))) if rank else 1
+    others = np.setdiff1d(np.arange(len(matrix)), pivots)
+    combine = np.zeros((len(others), len(matrix)))
+    combine[np.arange(len(others)), others] = size
+    combine[:, pivots] = -np.round(size * matrix[np.ix_(others, columns)] @ np.linalg.inv(square)) if rank else 0.0
+    return combine
+
+
+def residue(values: Array, modulus: float | None) -> Array:
+    """The representative nearest to zero, where there is a modulus."""
+    if modulus is None:
+        return values
+    return values - modulus * np.floor(values / modulus + 0.5)
+
+
+def _block_diagonal(blocks: Sequence[Array]) -> Array:
+    out = np.zeros((sum(b.shape[0] for b in blocks), sum(b.shape[1] for b in blocks)))
+    row = column = 0
+    for b in blocks:
+        out[row : row + b.shape[0], column : column + b.shape[1]] = b
+        row, column = row + b.shape[0], column + b.shape[1]
+    return out

@@ -1,0 +1,154 @@
+"""Whether masks are what the exact evidence takes them for: independent, Gaussian (or uniform modulo), new each time.
+
+The leaked subspace and the Gaussian information follow from how masks enter the messages; they hold for masks that are
+independent of each other, of one size, and spread without gaps. A protocol that draws them otherwise hides less than
+they say, so each departure found here is a doubt that keeps a node from being cleared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from secmix._base.checks import Array
+
+_SAMPLE = 4000
+# Chances of a false alarm: of all pairs of masks together, as of all their sizes; of one of thousands of distributions.
+_FALSE_ALARM = 1e-8
+_LEAST_P = 1e-12
+# Steps between masks below this share of the largest are those of float64, and hide all there is to hide.
+_STEP = 1e-12
+
+
+def mask_doubts(drawn: Sequence[Array], modulus: float | None, grid: float = 0.0) -> list[str]:
+    """What is wrong with the masks of several averagings, each (runs, k, m); empty if nothing was found.
+
+    Masks that serve from some averaging to the last are no doubt here: those are read jointly.
+
+    Parameters
+    ----------
+    drawn : sequence of (runs, k, m)
+    modulus : float or None
+        Of the messages, where they are residues.
+    grid : float
+        Step of fixed-point numbers; 0 for real ones.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> mask_doubts([rng.normal(size=(500, 3, 2))], None)
+    []
+    >>> mask_doubts([np.repeat(rng.normal(size=(500, 1, 2)), 3, axis=1)], None)
+    ['masks of one averaging are correlated (up to 1.00), so they may cancel']
+    """
+    masks = [m for m in drawn if m.size and len(m) > 1]
+    if not masks:
+        return []
+    if any((np.ptp(m, axis=0) == 0).any() for m in masks):
+        return ["a mask is the same in all runs: who knows the code knows it"]
+    return [
+        doubt
+        for doubt in (
+            _within(masks),
+            _entries(masks),
+            _across(masks),
+            _sizes(masks),
+            _shape(masks, modulus),
+            _gaps(masks, grid),
+        )
+        if doubt
+    ]
+
+
+def _within(masks: Sequence[Array]) -> str:
+    top = max(_correlation(m[:, :, 0], m[:, :, 0]) for m in masks)
+    return f"masks of one averaging are correlated (up to {top:.2f}), so they may cancel" if top else ""
+
+
+def _entries(masks: Sequence[Array]) -> str:
+    top = max(_correlation(m[:, i], m[:, i]) for m in masks for i in range(m.shape[1]))
+    return f"the entries of a vector share masks (correlation up to {top:.2f})" if top else ""
+
+
+def _across(masks: Sequence[Array]) -> str:
+    # The same masks from some averaging to the last are read jointly, and count as one; any other reuse is not.
+    kept = [m for m, *later in (masks[i:] for i in range(len(masks))) if not all(np.array_equal(m, x) for x in later)]
+    for one, other in combinations([*kept, masks[-1]], 2):
+        top = _correlation(one[:, :, 0], other[:, :, 0], all_pairs=True)
+        if top:
+            return f"masks of two iterations are correlated (up to {top:.2f})"
+    return ""
+
+
+def _sizes(masks: Sequence[Array]) -> str:
+    from scipy.stats import chi2
+
+    spread = np.concatenate([m.std(axis=0).ravel() for m in masks])
+    freedom = min(len(m) for m in masks) - 1
+    each = _FALSE_ALARM / (2 * spread.size)
+    if spread.max() ** 2 * chi2.ppf(each, freedom) <= spread.min() ** 2 * chi2.isf(each, freedom):
+        return ""
+    return f"masks differ in size, from {spread.min():.3g} to {spread.max():.3g}: the smallest hide less than is said"
+
+
+def _shape(masks: Sequence[Array], modulus: float | None) -> str:
+    if all(_as_assumed(m, modulus) for m in masks):
+        return ""
+    shape = "Gaussian" if modulus is None else "uniform over the modulus"
+    return f"the masks are not {shape}, as the exact evidence takes them to be"
+
+
+def _gaps(masks: Sequence[Array], grid: float) -> str:
+    # Of a few numbers Euclid's algorithm finds a step by chance.
+    step = max((_step(np.abs(m[:_SAMPLE, i, 0])) for m in masks if len(m) >= 8 for i in range(m.shape[1])), default=0.0)
+    if step <= 1.001 * grid:
+        return ""
+    return f"the masks come in steps of {step:.3g}: what stands between the steps is not hidden"
+
+
+def _step(values: Array) -> float:
+    """The step that all ``values`` are multiples of, by Euclid's algorithm; 0 if it is that of rounding."""
+    least = _STEP * float(values.max())
+    step = 0.0
+    for value in values[:30].tolist():
+        while value > least:
+            step, value = value, step % value
+        if step < 100 * least:
+            return 0.0
+    return step
+
+
+def _correlation(a: Array, b: Array, *, all_pairs: bool = False) -> float:
+    """The largest significant correlation between columns of (runs, k) and (runs, l); 0 if none is."""
+    from scipy.stats import beta
+
+    n = len(a)
+    if n < 3:  # two runs always lie on a line
+        return 0.0
+    first, second = (_standardised(v) for v in (a, b))
+    found = np.abs(first.T @ second) / n
+    if not all_pairs:
+        np.fill_diagonal(found, 0.0)
+    top = float(found.max(initial=0.0))
+    # r² of independent Gaussians is Beta(1/2, n/2 − 1); of a few runs, any value is a matter of chance.
+    return top if top > np.sqrt(beta.isf(_FALSE_ALARM / max(found.size, 1), 0.5, n / 2 - 1)) else 0.0
+
+
+def _standardised(values: Array) -> Array:
+    spread = values.std(axis=0)
+    return np.asarray((values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
+
+
+def _as_assumed(masks: Array, modulus: float | None) -> bool:
+    """Kolmogorov's test of each mask and entry by itself (copies would count twice)."""
+    from scipy.special import ndtr
+
+    values = masks[:_SAMPLE].reshape(min(len(masks), _SAMPLE), -1)
+    n = len(values)
+    # The spread is estimated from the same values; that makes the test more lenient, not less.
+    levels = np.sort(ndtr(_standardised(values)) if modulus is None else values / modulus, axis=0)
+    steps = np.arange(n + 1)[:, None] / n
+    off = float(max((steps[1:] - levels).max(), (levels - steps[:-1]).max()))
+    return bool(off < np.sqrt(np.log(2 / _LEAST_P) / (2 * n)))

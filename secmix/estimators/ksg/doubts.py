@@ -1,0 +1,76 @@
+"""What a reader must know before relying on a nearest-neighbour estimate, in words."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secmix.estimators.ksg.checks import PLANTED, Surrogate, determined_directions, planted
+from secmix.estimators.ksg.levels import Levels, Read
+from secmix.estimators.ksg.samples import Floats, Samples
+
+_READS_LOW = 0.8  # share of a known truth below which the estimator reads low
+_FEW_DIMENSIONS = 4  # up to which it sees what there is
+_NEAR_CEILING = 0.75  # share of the entropy of the rows of x, the most it can show, that counts as near
+
+
+def determined(samples: Samples, nats: float, rng: np.random.Generator) -> list[str]:
+    """Whether some combination of x is a linear function of y: one note, or none."""
+    found, among = determined_directions(samples, rng)
+    if not found:
+        return []
+    what = "x is" if found == among else f"{found} of {among} combinations of x are"
+    return [
+        f"{what} a linear function of y, to a held-out residual below 1e-6: infinite for a continuous x; "
+        f"the number, {nats:.4g} nats, only reflects the sample size"
+    ]
+
+
+def doubts_about(
+    read: Read,
+    samples: Samples,
+    nats: float,
+    parts: Levels,
+    calibration: Surrogate,
+    k: int,
+    rng: np.random.Generator,
+) -> list[str]:
+    """All that makes the number no more than a lower bound; empty if nothing does."""
+    x, y, z = samples
+    n, features = len(x), y.shape[1] + z.shape[1]
+    doubts = []
+    if parts.saturated:
+        doubts.append(f"still growing by {parts.slope:.2f} nats per e-fold of rows at N = {n}")
+    elif parts.blind:
+        doubts.append(f"{n} rows are too few to tell a settled estimate from one that follows N")
+    if n // 2 <= features + 1:
+        doubts.append(f"{n} rows are too few to ask whether x is a linear function of {features} features")
+    # The covariance was estimated, which by itself adds d_x d_y / 2N to the truth of the surrogate.
+    noise = x.shape[1] * features / (2 * n) + 2 * parts.error
+    if calibration.reading < _READS_LOW * calibration.truth - noise:
+        doubts.append("KSG reads low in this many dimensions, see the Gaussian")
+    if x.shape[1] + features > _FEW_DIMENSIONS:
+        found = planted(read, samples, rng)
+        if found < _READS_LOW * PLANTED:
+            doubts.append(f"of {PLANTED} nats planted in data of this shape KSG finds {max(found, 0.0):.2g}")
+    times = _repetitions(x)
+    ceiling = math.log(n) - float(times @ np.log(times)) / n
+    if nats > _NEAR_CEILING * ceiling:
+        doubts.append(f"near the {ceiling:.3g} nats that {len(times)} distinct rows of x cannot exceed")
+    rows = _repetitions(np.hstack(samples))
+    if (rows > k).any():
+        doubts.append(
+            f"{rows[rows > k].sum()} of {n} rows repeat more than k = {k} times: x and y are discrete there, "
+            "and whether y determines x is a matter of counting"
+        )
+    return doubts
+
+
+def _repetitions(array: Floats) -> NDArray[np.int64]:
+    """How often each distinct row occurs."""
+    for column in array.T:
+        if len(np.unique(column)) == len(column):  # much the quicker question, and the usual answer
+            return np.ones(len(column), np.int64)
+    return np.asarray(np.unique(array, axis=0, return_counts=True)[1])

@@ -1,0 +1,98 @@
+"""The numbers themselves, from nearest neighbours: information, entropy, and npeet's arithmetic."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import digamma
+
+from secmix._base.arrays import floats, namespace, numpy_of
+from secmix.errors import DataError
+from secmix.estimators.ksg.levels import Read
+from secmix.estimators.ksg.samples import Floats, Samples, columns, enough_rows, positive, standardised
+from secmix.estimators.neighbours.counts import kth_distances, neighbour_counts
+
+_NPEET_NOISE = 1e-10
+_NPEET_SHRINK = 1e-15
+
+
+def reader(k: int, like: Any = None) -> Read:
+    """The estimator of Kraskov et al. with k neighbours, as a function of x, y and z in nats.
+
+    Neighbours are searched in the library and on the device of the array ``like``, if one is given.
+    """
+    return lambda x, y, z: _information(x, y, z, k, like=like)
+
+
+def npeet_reading(samples: Samples, k: int, rng: int | np.random.Generator, like: Any = None) -> float:
+    """The reference's arithmetic, in its order, in nats; ``like`` as in :func:`reader`."""
+    x, y, z = samples
+    # The reference draws from numpy's legacy global generator; this is the same stream, without the global.
+    draw = rng.random if isinstance(rng, np.random.Generator) else np.random.RandomState(rng).random_sample
+    x = x + _NPEET_NOISE * draw(x.shape)
+    y = y + _NPEET_NOISE * draw(y.shape)
+    return _information(x, y, z, k, _NPEET_SHRINK, like)
+
+
+def _information(x: Floats, y: Floats, z: Floats, k: int, shrink: float = 0.0, like: Any = None) -> float:
+    """Frenzel and Pompe's equation (5), in nats; without z all N rows are close: Kraskov's equation (8)."""
+    if like is not None:
+        xp = namespace(like)
+        x, y, z = (floats(xp, part, like) for part in (x, y, z))
+    epsilon, closer = neighbour_counts(x, y, z, k, shrink)
+    if (numpy_of(epsilon) < shrink).any():
+        raise DataError(
+            "rows coincide even after npeet's noise of 1e-10, and npeet's number is infinite; "
+            "use npeet_compatible=False"
+        )
+    in_xz, in_yz, in_z = (digamma(numpy_of(count)).mean() for count in closer)
+    return float(digamma(k) + in_z - in_xz - in_yz)
+
+
+def entropy(x: ArrayLike, k: int = 3) -> float:
+    """Differential entropy h(X) in nats, after Kozachenko and Leonenko.
+
+    h = ψ(N) − ψ(k) + d ln 2 + d ⟨ln ε⟩, with ε the maximum-norm distance to the k-th other sample, computed
+    on standardised columns and scaled back.
+
+    Parameters
+    ----------
+    x : (N, d) or (N,) array
+    k : int
+        Neighbours.
+
+    Returns
+    -------
+    float
+        Nats, in the units of x: multiplying a column by s adds ln s.
+
+    Raises
+    ------
+    DataError
+        As `ksg`; or a row repeated more than k times, where the entropy is −∞.
+
+    References
+    ----------
+    Kozachenko and Leonenko, Problems of Information Transmission 23, 95 (1987); in this form Kraskov et al.
+    (2004), equation (20) with the volume 2^d of the unit ball of the maximum norm.
+
+    Examples
+    --------
+    >>> round(entropy(np.random.default_rng(0).uniform(0.0, 4.0, 2000)), 1)  # ln 4 = 1.386
+    1.4
+    """
+    k = positive("k", k)
+    array = columns("x", x)
+    enough_rows(len(array), k)
+    array, log_scale = standardised("x", array)
+    epsilon = kth_distances(array, k)
+    if not epsilon.all():
+        raise DataError(
+            f"x repeats {int((epsilon == 0).sum())} of its {len(array)} rows more than k = {k} times, so it "
+            "has no density; use a discrete entropy, or a k above the repetitions"
+        )
+    n, d = array.shape
+    return float(digamma(n) - digamma(k) + d * math.log(2) + d * np.log(epsilon).mean() + log_scale)

@@ -1,0 +1,16 @@
+"""How far colluders push a rule, and what is proven about it."""
+
+from secmix.estimators.robustness.clouds import WorstCloud, worst_cloud
+from secmix.estimators.robustness.curves import BiasPoint, bias_curve, breakdown_point
+from secmix.estimators.robustness.proven import Bound, BoundViolated, bounds
+
+__all__ = [
+    "BiasPoint",
+    "Bound",
+    "BoundViolated",
+    "WorstCloud",
+    "bias_curve",
+    "bounds",
+    "breakdown_point",
+    "worst_cloud",
+]

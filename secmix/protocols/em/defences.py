@@ -1,0 +1,226 @@
+"""Defences of distributed EM against who solves its sums or steers its parameters.
+
+Some act on what a node sends, before the sum: clipping, rounding, noise, abstaining. Others act on the parameters that
+a node accepts. All of them are in the run itself, so that the transcript shows what really is sent.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from secmix._base.checks import Array, positive, whole
+from secmix.errors import SecmixError
+from secmix.mixture import Mixture
+from secmix.protocols.em.statistics import unpack
+
+
+@dataclass(frozen=True)
+class Defences:
+    """What the nodes do beside the protocol; everything is off unless set.
+
+    Parameters
+    ----------
+    min_count : float
+        A component whose summed responsibilities N_k fall below this many rows keeps its old mean and covariance (its
+        weight follows N_k). The sum that showed the low count has been sent by then and cannot be taken back; what can
+        be kept back is the next, narrower component, which would isolate the few rows. Counts could be summed first, at
+        the price of an averaging a round, but would help only against those who do not lie about theirs.
+    covariance_floor : float
+        Eigenvalues of every new covariance are raised to at least this, in squared units of the data.
+    likelihood_drop : float
+        A node abstains from a round (it sends zeros) if the mean log-likelihood of its own rows has fallen by more than
+        this many nats below that under the last parameters it took part with. It asks nobody, so that nobody can lie to
+        it; with few rows a node, honest EM too lowers it at times.
+    rounding : float
+        Each node rounds what it sends to multiples of this. No guarantee: rounding is no noise.
+    clip_radius : float
+        Rows are shortened to this Euclidean norm first.
+    noise_multiplier : float
+        Gaussian noise on the sums of this many times their sensitivity to one row, see :func:`sensitivity`; needs
+        ``clip_radius``. Its (ε, δ) is :func:`epsilon`.
+    noise_std : float
+        Gaussian noise of this standard deviation on the sums, whatever the rows: without clipping a single row may
+        change a sum by any amount, so that *no* (ε, δ) follows from it.
+    noise_nodes : int
+        How many nodes' noise together makes up the noise above; by default all. Each node adds its share
+        std / √noise_nodes. With f nodes who may tell or leave out their shares take n − f; with 1, each vector by
+        itself is protected, from a server who sees it too.
+
+    Raises
+    ------
+    SecmixError
+        A setting is not allowed, or two do not go together.
+
+    Examples
+    --------
+    >>> Defences(covariance_floor=0.1, rounding=1e-3).words
+    ['covariance_floor = 0.1', 'rounding = 0.001']
+    """
+
+    min_count: float | None = None
+    covariance_floor: float | None = None
+    likelihood_drop: float | None = None
+    rounding: float | None = None
+    clip_radius: float | None = None
+    noise_multiplier: float | None = None
+    noise_std: float | None = None
+    noise_nodes: int | None = None
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if value is not None and each.name != "noise_nodes":
+                positive(value, each.name)
+        if self.noise_nodes is not None:
+            whole(self.noise_nodes, "noise_nodes")
+            if not self.noise_multiplier and not self.noise_std:
+                raise SecmixError("noise_nodes shares out noise; give noise_multiplier or noise_std too")
+        if self.noise_multiplier and self.noise_std:
+            raise SecmixError("give noise_multiplier, with a guarantee, or noise_std, without one; not both")
+        if self.noise_multiplier and not self.clip_radius:
+            raise SecmixError(
+                "noise_multiplier needs clip_radius: without it one row may change the sums by any amount, and no "
+                "noise hides that; noise_std adds noise without a guarantee"
+            )
+        if self.noise_multiplier and self.likelihood_drop:
+            raise SecmixError(
+                "noise_multiplier and likelihood_drop do not go together: whether a node abstains depends on its rows, "
+                "and the noise does not cover that"
+            )
+
+    @property
+    def words(self) -> list[str]:
+        """Those that are on, as they are written in a scenario."""
+        return [f"{each.name} = {getattr(self, each.name)}" for each in fields(self) if getattr(self, each.name)]
+
+    @property
+    def alters(self) -> bool:
+        """Whether sums are other than those of the rows."""
+        return bool(self.rounding or self.noise_std or self.noise_multiplier or self.clip_radius)
+
+    @property
+    def blurs(self) -> bool:
+        """Whether what is sent no longer fixes the rows it was computed from."""
+        return bool(self.rounding or self.noise_std or self.noise_multiplier)
+
+    def error(self, path: Sequence[Mixture], members: int, n: int) -> Array:
+        """Standard error (T,) that rounding and noise put into a sum over ``members`` of the ``n`` nodes, under θ^t."""
+        out = np.zeros(len(path))
+        for t, theta in enumerate(path):
+            std = self.sum_noise(theta)
+            noise = 0.0 if std is None else float(std) * math.sqrt(members / (self.noise_nodes or n))
+            out[t] = math.hypot(noise, (self.rounding or 0.0) * math.sqrt(members / 12))
+        return out
+
+    def clipped(self, rows: Array) -> Array:
+        """``rows`` (..., d), none longer than ``clip_radius``."""
+        if self.clip_radius is None:
+            return rows
+        length = np.linalg.norm(rows, axis=-1, keepdims=True)
+        return np.asarray(rows * np.minimum(1.0, self.clip_radius / np.maximum(length, 1e-300)))
+
+    def sum_noise(self, theta: Mixture) -> Array | None:
+        """Standard deviation of the noise on the sums (...,) under ``theta`` (...); None without noise."""
+        if self.noise_multiplier and self.clip_radius:
+            return np.asarray(self.noise_multiplier * sensitivity(theta, self.clip_radius))
+        return np.full(theta.weights.shape[:-1], self.noise_std) if self.noise_std else None
+
+    def sent(self, vectors: Array, theta: Mixture, rng: np.random.Generator) -> Array:
+        """What the nodes send in place of ``vectors`` (runs, n, m), under their θ (runs, n)."""
+        std = self.sum_noise(theta)
+        if std is not None:
+            share = std / math.sqrt(self.noise_nodes or vectors.shape[1])
+            vectors = vectors + share[..., None] * rng.standard_normal(vectors.shape)
+        if self.rounding:
+            vectors = np.round(vectors / self.rounding) * self.rounding
+        return vectors
+
+    def received(self, averages: Array, k: int) -> Array:
+        """Averages (runs, n, m) with counts that are none made zero: noise may have made them negative."""
+        if not (self.alters or self.likelihood_drop):
+            return averages
+        out = averages.copy()
+        width = out.shape[-1] // k
+        counts = out[..., : k * width : width]
+        out[..., : k * width : width] = np.where(counts < 0, 0.0, counts)  # NaN, of who dropped out, stays
+        return out
+
+    def accepted(self, fresh: Mixture, old: Mixture, averages: Array, n: int) -> Mixture:
+        """The parameters (runs, n) that nodes go on with, given those that follow from the averages (runs, n, m)."""
+        means, covariances = fresh.means, fresh.covariances
+        if self.min_count:
+            counts = n * unpack(averages, fresh.n_components, fresh.n_features)[0]
+            low = counts < self.min_count
+            means = np.where(low[..., None], old.means, means)
+            covariances = np.where(low[..., None, None], old.covariances, covariances)
+        if self.covariance_floor:
+            values, vectors = np.linalg.eigh(covariances)
+            if values.min() < self.covariance_floor:
+                lifted = (vectors * np.maximum(values, self.covariance_floor)[..., None, :]) @ vectors.swapaxes(-1, -2)
+                # Those that are wide enough stay as they are, to the last digit.
+                wide = (values.min(axis=-1) >= self.covariance_floor)[..., None, None]
+                covariances = np.where(wide, covariances, 0.5 * (lifted + lifted.swapaxes(-1, -2)))
+        return Mixture(fresh.weights, means, covariances)
+
+
+def sensitivity(theta: Mixture, radius: float) -> Array:
+    """How much one row of norm at most ``radius`` adds to the summed vector at most, in Euclidean norm: (...,).
+
+    The row x adds P_j (1, x, upper triangle of (x−μ_j)(x−μ_j)ᵀ) for each component. Since Σ_j P_j = 1 and Σ_j P_j² ≤ 1,
+    the squared norm is at most max_j 1 + |x|² + |x−μ_j|⁴ ≤ 1 + r² + (r + max_j |μ_j|)⁴. It depends on the public θ: far
+    means, steered or not, make for more noise.
+    """
+    reach = radius + np.linalg.norm(theta.means, axis=-1).max(axis=-1)
+    return np.asarray(np.sqrt(1.0 + radius**2 + reach**4))
+
+
+def epsilon(noise_multiplier: float, rounds: int, delta: float) -> float:
+    """The ε at which ``rounds`` noisy sums are (ε, δ) differentially private towards adding or removing one row.
+
+    The Gaussian mechanism, composed over rounds by privacy loss distributions (Google's dp-accounting). It covers the
+    sums, with the noise that the nodes counted by ``noise_nodes`` add; not what a node's own messages show beside.
+
+    Raises
+    ------
+    SecmixError
+        If dp-accounting is not installed.
+    """
+    positive(noise_multiplier, "noise_multiplier")
+    whole(rounds, "rounds")
+    _proper(delta)
+    dp_accounting, pld = _accounting()
+    accountant = pld.PLDAccountant()
+    accountant.compose(dp_accounting.GaussianDpEvent(float(noise_multiplier)), rounds)
+    return float(accountant.get_epsilon(delta))
+
+
+def noise_multiplier_for(target: float, rounds: int, delta: float) -> float:
+    """The least noise multiplier, to a thousandth, with which :func:`epsilon` is at most ``target``."""
+    positive(target, "epsilon")
+    whole(rounds, "rounds")
+    _proper(delta)
+    low, high = 1e-3, 1.0
+    while epsilon(high, rounds, delta) > target:
+        low, high = high, 2 * high
+    while high - low > 5e-4 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if epsilon(middle, rounds, delta) > target else (low, middle)
+    return high
+
+
+def _proper(delta: float) -> None:
+    if positive(delta, "delta") >= 1:
+        raise SecmixError(f"delta must lie between 0 and 1; given {delta!r}")
+
+
+def _accounting() -> tuple[Any, Any]:
+    try:
+        return importlib.import_module("dp_accounting"), importlib.import_module("dp_accounting.pld")
+    except ImportError:
+        raise SecmixError("accounting for noise needs dp-accounting: pip install 'secmix[privacy]'") from None

@@ -1,0 +1,53 @@
+"""What a node of GraphFed-EM does by itself: the k-means start and EM on its own rows."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.mixture import Mixture
+from secmix.protocols.graphfed.aggregation import positive_definite
+
+# A component with less than this share of the rows keeps its mean and covariance: it has nothing to estimate them from.
+EMPTY = 1e-10
+
+
+def kmeans_start(rows: Array, k: int, seed: int, n_init: int, *, shrinkage: float, reg_covar: float) -> Mixture:
+    """Weights, means and covariances of the clusters that k-means finds in rows (N, d).
+
+    The seed is the same at all nodes, a public coin: nodes with equal rows start equal.
+    """
+    from sklearn.cluster import KMeans  # heavy, so loaded on use
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        # Fewer distinct rows than clusters: some stay empty, which ``moments`` below deals with.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = KMeans(k, n_init=n_init, random_state=seed).fit(rows)
+    member = (found.labels_[:, None] == np.arange(k)).astype(np.float64)
+    spread = np.cov(rows.T, bias=True).reshape(rows.shape[1], -1)
+    blank = Mixture(np.full(k, 1.0 / k), found.cluster_centers_, np.repeat(spread[None], k, axis=0))
+    return maximised(rows, member, blank, shrinkage=shrinkage, reg_covar=reg_covar)
+
+
+def maximised(rows: Array, resp: Array, old: Mixture, *, shrinkage: float, reg_covar: float) -> Mixture:
+    """The M-step at one node: rows (N, d), responsibilities (N, K). Covariances are centred at the new means."""
+    counts = resp.sum(axis=0)
+    kept = counts < EMPTY * len(rows)
+    share = np.where(kept, 1.0, counts)
+    means = np.where(kept[:, None], old.means, resp.T @ rows / share[:, None])
+    off = rows[None] - means[:, None]
+    covariances = (resp.T[..., None] * off).swapaxes(-1, -2) @ off / share[:, None, None]
+    covariances = np.where(kept[:, None, None], old.covariances, covariances + reg_covar * np.eye(rows.shape[1]))
+    return Mixture(counts / counts.sum(), means, positive_definite(covariances, shrinkage=shrinkage, floor=reg_covar))
+
+
+def local_em(rows: Array, mixture: Mixture, steps: int, *, shrinkage: float, reg_covar: float) -> tuple[Mixture, Array]:
+    """``steps`` of EM on rows (N, d), and the counts N_k (K,) of the last E-step."""
+    resp = np.empty((0, mixture.n_components))
+    for _ in range(steps):
+        resp = mixture.responsibilities(rows)[0]
+        mixture = maximised(rows, resp, mixture, shrinkage=shrinkage, reg_covar=reg_covar)
+    return mixture, resp.sum(axis=0)

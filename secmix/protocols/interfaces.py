@@ -1,0 +1,88 @@
+"""What every sum protocol has in common: the interface, the input check and the plainest averages.
+
+A *sum protocol* has, beside its settings,
+
+``average(inputs, network, rng, *, masks=None, channel=None) -> (averages, Transcript)``
+    inputs (runs, n, m) to averages (runs, n, m), what each node ends with. Every message goes through the channel, and
+    ``channel.hold`` notes what a node holds without one: its input, the masks it drew. What corrupt nodes know is read
+    from there; the audit finds out when a message does not follow from it.
+``draw_masks(runs, m, network, rng) -> (runs, k, m)``
+    the secret randomness of one averaging, k numbers for each entry; ``average`` draws it by this same method when
+    ``masks`` is None. Whoever knows how averages and messages depend on inputs and masks knows the protocol: the audit
+    reads it off by passing unit inputs and unit masks (spec 2, a).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from secmix._base.checks import Array, finite_array
+from secmix.errors import DataError
+from secmix.network import Network
+from secmix.transcript import Channel, Transcript
+
+
+@runtime_checkable
+class SumProtocol(Protocol):
+    """The interface; any class with these two methods can be audited."""
+
+    def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
+        """The secret randomness of one averaging, (runs, k, m)."""
+        ...
+
+    def average(
+        self,
+        inputs: ArrayLike,
+        network: Network,
+        rng: np.random.Generator,
+        *,
+        masks: Array | None = None,
+        channel: Channel | None = None,
+    ) -> tuple[Array, Transcript]:
+        """Averages (runs, n, m) of inputs (runs, n, m), and every message."""
+        ...
+
+
+@dataclass(frozen=True)
+class Carrying:
+    """What wraps a sum protocol: a base for classes that change what is summed, or watch it.
+
+    They write ``average`` themselves, which calls the one of ``inner``; masks are those of the protocol carried.
+    """
+
+    inner: SumProtocol
+
+    @property
+    def reuses_masks(self) -> bool:
+        """As the protocol it carries."""
+        return bool(getattr(self.inner, "reuses_masks", False))
+
+    def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
+        """As the protocol it carries."""
+        return self.inner.draw_masks(runs, m, network, rng)
+
+
+def checked_inputs(inputs: ArrayLike, network: Network) -> Array:
+    """``inputs`` as a float64 array (runs, n, m) that fits the network."""
+    array = finite_array(inputs, "inputs", ndim=3)
+    if array.shape[1] != network.n:
+        raise DataError(
+            f"inputs have shape {array.shape}, (runs, nodes, entries), but the network has {network.n} nodes"
+        )
+    return array
+
+
+def without_average(averages: Array) -> NDArray[np.bool_]:
+    """Which nodes (n,) have no average in ``averages`` (runs, n, m), because they dropped out."""
+    return np.asarray(np.isnan(averages).any(axis=2).any(axis=0))
+
+
+def checked_masks(masks: Array, runs: int, k: int, m: int) -> Array:
+    """Given ``masks`` after checking their shape (runs, k, m)."""
+    if masks.shape != (runs, k, m):
+        raise DataError(f"masks have shape {masks.shape}; this protocol on this network takes {(runs, k, m)}")
+    return masks

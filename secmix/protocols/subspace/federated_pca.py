@@ -1,0 +1,285 @@
+"""Federated PCA with a resilient server (Singh 2024): every node sends a basis once, or a product in every round.
+
+What it reveals by design. A basis U_ℓ tells the server in which r directions the node's own samples vary most; and if
+the node has q <= r samples, n − q linear equations on every one of them: they lie in the span of the first q columns,
+exactly. A product Φ_ℓ U tells the covariance applied to known directions. The server sees either from every node; nodes
+see only what the server sends back. :func:`revealed` measures the first from a transcript.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from secmix._base.checks import Array, Ints, finite_array, whole
+from secmix.aggregators import RejectedMessages, geometric_median
+from secmix.aggregators.subspace import orthonormal, subspace_median, subspace_median_bound
+from secmix.aggregators.vector.coordinatewise import mean
+from secmix.errors import DataError, SecmixError
+from secmix.network import Network
+from secmix.protocols.collaboration import checked_parts
+from secmix.transcript import SERVER, Channel, Transcript
+
+_RULES = ("subspace_median", "power_method", "resilient_power_method")
+
+
+@dataclass(frozen=True)
+class PCARun:
+    """What a run returns.
+
+    Attributes
+    ----------
+    bases : (runs, n, r)
+        Orthonormal.
+    index : (runs,) or None
+        Whose basis it is, for the Subspace Median.
+    rejected : (L,)
+        How many of each node's messages the server set aside.
+    transcript : Transcript
+    """
+
+    bases: Array = field(repr=False)
+    index: Ints | None
+    rejected: Ints
+    transcript: Transcript = field(repr=False)
+
+
+@dataclass(frozen=True)
+class FederatedPCA:
+    """The top r principal directions of the nodes' common covariance.
+
+    Parameters
+    ----------
+    r : int
+    rule : {"subspace_median", "power_method", "resilient_power_method"}
+        One round of bases and their Subspace Median; or ``iterations`` rounds of products Φ_ℓ U, combined by their
+        mean or their geometric median.
+    iterations : int
+        Of the power methods.
+    encrypted : bool
+        Whether the lines between nodes and server are encrypted.
+
+    Notes
+    -----
+    What it reveals by design: the server sees every node's basis, or its products in every round. Of a node with fewer
+    rows than r, q of them, a basis tells n − q exact equations on each; nodes see only what the server sends back.
+
+    A :class:`~secmix.protocols.Collaboration`: by :meth:`collaborate`, :meth:`error` and :meth:`bound` it is audited as
+    a whole. Samples count as they are, without their mean taken off.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> parts = [rng.standard_normal((2, 50, 4)) * [9, 1, 1, 1] for _ in range(3)]  # 2 runs, 50 samples a node
+    >>> run = FederatedPCA(1).run(parts, rng=rng)
+    >>> run.bases.shape, run.transcript.messages
+    ((2, 4, 1), 6)
+    """
+
+    r: int
+    rule: Literal["subspace_median", "power_method", "resilient_power_method"] = "subspace_median"
+    iterations: int = 30
+    encrypted: bool = False
+    unit: ClassVar[str] = "SD_F between subspaces"
+    broken: ClassVar[float] = math.sqrt(0.5)
+    """Half of a direction's squared length is lost. Colluders who can put one false direction in reach about 1."""
+
+    def __post_init__(self) -> None:
+        whole(self.r, "r")
+        whole(self.iterations, "iterations")
+        if self.rule not in _RULES:
+            raise SecmixError(f"rule is one of {', '.join(_RULES)}; given {self.rule!r}")
+
+    def run(self, parts: Sequence[ArrayLike], *, rng: np.random.Generator, channel: Channel | None = None) -> PCARun:
+        """Run the protocol.
+
+        Parameters
+        ----------
+        parts : L arrays (runs, q_l, n)
+            Each node's samples, zero mean, as rows: D_ℓᵀ.
+        rng : Generator
+            Fills up the basis of a node with fewer samples than r, and starts the power methods. The first runs draw
+            the same however many follow.
+        channel : Channel, optional
+            By default one on which everybody is honest.
+
+        Raises
+        ------
+        DataError
+            Samples that are not finite or of different length, or other numbers of runs; all messages of a run
+            unusable.
+        SecmixError
+            r above the samples' length.
+        """
+        data = checked_parts(parts)
+        if self.r > data[0].shape[2]:
+            raise SecmixError(f"r = {self.r} dimensions of a space of {data[0].shape[2]}; r can be at most that")
+        channel = channel or Channel()
+        for i, part in enumerate(data):
+            channel.hold(-1, i, "input", part.reshape(len(part), -1))
+        if self.rule == "subspace_median":
+            return self._bases(data, rng, channel)
+        return self._products(data, rng, channel)
+
+    def collaborate(
+        self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
+    ) -> Array:
+        """Run the protocol; every node ends with the server's basis, flattened by rows: (runs, nodes, n r).
+
+        The server talks to every node, whatever the network is.
+        """
+        run = self.run(checked_parts(parts, network), rng=rng, channel=channel)
+        return np.repeat(run.bases.reshape(len(run.bases), 1, -1), network.n, axis=1)
+
+    def error(self, results: Array, reference: Array) -> Array:
+        """SD_F between the orthonormal bases in ``results`` and ``reference`` (runs, nodes, n r) at the worst node."""
+        found = _distances(self._matrices(results), self._matrices(reference))
+        return np.asarray(found.max(axis=1))
+
+    def bound(self, transcript: Transcript, reference: Array, colluders: int) -> float | None:
+        """√(2(1 − τ)/(1 − 2τ)) δ, the most that ``colluders`` can take the Subspace Median from ``reference``.
+
+        δ is the largest SD_F of a node's basis, as sent in an honest run, from the reference (runs, nodes, n r);
+        τ = colluders/L. Proven in ``secmix.aggregators.subspace.median``, with lemma 2.1 of Minsker 2015. None for the
+        power methods, which have no such bound here; from half of the nodes on; and where it is no less than
+        :attr:`broken`, as where honest nodes differ much: then it does not exclude the worst.
+        """
+        sent = [block for block in transcript if block.kind == "basis"]
+        if self.rule != "subspace_median" or len(sent) != 1 or 2 * colluders >= len(sent[0].payload):
+            return None
+        bases = self._matrices(sent[0].payload)  # (L, runs, n, r)
+        apart = _distances(bases, self._matrices(reference)[:, 0])
+        most = subspace_median_bound(colluders / len(bases)) * float(apart.max())
+        return most if most < self.broken else None
+
+    def combined(self, products: ArrayLike) -> Array:
+        """What the server makes of products (L, n r): their mean, or, of the resilient method, geometric median."""
+        return np.asarray((mean if self.rule == "power_method" else geometric_median)(products))
+
+    def _matrices(self, flat: Array) -> Array:
+        return flat.reshape(*flat.shape[:-1], -1, self.r)
+
+    def _bases(self, data: list[Array], rng: np.random.Generator, channel: Channel) -> PCARun:
+        own = rng.spawn(len(data))
+        sent = np.stack([own_basis(part, self.r, mine) for part, mine in zip(data, own, strict=True)])
+        arrived = self._to_server(channel, 0, "basis", sent)
+        rejected = np.zeros(len(data), dtype=np.intp)
+        results = []
+        with warnings.catch_warnings():
+            # The server sets bad messages aside and goes on; they are counted, and the transcript shows them.
+            warnings.simplefilter("ignore", RejectedMessages)
+            for run in range(arrived.shape[1]):
+                found = subspace_median(arrived[:, run])
+                rejected[list(found.rejected)] += 1
+                results.append(found)
+        result = self._to_nodes(channel, 1, "subspace", np.stack([found.basis for found in results]), len(data))
+        return PCARun(result, np.array([found.index for found in results], dtype=np.intp), rejected, channel.transcript)
+
+    def _products(self, data: list[Array], rng: np.random.Generator, channel: Channel) -> PCARun:
+        runs, n = data[0].shape[0], data[0].shape[2]
+        basis = np.linalg.qr(rng.standard_normal((runs, n, self.r)))[0]
+        rejected = np.zeros(len(data), dtype=np.intp)
+        for t in range(self.iterations):
+            channel.iteration = t
+            basis = self._to_nodes(channel, 0, "iterate", basis, len(data))
+            sent = np.stack([part.swapaxes(1, 2) @ (part @ basis) / part.shape[1] for part in data])
+            arrived = self._to_server(channel, 1, "product", sent)
+            combined = np.empty_like(basis)
+            for run in range(runs):
+                messages = arrived[:, run].reshape(len(data), -1)
+                rejected += ~np.isfinite(messages).all(axis=1)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", RejectedMessages)
+                    combined[run] = self.combined(messages).reshape(n, self.r)
+            largest = np.abs(combined).max(axis=(1, 2), keepdims=True)
+            basis = np.linalg.qr(combined / np.where(largest > 0, largest, 1.0))[0]
+        channel.iteration = self.iterations
+        basis = self._to_nodes(channel, 0, "subspace", basis, len(data))
+        return PCARun(basis, None, rejected, channel.transcript)
+
+    def _to_server(self, channel: Channel, round: int, kind: str, sent: Array) -> Array:
+        flat = sent.reshape(*sent.shape[:2], -1)
+        arrived = channel.send(round, np.arange(len(sent)), SERVER, kind, flat, encrypted=self.encrypted)
+        return arrived.reshape(sent.shape)
+
+    def _to_nodes(self, channel: Channel, round: int, kind: str, basis: Array, nodes: int) -> Array:
+        content = np.zeros(nodes, dtype=np.intp)  # one for all
+        flat = basis.reshape(1, len(basis), -1)
+        arrived = channel.send(round, SERVER, np.arange(nodes), kind, flat, encrypted=self.encrypted, content=content)
+        return np.asarray(arrived[0].reshape(basis.shape))
+
+
+def _distances(first: Array, second: Array) -> Array:
+    """SD_F (...) of orthonormal bases (..., n, r)."""
+    return np.asarray(np.linalg.norm(second - first @ (first.swapaxes(-1, -2) @ second), axis=(-2, -1)))
+
+
+def own_basis(rows: Array, r: int, rng: np.random.Generator) -> Array:
+    """A node's basis (runs, n, r): the top r right singular vectors of its samples ``rows`` (runs, q, n).
+
+    With fewer than r samples it is filled up with random directions, after those of the samples.
+    """
+    top = np.linalg.svd(rows, full_matrices=False)[2][:, :r].swapaxes(1, 2)
+    missing = r - top.shape[2]
+    if missing:
+        more = rng.standard_normal((len(rows), rows.shape[2], missing))
+        top = np.linalg.qr(np.concatenate([top, more], axis=2))[0]
+    return np.asarray(top)
+
+
+@dataclass(frozen=True)
+class Revealed:
+    """What a node's basis tells of its samples.
+
+    Attributes
+    ----------
+    equations : (q,) int
+        Linear equations that the span tells of each sample exactly: n − r where it lies in it, else 0.
+    captured : (q,)
+        The share of each sample's squared length that lies in the span.
+    by_chance : float
+        r/n, what a random subspace captures on average of anything.
+    """
+
+    equations: Ints
+    captured: Array
+    by_chance: float
+
+
+def revealed(basis: ArrayLike, rows: ArrayLike, *, tolerance: float = 1e-9) -> Revealed:
+    """What a basis U_ℓ (n, r), as sent, tells of the node's samples ``rows`` (q, n).
+
+    Whoever holds U_ℓ knows of a sample d in its span that (I − U_ℓ U_ℓᵀ) d = 0: n − r equations on n numbers, without
+    any error, which no amount of further samples at other nodes would have told. This happens to every sample of a
+    node with q <= r; where q < r the order of the columns tells r − q more. No mutual information is finite then. Of a
+    sample outside the span nothing is claimed here beyond the share captured: ``equations`` = 0 does not say that
+    nothing leaked.
+
+    Parameters
+    ----------
+    basis : (n, r)
+    rows : (q, n)
+    tolerance : float
+        A sample lies in the span if the rest is at most this share of its length.
+
+    Examples
+    --------
+    >>> told = revealed(np.eye(4)[:, :2], [[1.0, 2.0, 0.0, 0.0], [3.0, 0.0, 0.0, 4.0]])
+    >>> told.equations.tolist(), told.captured.round(9).tolist(), told.by_chance
+    ([2, 0], [1.0, 0.36], 0.5)
+    """
+    u, samples = orthonormal(basis), finite_array(rows, "rows", ndim=2)
+    if samples.shape[1] != len(u):
+        raise DataError(f"samples of length {samples.shape[1]} for a basis in {len(u)} dimensions")
+    lengths = np.linalg.norm(samples, axis=1)
+    units = samples / np.where(lengths > 0, lengths, 1.0)[:, None]
+    outside = np.linalg.norm(units - (units @ u) @ u.T, axis=1)
+    n, r = u.shape
+    equations = np.where(outside <= tolerance, n - r, 0).astype(np.intp)
+    return Revealed(equations, ((units @ u) ** 2).sum(axis=1), r / n)

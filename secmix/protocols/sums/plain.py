@@ -1,0 +1,73 @@
+"""Plain federated averaging: every node sends its vector to a server (Li 2022, section 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from secmix._base.arrays import carried, checked
+from secmix._base.checks import Array
+from secmix.network import Network
+from secmix.protocols.interfaces import checked_inputs
+from secmix.transcript import SERVER, Channel, Transcript
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Every node sends its vector to a server, which sends the average back.
+
+    What it reveals by design: everything to the server; everything to who hears the channels, unless encrypted.
+
+    Parameters
+    ----------
+    encrypted : bool
+        Whether the lines between nodes and server are encrypted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from secmix.network import Network
+    >>> averages, transcript = Plain().average(
+    ...     [[[1.0], [2.0], [6.0]]], Network.complete(3), np.random.default_rng(0))
+    >>> averages[0, :, 0].tolist(), transcript.messages
+    ([3.0, 3.0, 3.0], 6)
+    """
+
+    encrypted: bool = False
+
+    def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
+        """No masks: (runs, 0, m)."""
+        return np.empty((runs, 0, m))
+
+    def average(
+        self,
+        inputs: ArrayLike,
+        network: Network,
+        rng: np.random.Generator,
+        *,
+        masks: Array | None = None,
+        channel: Channel | None = None,
+    ) -> tuple[Array, Transcript]:
+        """Averages (runs, n, m) of ``inputs`` (runs, n, m), and the transcript.
+
+        Inputs may be arrays of any library that keeps to the Array API standard: the averages are of that library, the
+        transcript is NumPy's.
+        """
+        xp, s = checked(inputs, lambda given: checked_inputs(given, network))
+        channel = channel or Channel()
+        nodes = np.arange(network.n)
+        rows = xp.permute_dims(s, (1, 0, 2))
+
+        def collect(payload: Array) -> Array:
+            channel.hold(-1, nodes, "input", payload)
+            return channel.send(0, nodes, SERVER, "input", payload, encrypted=self.encrypted)
+
+        def hand_out(payload: Array) -> Array:
+            back = np.zeros(network.n, dtype=np.intp)  # one content for all
+            return channel.send(1, SERVER, nodes, "average", payload, encrypted=self.encrypted, content=back)
+
+        mean = xp.mean(carried(xp, rows, collect), axis=0)
+        mean = carried(xp, mean[None, ...], hand_out)
+        return xp.repeat(xp.permute_dims(mean, (1, 0, 2)), network.n, axis=1), channel.transcript

@@ -1,0 +1,95 @@
+"""Federated averaging behind a robust rule: the server aggregates what it can see instead of summing it blindly."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from secmix import aggregators
+from secmix._base.checks import Array, whole
+from secmix.aggregators import RejectedMessages
+from secmix.errors import SecmixError, nearest
+from secmix.network import Network
+from secmix.protocols.interfaces import checked_inputs
+from secmix.transcript import SERVER, Channel, Transcript
+
+
+@dataclass(frozen=True)
+class RobustServer:
+    """Every node sends its vector to a server, which applies a robust rule and sends the result back.
+
+    What it reveals by design: everything to the server, as plain averaging; a rule can only judge messages it sees.
+    That is the price of robustness, which secure summation and PDMM do not pay, nor get.
+
+    Parameters
+    ----------
+    rule : str
+        A rule of ``secmix.aggregators``, such as "trimmed_mean" or "geometric_median".
+    f : int
+        How many Byzantine nodes the rule is set to.
+    encrypted : bool
+        Whether the lines between nodes and server are encrypted.
+
+    Notes
+    -----
+    The result stands in for the average, so that nodes should hold about equally many rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from secmix.network import Network
+    >>> averages, _ = RobustServer(rule="coordinate_median").average(
+    ...     [[[1.0], [2.0], [900.0]]], Network.complete(3), np.random.default_rng(0))
+    >>> averages[0, :, 0].tolist()
+    [2.0, 2.0, 2.0]
+    """
+
+    rule: str = "trimmed_mean"
+    f: int = 1
+    encrypted: bool = False
+
+    def __post_init__(self) -> None:
+        whole(self.f, "f", 0)
+        known = sorted(aggregators.TRAITS)
+        if self.rule not in known:
+            raise SecmixError(f"no rule is called {self.rule!r}; {nearest(str(self.rule), known)}")
+
+    def aggregate(self, messages: Array, f: int | None = None) -> Array:
+        """The rule on messages (n, m): (m,)."""
+        with warnings.catch_warnings():
+            # The server sets bad messages aside and goes on; the transcript shows what it was sent.
+            warnings.simplefilter("ignore", RejectedMessages)
+            return np.asarray(getattr(aggregators, self.rule)(messages, f=self.f if f is None else f), dtype=np.float64)
+
+    def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
+        """No masks: (runs, 0, m)."""
+        return np.empty((runs, 0, m))
+
+    def average(
+        self,
+        inputs: ArrayLike,
+        network: Network,
+        rng: np.random.Generator,
+        *,
+        masks: Array | None = None,
+        channel: Channel | None = None,
+    ) -> tuple[Array, Transcript]:
+        """What the rule makes of ``inputs`` (runs, n, m) in place of averages, and the transcript.
+
+        Raises
+        ------
+        SecmixError
+            If the network has too few nodes for the rule at this f.
+        """
+        s = checked_inputs(inputs, network)
+        channel = channel or Channel()
+        nodes = np.arange(network.n)
+        channel.hold(-1, nodes, "input", s.transpose(1, 0, 2))
+        received = channel.send(0, nodes, SERVER, "input", s.transpose(1, 0, 2), encrypted=self.encrypted)
+        result = np.stack([self.aggregate(received[:, run]) for run in range(s.shape[0])])
+        back = np.zeros(network.n, dtype=np.intp)  # one content for all
+        result = channel.send(1, SERVER, nodes, "aggregate", result[None], encrypted=self.encrypted, content=back)[0]
+        return np.repeat(result[:, None, :], network.n, axis=1), channel.transcript

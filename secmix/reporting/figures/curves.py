@@ -1,0 +1,204 @@
+"""Figures of a report: leakage against iteration, privacy and accuracy against mask size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from textwrap import shorten
+from typing import Any
+
+import numpy as np
+
+from secmix.auditing.report import LeakageCurve, Picture, SigmaPoint
+from secmix.reporting.figures.svg import COLOUR, MARKERS, SERIES, STYLE, inline
+from secmix.reporting.words import number, share, size, superscript
+
+_QUARTERS = ([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
+
+
+def leakage_figure(curves: Sequence[LeakageCurve], limit: float | None, name: str) -> str:
+    """Normalised leakage against iteration, a panel for each kind of evidence; the worst nodes stand out."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    kinds = list(dict.fromkeys(curve.evidence for curve in curves))
+    with rc_context(STYLE):
+        height = 2.5 * len(kinds) + 0.2
+        figure = Figure(figsize=(6.6, height))
+        figure.subplots_adjust(0.065, 0.46 / height, 0.8, 1 - 0.26 / height, hspace=0.3)
+        for row, kind in enumerate(kinds):
+            axes = figure.add_subplot(len(kinds), 1, row + 1)
+            mine = [curve for curve in curves if curve.evidence == kind]
+            _draw_curves(axes, sorted(mine, key=lambda c: -max(c.cumulative, default=0.0)), limit)
+            axes.set_ylim(0, 1)
+            axes.set_yticks(*_QUARTERS)
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+            axes.set_title(shorten(f"normalised leakage, by {kind}", 90, placeholder="…"))
+            if row == len(kinds) - 1:
+                axes.set_xlabel("iteration")
+        return inline(figure, name, leakage_alt(curves))
+
+
+def _draw_curves(axes: Any, curves: Sequence[LeakageCurve], limit: float | None) -> None:
+    ends: dict[float, list[int]] = {}
+    for rank, curve in enumerate(curves):
+        named = rank < len(SERIES)
+        colour = SERIES[rank] if named else COLOUR["muted"]
+        look: dict[str, Any] = {"color": colour, "linewidth": 1.7 if named else 0.6, "clip_on": False}
+        marks: dict[str, Any] = {}
+        if named:
+            marks = {
+                "marker": MARKERS[rank],
+                "markersize": 3.8,
+                "markevery": max(1, len(curve.iterations) // 12),
+            }
+        axes.plot(curve.iterations, curve.cumulative, zorder=3, **look, **marks)
+        axes.plot(curve.iterations, curve.single, linestyle=(0, (4, 2)), alpha=0.8, zorder=2, **look)
+        if named and curve.cumulative:
+            ends.setdefault(round(curve.cumulative[-1], 2), []).append(rank)
+    labels = []
+    for height, ranks in ends.items():
+        nodes = ", ".join(str(node) for node in sorted(curves[rank].node for rank in ranks))
+        labels.append((height, f"node{'s' if len(ranks) > 1 else ''} {nodes}", SERIES[ranks[0]]))
+    if limit is not None:
+        axes.axhline(limit, color=COLOUR["bad"], linewidth=1.2, linestyle=":", zorder=4)
+        labels.append((limit, f"limit {limit:g}", COLOUR["bad"]))
+    for height, (_, text, colour) in zip(_apart([label[0] for label in labels]), labels, strict=True):
+        axes.annotate(
+            text,
+            (1.0, height),
+            xycoords=("axes fraction", "data"),
+            xytext=(6, 0),
+            textcoords="offset points",
+            annotation_clip=False,
+            va="center",
+            fontsize=8.5,
+            color=colour,
+        )
+
+
+def _apart(heights: Sequence[float], gap: float = 0.085) -> list[float]:
+    """The heights, moved as little as it takes to keep ``gap`` between any two."""
+    order = sorted(range(len(heights)), key=lambda k: heights[k])
+    placed = list(heights)
+    for _ in range(200):
+        for below, above in pairwise(order):
+            short = gap - (placed[above] - placed[below])
+            if short > 1e-9:
+                placed[below] -= short / 2
+                placed[above] += short / 2
+    return placed
+
+
+def leakage_alt(curves: Sequence[LeakageCurve]) -> str:
+    """The leakage curves in words."""
+    ends = [(curve.cumulative[-1], curve.node, curve.evidence) for curve in curves if curve.cumulative]
+    if not ends:
+        return "Leakage against iteration: no points."
+    value, node, kind = max(ends)
+    return f"Leakage against iteration. The largest at the end is {share(value)}, of node {node}, by {kind}."
+
+
+def sigma_figure(points: Sequence[SigmaPoint], limit: float | None, name: str) -> str:
+    """Privacy above, accuracy below, against the mask size on one logarithmic axis.
+
+    At least one point must have σ > 0; σ = 0 has no place on the axis and stands in the table only.
+    """
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter
+
+    kept = [point for point in sorted(points, key=lambda p: p.sigma) if point.sigma > 0]
+    sigma = [point.sigma for point in kept]
+    errors = [point.error if 0 < point.error < np.inf else np.nan for point in kept]
+    with rc_context(STYLE):
+        figure = Figure(figsize=(6.6, 4.2))
+        figure.subplots_adjust(0.085, 0.11, 0.87, 0.935, hspace=0.28)
+        above = figure.add_subplot(2, 1, 1)
+        below = figure.add_subplot(2, 1, 2, sharex=above)
+        look: dict[str, Any] = {"linewidth": 1.7, "markersize": 4, "clip_on": False, "zorder": 3}
+        above.plot(sigma, [p.normalised_leakage for p in kept], color=SERIES[1], marker="o", **look)
+        above.set_title("privacy: largest normalised leakage")
+        above.set_ylim(0, 1)
+        above.set_yticks(*_QUARTERS)
+        above.tick_params(labelbottom=False)
+        if limit is not None:
+            above.axhline(limit, color=COLOUR["bad"], linewidth=1.2, linestyle=":")
+            above.annotate(
+                f"limit {limit:g}",
+                (1.0, limit),
+                xycoords=("axes fraction", "data"),
+                xytext=(6, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=8.5,
+                color=COLOUR["bad"],
+            )
+        below.plot(sigma, errors, color=SERIES[0], marker="s", **look)
+        below.set_title("accuracy: relative error of the averages")
+        below.set_xlabel("size σ of the masks")
+        below.set_xscale("log")
+        if not np.isnan(errors).all():
+            below.set_yscale("log")
+        for axes in (above, below):
+            axes.grid(False, which="minor")
+        below.xaxis.set_major_formatter(FuncFormatter(_power))
+        below.yaxis.set_major_formatter(FuncFormatter(_power))
+        return inline(figure, name, sigma_alt(points))
+
+
+def _power(value: float, _: int) -> str:
+    """A tick of a logarithmic axis in plain characters, since math text would not stay text: 10⁻³."""
+    if value <= 0:
+        return ""
+    exponent = round(float(np.log10(value)))
+    return "1" if exponent == 0 else f"10{superscript(exponent)}"
+
+
+def sigma_alt(points: Sequence[SigmaPoint]) -> str:
+    """Privacy and accuracy against the mask size in words."""
+    low, high = min(points, key=lambda p: p.sigma), max(points, key=lambda p: p.sigma)
+    return (
+        f"Leakage and error against mask size. From σ = {size(low.sigma)} to {size(high.sigma)} "
+        f"the leakage goes from {share(low.normalised_leakage)} to {share(high.normalised_leakage)}, "
+        f"and the error from {number(low.error)} to {number(high.error)}."
+    )
+
+
+def picture_figure(picture: Picture, name: str) -> str:
+    """Rows that were recovered as crosses, true ones as circles."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    true, found = (np.array([[*p, 0.0][:2] for p in points]).reshape(-1, 2) for points in (picture.true, picture.found))
+    reach = 1.15 * max(1.0, float(np.abs(true).max(initial=0.0)))
+    # A guess far outside would leave no room for the rest.
+    shown = found[(np.abs(found) <= 2 * reach).all(axis=1)]
+    with rc_context(STYLE):
+        figure = Figure(figsize=(3.4, 3.0))
+        axes = figure.add_axes((0.15, 0.15, 0.82, 0.82))
+        axes.scatter(true[:, 0], true[:, 1], s=70, facecolor="none", edgecolor=COLOUR["ink"], linewidth=1.1, zorder=2)
+        axes.scatter(shown[:, 0], shown[:, 1], s=34, marker="x", color=COLOUR["bad"], linewidth=1.3, zorder=3)
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.grid(visible=False)
+        axes.locator_params(nbins=5)
+        axes.set_xlabel(f"column {picture.columns[0] + 1}, standard deviations")
+        if len(picture.columns) > 1:
+            axes.set_ylabel(f"column {picture.columns[1] + 1}, standard deviations")
+        else:
+            axes.set_yticks([])
+        return inline(figure, name, picture_alt(picture))
+
+
+def picture_alt(picture: Picture) -> str:
+    """The picture in words."""
+    many = len(picture.nodes) > 1
+    whose = f"node{'s' if many else ''} {', '.join(map(str, picture.nodes))}"
+    first = f", the first {len(picture.true)} of them" if picture.rows > len(picture.true) else ""
+    what = (
+        f"crosses: what the adversary recovered ({len(picture.found)} row{'s' * (len(picture.found) > 1)})"
+        if picture.certified
+        else "crosses: the rows that fit best, which the adversary cannot be sure of"
+    )
+    return f"One run. Circles: the {picture.rows} true rows of {whose}{first}; {what}."

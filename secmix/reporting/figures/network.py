@@ -1,0 +1,125 @@
+"""The network of a cell, drawn with corrupt nodes, tapped lines and leakage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from secmix.auditing.report import Cell, NodeSummary
+from secmix.reporting.figures.svg import COLOUR, STYLE, ink_on, inline, shade
+from secmix.reporting.words import share
+
+CROWD = 24  # more nodes than this leave no room for a number beside each
+
+
+def network_figure(cell: Cell, name: str) -> str:
+    """The network: corrupt nodes square, tapped lines dashed, leakage as colour and, with room, as a number.
+
+    ``name`` must differ between figures of one page: it goes into the ids inside the SVG.
+    """
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    spots = _spots(cell)
+    crowded = cell.n_nodes > CROWD
+    radius = 10.0 if not crowded else max(4.0, 10.0 * (CROWD / cell.n_nodes) ** 0.5)  # points
+    found = {node.node: node for node in cell.nodes}
+    with rc_context(STYLE):
+        figure = Figure(figsize=(4.6, 3.9))
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set_axis_off()
+        axes.set_aspect("equal")
+        axes.margins(0.17 if not crowded else 0.06)
+        lines = {_ordered(edge) for edge in [*cell.edges, *(cell.tapped or [])]}
+        tapped = lines if cell.tapped is None else {_ordered(edge) for edge in cell.tapped}
+        for some, hears in ((lines - tapped, False), (tapped, True)):
+            # One path with gaps for all lines of a kind: hundreds of lines would swell the page otherwise.
+            ends = [(spots[a], spots[b], (np.nan, np.nan)) for a, b in sorted(some) if {a, b} <= set(spots)]
+            if ends:
+                axes.plot(*np.array(ends).reshape(-1, 2).T, zorder=1, **_line(hears, crowded))
+        centre = np.mean(list(spots.values()), axis=0) if spots else np.zeros(2)
+        for node, spot in spots.items():
+            corrupt = node in cell.corrupt or (node in found and found[node].standing == "corrupt")
+            _draw_node(axes, node, spot, found.get(node), corrupt, radius)
+            if not crowded and node in found and not corrupt:
+                _draw_leakage(axes, spot, spot - centre, found[node], radius)
+        return inline(figure, name, network_alt(cell))
+
+
+def _ordered(edge: tuple[int, int]) -> tuple[int, int]:
+    return min(edge), max(edge)
+
+
+def _line(tapped: bool, crowded: bool) -> dict[str, Any]:
+    if tapped:
+        return {"color": COLOUR["warn"], "linewidth": 0.9 if crowded else 1.7, "linestyle": (0, (4, 2))}
+    return {"color": COLOUR["muted"], "linewidth": 0.6 if crowded else 1.0}
+
+
+def _draw_node(axes: Any, node: int, spot: Any, found: NodeSummary | None, corrupt: bool, radius: float) -> None:
+    server = node < 0
+    standing = "corrupt" if corrupt else found.standing if found else ""
+    fill = "#26241f" if corrupt else shade(found.worst if found else 0.0)
+    if standing == "revealed":  # a second ring: the worst case is told by shape as well as by colour
+        ring = (2 * radius + 7) ** 2
+        axes.scatter(*spot, s=ring, facecolor="none", edgecolor=COLOUR["bad"], linewidth=1.3, zorder=2)
+    axes.scatter(
+        *spot,
+        s=(2 * radius) ** 2,
+        marker="s" if corrupt else "D" if server else "o",
+        facecolor=COLOUR["paper"] if server else fill,
+        edgecolor=COLOUR["ink"],
+        linewidth=1.0,
+        linestyle=(0, (1.5, 1.5)) if standing == "inconclusive" else "-",
+        zorder=3,
+    )
+    axes.annotate(
+        "S" if server else str(node),
+        spot,
+        ha="center",
+        va="center_baseline",
+        color=COLOUR["ink"] if server else ink_on(fill),
+        fontsize=max(4.0, 0.9 * radius),
+        zorder=4,
+    )
+
+
+def _draw_leakage(axes: Any, spot: Any, outward: Any, found: NodeSummary, radius: float) -> None:
+    """The number, on the side away from the middle of the drawing, where there are fewest lines."""
+    length = float(np.hypot(*outward))
+    way = outward / length if length > 1e-9 else np.array([0.0, -1.0])
+    axes.annotate(
+        "?" if found.standing == "inconclusive" else share(found.worst),
+        spot,
+        xytext=tuple(way * (radius + 8)),
+        textcoords="offset points",
+        ha="center" if abs(way[0]) < 0.4 else "left" if way[0] > 0 else "right",
+        va="center" if abs(way[1]) < 0.6 else "bottom" if way[1] > 0 else "top",
+        fontsize=9,
+        zorder=5,
+    )
+
+
+def _spots(cell: Cell) -> dict[int, Any]:
+    """Where to draw each node; a server that matters stands in the middle."""
+    points = np.array(cell.positions, dtype=float).reshape(-1, 2)
+    spread = float(np.ptp(points, axis=0).max()) if len(points) else 1.0
+    points = points / (spread or 1.0)
+    spots = dict(enumerate(points[: cell.n_nodes]))
+    if spots and (cell.server or any(end < 0 for edge in cell.tapped or [] for end in edge)):
+        spots[-1] = points.mean(axis=0)
+    return spots
+
+
+def network_alt(cell: Cell) -> str:
+    """The network drawing in words."""
+    revealed = [str(node.node) for node in cell.nodes if node.standing == "revealed"]
+    corrupt = ", ".join(map(str, cell.corrupt))
+    parts = [
+        f"Network of {cell.n_nodes} nodes and {len(cell.edges)} lines.",
+        f"Corrupt nodes: {corrupt}." if corrupt else "No node is corrupt.",
+        f"Revealed nodes: {', '.join(revealed)}." if revealed else "No node is revealed.",
+        "The table of nodes holds the numbers.",
+    ]
+    return " ".join(parts)

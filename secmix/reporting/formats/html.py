@@ -1,0 +1,168 @@
+"""report.html: one file that needs neither network nor JavaScript, for people before machines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from secmix.auditing.report import Cell, Finding, NodeSummary, Report
+from secmix.reporting import robustness as robust
+from secmix.reporting import words
+from secmix.reporting.glossary import HOW_TO_READ, anchor, glossary
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+# Beyond these a page of open sections, or a table of nodes, hides what matters.
+OPEN_SECTIONS = 6
+ROWS = 24
+# More findings than this make a printed report nobody reads: they stay in report.json.
+PRINTED = 100
+
+
+@dataclass(frozen=True)
+class Section:
+    """One cell with what its part of the page shows."""
+
+    cell: Cell
+    anchor: str
+    open: bool
+    nodes: list[NodeSummary]
+    more_nodes: list[NodeSummary]
+    findings: list[Finding]
+    network: Any
+    leakage: Any
+    sigma: Any
+    push: Any
+    picture: Any
+
+
+def render(report: Report) -> str:
+    """The whole page."""
+    from importlib.resources import files
+
+    from markupsafe import Markup
+
+    safe = words.cleaned(report)
+    css = files("secmix.reporting").joinpath("templates/report.css").read_text("utf-8")
+    sections = _sections(safe)
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            report=safe,
+            sections=sections,
+            matrix=matrix(safe, sections),
+            css=Markup(css),
+            scenario=words.toml(safe.scenario),
+            tallies=_tallies(safe),
+            glossary=glossary(safe),
+            trades=robust.trades(safe),
+            several=len({cell.adversary for cell in safe.cells if cell.robustness}) > 1,
+            fields=robust.fields(safe),
+            how_to_read=HOW_TO_READ,
+            single=len(sections) == 1,
+            long=len(safe.findings) > PRINTED,
+        )
+    )
+
+
+def _has_sigma(cell: Cell) -> bool:
+    return any(point.sigma > 0 for point in cell.sigma_curve)
+
+
+def _tallies(report: Report) -> list[str]:
+    verdicts = [cell.verdict for cell in report.cells]
+    counts = ((verdicts.count(verdict), verdict) for verdict in words.VERDICTS)
+    return [f"{count} {verdict}" for count, verdict in counts if count] or ["none"]
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    from secmix.reporting.figures.curves import picture_alt
+
+    environment = Environment(
+        loader=PackageLoader("secmix.reporting", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {"words": words, "robust": robust, "anchor": anchor, "picture_alt": picture_alt}
+    environment.filters |= {
+        "number": words.number,
+        "share": words.share,
+        "slug": slug,
+    }
+    return environment
+
+
+def slug(text: str) -> str:
+    """A verdict, standing or kind of evidence as an anchor in the glossary."""
+    return {"no more than the output itself reveals": "output"}.get(text, text.replace(" ", "-"))
+
+
+def _sections(report: Report) -> list[Section]:
+    from markupsafe import Markup
+
+    from secmix.reporting.figures.curves import leakage_figure, picture_figure, sigma_figure
+    from secmix.reporting.figures.network import network_figure
+    from secmix.reporting.figures.robustness import push_figure
+
+    limit = report.policy.get("max_normalised_leakage")
+    by_cell: dict[tuple[str, str], list[Finding]] = {}
+    for finding in sorted(report.findings, key=lambda f: f.node):
+        by_cell.setdefault((finding.protocol, finding.adversary), []).append(finding)
+    few = len(report.cells) <= 4
+    opened = 0
+    sections = []
+    for k, cell in enumerate(report.cells, 1):
+        shown = few or (cell.verdict == "violated" and opened < OPEN_SECTIONS)
+        opened += shown
+        nodes = words.by_severity(cell)
+        found = cell.robustness
+        push = push_figure(cell, found, report.policy, f"r{k}") if found and found.points else None
+        sections.append(
+            Section(
+                cell=cell,
+                anchor=f"cell-{k}",
+                open=shown,
+                nodes=nodes[:ROWS],
+                more_nodes=nodes[ROWS:],
+                findings=by_cell.get((cell.protocol, cell.adversary), []),
+                # These strings are SVG that we made ourselves; the only words in them are ours and escaped.
+                network=Markup(network_figure(cell, f"n{k}")),
+                leakage=Markup(leakage_figure(cell.curves, limit, f"l{k}")) if cell.curves else None,
+                sigma=Markup(sigma_figure(cell.sigma_curve, limit, f"s{k}")) if _has_sigma(cell) else None,
+                push=Markup(push) if push else None,
+                picture=Markup(picture_figure(cell.picture, f"p{k}")) if cell.picture else None,
+            )
+        )
+    return sections
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Protocol × adversary, turned so that the shorter list runs across."""
+
+    corner: str
+    rows: list[str]
+    columns: list[str]
+    at: dict[tuple[str, str], list[Section]]
+
+
+def matrix(report: Report, sections: list[Section]) -> Matrix:
+    """The table on top; a sweep over something else may put several cells in one place."""
+    protocols = list(dict.fromkeys(cell.protocol for cell in report.cells))
+    adversaries = list(dict.fromkeys(cell.adversary for cell in report.cells))
+    turned = len(adversaries) > max(4, len(protocols))
+    at: dict[tuple[str, str], list[Section]] = {}
+    for section in sections:
+        key = (section.cell.protocol, section.cell.adversary)
+        at.setdefault(key[::-1] if turned else key, []).append(section)
+    if turned:
+        return Matrix("Adversary", adversaries, protocols, at)
+    return Matrix("Protocol", protocols, adversaries, at)

@@ -1,0 +1,63 @@
+"""report.junit.xml: a test case for each node of each cell, and its robustness, so that CI shows audits as tests."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+from secmix.auditing.report import Report, Verdict
+from secmix.reporting import robustness as robust
+from secmix.reporting import words
+
+
+def render(report: Report) -> str:
+    """The report as JUnit XML; *violated* and *inconclusive* are failures, each of its own type.
+
+    A corrupt node has nothing of its own to lose and is skipped. What colluders can do is a case of its own. Where a
+    cell (or the report) is judged worse than everything in it, a case of its own says so: no verdict is lost.
+    """
+    # XML 1.0 cannot carry control characters even as entities; cleaned() has replaced them.
+    safe = words.cleaned(report)
+    root = ET.Element("testsuites", name=f"secmix: {safe.title}")
+    for cell in safe.cells:
+        suite = ET.SubElement(root, "testsuite", name=f"{cell.protocol} against {cell.adversary}")
+        for node in cell.nodes:
+            skipped = node.standing == "corrupt" and node.verdict == "not refuted"
+            _case(
+                suite,
+                f"node {node.node}",
+                node.verdict,
+                f"{node.standing}: {node.why}",
+                cell.reproduce,
+                skipped,
+            )
+        if found := cell.robustness:
+            message = f"{found.why}; breakdown {robust.breaks(cell, found)}, {robust.proven(cell, found)}"
+            _case(suite, "robustness", found.verdict, message, cell.reproduce)
+        if words.unexplained(cell):
+            _case(suite, "whole network", cell.verdict, cell.sentence, cell.reproduce)
+        _count(suite)
+    if words.VERDICTS.index(safe.verdict) < min((words.VERDICTS.index(c.verdict) for c in safe.cells), default=9):
+        suite = ET.SubElement(root, "testsuite", name="policy")
+        _case(suite, "whole audit", safe.verdict, safe.sentence, safe.reproduce)
+        _count(suite)
+    for key in ("tests", "failures", "skipped"):
+        root.set(key, str(sum(int(suite.get(key, "0")) for suite in root)))
+    root.set("errors", "0")
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _case(suite: ET.Element, name: str, verdict: Verdict, message: str, reproduce: str, skipped: bool = False) -> None:
+    case = ET.SubElement(suite, "testcase", classname=suite.get("name", ""), name=name, time="0")
+    if skipped:
+        ET.SubElement(case, "skipped", message=message)
+    elif verdict != "not refuted":
+        failure = ET.SubElement(case, "failure", type=verdict, message=message)
+        failure.text = f"{verdict}: {message}\nReproduce with: {reproduce}"
+
+
+def _count(suite: ET.Element) -> None:
+    suite.set("tests", str(len(suite)))
+    suite.set("failures", str(len(suite.findall("testcase/failure"))))
+    suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
+    suite.set("errors", "0")

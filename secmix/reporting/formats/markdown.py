@@ -1,0 +1,181 @@
+"""report.md: the same content as the page, as tables, for a pull request or a wiki."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from secmix.auditing.report import Cell, Finding, Report
+from secmix.reporting import words
+from secmix.reporting.figures.curves import picture_alt
+from secmix.reporting.formats import markdown_robustness
+from secmix.reporting.glossary import HOW_TO_READ, glossary
+
+_SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
+_ENTITY = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
+
+
+def escape(text: str) -> str:
+    """``text`` as a line of Markdown that shows itself: no tag, link, table cell or mention.
+
+    >>> escape("a|b <script>")
+    'a\\\\|b &lt;script&gt;'
+    >>> escape("1. not a list")
+    '1&#46; not a list'
+    """
+    flat = "".join(_ENTITY.get(sign, sign) for sign in _SPECIAL.sub(r"\\\1", " ".join(text.split())))
+    # Bare addresses turn into links by themselves; an entity in place of the sign they hang on stops that.
+    flat = flat.replace("://", "&#58;//").replace("www.", "www&#46;")
+    if re.match(r"\d+[.)](\s|$)", flat):
+        return re.sub(r"^(\d+)([.)])", lambda m: f"{m[1]}&#{ord(m[2])};", flat)
+    return "\\" + flat if re.match(r"[-+#=:]", flat) else flat
+
+
+def fenced(text: str, language: str = "") -> str:
+    """A code block whose fence is longer than any run of backticks inside."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def _bullets(items: Iterable[str], otherwise: str) -> str:
+    return "\n".join(f"- {escape(item)}" for item in items) or otherwise
+
+
+def render(report: Report) -> str:
+    """The whole report as GitHub-flavoured Markdown; tables elsewhere too."""
+    safe = words.cleaned(report)
+    parts = [
+        f"# {escape(safe.title)}",
+        f"**{safe.verdict.upper()}.** {escape(safe.sentence)}",
+        *(escape(paragraph) for paragraph in safe.description.split("\n\n") if paragraph.strip()),
+        "## Protocols against adversaries",
+        _matrix(safe),
+        "“Not refuted” is the best verdict there is: what was tried has failed. It does not mean safe.",
+        *markdown_robustness.overview(safe, escape, _table),
+    ]
+    for k, cell in enumerate(safe.cells, 1):
+        parts += _cell(safe, cell, k)
+    parts += ["## What this audit did not try", _bullets(safe.not_tried, "No list was given.")]
+    parts += ["## How to read this report", HOW_TO_READ]
+    parts.append("\n".join(f"- **{escape(term)}**: {escape(meaning)}" for _, term, meaning in glossary(safe)))
+    versions = "".join(f", {name} {version}" for name, version in safe.versions.items())
+    parts += [
+        "## How to get these numbers again",
+        fenced(safe.reproduce),
+        f"Seed {safe.seed}. Versions: secmix {escape(safe.secmix_version)}{escape(versions)}. Policy: {_policy(safe)}.",
+        fenced(words.toml(safe.scenario) or "(empty)", "toml"),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _policy(report: Report) -> str:
+    return "; ".join(f"{escape(key)} {value:g}" for key, value in report.policy.items()) or "none given"
+
+
+def _matrix(report: Report) -> str:
+    rows = [
+        (
+            f"[{k}](#cell-{k})",
+            escape(cell.protocol),
+            escape(cell.adversary),
+            f"**{cell.verdict}**",
+            words.worst_standing(cell),
+            words.tally(cell),
+        )
+        for k, cell in enumerate(report.cells, 1)
+    ]
+    return _table(("", "Protocol", "Adversary", "Verdict", "Worst standing", "Honest nodes"), rows)
+
+
+def _cell(report: Report, cell: Cell, k: int) -> list[str]:
+    parts = [
+        f'<a id="cell-{k}"></a>\n\n## {k}. {escape(cell.protocol)} against {escape(cell.adversary)}',
+        f"**{cell.verdict.upper()}.** {escape(cell.sentence)}",
+        f"{words.heard(cell)} Corrupt nodes: {', '.join(map(str, cell.corrupt)) or 'none'}."
+        + ("" if cell.whole else f" Output error: {words.number(cell.output_error)}."),
+        _table(
+            ("Node", "Standing", "Worst leakage", "Why", "Verdict"),
+            (
+                (
+                    str(node.node),
+                    node.standing,
+                    "its own" if node.standing == "corrupt" else escape(words.share(node.worst)),
+                    escape(node.why),
+                    f"**{node.verdict}**" if node.verdict != "not refuted" else node.verdict,
+                )
+                for node in words.by_severity(cell)
+            ),
+        ),
+    ]
+    if not cell.whole:
+        known = ", ".join(f"`{item.replace('`', '')}`" for item in map(_flat, cell.leaked))
+        parts.append(f"Known exactly: {known or 'nothing.'}")
+    if cell.picture:
+        parts.append(f"Drawn in report.html: {escape(picture_alt(cell.picture))}")
+    if cell.robustness:
+        parts += markdown_robustness.of_cell(cell, cell.robustness, escape, _table)
+    if cell.curves:
+        parts += ["### Leakage against iteration", _curves(cell)]
+    if cell.sigma_curve:
+        points = (
+            (words.size(p.sigma), escape(words.share(p.normalised_leakage)), words.number(p.error))
+            for p in cell.sigma_curve
+        )
+        parts += ["### Privacy and accuracy against the mask size"]
+        parts += [_table(("σ", "Normalised leakage", "Relative error"), points)]
+    parts += ["### What to change", _bullets(cell.advice, "Nothing that this audit can name.")]
+    if cell.notes:
+        parts += ["### Notes", _bullets(cell.notes, "")]
+    findings = words.findings_of(report, cell)
+    if findings:
+        parts += ["### Findings", _findings(findings)]
+    return [*parts, fenced(cell.reproduce)]
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _curves(cell: Cell) -> str:
+    rows = (
+        (
+            str(curve.node),
+            escape(curve.evidence),
+            str(iteration),
+            escape(words.share(single)),
+            escape(words.share(cumulative)),
+        )
+        for curve in cell.curves
+        for iteration, single, cumulative in zip(curve.iterations, curve.single, curve.cumulative, strict=False)
+    )
+    return _table(("Node", "Evidence", "Iteration", "That iteration alone", "All so far"), rows)
+
+
+def _trust(finding: Finding) -> str:
+    interval = words.interval(finding)
+    return f"{'' if interval == finding.kind else interval + '; '}{finding.kind}, {finding.status}"
+
+
+def _findings(findings: Iterable[Finding]) -> str:
+    rows = (
+        (
+            str(f.node),
+            f"{f.evidence}: {words.asked(f)}",
+            escape(f.method),
+            escape(f"{words.amount(f)} ({_trust(f)})"),
+            escape(" ".join(filter(None, (words.share(f.normalised_leakage), words.share_interval(f))))),
+            "–" if f.baseline is None else escape(words.share(f.baseline)),
+            "–" if f.limit is None else escape(words.share(f.limit)),
+            f.verdict,
+            escape("; ".join(f.notes)),
+        )
+        for f in findings
+    )
+    head = ("Node", "Question", "Method", "Number", "Normalised", "Baseline", "Limit", "Verdict", "Notes")
+    return _table(head, rows)

@@ -1,0 +1,161 @@
+"""report.sarif: SARIF 2.1.0, a result for each violated or inconclusive node or robustness, for code scanning."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import PureWindowsPath
+from typing import Any
+from urllib.parse import quote
+
+from secmix.auditing.report import Cell, Finding, Report, Robustness, Verdict
+from secmix.reporting import robustness as robust
+from secmix.reporting import words
+from secmix.reporting.glossary import GLOSSARY
+from secmix.reporting.glossary_robustness import TERMS
+
+LEVEL = {"violated": "error", "inconclusive": "warning"}
+_MEANING = {anchor: meaning for anchor, _, meaning in (*GLOSSARY, *TERMS)}
+_MEANING["robustness"] = _MEANING["breakdown"]
+_RULES = {
+    "structure": "What the masks leave visible",
+    "gaussian": "Exact mutual information for Gaussian data",
+    "ksg": "Nearest-neighbour estimate of mutual information",
+    "direct reading": "A row computed from known statistics",
+    "inversion": "Rows solved for from known sums",
+    "reconstruction": "Rows reconstructed from messages",
+    "linear decoder": "Reconstruction by a linear decoder",
+    "tree decoder": "Reconstruction by a tree decoder",
+    "robustness": "What colluders can do to the result",
+    "policy": "A limit of the policy on the whole",
+}
+
+
+def render(report: Report) -> str:
+    """The report as a SARIF log."""
+    safe = words.cleaned(report)
+    location = _location(safe)
+    results = [result for cell in safe.cells for result in _results(safe, cell, location)]
+    if words.VERDICTS.index(safe.verdict) < min((words.VERDICTS.index(c.verdict) for c in safe.cells), default=9):
+        results.append(_result("policy", safe.verdict, safe.sentence, location, "audit", {}))
+    rules = [
+        {
+            "id": _id(name),
+            "name": name.title().replace(" ", ""),
+            "shortDescription": {"text": title},
+            "fullDescription": {"text": _MEANING.get(name.replace(" ", "-"), _MEANING["violated"])},
+            "defaultConfiguration": {"level": "error"},
+        }
+        for name, title in _RULES.items()
+    ]
+    for result in results:
+        result["ruleIndex"] = [rule["id"] for rule in rules].index(result["ruleId"])
+    log = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": {"name": "secmix", "version": safe.secmix_version, "rules": rules}},
+                "results": results,
+                "columnKind": "unicodeCodePoints",
+                "properties": {"seed": safe.seed, "verdict": safe.verdict, "reproduce": safe.reproduce},
+            }
+        ],
+    }
+    return json.dumps(log, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _id(evidence: str) -> str:
+    return "secmix/" + evidence.replace(" ", "-")
+
+
+def _location(report: Report) -> dict[str, Any]:
+    """The scenario's file: what a reader edits to mend it."""
+    path = report.source
+    if "\\" in path:
+        path = PureWindowsPath(path).as_posix()
+    uri = quote(path, safe="/~")
+    if path.startswith("/"):
+        uri = "file://" + uri
+    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}}
+
+
+def _results(report: Report, cell: Cell, location: dict[str, Any]) -> list[dict[str, Any]]:
+    findings = words.findings_of(report, cell)
+    results = []
+    for node in words.by_severity(cell):
+        if node.verdict == "not refuted":
+            continue
+        mine = [f for f in findings if f.node == node.node and f.verdict == node.verdict]
+        worst = max(mine, key=lambda f: f.normalised_leakage, default=None)
+        message = (
+            f"Node {node.node} is {node.standing} under {cell.protocol} against {cell.adversary}: {node.why} "
+            f"({node.verdict}, normalised leakage {words.share(node.worst)})"
+        )
+        where = f"{cell.protocol}/{cell.adversary}/node {node.node}"
+        results.append(
+            _result(
+                _rule(worst),
+                node.verdict,
+                message,
+                location,
+                where,
+                {"reproduce": cell.reproduce, **_of(worst)},
+            )
+        )
+    if cell.robustness and cell.robustness.verdict != "not refuted":
+        results.append(_of_robustness(cell, cell.robustness, location))
+    if words.unexplained(cell):
+        where = f"{cell.protocol}/{cell.adversary}"
+        results.append(_result("policy", cell.verdict, cell.sentence, location, where, {"reproduce": cell.reproduce}))
+    return results
+
+
+def _of_robustness(cell: Cell, found: Robustness, location: dict[str, Any]) -> dict[str, Any]:
+    message = (
+        f"Robustness of {cell.protocol} against {cell.adversary}: {found.why} "
+        f"({found.verdict}; breakdown {robust.breaks(cell, found)}, {robust.proven(cell, found)})"
+    )
+    properties = {
+        "breakdown": found.breakdown,
+        "breakdownProven": found.breakdown_proven,
+        "colluders": found.colluders,
+        "reproduce": cell.reproduce,
+    }
+    where = f"{cell.protocol}/{cell.adversary}/robustness"
+    return _result("robustness", found.verdict, message, location, where, properties)
+
+
+def _rule(finding: Finding | None) -> str:
+    return "policy" if finding is None else finding.evidence
+
+
+def _of(finding: Finding | None) -> dict[str, Any]:
+    if finding is None:
+        return {}
+    return {
+        "method": finding.method,
+        "view": finding.view,
+        "target": finding.target,
+        "notes": list(finding.notes),
+    }
+
+
+def _result(
+    rule: str,
+    verdict: Verdict,
+    message: str,
+    location: dict[str, Any],
+    where: str,
+    properties: dict[str, Any],
+) -> dict[str, Any]:
+    return {
+        "ruleId": _id(rule),
+        "level": LEVEL[verdict],
+        # Square brackets would be read as links.
+        "message": {"text": re.sub(r"([\\\[\]])", r"\\\1", message)},
+        "locations": [{**location, "logicalLocations": [{"fullyQualifiedName": where, "kind": "object"}]}],
+        # The same node of the same cell is the same alert, run after run.
+        "partialFingerprints": {"secmix/v1": where},
+        "properties": {"verdict": verdict, **properties},
+    }

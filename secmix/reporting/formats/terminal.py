@@ -1,0 +1,195 @@
+"""The report on the terminal: the verdict, the matrix, the nodes at fault, and where the files are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from secmix.auditing.report import Cell, NodeSummary, Report, Verdict
+from secmix.reporting import robustness as robust
+from secmix.reporting import words
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+STYLE: dict[str, str] = {"violated": "bold red", "inconclusive": "bold yellow", "not refuted": "cyan"}
+SIGN: dict[str, str] = {"violated": "✗", "inconclusive": "?", "not refuted": "○"}
+_ASCII = {"violated": "x", "inconclusive": "?", "not refuted": "o"}
+CELLS, STORIES, TRADES = 6, 6, 12
+
+
+def print_report(report: Report, console: Console, files: Sequence[Path] = ()) -> None:
+    """Print ``report``: a page at most, whatever its size; the rest is in the files.
+
+    Parameters
+    ----------
+    report : Report
+    console : rich.console.Console
+        Any width and encoding; colours only ever repeat what words say.
+    files : sequence of Path
+        Files that were written, to be named at the end.
+    """
+    from rich.padding import Padding
+    from rich.text import Text
+
+    safe = words.cleaned(report)
+    console.print()
+    console.print(Text(_line(safe.title), style="bold"))
+    console.print(Text.assemble(verdict_text(safe.verdict, console, upper=True), "  ", _line(safe.sentence)))
+    console.print()
+    _print_matrix(safe, console)
+    _print_trades(safe, console)
+    _print_faults(safe, console)
+    advice = list(dict.fromkeys(item for cell in safe.cells if cell.verdict != "not refuted" for item in cell.advice))
+    if advice:
+        console.print(Text("What to change", style="bold"))
+        for item in advice[:5]:
+            console.print(Padding(Text(_line(item)), (0, 0, 0, 2)))
+        if len(advice) > 5:
+            console.print(Text(f"  and {len(advice) - 5} more in the report", style="dim"))
+        console.print()
+    if safe.verdict == "not refuted":
+        console.print(Text("Not refuted is not safe: it says that what was tried has failed.", style="dim"))
+    for file in files:
+        # Never cropped: a path that is cut cannot be opened.
+        console.print(Text(words.clean(str(file))), soft_wrap=True, highlight=False)
+
+
+def verdict_text(verdict: Verdict, console: Console, *, upper: bool = False) -> Text:
+    """A verdict with its sign, in colour where the console has colours."""
+    from rich.text import Text
+
+    sign = (SIGN if console.encoding.lower().startswith("utf") else _ASCII)[verdict]
+    return Text(f"{sign} {verdict.upper() if upper else verdict}", style=STYLE[verdict])
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _print_matrix(report: Report, console: Console) -> None:
+    """Protocol × adversary where it fits, else a line for each cell."""
+    from rich.table import Table
+    from rich.text import Text
+
+    protocols = list(dict.fromkeys(cell.protocol for cell in report.cells))
+    adversaries = list(dict.fromkeys(cell.adversary for cell in report.cells))
+    at = {(cell.protocol, cell.adversary): cell for cell in report.cells}
+    whole = len(at) == len(report.cells)  # else two cells share a place, and a matrix would hide one
+    if whole and len(adversaries) > 1 and console.width >= 20 + 22 * len(adversaries):
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        table.add_column("Protocol", overflow="fold")
+        for adversary in adversaries:
+            table.add_column(Text(_line(adversary)), overflow="fold")
+        for protocol in protocols:
+            row = [Text(_line(protocol))]
+            for adversary in adversaries:
+                cell = at.get((protocol, adversary))
+                row.append(
+                    Text("not audited", style="dim")
+                    if cell is None
+                    else Text.assemble(
+                        verdict_text(cell.verdict, console),
+                        "\n",
+                        (words.SHORT.get(words.worst_standing(cell), words.worst_standing(cell)), "dim"),
+                    )
+                )
+            table.add_row(*row)
+    else:
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        table.add_column("Verdict", no_wrap=True)
+        table.add_column("Protocol and adversary", overflow="fold")
+        for cell in report.cells:
+            where = Text.assemble(_line(cell.protocol), (" against ", "dim"), _line(cell.adversary))
+            table.add_row(verdict_text(cell.verdict, console), where)
+    console.print(table)
+    console.print()
+
+
+def _robustness_verdict(cell: Cell) -> list[Verdict]:
+    return [cell.robustness.verdict] if cell.robustness else []
+
+
+def _print_trades(report: Report, console: Console) -> None:
+    """Privacy against robustness: a table where it fits, else two lines for each cell."""
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    trades = robust.trades(report)
+    if not trades:
+        return
+    utf = console.encoding.lower().startswith("utf")
+    several = len({trade.cell.adversary for trade in trades}) > 1
+    console.print(Text("Privacy against robustness", style="bold"))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for k, name in enumerate(("Protocol", "Revealed", "Leakage", "Breakdown", "Error found", "Means off by")):
+        table.add_column(name, overflow="fold", ratio=2 if k == 0 else None)
+    for t in trades[:TRADES]:
+        where = _line(t.cell.protocol) + (f" against {_line(t.cell.adversary)}" if several else "")
+        signs = f"{robust.pips(t.found)} " if utf and robust.pips(t.found) else ""
+        leakage = "not asked" if t.leakage is None else words.share(t.leakage)
+        breaks = f"{signs}{robust.breaks(t.cell, t.found).partition(' (')[0]}"
+        row = (t.revealed, leakage + "?" * bool(t.doubtful), breaks, t.error[0], t.damage[0])
+        if console.width >= 90:
+            table.add_row(Text(where), *map(Text, row))
+            continue
+        said = f"{row[0]} revealed, leakage {row[1]}; breakdown {row[2]}; error {row[3]}, outcome off by {row[4]}"
+        console.print(Padding(Text(where), (0, 0, 0, 2)))
+        console.print(Padding(Text(said, style="dim"), (0, 0, 0, 4)))
+    if table.row_count:
+        console.print(table)
+    if len(trades) > TRADES:
+        console.print(Text(f"and {len(trades) - TRADES} more in the report", style="dim"))
+    console.print()
+
+
+def _print_faults(report: Report, console: Console) -> None:
+    """The nodes that are violated or unresolved, cell by cell; nodes with the same story share a line."""
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    faulty = [
+        cell
+        for cell in report.cells
+        if {cell.verdict, *(node.verdict for node in cell.nodes), *_robustness_verdict(cell)} != {"not refuted"}
+    ]
+    faulty.sort(key=lambda cell: words.VERDICTS.index(cell.verdict))
+    for cell in faulty[:CELLS]:
+        where = Text.assemble(_line(cell.protocol), (" against ", "dim"), _line(cell.adversary))
+        console.print(Text.assemble(verdict_text(cell.verdict, console), "  ", where))
+        stories: dict[tuple[str, str, Verdict], list[NodeSummary]] = {}
+        for node in words.by_severity(cell):
+            if node.verdict != "not refuted":
+                stories.setdefault((node.standing, _line(node.why), node.verdict), []).append(node)
+        if words.unexplained(cell):
+            console.print(Padding(Text(_line(cell.sentence)), (0, 0, 0, 3)))
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(overflow="fold", max_width=14)
+        table.add_column(overflow="fold", ratio=1)
+        for (standing, why, verdict), nodes in list(stories.items())[:STORIES]:
+            table.add_row(
+                Text(_names([node.node for node in nodes])),
+                Text.assemble((standing, STYLE[verdict]), f" ({_range([node.worst for node in nodes])}): {why}"),
+            )
+        if len(stories) > STORIES:
+            table.add_row("", Text(f"and {len(stories) - STORIES} more in the report", style="dim"))
+        if (found := cell.robustness) and found.verdict != "not refuted":
+            table.add_row("colluders", Text.assemble((found.verdict, STYLE[found.verdict]), f": {_line(found.why)}"))
+        console.print(Padding(table, (0, 0, 1, 3)))
+    if len(faulty) > CELLS:
+        console.print(Text(f"and {len(faulty) - CELLS} more combinations in the report", style="dim"))
+        console.print()
+
+
+def _names(nodes: Sequence[int]) -> str:
+    some = ", ".join(map(str, sorted(nodes)[:6]))
+    return f"node{'s' if len(nodes) > 1 else ''} {some}" + (f" +{len(nodes) - 6}" if len(nodes) > 6 else "")
+
+
+def _range(leaks: Sequence[float]) -> str:
+    low, high = words.share(min(leaks)), words.share(max(leaks))
+    return low if low == high else f"{low} to {high}"
