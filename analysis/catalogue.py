@@ -26,7 +26,7 @@ def main() -> None:
     names = list(entries())
     # A process takes a whole entry at a time: fresh interpreters for a hundred cells would take longer than the cells.
     with ProcessPoolExecutor(options.workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        reports = [pool.submit(audited, name, options.out / name) for name in names]
+        reports = [pool.submit(audit_cell, name, options.out / name) for name in names]
         found = {}
         for name, report in zip(names, reports, strict=True):
             found[name] = report.result()
@@ -34,7 +34,7 @@ def main() -> None:
     (options.out / "README.md").write_text(index(found), encoding="utf-8")
 
 
-def audited(name: str, out: Path) -> Report:
+def audit_cell(name: str, out: Path) -> Report:
     """One entry, audited and rendered."""
     return secmix.audit(name, out, formats=("html", "md"))
 

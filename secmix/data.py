@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from secmix._base.checks import Array, finite_array, whole
+from secmix._base.checks import Array, finite_array, integer
 from secmix.errors import DataError, nearest
 
 PARKINSONS_URL = "https://archive.ics.uci.edu/ml/machine-learning-databases/parkinsons/parkinsons.data"
@@ -81,9 +81,9 @@ def gaussian(
     >>> gaussian(rows=10, features=3).rows.shape
     (10, 3)
     """
-    whole(rows, "rows")
-    whole(features, "features")
-    whole(components, "components")
+    integer(rows, "rows")
+    integer(features, "features")
+    integer(components, "components")
     rng = np.random.default_rng(seed)
     centres = rng.standard_normal((components, features))
     centres *= separation / np.linalg.norm(centres, axis=1, keepdims=True)
@@ -182,7 +182,7 @@ def prepared(data: Dataset, *, standardise: bool = True, features: int | None = 
     if standardise:
         rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
     if features is not None:
-        whole(features, "features")
+        integer(features, "features")
         if features > min(rows.shape):
             raise DataError(f"features = {features}, but the data have {rows.shape[1]} columns and {len(rows)} rows")
         from sklearn.decomposition import PCA
@@ -216,7 +216,7 @@ def deal(rows: Array, counts: Sequence[int], runs: int, rng: np.random.Generator
         If there are fewer rows than asked for.
     """
     for i, count in enumerate(counts):
-        whole(count, f"the number of rows of node {i}")
+        integer(count, f"the number of rows of node {i}")
     total = sum(counts)
     if total > len(rows):
         raise DataError(f"{len(counts)} nodes ask for {total} rows, but the data have {len(rows)}; lower rows_per_node")

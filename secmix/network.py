@@ -9,7 +9,7 @@ from functools import cached_property
 import networkx as nx
 import numpy as np
 
-from secmix._base.checks import Array, Ints, whole
+from secmix._base.checks import Array, Ints, integer
 from secmix.errors import NetworkError
 
 
@@ -59,7 +59,7 @@ class Network:
     @classmethod
     def from_edges(cls, n: int, edges: Iterable[Sequence[int]]) -> Network:
         """The network on ``n`` nodes with the given (a, b) pairs, nodes counted from 0."""
-        whole(n, "the number of nodes")
+        integer(n, "the number of nodes")
         graph = nx.Graph()
         graph.add_nodes_from(range(n))
         for pair in edges:
@@ -77,12 +77,12 @@ class Network:
     @classmethod
     def complete(cls, n: int) -> Network:
         """Everybody talks to everybody."""
-        return cls(nx.complete_graph(whole(n, "the number of nodes", 2)))
+        return cls(nx.complete_graph(integer(n, "the number of nodes", 2)))
 
     @classmethod
     def cycle(cls, n: int) -> Network:
         """A ring 0-1-...-(n-1)-0."""
-        return cls(nx.cycle_graph(whole(n, "the number of nodes", 3)))
+        return cls(nx.cycle_graph(integer(n, "the number of nodes", 3)))
 
     @classmethod
     def random_geometric(
@@ -92,7 +92,7 @@ class Network:
 
         The default radius is that of Li 2022, section 5.1 (connected with probability at least 1 − 1/n²).
         """
-        whole(n, "the number of nodes", 2)
+        integer(n, "the number of nodes", 2)
         reach = math.sqrt(2 * math.log(n) / n) if radius is None else radius
         for _ in range(tries):
             spots = {i: tuple(rng.random(2)) for i in range(n)}

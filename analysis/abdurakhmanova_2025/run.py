@@ -24,7 +24,7 @@ from secmix._base.checks import Array, Ints
 from secmix.errors import DataError, SecmixError
 from secmix.mixture import Mixture
 from secmix.protocols import GraphFedEM
-from secmix.protocols.graphfed.aggregation import Told, matched
+from secmix.protocols.graphfed.aggregation import NodeMessage, matched
 
 K, CLUSTERS, EACH = 3, 5, 5
 VALIDATION = 500
@@ -91,7 +91,7 @@ def scores(
 
 
 def _mean_error(mixture: Mixture, truth: Mixture) -> float:
-    found = matched(truth, Told(mixture.weights, mixture)).mixture.means
+    found = matched(truth, NodeMessage(mixture.weights, mixture)).mixture.means
     return float(((found - truth.means) ** 2).sum(axis=1).mean())
 
 
@@ -102,7 +102,9 @@ def consensus_error(fitted: GraphFedEM, adjacency: Array, rows: int) -> float:
         around = np.flatnonzero(adjacency[i])
         if not len(around):
             continue
-        told = [matched(fitted.mixtures_[i], Told(fitted.counts_[j], fitted.mixtures_[j])) for j in around.tolist()]
+        told = [
+            matched(fitted.mixtures_[i], NodeMessage(fitted.counts_[j], fitted.mixtures_[j])) for j in around.tolist()
+        ]
         weights = np.stack([adjacency[i, j] * t.counts for j, t in zip(around, told, strict=True)])
         means = np.einsum("jk,jkd->kd", weights / weights.sum(axis=0), np.stack([t.mixture.means for t in told]))
         apart = ((fitted.mixtures_.means[i] - means) ** 2).sum(axis=1)

@@ -52,7 +52,7 @@ def probability(value: Any, name: str, *, below_one: bool = True) -> float:
     return float(value)
 
 
-def whole(value: Any, name: str, least: int = 1) -> int:
+def integer(value: Any, name: str, least: int = 1) -> int:
     """``value`` as an int of at least ``least``; 2.0 is not a whole number, nor is True."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise SecmixError(f"{name} must be a whole number of at least {least}; given {value!r}")

@@ -3,13 +3,13 @@
 from secmix.adversaries.attacks.subspace import SUBSPACE_FIXED, SUBSPACE_FORGERIES, worst_basis
 from secmix.adversaries.attacks.sums import FIXED, Attack, label_flip
 from secmix.adversaries.colluders import Colluders
-from secmix.adversaries.forgers import Forgers, Forgery, ForgingChannel, Said
+from secmix.adversaries.forgers import Forgers, Forgery, ForgingChannel, RoundMessages
 from secmix.adversaries.interfaces import Adversary
 from secmix.adversaries.inversion.invert import Inversion, invert_sums, rounds_needed
 from secmix.adversaries.passive.curious_server import CuriousServer
 from secmix.adversaries.passive.eavesdropper import Eavesdropper
 from secmix.adversaries.passive.honest_but_curious import HonestButCurious
-from secmix.adversaries.reconstructions.interfaces import Held, Reconstruction
+from secmix.adversaries.reconstructions.interfaces import HeldMessages, Reconstruction
 from secmix.adversaries.search.mixtures import Collusion, CollusionPoint, collude, collusion_curve
 from secmix.adversaries.search.worst_case import Search, WorstCase
 from secmix.adversaries.steering.adversaries import (
@@ -36,13 +36,13 @@ __all__ = [
     "Forgers",
     "Forgery",
     "ForgingChannel",
-    "Held",
+    "HeldMessages",
     "HonestButCurious",
     "Inversion",
     "Isolated",
     "MaliciousServer",
     "Reconstruction",
-    "Said",
+    "RoundMessages",
     "Search",
     "Steered",
     "Steering",

@@ -22,7 +22,7 @@ from secmix.transcript import Channel, Transcript, View
 
 
 @dataclass(frozen=True)
-class Said:
+class RoundMessages:
     """What is about to be said in one run, as colluders who know everything see it.
 
     Attributes
@@ -75,7 +75,7 @@ class Forgery:
     """
 
     kinds: Iterable[str]
-    forge: Callable[[Said], ArrayLike] | None = None
+    forge: Callable[[RoundMessages], ArrayLike] | None = None
     poison: Callable[[Array, float, np.random.Generator], Array] | None = None
     searches: bool = False
     does: str = ""
@@ -154,7 +154,7 @@ class ForgingChannel(Channel):
         for run in range(rows.shape[1]):
             own = rows[theirs, run]
             honest = np.stack([row[run] for row in earlier]) if earlier else own[:0]
-            told = Said(kind, own, honest, self.scale, self.protocol, self.rng)
+            told = RoundMessages(kind, own, honest, self.scale, self.protocol, self.rng)
             false = np.asarray(self.forgery.forge(told), dtype=np.float64)
             if false.shape != own.shape:
                 raise ScenarioError(f"the forgery made messages of shape {false.shape}; due are {own.shape}, (f, m)")

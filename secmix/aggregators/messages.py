@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from secmix._base.checks import whole
+from secmix._base.checks import integer
 from secmix.aggregators.traits import TRAITS, Traits
 from secmix.errors import DataError
 
@@ -78,7 +78,7 @@ def screened(messages: ArrayLike, f: int = 0) -> Screened:
     """
     array = _real(messages)
     n = len(array)
-    f = whole(f, "f", least=0)
+    f = integer(f, "f", least=0)
     if f >= n:
         raise DataError(f"f = {f} of {n} messages may be Byzantine: nothing honest is left; f must be below n")
     with np.errstate(all="ignore"):  # the sum of a row is finite only if each entry is

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from secmix.auditing.report import NodeSummary, Robustness, SigmaPoint
-from secmix.auditing.setup import Parts
+from secmix.auditing.setup import SumSetup
 from secmix.protocols import PDMM, Plain, RobustServer, SecureSum
 from secmix.scenario import Scenario
 
 
 def advice(
-    cell: Scenario, parts: Parts, nodes: list[NodeSummary], points: list[SigmaPoint], pushed: Robustness | None
+    cell: Scenario, setup: SumSetup, nodes: list[NodeSummary], points: list[SigmaPoint], pushed: Robustness | None
 ) -> list[str]:
     """Changes that follow from how the nodes stand; empty where there is nothing to mend."""
     known = [s for s in nodes if s.standing == "revealed"]
     solved = [s.node for s in known if s.worst_evidence == "inversion"]
     revealed = [s.node for s in known if s.node not in solved]
     partly = [s.node for s in nodes if s.standing == "partly leaked"]
-    protocol, told = parts.protocol, []
+    protocol, told = setup.protocol, []
     if isinstance(protocol, Plain) and revealed:
         told.append(
             "Sum through secure summation or PDMM: in the plain protocol the server, and who hears its lines, "
@@ -37,7 +37,7 @@ def advice(
             f"others sum to, is what node {protocol.dropout[0]} put in."
         )
     if isinstance(protocol, PDMM) and revealed:
-        alone = [i for i in revealed if set(parts.network.neighbours(i)) <= parts.corrupt]
+        alone = [i for i in revealed if set(setup.network.neighbours(i)) <= setup.corrupt]
         if alone:
             told.append(f"Give {_nodes(alone)} a neighbour that this adversary does not control.")
     if getattr(protocol, "reuses_masks", False):
@@ -45,8 +45,8 @@ def advice(
     if partly and points and not getattr(protocol, "reuses_masks", False):
         told += _enough_sigma(points, protocol)
     if pushed is not None and pushed.verdict == "violated":
-        told.append(_against_colluders(protocol, parts.network.n, pushed))
-    if solved and hasattr(parts.adversary, "active"):
+        told.append(_against_colluders(protocol, setup.network.n, pushed))
+    if solved and hasattr(setup.adversary, "active"):
         told.append(
             "Let every node refuse parameters under which the likelihood of its own rows falls (likelihood_drop under "
             "[model]), and keep covariances above a floor (covariance_floor): rows are singled out by bending both."

@@ -23,7 +23,7 @@ Given = Mapping[tuple[str, str], Any]
 
 
 @dataclass(frozen=True)
-class Setting:
+class Setup:
     """What one cell runs on, whatever its protocol."""
 
     rows: Array  # (N, d), prepared
@@ -37,7 +37,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Parts(Setting):
+class SumSetup(Setup):
     """What distributed EM over a sum protocol runs on."""
 
     protocol: SumProtocol
@@ -45,13 +45,13 @@ class Parts(Setting):
 
 
 @dataclass(frozen=True)
-class Whole(Setting):
+class CollaborationSetup(Setup):
     """What a collaboration runs on, which is audited as a whole."""
 
     protocol: Collaboration
 
 
-def build_parts(cell: Scenario, given: Given | None = None) -> Parts | Whole:
+def build_setup(cell: Scenario, given: Given | None = None) -> SumSetup | CollaborationSetup:
     """The parts of ``cell``; ``given`` holds ready-made ones, in place of named ones.
 
     Raises
@@ -78,7 +78,7 @@ def build_parts(cell: Scenario, given: Given | None = None) -> Parts | Whole:
     asked = _asked(cell, network, corrupt)
     if isinstance(protocol, Collaboration):
         _only_for_collaborations(cell, adversary)
-        return Whole(*setting, asked, protocol)
+        return CollaborationSetup(*setting, asked, protocol)
     if isinstance(adversary, Forgers):
         raise ScenarioError(
             f"[adversary] '{cell.adversary.name}' forges messages of whole protocols; against sums use \"colluders\""
@@ -90,7 +90,7 @@ def build_parts(cell: Scenario, given: Given | None = None) -> Parts | Whole:
         )
     model = cell.model
     start = public_start(rows, model.components, model.reg_covar) if model.init == "public" else model.init
-    return Parts(*setting, asked, protocol, start)
+    return SumSetup(*setting, asked, protocol, start)
 
 
 def _only_for_collaborations(cell: Scenario, adversary: Adversary) -> None:
@@ -118,7 +118,7 @@ def build_network(spec: NetworkSpec) -> Network:
 
 
 def build_model(
-    cell: Scenario, parts: Parts, sums: SumProtocol, *, record: bool = True, defended: bool = True
+    cell: Scenario, setup: SumSetup, sums: SumProtocol, *, record: bool = True, defended: bool = True
 ) -> DistributedEM:
     """Distributed EM over ``sums``, as the scenario says, for a fixed number of iterations."""
     model = cell.model
@@ -129,7 +129,7 @@ def build_model(
         reg_covar=model.reg_covar,
         max_iter=model.iterations,
         tol=None,
-        init=parts.start,
+        init=setup.start,
         hold_parameters=model.hold_parameters,
         defences=Defences(**model.defences) if model.defences and defended else None,
         record=record,

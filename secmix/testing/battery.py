@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix._base.checks import Array, whole
+from secmix._base.checks import Array, integer
 from secmix.adversaries.search.oracle import Rule, configured, quietly
 from secmix.adversaries.search.worst_case import WorstCase
 from secmix.aggregators import traits_of
@@ -87,8 +87,8 @@ def check_aggregator(
     >>> check_aggregator(coordinate_median, f=1, examples=10, budget=200)
     """
     hypothesis_module()
-    whole(f, "f", least=1)
-    whole(examples, "examples")
+    integer(f, "f", least=1)
+    integer(examples, "examples")
     known = {one.title for one in (*PROPERTIES, WORST)}
     if unknown := set(skip) - known:
         raise SecmixError(f"skip names {sorted(unknown)}; the properties are {sorted(known)}")
@@ -114,7 +114,7 @@ def check_aggregator(
 
 def _sizes(rule: Rule, f: int, n: int | None, p: int) -> list[int]:
     """The numbers of messages to try, from the least that the rule accepts."""
-    candidates: Iterable[int] = range(2 * f + 1, 6 * f + 12) if n is None else [whole(n, "n", least=f + 1)]
+    candidates: Iterable[int] = range(2 * f + 1, 6 * f + 12) if n is None else [integer(n, "n", least=f + 1)]
     why: Exception | None = None
     for count in candidates:
         messages = np.random.default_rng(0).standard_normal((count, p))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secmix._base.checks import Array, whole
+from secmix._base.checks import Array, integer
 from secmix.mixture import Mixture
 from secmix.network import Network
 
@@ -61,8 +61,8 @@ def honest_clouds(h: int | None = None, p: int | None = None, *, high: int = 60)
 
     @st.composite  # type: ignore[untyped-decorator]
     def clouds(draw: Any) -> Array:
-        rows = draw(st.integers(1, 9)) if h is None else whole(h, "h")
-        columns = draw(st.one_of(st.integers(1, 4), st.just(high))) if p is None else whole(p, "p")
+        rows = draw(st.integers(1, 9)) if h is None else integer(h, "h")
+        columns = draw(st.one_of(st.integers(1, 4), st.just(high))) if p is None else integer(p, "p")
         kind = draw(st.sampled_from(["general", "ties", "duplicates", "line"]))
         if columns > 8:  # too many entries to draw one by one
             rng = np.random.default_rng(draw(st.integers(0, 2**16)))
@@ -85,7 +85,7 @@ def honest_clouds(h: int | None = None, p: int | None = None, *, high: int = 60)
 def byzantine_messages(f: int, p: int, *, finite: bool = True) -> SearchStrategy[Array]:
     """What colluders send (f, p): near or far, together or each by themselves; with NaN and infinities on request."""
     st = _strategies()
-    whole(f, "f", least=0)
+    integer(f, "f", least=0)
 
     @st.composite  # type: ignore[untyped-decorator]
     def messages(draw: Any) -> Array:
@@ -111,7 +111,7 @@ def connected_networks(least: int = 2, most: int = 8) -> SearchStrategy[Network]
 
     @st.composite  # type: ignore[untyped-decorator]
     def networks(draw: Any) -> Network:
-        n = draw(st.integers(whole(least, "least"), most))
+        n = draw(st.integers(integer(least, "least"), most))
         name = draw(st.permutations(range(n)))
         edges = {frozenset((name[i], name[draw(st.integers(0, i - 1))])) for i in range(1, n)}
         others = sorted(set(map(frozenset, combinations(range(n), 2))) - edges, key=sorted)
@@ -125,7 +125,7 @@ def connected_networks(least: int = 2, most: int = 8) -> SearchStrategy[Network]
 def corrupt_sets(network: Network | int, *, least: int = 1) -> SearchStrategy[frozenset[int]]:
     """Sets of at least ``least`` corrupt nodes of a network, or of n nodes, that leave somebody honest."""
     st = _strategies()
-    n = network.n if isinstance(network, Network) else whole(network, "n", least=2)
+    n = network.n if isinstance(network, Network) else integer(network, "n", least=2)
     return st.frozensets(st.integers(0, n - 1), min_size=least, max_size=n - 1)  # type: ignore[no-any-return]
 
 
@@ -135,8 +135,8 @@ def mixtures(k: int | None = None, d: int | None = None) -> SearchStrategy[Mixtu
 
     @st.composite  # type: ignore[untyped-decorator]
     def drawn(draw: Any) -> Mixture:
-        count = draw(st.integers(1, 4)) if k is None else whole(k, "k")
-        size = draw(st.integers(1, 3)) if d is None else whole(d, "d")
+        count = draw(st.integers(1, 4)) if k is None else integer(k, "k")
+        size = draw(st.integers(1, 3)) if d is None else integer(d, "d")
         shares = np.array(draw(st.lists(st.integers(1, 9), min_size=count, max_size=count)), dtype=np.float64)
         roots = draw(_matrix(count * size, size)).reshape(count, size, size) / 10
         covariances = roots @ roots.swapaxes(1, 2) + 0.1 * np.eye(size)
@@ -151,8 +151,8 @@ def subspaces(ambient: int | None = None, dimension: int | None = None) -> Searc
 
     @st.composite  # type: ignore[untyped-decorator]
     def bases(draw: Any) -> Array:
-        rows = draw(st.integers(1, 6)) if ambient is None else whole(ambient, "ambient")
-        columns = draw(st.integers(1, rows)) if dimension is None else whole(dimension, "dimension")
+        rows = draw(st.integers(1, 6)) if ambient is None else integer(ambient, "ambient")
+        columns = draw(st.integers(1, rows)) if dimension is None else integer(dimension, "dimension")
         if draw(st.booleans()):
             return np.eye(rows)[:, sorted(draw(st.permutations(range(rows)))[:columns])]
         rng = np.random.default_rng(draw(st.integers(0, 2**16)))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from secmix._base.checks import Array
 from secmix.adversaries import Eavesdropper, Forgery, ForgingChannel
-from secmix.auditing.observation.undeclared_flow import smuggled
+from secmix.auditing.observation.undeclared_flow import undeclared_flow
 from secmix.auditing.setup import Whole
 from secmix.errors import SecmixError
 from secmix.network import Network
@@ -160,4 +160,4 @@ def test_nothing_passes_outside_the_channel(name: str) -> None:
         COLLABORATIONS[name](),
     )
     cell = Scenario.model_validate({"network": {"kind": "complete"}})
-    assert smuggled(cell, parts) is None
+    assert undeclared_flow(cell, parts) is None

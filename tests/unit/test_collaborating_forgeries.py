@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from secmix import Mixture, Network
-from secmix.adversaries import Forgers, Forgery, ForgingChannel, Said
+from secmix.adversaries import Forgers, Forgery, ForgingChannel, RoundMessages
 from secmix.adversaries.attacks import graphfed as neighbours
 from secmix.adversaries.attacks import meta_clustering as learners
 from secmix.errors import DataError, NetworkError, SecmixError
@@ -106,7 +106,7 @@ def test_a_claim_of_many_rows_outweighs_everybody():
 
 def test_imitation_repeats_an_honest_message():
     honest = np.array([[0.0, 0.0], [1.0, 0.0], [9.0, 9.0]])
-    said = Said("neighbour mixture", np.zeros((2, 2)), honest, 1.0, EM, np.random.default_rng(0))
+    said = RoundMessages("neighbour mixture", np.zeros((2, 2)), honest, 1.0, EM, np.random.default_rng(0))
     assert neighbours.imitation.forge(said).tolist() == [[9.0, 9.0]] * 2
 
 

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from secmix import Mixture, Network
-from secmix.auditing.setup import build_model, build_parts
+from secmix.auditing.setup import build_model, build_setup
 from secmix.errors import SecmixError
 from secmix.protocols import PDMM, Defences, DistributedEM, Plain, SecureSum, epsilon, noise_multiplier_for
 from secmix.protocols.em.defences import sensitivity
@@ -189,10 +189,10 @@ def test_a_scenario_names_them_under_model():
             "protocol": {"name": "plain"},
         }
     )
-    model = build_model(scenario, build_parts(scenario), Plain())
+    model = build_model(scenario, build_setup(scenario), Plain())
     assert model.defences == Defences(covariance_floor=0.2, noise_std=0.5, noise_nodes=3)
     plain = from_dict({"network": {"kind": "cycle", "nodes": 5}})
-    assert build_model(plain, build_parts(plain), Plain()).defences is None
+    assert build_model(plain, build_setup(plain), Plain()).defences is None
 
 
 def test_without_dp_accounting_the_error_says_what_to_install(monkeypatch):

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from secmix import Mixture, Network
 from secmix.errors import DataError, NetworkError, SecmixError
 from secmix.protocols import GraphFedEM
-from secmix.protocols.graphfed.aggregation import Told, packed, unpacked
+from secmix.protocols.graphfed.aggregation import NodeMessage, packed, unpacked
 from secmix.transcript import Channel
 
 RING = Network.cycle(4)
@@ -82,7 +82,7 @@ def test_weights_are_one_way_and_pieces_may_be_apart():
 
 
 def test_a_message_says_what_was_packed():
-    told = Told(np.array([3.0, 5.0]), START)
+    told = NodeMessage(np.array([3.0, 5.0]), START)
     again = unpacked(packed(told), 2)
     assert_array_equal(again.counts, told.counts)
     assert_array_equal(again.mixture.covariances, START.covariances)

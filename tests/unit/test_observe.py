@@ -11,8 +11,8 @@ import pytest
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.cells.cell import seeds
 from secmix.auditing.observation import observe as module
-from secmix.auditing.observation.observe import Observed, block_size, observe
-from secmix.auditing.setup import build_parts
+from secmix.auditing.observation.observe import SumObservation, block_size, observe
+from secmix.auditing.setup import build_setup
 from secmix.errors import SecmixError
 from secmix.protocols import PDMM, Plain, SecureSum, SumProtocol
 from secmix.scenario import Scenario, from_dict
@@ -35,9 +35,9 @@ def scenario(**changes: Any) -> Scenario:
     )
 
 
-def seen(protocol: SumProtocol, adversary: Adversary, **changes: Any) -> Observed:
+def seen(protocol: SumProtocol, adversary: Adversary, **changes: Any) -> SumObservation:
     cell = scenario(**changes)
-    parts = build_parts(cell, {("protocol", "p"): protocol, ("adversary", "a"): adversary})
+    parts = build_setup(cell, {("protocol", "p"): protocol, ("adversary", "a"): adversary})
     return observe(cell, parts, seeds(cell))
 
 
@@ -108,7 +108,7 @@ def blocks(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     ran: list[bool] = []
     block = module._block
 
-    def noted(*given: Any, probing: bool, **rest: Any) -> Observed:
+    def noted(*given: Any, probing: bool, **rest: Any) -> SumObservation:
         ran.append(probing)
         return block(*given, probing=probing, **rest)
 
@@ -133,7 +133,7 @@ def test_later_blocks_need_no_probes_and_are_read_alike(
     assert blocks[0]
     assert blocks.count(False) == 4  # tried on all the others, and
     assert blocks.count(True) <= 3  # done again only where a block took longer than any before it
-    monkeypatch.setattr(module.Precedent, "of", _unprecedented)
+    monkeypatch.setattr(module.ProbeCache, "of", _unprecedented)
     probed = seen(protocol, adversary)
     assert probed.doubts == found.doubts
     for i, per_node in probed.features.items():
@@ -147,7 +147,7 @@ def test_later_blocks_need_no_probes_and_are_read_alike(
 
 
 def _unprecedented(*_: Any) -> Any:
-    raise module.Unprecedented
+    raise module.ProbeMismatch
 
 
 @pytest.mark.parametrize("protocol", [PDMM(schedule="asynchronous"), PDMM(loss=0.3), PDMM(masks="reused")])
@@ -183,7 +183,7 @@ def test_what_only_later_blocks_reveal_is_found(blocks: list[bool], monkeypatch:
 
 def test_blocks_depend_on_the_scenario_alone() -> None:
     cell = scenario(runs=2000)
-    parts = build_parts(cell, {("protocol", "p"): PDMM(), ("adversary", "a"): Eavesdropper()})
+    parts = build_setup(cell, {("protocol", "p"): PDMM(), ("adversary", "a"): Eavesdropper()})
     assert block_size(cell, parts) == block_size(cell, parts) <= 500
 
 
@@ -191,12 +191,12 @@ def test_messages_too_large_for_memory_are_refused_with_the_figure() -> None:
     given = {("protocol", "p"): PDMM(max_sweeps=10**6, tol=1e-12), ("adversary", "a"): Eavesdropper()}
     cell = scenario(memory_limit=1, network={"kind": "random_geometric", "nodes": 30})
     with pytest.raises(SecmixError, match=r"take \d+ MiB, the limit is 1; raise memory_limit"):
-        block_size(cell, build_parts(cell, given))
+        block_size(cell, build_setup(cell, given))
 
 
 def test_less_memory_means_smaller_blocks() -> None:
     given = {("protocol", "p"): PDMM(), ("adversary", "a"): Eavesdropper()}
-    sizes = [block_size(c, build_parts(c, given)) for c in (scenario(runs=2000, memory_limit=m) for m in (2, 20, 200))]
+    sizes = [block_size(c, build_setup(c, given)) for c in (scenario(runs=2000, memory_limit=m) for m in (2, 20, 200))]
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[-1]
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from secmix import Mixture, Network
-from secmix.adversaries import Eavesdropper, Held
+from secmix.adversaries import Eavesdropper, HeldMessages
 from secmix.adversaries.reconstructions.interfaces import held_in_run
 from secmix.adversaries.reconstructions.mixture import implied_sums, reconstruct_mixture, row_moments
 from secmix.protocols import DistributedMixture, fit_mixtures
@@ -24,7 +24,7 @@ def rows_of(n, d, k, seed):
 def told(rows, protocol, rng):
     message = packed(protocol.fit_local([rows[None]], rng).mixture)[0]
     where = Origin(0, 0, "mixture", "plain", 0, (SERVER,))
-    return Held(0, ((where, message),), *rows.shape, protocol, Network.complete(3), np.random.default_rng(0))
+    return HeldMessages(0, ((where, message),), *rows.shape, protocol, Network.complete(3), np.random.default_rng(0))
 
 
 def off(found, rows):
@@ -109,7 +109,7 @@ def test_too_few_numbers_or_too_many_rows_are_not_pursued():
     rows, rng = rows_of(4, 2, 2, 0)
     held = told(rows, DistributedMixture(2, rule="dfmr"), rng)
     for other in ({"node": 1}, {"protocol": object()}, {"messages": ()}):
-        assert reconstruct_mixture(Held(**{**vars(held), **other})) is None
+        assert reconstruct_mixture(HeldMessages(**{**vars(held), **other})) is None
 
 
 def test_whoever_hears_the_line_of_a_real_run_has_the_rows_and_nobody_else():

@@ -184,11 +184,11 @@ def test_odd_points_render(points: list[RobustnessPoint], policy: dict[str, floa
 
 
 def test_figure_is_logarithmic_where_the_range_asks() -> None:
-    from secmix.reporting.figures.robustness import push_figure
+    from secmix.reporting.figures.robustness import robustness_figure
 
     cell: Cell = unit.cell("p", "a", "violated")
-    near = push_figure(cell, robustness(points=[point(1, 0.2, 0.5), point(2, 0.4)]), {}, "a")
-    far = push_figure(cell, robustness(points=[point(1, 0.01, 0.5), point(2, 400.0)]), {}, "b")
+    near = robustness_figure(cell, robustness(points=[point(1, 0.2, 0.5), point(2, 0.4)]), {}, "a")
+    far = robustness_figure(cell, robustness(points=[point(1, 0.01, 0.5), point(2, 400.0)]), {}, "b")
     assert ">0.1<" not in near  # a linear axis starts at nought
     assert ">0<" in near
     assert ">0<" not in far

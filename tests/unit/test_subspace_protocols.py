@@ -94,7 +94,7 @@ def test_the_run_goes_on_with_what_arrives(rule):
 NETWORK = Network.complete(5)
 
 
-def audited(protocol, parts, forgery=None, scale=1.0):
+def audit_cell(protocol, parts, forgery=None, scale=1.0):
     """Results (runs, nodes, p) and transcript, with nodes 0 and 3 of five forging."""
     options = {"protocol": protocol, "scale": scale}
     channel = Channel() if forgery is None else ForgingChannel(forgery, {0, 3}, np.random.default_rng(0), **options)
@@ -106,8 +106,8 @@ def audited(protocol, parts, forgery=None, scale=1.0):
 def test_no_attack_takes_the_subspace_median_beyond_its_bounds(attack, scale):
     parts, truth = samples(q=160)
     protocol = FederatedPCA(2)
-    honest, transcript = audited(protocol, parts)
-    found, said = audited(protocol, parts, SUBSPACE_FORGERIES[attack], scale)
+    honest, transcript = audit_cell(protocol, parts)
+    found, said = audit_cell(protocol, parts, SUBSPACE_FORGERIES[attack], scale)
     messages = next(block for block in said if block.kind == "basis").payload
     assert messages[0] == pytest.approx(messages[3])  # the transcript holds what the colluders said
     assert (protocol.error(found, honest) <= protocol.bound(transcript, honest, 2)).all()
@@ -120,10 +120,10 @@ def test_no_attack_takes_the_subspace_median_beyond_its_bounds(attack, scale):
 def test_what_breaks_the_power_method():
     parts, _ = samples()
     protocol = FederatedPCA(2, rule="power_method")
-    honest, transcript = audited(protocol, parts)
+    honest, transcript = audit_cell(protocol, parts)
     assert protocol.bound(transcript, honest, 1) is None
     errors = {
-        name: protocol.error(audited(protocol, parts, forgery, 100.0)[0], honest)
+        name: protocol.error(audit_cell(protocol, parts, forgery, 100.0)[0], honest)
         for name, forgery in SUBSPACE_FORGERIES.items()
     }
     assert set(errors) == {"alternating", "ones", "orthogonal", "reverse", "worst_basis"}
@@ -138,9 +138,9 @@ def test_what_breaks_the_power_method():
 def test_the_search_is_worse_than_fixed_attacks(rule):
     parts, _ = samples(runs=1)
     protocol = FederatedPCA(2, rule=rule, iterations=10)
-    honest, _ = audited(protocol, parts)
+    honest, _ = audit_cell(protocol, parts)
     errors = {
-        name: protocol.error(audited(protocol, parts, forgery)[0], honest)[0]
+        name: protocol.error(audit_cell(protocol, parts, forgery)[0], honest)[0]
         for name, forgery in SUBSPACE_FORGERIES.items()
     }
     assert max(errors, key=errors.get) == "worst_basis"
@@ -150,11 +150,11 @@ def test_pca_is_a_collaboration():
     parts, _ = samples(q=160)
     protocol = FederatedPCA(2)
     assert isinstance(protocol, Collaboration)
-    results, transcript = audited(protocol, parts)
+    results, transcript = audit_cell(protocol, parts)
     run = protocol.run(parts, rng=np.random.default_rng(0))
     assert results.shape == (2, 5, 24)
     assert np.array_equal(results[:, 4], run.bases.reshape(2, -1))
-    other = audited(protocol, parts[::-1])[0]
+    other = audit_cell(protocol, parts[::-1])[0]
     by_hand = [subspace_distance(results[k, 0].reshape(12, 2), other[k, 0].reshape(12, 2)) for k in range(2)]
     assert protocol.error(results, other) == pytest.approx(by_hand)
     turned = (results.reshape(2, 5, 12, 2) @ np.array([[0.6, -0.8], [0.8, 0.6]])).reshape(2, 5, 24)
@@ -165,7 +165,7 @@ def test_pca_is_a_collaboration():
     assert constants == pytest.approx(np.sqrt([2.0, 1.6 / 0.6, 1.2 / 0.2]))
     assert protocol.bound(transcript, results, 3) is None
     # Of nodes that differ much the theorem allows a worthless result: that is no bound to rely on.
-    few, far = audited(protocol, samples(q=5)[0])
+    few, far = audit_cell(protocol, samples(q=5)[0])
     assert protocol.bound(far, few, 0) is None
     with pytest.raises(DataError, match="network has 5"):
         protocol.collaborate(parts[1:], NETWORK, np.random.default_rng(0), channel=Channel())
@@ -175,7 +175,7 @@ def test_pca_is_a_collaboration():
 def test_a_run_is_the_same_however_many_follow(rule):
     parts, _ = samples(runs=3, q=1)  # less than r: the bases are filled up
     protocol = FederatedPCA(2, rule=rule, iterations=3)
-    all_three, first = audited(protocol, parts)[0], audited(protocol, [part[:1] for part in parts])[0]
+    all_three, first = audit_cell(protocol, parts)[0], audit_cell(protocol, [part[:1] for part in parts])[0]
     assert np.array_equal(all_three[:1], first)
 
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.attacks.mixture_failures import Failure, covariance_failure, mean_failure, weight_failure
-from secmix.adversaries.forgers import Forgery, Said
+from secmix.adversaries.forgers import Forgery, RoundMessages
 from secmix.mixture import Mixture
-from secmix.protocols.graphfed.aggregation import Told, packed, unpacked
+from secmix.protocols.graphfed.aggregation import NodeMessage, packed, unpacked
 from secmix.protocols.graphfed.graphfed_em import KIND
 
 __all__ = ["claim", "covariances", "imitation", "means", "rows", "shift", "weights"]
@@ -23,16 +23,16 @@ MANY = 1e6
 """How many times the rows it has a liar claims."""
 
 
-def _mixtures(messages: Array, said: Said) -> list[Told]:
+def _mixtures(messages: Array, said: RoundMessages) -> list[NodeMessage]:
     """What the messages (f, m) say; those that are no mixture are left out."""
     told = (unpacked(message, said.protocol.n_components) for message in messages)
     return [each for each in told if each is not None]
 
 
-def _failing(failure: Failure) -> Callable[[Said], Array]:
+def _failing(failure: Failure) -> Callable[[RoundMessages], Array]:
     """The colluders' mixtures as ``failure`` leaves them, ``scale`` times as far from their own."""
 
-    def forge(said: Said) -> Array:
+    def forge(said: RoundMessages) -> Array:
         own = _mixtures(said.own, said)
         if len(own) < len(said.own):  # a colluder has been carried off itself, and has nothing to distort
             return said.own
@@ -42,7 +42,7 @@ def _failing(failure: Failure) -> Callable[[Said], Array]:
         covariances = mixtures.covariances + said.scale * (failed.covariances - mixtures.covariances)
         return np.stack(
             [
-                packed(Told(told.counts, Mixture(failed.weights[i], means[i], covariances[i])))
+                packed(NodeMessage(told.counts, Mixture(failed.weights[i], means[i], covariances[i])))
                 for i, told in enumerate(own)
             ]
         )
@@ -50,7 +50,7 @@ def _failing(failure: Failure) -> Callable[[Said], Array]:
     return forge
 
 
-def _shifted(said: Said, factor: float) -> Array:
+def _shifted(said: RoundMessages, factor: float) -> Array:
     """Each component's mean moved by ``scale`` times the spread of the honest means, all the same way."""
     own, honest = _mixtures(said.own, said), _mixtures(said.honest, said)
     if len(own) < len(said.own) or not honest:
@@ -60,11 +60,11 @@ def _shifted(said: Said, factor: float) -> Array:
     out = []
     for told in own:
         m = told.mixture
-        out.append(packed(Told(factor * told.counts, Mixture(m.weights, m.means + step, m.covariances))))
+        out.append(packed(NodeMessage(factor * told.counts, Mixture(m.weights, m.means + step, m.covariances))))
     return np.stack(out)
 
 
-def _imitated(said: Said) -> Array:
+def _imitated(said: RoundMessages) -> Array:
     """The message of the honest node that is farthest from the others' mean, from all colluders."""
     if not len(said.honest):
         return said.own
@@ -77,7 +77,7 @@ def _other_rows(rows: Array, scale: float, rng: np.random.Generator) -> Array:
     return np.asarray(rows + 10.0 * scale * rows.std(axis=(0, 1)))
 
 
-def _stacked(told: list[Told]) -> Mixture:
+def _stacked(told: list[NodeMessage]) -> Mixture:
     names = ("weights", "means", "covariances")
     return Mixture(*(np.stack([getattr(each.mixture, name) for each in told]) for name in names))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.adversaries.forgers import Forgery, Said
+from secmix.adversaries.forgers import Forgery, RoundMessages
 
 __all__ = [
     "flipped_labels",
@@ -30,7 +30,7 @@ def _flipped(rows: Array, scale: float, rng: np.random.Generator) -> Array:
     return out
 
 
-def _moved(said: Said) -> Array:
+def _moved(said: RoundMessages) -> Array:
     """Every prediction higher by half the spread of the function, as far as the message shows it."""
     step = 0.5 * said.scale * _spread(said)
     out = said.own.copy()
@@ -40,26 +40,26 @@ def _moved(said: Said) -> Array:
     return out + step
 
 
-def _spread(said: Said) -> Array:
+def _spread(said: RoundMessages) -> Array:
     """(f, 1): the standard deviation of the values, or of a linear function at standardised rows."""
     if said.kind == "coefficients":
         return np.asarray(np.linalg.norm(said.own[:, :-1], axis=1, keepdims=True))
     return np.asarray(said.own.std(axis=1, keepdims=True))
 
 
-def _like_the_first(said: Said) -> Array:
+def _like_the_first(said: RoundMessages) -> Array:
     """What the first honest learner says, from all colluders."""
     return np.repeat(said.honest[:1], len(said.own), axis=0) if len(said.honest) else said.own
 
 
-def _far_losses(said: Said) -> Array:
+def _far_losses(said: RoundMessages) -> Array:
     """Losses that make each colluder a cluster by itself, each by another amount."""
     amounts = 1e3 * said.scale * 10.0 ** np.arange(len(said.own))[:, None]
     places = np.tile(np.arange(1.0, said.own.shape[1] + 1), (len(said.own), 1))
     return np.asarray(amounts * said.rng.permuted(places, axis=1))
 
 
-def _friendly_losses(said: Said) -> Array:
+def _friendly_losses(said: RoundMessages) -> Array:
     """To find everybody's function as good as one's own: the least loss, for all."""
     return np.repeat(np.min(said.own, axis=1, keepdims=True), said.own.shape[1], axis=1)
 

@@ -14,7 +14,7 @@ from scipy.stats import ortho_group
 
 from secmix._base.checks import Array, Ints
 from secmix.adversaries.attacks import mixture_failures as failures
-from secmix.adversaries.forgers import Forgery, Said
+from secmix.adversaries.forgers import Forgery, RoundMessages
 from secmix.adversaries.search.mixtures import collude
 from secmix.aggregators.mixture import RejectedMixtures, gmr
 from secmix.errors import SecmixError
@@ -26,30 +26,30 @@ _BUDGET = 250
 _MOST = 1e12  # how far a majority takes the others: further, no result would be a number
 
 
-def _lie(change: Callable[[Mixture, Ints, Said], Mixture]) -> Callable[[Said], Array]:
+def _lie(change: Callable[[Mixture, Ints, RoundMessages], Mixture]) -> Callable[[RoundMessages], Array]:
     """A forgery from ``change(own mixtures (f), all of them, said)``."""
 
-    def forge(said: Said) -> Array:
+    def forge(said: RoundMessages) -> Array:
         own = unpacked(said.own, said.protocol.components)
         return packed(change(own, np.arange(len(said.own)), said))
 
     return forge
 
 
-def _mean(own: Mixture, who: Ints, said: Said) -> Mixture:
+def _mean(own: Mixture, who: Ints, said: RoundMessages) -> Mixture:
     return failures.mean_failure(own, who, said.rng, scale=100 * said.scale)
 
 
-def _covariance(own: Mixture, who: Ints, said: Said) -> Mixture:
+def _covariance(own: Mixture, who: Ints, said: RoundMessages) -> Mixture:
     wrong = failures.covariance_failure(own, who, said.rng)
     return Mixture(own.weights, own.means, own.covariances + said.scale * (wrong.covariances - own.covariances))
 
 
-def _weight(own: Mixture, who: Ints, said: Said) -> Mixture:
+def _weight(own: Mixture, who: Ints, said: RoundMessages) -> Mixture:
     return failures.weight_failure(own, who, said.rng, concentration=1 / said.scale)
 
 
-def _component(own: Mixture, who: Ints, said: Said) -> Mixture:
+def _component(own: Mixture, who: Ints, said: RoundMessages) -> Mixture:
     touched = np.zeros(own.weights.shape)
     touched[who, said.rng.integers(own.n_components, size=len(who))] = 1.0
     return failures.component_failure(own, touched, said.rng, scale=100 * said.scale)
@@ -64,7 +64,7 @@ def _foreign(rows: Array, scale: float, rng: np.random.Generator) -> Array:
     return np.asarray((rows - centre) @ turn.T + centre + 3 * scale * spread * direction / np.linalg.norm(direction))
 
 
-def _searched(said: Said, *, undetected: bool) -> Array:
+def _searched(said: RoundMessages, *, undetected: bool) -> Array:
     """The same mixture from all colluders: the worst that a search finds for the protocol's own rule.
 
     The search goes as far as it pays, by itself: ``scale`` adds nothing.

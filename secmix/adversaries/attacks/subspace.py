@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.adversaries.forgers import Forgery, Said
+from secmix.adversaries.forgers import Forgery, RoundMessages
 from secmix.adversaries.search.subspaces import WorstBasis, consensus, geodesic, repeated, tightest, worst_basis
 from secmix.aggregators import RejectedMessages
 from secmix.errors import DataError, ScenarioError
@@ -132,7 +132,7 @@ def forging(attack: SubspaceAttack, *, does: str = "") -> Forgery:
     [[0.0, 0.0, 0.0], [100.0, 100.0, 100.0]]
     """
 
-    def forge(said: Said) -> Array:
+    def forge(said: RoundMessages) -> Array:
         if said.kind in _NUMBERS:
             return np.full(said.own.shape, _FAR * said.scale * np.abs(_known(said)).max())
         honest = _matrices(_known(said), said.protocol)
@@ -141,7 +141,7 @@ def forging(attack: SubspaceAttack, *, does: str = "") -> Forgery:
     return Forgery((*_MATRICES, *_NUMBERS), forge, does=does)
 
 
-def _known(said: Said) -> Array:
+def _known(said: RoundMessages) -> Array:
     """The honest messages, or, before any is sent, what the colluders would say themselves."""
     return said.honest if len(said.honest) else said.own
 
@@ -156,7 +156,7 @@ def _matrices(messages: Array, protocol: object) -> Array:
     return messages.reshape(len(messages), -1, r)
 
 
-def _worst(said: Said) -> Array:
+def _worst(said: RoundMessages) -> Array:
     """The worst common message that a search finds: by itself it goes as far as it pays, ``scale`` adds nothing."""
     honest, f = _matrices(_known(said), said.protocol), len(said.own)
     if said.kind == "product":
@@ -169,7 +169,7 @@ def _worst(said: Said) -> Array:
     return orthogonal(honest, f, said.rng).reshape(f, -1)
 
 
-def _worst_product(honest: Array, said: Said) -> Array:
+def _worst_product(honest: Array, said: RoundMessages) -> Array:
     """Of products that point out of the honest subspace, in all columns or in one, the worst for the protocol's rule.
 
     One column is that in which the honest products are weakest: there a false direction displaces a true one first.

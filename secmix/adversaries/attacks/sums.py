@@ -17,7 +17,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from secmix._base.checks import Array, finite_array, whole
+from secmix._base.checks import Array, finite_array, integer
 from secmix.errors import DataError
 
 Attack = Callable[[Array, int, np.random.Generator], Array]
@@ -27,7 +27,7 @@ Attack = Callable[[Array, int, np.random.Generator], Array]
 def honest_messages(honest: ArrayLike, f: int) -> tuple[Array, int]:
     """``honest`` as a finite (h, p) array and f as a whole number of at least 1, or an error that teaches."""
     array = finite_array(honest, "honest messages", ndim=2)
-    return array, whole(f, "f", least=1)
+    return array, integer(f, "f", least=1)
 
 
 def centre(honest: Array) -> Array:
@@ -134,7 +134,7 @@ def label_flip(labels: ArrayLike, classes: int) -> NDArray[np.intp]:
     >>> label_flip([0, 1, 2], classes=3).tolist()
     [2, 1, 0]
     """
-    count = whole(classes, "classes", least=2)
+    count = integer(classes, "classes", least=2)
     array = np.asarray(labels)
     if array.dtype.kind not in "iu" or (array.size and (array.min() < 0 or array.max() >= count)):
         raise DataError(f"labels must be whole numbers from 0 to {count - 1}; given {array.dtype} {array!r:.80}")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.checks import Array, finite_array, whole
+from secmix._base.checks import Array, finite_array, integer
 from secmix.errors import DataError, SecmixError
 from secmix.mixture import Mixture
 
@@ -28,7 +28,7 @@ def checked(
     sums: ArrayLike, parameters: Sequence[Mixture], n_rows: int, noise: ArrayLike
 ) -> tuple[Array, list[Mixture], Array]:
     """Sums (T, c, q), mixtures and the error of each sum, or an error that says what does not fit."""
-    whole(n_rows, "n_rows")
+    integer(n_rows, "n_rows")
     table = finite_array(sums, "sums", ndim=3)
     if isinstance(parameters, Mixture):
         raise DataError("parameters must be a sequence of mixtures, one a round; given one Mixture")

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.checks import Array, whole
+from secmix._base.checks import Array, integer
 from secmix.adversaries.inversion.certificate import NOISIEST, USEFUL, Fit, agreeing, fit, likeliest, rivals, same
 from secmix.adversaries.inversion.equations import Equations, Standard, rounds_needed
 from secmix.adversaries.inversion.hops import hop, parents
@@ -140,7 +140,7 @@ def invert_sums(
     ('determined', [[-1.0, 0.5], [0.3, 0.2], [2.5, 1.0]])
     """
     table, rounds, error = checked(sums, parameters, n_rows, noise)
-    whole(starts, "starts", least=2)
+    integer(starts, "starts", least=2)
     d = rounds[0].n_features
     active = int(np.any([mixture.weights > 0 for mixture in rounds], axis=0).sum())
     distinct = distinct_rounds(rounds)

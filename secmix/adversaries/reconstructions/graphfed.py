@@ -21,9 +21,9 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.inversion.invert import invert_sums, rounds_needed
-from secmix.adversaries.reconstructions.interfaces import Held, Reconstruction
+from secmix.adversaries.reconstructions.interfaces import HeldMessages, Reconstruction
 from secmix.mixture import Mixture
-from secmix.protocols.graphfed.aggregation import Told, unpacked
+from secmix.protocols.graphfed.aggregation import NodeMessage, unpacked
 from secmix.protocols.graphfed.graphfed_em import KIND, GraphFedEM
 
 _WHOLE = 1e-8  # how near to a whole number of rows a set must be
@@ -49,7 +49,7 @@ class Sums:
         return np.asarray(self.second - np.outer(self.first, self.first) / self.count)
 
 
-def reconstruct_graphfed(held: Held) -> Reconstruction | None:
+def reconstruct_graphfed(held: HeldMessages) -> Reconstruction | None:
     """Rows of the node from its messages to its neighbours, or equations on each of them; see the module's text."""
     if not isinstance(held.protocol, GraphFedEM):
         return None
@@ -80,7 +80,7 @@ def reconstruct_graphfed(held: Held) -> Reconstruction | None:
     return Reconstruction(rows if certified else None, certified, how, normals, offsets)
 
 
-def known_starts(held: Held, told: dict[int, Told]) -> dict[int, Mixture]:
+def known_starts(held: HeldMessages, told: dict[int, NodeMessage]) -> dict[int, Mixture]:
     """θ that the node starts round t from, for the rounds in which the adversary can compute it."""
     em, node = held.protocol, held.node
     weights = np.zeros(held.network.n)
@@ -93,23 +93,23 @@ def known_starts(held: Held, told: dict[int, Told]) -> dict[int, Mixture]:
     sent = {j: _rounds(held, j) for j in around}
     for t, mine in told.items():
         if em.alpha == 0 or all(t in sent[j] for j in around):
-            heard: list[Told | None] = [theirs[j].get(t) if j in theirs else None for j in range(held.network.n)]
+            heard: list[NodeMessage | None] = [theirs[j].get(t) if j in theirs else None for j in range(held.network.n)]
             found[t + 1] = em.averaged(node, mine, heard, weights)
     return found
 
 
-def _told(held: Held, node: int) -> dict[int, Told]:
+def _told(held: HeldMessages, node: int) -> dict[int, NodeMessage]:
     """What ``node`` told, by round; a neighbour's message that is no mixture is left out, as all leave it out."""
     k = held.protocol.n_components
     found = {origin.iteration: unpacked(row, k) for origin, row in held.sent_by(node, KIND)}
     return {t: each for t, each in found.items() if each is not None}
 
 
-def _rounds(held: Held, node: int) -> set[int]:
+def _rounds(held: HeldMessages, node: int) -> set[int]:
     return {origin.iteration for origin, _ in held.sent_by(node, KIND)}
 
 
-def _bare(told: Told, em: GraphFedEM) -> Array:
+def _bare(told: NodeMessage, em: GraphFedEM) -> Array:
     """The covariances before shrinkage and loading, (K, d, d)."""
     covariances, s = told.mixture.covariances, em.shrinkage
     d = covariances.shape[-1]
@@ -118,7 +118,7 @@ def _bare(told: Told, em: GraphFedEM) -> Array:
     return np.asarray((covariances - s * level) / (1 - s) - em.reg_covar * np.eye(d))
 
 
-def _groups(told: Told, em: GraphFedEM, centre: Array) -> list[Sums]:
+def _groups(told: NodeMessage, em: GraphFedEM, centre: Array) -> list[Sums]:
     found = []
     for count, mean, covariance in zip(told.counts, told.mixture.means - centre, _bare(told, em), strict=True):
         found.append(Sums(float(count), count * mean, count * (covariance + np.outer(mean, mean))))
@@ -189,7 +189,7 @@ def _rows_of(group: Sums) -> list[Array]:
     return []
 
 
-def _inverted(held: Held, told: dict[int, Told]) -> Array | None:
+def _inverted(held: HeldMessages, told: dict[int, NodeMessage]) -> Array | None:
     """All rows, from sums at known parameters; None where they do not come out with a certificate."""
     em: Any = held.protocol
     if em.local_steps > 1 or held.count * held.d > _MOST_NUMBERS:
@@ -204,7 +204,7 @@ def _inverted(held: Held, told: dict[int, Told]) -> Array | None:
     return found.rows if found.certified else None
 
 
-def _statistics(told: Told, em: GraphFedEM, start: Mixture) -> tuple[Array, Array]:
+def _statistics(told: NodeMessage, em: GraphFedEM, start: Mixture) -> tuple[Array, Array]:
     """One round for :func:`invert_sums`: sums centred at the start's means, and their error, (K, q) each."""
     upper = np.triu_indices(told.mixture.n_features)
     moved = told.mixture.means - start.means

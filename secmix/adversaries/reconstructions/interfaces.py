@@ -18,7 +18,7 @@ from secmix.transcript import Origin, View
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldMessages:
     """What an adversary holds of one run, and what everybody knows of the protocol.
 
     Attributes
@@ -72,7 +72,7 @@ class Reconstruction:
     offsets: Array = field(default_factory=lambda: np.empty(0))
 
 
-Reconstructor = Callable[[Held], Reconstruction | None]
+Reconstructor = Callable[[HeldMessages], Reconstruction | None]
 """``reconstruct(held)``; None where it finds nothing to work on."""
 
 
@@ -85,7 +85,7 @@ def held_in_run(
     protocol: Any,
     network: Network,
     rng: np.random.Generator,
-) -> Held:
+) -> HeldMessages:
     """The part of ``view`` that belongs to one run, for an attack on one node."""
     messages = tuple((origin, row[run]) for origin, row in zip(view.origins, view.rows, strict=True))
-    return Held(node, messages, counts[node], d, protocol, network, rng)
+    return HeldMessages(node, messages, counts[node], d, protocol, network, rng)

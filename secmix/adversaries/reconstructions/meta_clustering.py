@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.adversaries.reconstructions.interfaces import Held, Reconstruction
+from secmix.adversaries.reconstructions.interfaces import HeldMessages, Reconstruction
 from secmix.protocols.meta_clustering.select_exchange_cluster import SelectExchangeCluster
 
 _EXACT = 1e-16  # a fitted MSE below this share of the function's square says that it runs through every row
 _FITS = 1e-9
 
 
-def reconstruct_models(held: Held) -> Reconstruction | None:
+def reconstruct_models(held: HeldMessages) -> Reconstruction | None:
     """Rows of a learner, or an equation on each of them, from what it says in SEC.
 
     - A nearest-neighbour or Gaussian-process model is its rows.
@@ -37,13 +37,13 @@ def reconstruct_models(held: Held) -> Reconstruction | None:
     return None
 
 
-def _losses(held: Held) -> Array | None:
+def _losses(held: HeldMessages) -> Array | None:
     """L_{i→node} for each learner i, its own ê among them."""
     told = held.sent_by(held.node, "losses")
     return told[0][1] if told else None
 
 
-def _fitted_error(held: Held) -> float:
+def _fitted_error(held: HeldMessages) -> float:
     losses = _losses(held)
     return float("inf") if losses is None else float(losses[held.node])
 
@@ -57,7 +57,7 @@ def _interpolating(flat: Array, fitted: float) -> Reconstruction:
     return Reconstruction(None, True, how, normals, -flat[-1:])
 
 
-def _leaves(held: Held, values: Array, fitted: float) -> Reconstruction | None:
+def _leaves(held: HeldMessages, values: Array, fitted: float) -> Reconstruction | None:
     if set(held.protocol.candidates) != {"tree"} or fitted > 0:
         return None
     found = np.unique(values)
@@ -66,7 +66,7 @@ def _leaves(held: Held, values: Array, fitted: float) -> Reconstruction | None:
     return Reconstruction(rows, True, "its tree has no error on its own rows, so that the values it takes are its y")
 
 
-def _from_queries(held: Held, X: Array) -> Reconstruction:
+def _from_queries(held: HeldMessages, X: Array) -> Reconstruction:
     y = _solved(X, *_about_y(held, X))
     if y is None:
         rows = np.column_stack([X, np.full(len(X), np.nan)])
@@ -75,7 +75,7 @@ def _from_queries(held: Held, X: Array) -> Reconstruction:
     return Reconstruction(np.column_stack([X, y]), True, how)
 
 
-def _about_y(held: Held, X: Array) -> tuple[Array, Array]:
+def _about_y(held: HeldMessages, X: Array) -> tuple[Array, Array]:
     """Equations A (y, y · y) = b."""
     losses, n = _losses(held), len(X)
     if losses is None:
@@ -97,7 +97,7 @@ def _about_y(held: Held, X: Array) -> tuple[Array, Array]:
     return A[usable], b[usable]
 
 
-def _own_function(held: Held) -> Array | None:
+def _own_function(held: HeldMessages) -> Array | None:
     """The learner's (coef, intercept), if its predictions at the rows of others are linear in them."""
     told = [(o.receivers[0], row) for o, row in held.sent_by(held.node, "predictions")]
     asked = {j: held.sent_by(j, "query rows") for j, _ in told}

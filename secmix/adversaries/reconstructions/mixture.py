@@ -12,7 +12,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.inversion.invert import invert_sums
-from secmix.adversaries.reconstructions.interfaces import Held, Reconstruction
+from secmix.adversaries.reconstructions.interfaces import HeldMessages, Reconstruction
 from secmix.adversaries.reconstructions.replay import replayed
 from secmix.mixture import Mixture
 from secmix.protocols.mixture.distributed_mixture import DistributedMixture, unpacked, width
@@ -57,7 +57,7 @@ def implied_sums(mixture: Mixture, count: int, penalty: float) -> Array:
     return np.concatenate([held[:, None], held[:, None] * mixture.means, scatter[:, upper[0], upper[1]]], axis=1)
 
 
-def reconstruct_mixture(held: Held) -> Reconstruction | None:
+def reconstruct_mixture(held: HeldMessages) -> Reconstruction | None:
     """The rows of a node from the mixture it sent in :class:`~secmix.protocols.DistributedMixture`.
 
     The sums that the mixture implies are solved for the rows, to what the tolerance of EM allows (some 1e-3 of a

@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.adversaries.reconstructions.interfaces import Held, Reconstruction
+from secmix.adversaries.reconstructions.interfaces import HeldMessages, Reconstruction
 
 _LOST = 1e-7  # of the largest: singular values below are rounding, above directions; between the two nothing is claimed
 _TOLD = 1e-11
 
 
-def reconstruct_basis(held: Held) -> Reconstruction | None:
+def reconstruct_basis(held: HeldMessages) -> Reconstruction | None:
     """Exact equations on every row of a node, from its messages of kind "basis" or "product".
 
     *Basis.* The right singular vectors of q <= r rows are the first q columns of what is sent, whatever fills up the

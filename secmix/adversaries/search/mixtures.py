@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from secmix._base.checks import Array, whole
+from secmix._base.checks import Array, integer
 from secmix.adversaries.search.cma_es import evolve
 from secmix.adversaries.search.mixture_directions import Lie, lies, shifted
 from secmix.adversaries.search.oracle import Spent
@@ -110,8 +110,8 @@ def collude(
     deviations, where an error that keeps growing is called unbounded. The best is then varied in all means, weights
     and scales at once by CMA-ES. What is found is a lower bound of the worst case.
     """
-    whole(f, "f", least=1)
-    whole(budget, "budget", least=LEAST_BUDGET)
+    integer(f, "f", least=1)
+    integer(budget, "budget", least=LEAST_BUDGET)
     if not reach > 0:
         raise SecmixError(f"reach is above 0, in standard deviations; given {reach!r}")
     if f >= len(honest.weights):
@@ -316,7 +316,7 @@ def collusion_curve(
     """
     m = len(local.weights)
     for f in counts:
-        if not 1 <= whole(f, "f") < m / 2:
+        if not 1 <= integer(f, "f") < m / 2:
             raise SecmixError(f"each count of colluders is at least 1 and below m/2 = {m / 2}; given {f}")
     generators = rng.spawn(len(counts))
     return tuple(

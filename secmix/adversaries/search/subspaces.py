@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from secmix._base.checks import Array, whole
+from secmix._base.checks import Array, integer
 from secmix.adversaries.search.cma_es import evolve
 from secmix.aggregators.subspace import orthonormal, subspace_distance, subspace_median
 from secmix.errors import DataError, SecmixError
@@ -76,7 +76,7 @@ def worst_basis(
     >>> 1.0 < worst_basis(near, 2, rng, truth=np.eye(5)[:, :2], budget=200).constant < 2.0
     True
     """
-    f = whole(f, "f")
+    f = integer(f, "f")
     if f >= len(honest):
         raise SecmixError(f"{f} colluders among {len(honest) + f} nodes are no minority; the search needs f < h")
     good = np.stack([orthonormal(u) for u in honest])

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.checks import Array, whole
+from secmix._base.checks import Array, integer
 from secmix.adversaries.attacks.sums import FIXED, honest_messages
 from secmix.adversaries.search.cma_es import evolve
 from secmix.adversaries.search.directions import basis, coordinate_by_coordinate, geometric_median_worst, pulls
@@ -103,10 +103,10 @@ class WorstCase:
     told: int | None = None
 
     def __post_init__(self) -> None:
-        whole(self.f, "f", least=1)
-        whole(self.budget, "budget", least=LEAST_BUDGET)
+        integer(self.f, "f", least=1)
+        integer(self.budget, "budget", least=LEAST_BUDGET)
         if self.told is not None:
-            whole(self.told, "told", least=0)
+            integer(self.told, "told", least=0)
 
     def attack(self, honest: ArrayLike, rng: np.random.Generator) -> Array:
         """The messages (f, p) that the colluders send; see :meth:`search`."""

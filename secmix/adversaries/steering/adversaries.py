@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.checks import Array, positive, whole
+from secmix._base.checks import Array, integer, positive
 from secmix.adversaries.passive.curious_server import CuriousServer
 from secmix.adversaries.passive.honest_but_curious import HonestButCurious
 from secmix.adversaries.steering.search import Ball, HalfSpaces, Isolated, Shape, Sums
@@ -151,9 +151,9 @@ class MaliciousServer:
 
 
 def _checked(adversary: Steering | MaliciousServer) -> None:
-    whole(adversary.victim, "victim", 0)
-    whole(adversary.components, "components", 2)
-    whole(adversary.seed, "seed", 0)
+    integer(adversary.victim, "victim", 0)
+    integer(adversary.components, "components", 2)
+    integer(adversary.seed, "seed", 0)
     for name in ("apart", "width", "weight"):
         positive(getattr(adversary, name), name)
     if adversary.weight >= 1:

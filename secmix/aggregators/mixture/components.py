@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.checks import Array, Ints, probability, whole
+from secmix._base.checks import Array, Ints, integer, probability
 from secmix.aggregators.mixture.centre import centre, look
 from secmix.aggregators.mixture.overlap import overlaps
 from secmix.aggregators.mixture.reduction import reduced
@@ -69,7 +69,7 @@ def component_wise(
     coat = centre(seen)
     source, m = seen.machines.mixture, seen.machines.m
     sizes = (source.weights > 0).sum(axis=1)
-    k = int(np.median(sizes)) if components is None else whole(components, "components")
+    k = int(np.median(sizes)) if components is None else integer(components, "components")
     if 2 * (sizes >= k).sum() <= m:
         raise DataError(f"no majority of the {m} machines has {k} components")
     machine, which = np.nonzero(source.weights > 0)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base import arrays
-from secmix._base.checks import Array, whole
+from secmix._base.checks import Array, integer
 from secmix.aggregators.messages import RejectedMessages
 from secmix.errors import DataError, SecmixError
 
@@ -85,7 +85,7 @@ def admitted_bases(bases: ArrayLike | Sequence[ArrayLike], f: int | None, *, sta
     messages = _listed(bases)
     total = len(messages)
     most = (total - 1) // 2
-    f = most if f is None else whole(f, "f", least=0)
+    f = most if f is None else integer(f, "f", least=0)
     if f > most:
         raise SecmixError(f"f = {f} of {total} bases may be Byzantine; with {total} f can be at most {most}")
     shape = _shape(messages)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, svds
 
-from secmix._base.checks import Array, finite_array, whole
+from secmix._base.checks import Array, finite_array, integer
 from secmix.aggregators.messages import RejectedMessages
 from secmix.aggregators.numerics.median_of_points import weights_from_gram
 from secmix.aggregators.subspace.bases import orthonormal
@@ -103,7 +103,7 @@ def node_data(data: Sequence[ArrayLike] | Array, r: int, *, finite: bool = True)
     shapes = sorted({part.shape[:1] for part in parts if part.ndim == 2 and part.size})
     if len(shapes) != 1 or any(part.ndim != 2 or not part.size for part in parts):
         raise DataError(f"data are (n, q) arrays, samples as columns, of one n; given {[p.shape for p in parts]}")
-    r = whole(r, "r")
+    r = integer(r, "r")
     if r > shapes[0][0]:
         raise SecmixError(f"r = {r} dimensions of a space of {shapes[0][0]}; r can be at most that")
     return parts, r

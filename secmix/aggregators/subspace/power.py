@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.checks import Array, whole
+from secmix._base.checks import Array, integer
 from secmix.aggregators.subspace.bases import orthonormal
 from secmix.aggregators.subspace.covariance import node_data
 from secmix.aggregators.subspace.median import SubspaceMedian, subspace_median
@@ -121,14 +121,14 @@ def subspace_median_of_means(
         products lost rank, has no basis and is among the rejected.
     """
     parts, r = node_data(data, r)
-    groups = whole(groups, "groups")
+    groups = integer(groups, "groups")
     if groups > len(parts):
         raise SecmixError(f"{len(parts)} nodes cannot form {groups} groups; give at most {len(parts)}")
     members = np.array_split(np.arange(len(parts)), groups)
     n = len(parts[0])
     start = _start(n, r, rng)
     bases = [start] * groups
-    for t in range(whole(iterations, "iterations")):
+    for t in range(integer(iterations, "iterations")):
         sent = np.empty((len(parts), n, r))
         for basis, group in zip(bases, members, strict=True):
             for i in group:
@@ -150,7 +150,7 @@ def _iterated(
     parts, r = node_data(data, r)
     n = len(parts[0])
     basis = _start(n, r, rng)
-    for t in range(whole(iterations, "iterations")):
+    for t in range(integer(iterations, "iterations")):
         sent = np.stack([_product(part, basis) for part in parts])
         arrived = sent if exchange is None else _checked(exchange(t, sent), sent.shape)
         combined = rule(arrived.reshape(len(parts), -1)).reshape(n, r)

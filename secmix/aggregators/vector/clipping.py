@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.checks import finite_array, positive, whole
+from secmix._base.checks import finite_array, integer, positive
 from secmix.aggregators.messages import Vector, admitted, returned
 from secmix.aggregators.numerics.blocks import moved
 from secmix.aggregators.numerics.geometry import cloud
@@ -48,7 +48,7 @@ def centered_clipping(
     """
     kept, _ = admitted(messages, f, "centered_clipping")
     n, p = kept.shape
-    steps = whole(steps, "steps")
+    steps = integer(steps, "steps")
     if start is None:
         centre = np.empty(p)
         for columns, rows in sorted_columns(kept):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.checks import whole
+from secmix._base.checks import integer
 from secmix.aggregators.messages import Vector, admitted
 from secmix.aggregators.numerics.blocks import averages
 from secmix.aggregators.numerics.geometry import squared_distances
@@ -47,7 +47,7 @@ def median_of_means(messages: ArrayLike, f: int, *, groups: int | None = None, r
     kept, f = admitted(messages, f, "median_of_means")
     n = len(kept)
     least = 2 * f + 1
-    count = least if groups is None else whole(groups, "groups")
+    count = least if groups is None else integer(groups, "groups")
     if not least <= count <= n:
         raise SecmixError(f"groups = {count} cannot do: with n = {n} and f = {f} use {least} to {n}")
     order = np.arange(n) if rng is None else np.random.default_rng(rng).permutation(n)
@@ -77,7 +77,7 @@ def bucketing(rule: Rule, size: int = 2, rng: Seed = 0) -> Rule:
     >>> bucketing(coordinate_median, size=2)([[1.0]] * 9 + [[1e9]], f=1)
     array([1.])
     """
-    size = whole(size, "size")
+    size = integer(size, "size")
     inner = traits_of(rule)
     source = "Karimireddy, He, Jaggi 2022, bucketing"
 

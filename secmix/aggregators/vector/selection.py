@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.checks import Array, whole
+from secmix._base.checks import Array, integer
 from secmix.aggregators.messages import Vector, admitted, returned
 from secmix.aggregators.numerics.blocks import average
 from secmix.aggregators.numerics.geometry import squared_distances
@@ -57,7 +57,7 @@ def multi_krum(messages: ArrayLike, f: int, *, m: int | None = None) -> Vector:
     """
     kept, f = admitted(messages, f, "multi_krum")
     most = len(kept) - f
-    count = most if m is None else whole(m, "m")
+    count = most if m is None else integer(m, "m")
     if count > most:
         raise SecmixError(
             f"m = {count} would average Byzantine messages; with n = {len(kept)}, f = {f} use m <= {most}"

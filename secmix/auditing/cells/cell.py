@@ -11,7 +11,7 @@ from secmix.auditing.cells import sums as summed
 from secmix.auditing.cells.fields import failed
 from secmix.auditing.observation.observe import Seeds, block_size
 from secmix.auditing.report import Cell, Finding
-from secmix.auditing.setup import Given, Whole, build_parts
+from secmix.auditing.setup import CollaborationSetup, Given, build_setup
 from secmix.errors import SecmixError
 from secmix.scenario import Scenario
 
@@ -24,15 +24,15 @@ def run_cell(cell: Scenario, given: Given | None, reproduce: str) -> CellResult:
 
     # One thread, always: the sums inside BLAS would else depend on how many there are, and so on the workers.
     with threadpool_limits(limits=1):
-        parts = build_parts(cell, given)
+        setup = build_setup(cell, given)
         try:
-            if isinstance(parts, Whole):
-                return whole.audited(cell, parts, seeds(cell), reproduce)
-            return summed.audited(cell, parts, seeds(cell), reproduce)
+            if isinstance(setup, CollaborationSetup):
+                return whole.audit_cell(cell, setup, seeds(cell), reproduce)
+            return summed.audit_cell(cell, setup, seeds(cell), reproduce)
         except SecmixError as error:
-            return failed(cell, parts, f"the run failed: {error}", reproduce), []
+            return failed(cell, setup, f"the run failed: {error}", reproduce), []
         except Exception as error:  # its message may hold private values: only the kind is told
-            return failed(cell, parts, f"the run failed with {type(error).__name__}", reproduce), []
+            return failed(cell, setup, f"the run failed with {type(error).__name__}", reproduce), []
 
 
 def try_out(cell: Scenario, given: Given | None) -> None:
@@ -43,11 +43,11 @@ def try_out(cell: Scenario, given: Given | None) -> None:
     SecmixError
         If it cannot be run.
     """
-    parts = build_parts(cell, given)
-    if isinstance(parts, Whole):
-        whole.block_size(cell, parts)
+    setup = build_setup(cell, given)
+    if isinstance(setup, CollaborationSetup):
+        whole.block_size(cell, setup)
     else:
-        block_size(cell, parts)
+        block_size(cell, setup)
 
 
 def seeds(cell: Scenario) -> Seeds:

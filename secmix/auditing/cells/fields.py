@@ -6,17 +6,17 @@ from typing import Any
 
 from secmix.adversaries import CuriousServer
 from secmix.auditing.report import Cell, NodeSummary, Robustness
-from secmix.auditing.setup import Setting
+from secmix.auditing.setup import Setup
 from secmix.scenario import Scenario
 
 
-def failed(cell: Scenario, parts: Setting, cause: str, reproduce: str) -> Cell:
+def failed(cell: Scenario, setup: Setup, cause: str, reproduce: str) -> Cell:
     """The cell of a run that did not finish."""
     nodes = [
-        NodeSummary(node=i, standing="inconclusive", worst=0.0, why=cause, verdict="inconclusive") for i in parts.asked
+        NodeSummary(node=i, standing="inconclusive", worst=0.0, why=cause, verdict="inconclusive") for i in setup.asked
     ]
     return Cell(
-        **frame(cell, parts, reproduce),
+        **frame(cell, setup, reproduce),
         verdict="inconclusive",
         sentence=f"Nothing is known of this cell: {cause}",
         leaked=[],
@@ -29,29 +29,29 @@ def failed(cell: Scenario, parts: Setting, cause: str, reproduce: str) -> Cell:
     )
 
 
-def frame(cell: Scenario, parts: Setting, reproduce: str) -> dict[str, Any]:
+def frame(cell: Scenario, setup: Setup, reproduce: str) -> dict[str, Any]:
     """The names, the network and who is corrupt: the fields of a cell that no evidence changes."""
-    tapped = getattr(parts.adversary, "tapped", None)
-    hears = tapped is not None or not getattr(parts.adversary, "eavesdrops", hasattr(parts.adversary, "tapped"))
+    tapped = getattr(setup.adversary, "tapped", None)
+    hears = tapped is not None or not getattr(setup.adversary, "eavesdrops", hasattr(setup.adversary, "tapped"))
     return {
         "protocol": cell.protocol.title,
         "adversary": cell.adversary.title,
-        "n_nodes": parts.network.n,
-        "edges": [(int(a), int(b)) for a, b in parts.network.edges],
-        "positions": [(round(float(x), 4), round(float(y), 4)) for x, y in parts.network.positions],
-        "corrupt": sorted(parts.corrupt),
-        "server": isinstance(parts.adversary, CuriousServer),
+        "n_nodes": setup.network.n,
+        "edges": [(int(a), int(b)) for a, b in setup.network.edges],
+        "positions": [(round(float(x), 4), round(float(y), 4)) for x, y in setup.network.positions],
+        "corrupt": sorted(setup.corrupt),
+        "server": isinstance(setup.adversary, CuriousServer),
         "tapped": [(int(a), int(b)) for a, b in tapped or ()] if hears else None,
         "reproduce": reproduce,
     }
 
 
-def corrupt_nodes(parts: Setting) -> list[NodeSummary]:
+def corrupt_nodes(setup: Setup) -> list[NodeSummary]:
     """The lines of the adversary's own nodes."""
     why = "one of the adversary's own"
     return [
         NodeSummary(node=i, standing="corrupt", worst=1.0, why=why, verdict="not refuted")
-        for i in sorted(parts.corrupt)
+        for i in sorted(setup.corrupt)
     ]
 
 

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.auditing.observation.observe import Observed
+from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.observation.reading import Reading
 from secmix.auditing.report import Finding
-from secmix.auditing.setup import Parts
+from secmix.auditing.setup import SumSetup
 from secmix.errors import DataError
 from secmix.estimators.estimate import normalised
 from secmix.estimators.ksg.information import entropy
 from secmix.protocols import Defences
 
 
-def structure(observed: Observed, node: int, about: dict[str, Any]) -> Iterator[Finding]:
-    shares = [(len(of), float(r.subspace.explained(node).max())) for of, r in observed.all_readings]
+def structure(observation: SumObservation, node: int, about: dict[str, Any]) -> Iterator[Finding]:
+    shares = [(len(of), float(r.subspace.explained(node).max())) for of, r in observation.all_readings]
     single = max(share for iterations, share in shares if iterations == 1)
     for view, share in (("single", single), ("cumulative", max(share for _, share in shares))):
         known = share > 1 - 1e-6
@@ -70,18 +70,18 @@ def at_most(finding: Finding, defences: Defences) -> Finding:
     return finding.model_copy(update={**bound, "notes": [*finding.notes, note]})
 
 
-def output_share(parts: Parts) -> float:
+def output_share(setup: SumSetup) -> float:
     """Share of the variance of one honest input that the total gives, the corrupt inputs being known: 1/|honest|."""
-    return 1.0 / (parts.network.n - len(parts.corrupt))
+    return 1.0 / (setup.network.n - len(setup.corrupt))
 
 
-def gaussian(parts: Parts, observed: Observed, node: int, about: dict[str, Any]) -> Iterator[Finding]:
-    n = parts.network.n
-    single = max(_nats(r, node, observed, of) for of, r in observed.all_readings if len(of) == 1)
+def gaussian(setup: SumSetup, observation: SumObservation, node: int, about: dict[str, Any]) -> Iterator[Finding]:
+    n = setup.network.n
+    single = max(_nats(r, node, observation, of) for of, r in observation.all_readings if len(of) == 1)
     cumulative = max(
-        _nats(r, node + n * place, observed, of) for of, r in observed.all_readings for place in range(len(of))
+        _nats(r, node + n * place, observation, of) for of, r in observation.all_readings for place in range(len(of))
     )
-    more = _negentropy_of_the_rest(parts, observed, node)
+    more = _negentropy_of_the_rest(setup, observation, node)
     for view, nats in (("single", single), ("cumulative", cumulative)):
         share = normalised(nats, 1)
         notes = ["its summed vector is known exactly, so the information is infinite"] * math.isinf(nats)
@@ -102,13 +102,13 @@ def gaussian(parts: Parts, observed: Observed, node: int, about: dict[str, Any])
             normalised_leakage=share,
             normalised_low=share,
             normalised_high=normalised(nats + more, 1),
-            baseline=output_share(parts),
+            baseline=output_share(setup),
             verdict="not refuted",
             notes=notes,
         )
 
 
-def _negentropy_of_the_rest(parts: Parts, observed: Observed, node: int) -> float:
+def _negentropy_of_the_rest(setup: SumSetup, observation: SumObservation, node: int) -> float:
     """How much more than the Gaussian formula a known sum may say of one input, in nats an entry.
 
     I(s_i; s_i + R) = h(s_i + R) − h(R), R being the sum of the others. Given the variances the first is largest for a
@@ -116,10 +116,10 @@ def _negentropy_of_the_rest(parts: Parts, observed: Observed, node: int) -> floa
     worst over the known sums and their entries, estimated from the runs, with two standard errors; 0 for Gaussians.
     """
     worst = 0.0
-    for t, reading in observed.readings.items():
-        vectors = observed.inputs[t]
+    for t, reading in observation.readings.items():
+        vectors = observation.inputs[t]
         for row in reading.subspace.basis:
-            others = [k for k in range(len(vectors)) if k != node and k not in parts.corrupt and abs(row[k]) > 1e-6]
+            others = [k for k in range(len(vectors)) if k != node and k not in setup.corrupt and abs(row[k]) > 1e-6]
             if abs(row[node]) > 1e-6 and others:
                 rest = np.tensordot(row[others], vectors[others], axes=1)
                 worst = max([worst, *(_negentropy(column) for column in rest.T)])
@@ -142,12 +142,12 @@ def _negentropy(values: Array) -> float:
         return math.inf
 
 
-def _nats(reading: Reading, place: int, observed: Observed, iterations: list[int]) -> float:
+def _nats(reading: Reading, place: int, observation: SumObservation, iterations: list[int]) -> float:
     """Information about one input, masks against the entry whose inputs spread widest."""
-    spread = max(float(observed.inputs[t].std(axis=(0, 1)).max()) for t in iterations)
+    spread = max(float(observation.inputs[t].std(axis=(0, 1)).max()) for t in iterations)
     if spread == 0:
         return 0.0
-    return reading.gaussian.information(place, max(observed.mask_size, 1e-300) / spread)
+    return reading.gaussian.information(place, max(observation.mask_size, 1e-300) / spread)
 
 
 def finite(value: float) -> float | None:

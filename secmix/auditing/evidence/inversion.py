@@ -14,10 +14,10 @@ from secmix.adversaries.inversion.invert import Inversion, invert_sums, rounds_n
 from secmix.adversaries.inversion.isolation import isolated_rows
 from secmix.auditing.evidence.measured import recovered
 from secmix.auditing.evidence.picture import picture
-from secmix.auditing.observation.observe import Observed
+from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.observation.reading import KnownSums
 from secmix.auditing.report import Finding, Picture
-from secmix.auditing.setup import Parts
+from secmix.auditing.setup import SumSetup
 from secmix.estimators.decoders import RECOVERED
 from secmix.protocols import Defences
 from secmix.scenario import Scenario
@@ -26,15 +26,17 @@ MOST_ROWS = 12  # more take minutes; the certificate is rarely reached
 _TRIED = 64  # starts where little is to be had
 
 
-def solved(cell: Scenario, parts: Parts, observed: Observed) -> tuple[dict[int, list[Finding]], Picture | None]:
+def solved(
+    cell: Scenario, setup: SumSetup, observation: SumObservation
+) -> tuple[dict[int, list[Finding]], Picture | None]:
     """What inversion shows about each asked node, and a picture of it; nothing where no sums are known or asked for."""
-    found: dict[int, list[Finding]] = {node: [] for node in parts.asked}
+    found: dict[int, list[Finding]] = {node: [] for node in setup.asked}
     pictures: list[Picture | None] = []
     if "inversion" not in cell.measure.evidence:
         return found, None
-    for known in observed.sums:
-        together, drawn = _attack(cell, parts, known)
-        alone, also = _alone(cell, parts, known)
+    for known in observation.sums:
+        together, drawn = _attack(cell, setup, known)
+        alone, also = _alone(cell, setup, known)
         pictures += [drawn, also]
         copies = [together.model_copy(update={"node": node}) for node in known.members]
         for finding in [*alone, *copies]:
@@ -44,13 +46,13 @@ def solved(cell: Scenario, parts: Parts, observed: Observed) -> tuple[dict[int, 
     return found, max(shown, key=lambda each: (each.certified, len(each.found)), default=None)
 
 
-def _alone(cell: Scenario, parts: Parts, known: KnownSums) -> tuple[list[Finding], Picture | None]:
+def _alone(cell: Scenario, setup: SumSetup, known: KnownSums) -> tuple[list[Finding], Picture | None]:
     """Rows that stand alone in a sum: of each node of which there are, or of all where an adversary steers for it."""
-    if not _knows_parameters(parts, known):
+    if not _knows_parameters(setup, known):
         return [], None
     drawn = None
     runs, rounds, _ = known.values.shape
-    owner = np.repeat(known.members, [parts.counts[i] for i in known.members])
+    owner = np.repeat(known.members, [setup.counts[i] for i in known.members])
     hits = dict.fromkeys(known.members, 0)
     for run in range(runs):
         parameters = [mixture[run] for mixture in known.parameters]
@@ -60,7 +62,7 @@ def _alone(cell: Scenario, parts: Parts, known: KnownSums) -> tuple[list[Finding
         near = (apart < _close(truth)).any(axis=0)
         if drawn is None and near.any():
             right = rows[(apart < _close(truth)).any(axis=1)]
-            drawn = picture(cell, parts, known.members, truth, right, certified=True)
+            drawn = picture(cell, setup, known.members, truth, right, certified=True)
         for node in set(owner[near].tolist()):
             hits[node] += 1
     who = _named(known)
@@ -82,21 +84,21 @@ def _alone(cell: Scenario, parts: Parts, known: KnownSums) -> tuple[list[Finding
             ],
         )
         for node in known.members
-        if hits[node] or hasattr(parts.adversary, "active")
+        if hits[node] or hasattr(setup.adversary, "active")
     ]
     return findings, drawn
 
 
-def _attack(cell: Scenario, parts: Parts, known: KnownSums) -> tuple[Finding, Picture | None]:
+def _attack(cell: Scenario, setup: SumSetup, known: KnownSums) -> tuple[Finding, Picture | None]:
     """All rows behind the sums, by solving for them."""
-    d = parts.rows.shape[1]
-    rows = sum(parts.counts[i] for i in known.members)
+    d = setup.rows.shape[1]
+    rows = sum(setup.counts[i] for i in known.members)
     runs, rounds, _ = known.values.shape
     who = _named(known)
     hits, notes, drawn = 0, [], None
     components = known.parameters[0].n_components
     needed = rounds_needed(rows, d, components)
-    if not _knows_parameters(parts, known):
+    if not _knows_parameters(setup, known):
         notes.append("the adversary does not know the parameters that the sums are a function of; not tried")
     elif rows > MOST_ROWS:
         notes.append(f"{rows} rows are more than the {MOST_ROWS} that are tried here")
@@ -104,15 +106,15 @@ def _attack(cell: Scenario, parts: Parts, known: KnownSums) -> tuple[Finding, Pi
         notes.append(f"{rounds} iterations are fewer than the {needed} that determine {rows} rows")
     else:
         rng = np.random.default_rng([cell.seed, 6, *known.members])
-        solutions = [_solve(cell, parts, known, run, rows, rng) for run in range(runs)]
+        solutions = [_solve(cell, setup, known, run, rows, rng) for run in range(runs)]
         pairs = [(s, truth) for s, truth in zip(solutions, known.rows, strict=True) if s is not None]
         hits = sum(s.certified and _same(s.rows, truth) for s, truth in pairs)
         # One that came out, or else what fits best.
         for solution, truth in sorted(pairs, key=lambda pair: not pair[0].certified)[:1]:
             certified = solution.certified and _same(solution.rows, truth)
-            drawn = picture(cell, parts, known.members, truth, solution.rows, certified=certified)
+            drawn = picture(cell, setup, known.members, truth, solution.rows, certified=certified)
         notes.append(
-            f"its row{'s are' if parts.counts[known.members[0]] > 1 else ' is'} among {rows} that the sums of {who} "
+            f"its row{'s are' if setup.counts[known.members[0]] > 1 else ' is'} among {rows} that the sums of {who} "
             f"give away, to 1e-6, in {hits} of {runs} runs: known up to who owns which"
             if hits
             else f"solving for the {rows} rows of {who} was tried on {len(pairs)} runs and certified in none"
@@ -147,31 +149,31 @@ def _named(known: KnownSums) -> str:
     return f"node{'s' if len(known.members) > 1 else ''} {', '.join(map(str, known.members))}"
 
 
-def _knows_parameters(parts: Parts, known: KnownSums) -> bool:
+def _knows_parameters(setup: SumSetup, known: KnownSums) -> bool:
     """Corrupt nodes compute them, a server too; an outsider needs the total."""
-    serves = isinstance(parts.adversary, (CuriousServer, MaliciousServer))
-    return bool(parts.corrupt) or serves or len(known.members) == parts.network.n
+    serves = isinstance(setup.adversary, (CuriousServer, MaliciousServer))
+    return bool(setup.corrupt) or serves or len(known.members) == setup.network.n
 
 
 def _solve(
-    cell: Scenario, parts: Parts, known: KnownSums, run: int, rows: int, rng: np.random.Generator
+    cell: Scenario, setup: SumSetup, known: KnownSums, run: int, rows: int, rng: np.random.Generator
 ) -> Inversion | None:
     """The rows behind the sums of one run; None where too few of the sums are over all the rows."""
     components = known.parameters[0].n_components
     sums = known.values[run].reshape(len(known.parameters), components, -1)
     defences = Defences(**cell.model.defences)
     parameters = [mixture[run] for mixture in known.parameters]
-    blur = defences.error(parameters, len(known.members), parts.network.n)
+    blur = defences.error(parameters, len(known.members), setup.network.n)
     noise = (4.0 * known.error * float(np.abs(sums).max()) + blur)[:, None, None]
     # Nodes that abstain from an iteration leave a count that shows it.
     off = np.abs(sums[..., 0].sum(axis=1) - rows)
     full = np.flatnonzero(off <= 0.5 + 4.0 * math.sqrt(components) * noise[:, 0, 0])
-    if len(full) < rounds_needed(rows, parts.rows.shape[1], components):
+    if len(full) < rounds_needed(rows, setup.rows.shape[1], components):
         return None
     settings: dict[str, Any] = {"rng": rng, "noise": noise[full]}
     # No certificate is to be had of altered sums: an estimate of the error is what is wanted. And who steers seldom
     # leaves EM the sums that are easy to solve.
-    if defences.alters or hasattr(parts.adversary, "active"):
+    if defences.alters or hasattr(setup.adversary, "active"):
         settings["starts"] = _TRIED
     return invert_sums(sums[full], [parameters[t] for t in full], rows, **settings)
 

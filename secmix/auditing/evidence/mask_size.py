@@ -6,9 +6,9 @@ import dataclasses
 
 import numpy as np
 
-from secmix.auditing.observation.observe import Observed
+from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import SigmaPoint
-from secmix.auditing.setup import Parts
+from secmix.auditing.setup import SumSetup
 from secmix.errors import NotConverged, SecmixError
 from secmix.estimators.estimate import normalised
 from secmix.estimators.exact.gaussian import GaussianView
@@ -21,21 +21,21 @@ from secmix.transcript import Channel
 _RUNS = 8
 
 
-def sigma_curve(cell: Scenario, parts: Parts, observed: Observed) -> list[SigmaPoint]:
+def sigma_curve(cell: Scenario, setup: SumSetup, observation: SumObservation) -> list[SigmaPoint]:
     """Exact Gaussian leakage and float64 error of one averaging at each mask size the scenario lists.
 
     Empty for a protocol without masks of a variable size.
     """
-    protocol = parts.protocol
+    protocol = setup.protocol
     if not _has_sigma(protocol) or "gaussian" not in cell.measure.evidence:
         return []
-    first = max(min(observed.iterations), 0)
-    inputs = observed.inputs[first][:, :_RUNS].transpose(1, 0, 2)
-    spread = float(observed.inputs[first].std(axis=(0, 1)).max())
+    first = max(min(observation.iterations), 0)
+    inputs = observation.inputs[first][:, :_RUNS].transpose(1, 0, 2)
+    spread = float(observation.inputs[first].std(axis=(0, 1)).max())
     points = []
     for number, sigma in enumerate(sorted(cell.measure.sigmas)):
         try:
-            points.append(_point(parts, sigma, inputs, spread, np.random.default_rng([cell.seed, 2, number])))
+            points.append(_point(setup, sigma, inputs, spread, np.random.default_rng([cell.seed, 2, number])))
         except NotConverged:
             continue  # the size is out of the protocol's reach: no point, rather than a wrong one
     return points
@@ -47,15 +47,15 @@ def _has_sigma(protocol: SumProtocol) -> bool:
     return "sigma" in {field.name for field in dataclasses.fields(protocol)}
 
 
-def _point(parts: Parts, sigma: float, inputs: np.ndarray, spread: float, rng: np.random.Generator) -> SigmaPoint:
-    protocol: SumProtocol = dataclasses.replace(parts.protocol, sigma=sigma)  # type: ignore[type-var]
+def _point(setup: SumSetup, sigma: float, inputs: np.ndarray, spread: float, rng: np.random.Generator) -> SigmaPoint:
+    protocol: SumProtocol = dataclasses.replace(setup.protocol, sigma=sigma)  # type: ignore[type-var]
     probed, channel = Probed(protocol), Channel()
-    averages, _ = probed.average(inputs, parts.network, rng, channel=channel)
-    view = parts.adversary.observe(channel.transcript, parts.network)
+    averages, _ = probed.average(inputs, setup.network, rng, channel=channel)
+    view = setup.adversary.observe(channel.transcript, setup.network)
     masks = probed.seen[0][1].shape[1]
-    linear = read_off(view, [0], runs=len(inputs), masks=masks, network=parts.network, protocol=protocol)
+    linear = read_off(view, [0], runs=len(inputs), masks=masks, network=setup.network, protocol=protocol)
     reading = GaussianView.of(linear)
-    leaks = [normalised(reading.information(i, sigma / spread), 1) for i in parts.asked] if spread else []
+    leaks = [normalised(reading.information(i, sigma / spread), 1) for i in setup.asked] if spread else []
     living = ~without_average(averages)
     if not living.any():
         raise SecmixError("no node has an average")

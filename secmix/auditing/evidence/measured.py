@@ -11,7 +11,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.auditing.evidence.exact import finite
-from secmix.auditing.observation.observe import Observed
+from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Finding, LeakageCurve
 from secmix.estimators.decoders import RECOVERED, Decoder, Decoding, information_bound, reconstruct
 from secmix.estimators.estimate import Estimate, Status, normalised, wilson
@@ -190,11 +190,11 @@ def _decoded(found: Decoding, decoder: Decoder, view: str, target: Target, about
     )
 
 
-def direct(observed: Observed, node: int, about: dict[str, Any]) -> Iterator[Finding]:
+def direct(observation: SumObservation, node: int, about: dict[str, Any]) -> Iterator[Finding]:
     """How often the node's only row comes out of the ratios of its statistics, b / a, to 1e-6."""
-    truth = observed.rows[node]
+    truth = observation.rows[node]
     scale = np.maximum(np.linalg.norm(truth, axis=1), 1e-3)
-    for way, guess in observed.guesses[node].items():
+    for way, guess in observation.guesses[node].items():
         hit = np.linalg.norm(guess - truth, axis=1) < RECOVERED * scale
         told = f"its row is recovered to 1e-6 in {hit.mean():.1%} of the runs, from the {way}"
         yield recovered(

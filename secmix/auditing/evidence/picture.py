@@ -8,28 +8,28 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.auditing.report import Picture
-from secmix.auditing.setup import Setting
+from secmix.auditing.setup import Setup
 from secmix.scenario import Scenario
 
 _MOST = 40  # rows of each kind in a picture
 
 
 def picture(
-    cell: Scenario, parts: Setting, nodes: Sequence[int], truth: Array, found: Array, *, certified: bool
+    cell: Scenario, setup: Setup, nodes: Sequence[int], truth: Array, found: Array, *, certified: bool
 ) -> Picture | None:
     """``found`` (r, d) beside ``truth`` (h, d), the rows of ``nodes`` in one run; None unless they may be shown.
 
     They may where the data are public, or where the scenario says ``show_private``. Two columns that came out are
     shown, in standard deviations of all the data about their mean.
     """
-    if not (parts.public or cell.measure.show_private):
+    if not (setup.public or cell.measure.show_private):
         return None
     found = found.reshape(-1, truth.shape[1])
     out = np.flatnonzero(np.isfinite(found).all(axis=0)) if len(found) else np.empty(0, dtype=np.intp)
     if not len(out):
         return None
     columns = out[:2].tolist()
-    mean, spread = parts.rows[:, columns].mean(axis=0), parts.rows[:, columns].std(axis=0)
+    mean, spread = setup.rows[:, columns].mean(axis=0), setup.rows[:, columns].std(axis=0)
     true_points, found_points = (
         [tuple(np.round(point, 4).tolist()) for point in (rows[:_MOST, columns] - mean) / np.where(spread, spread, 1.0)]
         for rows in (truth, found)

@@ -10,7 +10,7 @@ from secmix.adversaries.reconstructions.interfaces import Reconstruction, Recons
 from secmix.auditing.evidence.measured import MOST, recovered
 from secmix.auditing.evidence.picture import picture
 from secmix.auditing.report import Finding, Picture
-from secmix.auditing.setup import Whole
+from secmix.auditing.setup import CollaborationSetup
 from secmix.errors import SecmixError
 from secmix.estimators.decoders import RECOVERED
 from secmix.estimators.estimate import wilson
@@ -28,28 +28,33 @@ def installed(cell: Scenario) -> dict[str, Reconstructor]:
 
 
 def reconstructed(
-    attacks: dict[str, Reconstructor], cell: Scenario, parts: Whole, view: View, dealt: list[Array], node: int
+    attacks: dict[str, Reconstructor],
+    cell: Scenario,
+    setup: CollaborationSetup,
+    view: View,
+    rows_by_node: list[Array],
+    node: int,
 ) -> tuple[list[Finding], Picture | None]:
     """What each of the attacks gets of ``node``'s rows in the first runs, and a picture; nothing where none applies."""
     findings, drawn = [], None
     for name, attack in attacks.items():
-        found = _tried(attack, cell, parts, view, len(dealt[node]), node)
+        found = _tried(attack, cell, setup, view, len(rows_by_node[node]), node)
         if any(one is not None for one in found):
-            findings += _judged(name, cell, found, dealt[node], node)
-        for one, truth in zip(found, dealt[node], strict=True):
+            findings += _judged(name, cell, found, rows_by_node[node], node)
+        for one, truth in zip(found, rows_by_node[node], strict=True):
             if drawn is None and one is not None and one.rows is not None and _share_found(one, truth) > 0:
-                drawn = picture(cell, parts, [node], truth, np.asarray(one.rows), certified=one.certified)
+                drawn = picture(cell, setup, [node], truth, np.asarray(one.rows), certified=one.certified)
     return findings, drawn
 
 
 def _tried(
-    attack: Reconstructor, cell: Scenario, parts: Whole, view: View, runs: int, node: int
+    attack: Reconstructor, cell: Scenario, setup: CollaborationSetup, view: View, runs: int, node: int
 ) -> list[Reconstruction | None]:
-    d = parts.rows.shape[1]
+    d = setup.rows.shape[1]
     found = []
     for run in range(runs):
         rng = np.random.default_rng([cell.seed, 7, node, run])
-        held = held_in_run(view, run, node, parts.counts, d, parts.protocol, parts.network, rng)
+        held = held_in_run(view, run, node, setup.counts, d, setup.protocol, setup.network, rng)
         try:
             found.append(attack(held))
         except SecmixError:  # what it was given does not suffice

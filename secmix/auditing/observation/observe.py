@@ -15,16 +15,16 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.auditing.observation.reading import (
     KnownSums,
-    Precedent,
+    ProbeCache,
+    ProbeMismatch,
     Reading,
-    Unprecedented,
     estimates_of,
     features_of,
     known_sums,
     linear_part,
     read,
 )
-from secmix.auditing.setup import Parts, Setting, build_model
+from secmix.auditing.setup import Setup, SumSetup, build_model
 from secmix.data import deal
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed
@@ -41,7 +41,7 @@ _ENOUGH = 30  # runs by which the masks of a user's own protocol are judged
 
 
 @dataclass(frozen=True)
-class Observed:
+class SumObservation:
     """A cell's runs, seen through the adversary.
 
     Attributes
@@ -97,45 +97,45 @@ class Observed:
         return sorted(self.inputs)
 
 
-def observe(cell: Scenario, parts: Parts, seeds: Seeds) -> Observed:
+def observe(cell: Scenario, setup: SumSetup, seeds: Seeds) -> SumObservation:
     """All runs of ``cell``."""
-    blocks: list[Observed] = []
-    known: dict[int, Precedent] = {}
+    blocks: list[SumObservation] = []
+    known: dict[int, ProbeCache] = {}
     in_vain = 0
-    for dealt, seed in deals(cell, parts, block_size(cell, parts), seeds):
+    for rows_by_node, seed in deals(cell, setup, block_size(cell, setup), seeds):
         # Probes may outnumber runs, so they travel only where those of an earlier block do not serve. A protocol that
         # takes another course in most blocks is soon probed in all.
         if known and 2 * in_vain <= len(blocks):
-            with suppress(Unprecedented):
-                blocks.append(_block(cell, parts, dealt, seed, known, probing=False))
+            with suppress(ProbeMismatch):
+                blocks.append(_block(cell, setup, rows_by_node, seed, known, probing=False))
                 continue
             in_vain += 1
-        blocks.append(_block(cell, parts, dealt, seed, known, probing=True, first=not blocks))
+        blocks.append(_block(cell, setup, rows_by_node, seed, known, probing=True, first=not blocks))
     return _joined(blocks)
 
 
 def deals(
-    cell: Scenario, parts: Setting, size: int, seeds: Seeds
+    cell: Scenario, setup: Setup, size: int, seeds: Seeds
 ) -> Iterator[tuple[list[Array], np.random.SeedSequence]]:
     """The rows of all runs of ``cell``, ``size`` runs at a time, with the seed of what the protocol draws then."""
     starts = range(0, cell.runs, size)
     pairs = zip(seeds[0].spawn(len(starts)), seeds[1].spawn(len(starts)), strict=True)
     for start, (data_seed, run_seed) in zip(starts, pairs, strict=True):
         runs = min(size, cell.runs - start)
-        yield deal(parts.rows, parts.counts, runs, np.random.default_rng(data_seed)), run_seed
+        yield deal(setup.rows, setup.counts, runs, np.random.default_rng(data_seed)), run_seed
 
 
-def block_size(cell: Scenario, parts: Parts) -> int:
+def block_size(cell: Scenario, setup: SumSetup) -> int:
     """Runs in a block, from what a single run of the first iteration sends; depends on the scenario alone.
 
     Running it also finds out, before any work is done, whether the parts fit together.
     """
-    probed = Probed(parts.protocol)
+    probed = Probed(setup.protocol)
     rng = np.random.default_rng(cell.seed)
     trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
-    dealt = deal(parts.rows, parts.counts, 1, rng)
-    run = build_model(trial, parts, spoken(parts, probed)).run(dealt, network=parts.network, rng=rng)
-    parts.adversary.observe(run.transcript, parts.network)
+    rows_by_node = deal(setup.rows, setup.counts, 1, rng)
+    run = build_model(trial, setup, as_played(setup, probed)).run(rows_by_node, network=setup.network, rng=rng)
+    setup.adversary.observe(run.transcript, setup.network)
     iterations = cell.model.iterations + len(run.transcript.iterations) - 1
     return fitting(cell, run.transcript, 1, iterations)
 
@@ -157,47 +157,47 @@ def fitting(cell: Scenario, transcript: Transcript, real: int, times: int = 1) -
 
 def _block(
     cell: Scenario,
-    parts: Parts,
-    dealt: list[Array],
+    setup: SumSetup,
+    rows_by_node: list[Array],
     seed: np.random.SeedSequence,
-    known: dict[int, Precedent],
+    known: dict[int, ProbeCache],
     *,
     probing: bool,
     first: bool = False,
-) -> Observed:
+) -> SumObservation:
     """A block of runs. One with probes notes what it found in ``known``, if that can serve others."""
-    runs = dealt[0].shape[0]
-    probed = Probed(parts.protocol, probing=probing)
-    model = build_model(cell, parts, spoken(parts, probed))
-    run = model.run(dealt, network=parts.network, rng=_drawing(seed))
-    view = parts.adversary.observe(run.transcript, parts.network)
+    runs = rows_by_node[0].shape[0]
+    probed = Probed(setup.protocol, probing=probing)
+    model = build_model(cell, setup, as_played(setup, probed))
+    run = model.run(rows_by_node, network=setup.network, rng=_drawing(seed))
+    view = setup.adversary.observe(run.transcript, setup.network)
     iterations = run.transcript.iterations
     seen = dict(zip(iterations, probed.seen, strict=True))
     readings, estimates, rest = {}, {}, {}
     for t in iterations:
         if probing:
-            reading, values, rest[t] = linear_part(view.at(t), t, seen[t], parts)
+            reading, values, rest[t] = linear_part(view.at(t), t, seen[t], setup)
             readings[t] = reading
         else:
             if t not in known:
-                raise Unprecedented
-            reading, values = known[t].of(view.at(t), seen[t], getattr(parts.protocol, "grid", 0.0))
+                raise ProbeMismatch
+            reading, values = known[t].of(view.at(t), seen[t], getattr(setup.protocol, "grid", 0.0))
             readings[t], rest[t] = known[t].reading, np.empty((runs, 0))
         estimates[t] = estimates_of(reading, values, [seen[t]])[0]
     # Those of the house are tested for it that every message follows from what its sender holds; others are probed.
-    house = type(parts.protocol).__module__.startswith("secmix.")
+    house = type(setup.protocol).__module__.startswith("secmix.")
     if probing and house and not probed.shares_masks and not any(block.shape[1] for block in rest.values()):
         known.clear()
-        known.update({t: Precedent(view.at(t).origins, readings[t]) for t in iterations})
+        known.update({t: ProbeCache(view.at(t).origins, readings[t]) for t in iterations})
     joint, together = None, {}
     if probed.shares_masks:
         later = [t for t in iterations if t >= 0]
-        joint, values = read(view, later, seen[later[0]], parts, shared=True)
+        joint, values = read(view, later, seen[later[0]], setup, shared=True)
         together = dict(zip(later, estimates_of(joint, values, [seen[t] for t in later]), strict=True))
-    shape = (cell.model.components, parts.rows.shape[1])
+    shape = (cell.model.components, setup.rows.shape[1])
     features: dict[int, dict[int, Array]] = {}
-    guesses: dict[int, dict[str, Array]] = {i: {} for i in parts.asked}
-    for i in parts.asked:
+    guesses: dict[int, dict[str, Array]] = {i: {} for i in setup.asked}
+    for i in setup.asked:
         alone, ratios = features_of({t: e[i] for t, e in estimates.items()}, *shape)
         jointly, differences = features_of({t: e[i] for t, e in together.items()}, *shape, differences=True)
         features[i] = {t: np.hstack([f, jointly.get(t, f[:, :0]), rest[t]]) for t, f in alone.items()}
@@ -206,25 +206,25 @@ def _block(
             guesses[i]["ratios of differences between iterations"] = differences
     doubts = mask_doubts(
         [masks for _, masks in seen.values()],
-        getattr(parts.protocol, "modulus", None),
-        getattr(parts.protocol, "grid", 0.0),
+        getattr(setup.protocol, "modulus", None),
+        getattr(setup.protocol, "grid", 0.0),
     )
     if not house:
         if first and runs < _ENOUGH and any(masks.size for _, masks in seen.values()):
             few = f"only {runs} runs fit into memory at once, too few to judge the masks by: raise memory_limit"
             doubts.append(few)
         for t, ended in zip(iterations, probed.ended, strict=True):
-            units = parts.network.n + seen[t][1].shape[1]
-            doubt = unexplained(run.transcript, t, ended, runs, units, getattr(parts.protocol, "modulus", None))
+            units = setup.network.n + seen[t][1].shape[1]
+            doubt = unexplained(run.transcript, t, ended, runs, units, getattr(setup.protocol, "modulus", None))
             doubts += [doubt] if doubt and doubt not in doubts else []
     if joint is not None:
         doubts.append("the same masks serve in several iterations: what the differences tell of rows is not known")
     if any(block.shape[1] for block in rest.values()):
         doubts.append("some messages are not linear in inputs and masks: what follows from those is not known exactly")
-    return Observed(
-        {i: dealt[i][:, 0].copy() for i in parts.asked},
+    return SumObservation(
+        {i: rows_by_node[i][:, 0].copy() for i in setup.asked},
         {t: s.transpose(1, 0, 2) for t, (s, _) in seen.items()},
-        known_sums(parts, dealt, run, readings, estimates, seen) if first else [],
+        known_sums(setup, rows_by_node, run, readings, estimates, seen) if first else [],
         features,
         guesses,
         readings,
@@ -232,7 +232,7 @@ def _block(
         joint,
         max((float(r.std()) for _, r in seen.values() if r.size), default=0.0),
         doubts,
-        _output_error(cell, parts, dealt, seed, run),
+        _output_error(cell, setup, rows_by_node, seed, run),
     )
 
 
@@ -241,19 +241,21 @@ def _drawing(seed: np.random.SeedSequence) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key))
 
 
-def spoken(parts: Parts, probed: Probed) -> SumProtocol:
+def as_played(setup: SumSetup, probed: Probed) -> SumProtocol:
     """The protocol as it runs when this adversary takes part: an active one puts in or gives back what serves it."""
-    active = getattr(parts.adversary, "active", None)
+    active = getattr(setup.adversary, "active", None)
     return probed if active is None else active(probed)
 
 
-def _output_error(cell: Scenario, parts: Parts, dealt: list[Array], seed: np.random.SeedSequence, run: EMRun) -> float:
-    pooled = build_model(cell, parts, Plain(), record=False, defended=False)
-    truth = pooled.run(dealt, network=parts.network, rng=_drawing(seed)).mixtures[-1].means[:, 0]
+def _output_error(
+    cell: Scenario, setup: SumSetup, rows_by_node: list[Array], seed: np.random.SeedSequence, run: EMRun
+) -> float:
+    pooled = build_model(cell, setup, Plain(), record=False, defended=False)
+    truth = pooled.run(rows_by_node, network=setup.network, rng=_drawing(seed)).mixtures[-1].means[:, 0]
     return float(np.abs(run.mixtures[-1].means[:, 0] - truth).max() / np.abs(truth).max())
 
 
-def _joined(blocks: list[Observed]) -> Observed:
+def _joined(blocks: list[SumObservation]) -> SumObservation:
     first = blocks[0]
 
     def stacked(get: Any, axis: int) -> Array:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.auditing.setup import Parts
+from secmix.auditing.setup import SumSetup
 from secmix.estimators.exact.gaussian import GaussianView
 from secmix.estimators.exact.linear import LinearView, read_off, unmodular
 from secmix.estimators.exact.structure import LeakedSubspace, mask_range, subspace_of
@@ -37,7 +37,7 @@ class Reading:
 
 
 @dataclass
-class Precedent:
+class ProbeCache:
     """What probes told of the messages of an iteration, for runs that take the same course without probes.
 
     Attributes
@@ -62,13 +62,13 @@ class Precedent:
         runs, _, m = seen[0].shape
         count = len(view.origins)
         if view.origins != self.origins[:count] or bool(count) != bool(self.origins):
-            raise Unprecedented
+            raise ProbeMismatch
         if not count:
             return self.reading, np.empty((0, runs, m))
         linear, values = self.reading.linear, np.stack(view.rows)
         part = replace(linear, A=linear.A[:count], M=linear.M[:count])
         if (_linear_error(part, values, seen, grid) > 1.0).any():
-            raise Unprecedented
+            raise ProbeMismatch
         if count == len(self.origins):
             return self.reading, values
         if count not in self._shorter:
@@ -78,7 +78,7 @@ class Precedent:
         return replace(self.reading, linear=part, gaussian=self._shorter[count]), values
 
 
-class Unprecedented(Exception):
+class ProbeMismatch(Exception):
     """Messages that probes in earlier runs do not explain."""
 
 
@@ -108,7 +108,7 @@ class KnownSums:
 
 
 def read(
-    view: View, iterations: list[int], seen: Averaging, parts: Parts, *, shared: bool = False
+    view: View, iterations: list[int], seen: Averaging, setup: SumSetup, *, shared: bool = False
 ) -> tuple[Reading, Array]:
     """What can be read of ``iterations``, and the rows of the real runs it is read from, (F, runs, m)."""
     inputs, masks = seen
@@ -118,13 +118,13 @@ def read(
         iterations,
         runs=runs,
         masks=masks.shape[1],
-        network=parts.network,
-        protocol=parts.protocol,
+        network=setup.network,
+        protocol=setup.protocol,
         shared=shared,
     )
     rows = [row[:runs] for t in iterations for row in view.at(t).rows]
     values = np.stack(rows) if rows else np.empty((0, runs, inputs.shape[2]))
-    return _reading(linear, parts.corrupt), values
+    return _reading(linear, setup.corrupt), values
 
 
 def _reading(linear: LinearView, corrupt: frozenset[int]) -> Reading:
@@ -134,7 +134,7 @@ def _reading(linear: LinearView, corrupt: frozenset[int]) -> Reading:
     return Reading(linear, GaussianView.of(plain, reach), subspace_of(linear, corrupt, same))
 
 
-def linear_part(view: View, t: int, seen: Averaging, parts: Parts) -> tuple[Reading, Array, Array]:
+def linear_part(view: View, t: int, seen: Averaging, setup: SumSetup) -> tuple[Reading, Array, Array]:
     """What can be read of the rows of iteration ``t`` that are A s + M r on the real data too.
 
     Beside the reading stand the values it is read from, (F, runs, m), and the other rows as features (runs, p).
@@ -142,15 +142,15 @@ def linear_part(view: View, t: int, seen: Averaging, parts: Parts) -> tuple[Read
     A row may fail because the protocol is not linear there, or because it draws randomness elsewhere than in
     draw_masks; either way the exact evidence must not use it.
     """
-    reading, values = read(view, [t], seen, parts)
+    reading, values = read(view, [t], seen, setup)
     if not len(values):
         return reading, values, np.empty((len(seen[0]), 0))
-    bad = _linear_error(reading.linear, values, seen, getattr(parts.protocol, "grid", 0.0)) > 1.0
+    bad = _linear_error(reading.linear, values, seen, getattr(setup.protocol, "grid", 0.0)) > 1.0
     left_over = values[bad][:_ROWS].transpose(1, 0, 2).reshape(values.shape[1], -1)
     if bad.any():
         good = np.flatnonzero(~bad)
         part = View(tuple(view.origins[r] for r in good), tuple(view.rows[r] for r in good))
-        reading, values = read(part, [t], seen, parts)
+        reading, values = read(part, [t], seen, setup)
     return reading, values, left_over
 
 
@@ -183,8 +183,8 @@ def estimates_of(reading: Reading, values: Array, seen: list[Averaging]) -> list
 
 
 def known_sums(
-    parts: Parts,
-    dealt: list[Array],
+    setup: SumSetup,
+    rows_by_node: list[Array],
     run: EMRun,
     readings: dict[int, Reading],
     estimates: dict[int, Array],
@@ -192,8 +192,8 @@ def known_sums(
 ) -> list[KnownSums]:
     """The sums over two or more honest rows that are known in every iteration of EM."""
     later = [t for t in sorted(readings) if t >= 0]
-    honest = np.array([i not in parts.corrupt for i in range(parts.network.n)])
-    each = [_groups(readings[t].subspace.basis, honest, parts.counts) for t in later]
+    honest = np.array([i not in setup.corrupt for i in range(setup.network.n)])
+    each = [_groups(readings[t].subspace.basis, honest, setup.counts) for t in later]
     groups = set.intersection(*each) if each else set()
     found = []
     for members in sorted(groups):
@@ -202,7 +202,7 @@ def known_sums(
         truth = np.stack([seen[t][0][:SOLVED, pick].sum(axis=1) for t in later], axis=1)
         error = float(np.abs(values - truth).max() / max(np.abs(truth).max(), 1e-300))
         parameters = [run.mixtures[t][:SOLVED, 0] for t in later]
-        rows = np.concatenate([dealt[i][:SOLVED] for i in members], axis=1)
+        rows = np.concatenate([rows_by_node[i][:SOLVED] for i in members], axis=1)
         found.append(KnownSums(members, values, parameters, error, rows))
     return found
 
@@ -245,8 +245,8 @@ def features_of(
 def _row_from(vector: Array, components: int, d: int) -> tuple[Array, Array]:
     """Σ_j a_j b_j and Σ a_j²: their quotient is the row x of a node with one row, since b_j = a_j x."""
     width = vector.shape[1]
-    parts = components if width % components == 0 else 1
-    table = vector.reshape(len(vector), parts, -1)
+    setup = components if width % components == 0 else 1
+    table = vector.reshape(len(vector), setup, -1)
     a, b = table[..., :1], table[..., 1 : 1 + d]
     return (a * b).sum(axis=1), (a**2).sum(axis=1)
 

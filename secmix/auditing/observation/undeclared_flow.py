@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.auditing.setup import Whole
+from secmix.auditing.setup import CollaborationSetup
 from secmix.data import deal
 from secmix.errors import SecmixError
 from secmix.scenario import Scenario
@@ -48,20 +48,20 @@ class _Restless(SecmixError):
         super().__init__("other messages are sent")
 
 
-def smuggled(cell: Scenario, parts: Whole) -> str | None:
+def undeclared_flow(cell: Scenario, setup: CollaborationSetup) -> str | None:
     """In words, what passed outside the channel; None where nothing did.
 
     A protocol in which one node's draws depend on the rows of another is found guilty too: let every node draw from a
     generator of its own (``rng.spawn``).
     """
-    first, other = (deal(parts.rows, parts.counts, 1, np.random.default_rng([cell.seed, 11, k])) for k in (0, 1))
+    first, other = (deal(setup.rows, setup.counts, 1, np.random.default_rng([cell.seed, 11, k])) for k in (0, 1))
     honest = _Deaf()
-    ended = _run(cell, parts, first, honest)
-    for node in range(min(parts.network.n, _MOST)):
+    ended = _run(cell, setup, first, honest)
+    for node in range(min(setup.network.n, _MOST)):
         changed = [other[i] if i == node else part for i, part in enumerate(first)]
         channel = _Deaf(honest.delivered)
         try:
-            ends = _run(cell, parts, changed, channel)
+            ends = _run(cell, setup, changed, channel)
             stranger = _stranger(honest.transcript, channel.transcript, node)
         except _Restless:
             return f"which messages are sent, and how long they are, changes with the rows of node {node}"
@@ -95,6 +95,6 @@ def _changed(before: Array, after: Array) -> Array:
     return np.asarray((before != after) & ~(np.isnan(before) & np.isnan(after)))
 
 
-def _run(cell: Scenario, parts: Whole, dealt: list[Array], channel: Channel) -> Array:
+def _run(cell: Scenario, setup: CollaborationSetup, rows_by_node: list[Array], channel: Channel) -> Array:
     rng = np.random.default_rng([cell.seed, 12])
-    return np.asarray(parts.protocol.collaborate(dealt, parts.network, rng, channel=channel), dtype=np.float64)
+    return np.asarray(setup.protocol.collaborate(rows_by_node, setup.network, rng, channel=channel), dtype=np.float64)

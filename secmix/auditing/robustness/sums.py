@@ -17,9 +17,9 @@ from secmix.adversaries import WorstCase
 from secmix.adversaries.colluders import Colluders
 from secmix.aggregators import traits_of
 from secmix.auditing.evidence.exact import finite
-from secmix.auditing.observation.observe import Observed
+from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Damage, Robustness, RobustnessPoint, Verdict
-from secmix.auditing.setup import Parts, build_model
+from secmix.auditing.setup import SumSetup, build_model
 from secmix.data import deal
 from secmix.errors import SecmixError
 from secmix.estimators.robustness import proven
@@ -77,18 +77,18 @@ def _far(honest: Array, f: int, scale: float) -> Array:
     return np.repeat(honest.mean(axis=0)[None] + scale * farthest, f, axis=0)
 
 
-def robustness(cell: Scenario, parts: Parts, observed: Observed) -> Robustness | None:
+def robustness(cell: Scenario, setup: SumSetup, observation: SumObservation) -> Robustness | None:
     """The damage that the cell's colluders do; None where the adversary is passive."""
-    if not isinstance(parts.adversary, Colluders):
+    if not isinstance(setup.adversary, Colluders):
         return None
     rng = np.random.default_rng([cell.seed, 3])
-    n, f = parts.network.n, len(parts.corrupt)
-    vectors = observed.inputs[max(min(observed.iterations), 0)][:, :_CLOUDS].transpose(1, 0, 2)
-    points = [_point(parts, vectors, c, rng) for c in range(1, max(f, (n - 1) // 2) + 1)]
+    n, f = setup.network.n, len(setup.corrupt)
+    vectors = observation.inputs[max(min(observation.iterations), 0)][:, :_CLOUDS].transpose(1, 0, 2)
+    points = [_point(setup, vectors, c, rng) for c in range(1, max(f, (n - 1) // 2) + 1)]
     unbounded = [p.colluders for p in points if p.found is None]
     least = min(unbounded, default=len(points) + 1)
-    proven = max((p.colluders for p in points if _is_proven(parts.protocol, n, p.colluders)), default=0)
-    damages = _damages(cell, parts, vectors, rng)
+    proven = max((p.colluders for p in points if _is_proven(setup.protocol, n, p.colluders)), default=0)
+    damages = _damages(cell, setup, vectors, rng)
     verdict, why = judged(cell.policy, points, f, n, (least - 1) / n, proven / n, bool(unbounded))
     return Robustness(
         colluders=f,
@@ -102,14 +102,14 @@ def robustness(cell: Scenario, parts: Parts, observed: Observed) -> Robustness |
     )
 
 
-def _point(parts: Parts, vectors: Array, colluders: int, rng: np.random.Generator) -> RobustnessPoint:
+def _point(setup: SumSetup, vectors: Array, colluders: int, rng: np.random.Generator) -> RobustnessPoint:
     """The largest error over some honest clouds; the colluders are the last of the nodes."""
-    n = parts.network.n
-    rule, told = _rule_of(parts.protocol)
+    n = setup.network.n
+    rule, told = _rule_of(setup.protocol)
     if 2 * colluders >= n:
         return at(colluders, n, None, None, "half of the nodes: no rule that follows the data withstands them")
     if rule is None:
-        return _point_of_a_sum(parts, vectors[0], colluders, rng)
+        return _point_of_a_sum(setup, vectors[0], colluders, rng)
     search = WorstCase(rule, f=colluders, told=told, budget=_BUDGET)
     worst, found_by, allowed = 0.0, "", []
     for cloud in vectors:
@@ -118,23 +118,23 @@ def _point(parts: Parts, vectors: Array, colluders: int, rng: np.random.Generato
         if found.unbounded or found.error > FARTHEST * found.spread:
             return at(colluders, n, None, None, found.found_by)
         ratio = found.error / found.spread if found.spread else 0.0
-        if told is not None and found.spread and (bound := _allowed(parts.protocol, honest, colluders, told)):
+        if told is not None and found.spread and (bound := _allowed(setup.protocol, honest, colluders, told)):
             allowed.append(bound / found.spread)
         if ratio >= worst:
             worst, found_by = ratio, found.found_by
     return at(colluders, n, worst, max(allowed) if len(allowed) == len(vectors) else None, found_by)
 
 
-def _point_of_a_sum(parts: Parts, cloud: Array, colluders: int, rng: np.random.Generator) -> RobustnessPoint:
+def _point_of_a_sum(setup: SumSetup, cloud: Array, colluders: int, rng: np.random.Generator) -> RobustnessPoint:
     """Whether one message moves the result in proportion, over four decades: through the protocol itself."""
-    n = parts.network.n
+    n = setup.network.n
     honest = cloud[: n - colluders]
     middle = honest.mean(axis=0)
     spread = float(np.linalg.norm(honest - middle, axis=1).max())
     errors = []
     for scale in (FARTHEST * 1e-4, FARTHEST):
         messages = np.concatenate([honest, _far(honest, colluders, scale)])
-        average, _ = parts.protocol.average(messages[None], parts.network, rng, channel=Channel(record=False))
+        average, _ = setup.protocol.average(messages[None], setup.network, rng, channel=Channel(record=False))
         errors.append(float(np.linalg.norm(average[0, 0] - middle)) / spread if spread else 0.0)
     grows = errors[1] > 1e3 * errors[0]
     return at(colluders, n, None if grows else max(errors), None, "one message from afar")
@@ -177,34 +177,34 @@ def _is_proven(protocol: SumProtocol, n: int, colluders: int) -> bool:
     return traits is not None and colluders <= min(traits.tolerates(n, protocol.f), protocol.f)  # type: ignore[attr-defined]
 
 
-def _damages(cell: Scenario, parts: Parts, vectors: Array, rng: np.random.Generator) -> list[Damage]:
-    assert isinstance(parts.adversary, Colluders)
-    names = [*parts.adversary.attacks, *(["worst_case"] if parts.adversary.searches else [])]
-    dealt = deal(parts.rows, parts.counts, _DEALS, np.random.default_rng([cell.seed, 4]))
-    honest = [i for i in range(parts.network.n) if i not in parts.corrupt]
-    wanted = _honest_fit(cell, parts, [dealt[i] for i in honest])
-    return [_damage(cell, parts, name, vectors, dealt, wanted, honest, rng) for name in names]
+def _damages(cell: Scenario, setup: SumSetup, vectors: Array, rng: np.random.Generator) -> list[Damage]:
+    assert isinstance(setup.adversary, Colluders)
+    names = [*setup.adversary.attacks, *(["worst_case"] if setup.adversary.searches else [])]
+    rows_by_node = deal(setup.rows, setup.counts, _DEALS, np.random.default_rng([cell.seed, 4]))
+    honest = [i for i in range(setup.network.n) if i not in setup.corrupt]
+    wanted = _honest_fit(cell, setup, [rows_by_node[i] for i in honest])
+    return [_damage(cell, setup, name, vectors, rows_by_node, wanted, honest, rng) for name in names]
 
 
 def _damage(
     cell: Scenario,
-    parts: Parts,
+    setup: SumSetup,
     name: str,
     vectors: Array,
-    dealt: list[Array],
+    rows_by_node: list[Array],
     wanted: Array,
     honest: list[int],
     rng: np.random.Generator,
 ) -> Damage:
-    assert isinstance(parts.adversary, Colluders)
-    attacked = Attacked(parts.protocol, parts.adversary, name, rng)
+    assert isinstance(setup.adversary, Colluders)
+    attacked = Attacked(setup.protocol, setup.adversary, name, rng)
     pushed: list[float] = []
     for cloud in vectors:
-        average, _ = attacked.average(cloud[None], parts.network, rng, channel=Channel(record=False))
+        average, _ = attacked.average(cloud[None], setup.network, rng, channel=Channel(record=False))
         centre = cloud[honest].mean(axis=0)
         spread = float(np.linalg.norm(cloud[honest] - centre, axis=1).max())
         pushed.append(float(np.linalg.norm(average[0, honest[0]] - centre)) / spread if spread else 0.0)
-    fits = _fits(cell, parts, attacked, dealt, wanted, honest[0])
+    fits = _fits(cell, setup, attacked, rows_by_node, wanted, honest[0])
     return damage(name, _bounded(max(pushed)), fits)
 
 
@@ -221,18 +221,18 @@ def damage(attack: str, aggregate: float | None, outcome: Array | list[float]) -
 
 
 def _fits(
-    cell: Scenario, parts: Parts, attacked: Attacked, dealt: list[Array], wanted: Array, node: int
+    cell: Scenario, setup: SumSetup, attacked: Attacked, rows_by_node: list[Array], wanted: Array, node: int
 ) -> list[float]:
     """Largest error of a fitted mean in each run, in standard deviations of the data; infinite where the fit fails."""
-    scale = float(parts.rows.std(axis=0).mean())
+    scale = float(setup.rows.std(axis=0).mean())
     errors = []
     for run in range(_DEALS):
         try:
             # What the colluders send may overflow; that is their aim, and counts as a fit that fails.
             with np.errstate(all="ignore"):
-                model = build_model(cell, parts, attacked, record=False)
+                model = build_model(cell, setup, attacked, record=False)
                 rng = np.random.default_rng([cell.seed, 5])
-                fit: EMRun = model.run([part[run : run + 1] for part in dealt], network=parts.network, rng=rng)
+                fit: EMRun = model.run([part[run : run + 1] for part in rows_by_node], network=setup.network, rng=rng)
                 apart = np.linalg.norm(fit.mixtures[-1].means[0, node] - wanted[run], axis=-1)
             errors.append(float(apart.max()) / scale if np.isfinite(apart).all() else math.inf)
         except (SecmixError, FloatingPointError):
@@ -240,17 +240,17 @@ def _fits(
     return errors
 
 
-def _honest_fit(cell: Scenario, parts: Parts, dealt: list[Array]) -> Array:
+def _honest_fit(cell: Scenario, setup: SumSetup, rows_by_node: list[Array]) -> Array:
     """The means (runs, K, d) that the honest nodes would fit by themselves, without anybody's interference."""
     from secmix.protocols import Plain
 
-    network = Network.complete(len(dealt)) if len(dealt) > 1 else None
+    network = Network.complete(len(rows_by_node)) if len(rows_by_node) > 1 else None
     if network is None:
-        dealt = [dealt[0], dealt[0]]  # twice the same rows fit the same mixture
+        rows_by_node = [rows_by_node[0], rows_by_node[0]]  # twice the same rows fit the same mixture
         network = Network.complete(2)
-    alone = replace(parts, network=network, protocol=Plain())
+    alone = replace(setup, network=network, protocol=Plain())
     model = build_model(cell, alone, Plain(), record=False)
-    run = model.run(dealt, network=network, rng=np.random.default_rng(cell.seed))
+    run = model.run(rows_by_node, network=network, rng=np.random.default_rng(cell.seed))
     return run.mixtures[-1].means[:, 0]
 
 

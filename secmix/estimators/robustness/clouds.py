@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from secmix._base.checks import Array, whole
+from secmix._base.checks import Array, integer
 from secmix.adversaries.search.cma_es import evolve
 from secmix.adversaries.search.directions import reach_along
 from secmix.aggregators import geometric_median
@@ -71,7 +71,7 @@ def worst_cloud(
     >>> 0.95 < found.ratio <= 1 + 1e-9
     True
     """
-    h, f, p = whole(h, "h"), whole(f, "f"), whole(p, "p")
+    h, f, p = integer(h, "h"), integer(f, "f"), integer(p, "p")
     if f >= h:
         raise SecmixError(f"f = {f} colluders beside h = {h} honest nodes are no minority; give f < h")
     if centre not in ("any", "mean"):
@@ -89,7 +89,7 @@ def worst_cloud(
         return reach_along(axis, cloud(x), f)
 
     best: WorstCloud | None = None
-    for own in rng.spawn(whole(restarts, "restarts")):
+    for own in rng.spawn(integer(restarts, "restarts")):
         x, _ = evolve(reach, own.standard_normal(h * p), 0.5, trials, own)
         honest = cloud(x)
         for shrink in (0.0, 1e-12, 1e-9, 1e-6):

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.checks import Array, positive, whole
+from secmix._base.checks import Array, integer, positive
 from secmix.adversaries.attacks.sums import centre, honest_messages
 from secmix.adversaries.search.oracle import Rule, configured
 from secmix.adversaries.search.worst_case import RuleRefuses, Search, WorstCase, is_unbounded
@@ -118,10 +118,10 @@ def bias_curve(
     if fs is not None and fractions is not None:
         raise SecmixError("give fs or fractions, not both")
     if callable(honest):
-        sampler, count = honest, whole(5 if repeats is None else repeats, "repeats")
+        sampler, count = honest, integer(5 if repeats is None else repeats, "repeats")
     else:
         fixed = honest_messages(honest, 1)[0]
-        sampler, count = (lambda _: fixed), whole(1 if repeats is None else repeats, "repeats")
+        sampler, count = (lambda _: fixed), integer(1 if repeats is None else repeats, "repeats")
     clouds = [(honest_messages(sampler(own), 1)[0], own) for own in rng.spawn(count)]
     h = len(clouds[0][0])
     if any(len(cloud) != h for cloud, _ in clouds):
@@ -131,7 +131,7 @@ def bias_curve(
             raise SecmixError(f"fractions lie in [0, 1); given {list(fractions)}")
         wanted = [math.floor(tau * h / (1 - tau) + 1e-9) for tau in fractions]
     else:
-        wanted = list(range(1, h)) if fs is None else [whole(f, "f", least=0) for f in fs]
+        wanted = list(range(1, h)) if fs is None else [integer(f, "f", least=0) for f in fs]
     points = [_point(rule, clouds, f, budget, save_to) for f in wanted]
     if fs is None and fractions is None:
         points = [point for point in points if point.error is not None]
@@ -250,14 +250,14 @@ def breakdown_point(
     >>> breakdown_point(coordinate_median, n=10, p=2, rng=np.random.default_rng(0)).value
     0.5
     """
-    n, p = whole(n, "n", least=2), whole(p, "p")
+    n, p = integer(n, "n", least=2), integer(p, "p")
     if limit is not None:
         positive(limit, "limit")
     bare, fixed = configured(rule)
-    told = fixed if f is None else whole(f, "f", least=0)
+    told = fixed if f is None else integer(f, "f", least=0)
     most = (n + 1) // 2 - 1
     withstood, refusals = [], []
-    for own in rng.spawn(whole(repeats, "repeats")):
+    for own in rng.spawn(integer(repeats, "repeats")):
         cloud = own.standard_normal((n, p))
         low, high, refused = 0, most + 1, False
         while high - low > 1:

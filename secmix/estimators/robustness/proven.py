@@ -46,7 +46,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from secmix._base.checks import Array, whole
+from secmix._base.checks import Array, integer
 from secmix.adversaries.attacks.sums import centre
 from secmix.adversaries.search.oracle import configured
 from secmix.aggregators import traits_of
@@ -241,7 +241,7 @@ def violated(
 
 
 def _counts(n: int, f: int) -> tuple[int, int]:
-    n, f = whole(n, "n"), whole(f, "f", least=0)
+    n, f = integer(n, "n"), integer(f, "f", least=0)
     if 2 * f >= n:
         raise SecmixError(f"bounds need f below n/2; given n = {n}, f = {f}: no rule withstands half")
     return n, f

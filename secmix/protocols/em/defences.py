@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix._base.checks import Array, positive, whole
+from secmix._base.checks import Array, integer, positive
 from secmix.errors import SecmixError
 from secmix.mixture import Mixture
 from secmix.protocols.em.statistics import unpack
@@ -78,7 +78,7 @@ class Defences:
             if value is not None and each.name != "noise_nodes":
                 positive(value, each.name)
         if self.noise_nodes is not None:
-            whole(self.noise_nodes, "noise_nodes")
+            integer(self.noise_nodes, "noise_nodes")
             if not self.noise_multiplier and not self.noise_std:
                 raise SecmixError("noise_nodes shares out noise; give noise_multiplier or noise_std too")
         if self.noise_multiplier and self.noise_std:
@@ -192,7 +192,7 @@ def epsilon(noise_multiplier: float, rounds: int, delta: float) -> float:
         If dp-accounting is not installed.
     """
     positive(noise_multiplier, "noise_multiplier")
-    whole(rounds, "rounds")
+    integer(rounds, "rounds")
     _proper(delta)
     dp_accounting, pld = _accounting()
     accountant = pld.PLDAccountant()
@@ -203,7 +203,7 @@ def epsilon(noise_multiplier: float, rounds: int, delta: float) -> float:
 def noise_multiplier_for(target: float, rounds: int, delta: float) -> float:
     """The least noise multiplier, to a thousandth, with which :func:`epsilon` is at most ``target``."""
     positive(target, "epsilon")
-    whole(rounds, "rounds")
+    integer(rounds, "rounds")
     _proper(delta)
     low, high = 1e-3, 1.0
     while epsilon(high, rounds, delta) > target:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from secmix._base.checks import Array, finite_array, positive, whole
+from secmix._base.checks import Array, finite_array, integer, positive
 from secmix.errors import DataError, SecmixError
 from secmix.mixture import Mixture
 from secmix.network import Network
@@ -253,8 +253,8 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
         return self.init.expand(runs, n)
 
     def _check(self, parts: Sequence[Array], network: Network) -> None:
-        whole(self.n_components, "n_components")
-        whole(self.max_iter, "max_iter")
+        integer(self.n_components, "n_components")
+        integer(self.max_iter, "max_iter")
         positive(self.reg_covar, "reg_covar")
         if self.tol is not None and self.tol != 0:
             positive(self.tol, "tol")

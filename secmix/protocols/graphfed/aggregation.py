@@ -24,7 +24,7 @@ _SPAN = 1e-12
 
 
 @dataclass(frozen=True)
-class Told:
+class NodeMessage:
     """What one node knows of one mixture: the mixture and the rows that stand behind each component.
 
     Attributes
@@ -38,10 +38,10 @@ class Told:
     counts: Array
     mixture: Mixture
 
-    def reordered(self, order: Ints) -> Told:
+    def reordered(self, order: Ints) -> NodeMessage:
         """The same with component ``order[k]`` in place k."""
         m = self.mixture
-        return Told(self.counts[order], Mixture(m.weights[order], m.means[order], m.covariances[order]))
+        return NodeMessage(self.counts[order], Mixture(m.weights[order], m.means[order], m.covariances[order]))
 
 
 def flattened(mixture: Mixture) -> Array:
@@ -57,12 +57,12 @@ def mixtures_of(table: Array) -> Mixture:
     return Mixture(*unpack(table.reshape(*batch, k * q), k, features(q)))
 
 
-def packed(told: Told) -> Array:
+def packed(told: NodeMessage) -> Array:
     """A message: for each component N_k, π_k, μ_k and the upper triangle of Σ_k, row by row; (K(2 + d + d(d+1)/2),)."""
     return np.concatenate([told.counts[:, None], flattened(told.mixture)], axis=1).ravel()
 
 
-def unpacked(message: Array, k: int) -> Told | None:
+def unpacked(message: Array, k: int) -> NodeMessage | None:
     """What a message (m,) about K components says, or None where it describes no mixture.
 
     It does not if a number is not finite or beyond 1e50, a count or weight is negative, or a covariance is not
@@ -75,17 +75,17 @@ def unpacked(message: Array, k: int) -> Told | None:
     values = np.linalg.eigvalsh(mixture.covariances)
     if (values[:, 0] <= 0.1 * _SPAN * values[:, -1]).any():  # an honest node's span less, see ``positive_definite``
         return None
-    return Told(table[:, 0].copy(), mixture)
+    return NodeMessage(table[:, 0].copy(), mixture)
 
 
-def matched(mine: Mixture, told: Told) -> Told:
+def matched(mine: Mixture, told: NodeMessage) -> NodeMessage:
     """``told`` with its components in the order that pairs them with mine at the least total distance."""
     theirs = told.mixture
     apart = bhattacharyya(mine.means[:, None], mine.covariances[:, None], theirs.means, theirs.covariances)
     return told.reordered(np.asarray(linear_sum_assignment(apart)[1], dtype=np.intp))
 
 
-def weighted_mean(messages: Sequence[Told], adjacency: Array, own: int, *, mixing: str) -> Mixture:
+def weighted_mean(messages: Sequence[NodeMessage], adjacency: Array, own: int, *, mixing: str) -> Mixture:
     """θ_aggr (eq. 2) of matched messages, of which ``own`` is the node's, with A_ij (1 for its own) in ``adjacency``.
 
     A component behind which nobody has any rows stays as the node has it. Covariances are averaged as eq. 2 says,
@@ -129,7 +129,7 @@ def positive_definite(covariances: Array, *, shrinkage: float, floor: float) -> 
     return np.asarray(even + lacking[..., None, None] * np.eye(d))
 
 
-def robust_rule(messages: Sequence[Told], *, rule: str, f: int) -> Mixture:
+def robust_rule(messages: Sequence[NodeMessage], *, rule: str, f: int) -> Mixture:
     """A robust rule of ``secmix.aggregators`` in place of the weighted mean, component by component.
 
     The rule is given (π_k, μ_k, Σ_k) of each matched message and no counts: a count is a claim, and a neighbour who

@@ -14,14 +14,14 @@ from sklearn.base import BaseEstimator, clone
 from threadpoolctl import threadpool_limits
 
 from secmix import aggregators
-from secmix._base.checks import Array, Ints, finite_array, positive, probability, whole
+from secmix._base.checks import Array, Ints, finite_array, integer, positive, probability
 from secmix.aggregators.mixture import wasserstein
 from secmix.errors import DataError, SecmixError, nearest
 from secmix.mixture import Mixture
 from secmix.network import Network
 from secmix.protocols.collaboration import run_by_run
 from secmix.protocols.graphfed.aggregation import (
-    Told,
+    NodeMessage,
     adjacency_of,
     flattened,
     matched,
@@ -179,7 +179,7 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
             channel.iteration = t
             steps = {"shrinkage": self.shrinkage, "reg_covar": self.reg_covar}
             local = [local_em(part, m, self.local_steps, **steps) for part, m in zip(rows, mixtures, strict=True)]
-            mine = [Told(counts, mixture) for mixture, counts in local]
+            mine = [NodeMessage(counts, mixture) for mixture, counts in local]
             payload = np.stack([packed(told)[None] for told in mine])
             arrived = channel.send(
                 0, sender, receiver, KIND, payload, encrypted=self.encrypted, content=np.asarray(sender)
@@ -223,7 +223,7 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
         apart = [[wasserstein(a[run, i], b[run, i]) for i in range(nodes)] for run in range(runs)]
         return np.asarray(np.mean(apart, axis=1))
 
-    def averaged(self, node: int, mine: Told, heard: Sequence[Told | None], weights: Array) -> Mixture:
+    def averaged(self, node: int, mine: NodeMessage, heard: Sequence[NodeMessage | None], weights: Array) -> Mixture:
         """What ``node`` goes on with: its own mixture and its neighbours' (eqs. 2 and 3).
 
         Whoever hears all these messages can compute it too.
@@ -237,7 +237,7 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
         """
         if self.alpha == 0:
             return mine.mixture
-        messages: list[Told] = []
+        messages: list[NodeMessage] = []
         claims: list[float] = []
         own = 0
         # By node number, the node itself among them: nodes that hear the same then add in the same order.
@@ -285,11 +285,11 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
             return [kmeans_start(part, self.n_components, seed, self.n_init, **steps) for part in rows]
 
     def _check(self, rows: Sequence[Array]) -> None:
-        whole(self.n_components, "n_components")
-        whole(self.n_rounds, "n_rounds")
-        whole(self.local_steps, "local_steps")
-        whole(self.n_init, "n_init")
-        whole(self.f, "f", 0)
+        integer(self.n_components, "n_components")
+        integer(self.n_rounds, "n_rounds")
+        integer(self.local_steps, "local_steps")
+        integer(self.n_init, "n_init")
+        integer(self.f, "f", 0)
         probability(self.alpha, "alpha", below_one=False)
         probability(self.shrinkage, "shrinkage")
         positive(self.reg_covar, "reg_covar")

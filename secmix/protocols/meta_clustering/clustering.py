@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from threadpoolctl import threadpool_limits
 
-from secmix._base.checks import Array, finite_array, positive, whole
+from secmix._base.checks import Array, finite_array, integer, positive
 from secmix.errors import DataError, SecmixError
 from secmix.protocols.meta_clustering import spectral
 from secmix.protocols.meta_clustering.exchange import Exchange, exchanged
@@ -176,7 +176,7 @@ class MetaClustering(BaseEstimator):  # type: ignore[misc]
         rows = finite_array(X, "X", ndim=2)
         if rows.shape[1] != self.n_features_in_:
             raise DataError(f"X has {rows.shape[1]} columns; the learners have {self.n_features_in_}")
-        if not 0 <= whole(learner, "learner", 0) < len(self.labels_):
+        if not 0 <= integer(learner, "learner", 0) < len(self.labels_):
             raise SecmixError(f"learner {learner} does not exist; learners run from 0 to {len(self.labels_) - 1}")
         together = np.flatnonzero(self.labels_ == self.labels_[learner])
         return np.average(
@@ -219,8 +219,8 @@ class MetaClustering(BaseEstimator):  # type: ignore[misc]
             if isinstance(candidate, type) or not (hasattr(candidate, "fit") and hasattr(candidate, "predict")):
                 raise SecmixError(f"a candidate is a regressor with fit and predict, not a class; given {candidate!r}")
         if self.n_clusters is not None:
-            whole(self.n_clusters, "n_clusters")
-        whole(self.max_clusters, "max_clusters")
+            integer(self.n_clusters, "n_clusters")
+        integer(self.max_clusters, "max_clusters")
         positive(self.penalty, "penalty")
         if self.scale is not None:
             positive(self.scale, "scale")

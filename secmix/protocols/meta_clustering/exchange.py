@@ -18,7 +18,7 @@ Learners = Sequence[tuple[Array, Array]]
 
 
 @dataclass(frozen=True)
-class Heard:
+class ExchangeResult:
     """What has arrived when all is exchanged.
 
     Attributes
@@ -41,7 +41,7 @@ def exchanged(
     exchange: Exchange = "models",
     encrypted: bool = False,
     n_jobs: int | None = None,
-) -> Heard:
+) -> ExchangeResult:
     """Let every learner find the loss of every other's function on its own rows, and tell it."""
     from sklearn.utils.parallel import Parallel, delayed  # joblib, loaded on use
 
@@ -74,10 +74,10 @@ def exchanged(
             arrived = channel.send(1, senders, j, kind, payload, encrypted=encrypted)
             for i, got in zip(senders, arrived, strict=True):
                 losses[i, j] = mse(got[0], y)
-    return Heard(_told(losses, channel, encrypted), linear)
+    return ExchangeResult(_told(losses, channel, encrypted), linear)
 
 
-def answers(models: Sequence[Any], heard: Heard, points: Array, channel: Channel, *, encrypted: bool) -> Array:
+def answers(models: Sequence[Any], heard: ExchangeResult, points: Array, channel: Channel, *, encrypted: bool) -> Array:
     """What each learner's function is to the others at ``points`` (P, p), (M, P): of coefficients, those that arrived.
 
     Any other function has to be asked: each sends its values at the points to all, kind "cluster predictions".

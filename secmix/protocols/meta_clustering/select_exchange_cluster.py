@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base import plugins
-from secmix._base.checks import Array, whole
+from secmix._base.checks import Array, integer
 from secmix.errors import DataError, NetworkError, SecmixError, nearest
 from secmix.network import Network
 from secmix.protocols.collaboration import checked_parts, run_by_run
@@ -99,7 +99,7 @@ class SelectExchangeCluster:
         if isinstance(self.candidates, str) or not self.candidates:
             raise SecmixError(f"candidates is a list of names such as {sorted(CANDIDATES)[:3]}")
         object.__setattr__(self, "candidates", tuple(self.candidates))
-        whole(self.points, "points")
+        integer(self.points, "points")
         self.clustering()  # says so where a setting is wrong
 
     def clustering(self) -> MetaClustering:

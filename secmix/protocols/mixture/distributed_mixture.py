@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.checks import Array, positive, whole
+from secmix._base.checks import Array, integer, positive
 from secmix.aggregators import mixture as rules
 from secmix.aggregators.mixture import RejectedMixtures, wasserstein
 from secmix.errors import DataError, NotConverged, SecmixError, nearest
@@ -123,7 +123,7 @@ class DistributedMixture:
 
     def __post_init__(self) -> None:
         for name in ("components", "starts", "max_iterations"):
-            whole(getattr(self, name), name)
+            integer(getattr(self, name), name)
         positive(self.tolerance, "tolerance")
         if self.penalty is not None:
             positive(self.penalty, "penalty")

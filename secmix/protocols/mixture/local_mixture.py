@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from secmix._base.checks import Array, Ints, finite_array, positive, whole
+from secmix._base.checks import Array, Ints, finite_array, integer, positive
 from secmix._base.gaussians import cholesky, log_det
 from secmix.errors import DataError
 from secmix.mixture import Mixture
@@ -94,9 +94,9 @@ def fit_mixtures(
     if penalty is not None:
         positive(penalty, "penalty")
     for name, value in (("max_iterations", max_iterations), ("starts", starts)):
-        whole(value, name)
+        integer(value, name)
     given = start if isinstance(start, Mixture) else None
-    k = given.n_components if given is not None else whole(start, "start")
+    k = given.n_components if given is not None else integer(start, "start")
     if given is None and rng is None:
         raise DataError("without a mixture to start from, the starts are drawn: give rng")
     if given is not None and given.weights.shape not in ((k,), (len(parts), k)):

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.checks import Array, Ints, finite_array, positive, whole
+from secmix._base.checks import Array, Ints, finite_array, integer, positive
 from secmix.aggregators import RejectedMessages, geometric_median
 from secmix.aggregators.subspace import subspace_median
 from secmix.aggregators.vector.coordinatewise import mean
@@ -79,8 +79,8 @@ class ByzFedAltGDmin:
     encrypted: bool = False
 
     def __post_init__(self) -> None:
-        whole(self.r, "r")
-        whole(self.iterations, "iterations")
+        integer(self.r, "r")
+        integer(self.iterations, "iterations")
         positive(self.truncation, "truncation")
         positive(self.step, "step")
         if self.rule not in ("geometric_median", "mean"):
@@ -184,7 +184,7 @@ class ByzFedAltGDmin:
         """Measurements by node: (q, L, m̃, n) and (q, L, m̃), without a copy."""
         matrices, values = finite_array(X, "X", ndim=3), finite_array(y, "y", ndim=2)
         q, m, n = matrices.shape
-        nodes = whole(nodes, "nodes")
+        nodes = integer(nodes, "nodes")
         if values.shape != (q, m):
             raise DataError(f"X (q, m, n) has shape {matrices.shape}: y should be {(q, m)}; given {values.shape}")
         if m % nodes or m // nodes < self.r:

@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.checks import Array, Ints, finite_array, whole
+from secmix._base.checks import Array, Ints, finite_array, integer
 from secmix.aggregators import RejectedMessages, geometric_median
 from secmix.aggregators.subspace import orthonormal, subspace_median, subspace_median_bound
 from secmix.aggregators.vector.coordinatewise import mean
@@ -91,8 +91,8 @@ class FederatedPCA:
     """Half of a direction's squared length is lost. Colluders who can put one false direction in reach about 1."""
 
     def __post_init__(self) -> None:
-        whole(self.r, "r")
-        whole(self.iterations, "iterations")
+        integer(self.r, "r")
+        integer(self.iterations, "iterations")
         if self.rule not in _RULES:
             raise SecmixError(f"rule is one of {', '.join(_RULES)}; given {self.rule!r}")
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from secmix._base.checks import Array, whole
+from secmix._base.checks import Array, integer
 from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols.interfaces import SumProtocol, checked_inputs
@@ -63,8 +63,8 @@ def average_in_blocks(
     [598.0, 598.0, 598.0]
     """
     s = checked_inputs(inputs, network)
-    whole(memory, "memory")
-    size = min(whole(runs_per_block, "runs_per_block"), len(s))
+    integer(memory, "memory")
+    size = min(integer(runs_per_block, "runs_per_block"), len(s))
     needed = _bytes(protocol, network, size, s.shape[2])
     if needed > memory:
         fits = size * memory // needed

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from secmix._base.arrays import checked, floats, numpy_of
-from secmix._base.checks import Array, Ints, positive, probability, whole
+from secmix._base.checks import Array, Ints, integer, positive, probability
 from secmix.errors import NetworkError, NotConverged, SecmixError
 from secmix.network import Network
 from secmix.protocols.interfaces import checked_inputs, checked_masks
@@ -83,7 +83,7 @@ class PDMM:
         positive(self.c, "c")
         positive(self.tol, "tol")
         probability(self.loss, "loss")
-        whole(self.max_sweeps, "max_sweeps")
+        integer(self.max_sweeps, "max_sweeps")
         if self.schedule not in ("coloured", "synchronous", "asynchronous"):
             raise SecmixError(f"schedule is 'coloured', 'synchronous' or 'asynchronous'; given {self.schedule!r}")
         if self.masks not in ("fresh", "reused"):
@@ -91,8 +91,8 @@ class PDMM:
         if self.dropout is not None:
             if not isinstance(self.dropout, (tuple, list)) or len(self.dropout) != 2:
                 raise SecmixError(f"dropout is a pair (node, round); given {self.dropout!r}")
-            whole(self.dropout[0], "dropout node", 0)
-            whole(self.dropout[1], "dropout round", 0)
+            integer(self.dropout[0], "dropout node", 0)
+            integer(self.dropout[1], "dropout round", 0)
 
     @property
     def reuses_masks(self) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix import aggregators
-from secmix._base.checks import Array, whole
+from secmix._base.checks import Array, integer
 from secmix.aggregators import RejectedMessages
 from secmix.errors import SecmixError, nearest
 from secmix.network import Network
@@ -52,7 +52,7 @@ class RobustServer:
     encrypted: bool = False
 
     def __post_init__(self) -> None:
-        whole(self.f, "f", 0)
+        integer(self.f, "f", 0)
         known = sorted(aggregators.TRAITS)
         if self.rule not in known:
             raise SecmixError(f"no rule is called {self.rule!r}; {nearest(str(self.rule), known)}")

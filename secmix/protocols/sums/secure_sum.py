@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base.arrays import carried, checked, floats, numpy_of
-from secmix._base.checks import Array, positive, whole
+from secmix._base.checks import Array, integer, positive
 from secmix.errors import DataError, NetworkError, SecmixError
 from secmix.network import Network
 from secmix.protocols.interfaces import checked_inputs, checked_masks
@@ -61,8 +61,8 @@ class SecureSum:
         if self.arithmetic not in ("real", "modular"):
             raise SecmixError(f"arithmetic is 'real' or 'modular'; given {self.arithmetic!r}")
         positive(self.sigma, "sigma")
-        whole(self.bits, "bits", 8)
-        whole(self.fraction_bits, "fraction_bits", 0)
+        integer(self.bits, "bits", 8)
+        integer(self.fraction_bits, "fraction_bits", 0)
         if self.bits > 52 or self.fraction_bits >= self.bits - 2:
             raise SecmixError(
                 f"bits = {self.bits}, fraction_bits = {self.fraction_bits}: allowed are bits <= 52 and "

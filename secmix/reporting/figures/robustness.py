@@ -17,7 +17,7 @@ _ORDERS = 10.0  # a wider range of errors than this asks for a logarithmic axis
 _TICKS = 7
 
 
-def push_figure(cell: Cell, found: Robustness, policy: dict[str, float], name: str) -> str:
+def robustness_figure(cell: Cell, found: Robustness, policy: dict[str, float], name: str) -> str:
     """Error against the fraction of colluders; hatched where it is without bound.
 
     There must be a point. Found errors are filled circles on a solid line, proven bounds open squares on a dashed one.

@@ -110,7 +110,7 @@ def _sections(report: Report) -> list[Section]:
 
     from secmix.reporting.figures.curves import leakage_figure, picture_figure, sigma_figure
     from secmix.reporting.figures.network import network_figure
-    from secmix.reporting.figures.robustness import push_figure
+    from secmix.reporting.figures.robustness import robustness_figure
 
     limit = report.policy.get("max_normalised_leakage")
     by_cell: dict[tuple[str, str], list[Finding]] = {}
@@ -124,7 +124,7 @@ def _sections(report: Report) -> list[Section]:
         opened += shown
         nodes = words.by_severity(cell)
         found = cell.robustness
-        push = push_figure(cell, found, report.policy, f"r{k}") if found and found.points else None
+        push = robustness_figure(cell, found, report.policy, f"r{k}") if found and found.points else None
         sections.append(
             Section(
                 cell=cell,
