@@ -1,5 +1,8 @@
 """Who attacks: each adversary turns a transcript into the view it holds."""
 
+from typing import Any
+
+from secmix._base.renamed import renamed_name
 from secmix.adversaries.attacks.subspace import SUBSPACE_FIXED, SUBSPACE_FORGERIES, worst_basis
 from secmix.adversaries.attacks.sums import FIXED, Attack, label_flip
 from secmix.adversaries.colluders import Colluders
@@ -20,6 +23,13 @@ from secmix.adversaries.steering.adversaries import (
     Steering,
     detectability,
 )
+
+_RENAMED = {"Said": "RoundMessages", "Held": "HeldMessages"}
+
+
+def __getattr__(name: str) -> Any:
+    return renamed_name(__name__, name, _RENAMED)
+
 
 __all__ = [
     "FIXED",

@@ -1,9 +1,19 @@
 """Sum protocols: every node puts in a vector, all end with the average, and messages show more or less of the rest."""
 
-from secmix.protocols.interfaces import SumProtocol
+from secmix.protocols.interfaces import Carrying, SumProtocol, checked_inputs, checked_masks, without_average
 from secmix.protocols.sums.pdmm import PDMM
 from secmix.protocols.sums.plain import Plain
 from secmix.protocols.sums.robust_server import RobustServer
 from secmix.protocols.sums.secure_sum import SecureSum
 
-__all__ = ["PDMM", "Plain", "RobustServer", "SecureSum", "SumProtocol"]
+__all__ = [
+    "PDMM",
+    "Carrying",
+    "Plain",
+    "RobustServer",
+    "SecureSum",
+    "SumProtocol",
+    "checked_inputs",
+    "checked_masks",
+    "without_average",
+]
