@@ -12,14 +12,14 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from secmix._base.plugins import available
 from secmix.errors import ScenarioError, nearest
 
-Evidence = Literal["structure", "gaussian", "ksg", "decoders", "inversion", "reconstruction"]
 Whole = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -117,7 +117,7 @@ class ModelSpec(_Strict):
 class MeasureSpec(_Strict):
     """Which evidence to gather, about whom."""
 
-    evidence: list[Evidence] = Field(list(get_args(Evidence)), min_length=1)
+    evidence: list[str] = Field(default_factory=lambda: list(available("evidence")), min_length=1)
     target: Literal["row", "input"] = Field("row", description="What is private: a row of data, or the summed vector")
     nodes: list[Annotated[int, Field(ge=0)]] | None = Field(None, description="Default: every honest node")
     show_private: bool = Field(False, description="Draw recovered rows, true ones beside them, of data of your own too")
@@ -125,6 +125,15 @@ class MeasureSpec(_Strict):
     sigmas: list[Annotated[float, Field(gt=0)]] = Field(
         [1e-1, 1.0, 1e1, 1e2, 1e3, 1e4, 1e6, 1e8], description="Mask sizes of the privacy and accuracy curve"
     )
+
+    @field_validator("evidence")
+    @classmethod
+    def _installed(cls, names: list[str]) -> list[str]:
+        known = available("evidence")
+        for name in names:
+            if name not in known:
+                raise ValueError(f"no evidence is called '{name}'; {nearest(name, known)}")
+        return names
 
 
 class PolicySpec(_Strict):

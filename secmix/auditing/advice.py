@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from secmix.auditing.report import NodeSummary, Robustness, SigmaPoint
-from secmix.auditing.setup import SumSetup
+from secmix.auditing.setup import Setup, SumSetup
 from secmix.protocols import PDMM, Plain, RobustServer, SecureSum
 from secmix.scenario import Scenario
 
 
 def advice(
+    cell: Scenario, setup: Setup, nodes: list[NodeSummary], points: list[SigmaPoint], pushed: Robustness | None
+) -> list[str]:
+    """Measures for the findings of one cell, the most effective first."""
+    if isinstance(setup, SumSetup):
+        return _of_sums(cell, setup, nodes, points, pushed)
+    return _of_collaborations(setup, nodes, pushed)
+
+
+def _of_sums(
     cell: Scenario, setup: SumSetup, nodes: list[NodeSummary], points: list[SigmaPoint], pushed: Robustness | None
 ) -> list[str]:
     """Changes that follow from how the nodes stand; empty where there is nothing to mend."""
@@ -83,3 +92,17 @@ def _enough_sigma(points: list[SigmaPoint], protocol: object) -> list[str]:
 
 def _nodes(nodes: list[int]) -> str:
     return f"node {nodes[0]}" if len(nodes) == 1 else f"each of nodes {', '.join(map(str, nodes))}"
+
+
+def _of_collaborations(setup: Setup, nodes: list[NodeSummary], pushed: Robustness | None) -> list[str]:
+    told = []
+    if any(s.standing == "revealed" for s in nodes):
+        told.append(
+            "Give each node more rows than its messages have numbers to tell of them, or add noise to what is sent: as "
+            "they are, the messages determine rows."
+        )
+    if not setup.corrupt and any(s.standing in ("revealed", "partly leaked") for s in nodes):
+        told.append("Encrypt the lines: that keeps outsiders out, though not the participants.")
+    if pushed is not None and pushed.verdict == "violated":
+        told.append("Combine what arrives by a rule with a proven bound, where there is one, or admit fewer strangers.")
+    return told

@@ -8,21 +8,14 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from secmix.auditing import verdicts
-from secmix.auditing.cells.cell import CellResult
+from secmix.auditing.cells.audit_cell import CellResult
+from secmix.auditing.evidence.interface import installed
 from secmix.auditing.report import Cell, NodeSummary, Report, Robustness, Verdict
 from secmix.scenario import Scenario
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "networkx")
-_SKIPPED = {
-    "structure": "the leaked subspace (evidence 'structure' was not asked for)",
-    "gaussian": "exact Gaussian information (evidence 'gaussian' was not asked for)",
-    "ksg": "mutual information by nearest neighbours (evidence 'ksg' was not asked for)",
-    "decoders": "reconstruction by decoders (evidence 'decoders' was not asked for)",
-}
 _ACTIVE = "nodes that deviate from the protocol, alone or in collusion (Byzantine adversaries)"
-_SOLVING = "solving the sums of several iterations for the rows behind them (inversion)"
 _BEYOND = (
-    _SOLVING,
     _ACTIVE,
     "colluders who steer the fit so as to single a node out",
     "knowledge of the data from elsewhere: the adversary knows the protocol and the public parameters, no rows",
@@ -34,9 +27,10 @@ def assemble(scenario: Scenario, results: Sequence[CellResult], reproduce: str, 
     """The report of ``scenario``, whose cells have ``results``."""
     cells = [cell for cell, _ in results]
     verdict = verdicts.worst(cell.verdict for cell in cells)
-    tried = {_ACTIVE: all(cell.robustness for cell in cells), _SOLVING: "inversion" in scenario.measure.evidence}
-    beyond = [told for told in _BEYOND if not tried.get(told, False)]
-    skipped = [told for kind, told in _SKIPPED.items() if kind not in scenario.measure.evidence]
+    active = all(cell.robustness for cell in cells)
+    beyond = [attack for attack in _BEYOND if not (active and attack == _ACTIVE)]
+    left_out = [each for each in installed() if each.name not in scenario.measure.evidence]
+    skipped = [each.not_tried for each in left_out if each.not_tried]
     policy = scenario.policy.model_dump(exclude_none=True)
     return Report(
         secmix_version=version("secmix"),
@@ -82,15 +76,15 @@ def against_baseline(report: Report, baseline: Report) -> Report:
             else:
                 known += 1
     verdict = verdicts.worst(worse)
-    told = (
+    sentence = (
         f"Measured against the baseline, {len(worse)} finding{'s' * (len(worse) != 1)} got worse"
         if worse
         else "Nothing got worse than in the baseline"
     )
     if known:
-        told += f"; {known} stand{'s' * (known == 1)} no better than there"
+        sentence += f"; {known} stand{'s' * (known == 1)} no better than there"
     return report.model_copy(
-        update={"verdict": verdict, "sentence": f"{told}. Without the baseline: {report.sentence}"}
+        update={"verdict": verdict, "sentence": f"{sentence}. Without the baseline: {report.sentence}"}
     )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from secmix.auditing.cells.cell import CellResult, run_cell, try_out
+from secmix.auditing.cells.audit_cell import CellResult, run_cell, try_out
 from secmix.auditing.report import Cell, Finding
 from secmix.auditing.setup import Given
 from secmix.errors import NotConverged, SecmixError

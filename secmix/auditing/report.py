@@ -24,16 +24,7 @@ class Finding(_Plain):
     protocol: str = Field(description="Label of the protocol")
     adversary: str = Field(description="Label of the adversary")
     node: int = Field(description="The node whose data are asked about, counted from 0")
-    evidence: Literal[
-        "structure",
-        "gaussian",
-        "ksg",
-        "direct reading",
-        "linear decoder",
-        "tree decoder",
-        "inversion",
-        "reconstruction",
-    ]
+    evidence: str
     view: Literal["single", "cumulative"] = Field(description="The view of one iteration, or of all up to the last")
     target: Literal["input", "row"] = Field(description="What is private: the summed vector, or one row of data")
     method: str = Field(description="How the number was got, in words")

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from secmix.auditing.evidence.interface import evidence_of
 from secmix.auditing.report import Finding, NodeSummary, Standing, Verdict
-from secmix.estimators.decoders import RECOVERED
 from secmix.scenario import PolicySpec
 
 _ORDER: tuple[Verdict, ...] = ("not refuted", "inconclusive", "violated")
-_SURE = 1 - 1e-9
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
@@ -40,10 +39,21 @@ def of_leakage(finding: Finding, policy: PolicySpec) -> Finding:
 
 def is_revealed(finding: Finding) -> bool:
     """Whether a finding shows that the node's data are known, not only leaking."""
-    if finding.status == "determined" or (finding.evidence == "structure" and finding.normalised_low > _SURE):
+    if finding.status == "determined":
         return True
-    # Masks so small that the input is known to a millionth, as a row that counts as recovered.
-    return finding.evidence == "gaussian" and finding.normalised_low >= 1 - RECOVERED**2
+    evidence = evidence_of(finding.evidence)
+    from_on = None if evidence is None else evidence.reveals_from
+    return from_on is not None and finding.normalised_low >= from_on
+
+
+def _is_exact(finding: Finding) -> bool:
+    evidence = evidence_of(finding.evidence)
+    return evidence is not None and evidence.exact
+
+
+def _states_doubts(finding: Finding) -> bool:
+    evidence = evidence_of(finding.evidence)
+    return evidence is not None and evidence.states_doubts
 
 
 def with_reasons(findings: list[Finding], nodes: list[NodeSummary], doubts: dict[int, list[str]]) -> list[Finding]:
@@ -57,7 +67,7 @@ def with_reasons(findings: list[Finding], nodes: list[NodeSummary], doubts: dict
     for finding in findings:
         if verdict[finding.node] == "violated" and is_revealed(finding):
             finding = finding.model_copy(update={"verdict": "violated"})
-        elif verdict[finding.node] == "inconclusive" and finding.evidence == "structure" and doubts[finding.node]:
+        elif verdict[finding.node] == "inconclusive" and doubts[finding.node] and _states_doubts(finding):
             changed = {"verdict": "inconclusive", "notes": [*finding.notes, *doubts[finding.node]]}
             finding = finding.model_copy(update=changed)
         out.append(finding)
@@ -80,7 +90,7 @@ def summary(
     """
     revealing = [f for f in findings if is_revealed(f)]
     top = max(findings, key=lambda f: f.normalised_leakage, default=None)
-    firm = [f for f in findings if f.evidence in ("structure", "gaussian")]
+    firm = [f for f in findings if _is_exact(f)]
     known, most = (max((getattr(f, f"normalised_{end}") for f in firm), default=0.0) for end in ("low", "leakage"))
     verdict = worst(f.verdict for f in findings)
     standing: Standing
@@ -110,7 +120,12 @@ def summary(
 
 
 def summary_of_samples(
-    node: int, findings: list[Finding], output_leakage: float, hidden: str | None = None
+    node: int,
+    findings: list[Finding],
+    output_leakage: float,
+    hidden: str | None = None,
+    *,
+    holds_nothing: bool = False,
 ) -> NodeSummary:
     """All evidence about one node in one line, where none of it is exact.
 
@@ -120,6 +135,8 @@ def summary_of_samples(
         Normalised leakage of what the adversary ends with by right, at most.
     hidden : str, optional
         Why the transcript may not tell all: who holds no message may then know something nevertheless.
+    holds_nothing : bool
+        Whether the adversary holds no message at all.
     """
     revealing = [f for f in findings if is_revealed(f)]
     top = max(findings, key=lambda f: (f.normalised_low, f.normalised_leakage), default=None)
@@ -127,7 +144,7 @@ def summary_of_samples(
     standing: Standing
     if revealing:
         standing, why = "revealed", (revealing[0].notes or [revealing[0].method])[0]
-    elif hidden is None and any(f.kind == "exact" and f.normalised_high == 0 for f in findings):
+    elif hidden is None and holds_nothing:
         standing, why = "no more than the output itself reveals", "this adversary holds no message at all"
     elif top is not None and top.normalised_low > output_leakage + 1e-3:
         standing = "partly leaked"

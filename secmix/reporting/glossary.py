@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from secmix._base.plugins import available, load
+from secmix.auditing.evidence.interface import kinds
 from secmix.auditing.report import Report
 from secmix.reporting import robustness as robust
 from secmix.reporting.glossary_robustness import ATTACKS, TERMS
@@ -111,55 +112,7 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
         "itself; x1 alone means that node 1 is revealed; x0[1] is the input of node 0 in iteration 1. "
         "Nodes and iterations count from 0.",
     ),
-    (
-        "structure",
-        "evidence: structure",
-        "Linear algebra on the messages of the protocol itself: which combinations of inputs remain "
-        "when all masks cancel. Exact, and independent of the data.",
-    ),
-    (
-        "gaussian",
-        "evidence: gaussian",
-        "The mutual information in closed form for Gaussian inputs and masks of the protocol's actual "
-        "size. Exact for these inputs.",
-    ),
-    (
-        "ksg",
-        "evidence: KSG",
-        "The nearest-neighbour estimate of mutual information by Kraskov, Stögbauer and Grassberger "
-        "(2004), from many runs of the protocol. It reads low in high dimension, so its low numbers "
-        "count only together with others.",
-    ),
-    (
-        "direct-reading",
-        "evidence: direct reading",
-        "The node's row computed from what is known of its statistics, without any learning: a mean is a sum divided "
-        "by a count. The number is the share of runs in which the row comes out to six digits.",
-    ),
-    (
-        "inversion",
-        "evidence: inversion",
-        "The sums that the adversary knows are equations in the rows behind them, once the parameters of each "
-        "iteration are known. They are solved; a solution counts only if it meets the equations to rounding and comes "
-        "out the same from independent starts. The rows are then known, but not which node owns which.",
-    ),
-    (
-        "reconstruction",
-        "evidence: reconstruction",
-        "An attack made for one kind of message, which computes rows from it, or exact equations that the rows meet; "
-        "what comes out is compared with the truth. Finding nothing proves nothing.",
-    ),
-    (
-        "linear-decoder",
-        "evidence: linear decoder",
-        "A linear regression trained to rebuild the secret from the view, and scored on runs it was not"
-        " trained on. Gives a lower bound: a better decoder may exist.",
-    ),
-    (
-        "tree-decoder",
-        "evidence: tree decoder",
-        "The same with gradient-boosted trees, which also find relations that are not linear. A lower bound as well.",
-    ),
+    *((kind.name.replace(" ", "-"), f"evidence: {kind.name}", kind.meaning) for kind in kinds()),
     (
         "sigma",
         "σ, the mask size",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
+from secmix.auditing.evidence.interface import kinds
 from secmix.auditing.report import SCHEMA_VERSION, Report
 
 FILE = "report.schema.json"
@@ -14,6 +15,7 @@ def json_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of what ``write`` puts into report.json."""
     schema = Report.model_json_schema(mode="serialization")
     schema["properties"]["schema_version"]["const"] = SCHEMA_VERSION
+    schema["$defs"]["Finding"]["properties"]["evidence"]["enum"] = [kind.name for kind in kinds()]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 

@@ -6,6 +6,7 @@ import math
 import re
 from typing import Any
 
+from secmix.auditing.evidence.interface import evidence_of
 from secmix.auditing.report import Cell, Finding, NodeSummary, Report, Standing, Verdict
 
 VERDICTS: tuple[Verdict, ...] = ("violated", "inconclusive", "not refuted")
@@ -108,7 +109,8 @@ def share(value: float) -> str:
 
 def _is_bound(finding: Finding) -> bool:
     """Of leakage, that is: what decoders bound is the error of the best decoder, and that by an estimate."""
-    return finding.kind == "upper bound" and finding.evidence in ("structure", "gaussian")
+    evidence = evidence_of(finding.evidence)
+    return finding.kind == "upper bound" and evidence is not None and evidence.exact
 
 
 def amount(finding: Finding) -> str:

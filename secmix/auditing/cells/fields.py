@@ -16,7 +16,7 @@ def failed(cell: Scenario, setup: Setup, cause: str, reproduce: str) -> Cell:
         NodeSummary(node=i, standing="inconclusive", worst=0.0, why=cause, verdict="inconclusive") for i in setup.asked
     ]
     return Cell(
-        **frame(cell, setup, reproduce),
+        **cell_fields(cell, setup, reproduce),
         verdict="inconclusive",
         sentence=f"Nothing is known of this cell: {cause}",
         leaked=[],
@@ -29,7 +29,7 @@ def failed(cell: Scenario, setup: Setup, cause: str, reproduce: str) -> Cell:
     )
 
 
-def frame(cell: Scenario, setup: Setup, reproduce: str) -> dict[str, Any]:
+def cell_fields(cell: Scenario, setup: Setup, reproduce: str) -> dict[str, Any]:
     """The names, the network and who is corrupt: the fields of a cell that no evidence changes."""
     tapped = getattr(setup.adversary, "tapped", None)
     hears = tapped is not None or not getattr(setup.adversary, "eavesdrops", hasattr(setup.adversary, "tapped"))
@@ -58,24 +58,28 @@ def corrupt_nodes(setup: Setup) -> list[NodeSummary]:
 def sentence(verdict: str, nodes: list[NodeSummary], pushed: Robustness | None) -> str:
     """The verdict on a cell, for a reader in a hurry."""
 
-    def named(standing: str) -> str:
-        found = [str(s.node) for s in nodes if s.standing == standing]
-        return f"node{'s' if len(found) > 1 else ''} {', '.join(found)}" if found else ""
+    def those(standing: str) -> list[str]:
+        return [str(s.node) for s in nodes if s.standing == standing]
 
-    told = []
+    def several(standing: str) -> bool:
+        return len(those(standing)) > 1
+
+    def named(standing: str) -> str:
+        found = those(standing)
+        return f"node{'s' if several(standing) else ''} {', '.join(found)}" if found else ""
+
+    sentences = []
     if who := named("revealed"):
-        told.append(f"the data of {who} are revealed")
+        sentences.append(f"the data of {who} are revealed")
     if who := named("partly leaked"):
-        told.append(
-            f"{who} leak more than the output does" if " " in who[6:] else f"{who} leaks more than the output does"
-        )
+        sentences.append(f"{who} {'leak' if several('partly leaked') else 'leaks'} more than the output does")
     if who := named("no more than the output itself reveals"):
-        told.append(f"of {who} no more is shown than the output itself reveals")
+        sentences.append(f"of {who} no more is shown than the output itself reveals")
     if who := named("inconclusive"):
-        told.append(f"for {who} the evidence does not suffice")
+        sentences.append(f"for {who} the evidence does not suffice")
     if pushed is not None:
-        told.append(pushed.why)
-    text = "; ".join(told) or "nobody honest was asked about"
+        sentences.append(pushed.why)
+    text = "; ".join(sentences) or "nobody honest was asked about"
     if verdict == "inconclusive":
         text += "; whether the policy holds could not be decided"
     return text[0].upper() + text[1:] + "."

@@ -12,8 +12,10 @@ from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer, MaliciousServer
 from secmix.adversaries.inversion.invert import Inversion, invert_sums, rounds_needed
 from secmix.adversaries.inversion.isolation import isolated_rows
-from secmix.auditing.evidence.measured import recovered
+from secmix.auditing.evidence.decoding import recovered
+from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
 from secmix.auditing.evidence.picture import picture
+from secmix.auditing.evidence.premises import sums_only
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.observation.reading import KnownSums
 from secmix.auditing.report import Finding, Picture
@@ -26,24 +28,21 @@ MOST_ROWS = 12  # more take minutes; the certificate is rarely reached
 _TRIED = 64  # starts where little is to be had
 
 
-def solved(
-    cell: Scenario, setup: SumSetup, observation: SumObservation
-) -> tuple[dict[int, list[Finding]], Picture | None]:
-    """What inversion shows about each asked node, and a picture of it; nothing where no sums are known or asked for."""
-    found: dict[int, list[Finding]] = {node: [] for node in setup.asked}
+def _gather(case: Case) -> Gathered:
+    """What the known sums show about each asked node; nothing where none are known."""
+    cell, setup, observation = case.cell, case.setup, case.observation
+    assert isinstance(setup, SumSetup)
+    assert isinstance(observation, SumObservation)
+    found: list[Finding] = []
     pictures: list[Picture | None] = []
-    if "inversion" not in cell.measure.evidence:
-        return found, None
     for known in observation.sums:
         together, drawn = _attack(cell, setup, known)
         alone, also = _alone(cell, setup, known)
         pictures += [drawn, also]
         copies = [together.model_copy(update={"node": node}) for node in known.members]
-        for finding in [*alone, *copies]:
-            if finding.node in found:
-                found[finding.node].append(finding)
+        found += [each for each in [*alone, *copies] if each.node in setup.asked]
     shown = [each for each in pictures if each is not None]
-    return found, max(shown, key=lambda each: (each.certified, len(each.found)), default=None)
+    return Gathered(found, picture=max(shown, key=lambda each: (each.certified, len(each.found)), default=None))
 
 
 def _alone(cell: Scenario, setup: SumSetup, known: KnownSums) -> tuple[list[Finding], Picture | None]:
@@ -195,3 +194,21 @@ def _same(found: Array, truth: Array) -> bool:
     apart = np.linalg.norm(found[:, None] - truth, axis=-1)
     pairs = linear_sum_assignment(apart)
     return bool((apart[pairs] < _close(truth)).all())
+
+
+EVIDENCE = Evidence(
+    "inversion",
+    (
+        Kind(
+            "inversion",
+            "Rows solved for from known sums",
+            "The sums that the adversary knows are equations in the rows behind them, once the parameters of each "
+            "iteration are known. They are solved; a solution counts only if it meets the equations to rounding and "
+            "comes out the same from independent starts. The rows are then known, but not which node owns which.",
+        ),
+    ),
+    sums_only,
+    _gather,
+    rank=5,
+    not_tried="solving the sums of several iterations for the rows behind them (inversion)",
+)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from secmix._base import plugins
 from secmix._base.checks import Array
 from secmix.adversaries.reconstructions.interfaces import Reconstruction, Reconstructor, held_in_run
-from secmix.auditing.evidence.measured import MOST, recovered
+from secmix.auditing.evidence.decoding import MOST, recovered
+from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
 from secmix.auditing.evidence.picture import picture
-from secmix.auditing.report import Finding, Picture
+from secmix.auditing.observation.collaborations import CollaborationObservation
+from secmix.auditing.report import Finding
 from secmix.auditing.setup import CollaborationSetup
 from secmix.errors import SecmixError
 from secmix.estimators.decoders import RECOVERED
@@ -17,34 +21,25 @@ from secmix.estimators.estimate import wilson
 from secmix.scenario import Scenario
 from secmix.transcript import View
 
-TRIED = 5
-"""Runs on which reconstructions are tried."""
 
-
-def installed(cell: Scenario) -> dict[str, Reconstructor]:
-    """Every installed reconstruction by name; none where the cell does not ask for them."""
-    wanted = plugins.available("reconstructions") if "reconstruction" in cell.measure.evidence else ()
-    return {name: plugins.load("reconstructions", name) for name in wanted}
-
-
-def reconstructed(
-    attacks: dict[str, Reconstructor],
-    cell: Scenario,
-    setup: CollaborationSetup,
-    view: View,
-    rows_by_node: list[Array],
-    node: int,
-) -> tuple[list[Finding], Picture | None]:
-    """What each of the attacks gets of ``node``'s rows in the first runs, and a picture; nothing where none applies."""
-    findings, drawn = [], None
-    for name, attack in attacks.items():
-        found = _tried(attack, cell, setup, view, len(rows_by_node[node]), node)
-        if any(one is not None for one in found):
-            findings += _judged(name, cell, found, rows_by_node[node], node)
-        for one, truth in zip(found, rows_by_node[node], strict=True):
-            if drawn is None and one is not None and one.rows is not None and _share_found(one, truth) > 0:
-                drawn = picture(cell, setup, [node], truth, np.asarray(one.rows), certified=one.certified)
-    return findings, drawn
+def _gather(case: Case) -> Gathered:
+    """What each installed attack gets of the rows in the first runs; nothing where none applies."""
+    setup, observation = case.setup, case.observation
+    assert isinstance(setup, CollaborationSetup)
+    assert isinstance(observation, CollaborationObservation)
+    findings: list[Finding] = []
+    drawn = None
+    for node in setup.asked:
+        first = observation.rows_by_node[node]
+        for name in plugins.available("reconstructions"):
+            attack: Reconstructor = plugins.load("reconstructions", name)
+            found = _tried(attack, case.cell, setup, observation.view, len(first), node)
+            if any(one is not None for one in found):
+                findings += _judged(name, case.about(node), found, first)
+            for one, truth in zip(found, first, strict=True):
+                if drawn is None and one is not None and one.rows is not None and _share_found(one, truth) > 0:
+                    drawn = picture(case.cell, setup, [node], truth, np.asarray(one.rows), certified=one.certified)
+    return Gathered(findings, picture=drawn)
 
 
 def _tried(
@@ -62,8 +57,7 @@ def _tried(
     return found
 
 
-def _judged(name: str, cell: Scenario, found: list[Reconstruction | None], truth: Array, node: int) -> list[Finding]:
-    about = {"protocol": cell.protocol.title, "adversary": cell.adversary.title, "node": node}
+def _judged(name: str, about: dict[str, Any], found: list[Reconstruction | None], truth: Array) -> list[Finding]:
     runs, count, d = truth.shape
     shares = [_share_found(one, rows) for one, rows in zip(found, truth, strict=True)]
     known = [_share_known(one, rows) for one, rows in zip(found, truth, strict=True)]
@@ -75,7 +69,7 @@ def _judged(name: str, cell: Scenario, found: list[Reconstruction | None], truth
         rows = f"{round(max(shares) * count)} of its {count} row{'s' * (count > 1)}"
         columns = max(_columns(one) for one in found)
         part = "" if columns == d else f", {columns} of their {d} columns"
-        told = [f"{name}: {rows}{part} found to 1e-6, {how}"] if hits else []
+        notes = [f"{name}: {rows}{part} found to 1e-6, {how}"] if hits else []
         out.append(
             recovered(
                 about,
@@ -84,7 +78,7 @@ def _judged(name: str, cell: Scenario, found: list[Reconstruction | None], truth
                 **common,
                 method=f"{name}: {how}; compared with the truth on {runs} runs",
                 unit="share of runs in which one of its rows or more is recovered to 1e-6, up to their order",
-                notes=told,
+                notes=notes,
             )
         )
     share = min(known)  # in every run
@@ -141,3 +135,19 @@ def _share_known(found: Reconstruction | None, truth: Array) -> float:
     size = np.linalg.norm(found.normals, axis=1) * max(float(np.linalg.norm(truth, axis=1).max()), 1e-3)
     holding = (off < RECOVERED * size).all(axis=0)
     return int(np.linalg.matrix_rank(found.normals[holding])) / truth.shape[1] if holding.any() else 0.0
+
+
+EVIDENCE = Evidence(
+    "reconstruction",
+    (
+        Kind(
+            "reconstruction",
+            "Rows reconstructed from messages",
+            "An attack made for one kind of message, which computes rows from it, or exact equations that the rows "
+            "meet; what comes out is compared with the truth. Finding nothing proves nothing.",
+        ),
+    ),
+    lambda case: isinstance(case.setup, CollaborationSetup),
+    _gather,
+    rank=6,
+)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
+from secmix.auditing.observation.observation import Observation
 from secmix.auditing.observation.reading import (
     KnownSums,
     ProbeCache,
@@ -41,19 +42,15 @@ _ENOUGH = 30  # runs by which the masks of a user's own protocol are judged
 
 
 @dataclass(frozen=True)
-class SumObservation:
-    """A cell's runs, seen through the adversary.
+class SumObservation(Observation):
+    """The runs of a protocol that sums.
 
     Attributes
     ----------
-    rows : dict of node -> (runs, d)
-        The first row of each asked node: the usual target.
     inputs : dict of iteration -> (n, runs, m)
         What the nodes put into the sums.
     sums : list of KnownSums
         Sums over two or more honest nodes, from the first block: what inversion starts from.
-    features : dict of node -> dict of iteration -> (runs, p)
-        What the adversary makes of its view, for each asked node.
     guesses : dict of node -> dict of name -> (runs, d)
         The node's row, if it has only one, read directly from the ratios of its statistics, in different ways.
     readings : dict of iteration -> Reading
@@ -64,23 +61,17 @@ class SumObservation:
         All iterations together, where masks are shared between them.
     mask_size : float
         Standard deviation of the masks, as drawn.
-    doubts : list of str
-        Why the exact evidence may say less than there is, about every node: messages that are not linear, masks that
-        are not independent.
     output_error : float
         Relative error of the fitted means against pooled EM.
     """
 
-    rows: dict[int, Array]
     inputs: dict[int, Array]
     sums: list[KnownSums]
-    features: dict[int, dict[int, Array]]
     guesses: dict[int, dict[str, Array]]
     readings: dict[int, Reading]
     others: list[tuple[list[int], Reading]]
     joint: Reading | None
     mask_size: float
-    doubts: list[str]
     output_error: float
 
     @property
@@ -222,17 +213,17 @@ def _block(
     if any(block.shape[1] for block in rest.values()):
         doubts.append("some messages are not linear in inputs and masks: what follows from those is not known exactly")
     return SumObservation(
-        {i: rows_by_node[i][:, 0].copy() for i in setup.asked},
-        {t: s.transpose(1, 0, 2) for t, (s, _) in seen.items()},
-        known_sums(setup, rows_by_node, run, readings, estimates, seen) if first else [],
-        features,
-        guesses,
-        readings,
-        [],
-        joint,
-        max((float(r.std()) for _, r in seen.values() if r.size), default=0.0),
-        doubts,
-        _output_error(cell, setup, rows_by_node, seed, run),
+        rows={i: rows_by_node[i][:, 0].copy() for i in setup.asked},
+        features=features,
+        doubts=doubts,
+        inputs={t: s.transpose(1, 0, 2) for t, (s, _) in seen.items()},
+        sums=known_sums(setup, rows_by_node, run, readings, estimates, seen) if first else [],
+        guesses=guesses,
+        readings=readings,
+        others=[],
+        joint=joint,
+        mask_size=max((float(r.std()) for _, r in seen.values() if r.size), default=0.0),
+        output_error=_output_error(cell, setup, rows_by_node, seed, run),
     )
 
 

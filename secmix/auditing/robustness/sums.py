@@ -16,7 +16,7 @@ from secmix._base.checks import Array
 from secmix.adversaries import WorstCase
 from secmix.adversaries.colluders import Colluders
 from secmix.aggregators import traits_of
-from secmix.auditing.evidence.exact import finite
+from secmix.auditing.evidence.premises import finite
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Damage, Robustness, RobustnessPoint, Verdict
 from secmix.auditing.setup import SumSetup, build_model

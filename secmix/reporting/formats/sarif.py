@@ -8,6 +8,7 @@ from pathlib import PureWindowsPath
 from typing import Any
 from urllib.parse import quote
 
+from secmix.auditing.evidence.interface import kinds
 from secmix.auditing.report import Cell, Finding, Report, Robustness, Verdict
 from secmix.reporting import robustness as robust
 from secmix.reporting import words
@@ -18,14 +19,7 @@ LEVEL = {"violated": "error", "inconclusive": "warning"}
 _MEANING = {anchor: meaning for anchor, _, meaning in (*GLOSSARY, *TERMS)}
 _MEANING["robustness"] = _MEANING["breakdown"]
 _RULES = {
-    "structure": "What the masks leave visible",
-    "gaussian": "Exact mutual information for Gaussian data",
-    "ksg": "Nearest-neighbour estimate of mutual information",
-    "direct reading": "A row computed from known statistics",
-    "inversion": "Rows solved for from known sums",
-    "reconstruction": "Rows reconstructed from messages",
-    "linear decoder": "Reconstruction by a linear decoder",
-    "tree decoder": "Reconstruction by a tree decoder",
+    **{kind.name: kind.title for kind in kinds()},
     "robustness": "What colluders can do to the result",
     "policy": "A limit of the policy on the whole",
 }

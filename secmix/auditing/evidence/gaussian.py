@@ -1,4 +1,4 @@
-"""Exact evidence: structure, and mutual information in closed form (spec 2, a and b)."""
+"""Gaussian: mutual information in closed form, for inputs and masks that are jointly Gaussian (Li 2022, section 5)."""
 
 from __future__ import annotations
 
@@ -9,73 +9,27 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
+from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
+from secmix.auditing.evidence.premises import finite, held_to_premises, output_share, sums_only
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.observation.reading import Reading
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.errors import DataError
+from secmix.estimators.decoders import RECOVERED
 from secmix.estimators.estimate import normalised
-from secmix.estimators.ksg.information import entropy
-from secmix.protocols import Defences
+from secmix.estimators.ksg.reading import entropy
 
 
-def structure(observation: SumObservation, node: int, about: dict[str, Any]) -> Iterator[Finding]:
-    shares = [(len(of), float(r.subspace.explained(node).max())) for of, r in observation.all_readings]
-    single = max(share for iterations, share in shares if iterations == 1)
-    for view, share in (("single", single), ("cumulative", max(share for _, share in shares))):
-        known = share > 1 - 1e-6
-        yield Finding(
-            **about,
-            evidence="structure",
-            view=view,
-            target="input",
-            method="leaked subspace: unit inputs and unit masks through the protocol itself",
-            value=share,
-            unit="share of variance known behind infinite masks",
-            low=share,
-            high=share,
-            kind="exact",
-            status="determined" if known else "resolved",
-            normalised_leakage=1.0 if known else share,
-            normalised_low=1.0 if known else share,
-            normalised_high=1.0 if known else share,
-            verdict="not refuted",
-            notes=["its summed vector lies in the leaked subspace: known exactly, however large the masks"] * known,
-        )
+def _gather(case: Case) -> Gathered:
+    setup, observation = case.setup, case.observation
+    assert isinstance(setup, SumSetup)
+    assert isinstance(observation, SumObservation)
+    found = [each for node in setup.asked for each in _found(setup, observation, node, case.about(node))]
+    return Gathered(held_to_premises(case, found))
 
 
-def at_least(finding: Finding, doubts: list[str]) -> Finding:
-    """An exact finding whose premises are in doubt: what it shows is there, but there may be more."""
-    if finding.status == "determined":
-        return finding
-    weaker = {"kind": "lower bound", "status": "unresolved", "high": None, "normalised_high": 1.0}
-    return finding.model_copy(update={**weaker, "notes": [*finding.notes, *doubts]})
-
-
-def at_most(finding: Finding, defences: Defences) -> Finding:
-    """An exact finding about vectors that were blurred before they were summed: of the rows it is an upper bound.
-
-    View and rows are independent given what is sent, so that the view says no more of the rows than of that.
-    """
-    blurred = ", ".join(defences.words)
-    note = f"this is of what the node sends, blurred ({blurred}): of its rows no more is known, maybe less"
-    bound = {
-        "value": finding.high,
-        "low": 0.0,
-        "kind": "upper bound",
-        "status": "unresolved" if finding.status == "determined" else finding.status,
-        "normalised_leakage": finding.normalised_high,
-        "normalised_low": 0.0,
-    }
-    return finding.model_copy(update={**bound, "notes": [*finding.notes, note]})
-
-
-def output_share(setup: SumSetup) -> float:
-    """Share of the variance of one honest input that the total gives, the corrupt inputs being known: 1/|honest|."""
-    return 1.0 / (setup.network.n - len(setup.corrupt))
-
-
-def gaussian(setup: SumSetup, observation: SumObservation, node: int, about: dict[str, Any]) -> Iterator[Finding]:
+def _found(setup: SumSetup, observation: SumObservation, node: int, about: dict[str, Any]) -> Iterator[Finding]:
     n = setup.network.n
     single = max(_nats(r, node, observation, of) for of, r in observation.all_readings if len(of) == 1)
     cumulative = max(
@@ -150,6 +104,22 @@ def _nats(reading: Reading, place: int, observation: SumObservation, iterations:
     return reading.gaussian.information(place, max(observation.mask_size, 1e-300) / spread)
 
 
-def finite(value: float) -> float | None:
-    """JSON has no infinity: null stands for it."""
-    return value if math.isfinite(value) else None
+EVIDENCE = Evidence(
+    "gaussian",
+    (
+        Kind(
+            "gaussian",
+            "Exact mutual information for Gaussian data",
+            "The mutual information in closed form for Gaussian inputs and masks of the protocol's actual "
+            "size. Exact for these inputs.",
+        ),
+    ),
+    sums_only,
+    _gather,
+    rank=2,
+    exact=True,
+    may_clear=True,
+    # Masks so small that the input is known to a millionth, as a row that counts as recovered.
+    reveals_from=1 - RECOVERED**2,
+    not_tried="exact Gaussian information (evidence 'gaussian' was not asked for)",
+)

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 
+from secmix.auditing.evidence.interface import Case
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import SigmaPoint
 from secmix.auditing.setup import SumSetup
@@ -15,19 +16,20 @@ from secmix.estimators.exact.gaussian import GaussianView
 from secmix.estimators.exact.linear import Probed, read_off
 from secmix.protocols import SumProtocol
 from secmix.protocols.interfaces import without_average
-from secmix.scenario import Scenario
 from secmix.transcript import Channel
 
 _RUNS = 8
 
 
-def sigma_curve(cell: Scenario, setup: SumSetup, observation: SumObservation) -> list[SigmaPoint]:
+def sigma_curve(case: Case) -> list[SigmaPoint]:
     """Exact Gaussian leakage and float64 error of one averaging at each mask size the scenario lists.
 
     Empty for a protocol without masks of a variable size.
     """
-    protocol = setup.protocol
-    if not _has_sigma(protocol) or "gaussian" not in cell.measure.evidence:
+    cell, setup, observation = case.cell, case.setup, case.observation
+    if not isinstance(setup, SumSetup) or not isinstance(observation, SumObservation):
+        return []
+    if not _has_sigma(setup.protocol) or "gaussian" not in cell.measure.evidence:
         return []
     first = max(min(observation.iterations), 0)
     inputs = observation.inputs[first][:, :_RUNS].transpose(1, 0, 2)

@@ -1,0 +1,116 @@
+"""How each node of a cell stands, and what the cell says beside: all evidence about it in one line."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from secmix.auditing import verdicts
+from secmix.auditing.evidence.decoding import target_of
+from secmix.auditing.evidence.interface import Case, evidence_of
+from secmix.auditing.evidence.premises import output_share
+from secmix.auditing.observation.collaborations import COLUMNS, CollaborationObservation
+from secmix.auditing.observation.observe import SumObservation
+from secmix.auditing.report import Finding, NodeSummary
+from secmix.auditing.setup import SumSetup
+from secmix.estimators.decoders import reconstruct
+from secmix.protocols import Defences
+from secmix.scenario import Scenario
+
+
+def stand(case: Case, node: int, findings: list[Finding]) -> tuple[NodeSummary, list[str]]:
+    """The line of ``node`` with its judged ``findings``, and the doubts about it."""
+    observation = case.observation
+    if isinstance(case.setup, SumSetup):
+        assert isinstance(observation, SumObservation)
+        doubts = _doubts(case.cell, case.setup, observation, node, findings)
+        exact = not observation.doubts
+        return verdicts.summary(node, findings, doubts, output_share(case.setup), exact=exact), doubts
+    assert isinstance(observation, CollaborationObservation)
+    known = _output_leakage(observation, node)
+    nothing = not observation.features[node]
+    hidden = next(iter(observation.doubts), None)
+    return verdicts.summary_of_samples(node, findings, known, hidden, holds_nothing=nothing), []
+
+
+def notes(case: Case) -> list[str]:
+    """What a reader of the cell's numbers must know."""
+    cell, observation = case.cell, case.observation
+    dealt = f"{cell.runs} runs; in each, rows are dealt anew without replacement from {case.setup.source}"
+    if isinstance(case.setup, SumSetup):
+        return [dealt, *_notes_on_sums(cell), *observation.doubts]
+    return [dealt, *_notes_on_collaborations(cell), *observation.doubts]
+
+
+def leaked(case: Case) -> list[str]:
+    """The basis of the leaked subspaces in words; none where the protocol does not sum."""
+    if not isinstance(case.observation, SumObservation):
+        return []
+    described = [words for _, reading in case.observation.all_readings for words in reading.subspace.describe()]
+    return list(dict.fromkeys(described))
+
+
+def _doubts(
+    cell: Scenario, setup: SumSetup, observation: SumObservation, node: int, findings: list[Finding]
+) -> list[str]:
+    """Why more may be known about ``node`` than the findings show."""
+    doubts = list(observation.doubts)
+    if solvable := _solvable(setup, observation, node):
+        doubts.append(solvable)
+    if cell.policy.max_normalised_leakage is not None and not any(
+        finding.verdict == "violated" or _bounds(finding) for finding in findings
+    ):
+        doubts.append("only lower bounds of its leakage were measured")
+    return doubts
+
+
+def _solvable(setup: SumSetup, observation: SumObservation, node: int) -> str | None:
+    """Whether the sums that are known exactly are at least as many numbers as the rows they are made of."""
+    honest = np.array([i not in setup.corrupt for i in range(setup.network.n)])
+    group, equations, before = {node}, 0, -1
+    while before != len(group):  # sums that share a node are solved together
+        before, equations = len(group), 0
+        for t, reading in observation.readings.items():
+            involved = (np.abs(reading.subspace.basis) > 1e-6) & honest
+            rows = involved[:, sorted(group)].any(axis=1)
+            group |= set(np.flatnonzero(involved[rows].any(axis=0)).tolist())
+            equations += int(rows.sum()) * observation.inputs[t].shape[2]
+    unknowns = sum(setup.counts[i] for i in group) * setup.rows.shape[1]
+    if equations < unknowns:
+        return None
+    return f"{equations} known sums over all iterations may be solved for the {unknowns} unknown numbers behind them"
+
+
+def _bounds(finding: Finding) -> bool:
+    """Whether it says how much is known at most."""
+    evidence = evidence_of(finding.evidence)
+    firm = finding.status != "unresolved" and finding.kind != "lower bound"
+    return evidence is not None and evidence.may_clear and firm
+
+
+def _output_leakage(observation: CollaborationObservation, node: int) -> float:
+    """Normalised leakage of what the adversary ends with by right, at most; 0 where that is nothing."""
+    target = target_of("row", observation.rows[node])
+    if observation.output is None or target is None:
+        return 0.0
+    return reconstruct(target.values, observation.output[:, :COLUMNS]).explained[2]
+
+
+def _notes_on_sums(cell: Scenario) -> list[str]:
+    notes = [
+        "exact evidence treats the summed vectors as independent between nodes and iterations; "
+        "the measured evidence does not",
+    ]
+    defences = Defences(**cell.model.defences)
+    if defences.blurs:
+        notes.append(
+            f"what enters the sums is blurred ({', '.join(defences.words)}): a sum or vector that is known is the "
+            "blurred one, and of the rows exact evidence is an upper bound"
+        )
+    return notes
+
+
+def _notes_on_collaborations(cell: Scenario) -> list[str]:
+    notes = ["the protocol is no sum, so no exact evidence applies: what is shown is there, but there may be more"]
+    if "reconstruction" not in cell.measure.evidence:
+        notes.append("attacks made for its kinds of message were not tried: evidence 'reconstruction' was left out")
+    return notes

@@ -1,0 +1,155 @@
+"""An evidence is one object in one file: its name, its meaning, whether it applies to a cell, and how it is gathered.
+
+Scenarios, reports, the JSON schema, SARIF and the glossary read everything they say of an evidence from its object.
+Its line in pyproject.toml (group ``secmix.evidence``) makes it known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from secmix._base import plugins
+from secmix.auditing.observation.observation import Observation
+from secmix.auditing.report import Finding, LeakageCurve, Picture
+from secmix.auditing.setup import Setup
+from secmix.errors import ScenarioError
+from secmix.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Case:
+    """One cell, with its runs seen through the adversary.
+
+    Attributes
+    ----------
+    cell : Scenario
+    setup : Setup
+    observation : Observation
+    fitted : dict
+        What several evidences need and one computes, such as decoders: kept for the others.
+    """
+
+    cell: Scenario
+    setup: Setup
+    observation: Observation
+    fitted: dict[Any, Any] = field(default_factory=dict)
+
+    def about(self, node: int) -> dict[str, Any]:
+        """The fields of a finding that say which cell and which node it is about."""
+        return {"protocol": self.cell.protocol.title, "adversary": self.cell.adversary.title, "node": node}
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What an evidence found in one cell.
+
+    Attributes
+    ----------
+    findings : list of Finding
+        About any of the nodes asked about; their verdicts are set later.
+    curves : list of LeakageCurve
+    picture : Picture or None
+        Rows that were recovered, where they may be shown.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    curves: list[LeakageCurve] = field(default_factory=list)
+    picture: Picture | None = None
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of finding.
+
+    Attributes
+    ----------
+    name : str
+        As findings carry it.
+    title : str
+        In a few words, for other tools.
+    meaning : str
+        For a reader who meets it for the first time.
+    """
+
+    name: str
+    title: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One way to find out what an adversary knows of a node.
+
+    Attributes
+    ----------
+    name : str
+        As scenarios ask for it (``[measure] evidence``).
+    kinds : tuple of Kind
+        The findings it makes.
+    applies : callable
+        ``applies(case)``: whether it says anything about such a cell.
+    gather : callable
+        ``gather(case) -> Gathered``.
+    rank : int
+        Its place among the others, in gathering and in reports.
+    exact : bool
+        Whether it follows from the protocol itself, by algebra.
+    may_clear : bool
+        Whether it bounds the leakage from above: without such an evidence a limit on leakage is never met.
+    reveals_from : float or None
+        Lower end of the normalised leakage from which on the node's data count as known.
+    states_doubts : bool
+        Whether its findings become inconclusive with the node, where the premises of exact evidence are in doubt.
+    not_tried : str
+        What a report says that was not tried where a scenario leaves it out.
+    """
+
+    name: str
+    kinds: tuple[Kind, ...]
+    applies: Callable[[Case], bool]
+    gather: Callable[[Case], Gathered]
+    rank: int
+    exact: bool = False
+    may_clear: bool = False
+    reveals_from: float | None = None
+    states_doubts: bool = False
+    not_tried: str = ""
+
+
+@cache
+def installed() -> tuple[Evidence, ...]:
+    """Every installed evidence, in order.
+
+    Raises
+    ------
+    ScenarioError
+        If an entry point of the group ``secmix.evidence`` is no Evidence, or bears another name than its own.
+    """
+    found = []
+    for name in plugins.available("evidence"):
+        each = plugins.load("evidence", name)
+        if not isinstance(each, Evidence) or each.name != name:
+            raise ScenarioError(
+                f"the entry point '{name}' of secmix.evidence is not an Evidence of that name: {each!r:.80}"
+            )
+        found.append(each)
+    return tuple(sorted(found, key=lambda each: each.rank))
+
+
+def kinds() -> list[Kind]:
+    """Every kind of finding, in order."""
+    return [kind for each in installed() for kind in each.kinds]
+
+
+@cache
+def evidence_of(kind: str) -> Evidence | None:
+    """The evidence that makes findings of this kind; None for a kind from elsewhere."""
+    return next((each for each in installed() if any(k.name == kind for k in each.kinds)), None)
+
+
+def asked(case: Case) -> list[Evidence]:
+    """Those that the scenario asks for and that apply to the cell, in order."""
+    return [each for each in installed() if each.name in case.cell.measure.evidence and each.applies(case)]

@@ -1,0 +1,140 @@
+"""KSG: mutual information from nearest neighbours, over many runs (Kraskov, Stögbauer and Grassberger 2004)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.auditing.evidence.decoding import Target, as_measured, decoded, leakage_curve
+from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
+from secmix.auditing.evidence.premises import finite
+from secmix.auditing.report import Finding
+from secmix.estimators.decoders import Decoding, information_bound
+from secmix.estimators.estimate import Estimate, Status, normalised
+from secmix.estimators.ksg.information import ksg
+
+_MANY = 20  # features above which KSG on the raw view would say nothing
+
+
+def _gather(case: Case) -> Gathered:
+    findings, curves = [], []
+    for node in case.setup.asked:
+        findings += as_measured(case, node, _found(case, node))
+        curves += [curve] if (curve := leakage_curve(case, node)) else []
+    return Gathered(findings, curves)
+
+
+def _found(case: Case, node: int) -> list[Finding]:
+    known, about, k = decoded(case, node), case.about(node), case.cell.measure.neighbours
+    if known is None:
+        return []
+    if not known.iterations:
+        nothing = Estimate.exact(0.0, "nats", "the view is empty")
+        return [_information(nothing, view, known.target, about) for view in ("single", "cumulative")]
+    single = _measured(known.target, known.features[known.worst], [known.alone[known.worst]], k)
+    # What one iteration tells, all of them tell.
+    cumulative = _measured(known.target, known.stacked, [known.last, *known.trees], k, part=single)
+    return [
+        _information(single, "single", known.target, about),
+        _information(cumulative, "cumulative", known.target, about),
+    ]
+
+
+def _measured(target: Target, view: Array, decoders: list[Decoding], k: int, part: Estimate | None = None) -> Estimate:
+    """The largest of KSG on the view itself (where it has few features), on the outputs of decoders, and of a ``part``.
+
+    What a decoder makes of the view is a function of it, so the information in that is a lower bound; and so is the
+    Gaussian bound from its residual.
+    """
+    found: list[Estimate] = []
+    varying = view[:, np.ptp(view, axis=0) > 0]
+    if 0 < varying.shape[1] <= _MANY:
+        found.append(ksg(target.values, varying, k=k))
+    elif not varying.shape[1]:
+        return Estimate.exact(0.0, "nats", "nothing in the view varies")
+    for decoder in decoders:
+        if decoder.features and np.ptp(decoder.prediction, axis=0).all():
+            reading = ksg(target.values, decoder.prediction, k=k)
+            bound = information_bound(target.values, decoder.prediction)
+            found.append(_as_bound(reading, bound, decoder))
+    if part is not None and part.kind != "exact":
+        status: Status = "determined" if part.status == "determined" else "unresolved"
+        found.append(
+            replace(part, high=math.inf, kind="lower bound", status=status, method=f"{part.method}, one iteration")
+        )
+    direct = [e for e in found if e.kind != "lower bound"]
+    best = max(found, key=lambda e: (e.status == "determined", e.value), default=None)
+    if best is None:
+        return Estimate(
+            0.0,
+            0.0,
+            math.inf,
+            "nats",
+            "no decoder found anything",
+            "lower bound",
+            "unresolved",
+            (f"{varying.shape[1]} features are too many for KSG on the view itself",),
+        )
+    if best in direct or best.status == "determined":
+        return best
+    if direct and direct[0].status == "resolved" and best.value <= direct[0].high:
+        return direct[0]
+    notes = best.notes
+    if not direct:
+        notes += (f"{varying.shape[1]} features are too many for KSG on the view itself: at least this much",)
+    return Estimate(best.value, best.low, math.inf, "nats", best.method, "lower bound", "unresolved", notes)
+
+
+def _as_bound(reading: Estimate, gaussian: float, decoder: Decoding) -> Estimate:
+    """KSG on a decoder's output, as the lower bound it is."""
+    value = max(reading.value, gaussian if math.isfinite(gaussian) else reading.value)
+    method = f"{reading.method}, on the output of {decoder.error.method}"
+    status: Status = "determined" if reading.status == "determined" else "unresolved"
+    return Estimate(value, min(reading.low, value), math.inf, "nats", method, "lower bound", status, reading.notes[:2])
+
+
+def _information(found: Estimate, view: str, target: Target, about: dict[str, Any]) -> Finding:
+    d = target.values.shape[1]
+    low = max(found.low, 0.0)
+    sure = found.status == "determined"
+    return Finding(
+        **about,
+        evidence="ksg",
+        view=view,
+        target=target.name,
+        method=found.method,
+        value=finite(found.value),
+        unit="nats",
+        low=finite(low),
+        high=finite(found.high),
+        kind="exact" if found.kind == "exact" else found.kind,
+        status=found.status,
+        normalised_leakage=1.0 if sure else normalised(found.value, d),
+        normalised_low=1.0 if sure else normalised(low, d),
+        normalised_high=normalised(max(found.high, 0.0), d),
+        verdict="not refuted",
+        notes=list(found.notes),
+    )
+
+
+EVIDENCE = Evidence(
+    "ksg",
+    (
+        Kind(
+            "ksg",
+            "Nearest-neighbour estimate of mutual information",
+            "The nearest-neighbour estimate of mutual information by Kraskov, Stögbauer and Grassberger "
+            "(2004), from many runs of the protocol. It reads low in high dimension, so its low numbers "
+            "count only together with others.",
+        ),
+    ),
+    lambda case: True,
+    _gather,
+    rank=4,
+    may_clear=True,
+    not_tried="mutual information by nearest neighbours (evidence 'ksg' was not asked for)",
+)

@@ -1,0 +1,62 @@
+"""Structure: what is known whatever the distribution of the data, by linear algebra (Li 2022, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
+from secmix.auditing.evidence.premises import held_to_premises, sums_only
+from secmix.auditing.observation.observe import SumObservation
+from secmix.auditing.report import Finding
+
+
+def _gather(case: Case) -> Gathered:
+    assert isinstance(case.observation, SumObservation)
+    found = [each for node in case.setup.asked for each in _found(case.observation, node, case.about(node))]
+    return Gathered(held_to_premises(case, found))
+
+
+def _found(observation: SumObservation, node: int, about: dict[str, Any]) -> Iterator[Finding]:
+    shares = [(len(of), float(r.subspace.explained(node).max())) for of, r in observation.all_readings]
+    single = max(share for iterations, share in shares if iterations == 1)
+    for view, share in (("single", single), ("cumulative", max(share for _, share in shares))):
+        known = share > 1 - 1e-6
+        yield Finding(
+            **about,
+            evidence="structure",
+            view=view,
+            target="input",
+            method="leaked subspace: unit inputs and unit masks through the protocol itself",
+            value=share,
+            unit="share of variance known behind infinite masks",
+            low=share,
+            high=share,
+            kind="exact",
+            status="determined" if known else "resolved",
+            normalised_leakage=1.0 if known else share,
+            normalised_low=1.0 if known else share,
+            normalised_high=1.0 if known else share,
+            verdict="not refuted",
+            notes=["its summed vector lies in the leaked subspace: known exactly, however large the masks"] * known,
+        )
+
+
+EVIDENCE = Evidence(
+    "structure",
+    (
+        Kind(
+            "structure",
+            "What the masks leave visible",
+            "Linear algebra on the messages of the protocol itself: which combinations of inputs remain "
+            "when all masks cancel. Exact, and independent of the data.",
+        ),
+    ),
+    sums_only,
+    _gather,
+    rank=1,
+    exact=True,
+    reveals_from=1 - 1e-9,
+    states_doubts=True,
+    not_tried="the leaked subspace (evidence 'structure' was not asked for)",
+)
