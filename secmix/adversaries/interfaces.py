@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,10 @@ Heard = Callable[[Block], npt.NDArray[np.bool_]]
 
 @runtime_checkable
 class Adversary(Protocol):
-    """The interface; any class with these two methods can be put against a protocol."""
+    """The interface; any class with these two methods can be put against a protocol.
+
+    It may have more members: those of :class:`AdversaryTraits`, which says what each means and what holds without it.
+    """
 
     def observe(self, transcript: Transcript, network: Network) -> View:
         """What this adversary holds of a run."""
@@ -25,6 +29,31 @@ class Adversary(Protocol):
     def corrupt_nodes(self, network: Network) -> frozenset[int]:
         """The nodes it controls, whose own data are no secret from it."""
         ...
+
+
+@dataclass(frozen=True)
+class AdversaryTraits:
+    """The optional members of an adversary. What it does not have is as the default here says.
+
+    Attributes
+    ----------
+    active : callable or None
+        ``active(protocol) -> protocol``: the sum protocol as it runs when this adversary takes part.
+    tapped : iterable of (a, b), or None
+        The edges it taps; None means that it is not bound to some.
+    eavesdrops : bool or None
+        Whether it hears every plain line; None means: if it is one who taps.
+    """
+
+    active: Callable[[Any], Any] | None = None
+    tapped: Iterable[Sequence[int]] | None = None
+    eavesdrops: bool | None = None
+
+    @classmethod
+    def of(cls, adversary: Any) -> AdversaryTraits:
+        """Those of ``adversary``."""
+        own = {each.name: getattr(adversary, each.name) for each in fields(cls) if hasattr(adversary, each.name)}
+        return cls(**{"eavesdrops": "tapped" in own, **own})
 
 
 def view_of(transcript: Transcript, heard: Heard) -> View:

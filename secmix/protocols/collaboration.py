@@ -7,8 +7,10 @@ real runs only, and never proven to be small.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,19 +23,7 @@ from secmix.transcript import Block, Channel, Transcript
 
 @runtime_checkable
 class Collaboration(Protocol):
-    """The interface; any class with these two methods can be audited.
-
-    Attributes
-    ----------
-    unit : str, optional
-        What ``error`` is measured in, in words.
-    broken : float, optional
-        An error from which on the result is worthless. Without it only an error that grows without bound is.
-    bound : callable, optional
-        ``bound(transcript, reference, colluders) -> float or None``: the largest error that a theorem allows so many
-        colluders, given the messages of an honest run; None where there is none. Whoever reads the report will trust
-        it: cite the theorem.
-    """
+    """The interface; any class with these two methods can be audited. It may have those of CollaborationTraits, too."""
 
     def collaborate(
         self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
@@ -48,6 +38,37 @@ class Collaboration(Protocol):
     def error(self, results: Array, reference: Array) -> Array:
         """How far ``results`` (runs, nodes, p) are from ``reference``, of the same shape: (runs,), at least 0."""
         ...
+
+
+def no_bound(transcript: Transcript, reference: Array, colluders: int) -> float | None:
+    """What is proven of a collaboration that has no ``bound``."""
+    return None
+
+
+@dataclass(frozen=True)
+class CollaborationTraits:
+    """The optional members of a collaboration. What it does not have is as the default here says.
+
+    Attributes
+    ----------
+    unit : str
+        What ``error`` is measured in, in words.
+    broken : float
+        An error from which on the result is worthless. Without it only an error that grows without bound is.
+    bound : callable
+        ``bound(transcript, reference, colluders) -> float or None``: the largest error that a theorem allows so many
+        colluders, given the messages of an honest run; None where there is none. Whoever reads the report will trust
+        it: cite the theorem.
+    """
+
+    unit: str = "in the protocol's own measure"
+    broken: float = math.inf
+    bound: Callable[[Transcript, Array, int], float | None] = no_bound
+
+    @classmethod
+    def of(cls, protocol: Any) -> CollaborationTraits:
+        """Those of ``protocol``."""
+        return cls(**{each.name: getattr(protocol, each.name) for each in fields(cls) if hasattr(protocol, each.name)})
 
 
 Once = Callable[[list[Array], Channel], ArrayLike]

@@ -9,13 +9,16 @@ A *sum protocol* has, beside its settings,
 ``draw_masks(runs, m, network, rng) -> (runs, k, m)``
     the secret randomness of one averaging, k numbers for each entry; ``average`` draws it by this same method when
     ``masks`` is None. Whoever knows how averages and messages depend on inputs and masks knows the protocol: the audit
-    reads it off by passing unit inputs and unit masks (spec 2, a).
+    reads it off by passing unit inputs and unit masks.
+
+It may have more members: those of :class:`SumTraits`, which says what each means and what holds without it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,6 +51,80 @@ class SumProtocol(Protocol):
 
 
 @dataclass(frozen=True)
+class Shown:
+    """What an audit shows of a sum protocol: what its own advice goes by.
+
+    Attributes
+    ----------
+    revealed : tuple of int
+        The honest nodes whose summed vector this adversary computes from the messages.
+    corrupt : frozenset of int
+        The adversary's own nodes.
+    network : Network
+    colluders : int
+        How many colluders push the result farther than the policy allows; 0 where none do.
+    """
+
+    revealed: tuple[int, ...]
+    corrupt: frozenset[int]
+    network: Network
+    colluders: int = 0
+
+
+def nodes_in_words(nodes: tuple[int, ...]) -> str:
+    """Such as "node 2" or "each of nodes 2, 4"."""
+    return f"node {nodes[0]}" if len(nodes) == 1 else f"each of nodes {', '.join(map(str, nodes))}"
+
+
+def no_advice(shown: Shown) -> list[str]:
+    """What a protocol advises that has no ``advise``."""
+    return []
+
+
+@dataclass(frozen=True)
+class SumTraits:
+    """The optional members of a sum protocol. What it does not have is as the default here says.
+
+    Attributes
+    ----------
+    modulus : float or None
+        The messages are residues modulo this; the masks are then uniform.
+    grid : float
+        Step of the fixed-point numbers that messages are multiples of; 0 where they are not.
+    reuses_masks : bool
+        Whether all averagings of a run use the masks of the first.
+    sigma : float or None
+        Standard deviation of the masks, where it can be set: reports show privacy and accuracy against it.
+    aggregate : callable or None
+        ``aggregate(messages (n, m), f) -> (m,)``: what the protocol makes of contributions it can see, in place of
+        their mean.
+    f : int
+        How many Byzantine nodes that is set to.
+    advise : callable
+        ``advise(shown) -> list of str``: what to change in this protocol, in sentences.
+
+    Examples
+    --------
+    >>> from secmix.protocols import PDMM
+    >>> SumTraits.of(PDMM(sigma=100.0)).sigma
+    100.0
+    """
+
+    modulus: float | None = None
+    grid: float = 0.0
+    reuses_masks: bool = False
+    sigma: float | None = None
+    aggregate: Callable[..., Array] | None = None
+    f: int = 0
+    advise: Callable[[Shown], list[str]] = no_advice
+
+    @classmethod
+    def of(cls, protocol: Any) -> SumTraits:
+        """Those of ``protocol``."""
+        return cls(**{each.name: getattr(protocol, each.name) for each in fields(cls) if hasattr(protocol, each.name)})
+
+
+@dataclass(frozen=True)
 class Carrying:
     """What wraps a sum protocol: a base for classes that change what is summed, or watch it.
 
@@ -59,7 +136,7 @@ class Carrying:
     @property
     def reuses_masks(self) -> bool:
         """As the protocol it carries."""
-        return bool(getattr(self.inner, "reuses_masks", False))
+        return SumTraits.of(self.inner).reuses_masks
 
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
         """As the protocol it carries."""

@@ -10,7 +10,7 @@ from secmix.auditing import verdicts
 from secmix.auditing.advice import advice
 from secmix.auditing.cells.fields import cell_fields, corrupt_nodes, failed, sentence
 from secmix.auditing.cells.mask_size import sigma_curve
-from secmix.auditing.cells.standing import leaked, notes, stand
+from secmix.auditing.cells.standing import known_sums_suffice, leaked, notes, stand
 from secmix.auditing.evidence.interface import Case, asked
 from secmix.auditing.evidence.premises import finite
 from secmix.auditing.observation import collaborations, observe
@@ -59,6 +59,7 @@ def audit_cell(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seed
     verdict = verdicts.worst([verdict, *([pushed.verdict] if pushed else [])])
     sums = case.observation if isinstance(case.observation, SumObservation) else None
     points = sigma_curve(case)
+    solvable = any(known_sums_suffice(case, s.node) for s in summaries if s.standing != "revealed")
     content = Cell(
         **cell_fields(cell, setup, reproduce),
         whole=sums is None,
@@ -72,7 +73,7 @@ def audit_cell(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seed
         curves=list({curve.node: curve for each in gathered for curve in each.curves}.values()),
         sigma_curve=points,
         picture=next((each.picture for each in gathered if each.picture), None),
-        advice=advice(cell, setup, summaries, points, pushed),
+        advice=advice(setup, summaries, points, pushed, solvable),
         notes=notes(case),
     )
     return content, verdicts.with_reasons(findings, summaries, doubts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from secmix.adversaries import CuriousServer
+from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.report import Cell, NodeSummary, Robustness
 from secmix.auditing.setup import Setup
 from secmix.scenario import Scenario
@@ -31,8 +32,9 @@ def failed(cell: Scenario, setup: Setup, cause: str, reproduce: str) -> Cell:
 
 def cell_fields(cell: Scenario, setup: Setup, reproduce: str) -> dict[str, Any]:
     """The names, the network and who is corrupt: the fields of a cell that no evidence changes."""
-    tapped = getattr(setup.adversary, "tapped", None)
-    hears = tapped is not None or not getattr(setup.adversary, "eavesdrops", hasattr(setup.adversary, "tapped"))
+    traits = AdversaryTraits.of(setup.adversary)
+    tapped = traits.tapped
+    silent = tapped is not None or not traits.eavesdrops
     return {
         "protocol": cell.protocol.title,
         "adversary": cell.adversary.title,
@@ -41,7 +43,7 @@ def cell_fields(cell: Scenario, setup: Setup, reproduce: str) -> dict[str, Any]:
         "positions": [(round(float(x), 4), round(float(y), 4)) for x, y in setup.network.positions],
         "corrupt": sorted(setup.corrupt),
         "server": isinstance(setup.adversary, CuriousServer),
-        "tapped": [(int(a), int(b)) for a, b in tapped or ()] if hears else None,
+        "tapped": [(int(a), int(b)) for a, b in tapped or ()] if silent else None,
         "reproduce": reproduce,
     }
 

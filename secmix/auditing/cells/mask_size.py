@@ -15,7 +15,7 @@ from secmix.estimators.estimate import normalised
 from secmix.estimators.exact.gaussian import GaussianView
 from secmix.estimators.exact.linear import Probed, read_off
 from secmix.protocols import SumProtocol
-from secmix.protocols.interfaces import without_average
+from secmix.protocols.interfaces import SumTraits, without_average
 from secmix.transcript import Channel
 
 _RUNS = 8
@@ -44,7 +44,7 @@ def sigma_curve(case: Case) -> list[SigmaPoint]:
 
 
 def _has_sigma(protocol: SumProtocol) -> bool:
-    if getattr(protocol, "modulus", None) is not None or not dataclasses.is_dataclass(protocol):
+    if SumTraits.of(protocol).modulus is not None or not dataclasses.is_dataclass(protocol):
         return False
     return "sigma" in {field.name for field in dataclasses.fields(protocol)}
 

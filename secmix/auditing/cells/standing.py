@@ -54,8 +54,11 @@ def _doubts(
 ) -> list[str]:
     """Why more may be known about ``node`` than the findings show."""
     doubts = list(observation.doubts)
-    if solvable := _solvable(setup, observation, node):
-        doubts.append(solvable)
+    equations, unknowns = _equations_and_unknowns(setup, observation, node)
+    if equations >= unknowns:
+        doubts.append(
+            f"{equations} known sums over all iterations may be solved for the {unknowns} unknown numbers behind them"
+        )
     if cell.policy.max_normalised_leakage is not None and not any(
         finding.verdict == "violated" or _bounds(finding) for finding in findings
     ):
@@ -63,8 +66,16 @@ def _doubts(
     return doubts
 
 
-def _solvable(setup: SumSetup, observation: SumObservation, node: int) -> str | None:
+def known_sums_suffice(case: Case, node: int) -> bool:
     """Whether the sums that are known exactly are at least as many numbers as the rows they are made of."""
+    if not isinstance(case.setup, SumSetup) or not isinstance(case.observation, SumObservation):
+        return False
+    equations, unknowns = _equations_and_unknowns(case.setup, case.observation, node)
+    return equations >= unknowns
+
+
+def _equations_and_unknowns(setup: SumSetup, observation: SumObservation, node: int) -> tuple[int, int]:
+    """How many numbers are known of the sums that ``node`` is part of, and how many numbers their rows are."""
     honest = np.array([i not in setup.corrupt for i in range(setup.network.n)])
     group, equations, before = {node}, 0, -1
     while before != len(group):  # sums that share a node are solved together
@@ -75,9 +86,7 @@ def _solvable(setup: SumSetup, observation: SumObservation, node: int) -> str | 
             group |= set(np.flatnonzero(involved[rows].any(axis=0)).tolist())
             equations += int(rows.sum()) * observation.inputs[t].shape[2]
     unknowns = sum(setup.counts[i] for i in group) * setup.rows.shape[1]
-    if equations < unknowns:
-        return None
-    return f"{equations} known sums over all iterations may be solved for the {unknowns} unknown numbers behind them"
+    return equations, unknowns
 
 
 def _bounds(finding: Finding) -> bool:

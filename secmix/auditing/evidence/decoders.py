@@ -1,4 +1,4 @@
-"""Decoders: rows rebuilt from the view by regressions, judged on runs they were not fitted on, and by direct reading."""
+"""Decoders: rows rebuilt from the view by regressions, judged on runs not used for fitting, and by direct reading."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from secmix.auditing.evidence.decoding import MOST, Target, as_measured, decoded, leakage_curve, recovered
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
-from secmix.auditing.observation.observe import SumObservation
+from secmix.auditing.observation.observe import DIFFERENCES, SumObservation
 from secmix.auditing.report import Finding
 from secmix.estimators.decoders import RECOVERED, Decoder, Decoding
 
@@ -71,7 +71,7 @@ def _direct(observation: SumObservation, node: int, about: dict[str, Any]) -> It
             int(hit.sum()),
             len(hit),
             evidence="direct reading",
-            view="cumulative" if "differences" in way else "single",
+            view="cumulative" if way == DIFFERENCES else "single",
             method=f"{way} of what the adversary knows of its statistics, N = {len(hit)}",
             unit="share of runs in which the row is recovered to 1e-6",
             notes=[note] if hit.any() else [],

@@ -10,6 +10,7 @@ from scipy.optimize import linear_sum_assignment
 
 from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer, MaliciousServer
+from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.adversaries.inversion.invert import Inversion, invert_sums, rounds_needed
 from secmix.adversaries.inversion.isolation import isolated_rows
 from secmix.auditing.evidence.decoding import recovered
@@ -83,7 +84,7 @@ def _alone(cell: Scenario, setup: SumSetup, known: KnownSums) -> tuple[list[Find
             ],
         )
         for node in known.members
-        if hits[node] or hasattr(setup.adversary, "active")
+        if hits[node] or AdversaryTraits.of(setup.adversary).active
     ]
     return findings, drawn
 
@@ -172,7 +173,7 @@ def _solve(
     settings: dict[str, Any] = {"rng": rng, "noise": noise[full]}
     # No certificate is to be had of altered sums: an estimate of the error is what is wanted. And who steers seldom
     # leaves EM the sums that are easy to solve.
-    if defences.alters or hasattr(setup.adversary, "active"):
+    if defences.alters or AdversaryTraits.of(setup.adversary).active:
         settings["starts"] = _TRIED
     return invert_sums(sums[full], [parameters[t] for t in full], rows, **settings)
 

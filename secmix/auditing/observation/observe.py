@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
+from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.observation.observation import Observation
 from secmix.auditing.observation.reading import (
     KnownSums,
@@ -32,12 +33,15 @@ from secmix.estimators.exact.linear import Probed
 from secmix.estimators.exact.masks import mask_doubts
 from secmix.estimators.exact.provenance import unexplained
 from secmix.protocols import EMRun, Plain, SumProtocol
+from secmix.protocols.interfaces import SumTraits
 from secmix.scenario import Scenario
 from secmix.transcript import Transcript
 
 Seeds = tuple[np.random.SeedSequence, np.random.SeedSequence]
 """Of the data (the same in all cells of an audit), and of the protocol."""
 
+RATIOS, DIFFERENCES = "ratios of one iteration", "ratios of differences between iterations"
+"""Ways to read a row from statistics that are known."""
 _ENOUGH = 30  # runs by which the masks of a user's own protocol are judged
 
 
@@ -172,7 +176,7 @@ def _block(
         else:
             if t not in known:
                 raise ProbeMismatch
-            reading, values = known[t].of(view.at(t), seen[t], getattr(setup.protocol, "grid", 0.0))
+            reading, values = known[t].of(view.at(t), seen[t], SumTraits.of(setup.protocol).grid)
             readings[t], rest[t] = known[t].reading, np.empty((runs, 0))
         estimates[t] = estimates_of(reading, values, [seen[t]])[0]
     # Those of the house are tested for it that every message follows from what its sender holds; others are probed.
@@ -192,13 +196,13 @@ def _block(
         alone, ratios = features_of({t: e[i] for t, e in estimates.items()}, *shape)
         jointly, differences = features_of({t: e[i] for t, e in together.items()}, *shape, differences=True)
         features[i] = {t: np.hstack([f, jointly.get(t, f[:, :0]), rest[t]]) for t, f in alone.items()}
-        guesses[i] = {"ratios of one iteration": ratios}
+        guesses[i] = {RATIOS: ratios}
         if together:
-            guesses[i]["ratios of differences between iterations"] = differences
+            guesses[i][DIFFERENCES] = differences
     doubts = mask_doubts(
         [masks for _, masks in seen.values()],
-        getattr(setup.protocol, "modulus", None),
-        getattr(setup.protocol, "grid", 0.0),
+        SumTraits.of(setup.protocol).modulus,
+        SumTraits.of(setup.protocol).grid,
     )
     if not house:
         if first and runs < _ENOUGH and any(masks.size for _, masks in seen.values()):
@@ -206,7 +210,7 @@ def _block(
             doubts.append(few)
         for t, ended in zip(iterations, probed.ended, strict=True):
             units = setup.network.n + seen[t][1].shape[1]
-            doubt = unexplained(run.transcript, t, ended, runs, units, getattr(setup.protocol, "modulus", None))
+            doubt = unexplained(run.transcript, t, ended, runs, units, SumTraits.of(setup.protocol).modulus)
             doubts += [doubt] if doubt and doubt not in doubts else []
     if joint is not None:
         doubts.append("the same masks serve in several iterations: what the differences tell of rows is not known")
@@ -234,7 +238,7 @@ def _drawing(seed: np.random.SeedSequence) -> np.random.Generator:
 
 def as_played(setup: SumSetup, probed: Probed) -> SumProtocol:
     """The protocol as it runs when this adversary takes part: an active one puts in or gives back what serves it."""
-    active = getattr(setup.adversary, "active", None)
+    active = AdversaryTraits.of(setup.adversary).active
     return probed if active is None else active(probed)
 
 

@@ -18,6 +18,7 @@ from secmix.estimators.exact.linear import LinearView, read_off, unmodular
 from secmix.estimators.exact.structure import LeakedSubspace, mask_range, subspace_of
 from secmix.mixture import Mixture
 from secmix.protocols import EMRun
+from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import Origin, View
 
 Averaging = tuple[Array, Array]  # inputs and masks of one
@@ -145,7 +146,7 @@ def linear_part(view: View, t: int, seen: Averaging, setup: SumSetup) -> tuple[R
     reading, values = read(view, [t], seen, setup)
     if not len(values):
         return reading, values, np.empty((len(seen[0]), 0))
-    bad = _linear_error(reading.linear, values, seen, getattr(setup.protocol, "grid", 0.0)) > 1.0
+    bad = _linear_error(reading.linear, values, seen, SumTraits.of(setup.protocol).grid) > 1.0
     left_over = values[bad][:_ROWS].transpose(1, 0, 2).reshape(values.shape[1], -1)
     if bad.any():
         good = np.flatnonzero(~bad)

@@ -19,6 +19,7 @@ from secmix.auditing.robustness.sums import FARTHEST, at, damage, judged
 from secmix.auditing.setup import CollaborationSetup
 from secmix.data import deal
 from secmix.errors import ScenarioError, SecmixError
+from secmix.protocols.collaboration import CollaborationTraits
 from secmix.scenario import Scenario
 from secmix.transcript import Channel, Transcript
 
@@ -68,7 +69,7 @@ def robustness(cell: Scenario, setup: CollaborationSetup) -> Robustness | None:
 
 
 def _unit(setup: CollaborationSetup) -> str:
-    return str(getattr(setup.protocol, "unit", "in the protocol's own measure"))
+    return CollaborationTraits.of(setup.protocol).unit
 
 
 def _honest(cell: Scenario, setup: CollaborationSetup) -> _Honest:
@@ -136,8 +137,7 @@ def _point(setup: CollaborationSetup, honest: _Honest, errors: Errors, colluders
     if 2 * colluders >= n:
         return at(colluders, n, None, None, "half of the nodes: nothing tells the honest half from the other")
     by = max(errors, key=lambda name: float(errors[name].max()))
-    bound = getattr(setup.protocol, "bound", None)
-    allowed = None if bound is None else bound(honest.transcript, honest.results, colluders)
+    allowed = CollaborationTraits.of(setup.protocol).bound(honest.transcript, honest.results, colluders)
     return at(
         colluders,
         n,
@@ -157,7 +157,7 @@ def _push(setup: CollaborationSetup, errors: Array, typical: float) -> float | N
 
 
 def _worthless(setup: CollaborationSetup) -> float:
-    return float(getattr(setup.protocol, "broken", math.inf))
+    return CollaborationTraits.of(setup.protocol).broken
 
 
 def _ratio(error: float, typical: float) -> float:

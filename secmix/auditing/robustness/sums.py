@@ -25,7 +25,7 @@ from secmix.errors import SecmixError
 from secmix.estimators.robustness import proven
 from secmix.network import Network
 from secmix.protocols import EMRun, SumProtocol
-from secmix.protocols.interfaces import Carrying
+from secmix.protocols.interfaces import Carrying, SumTraits
 from secmix.scenario import PolicySpec, Scenario
 from secmix.transcript import Channel, Transcript
 
@@ -161,11 +161,11 @@ def at(colluders: int, n: int, found: float | None, proven: float | None, found_
 
 def _rule_of(protocol: SumProtocol) -> tuple[Any, int | None]:
     """The rule of a robust server and the f it is set to; a sum has none."""
-    aggregate = getattr(protocol, "aggregate", None)
+    traits = SumTraits.of(protocol)
+    aggregate, f_set = traits.aggregate, traits.f
     if aggregate is None:
         return None, None
-    told = int(getattr(protocol, "f", 0))
-    return (lambda messages, *, f: aggregate(messages, f=told)), told
+    return (lambda messages, *, f: aggregate(messages, f=f_set)), f_set
 
 
 def _is_proven(protocol: SumProtocol, n: int, colluders: int) -> bool:

@@ -15,6 +15,7 @@ from secmix.estimators.exact.linear import LinearView, probe, unmodular
 from secmix.estimators.exact.structure import INPUT_TOL, MaskRange, mask_range
 from secmix.network import Network
 from secmix.protocols import SumProtocol
+from secmix.protocols.interfaces import SumTraits
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class GaussianView:
 
 def mask_size(protocol: SumProtocol, network: Network, rng: np.random.Generator) -> float:
     """Standard deviation of the protocol's masks: its ``sigma``, or else that of the masks it draws."""
-    declared = getattr(protocol, "sigma", None)
+    declared = SumTraits.of(protocol).sigma
     if declared is not None:
         return float(declared)
     drawn = protocol.draw_masks(2000, 1, network, rng)

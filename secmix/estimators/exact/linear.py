@@ -20,7 +20,7 @@ from secmix.adversaries import Adversary
 from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols import SumProtocol
-from secmix.protocols.interfaces import Carrying
+from secmix.protocols.interfaces import Carrying, SumTraits
 from secmix.transcript import Channel, Transcript, View
 
 
@@ -136,7 +136,7 @@ def read_off(
 
     Fresh masks are unknowns of their own in each iteration; reused ones are shared by all.
     """
-    modulus = getattr(protocol, "modulus", None)
+    modulus = SumTraits.of(protocol).modulus
     n, parts = network.n, []
     for t in iterations:
         rows = [row[runs:].ravel() for row in view.at(t).rows]

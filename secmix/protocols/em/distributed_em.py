@@ -17,7 +17,7 @@ from secmix.network import Network
 from secmix.protocols.em.defences import Defences
 from secmix.protocols.em.start import secure_start
 from secmix.protocols.em.statistics import Center, local_statistics, updated
-from secmix.protocols.interfaces import SumProtocol, without_average
+from secmix.protocols.interfaces import SumProtocol, SumTraits, without_average
 from secmix.protocols.sums.pdmm import PDMM
 from secmix.transcript import Channel, Transcript
 
@@ -195,7 +195,7 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
             if asked and not likelihood:  # read by the node itself, and not sent
                 vectors = np.ascontiguousarray(vectors[..., :-1])
             vectors = defences.sent(vectors, theta, noise_rng)
-            if getattr(sums, "reuses_masks", False) and kept_masks is None:
+            if SumTraits.of(sums).reuses_masks and kept_masks is None:
                 kept_masks = sums.draw_masks(runs, vectors.shape[2], network, mask_rng)
             averages, _ = sums.average(vectors, network, sum_rng.spawn(1)[0], masks=kept_masks, channel=channel)
             averages = defences.received(averages, self.n_components)

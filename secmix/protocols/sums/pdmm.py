@@ -22,7 +22,7 @@ from secmix._base.arrays import checked, floats, numpy_of
 from secmix._base.checks import Array, Ints, integer, positive, probability
 from secmix.errors import NetworkError, NotConverged, SecmixError
 from secmix.network import Network
-from secmix.protocols.interfaces import checked_inputs, checked_masks
+from secmix.protocols.interfaces import Shown, checked_inputs, checked_masks, nodes_in_words
 from secmix.transcript import Channel, Transcript
 
 Schedule = Literal["coloured", "synchronous", "asynchronous"]
@@ -98,6 +98,19 @@ class PDMM:
     def reuses_masks(self) -> bool:
         """Whether one draw of masks serves all averagings of a run."""
         return self.masks == "reused"
+
+    def advise(self, shown: Shown) -> list[str]:
+        """What to change where nodes are revealed."""
+        sentences = []
+        if self.dropout is not None and self.dropout[0] in shown.revealed:
+            sentences.append(
+                "Start again with fresh masks when a node falls silent: what all have summed to by then, less what the "
+                f"others sum to, is what node {self.dropout[0]} put in."
+            )
+        alone = tuple(i for i in shown.revealed if set(shown.network.neighbours(i)) <= shown.corrupt)
+        if alone:
+            sentences.append(f"Give {nodes_in_words(alone)} a neighbour that this adversary does not control.")
+        return sentences
 
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
         """λ^(0) for every arc of the network, (runs, 2E, m); arc e runs from ``network.arcs[e, 0]``, who draws it."""

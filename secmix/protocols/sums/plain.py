@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from secmix._base.arrays import carried, checked
 from secmix._base.checks import Array
 from secmix.network import Network
-from secmix.protocols.interfaces import checked_inputs
+from secmix.protocols.interfaces import Shown, checked_inputs
 from secmix.transcript import SERVER, Channel, Transcript
 
 
@@ -36,6 +36,18 @@ class Plain:
     """
 
     encrypted: bool = False
+
+    def advise(self, shown: Shown) -> list[str]:
+        """What to change where nodes are revealed."""
+        if not shown.revealed:
+            return []
+        sentences = [
+            "Sum through secure summation or PDMM, and audit that: in the plain protocol the server, and whoever hears "
+            "its lines, holds every node's statistics."
+        ]
+        if not self.encrypted:
+            sentences.append("Encrypt the lines to the server; that keeps eavesdroppers out, not the server.")
+        return sentences
 
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
         """No masks: (runs, 0, m)."""

@@ -13,7 +13,7 @@ from secmix._base.checks import Array, integer
 from secmix.aggregators import RejectedMessages
 from secmix.errors import SecmixError, nearest
 from secmix.network import Network
-from secmix.protocols.interfaces import checked_inputs
+from secmix.protocols.interfaces import Shown, checked_inputs
 from secmix.transcript import SERVER, Channel, Transcript
 
 
@@ -63,6 +63,14 @@ class RobustServer:
             # The server sets bad messages aside and goes on; the transcript shows what it was sent.
             warnings.simplefilter("ignore", RejectedMessages)
             return np.asarray(getattr(aggregators, self.rule)(messages, f=self.f if f is None else f), dtype=np.float64)
+
+    def advise(self, shown: Shown) -> list[str]:
+        """What to change where colluders push the aggregate too far."""
+        if not shown.colluders:
+            return []
+        if self.f < shown.colluders <= (shown.network.n - 1) // 2:
+            return [f"Set f to {shown.colluders}: the rule is set to {self.f} and meets {shown.colluders} colluders."]
+        return ["Take a rule with a smaller worst case here, such as the trimmed mean, or more honest nodes."]
 
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
         """No masks: (runs, 0, m)."""

@@ -13,7 +13,7 @@ from secmix._base.arrays import carried, checked, floats, numpy_of
 from secmix._base.checks import Array, integer, positive
 from secmix.errors import DataError, NetworkError, SecmixError
 from secmix.network import Network
-from secmix.protocols.interfaces import checked_inputs, checked_masks
+from secmix.protocols.interfaces import Shown, checked_inputs, checked_masks, nodes_in_words
 from secmix.transcript import Channel, Transcript
 
 
@@ -78,6 +78,20 @@ class SecureSum:
     def grid(self) -> float:
         """Step of the fixed-point numbers; 0 in real arithmetic."""
         return 2.0**-self.fraction_bits if self.arithmetic == "modular" else 0.0
+
+    def advise(self, shown: Shown) -> list[str]:
+        """What to change where nodes are revealed."""
+        if not shown.revealed:
+            return []
+        sentences = []
+        if not self.encrypted:
+            sentences.append("Encrypt the lines along the cycle: the protocol hides nothing without it.")
+        sentences.append(
+            f"Order the cycle so that {nodes_in_words(shown.revealed)} has an honest neighbour on it. PDMM hides the "
+            "summed vector of a node as long as one of its neighbours in the network is honest; whether its rows can "
+            "be solved for from the sums that remain, an audit of it says."
+        )
+        return sentences
 
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
         """The starter's mask, (runs, 1, m)."""
