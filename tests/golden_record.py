@@ -101,7 +101,7 @@ def differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
             yield f"{key}: {before.get(key)} was recorded, now {after.get(key)}"
     for table in ("findings", "sigma", "found", "proven", "damage"):
         old, new = before.get(table, {}), after.get(table, {})
-        if list(old) != list(new):
+        if set(old) != set(new):
             yield f"{table}: only before {sorted(set(old) - set(new))}, only now {sorted(set(new) - set(old))}"
         for name in (name for name in old if name in new):
             evidence = name.split(": ")[1].split(", ")[0] if table == "findings" else table
