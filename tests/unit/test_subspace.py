@@ -185,7 +185,7 @@ def test_no_n_by_n_array():
     # In columns of n numbers, by what has to lie side by side at the most.
     for work, columns in (
         (lambda: subspace_median(bases), r),  # the basis returned, a copy
-        (lambda: subspace_median(skewed), (count + 2) * r),  # all bases repaired; the last one and its QR
+        (lambda: subspace_median(skewed), (count + 1) * r),  # all bases repaired, each in one copy; the last one
         (
             lambda: power_method(data, 2, iterations=2),
             3 * 3 * 2 + 2 * 2,

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import lapack
 
 from secmix._base import arrays
 from secmix._base.checks import Array, integer
@@ -264,9 +265,19 @@ def _repaired(xp: Any, message: Any, shape: tuple[int, ...] | None) -> Array | s
     for part in (power // 2, power - power // 2):
         basis = basis * arrays.floats(xp, np.ldexp(1.0, part), basis)
     basis = basis / xp.linalg.vector_norm(basis, axis=0)
-    q, triangle = xp.linalg.qr(basis)
+    q, triangle = _factored(basis) if arrays.is_numpy(xp) else xp.linalg.qr(basis)
     sizes = arrays.numpy_of(xp.linalg.svdvals(triangle))
     if sizes[-1] <= max(n, r) * np.finfo(float).eps * sizes[0]:
         rank = int((sizes > max(n, r) * np.finfo(float).eps * sizes[0]).sum())
         return f"rank {rank} instead of {r}"
     return q  # type: ignore[no-any-return]
+
+
+def _factored(basis: Array) -> tuple[Array, Array]:
+    """Q (n, r) and R (r, r) of a basis of NumPy's in one copy of it: ``np.linalg.qr`` holds four."""
+    r = basis.shape[1]
+    room, tau, _, info = lapack.dgeqrf(np.asfortranarray(basis), overwrite_a=True)
+    triangle = np.triu(room[:r])
+    q, _, failed = lapack.dorgqr(room, tau, overwrite_a=True)
+    assert info == failed == 0  # either fails for arguments of a wrong shape only
+    return q, triangle

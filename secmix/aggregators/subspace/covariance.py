@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import svd
 from scipy.sparse.linalg import LinearOperator, svds
 
 from secmix._base.checks import Array, finite_array, integer
@@ -80,7 +81,9 @@ def _top(factors: Sequence[Array], r: int) -> Array:
     if columns <= n or 3 * r >= n:  # what the SVD holds is then no larger than the data, or than a few results
         if r > columns:
             raise DataError(f"r = {r} eigenvectors of data with {columns} columns; give at most that many")
-        return np.asarray(np.linalg.svd(np.hstack(factors), full_matrices=False)[0][:, :r])
+        # In Fortran's order LAPACK works in the place of what it is given: ``np.linalg.svd`` would copy it.
+        beside = np.concatenate(factors, axis=1, out=np.empty((n, columns), order="F"))
+        return np.asarray(svd(beside, full_matrices=False, overwrite_a=True, check_finite=False)[0][:, :r])
     ends = np.cumsum([factor.shape[1] for factor in factors])[:-1]
     both = LinearOperator(
         (n, columns),
