@@ -33,6 +33,7 @@ from secmix.aggregators import (
     traits_of,
     trimmed_mean,
 )
+from secmix.aggregators.numerics.geometry import distances
 from secmix.errors import DataError, SecmixError
 
 RULES = {name: getattr(aggregators, name) for name in TRAITS}
@@ -377,6 +378,46 @@ def test_messages_of_very_different_size(rule, far):
     moderate = x.copy()
     moderate[3], moderate[8] = 1e9, -1e9
     assert rule(x, f=2) == pytest.approx(rule(moderate, f=2), abs=1e-6)
+
+
+def test_far_messages_are_not_mixed_with_their_opposites():
+    """Where both were infinitely far, ties by value put +far and −far among the same neighbours: their mean was 0 ± ε."""
+    for far in (1e150, 1e200, 1.7e308):
+        x = cloud(19, 6)
+        x[3], x[8] = far, -far
+        mixed = nnm(lambda messages, f: messages[[3, 8]])(x, f=2)
+        assert mixed == pytest.approx(np.array([x[3], x[8]]) / 17, rel=1e-12)
+
+
+ranged = st.integers(5, 9).flatmap(
+    lambda n: st.lists(
+        st.lists(
+            st.builds(math.ldexp, st.integers(-9, 9), st.sampled_from([-1070, -600, -300, -1, 0, 1, 300, 900])),
+            min_size=2,
+            max_size=2,
+        ),
+        min_size=n,
+        max_size=n,
+    )
+)
+
+
+@given(ranged)
+def test_distances_over_the_whole_range_of_floats_are_those_of_exact_arithmetic(rows):
+    x = np.array(rows)
+    n, exact = len(rows), [[Fraction(entry) for entry in row] for row in rows]
+    square = [[sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) for other in exact] for one in exact]
+    found, unit = distances(x), 2**64 if np.abs(x).max() > 2.0**900 else 1
+    for i in range(n):
+        for j in range(n):
+            got = Fraction(found[i, j]) * unit
+            # Below 2^-1000 floats have fewer digits, in units of 2^64 below 2^-936.
+            assert abs(got**2 - square[i][j]) <= square[i][j] / 10**9 + Fraction(unit, 2**1070) ** 2
+
+    scores = [sum(sorted(square[i])[1 : n - 2]) for i in range(n)]
+    chosen = krum(x, f=1)
+    at = next(i for i in range(n) if (x[i] == chosen).all())
+    assert scores[at] <= min(scores) * (1 + Fraction(1, 10**9)) + Fraction(unit, 2**1060) ** 2
 
 
 def test_huge_messages_that_hide_in_one_coordinate():

@@ -18,6 +18,8 @@ from secmix.aggregators.numerics.blocks import deviations
 _TINY, _HUGE = 1e-270, 1e290  # squares between these are as accurate as any
 _CLOSE = 1e-3  # a squared distance below this share of the squared sizes has lost three digits or more
 
+Bools = NDArray[np.bool_]
+
 
 @dataclass(frozen=True)
 class Cloud:
@@ -61,19 +63,17 @@ def cloud(messages: Messages, pivot: Array) -> Cloud:
     return Cloud(np.ldexp(roots, exponents), np.clip(cosines, -1.0, 1.0), shift)
 
 
-def squared_distances(messages: Messages) -> Array:
-    """‖x_i − x_j‖² (n, n), up to a common factor (a power of two; 1 unless the messages are huge or minute).
+def distances(messages: Messages) -> Array:
+    """‖x_i − x_j‖ (n, n), in units of 2^64 where messages are huge (above 2^900), else of 1.
 
-    Pairs too far apart for a float, in units of the typical distance, are infinitely far.
+    Never infinite and, but for units of 2^64, never zero between messages that differ: a distance keeps its digits
+    however small it is beside others. Squares would not, since two floats may be further apart than a root of the
+    largest.
     """
     at = central(messages)
-    pivot = np.array(messages[at], dtype=np.float64)
-    products = gram(messages, pivot)
-    squares = np.diag(products)
-    if not _representable(messages, pivot, squares):
-        return _huge_distances(messages, at)
-    found = _apart(products)
-    _refine(messages, found, _CLOSE * (squares[:, None] + squares))
+    shift = _shift(messages)
+    found, doubtful = _measured(messages, at, shift)
+    _refine(messages, found, doubtful, shift)
     return found
 
 
@@ -81,12 +81,33 @@ def central(messages: Messages) -> int:
     """A message in the thick of them, judged by some of its coordinates; a good pivot if no proof of one."""
     n, p = messages.shape
     sample = messages[:, np.unique(np.linspace(0, p - 1, 256).astype(np.intp))].astype(np.float64)
-    exponent = int(np.frexp(np.abs(sample).max())[1])
-    if exponent > 400:  # then only those that are huge can be told apart, and none of them is chosen
-        sample = np.ldexp(sample, -exponent)
+    # Where some are huge, only those can be told apart, and none of them is chosen.
+    sample = np.ldexp(sample, -int(np.frexp(np.abs(sample).max())[1]))
     sample = sample - sample[0]
     apart = _apart(sample @ sample.T)
     return int(np.argmin(np.median(apart, axis=1))) if n > 2 else 0
+
+
+def _measured(messages: Messages, at: int, shift: int) -> tuple[Array, Bools]:
+    """All distances as seen from message ``at``, and which of them have lost digits: those far less than the sizes."""
+    pivot = np.array(messages[at], dtype=np.float64)
+    products = gram(messages, pivot)
+    squares = np.diag(products)
+    if _representable(messages, pivot, squares):
+        apart = _apart(products)
+        found, doubtful = np.ldexp(np.sqrt(apart), -shift), apart < _CLOSE * (squares[:, None] + squares)
+    else:
+        around = cloud(messages, pivot)
+        smaller = np.minimum(around.sizes[:, None], around.sizes)
+        larger = np.maximum(around.sizes[:, None], around.sizes)
+        ratio = smaller / np.where(larger > 0, larger, 1.0)
+        share = np.maximum(1 + ratio * (ratio - 2 * around.cosines), 0.0)
+        found, doubtful = np.ldexp(larger * np.sqrt(share), around.shift - shift), share < _CLOSE * (1 + ratio**2)
+    # From x_i itself the distances to it are exact.
+    doubtful[at], doubtful[:, at] = False, False
+    np.fill_diagonal(doubtful, False)
+    np.fill_diagonal(found, 0.0)
+    return found, doubtful
 
 
 def _apart(products: Array) -> Array:
@@ -96,20 +117,14 @@ def _apart(products: Array) -> Array:
     return found
 
 
-def _refine(messages: Messages, found: Array, least: Array) -> None:
-    """Work out again, from pivots nearby, the pairs for which ``found`` is below ``least``; in place."""
-    doubtful = found < least
-    np.fill_diagonal(doubtful, False)
+def _refine(messages: Messages, found: Array, doubtful: Bools, shift: int) -> None:
+    """Work out the doubtful distances again, from pivots nearby; in place."""
     while doubtful.any():
         i = int(np.argmax(doubtful.sum(axis=1)))
         group = np.flatnonzero(doubtful[i] | (np.arange(len(found)) == i))
-        products = gram(messages[group], messages[i].astype(np.float64))
-        squares, again = np.diag(products), _apart(products)
-        # From x_i itself distances to x_i are exact; the others if they are not small by comparison.
-        good = again >= _CLOSE * (squares[:, None] + squares)
-        good[group == i], good[:, group == i] = True, True
+        again, still = _measured(messages[group], int(np.searchsorted(group, i)), shift)
         pairs = np.ix_(group, group)
-        update = good & doubtful[pairs]
+        update = ~still & doubtful[pairs]
         found[pairs] = np.where(update, again, found[pairs])
         doubtful[pairs] &= ~update
 
@@ -121,12 +136,16 @@ def _representable(messages: Messages, pivot: Array, squares: Array) -> bool:
     return all(np.array_equal(messages[i], pivot) for i in np.flatnonzero(squares == 0))
 
 
+def _shift(messages: Messages, pivot: Array | float = 0.0) -> int:
+    """By which power of two to divide, so that no deviation or size overflows."""
+    top = max(abs(float(messages.max())), abs(float(messages.min())), float(np.abs(pivot).max()))
+    return 64 if top > 2.0**900 else 0
+
+
 def _scaled_gram(messages: Messages, pivot: Array) -> tuple[Array, NDArray[np.intp], int]:
     """The Gram matrix of deviations divided by 2^exponent, each row by its own, after all by 2^shift."""
     n = len(messages)
-    top = max(abs(float(messages.max())), abs(float(messages.min())), float(np.abs(pivot).max()))
-    shift = 64 if top > 2.0**900 else 0
-
+    shift = _shift(messages, pivot)
     largest = np.zeros(n)
     for block in deviations(messages, pivot, shift):
         np.maximum(largest, np.abs(block).max(axis=1), out=largest)
@@ -136,28 +155,3 @@ def _scaled_gram(messages: Messages, pivot: Array) -> tuple[Array, NDArray[np.in
         unit = np.ldexp(block, -exponents[:, None])
         total += unit @ unit.T
     return total, exponents, shift
-
-
-def _huge_distances(messages: Messages, at: int) -> Array:
-    """Squared distances where squares leave the range of floats, from the message in the middle."""
-    tried: set[int] = set()
-    while True:
-        tried.add(at)
-        distances = _from_cloud(cloud(messages, messages[at].astype(np.float64)))
-        spread = np.median(distances, axis=1)
-        middle = int(np.argmin(spread))
-        # Seen from far away, those in the middle look closer together than they are: look from there.
-        if middle in tried or spread[at] <= 4 * spread[middle]:
-            break
-        at = middle
-    typical = float(spread.min()) or float(np.median(distances[distances > 0]))
-    with np.errstate(over="ignore", under="ignore"):
-        return np.asarray(np.ldexp(distances, -int(np.frexp(typical)[1])) ** 2)
-
-
-def _from_cloud(around: Cloud) -> Array:
-    larger = np.maximum(around.sizes[:, None], around.sizes)
-    ratio = np.minimum(around.sizes[:, None], around.sizes) / np.where(larger > 0, larger, 1.0)
-    distances = larger * np.sqrt(np.maximum(1 + ratio * (ratio - 2 * around.cosines), 0.0))
-    np.fill_diagonal(distances, 0.0)
-    return np.asarray(distances)

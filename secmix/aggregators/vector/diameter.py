@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from secmix._base.checks import Array
 from secmix.aggregators.messages import Messages, Vector, admitted, returned
 from secmix.aggregators.numerics.blocks import average
-from secmix.aggregators.numerics.geometry import squared_distances
+from secmix.aggregators.numerics.geometry import distances
 from secmix.aggregators.numerics.ordering import compare
 from secmix.errors import SecmixError
 
@@ -57,24 +57,26 @@ def mda(messages: ArrayLike, f: int) -> Vector:
         )
     if f == 0:
         return returned(average(kept), kept)
-    return returned(_best(kept, squared_distances(kept), f), kept)
+    return returned(_best(kept, distances(kept), f), kept)
 
 
-def _best(messages: Messages, distances: Array, f: int) -> Array:
+def _best(messages: Messages, apart: Array, f: int) -> Array:
     n = len(messages)
-    levels = np.unique(distances)
+    levels = np.unique(apart)
     low, high = 0, len(levels) - 1  # the least level at which f messages cover all pairs farther apart
     while low < high:
         half = (low + high) // 2
-        if _covers(distances > levels[half], f, first=True):
+        if _covers(apart > levels[half], f, first=True):
             high = half
         else:
             low = half + 1
-    far = distances > levels[low] * (1 + _TIED)
+    far = apart > levels[low] * (1 + _TIED)
+    # Beside the diameter no square of what is left overflows, and none that underflows matters.
+    squares = (np.where(far, np.inf, apart) / (levels[low] or 1.0)) ** 2
     best: Array | None = None
     least = np.inf
     for members in _completed(_covers(far, f), n, f):
-        spread = float(distances[np.ix_(members, members)].sum())
+        spread = float(squares[np.ix_(members, members)].sum())
         if best is not None and spread > least * (1 + _TIED):
             continue
         found = average(messages, members)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from secmix._base.checks import integer
 from secmix.aggregators.messages import Vector, admitted
 from secmix.aggregators.numerics.blocks import averages
-from secmix.aggregators.numerics.geometry import squared_distances
+from secmix.aggregators.numerics.geometry import distances
 from secmix.aggregators.numerics.ordering import smallest
 from secmix.aggregators.traits import Traits, traits_of
 from secmix.aggregators.vector.geometric_median import geometric_median
@@ -136,9 +136,7 @@ def nnm(rule: Rule) -> Rule:
 
     def mixed(messages: ArrayLike, f: int, **options: Any) -> Vector:
         kept, left = admitted(messages, f, traits)
-        n = len(kept)
-        distances = squared_distances(kept)
-        nearest = [smallest(distances[i], n - left, kept) for i in range(n)]
+        nearest = [smallest(row, len(kept) - left, kept) for row in distances(kept)]
         return np.asarray(rule(averages(kept, nearest), f=left, **options))
 
     return _named(mixed, "nnm", rule, traits)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from secmix._base.checks import Array, integer
 from secmix.aggregators.messages import Vector, admitted, returned
 from secmix.aggregators.numerics.blocks import average
-from secmix.aggregators.numerics.geometry import squared_distances
+from secmix.aggregators.numerics.geometry import distances
 from secmix.aggregators.numerics.ordering import smallest, sorted_columns
 from secmix.aggregators.vector.coordinatewise import around_median
 from secmix.errors import SecmixError
@@ -33,7 +33,7 @@ def krum(messages: ArrayLike, f: int) -> Vector:
     array([1.])
     """
     kept, f = admitted(messages, f, "krum")
-    scores = krum_scores(squared_distances(kept), f)
+    scores = krum_scores(distances(kept), f)
     return np.array(kept[smallest(scores, 1, kept)[0]])
 
 
@@ -62,7 +62,7 @@ def multi_krum(messages: ArrayLike, f: int, *, m: int | None = None) -> Vector:
         raise SecmixError(
             f"m = {count} would average Byzantine messages; with n = {len(kept)}, f = {f} use m <= {most}"
         )
-    scores = krum_scores(squared_distances(kept), f)
+    scores = krum_scores(distances(kept), f)
     return returned(average(kept, smallest(scores, count, kept)), kept)
 
 
@@ -90,10 +90,10 @@ def bulyan(messages: ArrayLike, f: int) -> Vector:
     n = len(kept)
     if f == 0:
         return returned(average(kept), kept)
-    distances = squared_distances(kept)
+    apart = distances(kept)
     left, selected = np.arange(n), []
     for _ in range(n - 2 * f):
-        scores = krum_scores(distances[np.ix_(left, left)], f)
+        scores = krum_scores(apart[np.ix_(left, left)], f)
         best = int(left[smallest(scores, 1, kept, left)[0]])
         selected.append(best)
         left = left[left != best]
@@ -103,9 +103,15 @@ def bulyan(messages: ArrayLike, f: int) -> Vector:
     return returned(result, kept)
 
 
-def krum_scores(distances: Array, f: int) -> Array:
-    """For each of n messages, the sum of its n − f − 2 (one at least) smallest squared distances to others."""
-    n = len(distances)
+def krum_scores(apart: Array, f: int) -> Array:
+    """For each of n messages, the root of the sum of its n − f − 2 (one at least) smallest squared distances to others.
+
+    The root has the order of the sum and stays in the range of floats where the sum would leave it. ``apart`` (n, n)
+    are distances, not squared.
+    """
+    n = len(apart)
     nearest = max(n - f - 2, 1)
-    others = np.sort(distances, axis=1)  # the first is its own, 0
-    return np.asarray(others[:, 1 : 1 + nearest].sum(axis=1))
+    others = np.sort(apart, axis=1)[:, 1 : 1 + nearest]  # the first is its own, 0
+    largest = others[:, -1:]
+    shares = others / np.where(largest > 0, largest, 1.0)
+    return np.asarray(largest[:, 0] * np.sqrt((shares**2).sum(axis=1)))
