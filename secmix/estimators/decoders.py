@@ -162,19 +162,25 @@ def _relative_error(missed: Array, guessed: Array, method: str) -> Estimate:
 def _linear(x: Array, y: Array, new: Array) -> Array:
     """Ridge regression, its penalty chosen by leave-one-out error; with none where the relation is exact."""
     mean_x, mean_y = x.mean(axis=0), y.mean(axis=0)
-    u, s, vt = np.linalg.svd(x - mean_x, full_matrices=False)
+    centred = x - mean_x
+    u, s, vt = np.linalg.svd(centred, full_matrices=False)
     kept = s > 1e-10 * s[0]
     u, s, vt = u[:, kept], s[kept], vt[kept]
     inside = u.T @ (y - mean_y)
-    best, weights = math.inf, np.zeros((x.shape[1], y.shape[1]))
+    best, weights, chosen = math.inf, np.zeros((x.shape[1], y.shape[1])), math.inf
     for penalty in (0.0, *_PENALTIES):
         shrink = s**2 / (s**2 + penalty * len(x))
         leverage = 1 / len(x) + (u**2 * shrink).sum(axis=1)
         left = (y - mean_y - u @ (shrink[:, None] * inside)) / np.maximum(1 - leverage, 1e-6)[:, None]
         error = float((left**2).mean())
         if error < best:
-            best, weights = error, vt.T @ ((shrink / s)[:, None] * inside)
-    return np.asarray((new - mean_x) @ weights + mean_y)
+            best, weights, chosen = error, vt.T @ ((shrink / s)[:, None] * inside), penalty
+    if chosen == 0:
+        # Iterative refinement: the SVD errs by the condition number times what rounding of x alone forces.
+        for _ in range(2):
+            left = y - mean_y - centred @ weights
+            weights += vt.T @ ((u.T @ left) / s[:, None])
+    return np.asarray(new @ weights + (mean_y - mean_x @ weights))
 
 
 def _tree(x: Array, y: Array, new: Array) -> Array:

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from strategies import seeds
 from threadpoolctl import threadpool_limits
 
+from secmix._base.checks import Array
 from secmix.errors import DataError
-from secmix.estimators.decoders import Decoder, information_bound, reconstruct
+from secmix.estimators.decoders import RECOVERED, Decoder, information_bound, reconstruct
 
 BOTH: list[Decoder] = ["linear", "tree"]
 
@@ -38,17 +39,42 @@ def test_noise_leaves_what_theory_says(noise: float) -> None:
     assert found.recovered == 0.0
 
 
-@given(seeds, st.integers(1, 3), st.integers(0, 3), st.integers(-4, 4))
-def test_what_is_linear_is_recovered_in_every_run(seed: int, d: int, more: int, size: int) -> None:
+def masked(seed: int, d: int, more: int, size: int) -> tuple[Array, Array, Array]:
+    """A target x (120, d), a view of it and ``more`` masks through an invertible matrix A, and what rounding hides.
+
+    That is, for each run in standard deviations of x: an entry of the view is off by ε |view|, and its share in the
+    target by ε |view| |A⁻¹|.
+    """
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((120, d)) * 10.0**size + rng.standard_normal(d)
     masks = rng.standard_normal((120, more)) * 1e3
-    view = np.hstack([x, masks]) @ (np.eye(d + more) + 0.3 * rng.standard_normal((d + more, d + more)))
+    mixing = np.eye(d + more) + 0.3 * rng.standard_normal((d + more, d + more))
+    view = np.hstack([x, masks]) @ mixing
+    hidden = np.finfo(float).eps * np.abs(view) @ np.abs(np.linalg.inv(mixing)[:, :d]) / x.std(axis=0)
+    return x, view, np.sqrt((hidden**2).mean(axis=1))
+
+
+@given(seeds, st.integers(1, 3), st.integers(0, 3), st.integers(-4, 4))
+@example(2, 1, 2, -4)
+@example(18, 1, 3, -4)
+def test_what_is_linear_is_recovered_up_to_rounding(seed: int, d: int, more: int, size: int) -> None:
+    x, view, hidden = masked(seed, d, more, size)
     if np.linalg.cond(view - view.mean(axis=0)) > 1e8:
         return
     found = reconstruct(x, view)
-    assert found.recovered == 1.0
+    missed = np.sqrt((((found.prediction - x) / x.std(axis=0)) ** 2).mean(axis=1))
+    limit = 4 * hidden.max()
+    assert missed.max() <= limit
+    sizes = np.sqrt((((x - x.mean(axis=0)) / x.std(axis=0)) ** 2).mean(axis=1))
+    assert found.recovered >= (limit < RECOVERED * np.maximum(sizes, 1e-3)).mean()
     assert found.explained[0] > 1 - 1e-12
+
+
+@pytest.mark.parametrize(("seed", "more"), [(2, 2), (9, 2), (14, 2), (15, 3), (18, 1)])
+def test_what_masks_ten_million_times_larger_hide_is_recovered_in_every_run(seed: int, more: int) -> None:
+    # In two runs of the first the SVD alone erred by more than a millionth: a hundred times what rounding hides.
+    x, view, _ = masked(seed, 1, more, -4)
+    assert reconstruct(x, view).recovered == 1.0
 
 
 @pytest.mark.parametrize(("decoder", "repeats"), [("linear", 200), ("tree", 12)])
