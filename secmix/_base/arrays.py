@@ -157,3 +157,19 @@ def cholesky(xp: Any, matrices: Any) -> Any:
         return None
     # Others return NaN instead of an error.
     return lower if is_numpy(xp) or bool(xp.all(xp.isfinite(lower))) else None
+
+
+def oriented(directions: Array) -> Array:
+    """Directions (..., d) of NumPy's that are known up to their sign, as eigenvectors are, in the one of two signs.
+
+    The entry of largest size is positive; of some that agree to six digits, the first. LAPACK leaves the sign open, and
+    it differs between processors: what is drawn along such directions would differ with it.
+
+    Examples
+    --------
+    >>> oriented(np.array([[0.6, -0.8], [-0.5, 0.5]])).tolist()
+    [[-0.6, 0.8], [0.5, -0.5]]
+    """
+    sizes = np.abs(directions)
+    first = np.argmax(sizes >= (1 - 1e-6) * sizes.max(axis=-1, keepdims=True), axis=-1)[..., None]
+    return np.asarray(np.where(np.take_along_axis(directions, first, axis=-1) < 0, -directions, directions))

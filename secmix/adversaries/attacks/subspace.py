@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from secmix._base.arrays import oriented
 from secmix._base.checks import Array
 from secmix.adversaries.forgers import Forgery, RoundMessages
 from secmix.adversaries.search.subspaces import WorstBasis, consensus, geodesic, repeated, tightest, worst_basis
@@ -176,7 +177,7 @@ def _worst_product(honest: Array, said: RoundMessages) -> Array:
     """
     n, r = honest.shape[1:]
     target, f = consensus(honest), len(said.own)
-    weakest = np.linalg.svd(honest.mean(axis=0), full_matrices=False)[2][-1]
+    weakest = oriented(np.linalg.svd(honest.mean(axis=0), full_matrices=False)[2][-1])
     away = orthogonal(honest, 1, said.rng)[0]
     shapes = [away / np.linalg.norm(away), np.outer(away[:, 0], weakest), alternating(honest, 1, said.rng, 1.0)[0]]
     size = float(np.median(np.linalg.norm(honest, axis=(1, 2))))

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from secmix._base.arrays import oriented
 from secmix._base.checks import Array, Ints
 from secmix.adversaries.inversion.certificate import Fit
 from secmix.adversaries.inversion.equations import Equations
@@ -64,4 +65,4 @@ def _shake(equations: Equations, functions: Basis, rows: Array, rng: np.random.G
     reach = strength[:, -1:] * 10 ** rng.uniform(0, 3, size=(count, 1))
     along = rng.standard_normal(strength.shape) * np.minimum(1.0, reach / np.maximum(strength, 1e-300))
     along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-300)
-    return np.asarray(size * np.sqrt(h) * np.einsum("sk,skn->sn", along, directions).reshape(rows.shape))
+    return np.asarray(size * np.sqrt(h) * np.einsum("sk,skn->sn", along, oriented(directions)).reshape(rows.shape))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from secmix._base.arrays import oriented
 from secmix._base.checks import Array
 from secmix.adversaries.inversion.equations import Equations, Standard
 from secmix.mixture import Mixture
@@ -132,5 +133,5 @@ def _two_rows(target: Array, equations: Equations) -> Array:
     total = (scatter + cross + cross.swapaxes(1, 2)).sum(axis=0)
     total += np.einsum("c,cd,ce->de", table[:, 0], shift, shift)
     values, vectors = np.linalg.eigh(total)
-    delta = np.sqrt(max(values[-1], 0.0) / 2) * vectors[:, -1]
+    delta = np.sqrt(max(values[-1], 0.0) / 2) * oriented(vectors[:, -1])
     return np.stack([delta, -delta])

@@ -47,7 +47,8 @@ def evolve(
         else:
             values, vectors = np.linalg.eigh(covariance)
             root = np.sqrt(np.maximum(values, 1e-20))
-            y = (rng.standard_normal((population, d)) * root) @ vectors.T
+            # By C^½, not by the eigenvectors alone: their signs are anybody's, and differ between processors.
+            y = rng.standard_normal((population, d)) @ ((vectors * root) @ vectors.T)
         scores = np.array([score(mean + sigma * row) for row in y])
         order = np.argsort(-scores, kind="stable")
         if scores[order[0]] > best_score:

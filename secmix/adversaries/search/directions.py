@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from secmix._base.arrays import oriented
 from secmix._base.checks import Array
 from secmix.adversaries.search.oracle import Oracle
 
@@ -28,7 +29,7 @@ def basis(cloud: Array, rng: np.random.Generator, *, most: int, extra: int = 3) 
     """
     p = cloud.shape[1]
     _, sizes, rows = np.linalg.svd(cloud, full_matrices=False)
-    span = rows[: min(int((sizes > 1e-9 * max(float(sizes[0]), 1e-300)).sum()), most)]
+    span = oriented(rows[: min(int((sizes > 1e-9 * max(float(sizes[0]), 1e-300)).sum()), most)])
     count = min(extra, p - len(span))
     if count <= 0:
         return span
@@ -46,7 +47,8 @@ def pulls(cloud: Array, f: int, rng: np.random.Generator) -> Iterator[tuple[str,
     """
     h, p = cloud.shape
     _, _, rows = np.linalg.svd(cloud, full_matrices=False)
-    seeds = [*rows[:2], *-rows[:2], *cloud[np.argsort(-np.linalg.norm(cloud, axis=1))[:3]]]
+    first = oriented(rows[:2])
+    seeds = [*first, *-first, *cloud[np.argsort(-np.linalg.norm(cloud, axis=1))[:3]]]
     seeds += list(rng.standard_normal((1, p)))
     for k in dict.fromkeys((max(h - f - 1, 1), max(h // 2, 1), 1)):
         for seed in seeds:

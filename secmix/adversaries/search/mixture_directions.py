@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from secmix._base.arrays import oriented
 from secmix._base.checks import Array
 from secmix.aggregators.mixture import aligned, ise
 from secmix.mixture import Mixture
@@ -25,6 +26,7 @@ def lies(base: Mixture, honest: Mixture, truth: Mixture | None, rng: np.random.G
     """Lies about the oracle's mixture ``base``, the most promising first."""
     k, d = base.n_components, base.n_features
     values, vectors = np.linalg.eigh(base.covariances)
+    vectors = oriented(vectors.swapaxes(1, 2))  # a row each
     spread = np.sqrt(values)
     if truth is not None and truth.n_components == k:
         order = aligned(truth, base)
@@ -42,7 +44,7 @@ def lies(base: Mixture, honest: Mixture, truth: Mixture | None, rng: np.random.G
     for c in cheap:
         for axis, sign in ((-1, 1.0), (-1, -1.0), (0, 1.0)):
             step = np.zeros((k, d))
-            step[c] = sign * spread[c, axis] * vectors[c, :, axis]
+            step[c] = sign * spread[c, axis] * vectors[c, axis]
             yield Lie(f"the mean of component {c}", shifted(base, step))
     for c in cheap:
         for sign in (1.0, -1.0):

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
+from secmix._base.arrays import oriented
 from secmix._base.checks import Array, integer
 from secmix.adversaries.attacks.sums import FIXED, honest_messages
 from secmix.adversaries.search.cma_es import evolve
@@ -341,7 +342,7 @@ def _different(oracle: Oracle, axes: Array, trials: int, rng: np.random.Generato
 def _geometric_median(oracle: Oracle, rng: np.random.Generator) -> None:
     """The exact worst case, sent from where it lies and from afar."""
     cloud = oracle.cloud
-    rows = np.linalg.svd(cloud, full_matrices=False)[2][:3]
+    rows = oriented(np.linalg.svd(cloud, full_matrices=False)[2][:3])
     directions = np.concatenate([rows, -rows, cloud, rng.standard_normal((2, cloud.shape[1]))])
     point = geometric_median_worst(cloud, oracle.f, directions)
     if point is None:
