@@ -21,6 +21,8 @@ from secmix.aggregators import (
     trimmed_mean,
 )
 
+pytestmark = pytest.mark.delicate
+
 ENROLLED = [*(getattr(aggregators, name) for name in TRAITS), nnm(trimmed_mean), nnm(krum), bucketing(krum)]
 EVERY = pytest.mark.parametrize("rule", ENROLLED, ids=lambda rule: rule.__name__)
 

@@ -19,6 +19,8 @@ from secmix.estimators import gaussian_leakage, leaked_subspace
 from secmix.estimators.exact.linear import probe
 from secmix.protocols import PDMM, Plain, SecureSum
 
+pytestmark = pytest.mark.delicate
+
 NOISY = [e for e in ENROLLED if e.noise]
 SLACK = 1e-7  # nats; what float64 leaves of an inequality between two separate computations
 

@@ -10,6 +10,8 @@ from secmix.adversaries import invert_sums, rounds_needed
 from secmix.adversaries.inversion.certificate import fit
 from secmix.adversaries.inversion.starts import rounding, standard_of
 
+pytestmark = pytest.mark.delicate
+
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize(("h", "d", "c"), [(3, 2, 2), (5, 1, 2), (6, 2, 3), (6, 3, 2)])

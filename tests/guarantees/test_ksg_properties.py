@@ -15,6 +15,8 @@ from secmix.estimators import ksg
 from secmix.estimators.neighbours.bitmaps import by_bitmaps
 from secmix.estimators.neighbours.counts import _counts_within, kth_distances, neighbour_counts
 
+pytestmark = pytest.mark.delicate
+
 seeds = st.integers(0, 2**32 - 1)
 dimensions = st.integers(1, 4)
 scales = st.sampled_from([1e-6, 1e-3, 0.1, 3.0, 1e3, 1e6]) | st.floats(1e-6, 1e6)

@@ -13,6 +13,8 @@ from secmix.aggregators.mixture import ared, component_wise, cred, dfmr, gmr, or
 from secmix.errors import SecmixError
 from secmix.protocols import fit_mixtures
 
+pytestmark = pytest.mark.delicate
+
 M = 20
 
 

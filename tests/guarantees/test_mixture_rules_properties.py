@@ -27,6 +27,8 @@ from secmix.aggregators.mixture import (
 )
 from secmix.protocols.mixture.local_mixture import fit_mixtures
 
+pytestmark = pytest.mark.delicate
+
 RULES = [cred, ared, dfmr, gmr, trim, component_wise]
 
 

@@ -13,6 +13,8 @@ from secmix.adversaries.attacks.sums import FIXED
 from secmix.adversaries.search.cma_es import evolve
 from secmix.aggregators.mixture import dfmr
 
+pytestmark = pytest.mark.delicate
+
 
 def other_signs(monkeypatch):
     """From now on LAPACK's wrappers return every other vector with the other sign, the first among them."""

@@ -12,7 +12,10 @@ from secmix.aggregators.subspace import subspace_distance, subspace_median, subs
 from secmix.estimators.robustness.proven import geometric_median_constant
 from secmix.testing import subspaces
 
-pytestmark = pytest.mark.filterwarnings("ignore::secmix.aggregators.RejectedMessages")
+pytestmark = [
+    pytest.mark.delicate,
+    pytest.mark.filterwarnings("ignore::secmix.aggregators.RejectedMessages"),
+]
 COUNTS = [(3, 2), (6, 4), (4, 1), (7, 2), (8, 0), (10, 9)]
 
 

@@ -16,6 +16,8 @@ from secmix.adversaries.search.worst_case import RuleRefuses
 from secmix.errors import SecmixError
 from secmix.testing import honest_clouds
 
+pytestmark = pytest.mark.delicate
+
 RULES = [name for name in aggregators.TRAITS if name != "mda"] + ["nnm(krum)"]
 
 

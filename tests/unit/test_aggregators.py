@@ -36,6 +36,8 @@ from secmix.aggregators import (
 from secmix.aggregators.numerics.geometry import distances
 from secmix.errors import DataError, SecmixError
 
+pytestmark = pytest.mark.delicate
+
 RULES = {name: getattr(aggregators, name) for name in TRAITS}
 ALL = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 WRAPPED = [nnm(trimmed_mean), nnm(krum), bucketing(geometric_median), bucketing(nnm(coordinate_median), size=3)]
@@ -381,7 +383,7 @@ def test_messages_of_very_different_size(rule, far):
 
 
 def test_far_messages_are_not_mixed_with_their_opposites():
-    """Where both were infinitely far, ties by value put +far and −far among the same neighbours: their mean was 0 ± ε."""
+    """Were both infinitely far, ties by value would put +far and −far among the same neighbours: then their mean is 0."""
     for far in (1e150, 1e200, 1.7e308):
         x = cloud(19, 6)
         x[3], x[8] = far, -far

@@ -13,6 +13,8 @@ from secmix.errors import SecmixError
 from secmix.estimators import leaked_subspace
 from secmix.protocols import PDMM, DistributedEM, Plain, RobustServer, SecureSum
 
+pytestmark = pytest.mark.delicate
+
 NETWORK = Network.complete(7)
 
 

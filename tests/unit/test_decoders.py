@@ -17,6 +17,8 @@ from secmix._base.checks import Array
 from secmix.errors import DataError
 from secmix.estimators.decoders import RECOVERED, Decoder, information_bound, reconstruct
 
+pytestmark = pytest.mark.delicate
+
 BOTH: list[Decoder] = ["linear", "tree"]
 
 

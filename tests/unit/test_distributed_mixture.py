@@ -17,6 +17,8 @@ from secmix.protocols import Collaboration, DistributedMixture, fit_mixtures
 from secmix.protocols.mixture.distributed_mixture import RULES, packed, unpacked, width
 from secmix.transcript import SERVER, Channel
 
+pytestmark = pytest.mark.delicate
+
 FORGERIES = {name: f for name, f in vars(mixture_forgeries).items() if isinstance(f, Forgery)}
 N = 9
 

@@ -17,6 +17,8 @@ from secmix.adversaries.inversion.solver import _solved, basis
 from secmix.adversaries.inversion.starts import moments, rounding, standard_of
 from secmix.errors import DataError, SecmixError
 
+pytestmark = pytest.mark.delicate
+
 PAIR = Mixture([0.4, 0.6], [[-1.0, 0.0], [1.5, 0.5]], [np.eye(2), [[1.0, 0.3], [0.3, 0.7]]])
 
 

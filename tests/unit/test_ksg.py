@@ -12,6 +12,8 @@ from scipy.stats import norm
 from secmix.errors import DataError
 from secmix.estimators import entropy, ksg, mutual_information_gaussian, permutation_null
 
+pytestmark = pytest.mark.delicate
+
 
 def normal(seed: int, *shape: int) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape)

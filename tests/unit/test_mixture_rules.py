@@ -35,6 +35,8 @@ from secmix.aggregators.mixture import (
 from secmix.errors import DataError, SecmixError
 from secmix.protocols.mixture.local_mixture import fit_mixtures
 
+pytestmark = pytest.mark.delicate
+
 RULES = [cred, ared, dfmr, gmr, trim, component_wise]
 
 

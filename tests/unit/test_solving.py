@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import secmix
 from secmix.auditing.report import Report
 from secmix.reporting import words
+
+pytestmark = pytest.mark.delicate
 
 RING = [[0, 1], [1, 2], [2, 3], [3, 4], [0, 4], [0, 2], [2, 4]]
 

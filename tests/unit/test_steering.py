@@ -13,6 +13,8 @@ from secmix.errors import NetworkError, SecmixError
 from secmix.protocols import PDMM, Defences, DistributedEM, Plain, SecureSum
 from secmix.protocols.em.statistics import local_statistics
 
+pytestmark = pytest.mark.delicate
+
 START = Mixture([0.5, 0.5], [[0.0, 0.0], [2.0, 0.0]], np.repeat(np.eye(2)[None], 2, axis=0))
 
 

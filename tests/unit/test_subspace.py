@@ -34,6 +34,8 @@ from secmix.aggregators.subspace import (
 from secmix.errors import DataError, SecmixError
 from secmix.estimators.robustness.proven import geometric_median_constant
 
+pytestmark = pytest.mark.delicate
+
 
 def honest_bases(count=5, n=8, r=2, spread=0.05, seed=0):
     rng = np.random.default_rng(seed)

@@ -270,7 +270,7 @@ def _repaired(xp: Any, message: Any, shape: tuple[int, ...] | None) -> Array | s
     if sizes[-1] <= max(n, r) * np.finfo(float).eps * sizes[0]:
         rank = int((sizes > max(n, r) * np.finfo(float).eps * sizes[0]).sum())
         return f"rank {rank} instead of {r}"
-    return q  # type: ignore[no-any-return]
+    return q
 
 
 def _factored(basis: Array) -> tuple[Array, Array]:
