@@ -93,6 +93,10 @@ class Transcript:
         """The iterations that appear, in order."""
         return sorted({b.iteration for b in self.blocks})
 
+    def at(self, iteration: int) -> list[Block]:
+        """The blocks of one iteration."""
+        return [b for b in self.blocks if b.iteration == iteration]
+
 
 class Channel:
     """Carries data between nodes and writes every message into the transcript.

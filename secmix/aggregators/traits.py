@@ -69,9 +69,11 @@ def traits_of(rule: Callable[..., Any]) -> Traits | None:
     own = getattr(rule, "traits", None)
     if isinstance(own, Traits):
         return own
-    if str(getattr(rule, "__module__", "")).startswith("secmix.aggregators."):
-        return TRAITS.get(getattr(rule, "__name__", ""))
-    return None
+    from secmix import aggregators
+
+    # By the function itself: a stranger's may have any name, in a module of any name.
+    name = str(getattr(rule, "__name__", ""))
+    return TRAITS.get(name) if rule is getattr(aggregators, name, aggregators) else None
 
 
 def _majority(f: int) -> int:

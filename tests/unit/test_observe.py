@@ -158,7 +158,7 @@ def test_blocks_that_take_another_course_are_probed_anew(protocol: Any, blocks: 
 
 @dataclass(frozen=True)
 class Tiring(SecureSum):
-    """Forgets its masks after three averagings; passes for one of the house."""
+    """Forgets its masks after three averagings."""
 
     averagings: list[int] = field(default_factory=list)
 
@@ -171,9 +171,8 @@ class Tiring(SecureSum):
         return super().average(inputs, network, rng, masks=masks, channel=channel)
 
 
-def test_what_only_later_blocks_reveal_is_found(blocks: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_only_later_blocks_reveal_is_found(blocks: list[bool]) -> None:
     """Messages that look the same, but are other functions of inputs and masks: the first probes do not serve."""
-    monkeypatch.setattr(Tiring, "__module__", "secmix.protocols.tiring")
     found = seen(Tiring(sigma=10.0), HonestButCurious({1}), model={"iterations": 3})
     assert blocks.count(True) > 1
     shares = [reading.subspace.explained(3).max() for _, reading in found.all_readings]

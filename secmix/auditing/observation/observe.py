@@ -14,6 +14,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.interfaces import AdversaryTraits
+from secmix.auditing.observation.course import course_of
 from secmix.auditing.observation.observation import Observation
 from secmix.auditing.observation.reading import (
     KnownSums,
@@ -42,7 +43,7 @@ Seeds = tuple[np.random.SeedSequence, np.random.SeedSequence]
 
 RATIOS, DIFFERENCES = "ratios of one iteration", "ratios of differences between iterations"
 """Ways to read a row from statistics that are known."""
-_ENOUGH = 30  # runs by which the masks of a user's own protocol are judged
+_ENOUGH = 30  # runs by which masks are judged
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,13 @@ def _block(
     run = model.run(rows_by_node, network=setup.network, rng=_drawing(seed))
     view = setup.adversary.observe(run.transcript, setup.network)
     iterations = run.transcript.iterations
+    modulus, grid = SumTraits.of(setup.protocol).modulus, SumTraits.of(setup.protocol).grid
     seen = dict(zip(iterations, probed.seen, strict=True))
+    averages = dict(zip(iterations, probed.averages, strict=True))
+    probes = dict(zip(iterations, probed.ended, strict=True)) if probing else {}
+    units = {t: setup.network.n + masks.shape[1] for t, (_, masks) in seen.items()}
+    if not probing and probed.shares_masks:
+        raise ProbeMismatch
     readings, estimates, rest = {}, {}, {}
     for t in iterations:
         if probing:
@@ -176,14 +183,16 @@ def _block(
         else:
             if t not in known:
                 raise ProbeMismatch
-            reading, values = known[t].of(view.at(t), seen[t], SumTraits.of(setup.protocol).grid)
+            if not known[t].course.is_of(run.transcript.at(t), averages[t], seen[t], grid):
+                raise ProbeMismatch
+            reading, values = known[t].of(view.at(t), seen[t], grid)
             readings[t], rest[t] = known[t].reading, np.empty((runs, 0))
         estimates[t] = estimates_of(reading, values, [seen[t]])[0]
-    # Those of the house are tested for it that every message follows from what its sender holds; others are probed.
-    house = type(setup.protocol).__module__.startswith("secmix.")
-    if probing and house and not probed.shares_masks and not any(block.shape[1] for block in rest.values()):
+    if probing and not probed.shares_masks and not any(block.shape[1] for block in rest.values()):
         known.clear()
-        known.update({t: ProbeCache(view.at(t).origins, readings[t]) for t in iterations})
+        for t, ended in probes.items():
+            course = course_of(run.transcript.at(t), ended, runs, units[t], modulus)
+            known[t] = ProbeCache(view.at(t).origins, readings[t], course)
     joint, together = None, {}
     if probed.shares_masks:
         later = [t for t in iterations if t >= 0]
@@ -199,19 +208,12 @@ def _block(
         guesses[i] = {RATIOS: ratios}
         if together:
             guesses[i][DIFFERENCES] = differences
-    doubts = mask_doubts(
-        [masks for _, masks in seen.values()],
-        SumTraits.of(setup.protocol).modulus,
-        SumTraits.of(setup.protocol).grid,
-    )
-    if not house:
-        if first and runs < _ENOUGH and any(masks.size for _, masks in seen.values()):
-            few = f"only {runs} runs fit into memory at once, too few to judge the masks by: raise memory_limit"
-            doubts.append(few)
-        for t, ended in zip(iterations, probed.ended, strict=True):
-            units = setup.network.n + seen[t][1].shape[1]
-            doubt = unexplained(run.transcript, t, ended, runs, units, SumTraits.of(setup.protocol).modulus)
-            doubts += [doubt] if doubt and doubt not in doubts else []
+    doubts = mask_doubts([masks for _, masks in seen.values()], modulus, grid)
+    if first and runs < _ENOUGH and any(masks.size for _, masks in seen.values()):
+        doubts.append(f"only {runs} runs fit into memory at once, too few to judge the masks by: raise memory_limit")
+    for t, ended in probes.items():  # runs without probes take a course that was looked at
+        doubt = unexplained(run.transcript.at(t), ended, runs, units[t], modulus)
+        doubts += [doubt] if doubt and doubt not in doubts else []
     if joint is not None:
         doubts.append("the same masks serve in several iterations: what the differences tell of rows is not known")
     if any(block.shape[1] for block in rest.values()):

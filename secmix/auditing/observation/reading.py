@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from secmix._base.checks import Array
+from secmix.auditing.observation.course import Averaging, Course, linear_error
 from secmix.auditing.setup import SumSetup
 from secmix.estimators.exact.gaussian import GaussianView
 from secmix.estimators.exact.linear import LinearView, read_off, unmodular
@@ -21,9 +22,7 @@ from secmix.protocols import EMRun
 from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import Origin, View
 
-Averaging = tuple[Array, Array]  # inputs and masks of one
 SOLVED = 5  # runs whose sums are kept for inversion
-_CHUNK = 256  # messages compared at once
 _SHORTER = 2  # lengths of an iteration other than the longest that are kept worked out
 _ROWS = 20  # messages of an iteration kept as they are, where they are not linear and nothing better is known
 
@@ -45,10 +44,13 @@ class ProbeCache:
     ----------
     reading : Reading
         Of all ``origins``. Who holds the first few of these messages knows no more.
+    course : Course
+        Of all messages, those that the adversary does not hold too.
     """
 
     origins: tuple[Origin, ...]
     reading: Reading
+    course: Course
     _shorter: dict[int, GaussianView] = field(default_factory=dict)
 
     def of(self, view: View, seen: Averaging, grid: float) -> tuple[Reading, Array]:
@@ -68,7 +70,7 @@ class ProbeCache:
             return self.reading, np.empty((0, runs, m))
         linear, values = self.reading.linear, np.stack(view.rows)
         part = replace(linear, A=linear.A[:count], M=linear.M[:count])
-        if (_linear_error(part, values, seen, grid) > 1.0).any():
+        if (linear_error(part, values, seen, grid) > 1.0).any():
             raise ProbeMismatch
         if count == len(self.origins):
             return self.reading, values
@@ -146,31 +148,13 @@ def linear_part(view: View, t: int, seen: Averaging, setup: SumSetup) -> tuple[R
     reading, values = read(view, [t], seen, setup)
     if not len(values):
         return reading, values, np.empty((len(seen[0]), 0))
-    bad = _linear_error(reading.linear, values, seen, SumTraits.of(setup.protocol).grid) > 1.0
+    bad = linear_error(reading.linear, values, seen, SumTraits.of(setup.protocol).grid) > 1.0
     left_over = values[bad][:_ROWS].transpose(1, 0, 2).reshape(values.shape[1], -1)
     if bad.any():
         good = np.flatnonzero(~bad)
         part = View(tuple(view.origins[r] for r in good), tuple(view.rows[r] for r in good))
         reading, values = read(part, [t], seen, setup)
     return reading, values, left_over
-
-
-def _linear_error(linear: LinearView, values: Array, seen: Averaging, grid: float) -> Array:
-    """Largest |V − A s − M r| of each row (F,), in units of what rounding allows."""
-    inputs, masks = (part.transpose(1, 0, 2) for part in seen)
-    # In fixed-point arithmetic each input is off by up to half a step of the grid.
-    allowed = 1e-9 * np.abs(inputs).max() + 1e4 * np.finfo(float).eps * np.abs(values).max()
-    errors = []
-    for begin in range(0, len(values), _CHUNK):  # a view may take as much memory as there is, and this as much again
-        some = slice(begin, begin + _CHUNK)
-        off = values[some] - np.tensordot(linear.A[some], inputs, axes=1)
-        off -= np.tensordot(linear.M[some], masks, axes=1)
-        if linear.modulus is not None:
-            off -= linear.modulus * np.round(off / linear.modulus)
-        steps = 0.5 * grid * np.abs(linear.A[some]).sum(axis=1)
-        errors.append(np.abs(off).max(axis=2).max(axis=1) / (allowed + 1.001 * steps))
-    error = np.concatenate(errors)
-    return np.where(np.isfinite(error), error, np.inf)  # NaN compares as small
 
 
 def estimates_of(reading: Reading, values: Array, seen: list[Averaging]) -> list[Array]:

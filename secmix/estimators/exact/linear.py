@@ -58,7 +58,8 @@ class Probed(Carrying):
 
     probing: bool = True
     seen: list[tuple[Array, Array]] = field(default_factory=list)
-    ended: list[Array] = field(default_factory=list)  # what the nodes ended with in the probes
+    averages: list[Array] = field(default_factory=list)  # what the nodes ended with in the real runs
+    ended: list[Array] = field(default_factory=list)  # and in the probes
 
     @property
     def shares_masks(self) -> bool:
@@ -82,7 +83,9 @@ class Probed(Carrying):
             masks = self.inner.draw_masks(runs, m, network, rng.spawn(1)[0])
         self.seen.append((real, masks))
         if not self.probing:
-            return self.inner.average(real, network, rng, masks=masks, channel=channel)
+            ended, transcript = self.inner.average(real, network, rng, masks=masks, channel=channel)
+            self.averages.append(ended)
+            return ended, transcript
         units = _units(n + masks.shape[1], m)
         averages, transcript = self.inner.average(
             np.concatenate([real, units[:, :n]]),
@@ -91,6 +94,7 @@ class Probed(Carrying):
             masks=np.concatenate([masks, units[:, n:]]),
             channel=channel,
         )
+        self.averages.append(averages[:runs])
         self.ended.append(averages[runs:])
         return averages[:runs], transcript
 

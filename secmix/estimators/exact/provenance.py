@@ -7,23 +7,23 @@ in the span of what its sender held and received before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from secmix._base.checks import Array
+from secmix._base.checks import Array, Ints
 from secmix.estimators.exact.linear import residue
-from secmix.transcript import SERVER, Transcript
+from secmix.transcript import SERVER, Block
 
 _TOL = 1e-6  # of a combination of order one
 
 
-def unexplained(
-    transcript: Transcript, iteration: int, averages: Array, runs: int, units: int, modulus: float | None
-) -> str:
-    """The first message of ``iteration`` that does not follow from what its sender held; empty if there is none.
+def unexplained(blocks: Sequence[Block], averages: Array, runs: int, units: int, modulus: float | None) -> str:
+    """The first message of an averaging that does not follow from what its sender held; empty if there is none.
 
     Parameters
     ----------
-    transcript : Transcript
+    blocks : sequence of Block
         With the probes, the ``units`` unit inputs and masks, after ``runs`` real runs.
     averages : (extra, n, m)
         What each node ended with in the probes.
@@ -33,24 +33,30 @@ def unexplained(
     def span(node: int) -> _Span:
         return known.setdefault(node, _Span(units))
 
-    for block in transcript:
-        if block.iteration != iteration:
-            continue
+    for block in blocks:
         rows = residue(block.payload[:, runs:].reshape(len(block.payload), -1)[:, :units], modulus)
-        ends = list(zip(block.sender.tolist(), block.receiver.tolist(), block.content.tolist(), strict=True))
-        for sender, _, content in ends:
-            if block.line != "held" and not span(sender).holds(rows[content]):
-                who = "the server" if sender == SERVER else f"node {sender}"
-                return (
-                    f"'{block.kind}' from {who} does not follow from what the transcript says it holds: "
-                    "note inputs and masks with channel.hold, and send everything through the channel"
-                )
-        for _, receiver, content in ends:
-            span(receiver).add(rows[content])
+        if block.line != "held":
+            for sender, contents in _by_node(block.sender, block.content):
+                if not span(sender).holds(rows[contents]):
+                    who = "the server" if sender == SERVER else f"node {sender}"
+                    return (
+                        f"'{block.kind}' from {who} does not follow from what the transcript says it holds: "
+                        "note inputs and masks with channel.hold, and send everything through the channel"
+                    )
+        for receiver, contents in _by_node(block.receiver, block.content):
+            span(receiver).add(rows[contents])
     for node, row in enumerate(averages.transpose(1, 0, 2).reshape(averages.shape[1], -1)[:, :units]):
-        if np.isfinite(row).all() and not span(node).holds(row):
+        if np.isfinite(row).all() and not span(node).holds(row[None]):
             return f"the average of node {node} does not follow from what the transcript says it holds"
     return ""
+
+
+def _by_node(nodes: Ints, contents: Ints) -> list[tuple[int, Ints]]:
+    """The contents at each of the nodes, each once."""
+    order = np.argsort(nodes, kind="stable")
+    found, starts = np.unique(nodes[order], return_index=True)
+    mine = np.split(contents[order], starts[1:])
+    return [(int(node), np.unique(some)) for node, some in zip(found, mine, strict=True)]
 
 
 class _Span:
@@ -59,16 +65,22 @@ class _Span:
     def __init__(self, dimension: int) -> None:
         self.basis = np.empty((0, dimension))
 
-    def _rest(self, row: Array) -> Array:
+    def _rest(self, rows: Array) -> Array:
+        """What of ``rows`` (r, dimension) is outside; projected off twice, for the sake of rounding."""
         for _ in range(2):
-            row = row - self.basis.T @ (self.basis @ row)
-        return row
+            rows = rows - (rows @ self.basis.T) @ self.basis
+        return rows
 
-    def holds(self, row: Array) -> bool:
-        return not float(np.linalg.norm(self._rest(row))) > _TOL * max(1.0, float(np.linalg.norm(row)))
+    def holds(self, rows: Array) -> bool:
+        """Whether all ``rows`` lie inside, to 1e-6; one that is no number does not."""
+        outside = np.linalg.norm(self._rest(rows), axis=1)
+        return bool((outside <= _TOL * np.maximum(1.0, np.linalg.norm(rows, axis=1))).all())
 
-    def add(self, row: Array) -> None:
-        rest = self._rest(row)
-        size = float(np.linalg.norm(rest))
-        if size > 1e-2 * _TOL:
-            self.basis = np.vstack([self.basis, rest / size])
+    def add(self, rows: Array) -> None:
+        """Grow by ``rows``, as far as they are outside."""
+        left = self._rest(rows)
+        for row in left[np.linalg.norm(left, axis=1) > 1e-2 * _TOL]:
+            rest = self._rest(row[None])[0]
+            size = float(np.linalg.norm(rest))
+            if size > 1e-2 * _TOL:
+                self.basis = np.vstack([self.basis, rest / size])
