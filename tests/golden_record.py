@@ -1,7 +1,7 @@
 """What the audit says of the catalogue, kept in ``golden/catalogue.json`` and compared by ``golden/test_catalogue.py``.
 
 After a change that is meant to change findings, write the record anew and look at what changed before it is committed:
-``python tests/golden_record.py [entry ...]`` from the root of the checkout. All entries take about ten minutes.
+``python tests/golden_record.py [entry[:cell] ...]`` from the root of the checkout. All take about ten minutes.
 
 Entries are audited with ``RUNS`` runs, the fewest that a scenario may ask for: every cell comes with them to the
 verdict and the standings that its rendered report of all runs has in ``reports/catalogue``. A cell draws its random
@@ -115,14 +115,14 @@ def _alike(old: object, new: object, relative: float, absolute: float) -> bool:
     return old == new
 
 
-def read() -> dict[str, list[dict[str, Any]]]:
-    """The record: by entry, that of each cell."""
+def read() -> dict[str, dict[str, Any]]:
+    """The record: by entry, and by number of the cell, counted from 1."""
     text = FILE.read_text(encoding="utf-8") if FILE.exists() else "{}"
-    record: dict[str, list[dict[str, Any]]] = json.loads(text)
+    record: dict[str, dict[str, Any]] = json.loads(text)
     return record
 
 
-def written(record: dict[str, list[dict[str, Any]]]) -> str:
+def written(record: dict[str, dict[str, Any]]) -> str:
     """The record as JSON, a line for each fact."""
     lines = json.dumps(record, indent=1, ensure_ascii=False).splitlines()
     out: list[str] = []
@@ -141,17 +141,19 @@ def written(record: dict[str, list[dict[str, Any]]]) -> str:
 
 
 def main(names: list[str]) -> None:
-    """Record the entries ``names`` anew, or all."""
+    """Record anew the entries ``names`` (or single cells, "entry:2"), or all."""
     record = read()
     for name in names or entries():
-        cells = range(1, len(list(find(name).scenario.cells())) + 1)
-        now = [record_of(name, cell) for cell in cells]
-        for cell, old, new in zip(cells, record.get(name, []), now, strict=False):
-            for difference in differences(old, new):
-                print(f"{name}, cell {cell}: {difference}")
-        record[name] = now
+        entry, _, only = name.partition(":")
+        cells = [int(only)] if only else range(1, len(list(find(entry).scenario.cells())) + 1)
+        for cell in cells:
+            old, new = record.setdefault(entry, {}).get(str(cell)), record_of(entry, cell)
+            record[entry][str(cell)] = new
+            print(f"{entry}, cell {cell}: recorded", flush=True)
+            for difference in differences(old, new) if old else ():
+                print(f"  {difference}", flush=True)
+        record[entry] = dict(sorted(record[entry].items(), key=lambda pair: int(pair[0])))
         FILE.write_text(written(dict(sorted(record.items()))), encoding="utf-8")
-        print(f"{name}: {len(now)} cells", flush=True)
 
 
 if __name__ == "__main__":
