@@ -37,7 +37,7 @@ SLOW: dict[str, set[int]] = {
     "mask-reuse": {1, 3},
     "mean-failure": {2, 3, 4, 5},
     "min-max": {3},
-    "poisoned-sums": {3, 6},
+    "poisoned-sums": {3, 4, 6},
     "sec-curious-learner": {3},
     "sec-flipped-labels": {2},
     "sec-forged-predictions": {2},
