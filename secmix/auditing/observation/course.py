@@ -1,8 +1,8 @@
 """Whether runs without probes took the course that probes of an earlier block describe, in every message.
 
 Probes say how each message of a linear protocol depends on inputs and masks, and the check of provenance
-(``estimators/exact/provenance.py``) reads from them whether each follows from what its sender held. Both hold for other runs in
-which the same messages are the same functions on the real data: all messages, not those of the adversary alone, and
+(``estimators/exact/provenance.py``) reads from them whether each follows from what its sender held. Both hold for other
+runs in which the same messages are the same functions on the real data: all messages, not those of the adversary alone, and
 what the nodes end with. A protocol that goes by the number of its calls, or by its data, shows there.
 """
 
