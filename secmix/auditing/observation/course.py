@@ -2,8 +2,8 @@
 
 Probes say how each message of a linear protocol depends on inputs and masks, and the check of provenance
 (``estimators/exact/provenance.py``) reads from them whether each follows from what its sender held. Both hold for other
-runs in which the same messages are the same functions on the real data: all messages, not those of the adversary alone, and
-what the nodes end with. A protocol that goes by the number of its calls, or by its data, shows there.
+runs in which the same messages are the same functions on the real data: all messages, not those of the adversary alone,
+and what the nodes end with. A protocol that goes by the number of its calls, or by its data, shows there.
 """
 
 from __future__ import annotations
