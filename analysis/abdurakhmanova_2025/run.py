@@ -102,11 +102,11 @@ def consensus_error(fitted: GraphFedEM, adjacency: Array, rows: int) -> float:
         around = np.flatnonzero(adjacency[i])
         if not len(around):
             continue
-        told = [
+        messages = [
             matched(fitted.mixtures_[i], NodeMessage(fitted.counts_[j], fitted.mixtures_[j])) for j in around.tolist()
         ]
-        weights = np.stack([adjacency[i, j] * t.counts for j, t in zip(around, told, strict=True)])
-        means = np.einsum("jk,jkd->kd", weights / weights.sum(axis=0), np.stack([t.mixture.means for t in told]))
+        weights = np.stack([adjacency[i, j] * t.counts for j, t in zip(around, messages, strict=True)])
+        means = np.einsum("jk,jkd->kd", weights / weights.sum(axis=0), np.stack([t.mixture.means for t in messages]))
         apart = ((fitted.mixtures_.means[i] - means) ** 2).sum(axis=1)
         total += float(fitted.counts_[i] @ apart)
     return total / (len(adjacency) * rows)

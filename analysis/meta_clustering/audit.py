@@ -71,8 +71,8 @@ def _attacked(
         for r, reference in enumerate(honest):
             with np.errstate(all="ignore"):
                 channel.begin()
-                fitted, told = sec.run([part[r] for part in said], r, channel)
-                errors.append(float(sec.error(told[None, loyal], reference[None, loyal])[0]))
+                fitted, ended = sec.run([part[r] for part in said], r, channel)
+                errors.append(float(sec.error(ended[None, loyal], reference[None, loyal])[0]))
             shares.append(wrongly_placed(fitted.labels_[loyal], np.array(loyal) % 2))
         wrong.append(float(np.mean(shares)))
         error.append(max(errors) if math.isfinite(max(errors)) else None)

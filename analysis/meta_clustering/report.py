@@ -135,10 +135,10 @@ def _paper(table: dict[Any, tuple[float, ...]], key: Any, which: int) -> str:
 def _fairness(cells: list[Numbers]) -> list[str]:
     rows = []
     for c in cells:
-        told = [_paper(TABLE_1, c["gamma"], which) for which in range(4)]
+        texts = [_paper(TABLE_1, c["gamma"], which) for which in range(4)]
         rows.append(
-            f"| {c['gamma']} | {_pm(c['SEC-Fairness'])} | {told[0]} | {_pm(c['clusters'], 1)} | {told[1]} | "
-            f"{_pm(c['Fairness'])} | {told[2]} | {_pm(c['Oracle'])} | {told[3]} |"
+            f"| {c['gamma']} | {_pm(c['SEC-Fairness'])} | {texts[0]} | {_pm(c['clusters'], 1)} | {texts[1]} | "
+            f"{_pm(c['Fairness'])} | {texts[2]} | {_pm(c['Oracle'])} | {texts[3]} |"
         )
     below = [c for c in cells if c["SEC-Fairness"]["mean"] < 0.6 * c["Fairness"]["mean"]]
     return [
@@ -221,13 +221,13 @@ def _revealed(found: Numbers) -> list[str]:
         "|---|---|---|---|---|---|---|---|",
     ]
     for c in found["messages"]:
-        told = [
+        texts = [
             f"{100 * c[who]['X']:.0f} %, {100 * c[who]['y']:.0f} %, {c[who]['equations']}"
             for who in ("eavesdropper", "curious learner")
         ]
         lines.append(
-            f"| {c['exchange']} | {c['candidate']} | {c['rows']} | {c['p']} | {c['learners']} | {told[0]} | "
-            f"{told[1]} | {c['eavesdropper']['how']} |"
+            f"| {c['exchange']} | {c['candidate']} | {c['rows']} | {c['p']} | {c['learners']} | {texts[0]} | "
+            f"{texts[1]} | {c['eavesdropper']['how']} |"
         )
     objects = "; ".join(f"{name} {100 * share:.0f} %" for name, share in sorted(found["objects"].items()))
     return [

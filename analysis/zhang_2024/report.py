@@ -218,19 +218,19 @@ def _ratio_table(cells: list[Numbers], name: Any) -> list[str]:
 
 def _fit_row(cell: Numbers) -> str:
     base = cell["rules"]["Oracle"]["log_likelihood"][0]
-    told = [f"{cell['rules'][n]['ari'][0]:.3f}, {cell['rules'][n]['log_likelihood'][0] - base:+.3g}" for n in NAMES]
-    return f"| {cell['failure']}, {100 * cell['rate']:.0f} % | " + " | ".join(told) + " |"
+    texts = [f"{cell['rules'][n]['ari'][0]:.3f}, {cell['rules'][n]['log_likelihood'][0] - base:+.3g}" for n in NAMES]
+    return f"| {cell['failure']}, {100 * cell['rate']:.0f} % | " + " | ".join(texts) + " |"
 
 
 def _rejection_row(cell: Numbers) -> str:
-    told = []
+    texts = []
     for n in REJECTING:
         if n == "component-wise":
             continue
         hits, rejected = cell["rules"][n]["hits"], cell["rules"][n]["rejected"]
-        told.append(f"{share(hits, rejected)} | {share(hits, cell['failing'])}")
+        texts.append(f"{share(hits, rejected)} | {share(hits, cell['failing'])}")
     place = f"m = {cell['machines']}, N = {cell['rows']}, {cell['overlap']:g}: "
-    return f"| {place}{cell['failure']}, {100 * cell['rate']:.0f} % | " + " | ".join(told) + " |"
+    return f"| {place}{cell['failure']}, {100 * cell['rate']:.0f} % | " + " | ".join(texts) + " |"
 
 
 def _place(cell: Numbers) -> tuple[Any, ...]:

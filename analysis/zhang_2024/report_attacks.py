@@ -260,6 +260,8 @@ def _columns(points: list[Numbers]) -> list[str]:
 
 
 def _far_cell(point: Numbers) -> str:
-    told = f"{point['unbounded']} of {point['repetitions']}"
+    share = f"{point['unbounded']} of {point['repetitions']}"
     ratio = point["largest_ratio"]
-    return told if ratio is None else f"{told}; else {ratio:.3g} times" if ratio < 1e4 else f"{told}; else > 10⁴ times"
+    return (
+        share if ratio is None else f"{share}; else {ratio:.3g} times" if ratio < 1e4 else f"{share}; else > 10⁴ times"
+    )

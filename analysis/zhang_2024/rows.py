@@ -33,14 +33,14 @@ def _at(n: int, d: int, k: int, tolerance: float, machines: int, seed: int) -> N
     channel = Channel()
     network = Network.complete(machines)
     protocol.collaborate(parts, network, rng, channel=channel)
-    told = next(block for block in channel.transcript if block.kind == "mixture")
+    block = next(each for each in channel.transcript if each.kind == "mixture")
     certified = right = wrong = 0
     nearest: list[float] = []
     for j, part in enumerate(parts):
         where = Origin(0, 0, "mixture", "plain", j, (SERVER,))
         found = reconstruct_mixture(
             HeldMessages(
-                j, ((where, told.payload[j, 0]),), n, d, protocol, network, np.random.default_rng([seed, 8, j])
+                j, ((where, block.payload[j, 0]),), n, d, protocol, network, np.random.default_rng([seed, 8, j])
             )
         )
         if found is None or found.rows is None:

@@ -1,4 +1,4 @@
-"""Reconstruction: what an adversary actually gets, by decoders judged on runs they were not fitted on (spec 2, c)."""
+"""Reconstruction: what an adversary actually gets, by decoders judged on runs they were not fitted on."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def wilson(hits: int, n: int) -> tuple[float, float]:
 
 
 def normalised(nats: float, dimension: int) -> float:
-    """1 − exp(−2 I / d): 0 when independent, 1 when determined; explained variance for Gaussians (spec 2).
+    """1 − exp(−2 I / d): 0 when independent, 1 when determined; explained variance for Gaussians.
 
     >>> normalised(0.0, 2), normalised(math.inf, 2)
     (0.0, 1.0)

@@ -31,7 +31,7 @@ class Collaboration(Protocol):
         """Run on the rows of each node, n arrays (runs, N_i, d), and return what each ends with, (runs, n, p).
 
         Everything that one node learns from another goes through ``channel.send``, and the protocol goes on with what
-        that returns. What a node holds without being told, its rows first of all, is noted by ``channel.hold``.
+        that returns. What a node holds without a message, its rows first of all, is noted by ``channel.hold``.
         """
         ...
 
@@ -88,8 +88,8 @@ def run_by_run(once: Once, parts: Sequence[ArrayLike], channel: Channel) -> Arra
     Examples
     --------
     >>> def once(parts, channel):  # node 0 tells node 1 its mean, which ends with it
-    ...     told = channel.send(0, 0, 1, "mean", parts[0].mean(axis=0)[None])
-    ...     return np.stack([parts[0].mean(axis=0), told[0]])
+    ...     mean = channel.send(0, 0, 1, "mean", parts[0].mean(axis=0)[None])
+    ...     return np.stack([parts[0].mean(axis=0), mean[0]])
     >>> channel = Channel()
     >>> run_by_run(once, [np.ones((3, 5, 2)), np.zeros((3, 5, 2))], channel).shape
     (3, 2, 2)

@@ -200,8 +200,8 @@ def findings_of(report: Report, cell: Cell) -> list[Finding]:
 
 def unexplained(cell: Cell) -> bool:
     """Whether the cell's verdict is worse than that of every node and of its robustness: these alone would hide it."""
-    told = [node.verdict for node in cell.nodes] + ([cell.robustness.verdict] if cell.robustness else [])
-    return VERDICTS.index(cell.verdict) < min(map(VERDICTS.index, told), default=len(VERDICTS))
+    known = [node.verdict for node in cell.nodes] + ([cell.robustness.verdict] if cell.robustness else [])
+    return VERDICTS.index(cell.verdict) < min(map(VERDICTS.index, known), default=len(VERDICTS))
 
 
 def heard(cell: Cell) -> str:

@@ -1,4 +1,4 @@
-"""The theorems on what each protocol reveals (spec 1), as properties of its own messages.
+"""The theorems on what each protocol reveals (Li 2022, section 4), as properties of its own messages.
 
 What must be known is worked out from the graph alone (``enrolled``); what is known, from a run.
 """

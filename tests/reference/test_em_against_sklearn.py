@@ -1,4 +1,4 @@
-"""Distributed EM equals EM on the pooled rows, whatever the sum protocol (spec 1, theorem 5)."""
+"""Distributed EM equals EM on the pooled rows, whatever the sum protocol (Li 2022, section 3)."""
 
 from __future__ import annotations
 

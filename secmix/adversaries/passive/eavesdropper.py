@@ -78,7 +78,7 @@ def _checked_lines(tapped: Iterable[Sequence[int]]) -> tuple[tuple[int, int], ..
     except TypeError:
         raise NetworkError(f"tapped must be a list of pairs of nodes, such as [(0, 1)]; given {tapped!r}") from None
     for line in lines:
-        whole = all(isinstance(end, (int, np.integer)) and not isinstance(end, bool) for end in line)
-        if len(line) != 2 or not whole:
+        integers = all(isinstance(end, (int, np.integer)) and not isinstance(end, bool) for end in line)
+        if len(line) != 2 or not integers:
             raise NetworkError(f"a tapped line is a pair of node numbers; given {line!r}")
     return tuple((int(a), int(b)) for a, b in lines)

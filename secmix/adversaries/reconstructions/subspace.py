@@ -48,12 +48,15 @@ def reconstruct_basis(held: HeldMessages) -> Reconstruction | None:
         return None
     bases = [values for _, values in held.sent_by(held.node, "basis")]
     products = [values for _, values in held.sent_by(held.node, "product")]
-    told, how = None, ""
+    matrix, how = None, ""
     if bases and held.count <= r and bases[0].size == held.d * r:
-        told, how = bases[0].reshape(held.d, r)[:, : held.count], f"the first {held.count} of the columns that it sent"
+        matrix, how = (
+            bases[0].reshape(held.d, r)[:, : held.count],
+            f"the first {held.count} of the columns that it sent",
+        )
     elif products and all(values.size == held.d * r for values in products):
-        told, how = np.hstack([values.reshape(held.d, r) for values in products]), "the products that it sent"
-    normals = None if told is None else _complement(told, held.count)
+        matrix, how = np.hstack([values.reshape(held.d, r) for values in products]), "the products that it sent"
+    normals = None if matrix is None else _complement(matrix, held.count)
     if normals is None:
         return None
     left = "the length and the sign of its row" if held.count == 1 else f"where in {held.count} dimensions they lie"
@@ -61,13 +64,13 @@ def reconstruct_basis(held: HeldMessages) -> Reconstruction | None:
     return Reconstruction(None, True, how, normals, np.zeros(len(normals)))
 
 
-def _complement(told: Array, rank: int) -> Array | None:
-    """An orthonormal basis, as rows, of what is orthogonal to ``told`` (d, m); None if its rank is not clearly that."""
-    if not np.isfinite(told).all() or told.shape[1] < rank:
+def _complement(matrix: Array, rank: int) -> Array | None:
+    """An orthonormal basis, as rows, of what is orthogonal to ``matrix`` (d, m); None if its rank is not that."""
+    if not np.isfinite(matrix).all() or matrix.shape[1] < rank:
         return None
-    lengths = np.linalg.norm(told, axis=0)
-    told = told[:, lengths > 0] / lengths[lengths > 0]
-    left, sizes, _ = np.linalg.svd(told, full_matrices=True)
+    lengths = np.linalg.norm(matrix, axis=0)
+    matrix = matrix[:, lengths > 0] / lengths[lengths > 0]
+    left, sizes, _ = np.linalg.svd(matrix, full_matrices=True)
     if len(sizes) < rank or sizes[rank - 1] < _LOST * sizes[0] or (sizes[rank:] > _TOLD * sizes[0]).any():
         return None
     return np.asarray(left[:, rank:].T)

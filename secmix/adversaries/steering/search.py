@@ -92,13 +92,13 @@ class HalfSpaces:
     def _split(self, plane: float, below: Array, rounds: int) -> None:
         """Cut a slab in two, given the moments of all rows below the plane."""
         i = next(i for i, slab in enumerate(self.slabs) if slab[1] >= plane)
-        low, high, whole = self.slabs[i]
+        low, high, total = self.slabs[i]
         left = below - sum((slab[2] for slab in self.slabs[:i]), np.zeros_like(below))
-        halves = [(low, plane, left), (plane, high, whole - left)]
+        halves = [(low, plane, left), (plane, high, total - left)]
         single = [half[2] for half in halves if round(half[2][0]) == 1]
         if abs(left[0] - round(left[0])) > _CLEAN or not all(self._is_one(half) for half in single):
             self._blurred[low] = self._blurred.get(low, 0) + 1
-        elif 0 < round(left[0]) < round(whole[0]):
+        elif 0 < round(left[0]) < round(total[0]):
             self.slabs[i : i + 1] = halves
             self._blurred.pop(low, None)
             known = [each.row for each in self.found]
@@ -136,8 +136,8 @@ class HalfSpaces:
         if min(self._blurred.get(slab[0], 0) for slab in open_) >= _PATIENCE:
             direction = rng.standard_normal(len(self.direction))
             self.direction = direction / np.linalg.norm(direction)
-            whole = np.sum([slab[2] for slab in self.slabs], axis=0)
-            self.slabs, self._blurred, self._under_way = [(-np.inf, np.inf, whole)], {}, None
+            total = np.sum([slab[2] for slab in self.slabs], axis=0)
+            self.slabs, self._blurred, self._under_way = [(-np.inf, np.inf, total)], {}, None
             open_ = self.slabs
         cut = self._under_way
         waiting = [slab for slab in open_ if cut is None or not slab[0] < cut < slab[1]]

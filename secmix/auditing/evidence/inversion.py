@@ -1,4 +1,4 @@
-"""Inversion as evidence: the sums that an adversary knows, solved for the rows behind them (spec 3)."""
+"""Inversion as evidence: the sums that an adversary knows, solved for the rows behind them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact mutual information for Gaussian inputs and masks, and the best linear reading of a view (spec 2, b)."""
+"""Exact mutual information for Gaussian inputs and masks, and the best linear estimate from a view (Li 2022)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A linear protocol read off its own messages: view = A s + M r (spec 2, a).
+"""A linear protocol read off its own messages: view = A s + M r.
 
 Unit inputs and unit masks go through the protocol's own code as extra Monte Carlo runs; what the adversary then holds
 is, column by column, the matrices A and M. Because the extra runs travel with the real ones, in the same call and on
@@ -163,10 +163,10 @@ def unmodular(view: LinearView, values: Array) -> tuple[LinearView, Array]:
         return view, values
     if view.M.shape[1] == 0 or not len(view.A):
         return LinearView(view.A, view.M, view.n), residue(values, view.modulus)
-    whole = np.round(view.M)
-    if not (np.allclose(whole, view.M, atol=1e-9) and np.allclose(np.round(view.A), view.A, atol=1e-9)):
+    rounded = np.round(view.M)
+    if not (np.allclose(rounded, view.M, atol=1e-9) and np.allclose(np.round(view.A), view.A, atol=1e-9)):
         raise SecmixError("a protocol with a modulus must combine inputs and masks with whole coefficients")
-    combine = _whole_null_space(whole)
+    combine = _whole_null_space(rounded)
     kept = LinearView(np.round(combine @ view.A), np.empty((len(combine), 0)), view.n)
     return kept, residue(np.tensordot(combine, values, axes=1), view.modulus)
 

@@ -1,4 +1,4 @@
-"""What is revealed whatever the distribution of the data: the leaked subspace (spec 2, a).
+"""What is revealed whatever the distribution of the data: the leaked subspace (Li 2022, section 4).
 
 With masks of any size, the adversary can always form the combinations of what it holds in which every mask cancels.
 With N spanning the left null space of M, these are NᵀA s; the row space of NᵀA is the *leaked subspace*.

@@ -53,9 +53,9 @@ class Levels(NamedTuple):
         """
         if math.isinf(self.error):
             return -math.inf, math.inf
-        whole, quarters = float(self.means[0]), float(self.means[1])
-        to_go = (whole - quarters) / (4**0.41 - 1)
-        return whole - self.noise + min(to_go, 0.0), whole + self.noise + max(to_go, 0.0)
+        all_rows, quarters = float(self.means[0]), float(self.means[1])
+        to_go = (all_rows - quarters) / (4**0.41 - 1)
+        return all_rows - self.noise + min(to_go, 0.0), all_rows + self.noise + max(to_go, 0.0)
 
     @property
     def slope(self) -> float:
@@ -84,14 +84,14 @@ class Levels(NamedTuple):
         return np.asarray(logs / max(float(logs @ logs), 1e-300))
 
 
-def levels(read: Read, samples: Samples, whole: float, least: int, rng: np.random.Generator) -> Levels:
+def levels(read: Read, samples: Samples, all_rows: float, least: int, rng: np.random.Generator) -> Levels:
     """Readings of disjoint quarters and sixteenths of at least ``least`` rows.
 
     The variance of an estimate falls as one over its rows, so that the variance between the quarters, over
     four, is that of the whole. Smaller parts vary less than that rule says (measured: a fifth too little at
     N/16), and are not used for it.
     """
-    rows, means, error = [float(len(samples[0]))], [whole], math.inf
+    rows, means, error = [float(len(samples[0]))], [all_rows], math.inf
     for parts, partitions in ((4, _PARTITIONS), (16, 1)):
         size = len(samples[0]) // parts
         if size < least:

@@ -1,4 +1,4 @@
-"""How far colluders push a rule, fraction by fraction, and from which fraction on there is no holding it (spec 7)."""
+"""How far colluders move a rule's result at each fraction of them, and the fraction from which on nothing bounds it."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from secmix.protocols.em.statistics import features, unpack
 
 # Beyond this size squares of squares overflow; no data that EM can fit come near it.
 LARGEST = 1e50
-# A covariance whose eigenvalues span more than this cannot be told from a singular one in float64.
+# A covariance whose eigenvalues span more than this cannot be distinguished from a singular one in float64.
 _SPAN = 1e-12
 
 
@@ -57,9 +57,9 @@ def mixtures_of(table: Array) -> Mixture:
     return Mixture(*unpack(table.reshape(*batch, k * q), k, features(q)))
 
 
-def packed(told: NodeMessage) -> Array:
+def packed(message: NodeMessage) -> Array:
     """A message: for each component N_k, π_k, μ_k and the upper triangle of Σ_k, row by row; (K(2 + d + d(d+1)/2),)."""
-    return np.concatenate([told.counts[:, None], flattened(told.mixture)], axis=1).ravel()
+    return np.concatenate([message.counts[:, None], flattened(message.mixture)], axis=1).ravel()
 
 
 def unpacked(message: Array, k: int) -> NodeMessage | None:
@@ -78,11 +78,11 @@ def unpacked(message: Array, k: int) -> NodeMessage | None:
     return NodeMessage(table[:, 0].copy(), mixture)
 
 
-def matched(mine: Mixture, told: NodeMessage) -> NodeMessage:
-    """``told`` with its components in the order that pairs them with mine at the least total distance."""
-    theirs = told.mixture
+def matched(mine: Mixture, message: NodeMessage) -> NodeMessage:
+    """``message`` with its components in the order that pairs them with mine at the least total distance."""
+    theirs = message.mixture
     apart = bhattacharyya(mine.means[:, None], mine.covariances[:, None], theirs.means, theirs.covariances)
-    return told.reordered(np.asarray(linear_sum_assignment(apart)[1], dtype=np.intp))
+    return message.reordered(np.asarray(linear_sum_assignment(apart)[1], dtype=np.intp))
 
 
 def weighted_mean(messages: Sequence[NodeMessage], adjacency: Array, own: int, *, mixing: str) -> Mixture:
@@ -91,19 +91,19 @@ def weighted_mean(messages: Sequence[NodeMessage], adjacency: Array, own: int, *
     A component behind which nobody has any rows stays as the node has it. Covariances are averaged as eq. 2 says,
     without the spread of the means among the nodes, so that this is no moment matching.
     """
-    counts = np.stack([told.counts for told in messages])
+    counts = np.stack([message.counts for message in messages])
     # A neighbour may claim any number of rows up to ``LARGEST``, so that the sum does not overflow.
     claims = adjacency[:, None] * counts
     total = claims.sum(axis=0)
     nobody = total <= 0
     share = np.where(nobody, 0.0, claims) / np.where(nobody, 1.0, total)
     share[own, nobody] = 1.0
-    means = np.einsum("jk,jkd->kd", share, np.stack([told.mixture.means for told in messages]))
-    covariances = np.einsum("jk,jkde->kde", share, np.stack([told.mixture.covariances for told in messages]))
+    means = np.einsum("jk,jkd->kd", share, np.stack([message.mixture.means for message in messages]))
+    covariances = np.einsum("jk,jkde->kde", share, np.stack([message.mixture.covariances for message in messages]))
     if mixing == "counts":
         weights = total
     else:
-        weights = np.einsum("jk,jk->k", share, np.stack([told.mixture.weights for told in messages]))
+        weights = np.einsum("jk,jk->k", share, np.stack([message.mixture.weights for message in messages]))
     if weights.sum() <= 0:  # neighbours who announce weights of nothing but zero
         weights = messages[own].mixture.weights
     return Mixture(weights / weights.sum(), means, covariances)
@@ -135,7 +135,7 @@ def robust_rule(messages: Sequence[NodeMessage], *, rule: str, f: int) -> Mixtur
     The rule is given (π_k, μ_k, Σ_k) of each matched message and no counts: a count is a claim, and a neighbour who
     claims many rows would outweigh all others. The result may need :func:`positive_definite`.
     """
-    tables = np.stack([flattened(told.mixture) for told in messages])
+    tables = np.stack([flattened(message.mixture) for message in messages])
     found = mixtures_of(np.stack([getattr(aggregators, rule)(tables[:, k], f=f) for k in range(tables.shape[1])]))
     weights = np.maximum(found.weights, 0.0)
     weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(weights), 1.0 / len(weights))

@@ -180,7 +180,7 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
             steps = {"shrinkage": self.shrinkage, "reg_covar": self.reg_covar}
             local = [local_em(part, m, self.local_steps, **steps) for part, m in zip(rows, mixtures, strict=True)]
             mine = [NodeMessage(counts, mixture) for mixture, counts in local]
-            payload = np.stack([packed(told)[None] for told in mine])
+            payload = np.stack([packed(message)[None] for message in mine])
             arrived = channel.send(
                 0, sender, receiver, KIND, payload, encrypted=self.encrypted, content=np.asarray(sender)
             )
@@ -192,7 +192,7 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
             np.stack([m.means for m in mixtures]),
             np.stack([m.covariances for m in mixtures]),
         )
-        self.counts_ = np.stack([told.counts for told in mine])
+        self.counts_ = np.stack([message.counts for message in mine])
         self.rejected_ = np.array(rejected, dtype=np.intp).reshape(-1, 3)
         self.transcript_ = channel.transcript
         self.n_features_in_ = rows[0].shape[1]
@@ -242,13 +242,13 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
         own = 0
         # By node number, the node itself among them: nodes that hear the same then add in the same order.
         for j in sorted({node, *np.flatnonzero(weights).tolist()}):
-            told = heard[j]
+            message = heard[j]
             if j == node:
                 own = len(messages)
                 messages.append(mine)
                 claims.append(1.0)
-            elif told is not None:
-                messages.append(matched(mine.mixture, told))
+            elif message is not None:
+                messages.append(matched(mine.mixture, message))
                 claims.append(float(weights[j]))
         if self.rule is None:
             aggregate = weighted_mean(messages, np.array(claims), own, mixing=self.mixing)

@@ -24,7 +24,7 @@ class ExchangeResult:
     Attributes
     ----------
     losses : (M, M)
-        L_{i→j} in row i, column j, as j told it; the diagonal is ê.
+        L_{i→j} in row i, column j, as j reported it; the diagonal is ê.
     linear : dict of learner -> (p + 1,)
         The coefficients and intercept that others hold of a learner whose function was sent as these numbers.
     """
@@ -120,7 +120,7 @@ def _values(model: Any, asked: Sequence[Array]) -> list[Array]:
 
 
 def _coefficients(flat: dict[int, Array], m: int, channel: Channel, encrypted: bool) -> dict[int, Array]:
-    """All linear functions, each told to all others at once; what arrives."""
+    """All linear functions, each sent to all others at once; what arrives."""
     if not flat or m == 1:
         return flat
     senders = sorted(flat)
@@ -137,9 +137,9 @@ def _told(losses: Array, channel: Channel, encrypted: bool) -> Array:
     if m == 1:
         return losses
     sender, receiver = _all_pairs(range(m), m)
-    # An infinite loss is told as it is.
-    told = channel.send(2, sender, receiver, "losses", losses.T[:, None, :], encrypted=encrypted, content=sender)
-    return np.array(told[:, 0, :].T)
+    # An infinite loss is sent as it is.
+    arrived = channel.send(2, sender, receiver, "losses", losses.T[:, None, :], encrypted=encrypted, content=sender)
+    return np.array(arrived[:, 0, :].T)
 
 
 def _to_all(channel: Channel, round: int, sender: int, kind: str, flat: Array, m: int, encrypted: bool) -> Array:

@@ -155,16 +155,16 @@ class SelectExchangeCluster:
             return np.asarray(np.where(moved > 0, moved / spread, 0.0))
 
     def _predictions(self, fitted: MetaClustering, points: Array, channel: Channel) -> Array:
-        told = answers(fitted.models_, fitted.heard_, points, channel, encrypted=self.encrypted)
-        m = len(told)
-        usable = np.isfinite(told).all(axis=1)
-        out = np.empty_like(told)
+        answered = answers(fitted.models_, fitted.heard_, points, channel, encrypted=self.encrypted)
+        m = len(answered)
+        usable = np.isfinite(answered).all(axis=1)
+        out = np.empty_like(answered)
         for j in range(m):
             own = predicted(fitted.models_[j], points)
             others = usable & np.asarray(fitted.labels_ == fitted.labels_[j])
             others[j] = False
             shares = np.append(fitted.sizes_[others], fitted.sizes_[j]).astype(np.float64)
-            out[j] = np.average(np.vstack([told[others], own]), axis=0, weights=shares)
+            out[j] = np.average(np.vstack([answered[others], own]), axis=0, weights=shares)
         return out
 
 

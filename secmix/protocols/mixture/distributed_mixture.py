@@ -64,7 +64,7 @@ class MixtureRun:
 
 @dataclass(frozen=True)
 class DistributedMixture:
-    """One mixture from n nodes that each send theirs once, to a server that may be told lies.
+    """One mixture from n nodes that each send theirs once, to a server; some may send false ones.
 
     Parameters
     ----------

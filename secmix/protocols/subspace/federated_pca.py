@@ -256,7 +256,7 @@ def revealed(basis: ArrayLike, rows: ArrayLike, *, tolerance: float = 1e-9) -> R
     """What a basis U_ℓ (n, r), as sent, tells of the node's samples ``rows`` (q, n).
 
     Whoever holds U_ℓ knows of a sample d in its span that (I − U_ℓ U_ℓᵀ) d = 0: n − r equations on n numbers, without
-    any error, which no amount of further samples at other nodes would have told. This happens to every sample of a
+    any error, which no amount of further samples at other nodes would have shown. This happens to every sample of a
     node with q <= r; where q < r the order of the columns tells r − q more. No mutual information is finite then. Of a
     sample outside the span nothing is claimed here beyond the share captured: ``equations`` = 0 does not say that
     nothing leaked.
@@ -270,8 +270,8 @@ def revealed(basis: ArrayLike, rows: ArrayLike, *, tolerance: float = 1e-9) -> R
 
     Examples
     --------
-    >>> told = revealed(np.eye(4)[:, :2], [[1.0, 2.0, 0.0, 0.0], [3.0, 0.0, 0.0, 4.0]])
-    >>> told.equations.tolist(), told.captured.round(9).tolist(), told.by_chance
+    >>> found = revealed(np.eye(4)[:, :2], [[1.0, 2.0, 0.0, 0.0], [3.0, 0.0, 0.0, 4.0]])
+    >>> found.equations.tolist(), found.captured.round(9).tolist(), found.by_chance
     ([2, 0], [1.0, 0.36], 0.5)
     """
     u, samples = orthonormal(basis), finite_array(rows, "rows", ndim=2)

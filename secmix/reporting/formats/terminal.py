@@ -77,8 +77,8 @@ def _print_matrix(report: Report, console: Console) -> None:
     protocols = list(dict.fromkeys(cell.protocol for cell in report.cells))
     adversaries = list(dict.fromkeys(cell.adversary for cell in report.cells))
     at = {(cell.protocol, cell.adversary): cell for cell in report.cells}
-    whole = len(at) == len(report.cells)  # else two cells share a place, and a matrix would hide one
-    if whole and len(adversaries) > 1 and console.width >= 20 + 22 * len(adversaries):
+    distinct = len(at) == len(report.cells)  # else two cells share a place, and a matrix would hide one
+    if distinct and len(adversaries) > 1 and console.width >= 20 + 22 * len(adversaries):
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
         table.add_column("Protocol", overflow="fold")
         for adversary in adversaries:
