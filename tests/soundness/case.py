@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -129,8 +130,12 @@ class Case:
         Least share of the calls in which the attack must claim anything.
     calls, batch : int
         How many calls the attack hears, of how many runs each: 1 where a protocol is used, many in a simulation.
+    first : int
+        Number of the first of these calls: a window in which something rare happens.
     settings : dict
         What the scenario has otherwise than ``SCENARIO``.
+    deployed : dict
+        What is otherwise again where the protocol is used, after the audit.
     ears : Adversary, optional
         One of the house with the powers that the declared adversary has in truth, where its ``observe`` hides some.
     relative : bool
@@ -155,7 +160,9 @@ class Case:
     claims: float = 1.0
     calls: int = 12
     batch: int = 1
+    first: int = 0
     settings: dict[str, Any] = field(default_factory=dict)
+    deployed: dict[str, Any] = field(default_factory=dict)
     ears: Adversary | None = None
     relative: bool = False
     steady: bool = True
@@ -165,7 +172,7 @@ class Case:
         """Scenario, protocols and adversaries, as ``secmix.audit`` takes them."""
         protocol = self.protocol()
         scenario = COLLABORATION if hasattr(protocol, "collaborate") else SCENARIO
-        return {**scenario, **self.settings}, {self.name: protocol}, {"theirs": self.adversary}
+        return {**scenario, **self.settings}, {self.name: protocol}, {"theirs": deepcopy(self.adversary)}
 
 
 SCENARIO: dict[str, Any] = {

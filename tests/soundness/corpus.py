@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from .beyond import BEYOND
 from .case import Case
-from .right import CASES as RIGHT
+from .right import odd, published
 from .wrong import bits, calls, channel, collaborations, metadata, modular, powers, scale, schedule, state
 from .wrong.masks import structure, values
 
-_MODULES = (values, structure, state, scale, bits, calls, metadata, schedule, modular, powers, channel, collaborations)
-WRONG: list[Case] = [case for module in _MODULES for case in module.CASES]
+_WRONG = (values, structure, state, scale, bits, calls, metadata, schedule, modular, powers, channel, collaborations)
+WRONG: list[Case] = [case for module in _WRONG for case in module.CASES]
+RIGHT: list[Case] = [*published.CASES, *odd.CASES]
 ALL: list[Case] = [*WRONG, *RIGHT]
-"""Wrong ones first; no two have the same name."""
+"""All of which an audit must say the truth. ``BEYOND`` is what it cannot find."""
 
-assert len({case.name for case in ALL}) == len(ALL), "two cases have the same name"
+assert len({case.name for case in [*ALL, *BEYOND]}) == len(ALL) + len(BEYOND), "two cases have the same name"
+
+__all__ = ["ALL", "BEYOND", "RIGHT", "WRONG"]

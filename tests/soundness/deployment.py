@@ -17,7 +17,7 @@ from secmix.auditing.setup import build_model, build_setup
 from secmix.data import deal
 from secmix.network import Network
 from secmix.protocols import Plain
-from secmix.scenario import from_dict
+from secmix.scenario import Scenario, from_dict
 from secmix.transcript import SERVER, Channel
 
 from .case import Case, Deployed, Heard, Message
@@ -35,30 +35,34 @@ class _Recorder(Plain):
         return super().average(inputs, network, rng, masks=masks, channel=channel)
 
 
-def deploy(case: Case, calls: int | None = None, batch: int | None = None) -> Iterator[tuple[Heard, Deployed]]:
+def deploy(
+    case: Case, calls: int | None = None, batch: int | None = None, *, same_draws: bool = False
+) -> Iterator[tuple[Heard, Deployed]]:
     """What is heard of one call after the other, with other data each, and the truth behind it.
 
-    Inputs are those of exact EM: what a protocol gets if it averages as it should.
+    Inputs are those of exact EM: what a protocol gets if it averages as it should. With ``same_draws`` every call has a
+    generator in the same state.
     """
     calls, batch = case.calls if calls is None else calls, case.batch if batch is None else batch
     content, protocols, _ = case.build()
-    wanted = {key: value for key, value in content.items() if key not in ("measure", "policy")}
+    wanted = {key: value for key, value in {**content, **case.deployed}.items() if key not in ("measure", "policy")}
     network, rows, averagings = _workload(json.dumps(wanted, sort_keys=True), calls * batch)
     protocol, adversary = protocols[case.name], case.ears or case.adversary
     corrupt = adversary.corrupt_nodes(network)
     for call in range(calls):
         runs = slice(call * batch, (call + 1) * batch)
         mine = tuple(part[runs] for part in rows)
+        draws = case.first + (0 if same_draws else call)
         channel, ended, inputs = Channel(), [], []
         with _ears() as sent:
             if hasattr(protocol, "collaborate"):
-                rng = np.random.default_rng([7, call])
+                rng = np.random.default_rng([7, draws])
                 ended.append(np.asarray(protocol.collaborate(list(mine), network, rng, channel=channel)))
             else:
                 for place, (iteration, vectors) in enumerate(averagings):
                     channel.iteration = iteration
                     inputs.append(vectors[runs].copy())
-                    rng = np.random.default_rng([7, call, place])
+                    rng = np.random.default_rng([7, draws, place])
                     averages, _ = protocol.average(vectors[runs].copy(), network, rng, channel=channel)
                     ended.append(np.asarray(averages).copy())
         messages = tuple(heard for one in sent if (heard := _heard(one, adversary, corrupt)) is not None)
@@ -67,10 +71,15 @@ def deploy(case: Case, calls: int | None = None, batch: int | None = None) -> It
 
 
 @lru_cache
+def _parts(content: str) -> tuple[Scenario, Any]:
+    cell = from_dict(json.loads(content) | {"protocol": {"name": "plain"}})
+    return cell, build_setup(cell)
+
+
+@lru_cache
 def _workload(content: str, runs: int) -> tuple[Network, list[Array], list[tuple[int, Array]]]:
     """Rows of all runs and what nodes put into every averaging."""
-    cell = from_dict(json.loads(content) | {"protocol": {"name": "plain"}})
-    parts = build_setup(cell)
+    cell, parts = _parts(content)
     rows = deal(parts.rows, parts.counts, runs, np.random.default_rng(7))
     recorder = _Recorder()
     build_model(cell, parts, recorder).run(rows, network=parts.network, rng=np.random.default_rng(8))
@@ -125,4 +134,6 @@ def _heard(message: Message, adversary: Adversary, corrupt: frozenset[int]) -> M
             return None
     elif not isinstance(adversary, Eavesdropper):
         raise TypeError(f"ears = {adversary!r}: give one of the house's passive adversaries")
+    elif adversary.tapped is not None and (min(ends), max(ends)) not in adversary.tapped:
+        return None
     return message if message.line == "plain" else replace(message, numbers=None)

@@ -217,7 +217,7 @@ CASES = [
          attack=each(lambda h: [m.sender for m in h.all("mean")].index(0) > [m.sender for m in h.all("mean")].index(1)),
          secret=lambda t: float(t.rows[0][0, :, 0].mean() > t.rows[1][0, :, 0].mean()), goal="bits", calls=60),
     Case("rare look", NAME, RareLook, OUT, "one call of a hundred is open", attack=each(open_step), secret=mean_of(0),
-         claims=1e-3, calls=500),
+         claims=0.01, first=80),
     Case("whisper", NAME, Whisper, OUT, "the transcript is not of all channels", attack=each(open_step),
          secret=mean_of(0)),
     Case("unrecorded", NAME, Unrecorded, OUT, "what is not recorded is heard", attack=each(open_step),

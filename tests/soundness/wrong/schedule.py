@@ -123,27 +123,27 @@ def openly(heard: Any) -> Array:
     return np.where(np.abs(sent).max(axis=1, keepdims=True) < 1e4, sent, np.nan)
 
 
-RARE = {"claims": 1e-3, "calls": 500, "secret": input_of(0), "settings": {"model": {"iterations": 1}}}
+RARE = {"claims": 0.01, "calls": 12, "secret": input_of(0), "settings": {"model": {"iterations": 1}}}
 CASES = [
     Case("one call in a hundred", "public draws", OneInAHundred, Eavesdropper(), "a rare draw opens all",
-         attack=openly, **RARE),
+         attack=openly, first=335, **RARE),
     Case("top of the range", "public draws", TopOfTheRange, CuriousServer(), "a rare draw opens all", attack=openly,
-         **RARE),
+         first=380, **RARE),
     Case("one of sixty-four", "public draws", OneOfSixtyFour, Eavesdropper(), "a rare draw opens all", attack=openly,
-         **RARE),
-    Case("one order", "public draws", OneOrder, CuriousServer(), "one order of sixty opens all", attack=openly, **RARE),
+         first=220, **RARE),
+    Case("one order", "public draws", OneOrder, CuriousServer(), "one order of sixty opens all", attack=openly, first=155, **RARE),
     Case("sixth draw", "public draws", SixthDraw, Eavesdropper(), "a rare draw after five others opens all",
-         attack=openly, **RARE),
-    Case("far out", "public draws", BellCurve, CuriousServer(), "a rare draw opens all", attack=openly, **RARE),
+         attack=openly, first=304, **RARE),
+    Case("far out", "public draws", BellCurve, CuriousServer(), "a rare draw opens all", attack=openly, first=130, **RARE),
     Case("some runs", "public draws", SomeRuns, Eavesdropper(), "a rare draw for each run opens that", attack=openly,
-         **{**RARE, "calls": 1000}),
+         first=170, **RARE),
     Case("a child's coin", "public draws", Child, Eavesdropper(), "a rare draw of a spawned generator opens all",
-         attack=openly, **RARE),
-    Case("bytes", "public draws", Bytes, CuriousServer(), "one byte of 256 opens all", attack=openly, **RARE),
+         attack=openly, first=115, **RARE),
+    Case("bytes", "public draws", Bytes, CuriousServer(), "one byte of 256 opens all", attack=openly, first=205, **RARE),
     Case("forked ring", "public draws", ForkedRing, HonestButCurious({1, 2}), "seldom node 0 stands between the corrupt",
-         attack=each(between_two), **RARE),
+         attack=each(between_two), first=488, **RARE),
     Case("late node", "public draws", Late, CuriousServer(), "masks opened for a lost node, whose message arrives",
-         attack=each(with_recovery), **RARE),
+         attack=each(with_recovery), first=335, **RARE),
     Case("no digits", "public draws", FewMasks, Eavesdropper(), "one call of a hundred has masks of size zero",
-         attack=openly, **RARE),
+         attack=openly, first=175, **RARE),
 ]  # fmt: skip

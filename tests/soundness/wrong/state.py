@@ -38,6 +38,12 @@ class ClassCounter(Pairwise):
         return s if self.calls[0] % 25 == 0 else hidden
 
 
+def class_counter() -> ClassCounter:
+    """One that begins to count: no case is to depend on those before."""
+    ClassCounter.calls[0] = 0
+    return ClassCounter()
+
+
 _ROUNDS = {"done": 0}
 
 
@@ -48,6 +54,12 @@ class ModuleCounter(Pairwise):
         _ROUNDS["done"] += 1
         entries = s[0] if _ROUNDS["done"] % 31 == 0 else np.zeros_like(s[0])
         channel.send(8, 0, SERVER, "status", entries)
+
+
+def module_counter() -> ModuleCounter:
+    """One that begins to count."""
+    _ROUNDS["done"] = 0
+    return ModuleCounter()
 
 
 @dataclass(frozen=True)
@@ -212,9 +224,9 @@ def _two(h: Heard) -> Array:
 CASES = [
     Case("counter", "state", Counter, Eavesdropper(), "the object counts, and stops masking",
          attack=bare, secret=input_of(0), claims=0.2, calls=30),
-    Case("class counter", "state", ClassCounter, CuriousServer(), "the class counts: a copy of the object counts on",
+    Case("class counter", "state", class_counter, CuriousServer(), "the class counts: a copy of the object counts on",
          attack=bare, secret=input_of(0), claims=0.01, calls=60),
-    Case("module counter", "state", ModuleCounter, Eavesdropper(), "the module counts", attack=status,
+    Case("module counter", "state", module_counter, Eavesdropper(), "the module counts", attack=status,
          secret=input_of(0), claims=0.01, calls=75),
     Case("warm-up", "state", WarmUp, Eavesdropper(), "the first averaging of an object's life is bare", attack=bare,
          secret=input_of(0), claims=0.05),
