@@ -31,12 +31,12 @@ class Outcome:
         return self.verdict == "not refuted" or bool(self.case.undecided and self.verdict == "inconclusive")
 
 
-def audit_cell(case: Case) -> Outcome:
+def audit_cell(case: Case, *, seed: int = 0) -> Outcome:
     """Audit ``case``. An error of the audit is no verdict, and is told as it is."""
     scenario, protocols, adversaries = case.build()
     begin = time.perf_counter()
     try:
-        report = secmix.audit(scenario, protocols=protocols, adversaries=adversaries)
+        report = secmix.audit(scenario, protocols=protocols, adversaries=adversaries, seed=seed)
     except Exception as error:  # told, and judged by the test
         said = f"{type(error).__name__}: {error}"
         return Outcome(case, "error", said, time.perf_counter() - begin)

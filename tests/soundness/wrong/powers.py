@@ -27,9 +27,10 @@ def share_of_result(rows: list[int], corrupt: int) -> Any:
     return each(lambda h: (5 * h.ended[0][corrupt][0] - h.one("input", corrupt)) * rows[0] / rest)
 
 
-def unequal(rows: list[int], limit: float = 0.8) -> dict[str, Any]:
+def unequal(rows: list[int], limit: float = 0.8, data: str = "gaussian") -> dict[str, Any]:
+    """A scenario with these rows."""
     return {
-        "data": {"name": "breast_cancer", "features": 2, "rows_per_node": rows},
+        "data": {"name": data, "rows_per_node": rows} | ({} if data == "gaussian" else {"features": 2}),
         "policy": {"max_revealed_nodes": 0, "max_normalised_leakage": limit},
     }
 
@@ -136,13 +137,13 @@ CASES = [
          goal="share", calls=40, settings=unequal(LARGE)),
     Case("server's average, unequal rows", "unequal nodes", Pairwise, Eavesdropper(),
          "the average is nine tenths node 0", attack=share_of_total("average", LARGE, 5.0), secret=input_of(0),
-         goal="share", calls=80, settings=unequal(LARGE)),
+         goal="share", calls=80, settings=unequal(LARGE, data="breast_cancer")),
     Case("large node beside a corrupt one", "unequal nodes", Modular, HonestButCurious({1}),
          "without what is corrupt, node 0 is four fifths of the rest", attack=share_of_result(BESIDE, 1),
          secret=input_of(0), goal="share", calls=120, settings=unequal(BESIDE, 0.7)),
     Case("two large nodes", "unequal nodes", Pairwise, Eavesdropper(), "each of two large nodes is half of the average",
          attack=share_of_total("average", TWO, 5.0), secret=input_of(0), goal="share", calls=400,
-         settings={**unequal(TWO, 0.4), "data": {"name": "gaussian", "rows_per_node": TWO}}),
+         settings=unequal(TWO, 0.4)),
     insiders("blind", Blind, "who takes part holds what it sends and is sent"),
     insiders("deaf to a kind", Deaf, "who takes part holds what it sends and is sent"),
     insiders("forgets", Few, "who takes part holds what it sends and is sent"),
