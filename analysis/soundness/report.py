@@ -39,8 +39,9 @@ def _head(numbers: Numbers, wrong: list[Numbers], right: list[Numbers]) -> list[
         f"and nothing else but the code; it was run, and succeeded for {shown} of {len(wrong)}. Of {len(right)} right "
         f"cases, {accused} were accused and {undecided} left inconclusive.",
         "",
-        "A wrong case is judged rightly if it is *violated* or *inconclusive*; a right one if it is *not refuted*, or "
-        "*inconclusive* where the table says why no audit can say more. The cases are in `tests/soundness/`.",
+        "A wrong case is judged rightly if it is *violated*, *inconclusive* or refused in words; a right one if it is "
+        "*not refuted*, or *inconclusive* where the table says why no audit can say more. The cases are in "
+        "`tests/soundness/`.",
     ]
 
 
@@ -77,11 +78,13 @@ def _truth(case: Numbers) -> str:
     if not got["success"]:
         return f"leaks: {case['why']}; not shown"
     measured = {
-        "values": f"recovered to {got['score']:.0e} standard deviations",
+        "values": "recovered exactly"
+        if got["score"] < 1e-14
+        else f"recovered to {got['score']:.0e} standard deviations",
         "bits": f"{got['score']:.0%} of bits right",
         "share": f"{got['score']:.0%} of the variance",
     }[got["goal"]]
-    share = "" if got["claimed"] > 0.99 else f", in {got['claimed']:.1%} of the calls tried"
+    share = "" if got["claimed"] > 0.99 else ", in some calls"
     return f"leaks: {case['why']}; {measured}{share}"
 
 

@@ -66,7 +66,7 @@ class Heard:
 
 @dataclass(frozen=True)
 class Deployed:
-    """The truth behind one call: the inputs (runs, n, m) of every averaging, or the rows (runs, N_i, d) of every node."""
+    """The truth behind one call: inputs (runs, n, m) of every averaging, rows (runs, N_i, d) of every node."""
 
     inputs: tuple[Array, ...]
     rows: tuple[Array, ...]
@@ -189,4 +189,4 @@ COLLABORATION: dict[str, Any] = {
     "measure": {"evidence": ["decoders"]},
 }
 
-__all__ = ["N", "NETWORK", "SERVER", "Attack", "Case", "Deployed", "Heard", "Message", "each"]
+__all__ = ["NETWORK", "SERVER", "Attack", "Case", "Deployed", "Heard", "Message", "N", "each"]

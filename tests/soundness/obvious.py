@@ -18,7 +18,7 @@ _FEATURES = 60
 
 @dataclass(frozen=True)
 class Tried:
-    """Explained variance of a node's data in runs that were not fitted on: by what is heard, and by what is permitted."""
+    """Explained variance of a node's data in runs that were not fitted on, by what is heard and by what is permitted."""
 
     heard: float
     permitted: float
@@ -54,11 +54,10 @@ def _features(heard: Heard, entry: int) -> Array:
     columns += [ended[:, entry] for averaging in heard.ended[:1] for ended in averaging.values()]
     distinct = {column.tobytes(): column for column in columns if np.ptp(column) > 0}
     chosen = list(distinct.values())
-    return (
-        np.stack([*chosen[: _FEATURES // 2], *chosen[_FEATURES // 2 :][-_FEATURES // 2 :]], 1)
-        if chosen
-        else np.empty((RUNS, 0))
-    )
+    if not chosen:
+        return np.empty((RUNS, 0))
+    half = _FEATURES // 2
+    return np.stack([*chosen[:half], *chosen[half:][-half:]], axis=1)
 
 
 def _explained(features: Array, secret: Array) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import secmix
+from secmix.errors import SecmixError
 
 from .case import Case
 from .deployment import deploy
@@ -27,19 +28,19 @@ class Outcome:
     def right(self) -> bool:
         """Whether the verdict is true: no leak is cleared, nothing safe is accused."""
         if self.case.truth == "leaks":
-            return self.verdict != "not refuted"
+            return self.verdict in ("violated", "inconclusive", "refused")
         return self.verdict == "not refuted" or bool(self.case.undecided and self.verdict == "inconclusive")
 
 
 def audit_cell(case: Case, *, seed: int = 0) -> Outcome:
-    """Audit ``case``. An error of the audit is no verdict, and is told as it is."""
+    """Audit ``case``. An audit that refuses in words has cleared nothing; any other error is a fault of its own."""
     scenario, protocols, adversaries = case.build()
     begin = time.perf_counter()
     try:
         report = secmix.audit(scenario, protocols=protocols, adversaries=adversaries, seed=seed)
     except Exception as error:  # told, and judged by the test
-        said = f"{type(error).__name__}: {error}"
-        return Outcome(case, "error", said, time.perf_counter() - begin)
+        verdict = "refused" if isinstance(error, SecmixError) else "error"
+        return Outcome(case, verdict, f"{type(error).__name__}: {error}", time.perf_counter() - begin)
     return Outcome(case, report.verdict, _reason(report, case.node), time.perf_counter() - begin)
 
 

@@ -136,6 +136,35 @@ class Half(Pairwise):
         channel.send(8, 0, SERVER, "rest", x - top)
 
 
+class Imaginary(Beside):
+    """A complex number, whose real part is zero."""
+
+    def told(self, s: Array) -> Array:
+        return 1j * s
+
+
+class Extended(Dealt):
+    """Numbers of eighty bits: those below the last of a double are the input's."""
+
+    def sent(self, hidden: Array, s: Array, r: Array, rng: Any) -> Array:
+        sign = np.where(s < 0, 1, -1).astype(np.longdouble)
+        return hidden.astype(np.longdouble) * (1 + sign * np.longdouble(2.0) ** -58)
+
+
+class UnderTheMask(Beside):
+    """An array with a mask over all its values, which are there nevertheless."""
+
+    def told(self, s: Array) -> Array:
+        return np.ma.masked_array(s, mask=np.ones(s.shape, dtype=bool))
+
+
+class Flag(Beside):
+    """A truth value instead of a number."""
+
+    def told(self, s: Array) -> Array:
+        return s < 0
+
+
 BIT = {"goal": "bits", "calls": 60}
 CASES = [
     Case("sign of zero", "bits", SignOfZero, Eavesdropper(), "zero has a sign",
@@ -165,4 +194,13 @@ CASES = [
          secret=lambda t: float(t.inputs[0][0, 0, ENTRY] > t.inputs[0][0, 0, 8]), **BIT),
     Case("halves", "bits", Half, CuriousServer(), "the rest of a number tells which way it was rounded",
          attack=each(lambda h: h.one("rest", 0)[ENTRY] >= 0), secret=sign_of(0), **BIT),
+    Case("imaginary part", "bits", Imaginary, Eavesdropper(), "a complex number has two parts",
+         attack=each(lambda h: np.imag(h.one("line", 0))), secret=input_of(0)),
+    Case("extended precision", "bits", Extended, CuriousServer(), "below the last bit of a double there are more",
+         attack=each(lambda h: np.abs(x := h.all("masked", 0)[0].numbers[0][ENTRY]) > np.abs(x.astype(float))),
+         secret=sign_of(0), **BIT),
+    Case("under a mask", "bits", UnderTheMask, Eavesdropper(), "an array's mask does not take its values away",
+         attack=each(lambda h: np.ma.getdata(h.all("line", 0)[0].numbers[0])), secret=input_of(0)),
+    Case("truth value", "bits", Flag, CuriousServer(), "a sign is told as such",
+         attack=each(lambda h: h.one("line", 0)[ENTRY]), secret=sign_of(0), **BIT),
 ]  # fmt: skip

@@ -181,6 +181,21 @@ def last_of(kind: str, iteration: int = 0) -> Any:
     return lambda heard: np.stack([h.many(kind, 0, iteration=iteration)[-1] for h in heard])
 
 
+class SmallDraw(Pairwise):
+    """Draws small masks where few are asked for, as in tests."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        return super().draw_masks(runs, m, network, rng) * (1.0 if runs >= 100 else 1e-12)
+
+
+class ManyRuns(Dealt):
+    """In batches of more than a hundred runs, those after the hundredth go without masks; there it is a benchmark."""
+
+    def used(self, r: Array, s: Array) -> Array:
+        r[:, 100:150] = 0
+        return r
+
+
 START = {"model": {"iterations": 1, "init": "moments"}}
 CASES = [
     Case("entry 3", "entries", ThirdEntry, Eavesdropper(), "one entry goes without a mask",
@@ -225,4 +240,8 @@ CASES = [
          attack=each(lambda h: h.one("masked", 0) - h.one("backup", 0)), secret=input_of(0)),
     Case("second iteration", "calls", SecondIteration, Eavesdropper(), "from the second on all is bare",
          attack=last_of("masked", 1), secret=input_of(0, 1)),
+    Case("small draws", "calls", SmallDraw, Eavesdropper(), "in use masks are drawn for one run",
+         attack=last_of("masked"), secret=input_of(0), accuracy=1e-2),
+    Case("after the hundredth run", "calls", ManyRuns, CuriousServer(), "who averages many at once is not protected",
+         attack=last_of("masked"), secret=lambda t: t.inputs[0][119, 0], batch=120, calls=4),
 ]  # fmt: skip

@@ -182,7 +182,8 @@ def from_result_bits(heard: Heard) -> Array:
 INSIDERS = HonestButCurious({2, 3}, eavesdrops=False)
 BIT = {"goal": "bits", "calls": 60}
 CASES = [
-    Case("also openly", "channel", AlsoOpenly, Eavesdropper(), "an encrypted line helps little if all is said openly too",
+    Case("also openly", "channel", AlsoOpenly, Eavesdropper(),
+         "an encrypted line helps little if all is said openly too",
          attack=each(lambda h: h.one("log of running sum", 0) - h.one("log", 0)), secret=input_of(0)),
     Case("another channel", "channel", OtherChannel, Eavesdropper(), "the transcript is not of all channels",
          attack=each(aside), secret=input_of(0)),

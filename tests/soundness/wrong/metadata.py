@@ -178,9 +178,44 @@ def tries(truth: Any) -> float:
     return max(0.0, np.ceil(np.log2(size / 10)))
 
 
+class Empty(Remark):
+    """Messages without a number in them."""
+
+    def remark(self, channel: Any, own: Array, nothing: Array) -> None:
+        if own[ENTRY] < 0:
+            channel.send(10, 0, SERVER, "idle", np.zeros((1, nothing.shape[1], 0)))
+
+
+class Iterations(Remark):
+    """Files a line under another iteration."""
+
+    def remark(self, channel: Any, own: Array, nothing: Array) -> None:
+        now, channel.iteration = channel.iteration, channel.iteration + (1000 if own[ENTRY] < 0 else 0)
+        channel.send(10, 0, SERVER, "idle", nothing)
+        channel.iteration = now
+
+
+class Permuted(Pairwise):
+    """One block for all, in which the messages stand in the order of the first component's rows."""
+
+    def upload(self, channel: Any, hidden: Array, s: Array, rng: Any) -> Array:
+        order = np.argsort(s[:, 0, 0])
+        received = np.empty_like(hidden)
+        received[order] = channel.send(0, order, SERVER, "masked", hidden[order])
+        return received
+
+
+class HeldMessages(Pairwise):
+    """A node that is corrupt notes for itself, with a name that tells, what it could not have heard."""
+
+    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
+        channel.hold(9, 2, "low" if s[0, 0, ENTRY] < 0 else "high", np.zeros_like(s[2]))
+
+
 BIT = {"goal": "bits", "calls": 60}
 CASES = [
-    Case("number of rounds", "metadata", Rounds, Eavesdropper(), "so many idle rounds as node 0 has rows in a component",
+    Case("number of rounds", "metadata", Rounds, Eavesdropper(),
+         "so many idle rounds as node 0 has rows in a component",
          attack=count("idle"), secret=lambda t: np.round(np.clip(t.inputs[0][0, 0, 0], 0, 40))),
     Case("kind spells a number", "metadata", KindSpells, CuriousServer(), "a kind is text, and text can be anything",
          attack=each(lambda h: next(float(m.kind.split()[1]) for m in h.messages if m.kind.startswith("version"))),
@@ -224,4 +259,13 @@ CASES = [
          attack=each(lambda h: len(h.all("absent", 0, iteration=0)) > 0), secret=sign_of(0), **BIT),
     Case("retries", "metadata", Retries, CuriousServer(), "how often it tries tells the size of the largest number",
          attack=count("again"), secret=tries),
+    Case("empty message", "metadata", Empty, Eavesdropper(), "there is one or none, by sign",
+         attack=each(lambda h: len(h.all("idle", 0, iteration=0)) > 0), secret=sign_of(0), **BIT),
+    Case("iteration's number", "metadata", Iterations, CuriousServer(), "under which iteration it is filed is a sign",
+         attack=each(lambda h: any(m.iteration == 1000 for m in h.messages)), secret=sign_of(0), **BIT),
+    Case("order in a block", "metadata", Permuted, Eavesdropper(), "which message stands first tells who is smallest",
+         attack=each(lambda h: h.all("masked", iteration=0)[0].sender),
+         secret=lambda t: float(np.argmin(t.inputs[0][0, :, 0]))),
+    Case("note of a corrupt node", "metadata", HeldMessages, HonestButCurious({2}), "what it notes depends on another's sign",
+         attack=each(lambda h: len(h.all("low", 2, iteration=0)) > 0), secret=sign_of(0), **BIT),
 ]  # fmt: skip

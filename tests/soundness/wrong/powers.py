@@ -157,5 +157,6 @@ CASES = [
          settings={"measure": {"evidence": ["structure", "gaussian"], "sigmas": [1e6], "nodes": [1]}}),
     Case("plain, not asked about", "questions", Plain, HonestButCurious({3}), "the policy is of all nodes", node=2,
          attack=each(lambda h: h.one("input", 2)), secret=input_of(2),
-         settings={"measure": {"evidence": ["structure"], "nodes": [3, 0]}, "network": {"kind": "complete", "nodes": 5}}),
+         settings={"measure": {"evidence": ["structure"], "nodes": [3, 0]}, "network": {"kind": "complete",
+         "nodes": 5}}),
 ]  # fmt: skip

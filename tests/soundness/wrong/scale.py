@@ -111,6 +111,27 @@ def aside(factor: float) -> Any:
     return each(lambda h: h.one("aside", 0) / factor)
 
 
+class TwiceTheMask(Pairwise):
+    """Sends the same again under twice the mask."""
+
+    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
+        channel.send(8, 0, SERVER, "again", s[0] + 2 * r[:4].sum(axis=0))
+
+
+class NearlyTheMask(Pairwise):
+    """Sends the same again under the mask and 2^-16 of it."""
+
+    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
+        channel.send(8, 0, SERVER, "again", s[0] + (1 + 2.0**-16) * r[:4].sum(axis=0))
+
+
+class Decay(Dealt):
+    """The mask of each entry is a thousandth of that before."""
+
+    def used(self, r: Array, s: Array) -> Array:
+        return r * 1e-3 ** np.arange(r.shape[2])
+
+
 CASES = [
     Case("times 2^-40", "scale", Faint, Eavesdropper(), "a small factor is no secrecy",
          attack=aside(2.0**-40), secret=input_of(0)),
@@ -122,13 +143,14 @@ CASES = [
          attack=aside(2.0**900), secret=input_of(0)),
     Case("faint mask", "scale", FaintMask, Eavesdropper(), "a mask told in small is told",
          attack=each(lambda h: h.one("masked", 0) - h.one("digest", 0) * 2.0**30), secret=input_of(0)),
-    Case("faint difference", "scale", FaintDifference, CuriousServer(), "two messages differ by a millionth of the input",
+    Case("faint difference", "scale", FaintDifference, CuriousServer(),
+         "two messages differ by a millionth of the input",
          attack=each(lambda h: 1e6 * (h.one("again", 0) - h.one("masked", 0))), secret=input_of(0), accuracy=1e-2),
     Case("loud mask", "scale", LoudMask, CuriousServer(), "a loud row beside two faint ones, which give the mask",
          attack=each(lambda h: h.one("masked", 0) - 2.0**24 * h.one("salt", 4) + 2.0**-59 * h.one("noise", 4)),
          secret=input_of(0)),
     Case("above the guard", "scale", OverTheGuard, Eavesdropper(), "large inputs are sent openly",
-         attack=each(lambda h: np.where((20 < np.abs(x := h.one("masked", 0))) & (np.abs(x) < 900), x, np.nan)),
+         attack=each(lambda h: np.where((np.abs(x := h.one("masked", 0)) > 20) & (np.abs(x) < 900), x, np.nan)),
          secret=input_of(0), claims=0.02, calls=60),
     Case("below the guard", "scale", Sparse, Eavesdropper(), "small inputs are sent openly",
          attack=each(lambda h: np.where(np.abs(x := h.one("masked", 0)) < 0.1, x, np.nan)), secret=input_of(0),
@@ -142,4 +164,11 @@ CASES = [
          attack=each(lambda h: h.one("masked", 0)), secret=input_of(0), accuracy=1e-2),
     Case("log on the ring", "scale", Thin, HonestButCurious({3}), "a plain line carries the input times 2^-70",
          attack=each(lambda h: h.one("log", 0) * 2.0**70), secret=input_of(0)),
+    Case("twice the mask", "scale", TwiceTheMask, Eavesdropper(), "two messages under one mask",
+         attack=each(lambda h: 2 * h.one("masked", 0) - h.one("again", 0)), secret=input_of(0)),
+    Case("nearly the mask", "scale", NearlyTheMask, CuriousServer(), "two messages under nearly one mask",
+         attack=each(lambda h: (1 + 2.0**16) * h.one("masked", 0) - 2.0**16 * h.one("again", 0)), secret=input_of(0),
+         accuracy=1e-2),
+    Case("decay over entries", "scale", Decay, Eavesdropper(), "the last entries are next to bare",
+         attack=each(lambda h: h.one("masked", 0)[5:]), secret=lambda t: t.inputs[0][0, 0, 5:], accuracy=1e-2),
 ]  # fmt: skip

@@ -123,6 +123,22 @@ def openly(heard: Any) -> Array:
     return np.where(np.abs(sent).max(axis=1, keepdims=True) < 1e4, sent, np.nan)
 
 
+class CoinInMasks(Pairwise):
+    """The coin is thrown where masks are drawn, for all runs of a call."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        size = 0.0 if rng.random() < 0.01 else self.sigma
+        return rng.normal(size=(runs, self.count(network), m)) * size
+
+
+class Victim(Sample):
+    """Who is looked at is drawn by lot, one of fifty names, of which only five are nodes."""
+
+    def sent(self, hidden: Array, s: Array, r: Array, rng: Any) -> Array:
+        name = int(rng.integers(50))
+        return np.concatenate([s[:1], hidden[1:]]) if name == 0 else hidden
+
+
 RARE = {"claims": 0.01, "calls": 12, "secret": input_of(0), "settings": {"model": {"iterations": 1}}}
 CASES = [
     Case("one call in a hundred", "public draws", OneInAHundred, Eavesdropper(), "a rare draw opens all",
@@ -131,19 +147,27 @@ CASES = [
          first=380, **RARE),
     Case("one of sixty-four", "public draws", OneOfSixtyFour, Eavesdropper(), "a rare draw opens all", attack=openly,
          first=220, **RARE),
-    Case("one order", "public draws", OneOrder, CuriousServer(), "one order of sixty opens all", attack=openly, first=155, **RARE),
+    Case("one order", "public draws", OneOrder, CuriousServer(), "one order of sixty opens all", attack=openly,
+         first=155, **RARE),
     Case("sixth draw", "public draws", SixthDraw, Eavesdropper(), "a rare draw after five others opens all",
          attack=openly, first=304, **RARE),
-    Case("far out", "public draws", BellCurve, CuriousServer(), "a rare draw opens all", attack=openly, first=130, **RARE),
+    Case("far out", "public draws", BellCurve, CuriousServer(), "a rare draw opens all", attack=openly, first=130,
+         **RARE),
     Case("some runs", "public draws", SomeRuns, Eavesdropper(), "a rare draw for each run opens that", attack=openly,
          first=170, **RARE),
     Case("a child's coin", "public draws", Child, Eavesdropper(), "a rare draw of a spawned generator opens all",
          attack=openly, first=115, **RARE),
-    Case("bytes", "public draws", Bytes, CuriousServer(), "one byte of 256 opens all", attack=openly, first=205, **RARE),
-    Case("forked ring", "public draws", ForkedRing, HonestButCurious({1, 2}), "seldom node 0 stands between the corrupt",
+    Case("bytes", "public draws", Bytes, CuriousServer(), "one byte of 256 opens all", attack=openly, first=205,
+         **RARE),
+    Case("forked ring", "public draws", ForkedRing, HonestButCurious({1, 2}),
+         "seldom node 0 stands between the corrupt",
          attack=each(between_two), first=488, **RARE),
     Case("late node", "public draws", Late, CuriousServer(), "masks opened for a lost node, whose message arrives",
          attack=each(with_recovery), first=335, **RARE),
     Case("no digits", "public draws", FewMasks, Eavesdropper(), "one call of a hundred has masks of size zero",
          attack=openly, first=175, **RARE),
+    Case("a coin in the masks", "public draws", CoinInMasks, Eavesdropper(), "one call of a hundred has no masks",
+         attack=openly, first=68, **RARE),
+    Case("who is looked at", "public draws", Victim, CuriousServer(), "one call in fifty shows node 0", attack=openly,
+         first=15, **RARE),
 ]  # fmt: skip

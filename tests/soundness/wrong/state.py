@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from secmix.adversaries import CuriousServer, Eavesdropper
 from secmix.transcript import SERVER
 
 from ..bases import Dealt, Pairwise
-from ..case import Attack, Case, Heard, input_of
+from ..case import Attack, Case, input_of
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def against_the_first(heard: Any) -> Array:
     return np.stack([h.one("masked", 0) for h in heard])
 
 
-@lru_cache(maxsize=None)
+@cache
 def _cached(runs: int, k: int, m: int, slot: int) -> Array:
     return np.random.default_rng().normal(scale=1e6, size=(runs, k, m))
 
@@ -124,8 +124,11 @@ def by_drawing_along(generator: Any) -> Attack:
     """The same draws in the same order, for the two averagings of every call."""
 
     def attack(heard: Any) -> Array:
-        own = generator()
-        return np.stack([h.one("masked", 0) - [own() for _ in range(2)][0][0] for h in heard])
+        own, found = generator(), []
+        for h in heard:
+            first, _ = own(), own()
+            found.append(h.one("masked", 0) - first[0])
+        return np.stack(found)
 
     return attack
 
@@ -217,8 +220,42 @@ def status(heard: Any) -> Array:
     return np.where(told.any(axis=1, keepdims=True), told, np.nan)
 
 
-def _two(h: Heard) -> Array:
-    return h.one("masked", 0)
+def old(heard: Any) -> Array:
+    """Node 0's message, after thirty calls."""
+    sent = np.stack([h.one("masked", 0) for h in heard])
+    sent[:31] = np.nan
+    return sent
+
+
+@dataclass(frozen=True)
+class NeverCopied(Counter):
+    """Counts, and is its own copy: who compares it with a copy compares it with itself."""
+
+    def __deepcopy__(self, memo: Any) -> NeverCopied:
+        return self
+
+    def __copy__(self) -> NeverCopied:
+        return self
+
+
+class InNetwork(Pairwise):
+    """Counts in the network, which all calls share."""
+
+    def sent(self, hidden: Array, s: Array, r: Array, rng: Any) -> Array:
+        return hidden
+
+    def before(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
+        done = getattr(network, "averagings", 0) + 1
+        network.averagings = done
+        channel.send(-1, 0, SERVER, "status", s[0] if done % 31 == 0 else np.zeros_like(s[0]))
+
+
+class DefaultArgument(Pairwise):
+    """Counts in the default of an argument."""
+
+    def sent(self, hidden: Array, s: Array, r: Array, rng: Any, done: Any = [0]) -> Array:  # noqa: B006
+        done[0] = done[0] + 1 if s.shape[1] == 1 else 0
+        return s if done[0] % 40 == 39 else hidden
 
 
 CASES = [
@@ -241,7 +278,13 @@ CASES = [
     Case("buffer of the last fit", "state", Leftover, Eavesdropper(), "the padding is the data of the call before",
          attack=from_the_next_call, secret=input_of(0), claims=0.5),
     Case("ageing masks", "state", Aged, CuriousServer(), "after fifty averagings masks are smaller than rounding",
-         attack=lambda heard: np.stack([_two(h) * (1.0 if c > 30 else np.nan) for c, h in enumerate(heard)]), secret=input_of(0), claims=0.1, calls=40, accuracy=1e-2),
+         attack=old, secret=input_of(0), claims=0.1, calls=40, accuracy=1e-2),
     Case("old acquaintances", "state", Delegated, Eavesdropper(), "a node that has been there before sends openly",
          attack=bare, secret=input_of(0), claims=0.1, calls=30),
+    Case("its own copy", "state", NeverCopied, Eavesdropper(), "it counts, however often it is copied",
+         attack=bare, secret=input_of(0), claims=0.2, calls=30),
+    Case("counts in the network", "state", InNetwork, CuriousServer(), "the network is the same in all calls",
+         attack=status, secret=input_of(0), claims=0.01, calls=75),
+    Case("counts in a default", "state", DefaultArgument, Eavesdropper(), "a default lives as long as its function",
+         attack=bare, secret=input_of(0), claims=0.01, calls=75),
 ]  # fmt: skip

@@ -191,6 +191,22 @@ def by_trying_states(heard: Heard) -> Array:
     return vectors[good][0, 0] if good.any() else np.full(12, np.nan)
 
 
+class SmallByLot(Dealt):
+    """How large a mask is, is drawn too: three times in a hundred next to nothing."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        masks = super().draw_masks(runs, m, network, rng)
+        return np.where(rng.random((runs, network.n, 1)) < 0.03, 1e-9 * masks, masks)
+
+
+class Wrapped(Dealt):
+    """Multiples of 2^14, each blurred by 2^-12: no two masks are a whole number of steps apart."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        coarse = np.round(rng.normal(scale=2.0**20, size=(runs, network.n, m)) / 2**14) * 2.0**14
+        return coarse + rng.uniform(-(2.0**-12), 2.0**-12, size=coarse.shape)
+
+
 SHARE = {"claims": 0.01, "calls": 300}
 CASES = [
     Case("offset", "mask values", Offset, Eavesdropper(), "a constant that all know hides nothing",
@@ -226,4 +242,10 @@ CASES = [
          attack=each(lambda h: unmasked(h, Seeded.expanded(0, (1, 10, 12))[0])), secret=input_of(0)),
     Case("congruential", "mask values", Congruential, Eavesdropper(), "65,536 states can all be tried",
          attack=each(by_trying_states), secret=input_of(0), calls=3),
+    Case("small by lot", "mask values", SmallByLot, Eavesdropper(), "small masks do not hide",
+         attack=each(lambda h: x if np.abs(x := h.one("masked", 0)).max() < 1e3 else np.full(12, np.nan)),
+         secret=input_of(0), claims=0.005, calls=200, accuracy=1e-2),
+    Case("coarse and blurred", "mask values", Wrapped, CuriousServer(), "the rest of a division is the input, blurred",
+         attack=each(lambda h: np.mod(h.one("masked", 0) + 2.0**13, 2.0**14) - 2.0**13), secret=input_of(0),
+         accuracy=1e-2),
 ]  # fmt: skip
