@@ -177,16 +177,21 @@ class Shares(Base):
 
 @dataclass(frozen=True)
 class Modular(Base):
-    """Pairwise masks on fixed-point numbers modulo 2^bits: uniform, so that they hide perfectly."""
+    """Pairwise masks on fixed-point numbers modulo ``factor`` 2^bits: uniform, so that they hide perfectly."""
 
     bits: int = 48
     fraction_bits: int = 20
-    Word: ClassVar[Any] = np.int64
+    factor: ClassVar[int] = 1
+
+    @property
+    def words_in_all(self) -> int:
+        """The modulus of the words."""
+        return int(self.factor * 2**self.bits)
 
     @property
     def modulus(self) -> float:
         """In the units of the inputs."""
-        return 2.0 ** (self.bits - self.fraction_bits)
+        return self.words_in_all * self.grid
 
     @property
     def grid(self) -> float:
@@ -199,7 +204,7 @@ class Modular(Base):
 
     def draw_masks(self, runs: int, m: int, network: Network, rng: Rng) -> Array:
         """Words, in the units of the inputs."""
-        return rng.integers(0, 2**self.bits, size=(runs, self.count(network), m)) * self.grid
+        return rng.integers(0, self.words_in_all, size=(runs, self.count(network), m)) * self.grid
 
     def words(self, values: Array) -> Array:
         """Numbers on the grid as words."""
@@ -207,7 +212,7 @@ class Modular(Base):
 
     def numbers(self, words: Array) -> Array:
         """Words as canonical residues in the units of the inputs."""
-        return np.mod(words, 2**self.bits) * self.grid
+        return np.mod(words, self.words_in_all) * self.grid
 
     def body(self, channel: Channel, s: Array, r: Array, network: Network, rng: Rng) -> Array:
         """Agree, hide, send, add up, send back."""

@@ -18,7 +18,7 @@ _FEATURES = 60
 
 @dataclass(frozen=True)
 class Tried:
-    """Explained variance of a node's data in runs that were not fitted on, by what is heard and by what is permitted."""
+    """Explained variance of a node's data in runs not fitted on, by what is heard and by what is permitted."""
 
     heard: float
     permitted: float

@@ -99,6 +99,7 @@ PENDING: dict[str, str] = {
     "one modulus more": "not refuted",
     "residues about zero": "not refuted",
     "off the grid": "not refuted",
+    "times three": "not refuted",
     "secure sum, unequal rows": "not refuted",
     "modular sum, unequal rows": "not refuted",
     "PDMM, unequal rows": "not refuted",

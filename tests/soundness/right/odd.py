@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,12 +12,12 @@ from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
 from secmix.network import Network
 from secmix.protocols import Plain, SecureSum
-from secmix.transcript import SERVER
+from secmix.transcript import SERVER, Transcript, View, collect
 
-from ..bases import Dealt, Pairwise, Ring
+from ..bases import Dealt, Modular, Pairwise, Ring, Shares
 from ..case import Case
 from ..wrong.collaborations import Means
-from .published import BONAWITZ, CLIFTON, right
+from .published import BONAWITZ, CLIFTON, PERFECT, SHAMIR, right
 
 
 class Loud(Pairwise):
@@ -117,6 +117,36 @@ class OneByOne(Pairwise):
         return np.stack([channel.send(node, node, SERVER, "masked", hidden[node]) for node in range(len(s))])
 
 
+class OddModulus(Modular):
+    """Every mask twice, modulo a power of three: there two is a unit."""
+
+    factor: ClassVar[int] = 3**30
+
+    def hide(self, hidden: Array, fixed: Array, r: Array, first: Array, second: Array) -> Array:
+        return fixed + 2 * (hidden - fixed)
+
+
+class OddFactor(Modular):
+    """Every mask three times, modulo a power of two."""
+
+    def hide(self, hidden: Array, fixed: Array, r: Array, first: Array, second: Array) -> Array:
+        return fixed + 3 * (hidden - fixed)
+
+
+@dataclass(frozen=True)
+class Insider:
+    """Node 1, written from the interface alone: what it holds, sends and is sent, and nothing else."""
+
+    def corrupt_nodes(self, network: Network) -> frozenset[int]:
+        """Itself."""
+        return frozenset({1})
+
+    def observe(self, transcript: Transcript, network: Network) -> View:
+        """Its own messages."""
+        heard = [(block, np.flatnonzero((block.sender == 1) | (block.receiver == 1))) for block in transcript]
+        return collect((block, messages) for block, messages in heard if len(messages))
+
+
 class ManyTimes(Means):
     """Six encrypted rounds, always."""
 
@@ -179,6 +209,12 @@ CASES: list[Case] = [
     right("unequal rows, limit kept", Pairwise, OUT, "no node has more than a quarter of the rows", **ODD,
           settings=rows([20, 40, 40, 40, 20])),
     right("unequal rows, outsider", SecureSum, OUT, "no line can be read", **ODD, settings=rows([200, 5, 5, 5, 5])),
+    right("even factor, odd modulus", lambda: OddModulus(bits=0, fraction_bits=18), OUT, PERFECT, **ODD),
+    right("odd factor, even modulus", OddFactor, OUT, PERFECT, **ODD),
+    right("insider written anew", Shares, Insider(), SHAMIR, **ODD,
+          ears=HonestButCurious({1}, eavesdrops=False)),
+    right("data as they are", lambda: Pairwise(sigma=1e10), OUT, BONAWITZ, **ODD,
+          settings={"data": {"name": "breast_cancer", "features": 2, "rows_per_node": 20, "standardise": False}}),
     right("no line tapped", Plain, Eavesdropper(tapped=()), "who hears nothing knows nothing", **ODD),
     right("encrypted means", Means, OUT, "no line can be read, and they are always the same", **ODD),
     right("encrypted means, six rounds", ManyTimes, OUT, "no line can be read, and they are always the same", **ODD),

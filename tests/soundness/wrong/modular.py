@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -128,6 +128,15 @@ class TimesOdd(Modular):
         channel.send(8, 0, SERVER, "blinded", self.numbers(self.words(s[0]) * factor))
 
 
+class Thrice(Modular):
+    """Takes every mask three times, modulo three times a power of two."""
+
+    factor: ClassVar[int] = 3
+
+    def hide(self, hidden: Array, fixed: Array, r: Array, first: Array, second: Array) -> Array:
+        return fixed + 3 * (hidden - fixed)
+
+
 BIT = {"goal": "bits", "calls": 60}
 CASES = [
     Case("times 2^30", "modular", High, Eavesdropper(), "no mask reaches the lower bits", attack=each(low_word),
@@ -155,4 +164,7 @@ CASES = [
          attack=each(by_shifting), secret=lambda t: t.inputs[0][0, 0, 3], accuracy=1e-3),
     Case("times an odd word", "modular", TimesOdd, CuriousServer(), "an odd factor keeps the last bit",
          attack=each(lambda h: np.round(h.one("blinded", 0)[1:4] * 2.0**20) % 2), secret=parity, **BIT),
+    Case("times three", "modular", Thrice, Eavesdropper(), "no mask reaches the rest of a division by three",
+         attack=each(lambda h: np.round(h.one("masked", 0) * 2.0**20) % 3),
+         secret=lambda t: np.round(t.inputs[0][0, 0] * 2.0**20) % 3),
 ]  # fmt: skip
