@@ -16,14 +16,14 @@ sys.path[:0] = [str(_ROOT / "analysis"), str(_ROOT / "tests")]
 from report import report  # noqa: E402
 from soundness.case import Case  # noqa: E402
 from soundness.corpus import ALL, BEYOND  # noqa: E402
-from soundness.verdict import audit_cell, shown  # noqa: E402
+from soundness.verdict import audited, shown  # noqa: E402
 
 from analysis.study import Numbers, options, provenance, write  # noqa: E402
 
 
 def line(case: Case, seed: int) -> Numbers:
     """A line of the table."""
-    outcome = audit_cell(case, seed=seed)
+    outcome = audited(case, seed=seed)
     found: Numbers = {
         "case": case.name,
         "class": case.family,

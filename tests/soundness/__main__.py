@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 
 from .corpus import ALL, BEYOND
-from .verdict import audit_cell, shown
+from .verdict import audited, shown
 
 
 def main() -> int:
@@ -31,7 +31,7 @@ def main() -> int:
             line = {"verdict": "shown" if got.success else "not shown", "reason": f"{got.score:.3g}", "seconds": 0.0}
             fine = got.success
         else:
-            outcome = audit_cell(case)
+            outcome = audited(case)
             line = {"verdict": outcome.verdict, "reason": outcome.reason, "seconds": round(outcome.seconds, 2)}
             fine = outcome.right or case.family == "beyond"
         table.append({"case": case.name, "class": case.family, "truth": case.truth, **line, "right": fine})

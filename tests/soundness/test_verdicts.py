@@ -10,14 +10,14 @@ import pytest
 from soundness.case import Case
 from soundness.corpus import ALL
 from soundness.pending import PENDING
-from soundness.verdict import audit_cell
+from soundness.verdict import audited
 
 
 @pytest.mark.soundness
 @pytest.mark.filterwarnings("default")  # a stranger's protocol may overflow; the audit is to survive that
 @pytest.mark.parametrize("case", ALL, ids=[case.name.replace(" ", "_") for case in ALL])
 def test_the_verdict_is_true(case: Case) -> None:
-    outcome = audit_cell(case)
+    outcome = audited(case)
     if case.name in PENDING:
         assert not outcome.right, f"'{case.name}' is now {outcome.verdict}: take it off the list PENDING"
         pytest.skip(f"pending: {outcome.verdict}, while it {case.truth}")

@@ -32,7 +32,7 @@ class Outcome:
         return self.verdict == "not refuted" or bool(self.case.undecided and self.verdict == "inconclusive")
 
 
-def audit_cell(case: Case, *, seed: int = 0) -> Outcome:
+def audited(case: Case, *, seed: int = 0) -> Outcome:
     """Audit ``case``. An audit that refuses in words has cleared nothing; any other error is a fault of its own."""
     scenario, protocols, adversaries = case.build()
     begin = time.perf_counter()

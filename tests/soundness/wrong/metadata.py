@@ -205,7 +205,7 @@ class Permuted(Pairwise):
         return received
 
 
-class HeldMessages(Pairwise):
+class Held(Pairwise):
     """A node that is corrupt notes for itself, with a name that tells, what it could not have heard."""
 
     def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
@@ -266,6 +266,6 @@ CASES = [
     Case("order in a block", "metadata", Permuted, Eavesdropper(), "which message stands first tells who is smallest",
          attack=each(lambda h: h.all("masked", iteration=0)[0].sender),
          secret=lambda t: float(np.argmin(t.inputs[0][0, :, 0]))),
-    Case("note of a corrupt node", "metadata", HeldMessages, HonestButCurious({2}), "what it notes depends on another's sign",
+    Case("note of a corrupt node", "metadata", Held, HonestButCurious({2}), "what it notes depends on another's sign",
          attack=each(lambda h: len(h.all("low", 2, iteration=0)) > 0), secret=sign_of(0), **BIT),
 ]  # fmt: skip
