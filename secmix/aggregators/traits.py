@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from secmix.errors import SecmixError
 
-Equivariance = Literal["permutation", "translation", "scale", "orthogonal"]
+Equivariance = Literal["permutation", "translation", "scale", "orthogonal", "embedding"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class Traits:
         So many suffice to push the result anywhere; None where no figure is claimed.
     equivariances : frozenset
         Of "permutation" (the result does not depend on the order), "translation", "scale" (by a factor above
-        0) and "orthogonal" (rotations and reflections, unless there are ties: they are broken by value).
+        0), "orthogonal" (rotations and reflections, unless there are ties: they are broken by value) and "embedding"
+        (further entries that all messages share change nothing in the others).
     differentiable : bool
         Continuous, with a derivative almost everywhere, so that an attacker can follow a gradient.
     stochastic : bool
@@ -88,7 +89,7 @@ def _half(n: int, f: int) -> int:
     return (n + 1) // 2
 
 
-_MOVES: frozenset[Equivariance] = frozenset({"permutation", "translation", "scale"})
+_MOVES: frozenset[Equivariance] = frozenset({"permutation", "translation", "scale", "embedding"})
 _ALL: frozenset[Equivariance] = _MOVES | {"orthogonal"}
 _BLANCHARD = "Blanchard, El Mhamdi, Guerraoui, Stainer 2017, Machine learning with adversaries"
 

@@ -1,34 +1,41 @@
-"""check_aggregator: every property, then the worst-case search, and the smallest counterexample as a test."""
+"""check_aggregator: every property on drawn cases, then the worst-case search, and what fails made small."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from typing import Any
+import copy
+import secrets
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from itertools import cycle, islice
+from typing import Any, Literal
 
 import numpy as np
 
 from secmix._base.checks import Array, integer
 from secmix.adversaries.search.oracle import Rule, configured, quietly
-from secmix.adversaries.search.worst_case import WorstCase
+from secmix.adversaries.search.worst_case import RuleRefuses, WorstCase
 from secmix.aggregators import traits_of
 from secmix.errors import SecmixError
-from secmix.testing.counterexample import as_test
-from secmix.testing.properties import PROPERTIES, WORST, Property
-from secmix.testing.strategies import byzantine_messages, honest_clouds, hypothesis_module
+from secmix.testing.cases import Case, Space
+from secmix.testing.counterexample import as_test, name_of
+from secmix.testing.properties import BY_TITLE, PROPERTIES, REPEATED, WORST, Property
+from secmix.testing.summary import AggregatorCheck
+from secmix.testing.trials import UNBOUNDED, Trials, draw_for, values_of
+from secmix.testing.watching import Seen, constants_of, has_code, variables_of
 
 Bound = float | Callable[[int, int], float]
-DEFAULT_EQUIVARIANCES = ("permutation", "translation", "scale")
-MANY = 40  # dimensions, of the high-dimensional clouds
-UNBOUNDED = 1e3
-"""Without a bound given, an error of so many honest spreads counts as one."""
+Level = Literal["quick", "thorough"]
+DEFAULT_EQUIVARIANCES = ("permutation", "translation", "scale", "embedding")
+MOST_MESSAGES, MOST_ENTRIES = 64, 2000
 
-
-class _Broken(Exception):
-    """A property failed on these values."""
-
-    def __init__(self, values: dict[str, Any], why: BaseException) -> None:
-        super().__init__(str(why))
-        self.values, self.why = values, why
+# Cases of each property that are small, and of all properties that are wide; those about what the code shows; calls of
+# one and the same; worst-case searches of drawn sizes. A fault in one call of 997 is missed in 7,000 with 0.1 %.
+_EFFORT: dict[str, tuple[int, int, int, int, int]] = {
+    "quick": (40, 1600, 600, 4400, 4),
+    "thorough": (300, 20_000, 4000, 20_000, 24),
+}
+_WEIGHTS = {"consensus": 5, "within reach": 5}
+_LATER = 10_000  # calls in which a failure must come back that came once and not again
 
 
 def check_aggregator(
@@ -40,33 +47,49 @@ def check_aggregator(
     p: int | None = None,
     equivariances: Collection[str] | None = None,
     skip: Collection[str] = (),
-    examples: int = 50,
+    level: Level = "quick",
+    examples: int | None = None,
     budget: int = 600,
-    seed: int = 0,
-) -> None:
+    seed: int | None = None,
+) -> AggregatorCheck:
     """Hold an aggregation rule to everything that a robust rule owes its users.
+
+    Numbers of messages (to 64) and of entries (to 2,000), number types, layouts in memory, orders of arrival, scales,
+    directions and the ways in which colluders act in concert are drawn anew in each run. The rule must keep its
+    promises on all of them, and agree with itself: in another order, moved, scaled, turned, with more entries, in
+    another number type, and in every one of several thousand calls. An f that the rule accepts is one that it
+    must withstand, so that others than the one given are tried as well.
 
     Parameters
     ----------
     rule : callable
-        ``rule(messages (n, p), f=...) -> (p,)``.
+        ``rule(messages (n, p), f=...) -> (p,)``. It refuses an f that it cannot withstand, f >= n/2 above all, and
+        messages it cannot use, by a ValueError ("f limits"); any other error is a failure.
     f : int
         How many Byzantine messages it is to withstand.
     bound : float or function of (n, f), optional
         The largest error allowed, in units of ε, the largest distance of an honest message from the honest mean.
         Without one, an error of a thousand ε fails.
     n, p : int, optional
-        Fix the number of messages and of their entries; drawn otherwise, n from the least that the rule accepts.
+        Fix the number of messages and of their entries.
     equivariances : collection of str, optional
-        Which of "permutation", "translation", "scale" and "orthogonal" are promised; by default what the rule's
-        traits say, or else the first three.
+        Which of "permutation", "translation", "scale", "embedding" (entries that all share change nothing) and
+        "orthogonal" are promised; by default what the rule's traits say, or else the first four.
     skip : collection of str
         Properties, by title, that the rule does not promise.
-    examples : int
-        How many each property is tried on.
+    level : {"quick", "thorough"}
+        How much is tried: some 3,000 cases and 7,000 results, or ten times as many.
+    examples : int, optional
+        How many small cases each property is tried on, and in proportion the others; by default as ``level`` says.
     budget : int
         Evaluations of each worst-case search.
-    seed : int
+    seed : int, optional
+        Draws the same cases again; by default each run draws others, and a failure names its seed.
+
+    Returns
+    -------
+    AggregatorCheck
+        How many cases of which sizes were tried, and what is assumed; print it.
 
     Raises
     ------
@@ -74,176 +97,290 @@ def check_aggregator(
         A promise is broken; the message holds the smallest counterexample that was found, as a test to paste.
     SecmixError
         The arguments make no sense.
-    ImportError
-        Hypothesis is not installed.
 
     Notes
     -----
-    It passes where it found nothing, which is no proof that there is nothing.
+    It passes where it found nothing, which is no proof that there is nothing: the result names what is assumed.
 
     Examples
     --------
     >>> from secmix.aggregators import coordinate_median
-    >>> check_aggregator(coordinate_median, f=1, examples=10, budget=200)
+    >>> check = check_aggregator(coordinate_median, f=1, examples=5, budget=200, seed=0)
+    >>> check.n[1] > 20, check.p[1] > 50, "float32" in check.types
+    (True, True, True)
     """
-    hypothesis_module()
     integer(f, "f", least=1)
-    integer(examples, "examples")
-    known = {one.title for one in (*PROPERTIES, WORST)}
-    if unknown := set(skip) - known:
-        raise SecmixError(f"skip names {sorted(unknown)}; the properties are {sorted(known)}")
+    if level not in _EFFORT:
+        raise SecmixError(f"level is 'quick' or 'thorough'; given {level!r}")
+    effort = _EFFORT[level]
+    if examples is not None:
+        effort = tuple(max(1, round(count * integer(examples, "examples") / effort[0])) for count in effort)  # type: ignore[assignment]
+    if unknown := set(skip) - set(BY_TITLE):
+        raise SecmixError(f"skip names {sorted(unknown)}; the properties are {sorted(BY_TITLE)}")
     if not callable(bound) and bound is not None and not bound > 0:
         raise SecmixError(f"bound must be above 0; given {bound!r}")
-    bare, _ = configured(rule)
-    traits = traits_of(bare)
-    if equivariances is None:
-        equivariances = DEFAULT_EQUIVARIANCES if traits is None else traits.equivariances
-    sizes = _sizes(rule, f, n, 2 if p is None else p)
-    for one in PROPERTIES:
-        if one.title in skip or (one.only_if and one.only_if not in equivariances):
-            continue
-        if one.title == "within reach" and bound is None:
-            continue
-        # Few dimensions first, where a counterexample shrinks to one that can be read.
-        stages = {(1, 2, 3): examples, (MANY,): examples // 5 + 1} if p is None else {(p,): examples}
-        for widths, count in stages.items():
-            _hold(rule, one, _cases(one.title, f, sizes, widths, bound), count, seed)
-    if WORST.title not in skip:
-        _worst(rule, f, bound, sizes, p, budget, seed)
+    seed = secrets.randbits(32) if seed is None else integer(seed, "seed", least=0)
+    return _Battery(rule, f, bound, n, p, equivariances, frozenset(skip), effort, budget, seed).run()
 
 
-def _sizes(rule: Rule, f: int, n: int | None, p: int) -> list[int]:
-    """The numbers of messages to try, from the least that the rule accepts."""
-    candidates: Iterable[int] = range(2 * f + 1, 6 * f + 12) if n is None else [integer(n, "n", least=f + 1)]
-    why: Exception | None = None
-    for count in candidates:
-        messages = np.random.default_rng(0).standard_normal((count, p))
+class _Battery:
+    """One check, from the first call to the summary."""
+
+    def __init__(
+        self,
+        rule: Rule,
+        f: int,
+        bound: Bound | None,
+        n: int | None,
+        p: int | None,
+        equivariances: Collection[str] | None,
+        skip: frozenset[str],
+        effort: tuple[int, int, int, int, int],
+        budget: int,
+        seed: int,
+    ) -> None:
+        self.rule, self.f, self.p, self.skip, self.effort, self.seed = rule, f, p, skip, effort, seed
+        self.budget, self.bound = budget, bound
+        self.rng = np.random.default_rng(seed)
+        traits = traits_of(configured(rule)[0])
+        if equivariances is None:
+            equivariances = DEFAULT_EQUIVARIANCES if traits is None else traits.equivariances
+        self.promised = frozenset(equivariances)
+        self.stochastic = traits is not None and traits.stochastic
+        self.trials = Trials(rule, self._allowed)
+        self.searches = self.evaluations = 0
+        pairs = self._pairs(n)
+        self.small = Space(
+            [pair for pair in pairs if pair[1] == f][:5:2] if n is None else pairs[:1],
+            (1, 2, 3) if p is None else (p,),
+            moves="translation" in self.promised,
+            scales="scale" in self.promised,
+            withstands=(lambda n, g: g) if traits is None else (lambda n, g: g if g == f else traits.tolerates(n, g)),
+        )
+        widths = (1, MOST_ENTRIES) if p is None else (p,)
+        self.wide = replace(self.small, pairs=pairs, widths=widths, wide=True)
+
+    def run(self) -> AggregatorCheck:
+        """All stages, from what shrinks well to what takes long."""
+        few, many, shown, repeated, searches = self.effort
+        properties = [one for one in PROPERTIES if self._promises(one)]
+        for one in properties:
+            for _ in range(few):
+                self._try(one, self.small)
+        weighted = [one for one in properties for _ in range(_WEIGHTS.get(one.title, 1))]
+        for one in islice(cycle(weighted), many):
+            self._try(one, self.wide)
+        seen = self._seen()
+        self._what_the_code_shows(seen, weighted, shown)
+        if REPEATED.title not in self.skip and not self.stochastic:
+            self._every_call(repeated)
+        if WORST.title not in self.skip:
+            for space in [self.small] * min(4, searches) + [self.wide] * searches:
+                self._worst(space)
+        return self._summary(seen)
+
+    def _allowed(self, n: int, f: int) -> float:
+        return float(self.bound(n, f)) if callable(self.bound) else float(self.bound or UNBOUNDED)
+
+    def _promises(self, one: Property) -> bool:
+        if one.title in self.skip or (one.only_if and one.only_if not in self.promised):
+            return False
+        if one.title == "more entries" and self.p is not None:
+            return False
+        if one.title in ("no memory", "number type", "permutation") and self.stochastic:
+            return False
+        return one.title != "no memory" or _copies(self.rule)
+
+    def _pairs(self, n: int | None) -> list[tuple[int, int]]:
+        """(n, f) that the rule accepts: the f given first of all, from the least n; then others."""
+        f, width = self.f, self.p or 2
+        if n is not None:
+            why = self._refusal(integer(n, "n", least=f + 1), f, width)
+            if why is not None:
+                raise AssertionError(f"the rule refuses f = {f} with n = {n}; it said: {why}")
+            return [(n, f)]
+        why = None
+        found: list[tuple[int, int]] = []
+        for count in range(f + 1, max(MOST_MESSAGES, 6 * f + 12) + 1):
+            error = self._refusal(count, f, width) if 2 * f < count else None
+            if 2 * f < count and error is None:
+                found.append((count, f))
+            why = error or why
+        if not found:
+            raise AssertionError(f"the rule refuses f = {f} with every number of messages tried; it last said: {why}")
+        others = []
+        for count in sorted({*range(3, 17), *range(17, MOST_MESSAGES + 1, 3)}):
+            # All that a few messages allow; of many, a few, lest a rule that tries subsets takes for ever.
+            most = (count - 1) // 2 if count <= 12 else max(f, 3)
+            fs = [g for g in range(1, min(most, (count - 1) // 2) + 1) if g != f]
+            others += [(count, g) for g in fs if self._refusal(count, g, width) is None]
+        tail = sorted(found[5:] + others)
+        return found[:5] + tail
+
+    def _refusal(self, n: int, f: int, p: int) -> ValueError | None:
+        """Why the rule takes no n messages with f; another error is a failure."""
+        case = Case(np.zeros((n - f, p)), np.zeros((f, p)), np.arange(n, dtype=np.float64), f)
         try:
-            quietly(lambda m=messages: rule(m, f=f))  # type: ignore[misc]
+            quietly(lambda: self.rule(case.harmless(), f=f))
         except ValueError as error:
-            why = error
-            continue
-        return [count] if n is not None else [count, count + 1, count + 4]
-    raise AssertionError(f"the rule refuses f = {f} with every number of messages tried; it last said: {why}")
+            return error
+        except (Exception, SystemExit) as error:
+            self._fail(BY_TITLE["shape"], case, error)
+        return None
 
+    def _try(self, one: Property, space: Space) -> None:
+        case = draw_for(one, space, self.rng)
+        why = self.trials.hold(one, case)
+        if why is None:
+            return
+        if not self.trials.changed(one, case):
+            self._fail(one, *self.trials.smallest(one, case, why))
+        # The rule counts, remembers or draws. The test to paste calls it many times.
+        for (n, f), p in ((self.small.pairs[0], 2), ((case.n, case.f), case.p)):
+            often = self._often(n, p if self.p is None else self.p, f, _LATER)
+            if REPEATED.title not in self.skip and (later := self.trials.fails(REPEATED, often)):
+                self._fail(REPEATED, often, later, f'("{one.title}" failed too, in some calls)')
+        self._fail(one, case, why, "(in some calls, not in all)")
 
-def _cases(title: str, f: int, sizes: list[int], widths: tuple[int, ...], bound: Bound | None) -> Any:
-    """A strategy for the values that a property needs."""
-    st = hypothesis_module().strategies
+    def _seen(self) -> Seen:
+        """What the rule's code and variables hold that does not come from the messages."""
+        found = constants_of(self.rule)
+        widths = {1, 2, 3, 5, 10, 40, *(int(v) for v in found.numbers if 1 < v <= MOST_ENTRIES and v == int(v))}
+        widths |= {len(v) for v in found.vectors.values()}
+        widths = {self.p} if self.p is not None else set(sorted(widths)[:40])
+        pair = self.wide.pairs[0]
 
-    @st.composite  # type: ignore[untyped-decorator]
-    def cases(draw: Any) -> dict[str, Any]:
-        n, width = draw(st.sampled_from(sizes)), draw(st.sampled_from(widths))
-        if title == "consensus":
-            agreed = draw(honest_clouds(1, width))[0]
-            honest = np.tile(agreed, (n - f, 1))
-        else:
-            honest = draw(honest_clouds(n - f, width))
-        byzantine = draw(byzantine_messages(f, width, finite=title != "not finite"))
-        messages = np.concatenate([honest, byzantine])
-        values: dict[str, Any] = {"messages": messages, "f": f, "honest": honest, "byzantine": byzantine}
-        if title == "f limits":
-            values["f"] = draw(st.sampled_from([(n + 1) // 2, n, n + 1, -1]))
-        elif title == "consensus":
-            values["agreed"] = agreed
-        elif title == "within reach":
-            values["allowed"] = _allowed(bound, n, f)
-        elif title == "permutation":
-            values["order"] = np.array(draw(st.permutations(range(n))))
-        elif title == "translation":
-            # Eighths are added without rounding: messages that tie still tie when all are moved.
-            values["messages"] = np.round(messages * 8) / 8
-            values["shift"] = np.round(draw(honest_clouds(1, width))[0] * 8) * draw(st.sampled_from([1.0, 1e3]))
-        elif title == "scale":
-            # Powers of two round nothing, so that a rule has no excuse; some are far out.
-            values["factor"] = 2.0 ** draw(st.sampled_from([1, -1, 10, -40, 300, -300]))
-        elif title == "orthogonal":
-            # No rule that chooses among messages can break a tie in the same way when all are mirrored.
-            values["messages"] = np.random.default_rng(draw(st.integers(0, 99))).standard_normal((n, width)).round(3)
-            axis = draw(honest_clouds(1, width))[0]
-            values["axis"] = axis if axis.any() else np.ones(width)
-        return values
+        def calls(seed: int) -> Callable[[], Any]:
+            rng = np.random.default_rng([self.seed, seed])
+            sent = [np.sort(rng.standard_normal((pair[0], width)), axis=0) for width in sorted(widths) for _ in "ab"]
 
-    return cases()
+            def call() -> None:
+                for i, messages in enumerate(sent):
+                    try:
+                        self.rule(messages * (1.0 if i % 2 else 1e6), f=pair[1])
+                    except (ValueError, TypeError):
+                        continue
 
+            return lambda: quietly(call)
 
-def _hold(rule: Rule, one: Property, cases: Any, examples: int, seed: int) -> None:
-    """Try a property on drawn values; Hypothesis shrinks what fails."""
-    hypothesis = hypothesis_module()
-    lines = compile(one.lines, f"<{one.title}>", "exec")
+        seen = variables_of(self.rule, calls(1), calls(2))
+        for number in seen.numbers:
+            found.add(number)
+        for vector in seen.vectors.values():
+            found.add(vector)
+        return found
 
-    @hypothesis.seed(seed)  # type: ignore[untyped-decorator]
-    @hypothesis.settings(
-        max_examples=examples,
-        database=None,
-        deadline=None,
-        print_blob=False,
-        report_multiple_bugs=False,
-        suppress_health_check=list(hypothesis.HealthCheck),
-        verbosity=hypothesis.Verbosity.quiet,
-    )  # type: ignore[untyped-decorator]
-    @hypothesis.given(cases)  # type: ignore[untyped-decorator]
-    def attempt(values: dict[str, Any]) -> None:
-        needed = {name: values[name] for name in one.needs}
-        fresh = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in needed.items()}
+    def _what_the_code_shows(self, seen: Seen, properties: list[Property], count: int) -> None:
+        if not seen.numbers and not seen.vectors:
+            return
+        counts = {int(v) + step for v in seen.numbers if v == int(v) and abs(v) < 1e9 for step in (-1, 0, 1)}
+        lengths = [len(v) for v in seen.vectors.values()] * 3
+        widths = [self.p] if self.p is not None else [*lengths, 1, 2, 3, 7, *(c for c in counts if 1 <= c <= 2000)]
+        named = [pair for pair in self.wide.pairs if pair[0] in counts]
+        pairs = named + self.wide.pairs[:: max(1, len(self.wide.pairs) // max(len(named), 10))]
+        space = replace(
+            self.wide, pairs=pairs, values=tuple(seen.numbers), directions=tuple(seen.vectors.values()), widths=(1, 1)
+        )
+        robust = [one for one in properties if one.title in ("consensus", "within reach")] or properties
+        both = [(pair, c) for pair in named for c in sorted(counts) if 1 <= c <= MOST_ENTRIES] if self.p is None else []
+        for i in self.rng.permutation(len(both))[: count // 2].tolist():
+            self._try(robust[i % len(robust)], replace(space, pairs=[both[i][0]], widths=(both[i][1],)))
+        for one, width in zip(islice(cycle(robust), count), cycle(widths), strict=False):
+            self._try(one, replace(space, widths=(int(width),)))
+
+    def _every_call(self, count: int) -> None:
+        pairs = self.small.pairs[:2]
+        for n, f in pairs:
+            for p in (1, 3) if self.p is None else (self.p,):
+                case = self._often(n, p, f, -(-count // (2 * len(pairs))))
+                why = self.trials.hold(REPEATED, case)
+                if why is not None:
+                    again = replace(case, numbers={**case.numbers, "calls": _LATER})
+                    self._fail(REPEATED, again, why)
+
+    def _often(self, n: int, p: int, f: int, calls: int) -> Case:
+        """So many calls, each with other messages, on which all but f agree."""
+        b = min(f, self.small.withstands(n, f))
+        numbers = {"n": n, "p": p, "calls": calls, "seed": int(self.rng.integers(2**31))}
+        return Case(np.zeros((n - b, p)), np.zeros((b, p)), np.arange(n, dtype=np.float64), f, numbers=numbers)
+
+    def _worst(self, space: Space) -> None:
+        """A worst-case search about a drawn cloud."""
+        one = BY_TITLE["within reach"]
+        case = draw_for(one, space, self.rng)
+        if case.n * case.p > 600 or not len(case.byzantine) or np.abs(case.cloud).max() > 1e12:
+            case = draw_for(one, self.small, self.rng)
+        case = replace(case, dtype="float64", layout="C", keys=np.arange(case.n, dtype=np.float64), numbers={})
+        told = case.f if configured(self.rule)[1] is None else None
         try:
-            quietly(lambda: exec(lines, {"rule": rule, "np": np, **fresh}))
-        except Exception as error:
-            raise _Broken(needed, error) from error
-
-    try:
-        attempt()
-    except _Broken as broken:
-        _fail(rule, one, broken.values, broken.why)
-
-
-def _worst(rule: Rule, f: int, bound: Bound | None, sizes: list[int], p: int | None, budget: int, seed: int) -> None:
-    """The worst-case search on clouds from small to large; the first that breaks the bound is the smallest."""
-    rng = np.random.default_rng(seed)
-    told = f if configured(rule)[1] is None else None
-    for n in sizes[:2]:
-        for width in (1, 2, 10) if p is None else (p,):
-            honest = rng.standard_normal((n - f, width)) if width > 2 else _whole_numbers(n - f, width, rng)
-            found = WorstCase(rule, f, budget, told).search(honest, rng)
-            allowed = UNBOUNDED if bound is None else _allowed(bound, n, f)
-            if not found.unbounded and found.error <= allowed * found.spread * (1 + 1e-6) + 1e-7 * max(
-                float(np.abs(honest).max()), 1.0
-            ):
+            found = WorstCase(self.rule, len(case.byzantine), self.budget, told).search(case.cloud, self.rng)
+        except RuleRefuses:
+            return
+        except SecmixError as error:
+            self._fail(one, case, error)
+            return
+        self.searches += 1
+        self.evaluations += found.evaluations
+        # The messages in few digits, if they do as much harm; the message is for a reader.
+        for messages in (_readable(found.messages), found.messages):
+            worst = replace(case, byzantine=messages)
+            if np.isfinite(messages).all() != np.isfinite(found.messages).all():
                 continue
-            values = {"honest": honest, "byzantine": found.messages, "allowed": allowed}
-            # The messages in few digits, if they do as much harm; the message is for a reader.
-            for candidate in ({**values, "byzantine": _readable(found.messages)}, values):
-                if why := _failure(rule, candidate):
-                    _fail(rule, WORST, candidate, why, found.unbounded)
+            if why := self.trials.fails(WORST, worst):
+                self._fail(WORST, *self.trials.smallest(WORST, worst, why), unbounded=found.unbounded)
+        if found.unbounded:
+            self._fail(WORST, case, AssertionError("the error grows with the messages"), unbounded=True)
+
+    def _fail(self, one: Property, case: Case, why: BaseException, note: str = "", *, unbounded: bool = False) -> None:
+        name = name_of(self.rule)
+        said = f"{type(why).__name__}: {why}".splitlines()[0][:300]
+        if not isinstance(why, AssertionError):
+            said = f"the rule raises {said}"
+        lines = [f'{name} fails "{one.title}": {one.promise}', " ".join([said, note]).strip()]
+        if unbounded:
+            lines.append("The error grows in proportion to the messages: the rule breaks down.")
+        lines.append(
+            f"n = {case.n}, p = {case.p}, f = {case.f}, {case.dtype}; found with seed={self.seed} after "
+            f"{sum(self.trials.cases.values())} cases."
+        )
+        test = as_test(self.rule, one.title, values_of(one, case, self._allowed), one.lines, layout=case.layout)
+        raise AssertionError("\n".join(lines) + f"\n\n{test}\n") from None
+
+    def _summary(self, seen: Seen) -> AggregatorCheck:
+        trials = self.trials
+
+        def ends(which: int) -> tuple[int, int]:
+            values = [size[which] for size in trials.sizes] or [0]
+            return min(values), max(values)
+
+        fs = [f for n, _, f in trials.sizes if 0 < 2 * f < n] or [self.f]
+        return AggregatorCheck(
+            name_of(self.rule),
+            dict(trials.cases),
+            trials.calls,
+            ends(0),
+            ends(1),
+            (min(fs), max(fs)),
+            dict(trials.types),
+            dict(trials.layouts),
+            dict(trials.refused),
+            self.searches,
+            self.evaluations,
+            len(seen.numbers),
+            len(seen.vectors),
+            not has_code(self.rule),
+            self.seed,
+        )
 
 
-def _failure(rule: Rule, values: dict[str, Any]) -> Exception | None:
+def _copies(rule: Rule) -> bool:
     try:
-        quietly(lambda: exec(compile(WORST.lines, "<worst case>", "exec"), {"rule": rule, "np": np, **values}))
-    except Exception as error:
-        return error
-    return None
-
-
-def _whole_numbers(h: int, p: int, rng: np.random.Generator) -> Array:
-    """A cloud that is easy to read: whole numbers, not all the same."""
-    honest = rng.integers(-3, 4, (h, p)).astype(np.float64)
-    honest[0, 0] += 0.0 if np.ptp(honest) or h == 1 else 1.0
-    return honest
+        copy.deepcopy(rule)
+    except Exception:
+        return False
+    return True
 
 
 def _readable(messages: Array) -> Array:
     """The messages to three significant digits."""
     return np.array([float(f"{x:.3g}") for x in messages.ravel()]).reshape(messages.shape)
-
-
-def _allowed(bound: Bound | None, n: int, f: int) -> float:
-    return float(bound(n, f)) if callable(bound) else float(bound or UNBOUNDED)
-
-
-def _fail(rule: Rule, one: Property, values: dict[str, Any], why: BaseException, unbounded: bool = False) -> None:
-    name = getattr(rule, "__name__", repr(rule))
-    said = f"{type(why).__name__}: {why}".splitlines()[0]
-    more = "\nThe error grows in proportion to the messages: the rule breaks down." if unbounded else ""
-    test = as_test(rule, one.title, values, one.lines)
-    raise AssertionError(f'{name} fails "{one.title}": {one.promise}\n{said}{more}\n\n{test}\n') from None

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from secmix.testing.cases import LAYOUTS
+
 
 def written(value: Any) -> str:
     """A value as Python that evaluates to it, to the last bit.
@@ -20,7 +22,13 @@ def written(value: Any) -> str:
     'np.array([[1.0, np.nan]])'
     """
     if isinstance(value, np.ndarray):
-        return f"np.array({_numbers(value.tolist())})"
+        kind = "" if value.dtype in (np.float64, np.intp) else f", dtype={value.dtype.str!r}"
+        if value.size > 60 and value.ndim == 2:  # rows or columns that are all alike, or many zeros
+            if len(value) > 1 and (value == value[:1]).all():
+                return f"np.repeat({written(value[:1])}, {len(value)}, axis=0)"
+            if value.shape[1] > 1 and (value == value[:, :1]).all():
+                return f"np.repeat({written(value[:, :1])}, {value.shape[1]}, axis=1)"
+        return f"np.array({_numbers(value.tolist())}{kind})"
     if isinstance(value, (float, np.floating)):
         return _numbers(float(value))
     return repr(value)
@@ -30,18 +38,21 @@ def _numbers(value: Any) -> str:
     return re.sub(r"\b(nan|inf)\b", r"np.\1", repr(value))
 
 
-def as_test(rule: Callable[..., Any], title: str, values: dict[str, Any], lines: str) -> str:
-    """The test, complete with imports; run as a script it calls itself."""
+def as_test(rule: Callable[..., Any], title: str, values: dict[str, Any], lines: str, layout: str = "C") -> str:
+    """The test, complete with imports; run as a script it calls itself. The messages lie in memory as ``layout``."""
     imports, definition = _source(rule)
-    name = re.sub(r"\W+", "_", f"test_{_name(rule)}_{title}").strip("_")
-    body = [f"{key} = {written(value)}" for key, value in values.items()] + [lines.strip("\n")]
+    name = re.sub(r"\W+", "_", f"test_{name_of(rule)}_{title}").strip("_")
+    shape = LAYOUTS[layout][1] or "{}"
+    body = [f"{key} = {(shape if key == 'messages' else '{}').format(written(value))}" for key, value in values.items()]
+    body += ["messages.flags.writeable = False"] * (layout == "read-only") + [lines.strip("\n")]
     head = "\n".join(["import numpy as np", *imports])
     function = f"def {name}():\n" + textwrap.indent("\n".join(body), "    ")
     call = f'if __name__ == "__main__":\n    {name}()'
     return "\n\n\n".join(part.strip("\n") for part in (head, definition, function, call) if part.strip())
 
 
-def _name(rule: Callable[..., Any]) -> str:
+def name_of(rule: Callable[..., Any]) -> str:
+    """What to call the rule."""
     return str(getattr(rule, "__name__", getattr(getattr(rule, "func", None), "__name__", type(rule).__name__)))
 
 
@@ -58,9 +69,30 @@ def _source(rule: Callable[..., Any]) -> tuple[list[str], str]:
         text = textwrap.dedent(inspect.getsource(rule))
     except (OSError, TypeError):
         text = ""
-    if text.startswith("def ") and not inspect.getclosurevars(rule).nonlocals:
-        return [], f"\n{text}\n\nrule = {rule.__name__}\n"
+    needed = _imports(rule) if text.startswith("def ") else None
+    if needed is not None:
+        return needed, f"\n{text}\n\nrule = {rule.__name__}\n"
     return [], f"# put the rule under test here: rule = {name or rule!r}"
+
+
+def _imports(rule: Callable[..., Any]) -> list[str] | None:
+    """Import lines for what a function names; None where it needs what cannot be imported."""
+    try:
+        variables = inspect.getclosurevars(rule)
+    except (TypeError, ValueError):
+        return None
+    if variables.nonlocals:
+        return None
+    lines = []
+    for name, value in variables.globals.items():
+        if inspect.ismodule(value):
+            if (name, value.__name__) != ("np", "numpy"):
+                lines.append(f"import {value.__name__} as {name}")
+        elif rule.__module__ != "__main__" and _importable(rule.__module__, name, value):
+            lines.append(f"from {rule.__module__} import {name}")
+        else:
+            return None
+    return lines
 
 
 def _importable(module: str, name: str, rule: Callable[..., Any]) -> bool:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-TOLERANCE = "1e-7"
-
 
 @dataclass(frozen=True)
 class Property:
@@ -22,6 +20,8 @@ class Property:
         Python that fails with an AssertionError where the promise is broken.
     only_if : str
         The equivariance without which it is not promised, if any.
+    calls : int
+        How many results of the rule the lines look at.
     """
 
     title: str
@@ -29,9 +29,16 @@ class Property:
     needs: tuple[str, ...]
     lines: str
     only_if: str = ""
+    calls: int = 1
 
 
-_CLOSE = f"assert np.abs(result - expected).max() <= {TOLERANCE} * size, (result, expected)"
+_CLOSE = "assert np.abs(result - expected).max() <= tolerance, (result, expected)"
+_REACH = """
+result = np.asarray(rule(messages, f=f), dtype=np.float64)
+error = np.linalg.norm(result - honest.mean(axis=0))
+spread = np.linalg.norm(honest - honest.mean(axis=0), axis=1).max()
+assert error <= allowed * spread * (1 + 1e-6) + tolerance, (error, allowed * spread)
+"""
 
 PROPERTIES = (
     Property(
@@ -47,10 +54,9 @@ assert np.array_equal(messages, before), "the rule changed its input"
     ),
     Property(
         "consensus", "what all honest nodes agree on is the result, whatever the others say.",
-        ("messages", "agreed", "f"),
+        ("messages", "agreed", "f", "tolerance"),
         f"""
-size = max(np.abs(agreed).max(), 1.0)
-result, expected = np.asarray(rule(messages, f=f)), agreed
+result, expected = np.asarray(rule(messages, f=f), dtype=np.float64), agreed
 {_CLOSE}
 """,
     ),
@@ -67,73 +73,123 @@ else:
 """,
     ),
     Property(
-        "not finite", "NaN and infinity are refused with a ValueError or rejected; they never reach the result.",
-        ("messages", "f"),
-        """
+        "not finite", "NaN and infinity are refused with a ValueError, or count as Byzantine; never are they averaged.",
+        ("messages", "agreed", "f", "tolerance"),
+        f"""
 try:
-    result = np.asarray(rule(messages, f=f))
+    result, expected = np.asarray(rule(messages, f=f), dtype=np.float64), agreed
 except ValueError:
     pass
 else:
     assert np.isfinite(result).all(), result
+    {_CLOSE}
 """,
     ),
     Property(
         "within reach", "the result is no further from the honest mean than the bound allows.",
-        ("honest", "byzantine", "allowed"),
+        ("messages", "honest", "f", "allowed", "tolerance"),
+        _REACH,
+    ),
+    Property(
+        "no memory", "the same messages give the same result, whatever the rule was given in between.",
+        ("messages", "other", "f", "tolerance"),
         f"""
-result = np.asarray(rule(np.concatenate([honest, byzantine]), f=len(byzantine)))
-error = np.linalg.norm(result - honest.mean(axis=0))
-spread = np.linalg.norm(honest - honest.mean(axis=0), axis=1).max()
-assert error <= allowed * spread * (1 + 1e-6) + {TOLERANCE} * max(np.abs(honest).max(), 1.0), (error, allowed * spread)
+import copy
+result = np.array(rule(messages, f=f), dtype=np.float64)
+rule(other, f=f)
+for expected in (rule(messages, f=f), copy.deepcopy(rule)(messages, f=f)):
+    {_CLOSE}
 """,
+        calls=3,
+    ),
+    Property(
+        "number type", "the same numbers in another type, or lying otherwise in memory, give the same result.",
+        ("messages", "f", "tolerance"),
+        f"""
+result = np.asarray(rule(messages, f=f), dtype=np.float64)
+expected = np.asarray(rule(np.array(messages, dtype=np.float64, order="C"), f=f))
+{_CLOSE}
+""",
+        calls=2,
+    ),
+    Property(
+        "more entries", "entries that all messages share change nothing in the others.",
+        ("messages", "common", "f", "tolerance"),
+        f"""
+longer = np.hstack([messages, np.tile(common, (len(messages), 1))])
+result = np.asarray(rule(longer, f=f))
+expected = np.concatenate([rule(messages, f=f), common])
+{_CLOSE}
+""",
+        "embedding",
+        calls=2,
     ),
     Property(
         "permutation", "the order in which the messages arrive does not matter.",
-        ("messages", "order", "f"),
+        ("messages", "order", "f", "tolerance"),
         f"""
-size = max(np.abs(messages).max(), 1.0)
 result, expected = np.asarray(rule(messages[order], f=f)), np.asarray(rule(messages, f=f))
 {_CLOSE}
 """,
         "permutation",
+        calls=2,
     ),
     Property(
         "translation", "messages moved by a vector give a result moved by it.",
-        ("messages", "shift", "f"),
+        ("messages", "shift", "f", "tolerance"),
         f"""
-size = max(np.abs(messages).max(), np.abs(shift).max(), 1.0)
 result, expected = np.asarray(rule(messages + shift, f=f)), np.asarray(rule(messages, f=f)) + shift
 {_CLOSE}
 """,
         "translation",
+        calls=2,
     ),
     Property(
         "scale", "messages times a factor above 0 give the result times it, however large or small.",
-        ("messages", "factor", "f"),
+        ("messages", "factor", "f", "tolerance"),
         f"""
-size = max(np.abs(messages).max(), 1e-9)
 result, expected = np.asarray(rule(messages * factor, f=f)) / factor, np.asarray(rule(messages, f=f))
 {_CLOSE}
 """,
         "scale",
+        calls=2,
     ),
     Property(
-        "orthogonal", "messages that are turned give a result that is turned.",
-        ("messages", "axis", "f"),
+        "orthogonal", "messages that are turned give a result that is turned, in more dimensions too.",
+        ("messages", "axis", "f", "tolerance"),
         f"""
-size = max(np.abs(messages).max(), 1.0)
-mirror = np.eye(len(axis)) - 2 * np.outer(axis, axis) / (axis @ axis)
-result, expected = np.asarray(rule(messages @ mirror, f=f)), np.asarray(rule(messages, f=f)) @ mirror
+wide = np.hstack([messages, np.zeros((len(messages), len(axis) - messages.shape[1]))])
+def mirrored(a):
+    return a - 2 * np.outer(a @ axis, axis).reshape(a.shape) / (axis @ axis)
+result = np.asarray(rule(mirrored(wide), f=f))
+expected = mirrored(np.pad(rule(messages, f=f), (0, len(axis) - messages.shape[1])))
 {_CLOSE}
 """,
         "orthogonal",
+        calls=2,
     ),
 )  # fmt: skip
 
+REPEATED = Property(
+    "every call", "what all honest nodes agree on is the result in every call, not in most.",
+    ("n", "p", "f", "calls", "seed"),
+    """
+rng = np.random.default_rng(seed)
+for call in range(calls):
+    agreed = rng.standard_normal(p)
+    sent = agreed + 10.0 ** rng.uniform(0, 9) * rng.standard_normal((f, p))
+    messages = rng.permutation(np.concatenate([np.tile(agreed, (n - f, 1)), sent]))
+    result = np.asarray(rule(messages, f=f), dtype=np.float64)
+    assert np.abs(result - agreed).max() <= 1e-7 * max(np.abs(agreed).max(), 1), (call, result, agreed)
+""",
+)  # fmt: skip
+"""Held many times over: a fault that shows in one call of many."""
+
 WORST = Property(
     "worst case", "colluders who know the honest messages and the rule push it no further than the bound allows.",
-    ("honest", "byzantine", "allowed"),
-    PROPERTIES[4].lines,
+    ("messages", "honest", "f", "allowed", "tolerance"),
+    _REACH,
 )  # fmt: skip
 """What the worst-case search must not break; found by search and not drawn."""
+
+BY_TITLE = {one.title: one for one in (*PROPERTIES, REPEATED, WORST)}

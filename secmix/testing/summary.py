@@ -1,0 +1,97 @@
+"""What a check tried, for the reader who wants to know what "passed" is worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class AggregatorCheck:
+    """What ``check_aggregator`` tried without finding a broken promise.
+
+    Attributes
+    ----------
+    rule : str
+    cases : mapping from property to count
+    calls : int
+        Results of the rule that were compared with what they should be.
+    n, p, f : (least, most)
+        Numbers of messages, of entries, and what the rule was set to.
+    types, layouts : mapping to count
+        Number types of the messages, and how they lay in memory.
+    refused : mapping from (n, p, f, type, layout) to count
+        Shapes of which the rule takes no messages, whatever they hold: nothing was tried on them.
+    searches, evaluations : int
+        Worst-case searches, and how often they called the rule.
+    values, directions : int
+        Numbers and vectors found in the rule's code and variables, and tried on purpose.
+    unread : bool
+        The rule's code could not be read, so that none were found.
+    seed : int
+        With which everything can be drawn again.
+    """
+
+    rule: str
+    cases: Mapping[str, int]
+    calls: int
+    n: tuple[int, int]
+    p: tuple[int, int]
+    f: tuple[int, int]
+    types: Mapping[str, int]
+    layouts: Mapping[str, int]
+    refused: Mapping[tuple[int, int, int, str, str], int] = field(default_factory=dict)
+    searches: int = 0
+    evaluations: int = 0
+    values: int = 0
+    directions: int = 0
+    unread: bool = False
+    seed: int = 0
+
+    def missed(self, share: float) -> float:
+        """The probability that a fault in this share of the calls went unseen.
+
+        >>> check = AggregatorCheck("rule", {"consensus": 50}, 7000, (3, 9), (1, 3), (1, 1), {}, {})
+        >>> round(check.missed(1 / 997), 4)
+        0.0009
+        """
+        return math.exp(self.calls * math.log1p(-share)) if share < 1 else 0.0
+
+    @property
+    def share(self) -> float:
+        """The largest share of calls in which a fault would go unseen with a probability of 1 %."""
+        return 1 - math.exp(math.log(0.01) / max(self.calls, 1))
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What the check takes for granted, in sentences."""
+        told = [
+            f"a fault that shows in fewer than one in {1 / self.share:.0f} of the calls that were drawn may have been "
+            "missed (at 1 %)",
+            f"nothing was tried beyond n = {self.n[1]}, p = {self.p[1]} and f = {self.f[1]}",
+            "a single direction among many entries, or a single value, is tried where the rule's code or its variables "
+            "show it" + ("; this rule's code could not be read" if self.unread else ""),
+        ]
+        if self.refused:
+            shapes = ", ".join(f"n = {n}, p = {p}, f = {f}, {t}" for n, p, f, t, _ in list(self.refused)[:3])
+            told.append(f"the rule takes no messages of {len(self.refused)} shapes that were drawn ({shapes}, ...)")
+        return tuple(told)
+
+    def __str__(self) -> str:
+        def span(name: str, ends: tuple[int, int]) -> str:
+            return f"{name} {ends[0]} to {ends[1]}" if ends[0] < ends[1] else f"{name} = {ends[0]}"
+
+        def counts(of: Mapping[str, int]) -> str:
+            return ", ".join(f"{name} {count}" for name, count in of.items())
+
+        return "\n".join([
+            f"{self.rule}: no broken promise found in {sum(self.cases.values())} cases, {self.calls} results compared",
+            f"  sizes: {span('n', self.n)}, {span('p', self.p)}, {span('f', self.f)}",
+            f"  properties: {counts(self.cases)}",
+            f"  number types: {counts(self.types)}",
+            f"  memory: {counts(self.layouts)}",
+            f"  from the rule's code: {self.values} numbers and {self.directions} vectors tried on purpose",
+            f"  worst-case searches: {self.searches}, {self.evaluations} evaluations",
+            f"  seed: {self.seed}",
+            *(f"  assumed: {sentence}" for sentence in self.assumptions()),
+        ])  # fmt: skip

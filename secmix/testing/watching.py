@@ -1,0 +1,168 @@
+"""What a rule works with beside its messages: constants, stored arrays, the values of its own variables.
+
+A rule that behaves otherwise for some number, size or direction must have it from somewhere.
+What the code names, what it refers to and what its variables hold while it runs is tried as entries, sizes, numbers
+of messages, ratios and directions (input-to-state correspondence: Aschermann, Schumilo, Blazytko, Gawlik, Holz 2019,
+REDQUEEN, section III; dictionaries of constants are older). What a rule works out without keeping it in a variable is
+not seen.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import math
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.adversaries.search.oracle import Rule
+
+_MOST = 60  # numbers, and directions, that are kept
+_DEEP = 4  # calls within calls
+
+
+@dataclass
+class Seen:
+    """Numbers and vectors that were met, each once, in the order in which they were met."""
+
+    numbers: dict[float, None] = field(default_factory=dict)
+    vectors: dict[bytes, Array] = field(default_factory=dict)
+    most: int = _MOST
+
+    def add(self, value: Any, depth: int = 0) -> None:
+        """Keep ``value`` if it is a number or a vector, or what is in it if it holds some."""
+        if depth > 3 or isinstance(value, (bool, str, bytes)) or value is None:
+            return
+        if isinstance(value, (int, float, np.integer, np.floating)):
+            try:
+                number = float(value)
+            except OverflowError:
+                return
+            if math.isfinite(number) and number not in (0.0, 1.0, -1.0, 0.5) and len(self.numbers) < self.most:
+                self.numbers.setdefault(number)
+        elif isinstance(value, np.ndarray):
+            if value.dtype.kind in "fiu" and 0 < value.size <= 2000 and value.ndim <= 2:
+                rows = np.atleast_2d(value).astype(np.float64)
+                if value.size == 1:
+                    self.add(float(rows[0, 0]))
+                for row in rows[:3] if value.ndim == 2 else rows:
+                    if np.isfinite(row).all() and row.any() and len(self.vectors) < self.most:
+                        self.vectors.setdefault(row.tobytes(), row)
+        elif isinstance(value, (list, tuple, set, frozenset)) and len(value) <= 2000:
+            with contextlib.suppress(TypeError, ValueError):
+                if len(value) > 1 and all(isinstance(v, (int, float)) for v in value):
+                    self.add(np.array(list(value), dtype=np.float64), depth)
+            for item in list(value)[:20]:
+                self.add(item, depth + 1)
+        elif isinstance(value, dict):
+            for item in list(value.values())[:20]:
+                self.add(item, depth + 1)
+
+
+def constants_of(rule: Rule) -> Seen:
+    """The numbers and arrays that a rule's code names or refers to."""
+    seen = Seen()
+    for function in _functions(rule):
+        _of_code(function.__code__, seen)
+        closed = [cell.cell_contents for cell in function.__closure__ or () if _filled(cell)]
+        for value in (*closed, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            seen.add(value)
+        for name in function.__code__.co_names:
+            seen.add(function.__globals__.get(name))
+    if isinstance(rule, functools.partial):
+        seen.add(list(rule.keywords.values()))
+        seen.add(list(rule.args))
+    elif not isinstance(rule, FunctionType):
+        with contextlib.suppress(TypeError):
+            seen.add(vars(rule))
+    return seen
+
+
+def has_code(rule: Rule) -> bool:
+    """Whether any Python code of the rule can be read."""
+    return any(True for _ in _functions(rule))
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+def _functions(rule: Any) -> Iterator[FunctionType]:
+    """The functions that make up a rule: itself and those it names, of its own package."""
+    package = str(getattr(inspect.unwrap(rule) if callable(rule) else rule, "__module__", "") or "").split(".")[0]
+    found: dict[int, FunctionType] = {}
+
+    def visit(value: Any, depth: int) -> None:
+        if isinstance(value, functools.partial):
+            return visit(value.func, depth)
+        value = getattr(value, "__func__", value)
+        if not isinstance(value, FunctionType):
+            if depth == 0:  # an object that can be called: the methods of its class
+                for method in vars(type(value)).values():
+                    if isinstance(method, FunctionType):
+                        visit(method, 1)
+            return None
+        own = not package or str(value.__module__ or "").split(".")[0] == package
+        if id(value) in found or depth > _DEEP or (depth and not own):
+            return None
+        found[id(value)] = value
+        for name in value.__code__.co_names:
+            other = value.__globals__.get(name)
+            if not isinstance(other, ModuleType):
+                visit(other, depth + 1)
+        for cell in value.__closure__ or ():
+            if _filled(cell):
+                visit(cell.cell_contents, depth + 1)
+        return None
+
+    visit(rule, 0)
+    return iter(list(found.values()))
+
+
+def _of_code(code: CodeType, seen: Seen) -> None:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            _of_code(constant, seen)
+        else:
+            seen.add(constant)
+
+
+def variables_of(rule: Rule, calls: Callable[[], Any], others: Callable[[], Any]) -> Seen:
+    """What the variables of the rule's functions hold in ``calls`` and in ``others`` alike, whatever the messages are.
+
+    Both are called; they should give the rule different messages of the same shapes.
+    """
+    first, second = _watched(rule, calls), _watched(rule, others)
+    return Seen(
+        {number: None for number in first.numbers if number in second.numbers},
+        {key: vector for key, vector in first.vectors.items() if key in second.vectors},
+    )
+
+
+def _watched(rule: Rule, calls: Callable[[], Any]) -> Seen:
+    seen = Seen(most=5000)
+    files = {function.__code__.co_filename for function in _functions(rule)}
+
+    def note(frame: FrameType, event: str, result: Any) -> None:
+        if event == "return" and frame.f_code.co_filename in files:
+            for value in (*frame.f_locals.values(), result):
+                seen.add(value)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        calls()
+    finally:
+        sys.setprofile(before)
+    return seen
