@@ -5,7 +5,8 @@ refuses an f that its theory does not cover; ``traits_of(rule)`` says what it cl
 """
 
 from secmix.aggregators.messages import RejectedMessages, Screened, screened
-from secmix.aggregators.traits import TRAITS, Traits, traits_of
+from secmix.aggregators.named import rule_label, rule_named
+from secmix.aggregators.traits import TRAITS, Traits, is_ours, traits_of
 from secmix.aggregators.vector.clipping import centered_clipping
 from secmix.aggregators.vector.coordinatewise import coordinate_median, meamed, mean, trimmed_mean
 from secmix.aggregators.vector.diameter import mda
@@ -23,6 +24,7 @@ __all__ = [
     "centered_clipping",
     "coordinate_median",
     "geometric_median",
+    "is_ours",
     "krum",
     "mda",
     "meamed",
@@ -30,6 +32,8 @@ __all__ = [
     "median_of_means",
     "multi_krum",
     "nnm",
+    "rule_label",
+    "rule_named",
     "screened",
     "traits_of",
     "trimmed_mean",

@@ -15,15 +15,20 @@ Equivariance = Literal["permutation", "translation", "scale", "orthogonal", "emb
 class Traits:
     """A rule's claims. n is the number of messages, f the number of Byzantine ones it is set to.
 
+    A rule of your own declares its claims by an attribute ``traits``: ``my_rule.traits = Traits("my_rule", "who proves
+    it", tolerates=lambda n, f: f)``. What it leaves out is not claimed, and a rule without traits claims nothing: in
+    an audit nothing is then proven of it. Declared claims are shown as declared, with their source, and an attack
+    that breaks them refutes them.
+
     Attributes
     ----------
     name, source : str
     least : f -> n
-        The fewest messages with which the rule can be set to f.
+        The fewest messages with which the rule can be set to f; by default 2f + 1.
     breakdown : (n, f) -> fraction
-        The breakdown point as the literature gives it.
+        The breakdown point as the literature gives it; by default 0.
     tolerates : (n, f) -> count
-        With so many Byzantine messages the error stays bounded, whatever they are.
+        With so many Byzantine messages the error stays bounded, whatever they are; by default none.
     broken_by : (n, f) -> count, or None
         So many suffice to push the result anywhere; None where no figure is claimed.
     equivariances : frozenset
@@ -38,11 +43,11 @@ class Traits:
 
     name: str
     source: str
-    least: Callable[[int], int]
-    breakdown: Callable[[int, int], float]
-    tolerates: Callable[[int, int], int]
-    broken_by: Callable[[int, int], int] | None
-    equivariances: frozenset[Equivariance]
+    least: Callable[[int], int] = lambda f: 2 * f + 1
+    breakdown: Callable[[int, int], float] = lambda n, f: 0.0
+    tolerates: Callable[[int, int], int] = lambda n, f: 0
+    broken_by: Callable[[int, int], int] | None = None
+    equivariances: frozenset[Equivariance] = frozenset()
     differentiable: bool = False
     stochastic: bool = False
 
@@ -61,15 +66,40 @@ class Traits:
 
 
 def traits_of(rule: Callable[..., Any]) -> Traits | None:
-    """The traits of one of our rules, plain or wrapped; None for a function of somebody else's.
+    """The traits of one of our rules, plain or wrapped, or those that a rule declares; None where it declares none.
 
+    Raises
+    ------
+    SecmixError
+        The rule has an attribute ``traits`` that is no :class:`Traits`.
+
+    Examples
+    --------
     >>> from secmix.aggregators import krum
     >>> traits_of(krum).least(3)
     9
     """
     own = getattr(rule, "traits", None)
-    if isinstance(own, Traits):
-        return own
+    if own is not None and not isinstance(own, Traits):
+        raise SecmixError(
+            f"the traits of a rule are a secmix.aggregators.Traits; {getattr(rule, '__name__', type(rule).__name__)} "
+            f"declares {type(own).__name__}"
+        )
+    return own if own is not None else _ours(rule)
+
+
+def is_ours(rule: Callable[..., Any]) -> bool:
+    """Whether the rule is one of this package, of which the literature speaks, and not another of the same name.
+
+    >>> from secmix.aggregators import krum
+    >>> is_ours(krum), is_ours(lambda messages, f: messages[0])
+    (True, False)
+    """
+    inner = getattr(rule, "wraps_rule", None)
+    return is_ours(inner) if inner is not None else _ours(rule) is not None
+
+
+def _ours(rule: Callable[..., Any]) -> Traits | None:
     from secmix import aggregators
 
     # By the function itself: a stranger's may have any name, in a module of any name.

@@ -14,7 +14,7 @@ import numpy as np
 from secmix._base.checks import Array, integer
 from secmix.adversaries.search.oracle import Rule, configured, quietly
 from secmix.adversaries.search.worst_case import RuleRefuses, WorstCase
-from secmix.aggregators import traits_of
+from secmix.aggregators import rule_named, traits_of
 from secmix.errors import SecmixError
 from secmix.testing.cases import Case, Space
 from secmix.testing.counterexample import as_test, name_of
@@ -39,7 +39,7 @@ _LATER = 10_000  # calls in which a failure must come back that came once and no
 
 
 def check_aggregator(
-    rule: Rule,
+    rule: Rule | str,
     *,
     f: int,
     bound: Bound | None = None,
@@ -62,9 +62,10 @@ def check_aggregator(
 
     Parameters
     ----------
-    rule : callable
-        ``rule(messages (n, p), f=...) -> (p,)``. It refuses an f that it cannot withstand, f >= n/2 above all, and
-        messages it cannot use, by a ValueError ("f limits"); any other error is a failure.
+    rule : callable or str
+        ``rule(messages (n, p), f=...) -> (p,)``, or its name (:func:`secmix.aggregators.rule_named`). It refuses an f
+        that it cannot withstand, f >= n/2 above all, and messages it cannot use, by a ValueError ("f limits"); any
+        other error is a failure.
     f : int
         How many Byzantine messages it is to withstand.
     bound : float or function of (n, f), optional
@@ -120,7 +121,7 @@ def check_aggregator(
     if not callable(bound) and bound is not None and not bound > 0:
         raise SecmixError(f"bound must be above 0; given {bound!r}")
     seed = secrets.randbits(32) if seed is None else integer(seed, "seed", least=0)
-    return _Battery(rule, f, bound, n, p, equivariances, frozenset(skip), effort, budget, seed).run()
+    return _Battery(rule_named(rule), f, bound, n, p, equivariances, frozenset(skip), effort, budget, seed).run()
 
 
 class _Battery:

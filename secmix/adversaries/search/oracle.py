@@ -13,17 +13,19 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.attacks.sums import centre
+from secmix.aggregators import rule_named
 from secmix.errors import SecmixError
 
 Rule = Callable[..., Any]
 """``rule(messages (n, p), f=...) -> (p,)``."""
 
 
-def configured(rule: Rule) -> tuple[Rule, int | None]:
-    """A rule that takes f, and the f that it is fixed to, if it is.
+def configured(rule: Rule | str) -> tuple[Rule, int | None]:
+    """A rule that takes f, and the f that it is fixed to, if it is; ``rule`` may be a name.
 
     ``functools.partial(rule, f=2)`` is a rule set to 2 whoever attacks; so is a function that takes no f.
     """
+    rule = rule_named(rule)
     if isinstance(rule, functools.partial) and "f" in rule.keywords:
         rest = {key: value for key, value in rule.keywords.items() if key != "f"}
         inner = functools.partial(rule.func, *rule.args, **rest) if rest or rule.args else rule.func

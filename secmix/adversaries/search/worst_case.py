@@ -14,7 +14,7 @@ from secmix.adversaries.attacks.sums import FIXED, honest_messages
 from secmix.adversaries.search.cma_es import evolve
 from secmix.adversaries.search.directions import basis, coordinate_by_coordinate, geometric_median_worst, pulls
 from secmix.adversaries.search.oracle import Oracle, Rule, Spent, configured, norm, quietly
-from secmix.aggregators import traits_of
+from secmix.aggregators import TRAITS, traits_of
 from secmix.errors import SecmixError
 
 SCALES = (*np.geomspace(0.1, 10.0, 11).tolist(), 1e2, 1e4, 1e6, 1e8)
@@ -69,8 +69,8 @@ class WorstCase:
 
     Parameters
     ----------
-    rule : callable
-        ``rule(messages (n, p), f=...) -> (p,)``.
+    rule : callable or str
+        ``rule(messages (n, p), f=...) -> (p,)``, or its name (:func:`secmix.aggregators.rule_named`).
     f : int
         How many of the messages are theirs; they are the last rows of what the rule is given.
     budget : int
@@ -98,7 +98,7 @@ class WorstCase:
     (2.0, False)
     """
 
-    rule: Rule
+    rule: Rule | str
     f: int
     budget: int = 2000
     told: int | None = None
@@ -106,6 +106,7 @@ class WorstCase:
     def __post_init__(self) -> None:
         integer(self.f, "f", least=1)
         integer(self.budget, "budget", least=LEAST_BUDGET)
+        configured(self.rule)
         if self.told is not None:
             integer(self.told, "told", least=0)
 
@@ -176,7 +177,7 @@ def _opening(oracle: Oracle, starts: dict[str, float], rng: np.random.Generator)
     return _poisoned(oracle) or (oracle.best is not None and oracle.best.error > 1e9)
 
 
-def is_unbounded(rule: Rule, honest: Array, f: int, rng: np.random.Generator, told: int | None = None) -> bool:
+def is_unbounded(rule: Rule | str, honest: Array, f: int, rng: np.random.Generator, told: int | None = None) -> bool:
     """Whether f colluders push the rule as far as they like: the opening of the search only, about 250 evaluations.
 
     Raises
@@ -261,7 +262,7 @@ def _grows(oracle: Oracle, shape: Array) -> bool:
 def _refine(oracle: Oracle, rng: np.random.Generator) -> None:
     """The search proper, for a rule that held out."""
     traits = traits_of(oracle.rule)
-    if traits is not None and traits.name == "geometric_median":
+    if traits is not None and traits is TRAITS["geometric_median"]:
         _geometric_median(oracle, rng)
     if traits is None or "orthogonal" not in traits.equivariances:
         coordinate_by_coordinate(oracle)

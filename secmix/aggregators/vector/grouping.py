@@ -146,4 +146,5 @@ def _named(function: Rule, wrapper: str, rule: Rule, traits: Traits | None) -> R
     name = f"{wrapper}({getattr(rule, '__name__', type(rule).__name__)})"
     function.__name__ = function.__qualname__ = name
     function.traits = traits  # type: ignore[attr-defined]
+    function.wraps_rule = rule  # type: ignore[attr-defined]
     return function

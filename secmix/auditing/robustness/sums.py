@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from secmix._base.checks import Array
 from secmix.adversaries import WorstCase
 from secmix.adversaries.colluders import Colluders
-from secmix.aggregators import traits_of
+from secmix.aggregators import Traits, is_ours
 from secmix.auditing.evidence.premises import finite
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Damage, Robustness, RobustnessPoint, Verdict
@@ -87,9 +87,11 @@ def robustness(cell: Scenario, setup: SumSetup, observation: SumObservation) -> 
     points = [_point(setup, vectors, c, rng) for c in range(1, max(f, (n - 1) // 2) + 1)]
     unbounded = [p.colluders for p in points if p.found is None]
     least = min(unbounded, default=len(points) + 1)
-    proven = max((p.colluders for p in points if _is_proven(setup.protocol, n, p.colluders)), default=0)
+    declared = max((p.colluders for p in points if _is_proven(setup.protocol, n, p.colluders)), default=0)
+    proven = min(declared, least - 1)  # what an attack has broken is not proven, whatever anybody claims
     damages = _damages(cell, setup, vectors, rng)
     verdict, why = judged(cell.policy, points, f, n, (least - 1) / n, proven / n, bool(unbounded))
+    why = "; ".join(filter(None, [why, _declared(setup.protocol, min(unbounded, default=None), declared)]))
     return Robustness(
         colluders=f,
         breakdown=(least - 1) / n,
@@ -150,7 +152,8 @@ def _allowed(protocol: SumProtocol, honest: Array, colluders: int, told: int) ->
         return None
     middle = honest.mean(axis=0)
     near = np.argsort(np.linalg.norm(honest - middle, axis=1))[: len(honest) - (told - colluders)]
-    bound = proven.best(protocol.rule, honest[near], told)  # type: ignore[attr-defined]
+    rule = getattr(protocol, "function", None)
+    bound = None if rule is None or not is_ours(rule) else proven.best(rule, honest[near], told)
     return None if bound is None else bound[1] + float(np.linalg.norm(honest[near].mean(axis=0) - middle))
 
 
@@ -169,12 +172,20 @@ def _rule_of(protocol: SumProtocol) -> tuple[Any, int | None]:
 
 
 def _is_proven(protocol: SumProtocol, n: int, colluders: int) -> bool:
-    """Whether the literature proves the error bounded with so many colluders."""
-    from secmix import aggregators
+    """Whether the error is bounded with so many colluders, by the literature or as the rule declares."""
+    traits = getattr(protocol, "traits", None)
+    f = int(getattr(protocol, "f", 0))
+    return isinstance(traits, Traits) and colluders <= min(traits.tolerates(n, f), f)
 
-    name = getattr(protocol, "rule", None)
-    traits = traits_of(getattr(aggregators, name)) if isinstance(name, str) else None
-    return traits is not None and colluders <= min(traits.tolerates(n, protocol.f), protocol.f)  # type: ignore[attr-defined]
+
+def _declared(protocol: SumProtocol, broken: int | None, declared: int) -> str:
+    """What to add to the verdict's reason where the claim is the rule's own; ``broken`` is the least that broke it."""
+    traits = getattr(protocol, "traits", None)
+    function = getattr(protocol, "function", None)
+    if not isinstance(traits, Traits) or (function is not None and is_ours(function)) or not declared:
+        return ""
+    said = f"the rule itself declares that it withstands {declared} ({traits.source})"
+    return f"{said}, and {broken} broke it" if broken is not None and broken <= declared else said
 
 
 def _damages(cell: Scenario, setup: SumSetup, vectors: Array, rng: np.random.Generator) -> list[Damage]:
@@ -200,7 +211,11 @@ def _damage(
     attacked = Attacked(setup.protocol, setup.adversary, name, rng)
     pushed: list[float] = []
     for cloud in vectors:
-        average, _ = attacked.average(cloud[None], setup.network, rng, channel=Channel(record=False))
+        try:
+            average, _ = attacked.average(cloud[None], setup.network, rng, channel=Channel(record=False))
+        except SecmixError:  # colluders who stop the protocol have it as they like
+            pushed.append(math.inf)
+            continue
         centre = cloud[honest].mean(axis=0)
         spread = float(np.linalg.norm(cloud[honest] - centre, axis=1).max())
         pushed.append(float(np.linalg.norm(average[0, honest[0]] - centre)) / spread if spread else 0.0)

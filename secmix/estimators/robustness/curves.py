@@ -14,6 +14,7 @@ from secmix._base.checks import Array, integer, positive
 from secmix.adversaries.attacks.sums import centre, honest_messages
 from secmix.adversaries.search.oracle import Rule, configured
 from secmix.adversaries.search.worst_case import RuleRefuses, Search, WorstCase, is_unbounded
+from secmix.aggregators import rule_named
 from secmix.errors import SecmixError
 from secmix.estimators.estimate import Estimate
 from secmix.estimators.robustness import proven
@@ -73,7 +74,7 @@ class _Found:
 
 
 def bias_curve(
-    rule: Rule,
+    rule: Rule | str,
     honest: ArrayLike | Sampler,
     *,
     rng: np.random.Generator,
@@ -87,8 +88,8 @@ def bias_curve(
 
     Parameters
     ----------
-    rule : callable
-        ``rule(messages (n, p), f=...) -> (p,)``.
+    rule : callable or str
+        ``rule(messages (n, p), f=...) -> (p,)``, or its name.
     honest : (h, p), or a function of a Generator that returns one
         The h honest messages stay; f colluders come on top.
     rng : numpy.random.Generator
@@ -132,7 +133,8 @@ def bias_curve(
         wanted = [math.floor(tau * h / (1 - tau) + 1e-9) for tau in fractions]
     else:
         wanted = list(range(1, h)) if fs is None else [integer(f, "f", least=0) for f in fs]
-    points = [_point(rule, clouds, f, budget, save_to) for f in wanted]
+    named = rule_named(rule)
+    points = [_point(named, clouds, f, budget, save_to) for f in wanted]
     if fs is None and fractions is None:
         points = [point for point in points if point.error is not None]
     return tuple(points)
@@ -201,7 +203,7 @@ def _in_spreads(search: Search) -> float:
 
 
 def breakdown_point(
-    rule: Rule,
+    rule: Rule | str,
     *,
     n: int,
     p: int,
@@ -222,8 +224,8 @@ def breakdown_point(
 
     Parameters
     ----------
-    rule : callable
-        ``rule(messages (n, p), f=...) -> (p,)``.
+    rule : callable or str
+        ``rule(messages (n, p), f=...) -> (p,)``, or its name.
     n, p : int
     rng : numpy.random.Generator
     f : int, optional
@@ -284,7 +286,13 @@ def breakdown_point(
 
 
 def _broken(
-    rule: Rule, honest: Array, m: int, told: int | None, limit: float | None, budget: int, rng: np.random.Generator
+    rule: Rule | str,
+    honest: Array,
+    m: int,
+    told: int | None,
+    limit: float | None,
+    budget: int,
+    rng: np.random.Generator,
 ) -> bool:
     """Whether m colluders push the rule without bound, or beyond the policy's limit."""
     if limit is None:

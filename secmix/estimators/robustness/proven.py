@@ -49,7 +49,7 @@ import numpy as np
 from secmix._base.checks import Array, integer
 from secmix.adversaries.attacks.sums import centre
 from secmix.adversaries.search.oracle import configured
-from secmix.aggregators import traits_of
+from secmix.aggregators import TRAITS, is_ours, traits_of
 from secmix.errors import SecmixError
 
 Standing = Literal["derived", "as published"]
@@ -170,11 +170,14 @@ def bounds(rule: Callable[..., Any] | str, *, n: int, f: int) -> tuple[Bound, ..
     [('kappa', 0.75, 'derived'), ('kappa', 7.875, 'as published')]
     """
     n, f = _counts(n, f)
-    if isinstance(rule, str):
+    if isinstance(rule, str) and ":" not in rule and (rule in _PROVEN or rule.startswith("nnm(")):
         name = rule
     else:
-        traits = traits_of(configured(rule)[0])
-        name = "" if traits is None else traits.name
+        bare = configured(rule)[0]
+        traits = traits_of(bare)
+        # A theorem is about a rule of ours, or one that declares to be it and is held to it; a name alone is nothing.
+        claimed = traits is not None and (is_ours(bare) or TRAITS.get(traits.name) is traits)
+        name = traits.name if traits is not None and claimed else ""
     if name.startswith("nnm(") and name.endswith(")"):
         inner = [b for b in bounds(name[4:-1], n=n, f=f) if b.form == "kappa"]
         source = "Allouah et al. 2023, Fixing by mixing, lemma 1 (8 f/(n − f) (κ + 1))"

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
-from secmix import aggregators
 from secmix._base.checks import Array, Ints, finite_array
 from secmix._base.gaussians import bhattacharyya
+from secmix.aggregators import rule_named
+from secmix.aggregators.named import Rule
 from secmix.errors import DataError, NetworkError
 from secmix.mixture import Mixture
 from secmix.network import Network
@@ -129,14 +130,15 @@ def positive_definite(covariances: Array, *, shrinkage: float, floor: float) -> 
     return np.asarray(even + lacking[..., None, None] * np.eye(d))
 
 
-def robust_rule(messages: Sequence[NodeMessage], *, rule: str, f: int) -> Mixture:
-    """A robust rule of ``secmix.aggregators`` in place of the weighted mean, component by component.
+def robust_rule(messages: Sequence[NodeMessage], *, rule: str | Rule, f: int) -> Mixture:
+    """A robust rule, by name or itself, in place of the weighted mean, component by component.
 
     The rule is given (π_k, μ_k, Σ_k) of each matched message and no counts: a count is a claim, and a neighbour who
     claims many rows would outweigh all others. The result may need :func:`positive_definite`.
     """
     tables = np.stack([flattened(message.mixture) for message in messages])
-    found = mixtures_of(np.stack([getattr(aggregators, rule)(tables[:, k], f=f) for k in range(tables.shape[1])]))
+    aggregate = rule_named(rule)
+    found = mixtures_of(np.stack([aggregate(tables[:, k], f=f) for k in range(tables.shape[1])]))
     weights = np.maximum(found.weights, 0.0)
     weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(weights), 1.0 / len(weights))
     return Mixture(weights, found.means, found.covariances)

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from threadpoolctl import threadpool_limits
 
-from secmix import aggregators
 from secmix._base.checks import Array, Ints, finite_array, integer, positive, probability
+from secmix.aggregators import rule_named
 from secmix.aggregators.mixture import wasserstein
-from secmix.errors import DataError, SecmixError, nearest
+from secmix.errors import DataError, SecmixError
 from secmix.mixture import Mixture
 from secmix.network import Network
 from secmix.protocols.collaboration import run_by_run
@@ -58,9 +58,10 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
     mixing : {"weights", "counts"}
         Mixing weights of the average: eq. 2 applied to π_k and renormalised, or Σ_j A_ij N_k^j renormalised (the
         paper's text allows both; they agree where nodes hold like data).
-    rule, f : str or None, int
-        A rule of ``secmix.aggregators`` that stands up to f Byzantine neighbours a node, in place of the mean
-        weighted by N and A. It takes all neighbours alike, whatever A and the counts they claim.
+    rule, f : str, callable or None, int
+        A rule of ``secmix.aggregators``, or your own as :class:`RobustServer` takes it, that stands up to f Byzantine
+        neighbours a node, in place of the mean weighted by N and A. It takes all neighbours alike, whatever A and the
+        counts they claim.
     init : "kmeans" or Mixture
         Where nodes start: k-means on their own rows; or a given mixture, for all or with a leading axis n.
     n_init : int
@@ -297,8 +298,8 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
             raise SecmixError(f"init is a Mixture or 'kmeans'; given {self.init!r}")
         if self.mixing not in ("weights", "counts"):
             raise SecmixError(f"mixing is 'weights' or 'counts'; given {self.mixing!r}")
-        if self.rule is not None and self.rule not in aggregators.TRAITS:
-            raise SecmixError(f"no rule is called {self.rule!r}; {nearest(str(self.rule), aggregators.TRAITS)}")
+        if self.rule is not None:
+            rule_named(self.rule)
         if not rows:
             raise DataError("there are no parts; give one array of rows a node")
         widths = {part.shape[1] for part in rows}

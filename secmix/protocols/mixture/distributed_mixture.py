@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, integer, positive
 from secmix.aggregators import mixture as rules
+from secmix.aggregators import rule_named
 from secmix.aggregators.mixture import RejectedMixtures, wasserstein
 from secmix.errors import DataError, NotConverged, SecmixError, nearest
 from secmix.mixture import Mixture
@@ -127,7 +128,9 @@ class DistributedMixture:
         positive(self.tolerance, "tolerance")
         if self.penalty is not None:
             positive(self.penalty, "penalty")
-        if not callable(self.rule) and self.rule not in RULES:
+        if isinstance(self.rule, str) and ":" in self.rule:
+            _ = self.aggregate
+        elif not callable(self.rule) and self.rule not in RULES:
             raise SecmixError(f"no rule for mixtures is called {self.rule!r}; {nearest(str(self.rule), RULES)}")
         if self.start is not None:
             object.__setattr__(self, "start", _public_start(self.start, self.components))
@@ -135,7 +138,9 @@ class DistributedMixture:
     @property
     def aggregate(self) -> Callable[..., Any]:
         """The rule itself."""
-        return self.rule if callable(self.rule) else RULES[self.rule]
+        if isinstance(self.rule, str):
+            return rule_named(self.rule) if ":" in self.rule else RULES[self.rule]
+        return self.rule
 
     def collaborate(
         self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix import aggregators
 from secmix._base.checks import Array, integer
-from secmix.aggregators import RejectedMessages
-from secmix.errors import SecmixError, nearest
+from secmix.aggregators import RejectedMessages, Traits, rule_label, rule_named, traits_of
+from secmix.aggregators.named import Rule
+from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols.interfaces import Shown, checked_inputs
 from secmix.transcript import SERVER, Channel, Transcript
@@ -26,8 +27,10 @@ class RobustServer:
 
     Parameters
     ----------
-    rule : str
-        A rule of ``secmix.aggregators``, such as "trimmed_mean" or "geometric_median".
+    rule : str or callable
+        A rule of ``secmix.aggregators``, such as "trimmed_mean" or "geometric_median", or one of your own: a function
+        ``rule(messages (n, m), f=...) -> (m,)``, its name ``package.module:function``, or that of an entry point of the
+        group ``secmix.aggregators``. What it claims it declares (:class:`secmix.aggregators.Traits`).
     f : int
         How many Byzantine nodes the rule is set to.
     encrypted : bool
@@ -47,22 +50,46 @@ class RobustServer:
     [2.0, 2.0, 2.0]
     """
 
-    rule: str = "trimmed_mean"
+    rule: str | Rule = "trimmed_mean"
     f: int = 1
     encrypted: bool = False
 
     def __post_init__(self) -> None:
         integer(self.f, "f", 0)
-        known = sorted(aggregators.TRAITS)
-        if self.rule not in known:
-            raise SecmixError(f"no rule is called {self.rule!r}; {nearest(str(self.rule), known)}")
+        _ = self.function  # found now, where an error still says who asked for it
+
+    @cached_property
+    def function(self) -> Rule:
+        """The rule itself."""
+        return rule_named(self.rule)
+
+    @property
+    def traits(self) -> Traits | None:
+        """What the rule claims; None where it declares nothing."""
+        return traits_of(self.function)
 
     def aggregate(self, messages: Array, f: int | None = None) -> Array:
-        """The rule on messages (n, m): (m,)."""
-        with warnings.catch_warnings():
-            # The server sets bad messages aside and goes on; the transcript shows what it was sent.
-            warnings.simplefilter("ignore", RejectedMessages)
-            return np.asarray(getattr(aggregators, self.rule)(messages, f=self.f if f is None else f), dtype=np.float64)
+        """The rule on messages (n, m): (m,).
+
+        Raises
+        ------
+        SecmixError
+            The rule refuses the messages, fails on them, or returns something else than one vector.
+        """
+        name = rule_label(self.rule)
+        try:
+            with warnings.catch_warnings():
+                # The server sets bad messages aside and goes on; the transcript shows what it was sent.
+                warnings.simplefilter("ignore", RejectedMessages)
+                found = self.function(messages, f=self.f if f is None else f)
+            result = np.asarray(found, dtype=np.float64)
+        except SecmixError:
+            raise
+        except Exception as error:
+            raise SecmixError(f"the rule {name} fails on messages {messages.shape}: {error}"[:300]) from error
+        if result.shape != messages.shape[1:]:
+            raise SecmixError(f"the rule {name} returned shape {result.shape}; {messages.shape[1:]} is due")
+        return result
 
     def advise(self, shown: Shown) -> list[str]:
         """What to change where colluders push the aggregate too far."""
