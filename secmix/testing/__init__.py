@@ -24,10 +24,18 @@ one_sided fails "consensus": what all honest nodes agree on is the result, whate
     messages = np.array([[...
 ...
 
+A protocol of your own is held to what the audit presumes of it, and to what you say it reveals:
+
+>>> from secmix.protocols import SecureSum
+>>> from secmix.testing import check_protocol
+>>> def test_my_protocol():
+...     check_protocol(SecureSum(arithmetic="modular"), reveals=lambda network, corrupt: my_arcs(network, corrupt))
+
 The strategies from which the tests draw are public, for properties of your own.
 """
 
 from secmix.testing.battery import check_aggregator
+from secmix.testing.protocols import check_protocol
 from secmix.testing.strategies import (
     byzantine_messages,
     connected_networks,
@@ -36,10 +44,14 @@ from secmix.testing.strategies import (
     mixtures,
     subspaces,
 )
+from secmix.testing.summary import AggregatorCheck, ProtocolCheck
 
 __all__ = [
+    "AggregatorCheck",
+    "ProtocolCheck",
     "byzantine_messages",
     "check_aggregator",
+    "check_protocol",
     "connected_networks",
     "corrupt_sets",
     "honest_clouds",

@@ -95,6 +95,20 @@ def _imports(rule: Callable[..., Any]) -> list[str] | None:
     return lines
 
 
+def source_of(protocol: Any) -> tuple[list[str], str]:
+    """Import lines, and lines that define ``protocol``, where its class and its repr can be found again."""
+    kind = type(protocol)
+    text = repr(protocol)
+    try:
+        again = eval(text, {kind.__name__: kind, "np": np})
+        same = type(again) is kind and repr(again) == text
+    except Exception:
+        same = False
+    if same and kind.__module__ != "__main__" and _importable(kind.__module__, kind.__qualname__, kind):
+        return [f"from {kind.__module__} import {kind.__name__}"], f"protocol = {text}"
+    return [], f"# put the protocol under test here: protocol = {kind.__name__}(...)"
+
+
 def _importable(module: str, name: str, rule: Callable[..., Any]) -> bool:
     """Whether a fresh interpreter would find this rule under this name."""
     try:

@@ -95,3 +95,64 @@ class AggregatorCheck:
             f"  seed: {self.seed}",
             *(f"  assumed: {sentence}" for sentence in self.assumptions()),
         ])  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ProtocolCheck:
+    """What ``check_protocol`` tried without finding a broken promise.
+
+    Attributes
+    ----------
+    protocol : str
+    cases : mapping from property to count
+    calls : int
+        Runs of the protocol that were looked at.
+    nodes, runs, entries : (least, most)
+        Sizes of the networks, of the batches, and of the vectors (of a collaboration: features of a row).
+    networks : mapping from kind to count
+    refused : int
+        Networks that the protocol does not run on.
+    coalitions : int
+        Adversaries whose knowledge was compared with what is stated.
+    less : int
+        Of those, how many learn less than is stated.
+    seed : int
+    """
+
+    protocol: str
+    cases: Mapping[str, int]
+    calls: int
+    nodes: tuple[int, int]
+    runs: tuple[int, int]
+    entries: tuple[int, int]
+    networks: Mapping[str, int]
+    refused: int = 0
+    coalitions: int = 0
+    less: int = 0
+    seed: int = 0
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What the check takes for granted, in sentences."""
+        told = [
+            f"nothing was tried beyond {self.nodes[1]} nodes, {self.runs[1]} runs and {self.entries[1]} entries",
+            f"what happens in fewer than one in {max(self.calls // 3, 1)} calls may have been missed",
+        ]
+        if not self.coalitions:
+            told.append("what the messages tell an adversary was not judged: audit the protocol for that")
+        return tuple(told)
+
+    def __str__(self) -> str:
+        def span(ends: tuple[int, int]) -> str:
+            return f"{ends[0]} to {ends[1]}" if ends[0] < ends[1] else str(ends[0])
+
+        counts = ", ".join(f"{name} {count}" for name, count in self.cases.items())
+        kinds = ", ".join(f"{name} {count}" for name, count in self.networks.items())
+        return "\n".join([
+            f"{self.protocol}: no broken promise found in {sum(self.cases.values())} cases, {self.calls} runs",
+            f"  sizes: {span(self.nodes)} nodes, {span(self.runs)} runs at once, {span(self.entries)} entries",
+            f"  properties: {counts}",
+            f"  networks: {kinds}; {self.refused} refused",
+            f"  adversaries: {self.coalitions}, of which {self.less} learn less than is stated",
+            f"  seed: {self.seed}",
+            *(f"  assumed: {sentence}" for sentence in self.assumptions()),
+        ])  # fmt: skip

@@ -15,6 +15,8 @@ from secmix._base.checks import Array
 from secmix.auditing.setup import CollaborationSetup
 from secmix.data import deal
 from secmix.errors import SecmixError
+from secmix.network import Network
+from secmix.protocols import Collaboration
 from secmix.scenario import Scenario
 from secmix.transcript import Channel, Transcript
 
@@ -55,13 +57,20 @@ def undeclared_flow(cell: Scenario, setup: CollaborationSetup) -> str | None:
     generator of its own (``rng.spawn``).
     """
     first, other = (deal(setup.rows, setup.counts, 1, np.random.default_rng([cell.seed, 11, k])) for k in (0, 1))
+    return passed_outside(setup.protocol, setup.network, first, other, [cell.seed, 12])
+
+
+def passed_outside(
+    protocol: Collaboration, network: Network, first: list[Array], other: list[Array], seed: int | list[int]
+) -> str | None:
+    """As :func:`undeclared_flow`, for rows (runs, N_i, d) of each node and others in their place."""
     honest = _Deaf()
-    ended = _run(cell, setup, first, honest)
-    for node in range(min(setup.network.n, _MOST)):
+    ended = _run(protocol, network, first, honest, seed)
+    for node in range(min(network.n, _MOST)):
         changed = [other[i] if i == node else part for i, part in enumerate(first)]
         channel = _Deaf(honest.delivered)
         try:
-            ends = _run(cell, setup, changed, channel)
+            ends = _run(protocol, network, changed, channel, seed)
             stranger = _stranger(honest.transcript, channel.transcript, node)
         except _Restless:
             return f"which messages are sent, and how long they are, changes with the rows of node {node}"
@@ -95,6 +104,8 @@ def _changed(before: Array, after: Array) -> Array:
     return np.asarray((before != after) & ~(np.isnan(before) & np.isnan(after)))
 
 
-def _run(cell: Scenario, setup: CollaborationSetup, rows_by_node: list[Array], channel: Channel) -> Array:
-    rng = np.random.default_rng([cell.seed, 12])
-    return np.asarray(setup.protocol.collaborate(rows_by_node, setup.network, rng, channel=channel), dtype=np.float64)
+def _run(
+    protocol: Collaboration, network: Network, rows_by_node: list[Array], channel: Channel, seed: int | list[int]
+) -> Array:
+    rng = np.random.default_rng(seed)
+    return np.asarray(protocol.collaborate(rows_by_node, network, rng, channel=channel), dtype=np.float64)

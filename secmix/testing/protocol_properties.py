@@ -1,0 +1,176 @@
+"""What a protocol owes its users, each property as the very lines that the printed counterexample runs.
+
+The lines use what the audit itself uses: probes, the leaked subspace, the search for what no message explains. Another
+property is another entry of ``SUM`` or ``COLLABORATION``.
+"""
+
+from __future__ import annotations
+
+from secmix.testing.properties import Property
+
+_RUN = "averages, transcript = protocol.average(inputs, network, np.random.default_rng(seed))"
+
+SUM = (
+    Property(
+        "average", "every node ends with the mean of all inputs, which stay as they were.",
+        ("network", "inputs", "tolerance", "seed"),
+        f"""
+before = inputs.copy()
+{_RUN}
+assert averages.shape == inputs.shape, averages.shape
+assert np.array_equal(inputs, before), "the protocol changed its inputs"
+error = np.abs(averages - inputs.mean(axis=1, keepdims=True)).max()
+assert error <= tolerance, f"an average is wrong by {{error:.3g}}, allowed are {{tolerance:.3g}}"
+""",
+    ),
+    Property(
+        "same draws", "the same inputs and generator give the same messages and averages, also from a copy.",
+        ("network", "inputs", "seed"),
+        f"""
+import copy
+fresh = copy.deepcopy(protocol)
+{_RUN}
+for again in (protocol, fresh):
+    others, second = again.average(inputs, network, np.random.default_rng(seed))
+    assert np.array_equal(averages, others, equal_nan=True), "other averages"
+    assert [block.frame for block in transcript] == [block.frame for block in second], "other messages"
+    same = [np.array_equal(a.payload, b.payload, equal_nan=True) for a, b in zip(transcript, second)]
+    assert all(same), f"another '{{transcript.blocks[same.index(False)].kind}}'"
+""",
+        calls=3,
+    ),
+    Property(
+        "masks", "masks are independent, new in each averaging, of one size, and Gaussian or uniform over the modulus.",
+        ("network", "entries", "seed"),
+        """
+from secmix.estimators.exact.masks import mask_doubts
+rng = np.random.default_rng(seed)
+drawn = [np.asarray(protocol.draw_masks(400, entries, network, rng)) for _ in range(2)]
+assert all(d.ndim == 3 and d.shape[::2] == (400, entries) for d in drawn), drawn[0].shape
+doubts = mask_doubts(drawn, getattr(protocol, "modulus", None), getattr(protocol, "grid", 0.0))
+if drawn[0].size and not getattr(protocol, "reuses_masks", False):
+    assert not np.array_equal(*drawn), "two averagings draw the same masks"
+assert not doubts, doubts
+""",
+        calls=2,
+    ),
+    Property(
+        "linear", "every message is what unit inputs and unit masks say: A s + M r, in every run and entry.",
+        ("network", "inputs", "seed"),
+        """
+from secmix.estimators.exact.linear import Probed, residue
+from secmix.transcript import Channel
+probed, channel = Probed(protocol), Channel()
+probed.average(inputs, network, np.random.default_rng(seed), channel=channel)
+known = np.concatenate([inputs, probed.seen[0][1]], axis=1)
+modulus, runs = getattr(protocol, "modulus", None), len(inputs)
+for block in channel.transcript:
+    sent = block.payload[:, :runs]
+    units = residue(block.payload[:, runs:].reshape(len(sent), -1)[:, : known.shape[1]], modulus)
+    gap = np.abs(residue(sent - np.einsum("pu,rum->prm", units, known), modulus)).max()
+    size = np.einsum("pu,rum->prm", np.abs(units), np.abs(known)).max()
+    allowed = 1e-9 * max(size, 1.0) + getattr(protocol, "grid", 0.0) * np.abs(units).sum(axis=1).max()
+    assert gap <= allowed, f"'{block.kind}' of round {block.round} is wrong by {gap:.3g} of {size:.3g}"
+""",
+    ),
+    Property(
+        "channel", "what a node sends and ends with follows from what it held and received, all through the channel.",
+        ("network", "inputs", "seed"),
+        """
+from secmix.estimators.exact.provenance import unexplained
+from secmix.estimators.exact.linear import Probed
+from secmix.transcript import Channel
+probed, channel = Probed(protocol), Channel()
+probed.average(inputs, network, np.random.default_rng(seed), channel=channel)
+assert channel.transcript.messages, "nothing was sent through the channel"
+units = network.n + probed.seen[0][1].shape[1]
+doubt = unexplained(
+    channel.transcript, 0, probed.ended[0], len(inputs), units, getattr(protocol, "modulus", None)
+)
+assert not doubt, doubt
+""",
+    ),
+    Property(
+        "arrives", "nodes go on with what the channel delivered, not with what was sent.",
+        ("network", "inputs", "seed"),
+        """
+from secmix.transcript import Channel
+class Silence(Channel):
+    def send(self, *message, **how):
+        return 0 * super().send(*message, **how)
+averages, _ = protocol.average(inputs, network, np.random.default_rng(seed))
+try:
+    deaf, _ = protocol.average(inputs, network, np.random.default_rng(seed), channel=Silence())
+except ValueError:
+    pass  # it noticed
+else:
+    assert not np.allclose(deaf, averages, equal_nan=True), "the averages are right though every message was lost"
+""",
+        calls=2,
+    ),
+    Property(
+        "reveals", "an adversary learns no combination of inputs but those that are stated, and its own.",
+        ("network", "adversary", "stated", "rounds", "seed"),
+        """
+from secmix.estimators.exact.structure import leaked_subspace
+leaked = leaked_subspace(protocol, network, adversary, rounds=rounds, rng=seed)
+own = [{node} for node in adversary.corrupt_nodes(network)]
+rows = np.array([[float(i in nodes) for i in range(network.n)] for nodes in [*stated, *own]]).reshape(-1, network.n)
+rows = np.kron(np.eye(rounds), rows)
+outside = leaked.basis - leaked.basis @ np.linalg.pinv(rows) @ rows if len(rows) else leaked.basis
+more = [words for words, row in zip(leaked.describe(), outside) if np.abs(row).max() > 1e-6]
+assert not more, f"it learns {more}"
+""",
+    ),
+)  # fmt: skip
+"""Of sum protocols."""
+
+COLLABORATION = (
+    Property(
+        "result", "every node ends with a vector of numbers, and the rows stay as they were.",
+        ("network", "parts", "seed"),
+        """
+from secmix.transcript import Channel
+before, channel = [part.copy() for part in parts], Channel()
+ends = np.asarray(protocol.collaborate(parts, network, np.random.default_rng(seed), channel=channel))
+assert ends.ndim == 3 and ends.shape[:2] == (len(parts[0]), network.n), ends.shape
+assert np.isfinite(ends).all(), "a result is not finite"
+assert all(map(np.array_equal, parts, before)), "the protocol changed its rows"
+assert channel.transcript.messages, "nothing was sent through the channel"
+apart = np.asarray(protocol.error(ends, ends))
+assert apart.shape == ends.shape[:1] and np.abs(apart).max() <= 1e-6, f"a result is {apart} away from itself"
+""",
+    ),
+    Property(
+        "same draws", "the same rows and generator give the same messages and results, from a used object or a copy.",
+        ("network", "parts", "seed"),
+        """
+import copy
+from secmix.transcript import Channel
+def run(one):
+    channel = Channel()
+    given = [part.copy() for part in parts]
+    return one.collaborate(given, network, np.random.default_rng(seed), channel=channel), channel.transcript
+fresh = copy.deepcopy(protocol)
+ends, transcript = run(protocol)
+for again in (protocol, fresh):
+    others, second = run(again)
+    assert np.array_equal(ends, others, equal_nan=True), "other results"
+    assert [block.frame for block in transcript] == [block.frame for block in second], "other messages"
+    same = [np.array_equal(a.payload, b.payload, equal_nan=True) for a, b in zip(transcript, second)]
+    assert all(same), f"another '{transcript.blocks[same.index(False)].kind}'"
+""",
+        calls=3,
+    ),
+    Property(
+        "channel", "what one node learns of another's rows reached it in messages.",
+        ("network", "parts", "others", "seed"),
+        """
+from secmix.auditing.observation.undeclared_flow import passed_outside
+why = passed_outside(protocol, network, parts, others, seed)
+assert why is None, why
+""",
+        calls=3,
+    ),
+)  # fmt: skip
+"""Of collaborations."""
