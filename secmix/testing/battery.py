@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from itertools import cycle, islice
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from secmix.testing.counterexample import as_test, name_of
 from secmix.testing.properties import BY_TITLE, PROPERTIES, REPEATED, WORST, Property
 from secmix.testing.summary import AggregatorCheck
 from secmix.testing.trials import UNBOUNDED, Trials, draw_for, values_of
-from secmix.testing.watching import Seen, constants_of, has_code, variables_of
+from secmix.testing.watching import Seen, has_code, seen_in
 
 Bound = float | Callable[[int, int], float]
 Level = Literal["quick", "thorough"]
@@ -171,7 +171,7 @@ class _Battery:
         weighted = [one for one in properties for _ in range(_WEIGHTS.get(one.title, 1))]
         for one in islice(cycle(weighted), many):
             self._try(one, self.wide)
-        seen = self._seen()
+        seen = seen_in(self.rule, *self.wide.pairs[0], self.p, self.seed)
         self._what_the_code_shows(seen, weighted, shown)
         if REPEATED.title not in self.skip and not self.stochastic:
             self._every_call(repeated)
@@ -242,34 +242,6 @@ class _Battery:
             if REPEATED.title not in self.skip and (later := self.trials.fails(REPEATED, often)):
                 self._fail(REPEATED, often, later, f'("{one.title}" failed too, in some calls)')
         self._fail(one, case, why, "(in some calls, not in all)")
-
-    def _seen(self) -> Seen:
-        """What the rule's code and variables hold that does not come from the messages."""
-        found = constants_of(self.rule)
-        widths = {1, 2, 3, 5, 10, 40, *(int(v) for v in found.numbers if 1 < v <= MOST_ENTRIES and v == int(v))}
-        widths |= {len(v) for v in found.vectors.values()}
-        widths = {self.p} if self.p is not None else set(sorted(widths)[:40])
-        pair = self.wide.pairs[0]
-
-        def calls(seed: int) -> Callable[[], Any]:
-            rng = np.random.default_rng([self.seed, seed])
-            sent = [np.sort(rng.standard_normal((pair[0], width)), axis=0) for width in sorted(widths) for _ in "ab"]
-
-            def call() -> None:
-                for i, messages in enumerate(sent):
-                    try:
-                        self.rule(messages * (1.0 if i % 2 else 1e6), f=pair[1])
-                    except (ValueError, TypeError):
-                        continue
-
-            return lambda: quietly(call)
-
-        seen = variables_of(self.rule, calls(1), calls(2))
-        for number in seen.numbers:
-            found.add(number)
-        for vector in seen.vectors.values():
-            found.add(vector)
-        return found
 
     def _what_the_code_shows(self, seen: Seen, properties: list[Property], count: int) -> None:
         if not seen.numbers and not seen.vectors:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.adversaries.search.oracle import Rule
+from secmix.adversaries.search.oracle import Rule, quietly
 
 _MOST = 60  # numbers, and directions, that are kept
 _DEEP = 4  # calls within calls
@@ -136,6 +136,30 @@ def _of_code(code: CodeType, seen: Seen) -> None:
             _of_code(constant, seen)
         else:
             seen.add(constant)
+
+
+def seen_in(rule: Rule, n: int, f: int, p: int | None, seed: int) -> Seen:
+    """What a rule's code and variables hold that does not come from the messages, with vectors of several lengths."""
+    found = constants_of(rule)
+    lengths = {1, 2, 3, 5, 10, 40, *(int(v) for v in found.numbers if 1 < v <= 2000 and v == int(v))}
+    lengths |= {len(v) for v in found.vectors.values()}
+    widths = [p] if p is not None else sorted(lengths)[:40]
+
+    def calls(which: int) -> Callable[[], Any]:
+        rng = np.random.default_rng([seed, which])
+        sent = [np.sort(rng.standard_normal((n, width)), axis=0) for width in widths for _ in "ab"]
+
+        def call() -> None:
+            for i, messages in enumerate(sent):
+                with contextlib.suppress(ValueError, TypeError):
+                    rule(messages * (1.0 if i % 2 else 1e6), f=f)
+
+        return lambda: quietly(call)
+
+    seen = variables_of(rule, calls(1), calls(2))
+    for value in (*seen.numbers, *seen.vectors.values()):
+        found.add(value)
+    return found
 
 
 def variables_of(rule: Rule, calls: Callable[[], Any], others: Callable[[], Any]) -> Seen:

@@ -10,7 +10,7 @@ import os
 import numpy as np
 import pytest
 from soundness.rules.right_rules import RIGHT
-from soundness.rules.wrong_rules import WRONG
+from soundness.rules.wrong_values import WRONG
 
 from secmix.testing import check_aggregator
 
