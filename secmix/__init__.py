@@ -12,25 +12,37 @@ from secmix._base import renamed
 
 if TYPE_CHECKING:
     from secmix.auditing import Finding, Report
+    from secmix.exposing import exposure
     from secmix.mixture import Mixture
     from secmix.network import Network
     from secmix.run import audit
     from secmix.scenario import Scenario
 
 __version__ = "0.1.0"
-__all__ = ["Finding", "Mixture", "Network", "Report", "Scenario", "__version__", "audit"]
+__all__ = ["Finding", "Mixture", "Network", "Report", "Scenario", "__version__", "audit", "exposure"]
 
 renamed.install()
 
 _HOMES = {
     "audit": "secmix.run",
+    "exposure": "secmix.exposing",
     "Report": "secmix.auditing",
     "Finding": "secmix.auditing",
     "Mixture": "secmix.mixture",
     "Network": "secmix.network",
     "Scenario": "secmix.scenario",
 }
-_PACKAGES = {"adversaries", "aggregators", "auditing", "data", "estimators", "protocols", "reporting", "testing"}
+_PACKAGES = {
+    "adversaries",
+    "aggregators",
+    "auditing",
+    "coalitions",
+    "data",
+    "estimators",
+    "protocols",
+    "reporting",
+    "testing",
+}
 
 
 def __getattr__(name: str) -> Any:

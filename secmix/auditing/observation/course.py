@@ -14,11 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.estimators.exact.linear import LinearView, residue
+from secmix.estimators.exact.linear import LinearView, misfit, residue
 from secmix.transcript import Block
 
 Averaging = tuple[Array, Array]  # inputs (runs, n, m) and masks (runs, k, m) of one
-_CHUNK = 256  # messages compared at once
 _AGREED = 1e-6  # by which averages differ, of the largest input, where nodes agreed sooner or later than before
 
 
@@ -87,24 +86,5 @@ def course_of(blocks: Sequence[Block], ended: Array, runs: int, units: int, modu
 
 
 def linear_error(linear: LinearView, values: Array, seen: Averaging, grid: float, size: float | None = None) -> Array:
-    """Largest |V − A s − M r| of each row (F,), in units of what rounding allows.
-
-    ``size`` is that of the largest number rounded on the way, if it is not the largest of ``values`` (F, runs, m).
-    """
-    inputs, masks = (part.transpose(1, 0, 2) for part in seen)
-    if not len(values):
-        return np.empty(0)
-    # In fixed-point arithmetic each input is off by up to half a step of the grid.
-    largest = float(np.abs(values).max()) if size is None else size
-    allowed = 1e-9 * np.abs(inputs).max() + 1e4 * np.finfo(float).eps * largest
-    errors = []
-    for begin in range(0, len(values), _CHUNK):  # a view may take as much memory as there is, and this as much again
-        some = slice(begin, begin + _CHUNK)
-        off = values[some] - np.tensordot(linear.A[some], inputs, axes=1)
-        off -= np.tensordot(linear.M[some], masks, axes=1)
-        if linear.modulus is not None:
-            off -= linear.modulus * np.round(off / linear.modulus)
-        steps = 0.5 * grid * np.abs(linear.A[some]).sum(axis=1)
-        errors.append(np.abs(off).max(axis=2).max(axis=1) / (allowed + 1.001 * steps))
-    error = np.concatenate(errors)
-    return np.where(np.isfinite(error), error, np.inf)  # NaN compares as small
+    """Largest |V − A s − M r| of each row (F,), in units of what rounding allows; see :func:`misfit`."""
+    return misfit(linear.A, linear.M, values, seen, linear.modulus, grid, size)

@@ -23,6 +23,8 @@ from secmix.protocols import SumProtocol
 from secmix.protocols.interfaces import Carrying, SumTraits
 from secmix.transcript import Channel, Transcript, View
 
+_CHUNK = 256  # messages compared at once
+
 
 @dataclass(frozen=True)
 class LinearView:
@@ -151,6 +153,46 @@ def read_off(
     else:
         all_masks = _block_diagonal([part[:, n:] for part in parts])
     return LinearView(_block_diagonal([part[:, :n] for part in parts]), all_masks, n, modulus)
+
+
+def misfit(
+    A: Array,
+    M: Array,
+    values: Array,
+    seen: tuple[Array, Array],
+    modulus: float | None = None,
+    grid: float = 0.0,
+    size: float | None = None,
+) -> Array:
+    """Largest |V − A s − M r| of each message (F,) over real runs, in units of what rounding allows.
+
+    Parameters
+    ----------
+    A, M : (F, n), (F, k)
+        What probes said of the messages.
+    values : (F, runs, m)
+    seen : inputs (runs, n, m) and masks (runs, k, m)
+    grid : float
+        Step of fixed-point numbers; each input is off by up to half of it.
+    size : float, optional
+        That of the largest number rounded on the way, if it is not the largest of ``values``.
+    """
+    inputs, masks = (part.transpose(1, 0, 2) for part in seen)
+    if not len(values):
+        return np.empty(0)
+    largest = float(np.abs(values).max()) if size is None else size
+    allowed = 1e-9 * np.abs(inputs).max() + 1e4 * np.finfo(float).eps * largest
+    errors = []
+    for begin in range(0, len(values), _CHUNK):  # a view may take as much memory as there is, and this as much again
+        some = slice(begin, begin + _CHUNK)
+        off = values[some] - np.tensordot(A[some], inputs, axes=1)
+        off -= np.tensordot(M[some], masks, axes=1)
+        if modulus is not None:
+            off -= modulus * np.round(off / modulus)
+        steps = 0.5 * grid * np.abs(A[some]).sum(axis=1)
+        errors.append(np.abs(off).max(axis=2).max(axis=1) / (allowed + 1.001 * steps))
+    error = np.concatenate(errors)
+    return np.where(np.isfinite(error), error, np.inf)  # NaN compares as small
 
 
 def unmodular(view: LinearView, values: Array) -> tuple[LinearView, Array]:

@@ -112,6 +112,16 @@ class PDMM:
             sentences.append(f"Give {nodes_in_words(alone)} a neighbour that this adversary does not control.")
         return sentences
 
+    def exposure_graph(self, network: Network) -> Network | None:
+        """The network: corrupt nodes learn the sum over each piece that is left of it without them, and nothing else.
+
+        No more: a flow on z along the edges of a piece, with divergence −δ, hides any change δ of its inputs that keeps
+        their sum, since by (8) no y changes then and (9) keeps the change; so it is for any schedule, and where
+        messages are lost. No less: in the limit the pairs of z inside a piece sum to 2 c y*. None where masks are
+        reused, which gives differences away, or a node drops out, whose own input then follows.
+        """
+        return None if self.reuses_masks or self.dropout is not None else network
+
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
         """λ^(0) for every arc of the network, (runs, 2E, m); arc e runs from ``network.arcs[e, 0]``, who draws it."""
         return rng.normal(scale=self.sigma, size=(runs, len(network.arcs), m))

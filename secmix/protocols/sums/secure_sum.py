@@ -93,6 +93,16 @@ class SecureSum:
         )
         return sentences
 
+    def exposure_graph(self, network: Network) -> Network | None:
+        """The cycle: corrupt nodes learn the sum over each arc between two of them, and nothing else (eq. 11).
+
+        None where the lines are open, since whoever hears two of them knows as much as two corrupt nodes.
+        """
+        if not self.encrypted:
+            return None
+        order = self._order(network)
+        return Network.from_edges(network.n, list(zip(order, (*order[1:], order[0]), strict=True)))
+
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
         """The starter's mask, (runs, 1, m)."""
         if self.arithmetic == "modular":

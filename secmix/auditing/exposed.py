@@ -1,0 +1,140 @@
+"""Who would have to collude, for the protocol of a cell: the search, and whether what it counts does come out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
+from secmix.auditing.evidence.inversion import solved
+from secmix.auditing.observation.observe import observe
+from secmix.auditing.observation.reading import KnownSums
+from secmix.auditing.setup import CollaborationSetup, SumSetup, build_model
+from secmix.auditing.verdicts import is_revealed
+from secmix.coalitions import Agent, Case, Equations, Exposure, Least, NodeExposure, least_coalitions
+from secmix.data import deal
+from secmix.estimators.exact.linear import Probed
+from secmix.protocols import Defences, Plain
+from secmix.scenario import PartSpec, Scenario
+from secmix.transcript import SERVER
+
+Level = Literal["input", "rows"]
+
+_RUNS = 2  # real ones, on which probes are checked
+
+
+def exposure_of(
+    cell: Scenario,
+    setup: SumSetup | CollaborationSetup,
+    level: Level,
+    *,
+    colluders: float = 4,
+    taps: bool = True,
+    owners: tuple[str, ...] | None = None,
+    costs: Mapping[Agent, float] | None = None,
+    recover: bool = True,
+) -> Exposure:
+    """For every node asked about, who would have to collude; the cell's own adversary does not matter."""
+    asked = _asked(cell, setup)
+    if isinstance(setup, CollaborationSetup):
+        reason = f"'{cell.protocol.title}' is no sum: what its messages tell together is not known exactly"
+        nothing = Least("inconclusive", None, None, 0.0, reason=reason)
+        none = tuple(NodeExposure(node, nothing) for node in asked)
+        return Exposure(level, None, colluders, none, "none: nothing about such a protocol is exact", (reason,))
+    inputs, extra = _summed(cell, setup)
+    equations = None
+    if level == "rows":
+        equations = Equations.of(
+            features=setup.rows.shape[1],
+            components=cell.model.components,
+            iterations=1 if cell.model.hold_parameters else cell.model.iterations,
+            extra=extra,
+        )
+    whom = (taps, owners, dict(costs or {}), asked)
+    case = Case(setup.protocol, setup.network, inputs, setup.counts, equations, colluders, *whom)
+    found = least_coalitions(case, np.random.default_rng([cell.seed, 7]))
+    defences = Defences(**cell.model.defences)
+    if defences.blurs:
+        note = f"what is sent is blurred ({', '.join(defences.words)}): what a coalition knows is the blurred vector"
+        found = replace(found, notes=(*found.notes, note))
+    if level == "rows":
+        found = _told_apart(cell, setup, found, recover=recover and not defences.blurs)
+    return found
+
+
+def _asked(cell: Scenario, setup: SumSetup | CollaborationSetup) -> tuple[int, ...]:
+    return tuple(range(setup.network.n) if cell.measure.nodes is None else sorted(set(cell.measure.nodes)))
+
+
+def _summed(cell: Scenario, setup: SumSetup) -> tuple[list[np.ndarray], int]:
+    """What the nodes put into the sums of a few runs, EM's own iterations first, and how long those before are."""
+    watching = Probed(Plain(), probing=False)
+    rows_by_node = deal(setup.rows, setup.counts, _RUNS, np.random.default_rng([cell.seed, 8]))
+    build_model(cell, setup, watching, record=False).run(
+        rows_by_node, network=setup.network, rng=np.random.default_rng([cell.seed, 9])
+    )
+    inputs = [seen for seen, _ in watching.seen]
+    before = len(inputs) - cell.model.iterations
+    return [*inputs[before:], *inputs[:before]], sum(each.shape[2] for each in inputs[:before])
+
+
+def _told_apart(cell: Scenario, setup: SumSetup, found: Exposure, *, recover: bool) -> Exposure:
+    """Level "rows": whether what is counted as known does come out, by the inversion that the audit uses."""
+    seen: dict[frozenset[int], bool] = {}
+    nodes = []
+    for each in found.nodes:
+        known: Literal["counted", "recovered", ""] = ""
+        if each.coalition is not None:
+            if each.group not in seen:
+                seen[each.group] = recover and _recovered(cell, setup, each)
+            known = "recovered" if seen[each.group] else "counted"
+        nodes.append(replace(each, known=known))
+    return replace(found, nodes=tuple(nodes))
+
+
+def _recovered(cell: Scenario, setup: SumSetup, exposed: NodeExposure) -> bool:
+    """Whether the rows of a node's group come out, in one run that its coalition observes."""
+    coalition = exposed.coalition or frozenset()
+    adversary = adversary_of(coalition)
+    if adversary is None:
+        return False
+    if exposed.group == {exposed.node} and exposed.rows == 1:
+        return True  # its statistics are P_j and P_j x: the row is their quotient
+    corrupt = adversary.corrupt_nodes(setup.network)
+    asked = tuple(i for i in range(setup.network.n) if i not in corrupt)
+    mine = replace(setup, adversary=adversary, corrupt=corrupt, asked=asked)
+    measure = cell.measure.model_copy(update={"evidence": ["structure", "inversion"], "nodes": None})
+    tried = cell.model_copy(update={"adversary": spec_of(coalition), "runs": 100, "measure": measure})
+    observation = observe(tried, mine, (np.random.SeedSequence([cell.seed, 0]), np.random.SeedSequence([cell.seed, 7])))
+    sums = [_short(known) for known in observation.sums if set(known.members) == exposed.group]
+    findings, _ = solved(tried, mine, replace(observation, sums=sums))
+    return any(is_revealed(finding) for finding in findings.get(exposed.node, []))
+
+
+def _short(known: KnownSums) -> KnownSums:
+    """One run of it: solving takes seconds to minutes."""
+    parameters = [mixture[:1] for mixture in known.parameters]
+    return replace(known, values=known.values[:1], parameters=parameters, rows=known.rows[:1])
+
+
+def adversary_of(coalition: frozenset[int]) -> Adversary | None:
+    """The coalition as an adversary of an audit; None for a server together with nodes."""
+    if not coalition:
+        return Eavesdropper()
+    if coalition == {SERVER}:
+        return CuriousServer()
+    return None if SERVER in coalition else HonestButCurious(coalition)
+
+
+def spec_of(coalition: Sequence[int] | frozenset[int]) -> PartSpec:
+    """The same in a scenario."""
+    nodes = sorted(coalition)
+    if not nodes:
+        return PartSpec(name="eavesdropper", label="Eavesdropper")
+    if nodes == [SERVER]:
+        return PartSpec(name="curious_server", label="Server")
+    named = f"node{'s' if len(nodes) > 1 else ''} {', '.join(map(str, nodes))}"
+    return PartSpec.model_validate({"name": "honest_but_curious", "corrupt": nodes, "label": f"Colluding {named}"})

@@ -1,0 +1,214 @@
+"""Coalitions by the exposure graph: corrupt nodes learn the sum over each piece that is left of it without them.
+
+A coalition C then exposes node i by the component K of i in the graph without C, and the cheapest is the boundary N(S)
+of a set S around i with few enough rows. S need not be asked to be connected: a neighbour of i's component outside it
+is not in S, so that the component has no larger a boundary and no more rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from secmix._base.checks import Array, Ints
+from secmix.network import Network
+
+_LARGE = 2000  # nodes from which on the search is compiled
+STEPS = 2_000_000
+
+
+@dataclass(frozen=True)
+class Branched:
+    """What branch and bound found, node by node.
+
+    Attributes
+    ----------
+    cost : (q,) float
+        Of the cheapest boundary; infinite where none is within the limit.
+    proved : (q,) bool
+        Whether the search was exhaustive.
+    """
+
+    cost: Array
+    proved: np.ndarray
+    boundaries: list[frozenset[int]]
+
+
+def component(graph: Network, node: int, removed: frozenset[int]) -> frozenset[int]:
+    """The nodes that ``node`` is still joined to when ``removed`` are taken out."""
+    seen, edge = {node}, [node]
+    while edge:
+        for other in graph.graph[edge.pop()]:
+            if other not in seen and other not in removed:
+                seen.add(other)
+                edge.append(other)
+    return frozenset(seen)
+
+
+def arrays(graph: Network) -> tuple[Ints, Ints]:
+    """Neighbours of all nodes as compressed rows: ``indices[indptr[i] : indptr[i + 1]]`` are those of i."""
+    indptr = np.concatenate([[0], np.cumsum(graph.degrees)])
+    return indptr.astype(np.int64), graph.arcs[:, 1].astype(np.int64)
+
+
+def cheapest_boundaries(
+    indptr: Ints,
+    indices: Ints,
+    rows: Sequence[int] | Ints,
+    most: int,
+    *,
+    limit: float,
+    weights: Array | None = None,
+    nodes: Ints | None = None,
+    whole: bool = False,
+    steps: int = STEPS,
+) -> Branched:
+    """The cheapest boundary N(S) with i in S and at most ``most`` rows in S, for each node i asked about.
+
+    Parameters
+    ----------
+    indptr, indices : the graph as compressed rows
+    rows : (n,) int
+        Rows of each node.
+    limit : float
+        Boundaries that cost more are not looked for.
+    weights : (n,) float, optional
+        What each node costs; default 1.
+    nodes : (q,) int, optional
+        Default: all.
+    whole : bool
+        Whether S may be a whole component of the graph, with nobody on its boundary.
+    steps : int
+        Of the search for a node, after which it gives up.
+
+    Notes
+    -----
+    Each node on the boundary is either absorbed into S or corrupt; what the remaining rows cannot absorb is corrupt.
+    Connected sets of b + 1 nodes with f neighbours number at most C(b + f, b), whatever n is.
+
+    Examples
+    --------
+    >>> ring = Network.cycle(6)
+    >>> found = cheapest_boundaries(*arrays(ring), [1] * 6, 2, limit=4)
+    >>> found.cost.tolist()
+    [2.0, 2.0, 2.0, 2.0, 2.0, 2.0]
+    """
+    asked = np.arange(len(indptr) - 1) if nodes is None else np.asarray(nodes)
+    rows_, n = np.asarray(rows, dtype=np.int64), len(indptr) - 1
+    price = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    kernel: Any = _compiled() if len(asked) > _LARGE else _branch
+    limit = min(limit, float(price.sum()))
+    wide = int(min(limit / max(float(price.min()), 1e-12) + 1e-6, n)) + 1
+    cost, proved, found = kernel(
+        indptr, indices, rows_, price, asked.astype(np.int64), most, float(limit), whole, steps, wide
+    )
+    sets = [frozenset(row[row >= 0].tolist()) for row in found] if len(asked) <= _LARGE else []
+    return Branched(cost, proved, sets)
+
+
+@cache
+def _compiled() -> Any:
+    import numba
+
+    try:
+        return numba.njit(nogil=True, cache=True)(_branch)
+    except RuntimeError:  # no writable place for the cache
+        return numba.njit(nogil=True)(_branch)
+
+
+def _branch(
+    indptr: Any, indices: Any, rows: Any, price: Any, asked: Any, most: int, limit: float, whole: bool, steps: int,
+    wide: int,
+) -> Any:  # fmt: skip
+    n = len(indptr) - 1
+    cost, proved = np.full(len(asked), np.inf), np.ones(len(asked), dtype=np.bool_)
+    found = np.full((len(asked), wide), -1, dtype=np.int64)
+    least_rows, unit = rows.min(), price.min() == price.max()
+    seen = np.zeros(n, dtype=np.bool_)
+    queue = np.empty(n, dtype=np.int64)  # the boundary in order of discovery; decided up to ``at``
+    grown = np.empty(n + 1, dtype=np.int64)  # how long the queue was before each decision
+    absorbed = np.empty(n + 1, dtype=np.bool_)
+    for k in range(len(asked)):
+        i = asked[k]
+        if rows[i] > most:
+            continue
+        best, length, at, room, paid, taken = limit + 1e-9, 0, 0, most - rows[i], 0.0, 0
+        seen[i] = True
+        for e in range(indptr[i], indptr[i + 1]):
+            seen[indices[e]] = True
+            queue[length] = indices[e]
+            length += 1
+        down, left = True, steps
+        while True:
+            left -= 1
+            if left < 0:
+                proved[k] = False
+                break
+            if down:
+                # What is still undecided and cannot be absorbed must be corrupt.
+                forced, free = 0.0, 0
+                for p in range(at, length):
+                    if rows[queue[p]] > room:
+                        forced += price[queue[p]]
+                        if paid + forced >= best:
+                            break
+                    else:
+                        free += 1
+                if unit and free > room // least_rows:
+                    forced += price[i] * (free - room // least_rows)
+                if paid + forced >= best or (paid + forced > limit + 1e-9):
+                    down = False
+                elif at == length:
+                    if taken or whole:
+                        best, c = paid - 1e-9, 0
+                        cost[k] = paid
+                        for p in range(at):
+                            if not absorbed[p]:
+                                found[k, c] = queue[p]
+                                c += 1
+                        for p in range(c, wide):
+                            found[k, p] = -1
+                    down = False
+                else:
+                    v = queue[at]
+                    grown[at] = length
+                    if rows[v] <= room:
+                        absorbed[at] = True
+                        room -= rows[v]
+                        for e in range(indptr[v], indptr[v + 1]):
+                            u = indices[e]
+                            if not seen[u]:
+                                seen[u] = True
+                                queue[length] = u
+                                length += 1
+                    else:
+                        absorbed[at] = False
+                        paid += price[v]
+                        taken += 1
+                    at += 1
+            else:
+                if at == 0:
+                    break
+                at -= 1
+                v = queue[at]
+                for p in range(grown[at], length):
+                    seen[queue[p]] = False
+                length = grown[at]
+                if absorbed[at]:
+                    room += rows[v]
+                    absorbed[at] = False
+                    paid += price[v]
+                    taken += 1
+                    at += 1
+                    down = True
+                else:
+                    paid -= price[v]
+                    taken -= 1
+        seen[i] = False
+        for p in range(length):
+            seen[queue[p]] = False
+    return cost, proved, found
