@@ -39,6 +39,9 @@ def audit(
     policy: Annotated[Path | None, typer.Option(help="TOML file with limits, in place of the scenario's")] = None,
     baseline: Annotated[Path | None, typer.Option(help="report.json; only what got worse counts")] = None,
     cell: Annotated[int | None, typer.Option(min=1, help="Run one cell of the sweep alone")] = None,
+    colluders: Annotated[
+        str | None, typer.Option(help="In place of the scenario's adversary: node numbers, 'server' or 'nobody'")
+    ] = None,
     memory_limit: Annotated[int | None, typer.Option(min=1, help="MiB for the messages of a block of runs")] = None,
     show_private: Annotated[bool, typer.Option("--show-private", help="Draw recovered rows of private data")] = False,
 ) -> None:
@@ -48,6 +51,7 @@ def audit(
         from rich.console import Console
 
         from secmix import reporting
+        from secmix.auditing.coalitions import read
         from secmix.run import audit as run
 
         formats = tuple(part.strip() for part in format.split(",") if part.strip())
@@ -62,6 +66,7 @@ def audit(
                 policy=policy,
                 baseline=baseline,
                 cell=cell,
+                colluders=None if colluders is None else read(colluders),
                 memory_limit=memory_limit,
                 show_private=show_private,
                 progress=progress,
@@ -69,6 +74,50 @@ def audit(
         files = [folder / reporting.FORMATS[name][0] for name in formats]
         reporting.print_report(report, Console(), files)
     raise typer.Exit(STATUS[report.verdict])
+
+
+@app.command()
+def exposure(
+    scenario: Annotated[str, typer.Argument(help="Path of a TOML file, or name of a catalogue entry")],
+    level: Annotated[str, typer.Option(help="input: a node's summed vector; rows: a sum over few rows")] = "input",
+    colluders: Annotated[float, typer.Option(min=0.0, help="Size, or cost, up to which coalitions are sought")] = 4,
+    taps: Annotated[bool, typer.Option(help="Look for tapped lines too")] = True,
+    owners: Annotated[str | None, typer.Option(help="Owner of each node, with commas: A,A,B,B")] = None,
+    costs: Annotated[str | None, typer.Option(help="Costs other than 1: 0=2,3=1.5; a line 0-1=3; server=9")] = None,
+    min_colluders: Annotated[int | None, typer.Option(min=1, help="In place of the scenario's policy")] = None,
+    cell: Annotated[int | None, typer.Option(min=1, help="One combination of a sweep alone")] = None,
+    recover: Annotated[bool, typer.Option(help="At level rows: solve the sums for the rows behind them")] = True,
+    repair: Annotated[bool, typer.Option("--repair", help="Propose the cheapest changes that meet the policy")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables")] = False,
+) -> None:
+    """Search for the smallest coalitions: who would have to collude, of whom, and why nobody fewer."""
+    with _errors_told():
+        from rich.console import Console
+
+        from secmix.exposing import exposures, parsed_costs
+        from secmix.reporting.exposed import print_exposures
+
+        found = exposures(
+            scenario,
+            level,
+            colluders,
+            taps,
+            None if owners is None else [owner.strip() for owner in owners.split(",")],
+            None if costs is None else parsed_costs(costs),
+            min_colluders=min_colluders,
+            cell=cell,
+            recover=recover,
+            repair=repair,
+        )
+        if json:
+            import json as plain
+
+            content = [each.to_dict() for each in found]
+            typer.echo(plain.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
+        else:
+            print_exposures(found, Console())
+    order = ("not refuted", "inconclusive", "violated")
+    raise typer.Exit(STATUS[max((each.verdict or "not refuted" for each in found), key=order.index)])
 
 
 @app.command()

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from secmix._base.checks import positive
+from secmix.auditing.coalitions import named
 from secmix.auditing.exposed import Level, exposure_of
+from secmix.auditing.repairing import Repair, proposals
+from secmix.auditing.report import Verdict
 from secmix.auditing.setup import build_setup
 from secmix.coalitions import Agent, Exposure
 from secmix.errors import ScenarioError, nearest
 from secmix.run import resolve
 from secmix.scenario import Scenario, render
+from secmix.transcript import SERVER
 
 Owners = Sequence[str] | Mapping[int, str]
 Costs = Mapping[Agent, float]
@@ -77,25 +82,129 @@ def exposure(
     if level not in ("input", "rows"):
         raise ScenarioError(f"level is 'input' or 'rows'; {nearest(str(level), ('input', 'rows'))}; given {level!r}")
     positive(colluders, "colluders")
-    chosen = settings(scenario)
+    only = _chosen(scenario, cell, several=protocol is not None)
+    given = None if protocol is None else {("protocol", only.protocol.name): protocol}
+    parts = build_setup(only, given)
+    whose = _owners(owners, parts.network.n)
+    return exposure_of(only, parts, level, colluders=colluders, taps=taps, owners=whose, costs=costs, recover=recover)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The exposure of one protocol of a scenario, and what the policy says of it.
+
+    Attributes
+    ----------
+    title : str
+        Of the protocol, with what else is swept.
+    verdict : {"violated", "not refuted", "inconclusive"} or None
+        Under ``min_colluders``; without that None, or *inconclusive* where something is not proven.
+    why : str
+    repairs : tuple of Repair
+        Changes that meet the policy, each audited again.
+    """
+
+    title: str
+    exposure: Exposure
+    verdict: Verdict | None
+    why: str
+    repairs: tuple[Repair, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        told = {"protocol": self.title, "verdict": self.verdict, "why": self.why}
+        return {**told, **self.exposure.to_dict(), "repairs": [repair.to_dict() for repair in self.repairs]}
+
+
+def exposures(
+    scenario: Scenario | Mapping[str, Any] | str | Path,
+    level: str = "input",
+    colluders: float = 4,
+    taps: bool = True,
+    owners: Owners | None = None,
+    costs: Costs | None = None,
+    *,
+    min_colluders: int | None = None,
+    cell: int | None = None,
+    recover: bool = True,
+    repair: bool = False,
+) -> list[Judged]:
+    """``exposure`` for every protocol that a scenario sweeps, judged by ``min_colluders`` of its policy."""
+    chosen = settings(scenario) if cell is None else {cell: _chosen(scenario, cell)}
+    found = []
+    for number, only in chosen.items():
+        need = min_colluders or only.policy.min_colluders
+        limit = max(colluders, need or 0)
+        asked: dict[str, Any] = {"taps": taps, "owners": owners, "costs": costs, "cell": number, "recover": recover}
+        mine = exposure(scenario, cast(Level, level), limit, **asked)
+        verdict, why = judge(mine, need)
+        repairs: tuple[Repair, ...] = ()
+        if repair and need is not None and verdict == "violated":
+            parts = build_setup(only)
+            whose = _owners(owners, parts.network.n)
+            repairs = proposals(only, parts, need, levels=[cast(Level, level)], owners=whose, costs=costs)
+        found.append(Judged(only.protocol.title, mine, verdict, why, repairs))
+    return found
+
+
+def judge(found: Exposure, need: int | None) -> tuple[Verdict | None, str]:
+    """What ``min_colluders = need`` says of an exposure."""
+    witness = found.witness
+    open_ = ", ".join(map(str, found.inconclusive))
+    if need is not None and found.least is not None and found.least < need and witness is not None:
+        who = named(witness.coalition or ()) or "An outsider on the open lines"
+        told = f"{who} expose{'s' * (len(witness.coalition or ()) < 2)} node {witness.node}; the policy asks for {need}"
+        if found.blurred:
+            return "inconclusive", f"{told}; but what is known was blurred before it was summed."
+        if witness.known == "counted":
+            return "inconclusive", f"By count, {told[0].lower()}{told[1:]}; the rows did not come out."
+        return "violated", f"{told}."
+    if found.inconclusive and found.at_least < (need or float("inf")):
+        return "inconclusive", f"Open for node{'s' * (len(found.inconclusive) > 1)} {open_}."
+    if need is not None:
+        return "not refuted", f"No coalition below {need} exposes anybody, by proof."
+    return None, "Every answer is proven; the policy asks for no number of colluders (min_colluders)."
+
+
+def parsed_costs(text: str) -> dict[Agent, float]:
+    """Costs as the command line takes them.
+
+    Examples
+    --------
+    >>> parsed_costs("0=2, 3-1=1.5, server=9, A=4")
+    {0: 2.0, (1, 3): 1.5, -1: 9.0, 'A': 4.0}
+    """
+    found: dict[Agent, float] = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        name, _, cost = part.partition("=")
+        try:
+            found[_agent(name.strip())] = float(cost)
+        except ValueError:
+            raise ScenarioError(f"costs are like 0=2,3-1=1.5,server=9; '{part}' is not") from None
+    return found
+
+
+def _agent(name: str) -> Agent:
+    ends = [SERVER if end == "server" else int(end) if end.isdigit() else None for end in name.split("-")]
+    if len(ends) == 2 and ends[0] is not None and ends[1] is not None:
+        return min(ends[0], ends[1]), max(ends[0], ends[1])
+    return ends[0] if len(ends) == 1 and ends[0] is not None else name
+
+
+def _chosen(
+    scenario: Scenario | Mapping[str, Any] | str | Path, cell: int | None, *, several: bool = False
+) -> Scenario:
+    """The one combination that is asked about."""
     cells = list(resolve(scenario)[0].cells())
     if cell is not None:
         if not 1 <= cell <= len(cells):
             raise ScenarioError(f"there is no cell {cell}: the scenario has {len(cells)}, counted from 1")
-        only = cells[cell - 1]
-    elif len(chosen) > 1 and protocol is None:
+        return cells[cell - 1]
+    chosen = settings(scenario)
+    if len(chosen) > 1 and not several:
         names = ", ".join(f"{number} ({found.protocol.title})" for number, found in chosen.items())
         raise ScenarioError(f"the scenario sweeps {len(chosen)} protocols or settings; choose with cell: {names}")
-    else:
-        only = cells[0]
-    given = None
-    if protocol is not None:
-        given = {("protocol", only.protocol.name): protocol}
-    parts = build_setup(only, given)
-    names_of = _owners(owners, parts.network.n)
-    return exposure_of(
-        only, parts, level, colluders=colluders, taps=taps, owners=names_of, costs=costs, recover=recover
-    )
+    return cells[0]
 
 
 def settings(scenario: Scenario | Mapping[str, Any] | str | Path) -> dict[int, Scenario]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,6 +46,7 @@ def audit(
     policy: PolicySpec | str | Path | None = None,
     baseline: Report | str | Path | None = None,
     cell: int | None = None,
+    colluders: Iterable[int] | None = None,
     memory_limit: int | None = None,
     show_private: bool = False,
     progress: Progress | None = None,
@@ -72,6 +73,9 @@ def audit(
         Only what got worse than there counts for the verdict.
     cell : int, optional
         Run this cell of the sweep alone, counted from 1.
+    colluders : iterable of int, optional
+        Audit against these nodes, who pool what they hold and hear, in place of the scenario's adversaries; −1 alone is
+        the server, none at all an outsider. No node may be revealed then, unless the policy allows for it.
     memory_limit : int, optional
         MiB that the messages of one block of runs may take, in each process; in place of the scenario's. It decides how
         runs are blocked, and with that which random numbers they draw.
@@ -95,12 +99,16 @@ def audit(
     """
     from secmix import reporting
     from secmix.auditing.assemble import against_baseline, assemble
+    from secmix.auditing.coalitions import against, told
     from secmix.auditing.engine import run_cells
 
     scenario, name = resolve(scenario_or_path)
     own = (("protocol", protocols), ("adversary", adversaries))
     given = {(table, name): part for table, parts in own for name, part in (parts or {}).items()}
     scenario = _with(scenario, protocols, adversaries, {"seed": seed, "memory_limit": memory_limit}, policy)
+    if colluders is not None:
+        colluders = sorted(set(colluders))
+        scenario = against(scenario, colluders)
     if show_private:
         scenario = scenario.model_copy(update={"measure": scenario.measure.model_copy(update={"show_private": True})})
     before = reporting.read_json(Path(baseline)) if isinstance(baseline, (str, Path)) else baseline
@@ -112,6 +120,7 @@ def audit(
             raise SecmixError(f"no format is called '{wanted}'; {nearest(wanted, reporting.FORMATS)}")
     cells = list(scenario.cells())
     command = f"secmix audit {name} --seed {scenario.seed}"
+    command += f" --colluders {told(colluders)}" if colluders is not None else ""
     command += " --show-private" if show_private else ""
     command += f" --memory-limit {memory_limit}" if memory_limit is not None else ""
     commands = [f"{command} --cell {i}" for i in range(1, len(cells) + 1)] if len(cells) > 1 else [command]

@@ -143,6 +143,7 @@ class PolicySpec(_Strict):
     max_normalised_leakage: Share | None = None
     min_breakdown: Share | None = None
     max_error_ratio: Annotated[float, Field(gt=0)] | None = None
+    min_colluders: Whole | None = Field(None, description="Nodes that it must take, at least, to expose anybody")
 
     @model_validator(mode="after")
     def _something(self) -> PolicySpec:

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from secmix.auditing import verdicts
 from secmix.auditing.cells.audit_cell import CellResult
 from secmix.auditing.evidence.interface import installed
-from secmix.auditing.report import Cell, NodeSummary, Report, Robustness, Verdict
+from secmix.auditing.report import Cell, Coalitions, NodeSummary, Report, Robustness, Verdict
 from secmix.scenario import Scenario
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "networkx")
@@ -58,6 +58,7 @@ def against_baseline(report: Report, baseline: Report) -> Report:
     """
     before = {(c.protocol, c.adversary, s.node): s for c in baseline.cells for s in c.nodes}
     pushes = {(c.protocol, c.adversary): c.robustness for c in baseline.cells}
+    exposures = {(c.protocol, c.adversary): c.coalitions for c in baseline.cells}
     worse: list[Verdict] = []
     known = 0
     for cell in report.cells:
@@ -73,6 +74,12 @@ def against_baseline(report: Report, baseline: Report) -> Report:
         if pushed is not None and pushed.verdict != "not refuted":
             if _pushed_farther(pushes.get((cell.protocol, cell.adversary)), pushed):
                 worse.append(pushed.verdict)
+            else:
+                known += 1
+        found = cell.coalitions
+        if found is not None and found.verdict != "not refuted":
+            if _fewer_suffice(exposures.get((cell.protocol, cell.adversary)), found):
+                worse.append(found.verdict)
             else:
                 known += 1
     verdict = verdicts.worst(worse)
@@ -94,6 +101,12 @@ def _got_worse(old: NodeSummary, new: NodeSummary) -> bool:
         or (new.standing == "revealed" and old.standing != "revealed")
         or new.worst > old.worst + 0.01
     )
+
+
+def _fewer_suffice(old: Coalitions | None, new: Coalitions) -> bool:
+    if old is None or verdicts.worst([old.verdict, new.verdict]) != old.verdict:
+        return True
+    return new.least is not None and (old.least is None or new.least < old.least)
 
 
 def _pushed_farther(old: Robustness | None, new: Robustness) -> bool:

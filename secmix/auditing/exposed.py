@@ -59,7 +59,7 @@ def exposure_of(
     defences = Defences(**cell.model.defences)
     if defences.blurs:
         note = f"what is sent is blurred ({', '.join(defences.words)}): what a coalition knows is the blurred vector"
-        found = replace(found, notes=(*found.notes, note))
+        found = replace(found, notes=(*found.notes, note), blurred=True)
     if level == "rows":
         found = _told_apart(cell, setup, found, recover=recover and not defences.blurs)
     return found
@@ -89,13 +89,13 @@ def _told_apart(cell: Scenario, setup: SumSetup, found: Exposure, *, recover: bo
         known: Literal["counted", "recovered", ""] = ""
         if each.coalition is not None:
             if each.group not in seen:
-                seen[each.group] = recover and _recovered(cell, setup, each)
+                seen[each.group] = recover and recovered(cell, setup, each)
             known = "recovered" if seen[each.group] else "counted"
         nodes.append(replace(each, known=known))
     return replace(found, nodes=tuple(nodes))
 
 
-def _recovered(cell: Scenario, setup: SumSetup, exposed: NodeExposure) -> bool:
+def recovered(cell: Scenario, setup: SumSetup, exposed: NodeExposure) -> bool:
     """Whether the rows of a node's group come out, in one run that its coalition observes."""
     coalition = exposed.coalition or frozenset()
     adversary = adversary_of(coalition)

@@ -121,6 +121,39 @@ class Picture(_Plain):
     certified: bool = Field(description="Whether the attack itself could tell that these are the rows")
 
 
+class NodeCoalition(_Plain):
+    """Who would have to collude against one node."""
+
+    node: int
+    level: Literal["input", "rows"] = Field(description="Its summed vector, or a sum over few enough rows")
+    status: Literal["found", "none up to the limit", "inconclusive"]
+    coalition: list[int] | None = Field(description="Smallest coalition (−1 is the server); null: none is known")
+    at_least: int | None = Field(description="Proven: nobody fewer suffices; null: nobody at all does")
+    group: list[int] = Field(description="The nodes whose sum the coalition knows")
+    rows: int = Field(description="Rows of the group")
+    known: Literal["counted", "recovered", "exact", ""] = Field(
+        description="How far it is known: the vector exactly, rows recovered, or as many known numbers as rows have"
+    )
+    guards: list[list[int]] = Field(description="Whoever exposes the node wins over somebody of each of these")
+    why: str
+
+
+class Coalitions(_Plain):
+    """Who would have to collude before anybody's data are known."""
+
+    min_colluders: int = Field(description="What the policy asks for")
+    least: int | None = Field(description="Smallest coalition found; null where none was found up to the limit")
+    limit: int = Field(description="Size up to which coalitions were looked for")
+    nodes: list[NodeCoalition]
+    witness: NodeCoalition | None = Field(description="What decides: the smallest coalition, or what is open")
+    command: str = Field(description="The command that audits the witness; empty where there is none")
+    method: str
+    notes: list[str]
+    repairs: list[str] = Field(default_factory=list, description="Changes that meet the policy, audited again")
+    verdict: Verdict
+    why: str
+
+
 class Cell(_Plain):
     """One combination of protocol and adversary."""
 
@@ -146,6 +179,7 @@ class Cell(_Plain):
     curves: list[LeakageCurve]
     sigma_curve: list[SigmaPoint]
     robustness: Robustness | None = Field(default=None, description="Where the adversary is Byzantine")
+    coalitions: Coalitions | None = Field(default=None, description="Where the policy sets min_colluders")
     picture: Picture | None = Field(default=None, description="Rows that were recovered, in one run")
     advice: list[str] = Field(description="What to change")
     notes: list[str]

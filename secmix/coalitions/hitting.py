@@ -135,6 +135,22 @@ def least_hitting_set(guards: Sequence[Choice], costs: Mapping[Agent, float], li
     return best[0][1] if best else None
 
 
+def fewest(guards: Sequence[Choice], costs: Mapping[Agent, float], bound: float) -> tuple[Choice, ...]:
+    """As few of ``guards`` as still show that nothing cheaper than ``bound`` meets them all: what a reader checks.
+
+    Examples
+    --------
+    >>> fewest([frozenset({1}), frozenset({1, 2}), frozenset({3})], {1: 1.0, 2: 1.0, 3: 1.0}, 2.0)
+    (frozenset({1}), frozenset({3}))
+    """
+    kept = list(guards)
+    for guard in sorted(guards, key=len, reverse=True):
+        rest = [other for other in kept if other is not guard]
+        if least_hitting_set(rest, costs, bound - 2 * _TINY) is None:
+            kept = rest
+    return tuple(kept)
+
+
 def _disjoint(guards: Sequence[Choice], costs: Mapping[Agent, float]) -> float:
     """A lower bound on what meets ``guards``: those that share nobody cost each at least their cheapest."""
     bound, used = 0.0, frozenset[Agent]()

@@ -134,6 +134,8 @@ class Exposure:
     method : str
         How, in words.
     notes : tuple of str
+    blurred : bool
+        Whether what nodes put in was blurred before: a coalition then knows no more than that.
     """
 
     level: Literal["input", "rows"]
@@ -142,6 +144,7 @@ class Exposure:
     nodes: tuple[NodeExposure, ...]
     method: str
     notes: tuple[str, ...] = ()
+    blurred: bool = False
 
     @property
     def least(self) -> float | None:

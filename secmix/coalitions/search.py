@@ -13,7 +13,7 @@ from secmix.coalitions.case import Case
 from secmix.coalitions.declared import checked_in_small, contradiction, declared_graph
 from secmix.coalitions.graph import arrays, cheapest_boundaries, component
 from secmix.coalitions.held import HeldMessages, held
-from secmix.coalitions.hitting import Choice, Searched, search, total
+from secmix.coalitions.hitting import Choice, Searched, fewest, search, total
 from secmix.coalitions.knowledge import Knowledge, knowledge
 from secmix.coalitions.programme import cheapest_choice
 from secmix.coalitions.result import Agent, Exposure, Least, NodeExposure, Proof
@@ -285,7 +285,9 @@ def _least(
     if choice is not None:
         group = oracle.group(choice, node, eavesdrops) or frozenset()
     nodes = None if choice is None else case.nodes_of(choice)
-    found = Searched(choice, searched.at_least, searched.guards, stuck)
+    at_least = searched.at_least
+    guards = searched.guards if stuck or trouble or not searched.guards else fewest(searched.guards, costs, at_least)
+    found = Searched(choice, at_least, guards, stuck)
     return _summed(case, found, nodes, group, trouble, by, cost=total(costs, choice or frozenset()))
 
 

@@ -10,6 +10,7 @@ from secmix.auditing import verdicts
 from secmix.auditing.advice import advice
 from secmix.auditing.cells.fields import cell_fields, corrupt_nodes, failed, sentence
 from secmix.auditing.cells.mask_size import sigma_curve
+from secmix.auditing.coalitions import with_coalitions
 from secmix.auditing.cells.standing import known_sums_suffice, leaked, notes, stand
 from secmix.auditing.evidence.interface import Case, asked
 from secmix.auditing.evidence.premises import finite
@@ -32,7 +33,8 @@ def run_cell(cell: Scenario, given: Given | None, reproduce: str) -> CellResult:
     with threadpool_limits(limits=1):
         setup = build_setup(cell, given)
         try:
-            return audit_cell(cell, setup, seeds(cell), reproduce)
+            judged, findings = audit_cell(cell, setup, seeds(cell), reproduce)
+            return with_coalitions(cell, setup, judged, reproduce), findings
         except SecmixError as error:
             return failed(cell, setup, f"the run failed: {error}", reproduce), []
         except Exception as error:  # its message may hold private values: only the kind is told

@@ -21,7 +21,7 @@ def network_figure(cell: Cell, name: str) -> str:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    spots = _spots(cell)
+    where = spots(cell)
     crowded = cell.n_nodes > CROWD
     radius = 10.0 if not crowded else max(4.0, 10.0 * (CROWD / cell.n_nodes) ** 0.5)  # points
     found = {node.node: node for node in cell.nodes}
@@ -35,11 +35,11 @@ def network_figure(cell: Cell, name: str) -> str:
         tapped = lines if cell.tapped is None else {_ordered(edge) for edge in cell.tapped}
         for some, hears in ((lines - tapped, False), (tapped, True)):
             # One path with gaps for all lines of a kind: hundreds of lines would swell the page otherwise.
-            ends = [(spots[a], spots[b], (np.nan, np.nan)) for a, b in sorted(some) if {a, b} <= set(spots)]
+            ends = [(where[a], where[b], (np.nan, np.nan)) for a, b in sorted(some) if {a, b} <= set(where)]
             if ends:
                 axes.plot(*np.array(ends).reshape(-1, 2).T, zorder=1, **_line(hears, crowded))
-        centre = np.mean(list(spots.values()), axis=0) if spots else np.zeros(2)
-        for node, spot in spots.items():
+        centre = np.mean(list(where.values()), axis=0) if where else np.zeros(2)
+        for node, spot in where.items():
             corrupt = node in cell.corrupt or (node in found and found[node].standing == "corrupt")
             _draw_node(axes, node, spot, found.get(node), corrupt, radius)
             if not crowded and node in found and not corrupt:
@@ -101,15 +101,15 @@ def _draw_leakage(axes: Any, spot: Any, outward: Any, found: NodeSummary, radius
     )
 
 
-def _spots(cell: Cell) -> dict[int, Any]:
+def spots(cell: Cell) -> dict[int, Any]:
     """Where to draw each node; a server that matters stands in the middle."""
     points = np.array(cell.positions, dtype=float).reshape(-1, 2)
     spread = float(np.ptp(points, axis=0).max()) if len(points) else 1.0
     points = points / (spread or 1.0)
-    spots = dict(enumerate(points[: cell.n_nodes]))
-    if spots and (cell.server or any(end < 0 for edge in cell.tapped or [] for end in edge)):
-        spots[-1] = points.mean(axis=0)
-    return spots
+    places = dict(enumerate(points[: cell.n_nodes]))
+    if places and (cell.server or any(end < 0 for edge in cell.tapped or [] for end in edge)):
+        places[-1] = points.mean(axis=0)
+    return places
 
 
 def network_alt(cell: Cell) -> str:

@@ -36,6 +36,7 @@ class Section:
     sigma: Any
     push: Any
     picture: Any
+    witness: Any
 
 
 def render(report: Report) -> str:
@@ -82,6 +83,7 @@ def _tallies(report: Report) -> list[str]:
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
+    from secmix.reporting import exposed, witness
     from secmix.reporting.figures.curves import picture_alt
 
     environment = Environment(
@@ -92,6 +94,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals |= {"words": words, "robust": robust, "anchor": anchor, "picture_alt": picture_alt}
+    environment.globals |= {"exposed": exposed, "witness": witness}
     environment.filters |= {
         "number": words.number,
         "share": words.share,
@@ -111,6 +114,7 @@ def _sections(report: Report) -> list[Section]:
     from secmix.reporting.figures.curves import leakage_figure, picture_figure, sigma_figure
     from secmix.reporting.figures.network import network_figure
     from secmix.reporting.figures.robustness import robustness_figure
+    from secmix.reporting.witness import witness_figure
 
     limit = report.policy.get("max_normalised_leakage")
     by_cell: dict[tuple[str, str], list[Finding]] = {}
@@ -139,6 +143,7 @@ def _sections(report: Report) -> list[Section]:
                 sigma=Markup(sigma_figure(cell.sigma_curve, limit, f"s{k}")) if _has_sigma(cell) else None,
                 push=Markup(push) if push else None,
                 picture=Markup(picture_figure(cell.picture, f"p{k}")) if cell.picture else None,
+                witness=Markup(witness_figure(cell, cell.coalitions, f"w{k}")) if cell.coalitions else None,
             )
         )
     return sections

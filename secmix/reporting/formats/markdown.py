@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from secmix.auditing.report import Cell, Finding, Report
-from secmix.reporting import words
+from secmix.reporting import exposed, words
 from secmix.reporting.figures.curves import picture_alt
 from secmix.reporting.formats import markdown_robustness
 from secmix.reporting.glossary import HOW_TO_READ, glossary
@@ -116,6 +116,8 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
     if not cell.is_collaboration:
         known = ", ".join(f"`{item.replace('`', '')}`" for item in map(_flat, cell.leaked))
         parts.append(f"Known exactly: {known or 'nothing.'}")
+    if cell.coalitions:
+        parts += exposed.markdown(cell.coalitions, escape, _table)
     if cell.picture:
         parts.append(f"Drawn in report.html: {escape(picture_alt(cell.picture))}")
     if cell.robustness:

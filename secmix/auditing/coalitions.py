@@ -1,0 +1,237 @@
+"""The policy ``min_colluders``: who would have to collude, judged, with the coalition as witness."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+
+from secmix.auditing import verdicts
+from secmix.auditing.exposed import adversary_of, exposure_of, recovered, spec_of
+from secmix.auditing.repairing import proposals
+from secmix.auditing.report import Cell, Coalitions, NodeCoalition, Verdict
+from secmix.auditing.setup import CollaborationSetup, SumSetup
+from secmix.coalitions import Exposure, NodeExposure
+from secmix.errors import ScenarioError
+from secmix.protocols import Defences
+from secmix.scenario import PolicySpec, Scenario, from_dict, render
+from secmix.transcript import SERVER
+
+_SOLVED = 3  # groups of rows that are solved for, until one comes out
+_MOST_KEPT = 16
+_USUAL = ("Order the cycle", "Give node", "Give each", "Encrypt the lines along", "Draw fresh masks")  # general advice
+_FARTHEST = 4  # size up to which coalitions are looked for, where the policy asks for less
+
+
+def with_coalitions(cell: Scenario, setup: SumSetup | CollaborationSetup, audit_cell: Cell, reproduce: str) -> Cell:
+    """The cell with the verdict of ``min_colluders``, where the policy sets it."""
+    need = cell.policy.min_colluders
+    if need is None:
+        return audit_cell
+    found = judged(cell, setup, need, reproduce)
+    verdict = verdicts.worst([audit_cell.verdict, found.verdict])
+    sentence = f"{audit_cell.sentence} {found.why}"
+    changed: dict[str, object] = {"coalitions": found, "verdict": verdict, "sentence": sentence}
+    if found.repairs:  # what was tried takes the place of what is usual
+        changed["advice"] = [*found.repairs, *(said for said in audit_cell.advice if not said.startswith(_USUAL))]
+    return audit_cell.model_copy(update=changed)
+
+
+def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, reproduce: str) -> Coalitions:
+    """Whether any coalition of fewer than ``need`` nodes exposes anybody.
+
+    Exposed at level "input" is a violation. At level "rows" (where rows are the target) it is one where the rows came
+    out; where they are only counted as known it is inconclusive, and so is whatever is not proven.
+    """
+    anybody = cell.model_copy(update={"adversary": Scenario.model_fields["adversary"].default})
+    key = render(anybody) + repr(setup.protocol)
+    house = type(setup.protocol).__module__.startswith("secmix.")
+    exposures = _KEPT.get(key) if house else None
+    if exposures is None:
+        exposures = _searched(cell, setup, need)
+        if len(_KEPT) >= _MOST_KEPT:
+            _KEPT.clear()
+        if house:  # objects of a user's own may differ under one name
+            _KEPT[key] = exposures
+    blurred = Defences(**cell.model.defences).blurs
+    nodes = [_entry(each, exposure, blurred) for exposure in exposures for each in exposure.nodes]
+    nodes = [min(group, key=lambda entry: _severity(entry, need, blurred)) for group in _by_node(nodes)]
+    witness = min(nodes, key=lambda entry: _severity(entry, need, blurred), default=None)
+    verdict, why = _verdict(witness, need, blurred)
+    sizes = [len(entry.coalition) for entry in nodes if entry.coalition is not None]
+    command = ""
+    if witness is not None and witness.coalition is not None and adversary_of(frozenset(witness.coalition)):
+        command = f"{reproduce} --colluders {told(witness.coalition)}"
+    repairs = []
+    if verdict == "violated":
+        levels = [exposure.level for exposure in exposures]
+        repairs = [repair.told for repair in proposals(cell, setup, need, levels=levels)]
+    return Coalitions(
+        min_colluders=need,
+        least=min(sizes, default=None),
+        limit=max(need, _FARTHEST),
+        nodes=nodes,
+        witness=witness,
+        command=command,
+        method=exposures[0].method,
+        notes=list(dict.fromkeys(note for exposure in exposures for note in exposure.notes)),
+        repairs=repairs,
+        verdict=verdict,
+        why=why,
+    )
+
+
+_KEPT: dict[str, list[Exposure]] = {}  # the same protocol stands in a cell for each adversary
+
+
+def _searched(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int) -> list[Exposure]:
+    limit = max(need, _FARTHEST)
+    exposures = [exposure_of(cell, setup, "input", colluders=limit, taps=False)]
+    if cell.measure.target == "row" and isinstance(setup, SumSetup):
+        counted = exposure_of(cell, setup, "rows", colluders=limit, taps=False, recover=False)
+        exposures.append(_solved_for(cell, setup, counted, need))
+    return exposures
+
+
+def _solved_for(cell: Scenario, setup: SumSetup, counted: Exposure, need: int) -> Exposure:
+    """Level "rows" with the rows of the smallest coalitions solved for, as far as they would violate the policy."""
+    if Defences(**cell.model.defences).blurs:
+        return counted
+    nodes = {each.node: each for each in counted.nodes}
+    tried: dict[frozenset[int], bool] = {}
+    for each in sorted(counted.nodes, key=lambda each: (len(each.coalition or ()), each.rows, each.node)):
+        if each.coalition is None or len(each.coalition) >= need:
+            continue
+        if each.group not in tried and len(tried) < _SOLVED and not any(tried.values()):
+            tried[each.group] = recovered(cell, setup, each)
+        if tried.get(each.group):
+            nodes[each.node] = replace(each, known="recovered")
+    return replace(counted, nodes=tuple(nodes.values()))
+
+
+def _entry(each: NodeExposure, exposure: Exposure, blurred: bool) -> NodeCoalition:
+    found = each.colluders
+    exact = exposure.level == "input" and found.nodes is not None and not blurred
+    at_least = None if found.at_least == float("inf") else int(found.at_least)
+    return NodeCoalition(
+        node=each.node,
+        level=exposure.level,
+        status=found.status,
+        coalition=None if found.nodes is None else sorted(found.nodes),
+        at_least=at_least,
+        group=sorted(found.group),
+        rows=found.rows,
+        known="exact" if exact else each.known,
+        guards=[sorted(agent for agent in guard if isinstance(agent, int)) for guard in found.proof.guards],
+        why=found.reason or found.proof.words,
+    )
+
+
+def _by_node(entries: list[NodeCoalition]) -> list[list[NodeCoalition]]:
+    nodes = sorted({entry.node for entry in entries})
+    return [[entry for entry in entries if entry.node == node] for node in nodes]
+
+
+def _order(entry: NodeCoalition) -> tuple[float, bool, bool]:
+    """Of two levels, the one at which fewer suffice; of equals what is known exactly."""
+    bound = entry.at_least if entry.at_least is not None else float("inf")
+    size = bound if entry.coalition is None else len(entry.coalition)
+    return size, entry.known == "counted", entry.level == "rows"
+
+
+def _verdict_of(entry: NodeCoalition, need: int, blurred: bool) -> Verdict:
+    if entry.coalition is not None and len(entry.coalition) < need:
+        return "violated" if entry.known in ("exact", "recovered") and not blurred else "inconclusive"
+    if entry.status == "inconclusive" and (entry.at_least or 0) < need:
+        return "inconclusive"
+    return "not refuted"
+
+
+def _severity(entry: NodeCoalition, need: int, blurred: bool) -> tuple[int, tuple[float, bool, bool], int]:
+    rank: dict[Verdict, int] = {"violated": 0, "inconclusive": 1, "not refuted": 2}
+    return rank[_verdict_of(entry, need, blurred)], _order(entry), entry.node
+
+
+def _verdict(witness: NodeCoalition | None, need: int, blurred: bool) -> tuple[Verdict, str]:
+    if witness is None:
+        return "inconclusive", "Nobody was asked about, so that no coalition was looked for."
+    verdict = _verdict_of(witness, need, blurred)
+    wanted = f"the policy asks for at least {need}"
+    if verdict == "violated":
+        return verdict, f"{_suffices(witness)}; {wanted}."
+    if verdict == "inconclusive":
+        if witness.coalition is not None and witness.status == "found":
+            how = "blurred before it was summed" if blurred else "as many numbers as the rows have, and not solved"
+            return verdict, f"{_suffices(witness)}, {how}; {wanted}, and whether that holds is open."
+        open_ = witness.why or "not proven"
+        return verdict, f"Who would have to collude against node {witness.node} is open: {open_}; {wanted}."
+    if witness.coalition is None:
+        return verdict, f"No coalition of fewer than {need} nodes exposes anybody, by proof; {wanted}."
+    return verdict, f"{_suffices(witness)}, and nobody fewer, by proof; {wanted}."
+
+
+def _suffices(witness: NodeCoalition) -> str:
+    coalition = witness.coalition or []
+    who = (
+        "An outsider on the open lines suffices"
+        if not coalition
+        else "The server alone suffices"
+        if coalition == [SERVER]
+        else f"{named(coalition)} suffice{'s' * (len(coalition) == 1)}"
+    )
+    what = f"to know the vector of node {witness.node}"
+    if witness.level == "rows" and len(witness.group) > 1:
+        what = f"to know a sum over the {witness.rows} rows of {named(witness.group).lower()}"
+    elif witness.level == "rows":
+        what = f"to know the sum over the {witness.rows} row{'s' * (witness.rows > 1)} of node {witness.node}"
+    if witness.known == "recovered":
+        what += ", from which they come out"
+    return f"{who} {what}"
+
+
+def named(nodes: Collection[int]) -> str:
+    """Nodes in words, the server among them.
+
+    Examples
+    --------
+    >>> named([1, 3, 4]), named([-1]), named([-1, 2])
+    ('Nodes 1, 3 and 4', 'The server', 'The server and node 2')
+    """
+    numbers = [str(node) for node in sorted(nodes) if node != SERVER]
+    listed = " and ".join([", ".join(numbers[:-1]), numbers[-1]] if len(numbers) > 1 else numbers)
+    text = f"node{'s' if len(numbers) > 1 else ''} {listed}" if numbers else ""
+    told_ = " and ".join(filter(None, ["the server" if SERVER in set(nodes) else "", text]))
+    return told_[:1].upper() + told_[1:]
+
+
+def told(colluders: Iterable[int]) -> str:
+    """A coalition as the command line takes it."""
+    return ",".join("server" if node == SERVER else str(node) for node in sorted(colluders)) or "nobody"
+
+
+def read(text: str) -> list[int]:
+    """The coalition that ``told`` wrote.
+
+    Examples
+    --------
+    >>> read("1,3"), read("server"), read("nobody")
+    ([1, 3], [-1], [])
+    """
+    words = [word.strip() for word in text.split(",") if word.strip() and word.strip() != "nobody"]
+    try:
+        return [SERVER if word == "server" else int(word) for word in words]
+    except ValueError:
+        raise ScenarioError(
+            f"colluders are node numbers with commas, such as 1,3, or 'server', or 'nobody'; given '{text}'"
+        ) from None
+
+
+def against(scenario: Scenario, colluders: list[int]) -> Scenario:
+    """``scenario`` with a coalition for its adversary; none of the honest may be revealed."""
+    if SERVER in colluders and len(colluders) > 1:
+        raise ScenarioError("no adversary of the house is the server and nodes together; name one or the other")
+    content = scenario.to_dict()
+    content["adversary"] = spec_of(colluders).model_dump(exclude_none=True)
+    swept = {key: values for key, values in content.pop("sweep", {}).items() if key.split(".")[0] != "adversary"}
+    policy = {key: value for key, value in content["policy"].items() if key != "min_colluders"}
+    content["policy"] = PolicySpec(**{"max_revealed_nodes": 0, **policy}).model_dump(exclude_none=True)
+    return from_dict({**content, **({"sweep": swept} if swept else {})})

@@ -1,0 +1,93 @@
+"""The cheapest edges to add so that no small coalition exposes anybody: an integer programme with cutting planes.
+
+Where corrupt nodes C leave a piece K of too few rows, some edge must be added that leads from K to neither K nor C:
+else K, or less of it, is still a piece. Cuts are added as they are found, so that the last solution is the cheapest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from secmix.coalitions.graph import arrays, cheapest_boundaries, component
+from secmix.network import Network
+
+Edge = tuple[int, int]
+
+_MOST_CUTS = 5000
+
+
+def cheapest_edges(
+    graph: Network,
+    rows: Sequence[int],
+    most: int,
+    need: int,
+    *,
+    costs: Mapping[Edge, float] | None = None,
+    whole: bool = False,
+    asked: Sequence[int] | None = None,
+) -> tuple[Edge, ...] | None:
+    """The cheapest edges after which fewer than ``need`` nodes leave nobody in a piece of at most ``most`` rows.
+
+    Parameters
+    ----------
+    graph : Network
+        The exposure graph.
+    rows : (n,) int
+        Rows of each node; at level "input" ones, with ``most`` = 1.
+    costs : mapping from (a, b), a < b, to number above 0, optional
+        Of the edges that may be added; default: every one that is missing, at 1.
+    whole : bool
+        Whether an outsider learns the sum over all.
+
+    Returns
+    -------
+    tuple of edges, or None where no edges that may be added suffice.
+
+    Examples
+    --------
+    >>> len(cheapest_edges(Network.cycle(6), [1] * 6, 1, need=3))
+    3
+    """
+    n = graph.n
+    there = {(int(a), int(b)) for a, b in graph.edges}
+    price = dict.fromkeys(combinations(range(n), 2), 1.0) if costs is None else dict(costs)
+    free = [edge for edge in sorted(price) if edge not in there]
+    place = {edge: k for k, edge in enumerate(free)}
+    cuts: set[frozenset[int]] = set()
+    added: tuple[Edge, ...] = ()
+    while True:
+        network = Network.from_edges(n, sorted(there | set(added)))
+        fresh = set()
+        found = cheapest_boundaries(
+            *arrays(network),
+            rows,
+            most,
+            limit=need - 1,
+            whole=whole,
+            nodes=np.arange(n) if asked is None else np.array(asked),
+        )
+        for node, boundary, cost in zip(asked or range(n), found.boundaries, found.cost, strict=True):
+            if np.isfinite(cost):
+                piece = component(network, node, boundary)
+                out = set(range(n)) - piece - boundary
+                ends = (tuple(sorted((a, b))) for a in piece for b in out)
+                fresh.add(frozenset(place[edge] for edge in ends if edge in place))
+        if not fresh and found.proved.all():
+            return added
+        if not all(fresh) or not found.proved.all() or len(cuts) > _MOST_CUTS:
+            return None
+        cuts |= fresh
+        matrix = np.zeros((len(cuts), len(free)))
+        for row, cut in zip(matrix, cuts, strict=True):
+            row[list(cut)] = 1.0
+        prices = np.array([price[edge] for edge in free])
+        solved = milp(
+            prices, integrality=np.ones(len(free)), bounds=Bounds(0, 1), constraints=LinearConstraint(matrix, 1.0)
+        )
+        if solved.status != 0:
+            return None
+        added = tuple(edge for edge, chosen in zip(free, solved.x, strict=True) if chosen > 0.5)

@@ -1,0 +1,135 @@
+"""Who would have to collude, in words and tables: on the terminal, in Markdown, in cells of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from secmix.auditing.report import Coalitions, NodeCoalition
+from secmix.reporting.words import clean
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_ROWS = 40
+
+
+def print_exposures(found: Sequence[Any], console: Console) -> None:
+    """Print what ``secmix.exposing.exposures`` found: for each protocol the verdict, and a line a node."""
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    from secmix.reporting.formats.terminal import verdict_text
+
+    for judged in found:
+        exposure = judged.exposure
+        console.print()
+        console.print(Text(clean(judged.title), style="bold"))
+        sign = Text() if judged.verdict is None else verdict_text(judged.verdict, console).append("  ")
+        console.print(Text.assemble(sign, clean(judged.why)))
+        least = "none found" if exposure.least is None else f"{exposure.least:g}"
+        what = "summed vector" if exposure.level == "input" else f"sum over at most {exposure.most_rows} rows"
+        console.print(Text(f"Smallest coalition: {least}. Exposed means: {what} known. By {clean(exposure.method)}."))
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        names = ["Node", "Smallest coalition", "Group"]
+        names += ["Known"] if exposure.level == "rows" else []
+        names += ["Fewest lines", "Nodes and lines"] if exposure.nodes and exposure.nodes[0].taps else []
+        for name in [*names, "Proof"]:
+            table.add_column(name, overflow="fold")
+        for each in exposure.nodes[:_ROWS]:
+            row = [str(each.node), _who(each.colluders, exposure.limit), ", ".join(map(str, sorted(each.group)))]
+            row += [each.known] if exposure.level == "rows" else []
+            if each.taps is not None:
+                row += [_who(each.taps, exposure.limit), _who(each.both, exposure.limit)]
+            table.add_row(*map(Text, map(clean, [*row, _proof(each.colluders)])))
+        console.print(table)
+        if len(exposure.nodes) > _ROWS:
+            console.print(Text(f"and {len(exposure.nodes) - _ROWS} more nodes; --json has them all", style="dim"))
+        for note in exposure.notes:
+            console.print(Text(clean(note), style="dim"))
+        if judged.repairs:
+            console.print(Text("What would mend it", style="bold"))
+            for repair in judged.repairs:
+                console.print(Padding(Text(clean(repair.told)), (0, 0, 0, 2)))
+
+
+def _who(found: Any, limit: float) -> str:
+    if found is None:
+        return ""
+    if found.nodes is None:
+        if found.status == "inconclusive":
+            return f"open, at least {found.at_least:g}"
+        return "none at all" if found.at_least == float("inf") else f"none up to {limit:g}"
+    named = [*sorted(found.owners)] or ["server" if node < 0 else str(node) for node in sorted(found.nodes)]
+    named += ["–".join("server" if end < 0 else str(end) for end in line) for line in sorted(found.lines)]
+    doubt = "" if found.status == "found" else " (perhaps fewer)"
+    return (", ".join(named) or "an outsider") + doubt
+
+
+def _proof(found: Any) -> str:
+    if found.status == "inconclusive":
+        return str(found.reason)
+    if not found.proof.guards:
+        return str(found.proof.method)
+    sizes = "guards " + " ".join(
+        "{" + ",".join("server" if a == -1 else str(a) for a in sorted(guard, key=str)) + "}"
+        for guard in found.proof.guards[:6]
+    )
+    if found.proof.guards == (frozenset(),):
+        return "everybody else together does not"
+    return sizes + (f" and {len(found.proof.guards) - 6} more" if len(found.proof.guards) > 6 else "")
+
+
+def coalition(each: NodeCoalition, limit: int) -> str:
+    """The smallest coalition in words."""
+    if each.coalition is None:
+        if each.status == "inconclusive":
+            return "open"
+        return "none at all" if each.at_least is None else f"none up to {limit}"
+    doubt = "" if each.status == "found" else " (perhaps fewer)"
+    return (_listed(each.coalition) or "an outsider on the open lines") + doubt
+
+
+def exposes(each: NodeCoalition) -> str:
+    """What the coalition knows, in words."""
+    if each.coalition is None:
+        return "–"
+    if each.known == "exact":
+        return f"the vector of node {each.node}, exactly"
+    how = {"recovered": ", from which they come out", "counted": ", by count"}.get(each.known, ", blurred")
+    return f"a sum over {each.rows} row{'s' * (each.rows > 1)} of {_listed(each.group)}{how}"
+
+
+def guarded(each: NodeCoalition) -> str:
+    """Why nobody fewer does."""
+    if each.status == "inconclusive":
+        return each.why
+    if each.at_least is None:
+        return "everybody else together does not expose it"
+    if not each.guards:
+        return "an exhaustive search" if each.coalition or each.coalition is None else "nobody is needed"
+    some = " ".join(f"{{{_listed(guard)}}}" for guard in each.guards[:8])
+    return f"guards {some}" + (f" and {len(each.guards) - 8} more" if len(each.guards) > 8 else "")
+
+
+def markdown(found: Coalitions, escape: Callable[[str], str], table: Callable[..., str]) -> list[str]:
+    """The section of a report in Markdown."""
+    rows = [
+        tuple(map(escape, (str(each.node), coalition(each, found.limit), exposes(each), guarded(each))))
+        for each in found.nodes
+    ]
+    parts = [
+        "### Who would have to collude",
+        f"**{found.verdict}**: {escape(found.why)}",
+        table(("Node", "Smallest coalition", "What it knows", "Proof that nobody fewer does"), rows),
+        f"Searched up to coalitions of {found.limit}, by {escape(found.method)}.",
+        *map(escape, found.notes),
+    ]
+    if found.command:
+        parts.append(f"Audit this coalition: `{found.command.replace('`', '')}`")
+    return parts
+
+
+def _listed(nodes: Sequence[int]) -> str:
+    return ", ".join("server" if node < 0 else str(node) for node in nodes)

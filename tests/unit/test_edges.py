@@ -1,0 +1,54 @@
+"""Edges to add: the cheapest there are, by brute force."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from exposure_cases import brute_force, random_network
+
+from secmix import Network
+from secmix.coalitions.edges import cheapest_edges
+
+TRIANGLES = Network.from_edges(6, [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5), (2, 3)])
+
+
+def withstands(network, rows, most, need):
+    """Whether fewer than ``need`` removed nodes leave nobody among too few rows."""
+    return all(
+        brute_force(network.graph, node, rows, most, limit=need - 1, empty=False) is None for node in range(network.n)
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("most", [1, 2])
+def test_no_cheaper_edges_do(seed, most):
+    rng = np.random.default_rng([seed, most])
+    network = random_network(rng, least=4, most=5)
+    rows, need = (1,) * network.n, int(rng.integers(2, 4))
+    there = set(map(tuple, network.edges.tolist()))
+    free = sorted(set(combinations(range(network.n), 2)) - there)
+    price = {edge: float(rng.integers(1, 4)) for edge in free}
+    found = cheapest_edges(network, rows, most, need, costs=price)
+    best = None
+    for code in range(2 ** len(free)):
+        added = [edge for k, edge in enumerate(free) if code >> k & 1]
+        cost = sum(price[edge] for edge in added)
+        if (best is None or cost < best) and withstands(
+            Network.from_edges(network.n, sorted(there | set(added))), rows, most, need
+        ):
+            best = cost
+    assert (None if found is None else sum(price[edge] for edge in found)) == best
+
+
+def test_two_triangles_and_a_bridge_and_a_ring():
+    assert len(cheapest_edges(TRIANGLES, [2] * 6, 5, 2)) == 1
+    assert len(cheapest_edges(TRIANGLES, [2] * 6, 5, 3)) == 2
+    assert len(cheapest_edges(Network.cycle(10), [3] * 10, 8, 3)) == 5
+    assert len(cheapest_edges(Network.cycle(10), [3] * 10, 8, 4)) == 10
+
+
+def test_where_no_edges_help_it_says_so():
+    assert cheapest_edges(Network.complete(4), [1] * 4, 1, 4) is None
+    assert cheapest_edges(Network.cycle(5), [1] * 5, 1, 3, costs={(0, 2): 1.0}) is None
