@@ -50,7 +50,8 @@ def exposure(
         Whether to look for the fewest tapped lines too, and for coalitions that choose theirs. The coalition itself
         hears every line that is not encrypted, as ``HonestButCurious`` does.
     owners : sequence of names, one a node, or mapping, optional
-        An owner is won over with all its nodes; coalitions are then counted in owners.
+        An owner is won over with all its nodes; coalitions are then counted in owners. Default: those that the scenario
+        names under ``[network]``, if it does.
     costs : mapping from node (−1 is the server), line (a, b) or owner to number above 0, optional
         What is not listed costs 1.
     protocol : sum protocol, optional
@@ -141,7 +142,7 @@ def exposures(
         repairs: tuple[Repair, ...] = ()
         if repair and need is not None and verdict == "violated":
             parts = build_setup(only)
-            whose = _owners(owners, parts.network.n)
+            whose = _owners(owners if owners is not None else only.network.owners, parts.network.n)
             repairs = proposals(only, parts, need, levels=[cast(Level, level)], owners=whose, costs=costs)
         found.append(Judged(only.protocol.title, mine, verdict, why, repairs))
     return found

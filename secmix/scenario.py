@@ -70,11 +70,14 @@ class NetworkSpec(_Strict):
     edges: list[Annotated[list[int], Field(min_length=2, max_length=2)]] | None = None
     radius: Annotated[float, Field(gt=0)] | None = None
     seed: Annotated[int, Field(ge=0)] = 0
+    owners: list[str] | None = Field(None, description="Who owns each node; colluders are then counted in owners")
 
     @model_validator(mode="after")
     def _belong_together(self) -> NetworkSpec:
         if (self.kind == "edges") != (self.edges is not None):
             raise ValueError('give edges with kind = "edges" (the default), and only with it')
+        if self.owners is not None and len(self.owners) != self.nodes:
+            raise ValueError(f"owners lists {len(self.owners)} names for {self.nodes} nodes; give one a node")
         return self
 
 
@@ -143,7 +146,9 @@ class PolicySpec(_Strict):
     max_normalised_leakage: Share | None = None
     min_breakdown: Share | None = None
     max_error_ratio: Annotated[float, Field(gt=0)] | None = None
-    min_colluders: Whole | None = Field(None, description="Nodes that it must take, at least, to expose anybody")
+    min_colluders: Whole | None = Field(
+        None, description="Nodes, or owners, that it must take, at least, to expose anybody"
+    )
 
     @model_validator(mode="after")
     def _something(self) -> PolicySpec:

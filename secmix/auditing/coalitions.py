@@ -10,7 +10,7 @@ from secmix.auditing.exposed import adversary_of, exposure_of, recovered, spec_o
 from secmix.auditing.repairing import proposals
 from secmix.auditing.report import Cell, Coalitions, NodeCoalition, Verdict
 from secmix.auditing.setup import CollaborationSetup, SumSetup
-from secmix.coalitions import Exposure, NodeExposure
+from secmix.coalitions import Agent, Exposure, NodeExposure
 from secmix.errors import ScenarioError
 from secmix.protocols import Defences
 from secmix.scenario import PolicySpec, Scenario, from_dict, render
@@ -52,19 +52,19 @@ def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, repr
             _KEPT.clear()
         if house:  # objects of a user's own may differ under one name
             _KEPT[key] = exposures
-    blurred = Defences(**cell.model.defences).blurs
-    nodes = [_entry(each, exposure, blurred) for exposure in exposures for each in exposure.nodes]
+    blurred, owners = Defences(**cell.model.defences).blurs, cell.network.owners or []
+    nodes = [_entry(each, exposure, blurred, owners) for exposure in exposures for each in exposure.nodes]
     nodes = [min(group, key=lambda entry: _severity(entry, need, blurred)) for group in _by_node(nodes)]
     witness = min(nodes, key=lambda entry: _severity(entry, need, blurred), default=None)
     verdict, why = _verdict(witness, need, blurred)
-    sizes = [len(entry.coalition) for entry in nodes if entry.coalition is not None]
+    sizes = [entry.size for entry in nodes if entry.size is not None]
     command = ""
     if witness is not None and witness.coalition is not None and adversary_of(frozenset(witness.coalition)):
         command = f"{reproduce} --colluders {told(witness.coalition)}"
     repairs = []
     if verdict == "violated":
         levels = [exposure.level for exposure in exposures]
-        repairs = [repair.told for repair in proposals(cell, setup, need, levels=levels)]
+        repairs = [repair.told for repair in proposals(cell, setup, need, levels=levels, owners=tuple(owners) or None)]
     return Coalitions(
         min_colluders=need,
         least=min(sizes, default=None),
@@ -98,8 +98,8 @@ def _solved_for(cell: Scenario, setup: SumSetup, counted: Exposure, need: int) -
         return counted
     nodes = {each.node: each for each in counted.nodes}
     tried: dict[frozenset[int], bool] = {}
-    for each in sorted(counted.nodes, key=lambda each: (len(each.coalition or ()), each.rows, each.node)):
-        if each.coalition is None or len(each.coalition) >= need:
+    for each in sorted(counted.nodes, key=lambda each: (each.colluders.cost or 0.0, each.rows, each.node)):
+        if each.colluders.cost is None or each.colluders.cost >= need:
             continue
         if each.group not in tried and len(tried) < _SOLVED and not any(tried.values()):
             tried[each.group] = recovered(cell, setup, each)
@@ -108,7 +108,7 @@ def _solved_for(cell: Scenario, setup: SumSetup, counted: Exposure, need: int) -
     return replace(counted, nodes=tuple(nodes.values()))
 
 
-def _entry(each: NodeExposure, exposure: Exposure, blurred: bool) -> NodeCoalition:
+def _entry(each: NodeExposure, exposure: Exposure, blurred: bool, owners: list[str]) -> NodeCoalition:
     found = each.colluders
     exact = exposure.level == "input" and found.nodes is not None and not blurred
     at_least = None if found.at_least == float("inf") else int(found.at_least)
@@ -117,13 +117,21 @@ def _entry(each: NodeExposure, exposure: Exposure, blurred: bool) -> NodeCoaliti
         level=exposure.level,
         status=found.status,
         coalition=None if found.nodes is None else sorted(found.nodes),
+        size=None if found.cost is None else int(found.cost),
+        owners=sorted(found.owners),
         at_least=at_least,
         group=sorted(found.group),
         rows=found.rows,
         known="exact" if exact else each.known,
-        guards=[sorted(agent for agent in guard if isinstance(agent, int)) for guard in found.proof.guards],
+        guards=[_nodes_of(guard, owners) for guard in found.proof.guards],
         why=found.reason or found.proof.words,
     )
+
+
+def _nodes_of(guard: frozenset[Agent], owners: list[str]) -> list[int]:
+    """A guard as nodes: all those of an owner."""
+    owned = {node for node, owner in enumerate(owners) if owner in guard}
+    return sorted(owned | {agent for agent in guard if isinstance(agent, int)})
 
 
 def _by_node(entries: list[NodeCoalition]) -> list[list[NodeCoalition]]:
@@ -134,12 +142,12 @@ def _by_node(entries: list[NodeCoalition]) -> list[list[NodeCoalition]]:
 def _order(entry: NodeCoalition) -> tuple[float, bool, bool]:
     """Of two levels, the one at which fewer suffice; of equals what is known exactly."""
     bound = entry.at_least if entry.at_least is not None else float("inf")
-    size = bound if entry.coalition is None else len(entry.coalition)
+    size = bound if entry.size is None else entry.size
     return size, entry.known == "counted", entry.level == "rows"
 
 
 def _verdict_of(entry: NodeCoalition, need: int, blurred: bool) -> Verdict:
-    if entry.coalition is not None and len(entry.coalition) < need:
+    if entry.size is not None and entry.size < need:
         return "violated" if entry.known in ("exact", "recovered") and not blurred else "inconclusive"
     if entry.status == "inconclusive" and (entry.at_least or 0) < need:
         return "inconclusive"
@@ -165,7 +173,7 @@ def _verdict(witness: NodeCoalition | None, need: int, blurred: bool) -> tuple[V
         open_ = witness.why or "not proven"
         return verdict, f"Who would have to collude against node {witness.node} is open: {open_}; {wanted}."
     if witness.coalition is None:
-        return verdict, f"No coalition of fewer than {need} nodes exposes anybody, by proof; {wanted}."
+        return verdict, f"No coalition of fewer than {need} exposes anybody, by proof; {wanted}."
     return verdict, f"{_suffices(witness)}, and nobody fewer, by proof; {wanted}."
 
 
@@ -176,7 +184,7 @@ def _suffices(witness: NodeCoalition) -> str:
         if not coalition
         else "The server alone suffices"
         if coalition == [SERVER]
-        else f"{named(coalition)} suffice{'s' * (len(coalition) == 1)}"
+        else f"{_owners_named(witness)}{named(coalition)} suffice{'s' * (len(coalition) == 1)}"
     )
     what = f"to know the vector of node {witness.node}"
     if witness.level == "rows" and len(witness.group) > 1:
@@ -186,6 +194,10 @@ def _suffices(witness: NodeCoalition) -> str:
     if witness.known == "recovered":
         what += ", from which they come out"
     return f"{who} {what}"
+
+
+def _owners_named(witness: NodeCoalition) -> str:
+    return f"Owner{'s' * (len(witness.owners) > 1)} {' and '.join(witness.owners)}: " if witness.owners else ""
 
 
 def named(nodes: Collection[int]) -> str:

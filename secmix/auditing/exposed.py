@@ -53,6 +53,8 @@ def exposure_of(
             iterations=1 if cell.model.hold_parameters else cell.model.iterations,
             extra=extra,
         )
+    if owners is None and cell.network.owners is not None:
+        owners = tuple(cell.network.owners)
     whom = (taps, owners, dict(costs or {}), asked)
     case = Case(setup.protocol, setup.network, inputs, setup.counts, equations, colluders, *whom)
     found = least_coalitions(case, np.random.default_rng([cell.seed, 7]))

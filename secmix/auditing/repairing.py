@@ -163,7 +163,7 @@ def _edges(
         listed = ", ".join(f"{a}–{b}" for a, b in added)
         words = f"Add the line{'s' * (len(added) > 1)} {listed}"
         edges = sorted([*graph.edges.tolist(), *map(list, added)])
-        spec = {"kind": "edges", "nodes": graph.n, "edges": edges}
+        spec: dict[str, Any] = {"kind": "edges", "nodes": graph.n, "edges": edges}
         yield words, {"network": spec}, float(sum((costs or {}).get(edge, 1.0) for edge in added))
 
 

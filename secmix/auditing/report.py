@@ -128,6 +128,8 @@ class NodeCoalition(_Plain):
     level: Literal["input", "rows"] = Field(description="Its summed vector, or a sum over few enough rows")
     status: Literal["found", "none up to the limit", "inconclusive"]
     coalition: list[int] | None = Field(description="Smallest coalition (−1 is the server); null: none is known")
+    size: int | None = Field(description="How many colluders that is, counted in owners where the scenario names them")
+    owners: list[str] = Field(default_factory=list, description="Whom the coalition's nodes belong to")
     at_least: int | None = Field(description="Proven: nobody fewer suffices; null: nobody at all does")
     group: list[int] = Field(description="The nodes whose sum the coalition knows")
     rows: int = Field(description="Rows of the group")

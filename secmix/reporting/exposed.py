@@ -88,7 +88,8 @@ def coalition(each: NodeCoalition, limit: int) -> str:
             return "open"
         return "none at all" if each.at_least is None else f"none up to {limit}"
     doubt = "" if each.status == "found" else " (perhaps fewer)"
-    return (_listed(each.coalition) or "an outsider on the open lines") + doubt
+    whose = f" (owners {', '.join(each.owners)})" if each.owners else ""
+    return (_listed(each.coalition) or "an outsider on the open lines") + whose + doubt
 
 
 def exposes(each: NodeCoalition) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,19 @@ REVEALED: dict[str, dict[tuple[str, str], set[int]]] = {
         ("Secure summation", "Curious nodes 1 and 3"): {2},
         ("PDMM, subspace perturbation", "Eavesdropper"): NONE,
         ("PDMM, subspace perturbation", "Curious nodes 1 and 3"): NONE,
+    },
+    # Sensor 3 talks to 5 and 10 alone.
+    "smallest-coalition": {("pdmm", "Eavesdropper"): NONE, ("pdmm", "Sensors 5 and 10"): {3}},
+    # In turn, every site of C stands between one of A and one of B.
+    "hospital-owners": {
+        ("Sites in turn", "Hospitals A and B"): {6, 7, 8},
+        ("Hospital by hospital", "Hospitals A and B"): NONE,
+    },
+    # The difference of what goes into node 3 and what comes out of it; two lines apart give the sum of 2, 3 and 4.
+    "tapped-lines": {
+        (protocol, lines): {3} if (protocol, lines) == ("Open lines", "Both lines of node 3") else NONE
+        for protocol in ("Open lines", "Encrypted lines")
+        for lines in ("One line", "Both lines of node 3", "Two lines apart")
     },
     "weak-masks": {
         (f"{protocol}, protocol.sigma = {sigma}", "Curious nodes 1 and 3"): NONE
@@ -199,6 +213,24 @@ ACTIVE = {
 @pytest.mark.parametrize("name", ACTIVE)
 def test_active_entries_come_to_their_verdicts(name: str) -> None:
     assert {cell["cell"].split(" | ")[0]: cell["verdict"] for cell in read()[name].values()} == ACTIVE[name]
+
+
+def test_entries_about_coalitions_come_to_what_they_tell() -> None:
+    sensors = secmix.exposure("smallest-coalition")
+    assert sensors.least == 2.0
+    assert {each.node for each in sensors.nodes if each.colluders.cost == 2.0} == {3, 4, 5}
+    assert sensors.nodes[3].coalition == {5, 10}
+    turn, row = (secmix.exposure("hospital-owners", cell=cell, taps=False) for cell in (1, 2))
+    assert (turn.least, row.least, row.at_least) == (2.0, None, math.inf)
+    opened = secmix.exposure("tapped-lines", cell=1)
+    assert all(each.taps.cost == 2.0 and each.both.cost == 2.0 for each in opened.nodes)
+    assert opened.nodes[3].taps.lines == {(2, 3), (3, 4)}
+    quick = {"runs": 100, "measure": {"evidence": ["structure"], "target": "input"}}
+    report = secmix.audit({**find("hospital-owners").scenario.to_dict(), **quick})
+    assert [cell.coalitions.verdict for cell in report.cells] == ["violated", "not refuted"]
+    assert report.cells[0].coalitions.witness.owners == ["B", "C"]
+    # The order alone mends it, and is what the report proposes.
+    assert report.cells[0].advice[0].startswith("Take the cycle owner by owner")
 
 
 def _reconstructed(name: str) -> dict[tuple[str, str], set[int]]:
