@@ -31,11 +31,16 @@ class Branched:
         Of the cheapest boundary; infinite where none is within the limit.
     proved : (q,) bool
         Whether the search was exhaustive.
+    boundaries : list of frozensets
+        The cheapest ones; empty where more than a few thousand nodes were asked about.
+    steps : int
+        Of all searches together.
     """
 
     cost: Array
     proved: np.ndarray
     boundaries: list[frozenset[int]]
+    steps: int
 
 
 def component(graph: Network, node: int, removed: frozenset[int]) -> frozenset[int]:
@@ -52,7 +57,7 @@ def component(graph: Network, node: int, removed: frozenset[int]) -> frozenset[i
 def arrays(graph: Network) -> tuple[Ints, Ints]:
     """Neighbours of all nodes as compressed rows: ``indices[indptr[i] : indptr[i + 1]]`` are those of i."""
     indptr = np.concatenate([[0], np.cumsum(graph.degrees)])
-    return indptr.astype(np.int64), graph.arcs[:, 1].astype(np.int64)
+    return indptr.astype(np.int64), graph.arcs[:, 1].astype(np.int32)
 
 
 def cheapest_boundaries(
@@ -103,11 +108,12 @@ def cheapest_boundaries(
     kernel: Any = _compiled() if len(asked) > _LARGE else _branch
     limit = min(limit, float(price.sum()))
     wide = int(min(limit / max(float(price.min()), 1e-12) + 1e-6, n)) + 1
-    cost, proved, found = kernel(
+    wide = wide if len(asked) <= _LARGE else 0  # boundaries themselves are kept of a few
+    cost, proved, found, taken = kernel(
         indptr, indices, rows_, price, asked.astype(np.int64), most, float(limit), whole, steps, wide
     )
     sets = [frozenset(row[row >= 0].tolist()) for row in found] if len(asked) <= _LARGE else []
-    return Branched(cost, proved, sets)
+    return Branched(cost, proved, sets, int(taken))
 
 
 @cache
@@ -127,7 +133,8 @@ def _branch(
     n = len(indptr) - 1
     cost, proved = np.full(len(asked), np.inf), np.ones(len(asked), dtype=np.bool_)
     found = np.full((len(asked), wide), -1, dtype=np.int64)
-    least_rows, unit = rows.min(), price.min() == price.max()
+    # Of a million nodes, to look up what is the same for all takes most of the time: memory is slow.
+    least_rows, alike, unit, total = rows.min(), rows.min() == rows.max(), price.min() == price.max(), 0
     seen = np.zeros(n, dtype=np.bool_)
     queue = np.empty(n, dtype=np.int64)  # the boundary in order of discovery; decided up to ``at``
     grown = np.empty(n + 1, dtype=np.int64)  # how long the queue was before each decision
@@ -142,6 +149,14 @@ def _branch(
             seen[indices[e]] = True
             queue[length] = indices[e]
             length += 1
+        # To begin with, all neighbours corrupt: an upper bound that cuts most of the search.
+        around = 0.0
+        for p in range(length):
+            around += price[0] if unit else price[queue[p]]
+        if (length or whole) and around <= limit + 1e-9:
+            best, cost[k] = around - 1e-9, around
+            for p in range(min(length, wide)):
+                found[k, p] = queue[p]
         down, left = True, steps
         while True:
             left -= 1
@@ -152,21 +167,21 @@ def _branch(
                 # What is still undecided and cannot be absorbed must be corrupt.
                 forced, free = 0.0, 0
                 for p in range(at, length):
-                    if rows[queue[p]] > room:
-                        forced += price[queue[p]]
+                    if (least_rows if alike else rows[queue[p]]) > room:
+                        forced += price[0] if unit else price[queue[p]]
                         if paid + forced >= best:
                             break
                     else:
                         free += 1
                 if unit and free > room // least_rows:
-                    forced += price[i] * (free - room // least_rows)
+                    forced += price[0] * (free - room // least_rows)
                 if paid + forced >= best or (paid + forced > limit + 1e-9):
                     down = False
                 elif at == length:
                     if taken or whole:
                         best, c = paid - 1e-9, 0
                         cost[k] = paid
-                        for p in range(at):
+                        for p in range(at if wide else 0):
                             if not absorbed[p]:
                                 found[k, c] = queue[p]
                                 c += 1
@@ -209,6 +224,7 @@ def _branch(
                     paid -= price[v]
                     taken -= 1
         seen[i] = False
+        total += steps - left
         for p in range(length):
             seen[queue[p]] = False
-    return cost, proved, found
+    return cost, proved, found, total
