@@ -16,10 +16,13 @@ from secmix.coalitions.graph import component
 from secmix.coalitions.held import HeldMessages, held
 from secmix.coalitions.knowledge import knowledge
 from secmix.errors import SecmixError
+from secmix.estimators.exact.masks import mask_doubts
 from secmix.network import Network
 from secmix.protocols import SumProtocol
+from secmix.transcript import SERVER
 
 _SAMPLES = 40
+_DRAWS = 300
 
 
 def declared_graph(protocol: SumProtocol, network: Network) -> Network | None:
@@ -86,5 +89,13 @@ def checked_in_small(protocol: SumProtocol, network: Network, m: int, rng: np.ra
     groups = [group for group, rank in outsider.groups() if rank]
     if outsider.outright or groups not in ([], [tuple(range(small.n))]):
         return False, "an outsider knows other sums than the total"
-    said = next(iter(recorded.doubts), "") or contradiction(recorded, graph, rng)
+    draws = [protocol.draw_masks(_DRAWS, 2, small, rng.spawn(1)[0]) for _ in range(2)]
+    repeated = draws[0].size > 0 and np.array_equal(*draws)
+    doubts = [
+        *recorded.doubts,
+        *mask_doubts(draws, getattr(protocol, "modulus", None), getattr(protocol, "grid", 0.0)),
+        *["a server takes part, of whom the exposure graph says nothing"] * (SERVER in recorded.rows),
+        *["the same masks serve in several averagings"] * repeated,
+    ]
+    said = next(iter(doubts), "") or contradiction(recorded, graph, rng)
     return bool(groups), said

@@ -81,6 +81,11 @@ def no_advice(shown: Shown) -> list[str]:
     return []
 
 
+def no_graph(network: Network) -> Network | None:
+    """The exposure graph of a protocol that declares none."""
+    return None
+
+
 @dataclass(frozen=True)
 class SumTraits:
     """The optional members of a sum protocol. What it does not have is as the default here says.
@@ -102,6 +107,10 @@ class SumTraits:
         How many Byzantine nodes that is set to.
     advise : callable
         ``advise(shown) -> list of str``: what to change in this protocol, in sentences.
+    exposure_graph : callable
+        ``exposure_graph(network) -> Network or None``: a graph of which it is proven that corrupt nodes learn the sum
+        over each piece that is left of it without them, and nothing else. The search for coalitions is then quicker,
+        and compares the graph with the messages in every call.
 
     Examples
     --------
@@ -117,6 +126,7 @@ class SumTraits:
     aggregate: Callable[..., Array] | None = None
     f: int = 0
     advise: Callable[[Shown], list[str]] = no_advice
+    exposure_graph: Callable[[Network], Network | None] = no_graph
 
     @classmethod
     def of(cls, protocol: Any) -> SumTraits:
