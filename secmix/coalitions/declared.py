@@ -90,7 +90,7 @@ def checked_in_small(protocol: SumProtocol, network: Network, m: int, rng: np.ra
     if outsider.outright or groups not in ([], [tuple(range(small.n))]):
         return False, "an outsider knows other sums than the total"
     draws = [protocol.draw_masks(_DRAWS, 2, small, rng.spawn(1)[0]) for _ in range(2)]
-    repeated = draws[0].size > 0 and np.array_equal(*draws)
+    repeated = draws[0].size > 0 and np.array_equal(draws[0], draws[1])
     doubts = [
         *recorded.doubts,
         *mask_doubts(draws, getattr(protocol, "modulus", None), getattr(protocol, "grid", 0.0)),

@@ -104,12 +104,11 @@ def least_coalitions(case: Case, rng: np.random.Generator) -> Exposure:
     declares an exposure graph, the graph proposes, and the messages confirm each coalition and each guard; on networks
     too large to record they confirm the graph on a small piece of it.
     """
-    masks = case.protocol.draw_masks(_DRAWS, 2, case.network, rng.spawn(1)[0])
-    columns = case.network.n + masks.shape[1]
+    columns = case.network.n + case.protocol.draw_masks(1, 1, case.network, rng.spawn(1)[0]).shape[1]
     graph = declared_graph(case.protocol, case.network)
     if columns > _COLUMNS:
         return _in_large(case, graph, columns, rng)
-    again = case.protocol.draw_masks(_DRAWS, 2, case.network, rng.spawn(1)[0])
+    masks, again = (case.protocol.draw_masks(_DRAWS, 2, case.network, rng.spawn(1)[0]) for _ in range(2))
     modulus, grid = getattr(case.protocol, "modulus", None), getattr(case.protocol, "grid", 0.0)
     doubts = mask_doubts([masks, again], modulus, grid)
     shared = bool(getattr(case.protocol, "reuses_masks", False)) or (masks.size > 0 and np.array_equal(masks, again))
