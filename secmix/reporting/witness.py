@@ -109,7 +109,7 @@ def letters(witness: NodeCoalition) -> dict[int, str]:
     return found
 
 
-def guards_told(witness: NodeCoalition) -> str:
+def guards_told(witness: NodeCoalition, n_nodes: int) -> str:
     """What the letters mean, and what follows, for a reader who meets guards for the first time."""
     guards = shown(witness)
     if not guards:
@@ -118,7 +118,8 @@ def guards_told(witness: NodeCoalition) -> str:
         return f"Even everybody else together does not expose node {witness.node}."
     listed = [f"{letter} = {{{_names(guard)}}}" for letter, guard in zip(LETTERS, guards, strict=False)]
     more = len([guard for guard in witness.guards if guard]) - len(guards)
-    text = f"Why nobody fewer: each letter marks a guard ({'; '.join(listed)}{f'; and {more} more' if more else ''}). "
+    marked = "each letter marks a guard" if n_nodes <= CROWD else "guards"
+    text = f"Why nobody fewer: {marked} ({'; '.join(listed)}{f'; and {more} more' if more else ''}). "
     text += "If nobody of a guard colludes, all others together learn too little. So every coalition against "
     text += f"node {witness.node} has somebody of every guard, and that takes at least {witness.at_least}."
     return text
