@@ -111,11 +111,11 @@ def letters(witness: NodeCoalition) -> dict[int, str]:
 
 def guards_told(witness: NodeCoalition, n_nodes: int) -> str:
     """What the letters mean, and what follows, for a reader who meets guards for the first time."""
+    if witness.at_least is None:
+        return f"Even everybody else together does not expose node {witness.node}."
     guards = shown(witness)
     if not guards:
         return ""
-    if witness.at_least is None:
-        return f"Even everybody else together does not expose node {witness.node}."
     listed = [f"{letter} = {{{_names(guard)}}}" for letter, guard in zip(LETTERS, guards, strict=False)]
     more = len([guard for guard in witness.guards if guard]) - len(guards)
     marked = "each letter marks a guard" if n_nodes <= CROWD else "guards"

@@ -1,0 +1,58 @@
+"""The picture of a coalition: its words are true of every outcome, and it is drawn for every outcome."""
+
+from __future__ import annotations
+
+import pytest
+
+import secmix
+from secmix.reporting.witness import guards_told, letters, witness_alt, witness_figure
+
+
+@pytest.fixture(scope="module")
+def cell():
+    setting = {
+        "runs": 100,
+        "data": {"name": "wine", "features": 2, "rows_per_node": 6},
+        "network": {"kind": "cycle", "nodes": 5},
+        "model": {"iterations": 1},
+        "measure": {"evidence": ["structure"], "target": "input"},
+        "policy": {"min_colluders": 3},
+    }
+    return secmix.audit(setting).cells[0]
+
+
+def changed(cell, **witness):
+    found = cell.coalitions
+    return found.model_copy(update={"witness": found.witness.model_copy(update=witness)})
+
+
+def test_the_words_name_coalition_group_and_guards(cell):
+    witness = cell.coalitions.witness
+    assert witness_alt(cell, cell.coalitions) == (
+        "Network of 5 nodes. Squares: the smallest coalition, 1, 4. Ringed: what it exposes, node 0."
+    )
+    assert sorted(letters(witness)) == [1, 4]
+    told = guards_told(witness, cell.n_nodes)
+    assert "each letter marks a guard" in told
+    assert "takes at least 2" in told
+    assert "letter" not in guards_told(witness, 30)  # a crowd has no room for letters
+
+
+@pytest.mark.parametrize(
+    "witness",
+    [
+        {},
+        {"coalition": [-1], "guards": [[-1]]},
+        {"coalition": [], "guards": [], "at_least": 0},
+        {"coalition": None, "group": [], "guards": [[]], "at_least": None, "status": "none up to the limit"},
+        {"coalition": None, "group": [], "guards": [], "at_least": 0, "status": "inconclusive"},
+    ],
+    ids=["nodes", "server", "outsider", "nobody", "open"],
+)
+def test_every_outcome_is_drawn(cell, witness):
+    found = changed(cell, **witness)
+    assert witness_figure(cell, found, "w").startswith("<svg")
+    told = guards_told(found.witness, cell.n_nodes)
+    if found.witness.at_least is None:
+        assert told == "Even everybody else together does not expose node 0."
+    assert witness_figure(cell, cell.coalitions.model_copy(update={"witness": None}), "x").startswith("<svg")
