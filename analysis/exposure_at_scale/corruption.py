@@ -8,10 +8,11 @@ from __future__ import annotations
 import heapq
 
 import numpy as np
-from networks import Graph
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, maximum_flow
 from scipy.special import comb
+
+from analysis.exposure_at_scale.networks import Graph
 
 SIZES = (1, 3, 10)
 

@@ -1,27 +1,22 @@
 """Exposure at scale: up to a million nodes, some of them corrupt, at random or chosen, against theory and bounds.
 
-Run ``python analysis/exposure_at_scale/run.py``. Every node has one vector; exposed is whoever is in a piece of at most
+Run ``python -m analysis.exposure_at_scale.run``. Every node has one vector; exposed is whoever is in a piece of at most
 so many nodes once the corrupt ones are taken out, which is what PDMM and pairwise masks give away.
 """
 
 from __future__ import annotations
 
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1])]
-
-from corruption import SIZES, at_random, bound, chosen, mean_field  # noqa: E402
-from figures import random_figure, targeted_figure  # noqa: E402
-from networks import KINDS, drawn  # noqa: E402
-from report import report  # noqa: E402
-
-from analysis.study import options, provenance, write  # noqa: E402
-from secmix.coalitions.graph import cheapest_boundaries  # noqa: E402
+from analysis.exposure_at_scale.corruption import SIZES, at_random, bound, chosen, mean_field
+from analysis.exposure_at_scale.figures import random_figure, targeted_figure
+from analysis.exposure_at_scale.networks import KINDS, drawn
+from analysis.exposure_at_scale.report import report
+from analysis.study import options, provenance, write
+from secmix.coalitions.graph import cheapest_boundaries
 
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 

@@ -1,4 +1,4 @@
-"""The corpus of protocols with known truth, audited: ``python analysis/soundness/run.py [--out reports/soundness]``.
+"""The corpus of protocols with known truth, audited: ``python -m analysis.soundness.run [--out reports/soundness]``.
 
 Every wrong case's attack is run too, so that the truth in the table is shown. Takes some minutes.
 """
@@ -10,15 +10,14 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-_ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(_ROOT / "analysis"), str(_ROOT / "tests")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))  # the corpus is a part of the tests
 
-from report import report  # noqa: E402
-from soundness.case import Case  # noqa: E402
-from soundness.corpus import ALL, BEYOND  # noqa: E402
-from soundness.verdict import audited, shown  # noqa: E402
+from soundness.case import Case
+from soundness.corpus import ALL, BEYOND
+from soundness.verdict import audited, shown
 
-from analysis.study import Numbers, options, provenance, write  # noqa: E402
+from analysis.soundness.report import report
+from analysis.study import Numbers, options, provenance, write
 
 
 def line(case: Case, seed: int) -> Numbers:

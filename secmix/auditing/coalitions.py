@@ -22,18 +22,18 @@ _USUAL = ("Order the cycle", "Give node", "Give each", "Encrypt the lines along"
 _FARTHEST = 4  # size up to which coalitions are looked for, where the policy asks for less
 
 
-def with_coalitions(cell: Scenario, setup: SumSetup | CollaborationSetup, audit_cell: Cell, reproduce: str) -> Cell:
+def with_coalitions(cell: Scenario, setup: SumSetup | CollaborationSetup, cell_result: Cell, reproduce: str) -> Cell:
     """The cell with the verdict of ``min_colluders``, where the policy sets it."""
     need = cell.policy.min_colluders
     if need is None:
-        return audit_cell
+        return cell_result
     found = judged(cell, setup, need, reproduce)
-    verdict = verdicts.worst([audit_cell.verdict, found.verdict])
-    sentence = f"{audit_cell.sentence} {found.why}"
+    verdict = verdicts.worst([cell_result.verdict, found.verdict])
+    sentence = f"{cell_result.sentence} {found.why}"
     changed: dict[str, object] = {"coalitions": found, "verdict": verdict, "sentence": sentence}
     if found.repairs:  # what was tried takes the place of what is usual
-        changed["advice"] = [*found.repairs, *(said for said in audit_cell.advice if not said.startswith(_USUAL))]
-    return audit_cell.model_copy(update=changed)
+        changed["advice"] = [*found.repairs, *(said for said in cell_result.advice if not said.startswith(_USUAL))]
+    return cell_result.model_copy(update=changed)
 
 
 def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, reproduce: str) -> Coalitions:
@@ -64,7 +64,9 @@ def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, repr
     repairs = []
     if verdict == "violated":
         levels = [exposure.level for exposure in exposures]
-        repairs = [repair.told for repair in proposals(cell, setup, need, levels=levels, owners=tuple(owners) or None)]
+        repairs = [
+            repair.sentence for repair in proposals(cell, setup, need, levels=levels, owners=tuple(owners) or None)
+        ]
     return Coalitions(
         min_colluders=need,
         least=min(sizes, default=None),

@@ -18,7 +18,8 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from secmix.auditing.cells.audit_cell import CellResult, run_cell, try_out
+from secmix.auditing.cells.audit_cell import CellResult
+from secmix.auditing.cells.run_cell import run_cell, try_out
 from secmix.auditing.report import Cell, Finding
 from secmix.auditing.setup import Given
 from secmix.errors import NotConverged, SecmixError

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
-from secmix.auditing.evidence.inversion import solved
+from secmix.auditing.evidence import interface, inversion
 from secmix.auditing.observation.observe import observe
 from secmix.auditing.observation.reading import KnownSums
 from secmix.auditing.setup import CollaborationSetup, SumSetup, build_model
@@ -112,8 +112,8 @@ def recovered(cell: Scenario, setup: SumSetup, exposed: NodeExposure) -> bool:
     tried = cell.model_copy(update={"adversary": spec_of(coalition), "runs": 100, "measure": measure})
     observation = observe(tried, mine, (np.random.SeedSequence([cell.seed, 0]), np.random.SeedSequence([cell.seed, 7])))
     sums = [_short(known) for known in observation.sums if set(known.members) == exposed.group]
-    findings, _ = solved(tried, mine, replace(observation, sums=sums))
-    return any(is_revealed(finding) for finding in findings.get(exposed.node, []))
+    found = inversion.EVIDENCE.gather(interface.Case(tried, mine, replace(observation, sums=sums)))
+    return any(is_revealed(finding) for finding in found.findings if finding.node == exposed.node)
 
 
 def _short(known: KnownSums) -> KnownSums:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.auditing.cells import sums as summed
+from secmix.auditing.cells.audit_cell import audit_cell
 from secmix.auditing.exposed import Level, adversary_of, exposure_of, spec_of
 from secmix.auditing.setup import CollaborationSetup, SumSetup, build_setup
 from secmix.coalitions import Agent, Equations, Exposure
@@ -47,17 +47,17 @@ class Repair:
     cost: float | None
     before: float | None
     after: float | None
-    audit_cell: int = field(default=0)
+    audited: int = field(default=0)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return dict(vars(self))
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """The change and what it achieves."""
         after = "nobody up to the limit suffices" if self.after is None else f"it takes {self.after:g}"
-        checked = f"; audited again against {self.audited} of the coalitions that did" if self.audit_cell else ""
+        checked = f"; audited again against {self.audited} of the coalitions that did" if self.audited else ""
         return f"{self.words}: then {after} instead of {self.before or 0:g}{checked}."
 
 
@@ -84,11 +84,11 @@ def proposals(
             after = [_searched(changed, theirs, one, need, owners, costs) for one in levels]
             if any(each.inconclusive or each.at_least < need for each in after):
                 continue
-            audit_cell = _audited(changed, theirs, before, need)
+            tried = _audited(changed, theirs, before, need)
         except SecmixError:
             continue  # the change does not fit the rest: no proposal
-        if audit_cell is not None:
-            found.append(Repair(words, change, cost, _least(before), _least(after), audit_cell))
+        if tried is not None:
+            found.append(Repair(words, change, cost, _least(before), _least(after), tried))
     return tuple(found)
 
 
@@ -212,7 +212,7 @@ def _audited(cell: Scenario, setup: SumSetup, before: Sequence[Exposure], need: 
         policy = {"policy": PolicySpec(max_revealed_nodes=0)}
         seeds = np.random.SeedSequence([cell.seed, 0]), np.random.SeedSequence([cell.seed, 7])
         mine = replace(setup, adversary=adversary, corrupt=corrupt, asked=asked)
-        result, _ = summed.audit_cell(cell.model_copy(update={**against, **policy}), mine, seeds, "")
+        result, _ = audit_cell(cell.model_copy(update={**against, **policy}), mine, seeds, "")
         if any(node.standing == "revealed" for node in result.nodes):
             return None
         tried += 1

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from secmix.coalitions.graph import component
-from secmix.coalitions.held import HeldMessages, held
+from secmix.coalitions.held import Recorded, held
 from secmix.coalitions.knowledge import knowledge
 from secmix.errors import SecmixError
 from secmix.estimators.exact.masks import mask_doubts
 from secmix.network import Network
 from secmix.protocols import SumProtocol
+from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import SERVER
 
 _SAMPLES = 40
@@ -27,10 +28,7 @@ _DRAWS = 300
 
 def declared_graph(protocol: SumProtocol, network: Network) -> Network | None:
     """The exposure graph that ``protocol`` declares on ``network``, if it does."""
-    declare: Any = getattr(protocol, "exposure_graph", None)
-    if declare is None:
-        return None
-    graph = declare(network)
+    graph: Any = SumTraits.of(protocol).exposure_graph(network)
     if graph is not None and (not isinstance(graph, Network) or graph.n != network.n):
         raise SecmixError(
             f"{type(protocol).__name__}.exposure_graph returned {graph!r}; it returns a Network on the same "
@@ -39,7 +37,7 @@ def declared_graph(protocol: SumProtocol, network: Network) -> Network | None:
     return graph
 
 
-def contradiction(recorded: HeldMessages, graph: Network, rng: np.random.Generator, samples: int = _SAMPLES) -> str:
+def contradiction(recorded: Recorded, graph: Network, rng: np.random.Generator, samples: int = _SAMPLES) -> str:
     """Some corrupt nodes for whom the graph says other than the messages; empty where none was found.
 
     What is compared is not only who is exposed but every known sum.

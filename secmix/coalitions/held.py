@@ -20,7 +20,7 @@ from secmix.estimators.exact.linear import Probed, misfit, residue
 from secmix.estimators.exact.provenance import unexplained
 from secmix.network import Network
 from secmix.protocols import SumProtocol
-from secmix.transcript import Channel, Transcript
+from secmix.transcript import Block, Channel, Transcript
 
 _PLAIN = 1e-6  # coefficient from which on a message that is one input or mask gives it away
 _OUTRIGHT = 1e-12  # what stands beside the one coefficient of a message that is an input or a mask itself
@@ -46,7 +46,7 @@ class Holding:
 
 
 @dataclass(frozen=True)
-class HeldMessages:
+class Recorded:
     """What every agent holds after one averaging, or after several that share their masks.
 
     Attributes
@@ -110,7 +110,7 @@ def held(
     rng: np.random.Generator,
     *,
     masks: Array | None = None,
-) -> HeldMessages:
+) -> Recorded:
     """Run ``protocol`` on ``inputs``, one (runs, n, m) an averaging, with unit inputs and unit masks beside them.
 
     Parameters
@@ -147,15 +147,13 @@ def held(
                 if block.line == "plain":
                     who.setdefault((min(sender, receiver), max(sender, receiver)), []).append(row)
             count += len(block.payload)
-        doubts += _hidden(protocol, channel.transcript, t, probed, runs, units, modulus)
+        doubts += _hidden(channel.transcript.at(t), probed.ended[t], runs, units, modulus)
     if not count:
         raise SecmixError("the protocol sent nothing through the channel it was given: there is nothing to search")
     rows = {agent: np.unique(np.array(mine, dtype=np.intp)) for agent, mine in who.items()}
     for node in range(n):
         rows.setdefault(node, np.empty(0, dtype=np.intp))
-    return HeldMessages(
-        n, n * times, np.concatenate(tables), np.concatenate(strange), rows, tuple(dict.fromkeys(doubts))
-    )
+    return Recorded(n, n * times, np.concatenate(tables), np.concatenate(strange), rows, tuple(dict.fromkeys(doubts)))
 
 
 def _read(transcript: Transcript, runs: int, units: int, modulus: float | None) -> tuple[Array, Array]:
@@ -170,13 +168,9 @@ def _read(transcript: Transcript, runs: int, units: int, modulus: float | None) 
     )
 
 
-def _hidden(
-    protocol: SumProtocol, transcript: Transcript, t: int, probed: Probed, runs: int, units: int, modulus: float | None
-) -> list[str]:
-    """Whether the transcript tells all that nodes know; those of the house are tested for that."""
-    if type(protocol).__module__.startswith("secmix."):
-        return []
-    doubt = unexplained(transcript, t, probed.ended[t], runs, units, modulus)
+def _hidden(blocks: list[Block], ended: Array, runs: int, units: int, modulus: float | None) -> list[str]:
+    """Whether the transcript of one averaging holds all that nodes know."""
+    doubt = unexplained(blocks, ended, runs, units, modulus)
     return [doubt] if doubt else []
 
 

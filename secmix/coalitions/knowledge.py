@@ -1,6 +1,6 @@
 """What a choice of colluders and lines knows: which sums of inputs follow from what they hold together.
 
-The criterion is that of the leaked subspace (``estimators/exact/structure.py``): combinations in which every mask cancels.
+The criterion is that of the leaked subspace (``estimators/exact/structure.py``): combinations where all masks cancel.
 Here the masks are eliminated by one pivoted QR instead of singular values, on factors instead of messages; where a
 pivot lies too near the threshold to tell, singular values decide as they do there.
 """
@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from secmix._base.checks import Array
-from secmix.coalitions.held import HeldMessages, Holding
+from secmix.coalitions.held import Holding, Recorded
 from secmix.coalitions.result import Agent
 from secmix.estimators.exact.linear import LinearView
 from secmix.estimators.exact.structure import INPUT_TOL, MASK_TOL, mask_range
@@ -92,7 +92,7 @@ class Knowledge:
         return rank - int(np.linalg.matrix_rank(self.projector[np.ix_(among, np.array(outside))], tol=1e-6))
 
 
-def knowledge(held: HeldMessages, agents: Iterable[Agent], *, eavesdrops: bool) -> Knowledge:
+def knowledge(held: Recorded, agents: Iterable[Agent], *, eavesdrops: bool) -> Knowledge:
     """What ``agents`` know together; with ``eavesdrops`` they also hear every line that is not encrypted."""
     chosen = list(agents)
     holdings: list[Holding] = [held.of(agent, beside_open=eavesdrops) for agent in chosen]

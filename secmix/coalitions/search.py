@@ -12,7 +12,7 @@ from secmix._base.checks import Array
 from secmix.coalitions.case import Case
 from secmix.coalitions.declared import checked_in_small, contradiction, declared_graph
 from secmix.coalitions.graph import arrays, cheapest_boundaries, component
-from secmix.coalitions.held import HeldMessages, held
+from secmix.coalitions.held import Recorded, held
 from secmix.coalitions.hitting import Choice, Searched, fewest, search, total
 from secmix.coalitions.knowledge import Knowledge, knowledge
 from secmix.coalitions.programme import cheapest_choice
@@ -36,7 +36,7 @@ class _Oracle:
     """Whether a choice exposes a node, read off recorded runs; each choice is worked out once."""
 
     case: Case
-    runs: list[HeldMessages]
+    runs: list[Recorded]
     _known: dict[tuple[Choice, bool], list[Knowledge]] = field(default_factory=dict)
 
     @property
@@ -136,11 +136,11 @@ def _exposure(case: Case, found: list[NodeExposure], method: str, notes: list[st
     return Exposure(level, most, case.limit, tuple(found), method, tuple(notes))  # type: ignore[arg-type]
 
 
-def _recorded(case: Case, shared: bool, rng: np.random.Generator) -> tuple[list[HeldMessages], bool]:
+def _recorded(case: Case, shared: bool, rng: np.random.Generator) -> tuple[list[Recorded], bool]:
     """Recorded runs that differ, and whether the course of a run is drawn by lot."""
     protocol, network = case.protocol, case.network
 
-    def record(inputs: list[Array], times: int = 1) -> list[HeldMessages]:
+    def record(inputs: list[Array], times: int = 1) -> list[Recorded]:
         kept = protocol.draw_masks(inputs[0].shape[0], inputs[0].shape[2], network, rng.spawn(1)[0])
         return [held(protocol, network, inputs, rng.spawn(1)[0], masks=kept) for _ in range(times)]
 
@@ -152,14 +152,14 @@ def _recorded(case: Case, shared: bool, rng: np.random.Generator) -> tuple[list[
     again = record(alike[:_JOINT] if joint else case.inputs[:1], times=2 if house else _AGAIN)
     by_lot = any(len(run.table) != len(again[0].table) or not _begins(run, again[0]) for run in again)
     runs = again if house or joint else [*again, *(run for each in case.inputs[1:] for run in record([each]))]
-    kept: list[HeldMessages] = []  # of one course that went on for longer, the longer
+    kept: list[Recorded] = []  # of one course that went on for longer, the longer
     for run in sorted(runs, key=lambda run: -len(run.table)):
         if not any(_begins(run, other) for other in kept):
             kept.append(run)
     return kept, by_lot or len(kept) > 1
 
 
-def _begins(one: HeldMessages, other: HeldMessages) -> bool:
+def _begins(one: Recorded, other: Recorded) -> bool:
     """Whether ``one`` is how ``other`` begins."""
     count = len(one.table)
     if one.table.shape[1] != other.table.shape[1] or one.rows.keys() - other.rows.keys():

@@ -51,7 +51,7 @@ def print_exposures(found: Sequence[Any], console: Console) -> None:
         if judged.repairs:
             console.print(Text("What would mend it", style="bold"))
             for repair in judged.repairs:
-                console.print(Padding(Text(clean(repair.told)), (0, 0, 0, 2)))
+                console.print(Padding(Text(clean(repair.sentence)), (0, 0, 0, 2)))
 
 
 def _who(found: Any, limit: float) -> str:

@@ -1,16 +1,11 @@
-"""One cell of an audit: one protocol against one adversary, run, measured and judged."""
+"""One protocol against one adversary: run, measured and judged."""
 
 from __future__ import annotations
 
-import hashlib
-
-import numpy as np
-
 from secmix.auditing import verdicts
 from secmix.auditing.advice import advice
-from secmix.auditing.cells.fields import cell_fields, corrupt_nodes, failed, sentence
+from secmix.auditing.cells.fields import cell_fields, corrupt_nodes, sentence
 from secmix.auditing.cells.mask_size import sigma_curve
-from secmix.auditing.coalitions import with_coalitions
 from secmix.auditing.cells.standing import known_sums_suffice, leaked, notes, stand
 from secmix.auditing.evidence.interface import Case, asked
 from secmix.auditing.evidence.premises import finite
@@ -18,27 +13,10 @@ from secmix.auditing.observation import collaborations, observe
 from secmix.auditing.observation.observe import Seeds, SumObservation
 from secmix.auditing.report import Cell, Finding
 from secmix.auditing.robustness import robustness
-from secmix.auditing.setup import CollaborationSetup, Given, SumSetup, build_setup
-from secmix.errors import SecmixError
+from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.scenario import Scenario
 
 CellResult = tuple[Cell, list[Finding]]
-
-
-def run_cell(cell: Scenario, given: Given | None, reproduce: str) -> CellResult:
-    """Run and judge one cell. A protocol that fails while running is a finding too: *inconclusive*, with the cause."""
-    from threadpoolctl import threadpool_limits
-
-    # One thread, always: the sums inside BLAS would else depend on how many there are, and so on the workers.
-    with threadpool_limits(limits=1):
-        setup = build_setup(cell, given)
-        try:
-            judged, findings = audit_cell(cell, setup, seeds(cell), reproduce)
-            return with_coalitions(cell, setup, judged, reproduce), findings
-        except SecmixError as error:
-            return failed(cell, setup, f"the run failed: {error}", reproduce), []
-        except Exception as error:  # its message may hold private values: only the kind is told
-            return failed(cell, setup, f"the run failed with {type(error).__name__}", reproduce), []
 
 
 def audit_cell(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds, reproduce: str) -> CellResult:
@@ -79,25 +57,3 @@ def audit_cell(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seed
         notes=notes(case),
     )
     return content, verdicts.with_reasons(findings, summaries, doubts)
-
-
-def try_out(cell: Scenario, given: Given | None) -> None:
-    """Build what the cell names and run them once, in small: whatever does not fit together shows here.
-
-    Raises
-    ------
-    SecmixError
-        If it cannot be run.
-    """
-    setup = build_setup(cell, given)
-    if isinstance(setup, CollaborationSetup):
-        collaborations.block_size(cell, setup)
-    else:
-        observe.block_size(cell, setup)
-
-
-def seeds(cell: Scenario) -> Seeds:
-    """Of the data, the same in all cells of an audit; and of the protocol, the cell's own."""
-    own = hashlib.sha256(repr((cell.protocol.model_dump(), cell.adversary.model_dump())).encode()).digest()
-    numbers = np.frombuffer(own, dtype=np.uint32).tolist()
-    return np.random.SeedSequence([cell.seed, 0]), np.random.SeedSequence([cell.seed, 1, *numbers])
