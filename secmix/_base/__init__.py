@@ -1,1 +1,1 @@
-"""What everybody needs and nobody comes for: arrays, checks, plugins, Gaussians, Hamiltonian cycles."""
+"""What every layer needs and nobody comes for."""

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from secmix._base.random import sequence, stream
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.evidence import interface, inversion
 from secmix.auditing.observation.observe import observe
@@ -57,7 +58,7 @@ def exposure_of(
         owners = tuple(cell.network.owners)
     whom = (taps, owners, dict(costs or {}), asked)
     case = Case(setup.protocol, setup.network, inputs, setup.counts, equations, colluders, *whom)
-    found = least_coalitions(case, np.random.default_rng([cell.seed, 7]))
+    found = least_coalitions(case, stream(cell.seed, "coalitions"))
     defences = Defences(**cell.model.defences)
     if defences.blurs:
         note = f"what is sent is blurred ({', '.join(defences.words)}): what a coalition knows is the blurred vector"
@@ -74,9 +75,9 @@ def _asked(cell: Scenario, setup: SumSetup | CollaborationSetup) -> tuple[int, .
 def _summed(cell: Scenario, setup: SumSetup) -> tuple[list[np.ndarray], int]:
     """What the nodes put into the sums of a few runs, EM's own iterations first, and how long those before are."""
     watching = Probed(Plain(), probing=False)
-    rows_by_node = deal(setup.rows, setup.counts, _RUNS, np.random.default_rng([cell.seed, 8]))
+    rows_by_node = deal(setup.rows, setup.counts, _RUNS, stream(cell.seed, "coalitions", "rows"))
     build_model(cell, setup, watching, record=False).run(
-        rows_by_node, network=setup.network, rng=np.random.default_rng([cell.seed, 9])
+        rows_by_node, network=setup.network, rng=stream(cell.seed, "coalitions", "protocol")
     )
     inputs = [seen for seen, _ in watching.seen]
     before = len(inputs) - cell.model.iterations
@@ -110,7 +111,7 @@ def recovered(cell: Scenario, setup: SumSetup, exposed: NodeExposure) -> bool:
     mine = replace(setup, adversary=adversary, corrupt=corrupt, asked=asked)
     measure = cell.measure.model_copy(update={"evidence": ["structure", "inversion"], "nodes": None})
     tried = cell.model_copy(update={"adversary": spec_of(coalition), "runs": 100, "measure": measure})
-    observation = observe(tried, mine, (np.random.SeedSequence([cell.seed, 0]), np.random.SeedSequence([cell.seed, 7])))
+    observation = observe(tried, mine, (sequence(cell.seed, "data"), sequence(cell.seed, "coalitions")))
     sums = [_short(known) for known in observation.sums if set(known.members) == exposed.group]
     found = inversion.EVIDENCE.gather(interface.Case(tried, mine, replace(observation, sums=sums)))
     return any(is_revealed(finding) for finding in found.findings if finding.node == exposed.node)

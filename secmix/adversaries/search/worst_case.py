@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from secmix._base.arrays import oriented
 from secmix._base.checks import Array, integer
+from secmix._base.random import stream
 from secmix.adversaries.attacks.sums import FIXED, honest_messages
 from secmix.adversaries.search.cma_es import evolve
 from secmix.adversaries.search.directions import basis, coordinate_by_coordinate, geometric_median_worst, pulls
@@ -200,8 +201,9 @@ def _poisoned(oracle: Oracle) -> bool:
 def _fixed(oracle: Oracle, starts: dict[str, float], rng: np.random.Generator) -> list[tuple[str, Array]]:
     """Every fixed attack as it stands; the directions (f, p) from the mean that they take, each once."""
     directions: list[tuple[str, Array]] = []
+    seed = int(rng.integers(2**63))
     for name, attack in FIXED.items():
-        messages = attack(oracle.honest, oracle.f, rng)
+        messages = attack(oracle.honest, oracle.f, stream(seed, "attack", name))
         if not np.isfinite(messages).all():
             continue  # it overflows on messages as large as these
         z = (messages - oracle.mean) / oracle.unit

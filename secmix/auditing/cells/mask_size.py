@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 
+from secmix._base.random import stream
 from secmix.auditing.evidence.interface import Case
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import SigmaPoint
@@ -35,9 +36,9 @@ def sigma_curve(case: Case) -> list[SigmaPoint]:
     inputs = observation.inputs[first][:, :_RUNS].transpose(1, 0, 2)
     spread = float(observation.inputs[first].std(axis=(0, 1)).max())
     points = []
-    for number, sigma in enumerate(sorted(cell.measure.sigmas)):
+    for sigma in sorted(cell.measure.sigmas):
         try:
-            points.append(_point(setup, sigma, inputs, spread, np.random.default_rng([cell.seed, 2, number])))
+            points.append(_point(setup, sigma, inputs, spread, stream(cell.seed, "mask sizes", repr(sigma))))
         except NotConverged:
             continue  # the size is out of the protocol's reach: no point, rather than a wrong one
     return points

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-
-import numpy as np
-
+from secmix._base.random import sequence
 from secmix.auditing.cells.audit_cell import CellResult, audit_cell
 from secmix.auditing.cells.fields import failed
 from secmix.auditing.coalitions import with_coalitions
@@ -49,6 +46,5 @@ def try_out(cell: Scenario, given: Given | None) -> None:
 
 def seeds(cell: Scenario) -> Seeds:
     """Of the data, the same in all cells of an audit; and of the protocol, the cell's own."""
-    own = hashlib.sha256(repr((cell.protocol.model_dump(), cell.adversary.model_dump())).encode()).digest()
-    numbers = np.frombuffer(own, dtype=np.uint32).tolist()
-    return np.random.SeedSequence([cell.seed, 0]), np.random.SeedSequence([cell.seed, 1, *numbers])
+    own = (cell.protocol.model_dump(), cell.adversary.model_dump())
+    return sequence(cell.seed, "data"), sequence(cell.seed, "protocol", *own)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from secmix._base.checks import Array
+from secmix._base.random import stream
 from secmix.adversaries import CuriousServer, MaliciousServer
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.adversaries.inversion.invert import Inversion, invert_sums, rounds_needed
@@ -105,7 +106,7 @@ def _attack(cell: Scenario, setup: SumSetup, known: KnownSums) -> tuple[Finding,
     elif rounds < needed:
         notes.append(f"{rounds} iterations are fewer than the {needed} that determine {rows} rows")
     else:
-        rng = np.random.default_rng([cell.seed, 6, *known.members])
+        rng = stream(cell.seed, "inversion", *known.members)
         solutions = [_solve(cell, setup, known, run, rows, rng) for run in range(runs)]
         pairs = [(s, truth) for s, truth in zip(solutions, known.rows, strict=True) if s is not None]
         hits = sum(s.certified and _same(s.rows, truth) for s, truth in pairs)

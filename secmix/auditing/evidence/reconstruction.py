@@ -8,6 +8,7 @@ import numpy as np
 
 from secmix._base import plugins
 from secmix._base.checks import Array
+from secmix._base.random import stream
 from secmix.adversaries.reconstructions.interfaces import Reconstruction, Reconstructor, held_in_run
 from secmix.auditing.evidence.decoding import MOST, recovered
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
@@ -33,7 +34,7 @@ def _gather(case: Case) -> Gathered:
         first = observation.rows_by_node[node]
         for name in plugins.available("reconstructions"):
             attack: Reconstructor = plugins.load("reconstructions", name)
-            found = _tried(attack, case.cell, setup, observation.view, len(first), node)
+            found = _tried(name, attack, case.cell, setup, observation.view, len(first), node)
             if any(one is not None for one in found):
                 findings += _judged(name, case.about(node), found, first)
             for one, truth in zip(found, first, strict=True):
@@ -43,12 +44,12 @@ def _gather(case: Case) -> Gathered:
 
 
 def _tried(
-    attack: Reconstructor, cell: Scenario, setup: CollaborationSetup, view: View, runs: int, node: int
+    name: str, attack: Reconstructor, cell: Scenario, setup: CollaborationSetup, view: View, runs: int, node: int
 ) -> list[Reconstruction | None]:
     d = setup.rows.shape[1]
     found = []
     for run in range(runs):
-        rng = np.random.default_rng([cell.seed, 7, node, run])
+        rng = stream(cell.seed, "reconstruction", name, node, run)
         held = held_in_run(view, run, node, setup.counts, d, setup.protocol, setup.network, rng)
         try:
             found.append(attack(held))

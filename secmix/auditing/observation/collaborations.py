@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from secmix._base.checks import Array
+from secmix._base.random import stream
 from secmix.auditing.observation.observation import Observation
 from secmix.auditing.observation.observe import Seeds, deals, fitting
 from secmix.auditing.observation.undeclared_flow import undeclared_flow
@@ -47,7 +48,7 @@ class CollaborationObservation(Observation):
 
 def block_size(cell: Scenario, setup: CollaborationSetup) -> int:
     """Runs in a block, from what a single run sends. Running it finds out whether the parts fit together."""
-    rng = np.random.default_rng(cell.seed)
+    rng = stream(cell.seed, "trial run")
     channel = Channel()
     _run(setup, deal(setup.rows, setup.counts, 1, rng), rng, channel)
     setup.adversary.observe(channel.transcript, setup.network)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
+from secmix._base.random import stream
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.observation.course import course_of
 from secmix.auditing.observation.observation import Observation
@@ -127,7 +128,7 @@ def block_size(cell: Scenario, setup: SumSetup) -> int:
     Running it also finds out, before any work is done, whether the parts fit together.
     """
     probed = Probed(setup.protocol)
-    rng = np.random.default_rng(cell.seed)
+    rng = stream(cell.seed, "trial run")
     trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
     rows_by_node = deal(setup.rows, setup.counts, 1, rng)
     run = build_model(trial, setup, as_played(setup, probed)).run(rows_by_node, network=setup.network, rng=rng)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
+from secmix._base.random import sequence, stream
 from secmix.auditing.setup import CollaborationSetup
 from secmix.data import deal
 from secmix.errors import SecmixError
@@ -56,12 +57,19 @@ def undeclared_flow(cell: Scenario, setup: CollaborationSetup) -> str | None:
     A protocol in which one node's draws depend on the rows of another is found guilty too: let every node draw from a
     generator of its own (``rng.spawn``).
     """
-    first, other = (deal(setup.rows, setup.counts, 1, np.random.default_rng([cell.seed, 11, k])) for k in (0, 1))
-    return passed_outside(setup.protocol, setup.network, first, other, [cell.seed, 12])
+    first, other = (
+        deal(setup.rows, setup.counts, 1, stream(cell.seed, "undeclared flow", k)) for k in ("first", "other")
+    )
+    return passed_outside(
+        setup.protocol, setup.network, first, other, sequence(cell.seed, "undeclared flow", "protocol")
+    )
+
+
+Seed = int | np.random.SeedSequence
 
 
 def passed_outside(
-    protocol: Collaboration, network: Network, first: list[Array], other: list[Array], seed: int | list[int]
+    protocol: Collaboration, network: Network, first: list[Array], other: list[Array], seed: Seed
 ) -> str | None:
     """As :func:`undeclared_flow`, for rows (runs, N_i, d) of each node and others in their place."""
     honest = _Deaf()
@@ -104,8 +112,6 @@ def _changed(before: Array, after: Array) -> Array:
     return np.asarray((before != after) & ~(np.isnan(before) & np.isnan(after)))
 
 
-def _run(
-    protocol: Collaboration, network: Network, rows_by_node: list[Array], channel: Channel, seed: int | list[int]
-) -> Array:
+def _run(protocol: Collaboration, network: Network, rows_by_node: list[Array], channel: Channel, seed: Seed) -> Array:
     rng = np.random.default_rng(seed)
     return np.asarray(protocol.collaborate(rows_by_node, network, rng, channel=channel), dtype=np.float64)

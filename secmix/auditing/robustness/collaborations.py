@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from secmix._base.checks import Array
+from secmix._base.random import stream
 from secmix.adversaries.forgers import Forgers, Forgery, ForgingChannel
 from secmix.auditing.report import Robustness, RobustnessPoint
 from secmix.auditing.robustness.sums import FARTHEST, at, damage, judged
@@ -47,7 +48,7 @@ def robustness(cell: Scenario, setup: CollaborationSetup) -> Robustness | None:
     order = [*sorted(setup.corrupt), *(i for i in range(n) if i not in setup.corrupt)]
     most = max(f, (n - 1) // 2)
     tried: dict[int, Errors] = {
-        c: {name: _errors(cell, setup, honest, forgery, order[:c]) for name, forgery in forgeries.items()}
+        c: {name: _errors(cell, setup, honest, name, forgery, order[:c]) for name, forgery in forgeries.items()}
         for c in range(1, most + 1)
     }
     points = [_point(setup, honest, errors, c) for c, errors in tried.items()]
@@ -73,7 +74,9 @@ def _unit(setup: CollaborationSetup) -> str:
 
 
 def _honest(cell: Scenario, setup: CollaborationSetup) -> _Honest:
-    first, second = (deal(setup.rows, setup.counts, _DEALS, np.random.default_rng([cell.seed, 8, k])) for k in (0, 1))
+    first, second = (
+        deal(setup.rows, setup.counts, _DEALS, stream(cell.seed, "attacked rows", k)) for k in ("first", "other")
+    )
     channel = Channel()
     results = _run(cell, setup, first, channel)
     others = _run(cell, setup, second, Channel(record=False))
@@ -83,7 +86,7 @@ def _honest(cell: Scenario, setup: CollaborationSetup) -> _Honest:
 
 def _run(cell: Scenario, setup: CollaborationSetup, rows_by_node: list[Array], channel: Channel) -> Array:
     """With the same draws whoever speaks, so that the colluders alone make the difference."""
-    rng = np.random.default_rng([cell.seed, 9])
+    rng = stream(cell.seed, "attacked protocol")
     return np.asarray(setup.protocol.collaborate(rows_by_node, setup.network, rng, channel=channel), dtype=np.float64)
 
 
@@ -91,13 +94,15 @@ Errors = dict[str, Array]
 """By attack, the error of each run; infinite where the protocol gave up."""
 
 
-def _errors(cell: Scenario, setup: CollaborationSetup, honest: _Honest, forgery: Forgery, corrupt: list[int]) -> Array:
+def _errors(
+    cell: Scenario, setup: CollaborationSetup, honest: _Honest, name: str, forgery: Forgery, corrupt: list[int]
+) -> Array:
     """The worse of two sizes of the same lie, over the runs: a rule that sees the large one may miss the small."""
     assert isinstance(setup.adversary, Forgers)
     scale = setup.adversary.scale
     runs = _SEARCHED if forgery.searches else _DEALS
     sizes = (scale,) if forgery.searches else (scale, FARTHEST * scale)
-    both = [_errors_at(cell, setup, honest, forgery, corrupt, size, runs) for size in sizes]
+    both = [_errors_at(cell, setup, honest, name, forgery, corrupt, size, runs) for size in sizes]
     return max(both, key=lambda errors: float(errors.max()))
 
 
@@ -105,12 +110,13 @@ def _errors_at(
     cell: Scenario,
     setup: CollaborationSetup,
     honest: _Honest,
+    name: str,
     forgery: Forgery,
     corrupt: list[int],
     scale: float,
     runs: int,
 ) -> Array:
-    rng = np.random.default_rng([cell.seed, 10, len(corrupt)])
+    rng = stream(cell.seed, "attack", name, len(corrupt))
     rows_by_node = [part[:runs] for part in honest.rows_by_node]
     if forgery.poison is not None:
         rows_by_node = [

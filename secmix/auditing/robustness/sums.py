@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array
+from secmix._base.random import stream
 from secmix.adversaries import WorstCase
 from secmix.adversaries.colluders import Colluders
 from secmix.aggregators import Traits, is_ours
@@ -81,15 +82,14 @@ def robustness(cell: Scenario, setup: SumSetup, observation: SumObservation) -> 
     """The damage that the cell's colluders do; None where the adversary is passive."""
     if not isinstance(setup.adversary, Colluders):
         return None
-    rng = np.random.default_rng([cell.seed, 3])
     n, f = setup.network.n, len(setup.corrupt)
     vectors = observation.inputs[max(min(observation.iterations), 0)][:, :_CLOUDS].transpose(1, 0, 2)
-    points = [_point(setup, vectors, c, rng) for c in range(1, max(f, (n - 1) // 2) + 1)]
+    points = [_point(cell, setup, vectors, c) for c in range(1, max(f, (n - 1) // 2) + 1)]
     unbounded = [p.colluders for p in points if p.found is None]
     least = min(unbounded, default=len(points) + 1)
     declared = max((p.colluders for p in points if _is_proven(setup.protocol, n, p.colluders)), default=0)
     proven = min(declared, least - 1)  # what an attack has broken is not proven, whatever anybody claims
-    damages = _damages(cell, setup, vectors, rng)
+    damages = _damages(cell, setup, vectors)
     verdict, why = judged(cell.policy, points, f, n, (least - 1) / n, proven / n, bool(unbounded))
     why = "; ".join(filter(None, [why, _declared(setup.protocol, min(unbounded, default=None), declared)]))
     return Robustness(
@@ -104,19 +104,19 @@ def robustness(cell: Scenario, setup: SumSetup, observation: SumObservation) -> 
     )
 
 
-def _point(setup: SumSetup, vectors: Array, colluders: int, rng: np.random.Generator) -> RobustnessPoint:
+def _point(cell: Scenario, setup: SumSetup, vectors: Array, colluders: int) -> RobustnessPoint:
     """The largest error over some honest clouds; the colluders are the last of the nodes."""
     n = setup.network.n
     rule, told = _rule_of(setup.protocol)
     if 2 * colluders >= n:
         return at(colluders, n, None, None, "half of the nodes: no rule that follows the data withstands them")
     if rule is None:
-        return _point_of_a_sum(setup, vectors[0], colluders, rng)
+        return _point_of_a_sum(setup, vectors[0], colluders, stream(cell.seed, "worst case", colluders))
     search = WorstCase(rule, f=colluders, told=told, budget=_BUDGET)
     worst, found_by, allowed = 0.0, "", []
-    for cloud in vectors:
+    for place, cloud in enumerate(vectors):
         honest = cloud[: n - colluders]
-        found = search.search(honest, rng)
+        found = search.search(honest, stream(cell.seed, "worst case", colluders, place))
         if found.unbounded or found.error > FARTHEST * found.spread:
             return at(colluders, n, None, None, found.found_by)
         ratio = found.error / found.spread if found.spread else 0.0
@@ -188,13 +188,13 @@ def _declared(protocol: SumProtocol, broken: int | None, declared: int) -> str:
     return f"{said}, and {broken} broke it" if broken is not None and broken <= declared else said
 
 
-def _damages(cell: Scenario, setup: SumSetup, vectors: Array, rng: np.random.Generator) -> list[Damage]:
+def _damages(cell: Scenario, setup: SumSetup, vectors: Array) -> list[Damage]:
     assert isinstance(setup.adversary, Colluders)
     names = [*setup.adversary.attacks, *(["worst_case"] if setup.adversary.searches else [])]
-    rows_by_node = deal(setup.rows, setup.counts, _DEALS, np.random.default_rng([cell.seed, 4]))
+    rows_by_node = deal(setup.rows, setup.counts, _DEALS, stream(cell.seed, "attacked rows"))
     honest = [i for i in range(setup.network.n) if i not in setup.corrupt]
     wanted = _honest_fit(cell, setup, [rows_by_node[i] for i in honest])
-    return [_damage(cell, setup, name, vectors, rows_by_node, wanted, honest, rng) for name in names]
+    return [_damage(cell, setup, name, vectors, rows_by_node, wanted, honest) for name in names]
 
 
 def _damage(
@@ -205,9 +205,9 @@ def _damage(
     rows_by_node: list[Array],
     wanted: Array,
     honest: list[int],
-    rng: np.random.Generator,
 ) -> Damage:
     assert isinstance(setup.adversary, Colluders)
+    rng = stream(cell.seed, "attack", name)
     attacked = Attacked(setup.protocol, setup.adversary, name, rng)
     pushed: list[float] = []
     for cloud in vectors:
@@ -246,7 +246,7 @@ def _fits(
             # What the colluders send may overflow; that is their aim, and counts as a fit that fails.
             with np.errstate(all="ignore"):
                 model = build_model(cell, setup, attacked, record=False)
-                rng = np.random.default_rng([cell.seed, 5])
+                rng = stream(cell.seed, "attacked protocol")
                 fit: EMRun = model.run([part[run : run + 1] for part in rows_by_node], network=setup.network, rng=rng)
                 apart = np.linalg.norm(fit.mixtures[-1].means[0, node] - wanted[run], axis=-1)
             errors.append(float(apart.max()) / scale if np.isfinite(apart).all() else math.inf)
@@ -265,7 +265,7 @@ def _honest_fit(cell: Scenario, setup: SumSetup, rows_by_node: list[Array]) -> A
         network = Network.complete(2)
     alone = replace(setup, network=network, protocol=Plain())
     model = build_model(cell, alone, Plain(), record=False)
-    run = model.run(rows_by_node, network=network, rng=np.random.default_rng(cell.seed))
+    run = model.run(rows_by_node, network=network, rng=stream(cell.seed, "attacked protocol"))
     return run.mixtures[-1].means[:, 0]
 
 
