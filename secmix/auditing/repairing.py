@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
+from secmix._base.random import sequence
 from secmix.auditing.cells.audit_cell import audit_cell
 from secmix.auditing.exposed import Level, adversary_of, exposure_of, spec_of
 from secmix.auditing.setup import CollaborationSetup, SumSetup, build_setup
@@ -210,7 +209,7 @@ def _audited(cell: Scenario, setup: SumSetup, before: Sequence[Exposure], need: 
         measure = cell.measure.model_copy(update={"evidence": evidence, "nodes": None})
         against = {"adversary": spec_of(coalition), "measure": measure, "runs": 100}
         policy = {"policy": PolicySpec(max_revealed_nodes=0)}
-        seeds = np.random.SeedSequence([cell.seed, 0]), np.random.SeedSequence([cell.seed, 7])
+        seeds = sequence(cell.seed, "data"), sequence(cell.seed, "coalitions", "repair")
         mine = replace(setup, adversary=adversary, corrupt=corrupt, asked=asked)
         result, _ = audit_cell(cell.model_copy(update={**against, **policy}), mine, seeds, "")
         if any(node.standing == "revealed" for node in result.nodes):
