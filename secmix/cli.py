@@ -1,36 +1,55 @@
 """The ``secmix`` command.
 
-Exit status: 0 the policy holds, 1 it is violated, 2 the input is wrong, 3 inconclusive, 130 interrupted.
+Exit status: 0 the policy holds, 1 it is violated, 2 the input is wrong, 3 inconclusive, 70 an error that nobody
+foresaw, 130 interrupted. Of ``compare``: 0 nothing got worse, 3 something can no longer be told, 4 something got worse.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import re
+import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from secmix.errors import SecmixError
+from secmix._front.console import INTERRUPTED, Stopped, errors_told, printed, progress, speak_any_encoding
+from secmix.errors import SecmixError, one_line
 
 app = typer.Typer(
     name="secmix",
     help="Audit distributed learning: what an adversary learns about a node's private data.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 STATUS = {"not refuted": 0, "violated": 1, "inconclusive": 3}
-WRONG_INPUT, INTERRUPTED = 2, 130
+COMPARED = {"worse": 4, "unclear": 3}
+
+
+def _catalogue(incomplete: str) -> list[str]:
+    """Names of the catalogue that begin so: for the shell's completion."""
+    from secmix.catalogue import entries
+
+    return [name for name in entries() if name.startswith(incomplete)]
+
+
+# Of whichever click this typer has: its own, or the package.
+_WRONG_USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error")]
 
 
 @app.command()
 def audit(
-    scenario: Annotated[str, typer.Argument(help="Path of a TOML file, or name of a catalogue entry")],
+    scenario: Annotated[
+        str, typer.Argument(help="Path of a TOML file, or name of a catalogue entry", autocompletion=_catalogue)
+    ],
     out: Annotated[Path | None, typer.Option(help="Folder for the report [default: audit-NAME]")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's")] = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core")] = 0,
@@ -44,18 +63,23 @@ def audit(
     ] = None,
     memory_limit: Annotated[int | None, typer.Option(min=1, help="MiB for the messages of a block of runs")] = None,
     show_private: Annotated[bool, typer.Option("--show-private", help="Draw recovered rows of private data")] = False,
+    accepted: Annotated[Path | None, typer.Option(help="TOML file of findings that are accepted for a time")] = None,
+    allow_code: Annotated[
+        bool, typer.Option("--allow-code", help="Run code that the scenario names as package.module:name")
+    ] = False,
+    debug: Debug = False,
 ) -> None:
     """Audit a scenario and write the report. Run again after an interruption, it resumes."""
     folder = out or Path(f"audit-{Path(scenario).stem}")
-    with _errors_told(f"finished cells are kept in {folder}; the same command resumes"):
+    with _errors_told(debug, lambda: _what_is_kept(folder)):
         from rich.console import Console
 
         from secmix import reporting
-        from secmix.auditing.coalitions import read
+        from secmix.auditing.exposure.policy import read
         from secmix.run import audit as run
 
         formats = tuple(part.strip() for part in format.split(",") if part.strip())
-        with _progress() as progress:
+        with progress() as tell:
             report = run(
                 scenario,
                 folder,
@@ -69,10 +93,13 @@ def audit(
                 colluders=None if colluders is None else read(colluders),
                 memory_limit=memory_limit,
                 show_private=show_private,
-                progress=progress,
+                accepted=accepted,
+                allow_code=allow_code,
+                progress=tell,
             )
         files = [folder / reporting.FORMATS[name][0] for name in formats]
-        reporting.print_report(report, Console(), files)
+        with printed():
+            reporting.print_report(report, Console(), files)
     raise typer.Exit(STATUS[report.verdict])
 
 
@@ -122,13 +149,14 @@ def exposure(
 
 @app.command()
 def attacks(
-    name: Annotated[str | None, typer.Argument(help="Entry to explain")] = None,
+    name: Annotated[str | None, typer.Argument(help="Entry to explain", autocompletion=_catalogue)] = None,
     forgeries: Annotated[
         bool, typer.Option("--forgeries", help="List what forgers can send in place of honest messages")
     ] = False,
+    debug: Debug = False,
 ) -> None:
     """List the catalogue of adversary configurations, or explain one."""
-    with _errors_told():
+    with _errors_told(debug):
         from secmix.catalogue import entries, find
 
         if forgeries:
@@ -154,9 +182,9 @@ def _list_forgeries() -> None:
 
 
 @app.command()
-def protocols() -> None:
+def protocols(debug: Debug = False) -> None:
     """List what can be audited, and what each reveals by design."""
-    with _errors_told():
+    with _errors_told(debug):
         from secmix._base.plugins import available, load
 
         for name in available("protocols"):
@@ -171,23 +199,42 @@ def protocols() -> None:
 def compare(
     before: Annotated[Path, typer.Argument(help="report.json")],
     after: Annotated[Path, typer.Argument(help="report.json")],
+    debug: Debug = False,
 ) -> None:
-    """Show two reports side by side: what got better, what got worse."""
-    with _errors_told():
+    """Show two reports side by side: what got better, what got worse.
+
+    Exit status: 0 nothing got worse, 3 something can no longer be told (or the scenarios differ, so that nothing can),
+    4 something got worse, 2 the input is wrong.
+    """
+    with _errors_told(debug):
         from rich.console import Console
 
         from secmix import reporting
+        from secmix.auditing.counting import different_scenarios
 
-        changes = reporting.compare(reporting.read_json(before), reporting.read_json(after))
-        reporting.print_changes(changes, Console())
+        reports = reporting.read_json(before), reporting.read_json(after)
+        changes = reporting.compare(*reports)
+        differing = different_scenarios(*reports)
+        if differing:
+            told = ", ".join(differing)
+            typer.echo(
+                f"secmix: the two are of different scenarios, which differ in {one_line(told)}: what changed may come "
+                "from that",
+                err=True,
+            )
+        with printed():
+            reporting.print_changes(changes, Console())
+        status = COMPARED.get(reporting.direction(changes) or "better", 0)
+        raise Stopped(max(status, COMPARED["unclear"]) if differing else status)
 
 
 @app.command()
 def init(
     path: Annotated[Path, typer.Argument(help="File to write")] = Path("scenario.toml"),
+    debug: Debug = False,
 ) -> None:
     """Write a commented scenario to start from."""
-    with _errors_told():
+    with _errors_told(debug):
         from secmix.catalogue import find
 
         text = find("passive-neighbours").path.read_text(encoding="utf-8")
@@ -198,7 +245,16 @@ def init(
             raise SecmixError(f"'{path}' exists already; name another file") from None
         except OSError as error:
             raise SecmixError(f"'{path}' cannot be written: {error.strerror or error}") from None
-        typer.echo(f"Wrote {path}. Change it, then: secmix audit {path}")
+        typer.echo(f"Wrote {one_line(str(path))}. Change it, then: secmix audit {one_line(shlex.quote(str(path)))}")
+
+
+def _what_is_kept(folder: Path) -> str:
+    from secmix._front.folder import KEPT
+
+    with suppress(OSError):
+        if any((folder / KEPT).iterdir()):
+            return f"finished cells are kept in {folder}; the same command resumes"
+    return "no cell was finished"
 
 
 def main() -> None:
@@ -206,39 +262,45 @@ def main() -> None:
     # A user's own ``module:name`` stands in the folder they work in, where ``python -m secmix`` finds it too.
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
-    app()
-
-
-@contextmanager
-def _errors_told(when_interrupted: str = "") -> Iterator[None]:
-    """Wrong input: one message on standard error, no traceback, status 2."""
+    speak_any_encoding()
     try:
-        yield
-    except SecmixError as error:
-        typer.echo(f"secmix: {error}", err=True)
-        raise typer.Exit(WRONG_INPUT) from None
-    except KeyboardInterrupt:
-        typer.echo(f"secmix: interrupted; {when_interrupted}".rstrip("; "), err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        with errors_told(debug="--debug" in sys.argv):
+            # Not by itself: it would end with status 1 for what is not a violated policy, such as an interrupt.
+            status = app(standalone_mode=False)
+    except Stopped as stopped:
+        status = stopped.status
+    except typer.Abort:
+        status = INTERRUPTED
+    except _WRONG_USAGE as error:
+        error.show()
+        status = error.exit_code
+    sys.exit(status if isinstance(status, int) else 0)
 
 
 @contextmanager
-def _progress() -> Iterator[Any]:
-    """A bar with what is being done and the time left, on a terminal; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+def _errors_told(debug: bool = False, when_interrupted: Callable[[], str] | None = None) -> Iterator[None]:
+    try:
+        with errors_told(debug, when_interrupted):
+            yield
+    except Stopped as stopped:
+        raise typer.Exit(stopped.status) from None
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=None)
 
-        def tell(done: int, total: int, what: str) -> None:
-            bar.update(task, completed=done, total=total, description=what)
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
 
-        yield tell
+        typer.echo(f"secmix {version('secmix')}, Python {platform.python_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    pass
 
 
 def _by_design(part: Any) -> str:

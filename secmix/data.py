@@ -7,7 +7,7 @@ from the owner. Preparing (standardise, PCA) and dealing are the same for all.
 from __future__ import annotations
 
 import csv as csv_module
-import os
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,8 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from secmix._base.checks import Array, finite_array, integer
-from secmix.errors import DataError, nearest
+from secmix._base.files import read_regular
+from secmix.errors import DataError, nearest, shown
 
+_MOST_NUMBERS = 100_000_000
+_MOST_BYTES = 2**31
 PARKINSONS_URL = "https://archive.ics.uci.edu/ml/machine-learning-databases/parkinsons/parkinsons.data"
 
 
@@ -84,6 +87,10 @@ def gaussian(
     integer(rows, "rows")
     integer(features, "features")
     integer(components, "components")
+    if max(rows, components) * features > _MOST_NUMBERS:
+        raise DataError(
+            f"rows = {shown(rows)} of {shown(features)} features; at most {_MOST_NUMBERS} numbers are drawn"
+        )
     rng = np.random.default_rng(seed)
     centres = rng.standard_normal((components, features))
     centres *= separation / np.linalg.norm(centres, axis=1, keepdims=True)
@@ -138,20 +145,27 @@ def csv(
     DataError
         If the file cannot be read, names no such column, or holds something that is not a number.
     """
-    try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            lines = [line for line in csv_module.reader(file, delimiter=delimiter) if line]
-    except (OSError, UnicodeDecodeError, csv_module.Error, TypeError) as error:  # TypeError: no such delimiter
-        raise DataError(f"the data file '{path}' cannot be read: {error}") from None
-    if len(lines) < 2:
-        raise DataError(f"the data file '{path}' has {len(lines)} line(s); needed are a line of names and rows")
+    lines = _lines(path, delimiter)
     names = [name.strip() for name in lines[0]]
+    if any(_is_number(name) for name in names):
+        # Not even the column is named: what stands there are somebody's values.
+        raise DataError(
+            f"the first line of '{path}' holds a number where names of columns are due; put a line of names above it "
+            "(a name that is a number, such as a year, needs a letter)"
+        )
+    # Where no field of the first row is a number, the line above may be data as well: then columns go by number.
+    sure = any(_is_number(field) for field in lines[1]) and not any(name[:1].isdigit() for name in names)
+    called = [f"column '{name}'" if sure else f"column {j}" for j, name in enumerate(names, 1)]
     for name in (*(columns or ()), *drop):
         if name not in names:
-            raise DataError(f"the data file '{os.fspath(path)}' has no column '{name}'; {nearest(name, names)}")
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise DataError(f"the data file '{path}' names the column '{twice[0]}' twice; rename one")
+            hint = nearest(name, names) if sure else "is the delimiter right?"
+            raise DataError(f"the data file '{path}' has no column {shown(name)}; {hint}")
+    for j, name in enumerate(names):
+        if name in names[:j]:
+            raise DataError(f"the first line of '{path}' names {called[j]} twice; rename one")
     kept = [j for j, name in enumerate(names) if name not in drop and (columns is None or name in columns)]
+    if not kept:
+        raise DataError(f"no column of '{path}' is left after 'drop'; keep at least one")
     table = np.empty((len(lines) - 1, len(kept)))
     for r, line in enumerate(lines[1:]):
         if len(line) != len(names):
@@ -162,9 +176,41 @@ def csv(
             except ValueError:
                 # The value itself may be private: only its place is named.
                 raise DataError(
-                    f"row {r + 1}, column '{names[j]}' of '{path}' is not a number; drop the column or the row"
+                    f"row {r + 1}, {called[j]} of '{path}' is not a number; drop the column or the row"
                 ) from None
-    return Dataset(table, tuple(names[j] for j in kept), f"the file {Path(path).name}")
+    kept_names = tuple(names[j] if sure else f"column {j + 1}" for j in kept)
+    return Dataset(table, kept_names, f"the file {Path(path).name}")
+
+
+def _lines(path: str | Path, delimiter: str) -> list[list[str]]:
+    """The fields of every line that has any; at least a line of names and a row."""
+    cannot = f"the data file '{path}' cannot be read: "
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"\0':
+        raise DataError(f"{cannot}delimiter is a single character such as ';'; given {shown(delimiter)}")
+    try:
+        text = read_regular(Path(path), most=_MOST_BYTES).decode("utf-8-sig")
+    except OSError as error:
+        raise DataError(f"{cannot}{error.strerror or type(error).__name__}") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{cannot}it is not UTF-8 text; save it as UTF-8") from None
+    except ValueError:
+        raise DataError(f"{cannot}no file can have that name") from None
+    reader = csv_module.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        lines = [line for line in reader if line]
+    except csv_module.Error:
+        raise DataError(f"{cannot}line {reader.line_num} is not what a CSV file holds") from None
+    if len(lines) < 2:
+        raise DataError(f"the data file '{path}' has {len(lines)} line(s); needed are a line of names and rows")
+    return lines
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field.replace(",", "."))  # a decimal comma too
+    except ValueError:
+        return False
+    return field.strip().lower() not in ("nan", "inf", "infinity")
 
 
 def prepared(data: Dataset, *, standardise: bool = True, features: int | None = None) -> Array:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from secmix._base.checks import positive
-from secmix.auditing.coalitions import named
-from secmix.auditing.exposed import Level, exposure_of
-from secmix.auditing.repairing import Repair, proposals
+from secmix.auditing.exposure.policy import named
+from secmix.auditing.exposure.repair import Repair, proposals
+from secmix.auditing.exposure.search import Level, exposure_of
 from secmix.auditing.report import Verdict
 from secmix.auditing.setup import build_setup
 from secmix.coalitions import Agent, Exposure

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import errno
-import tomllib
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from secmix._base import files
+from secmix._base.toml_text import read_text, read_toml
+from secmix._front.folder import discard_kept, kept_cells, taken
+from secmix._front.whereabouts import lines_of_cells, located
 from secmix.auditing.report import Report
-from secmix.errors import ScenarioError, SecmixError, nearest
-from secmix.scenario import PolicySpec, Scenario, from_dict, load, render
-
-try:
-    import fcntl
-except ImportError:  # not on Windows; two audits in one folder are then the user's own care
-    fcntl = None  # type: ignore[assignment]
+from secmix.errors import ScenarioError, SecmixError, nearest, shown
+from secmix.scenario import AcceptedSpec, PolicySpec, Scenario, from_dict, parse, render
 
 if TYPE_CHECKING:
     from secmix.auditing.engine import Progress
 
-_KEPT = ".unfinished"  # finished cells of an audit that is not; gone once the report is there
-
-# What a disk answers that is full, over quota or limit, read-only, out of reach, or gone.
-_STORAGE = {
-    getattr(errno, name)
-    for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EIO", "EACCES", "EPERM", "ENOTDIR", "ENOENT", "ESTALE")
-    if hasattr(errno, name)
-}
+_BESIDE = "scenario.toml"
+"""The scenario as it was run, beside the report."""
 
 
 def audit(
@@ -49,6 +42,8 @@ def audit(
     colluders: Iterable[int] | None = None,
     memory_limit: int | None = None,
     show_private: bool = False,
+    allow_code: bool = False,
+    accepted: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Audit a protocol, a network and an adversary; return what was found.
@@ -81,6 +76,12 @@ def audit(
         runs are blocked, and with that which random numbers they draw.
     show_private : bool
         Draw the rows that were recovered, true ones beside them, though the data are not public.
+    allow_code : bool
+        Load what the scenario names as ``package.module:name``, which runs code of whoever wrote it. Without this no
+        such name is loaded, whether the scenario is a file or a dict: either may come from somebody else. Objects in
+        ``protocols`` and ``adversaries`` need no permission, nor do the entry points of installed packages.
+    accepted : path, optional
+        TOML file of findings that are accepted, beside those of the scenario; see ``AcceptedSpec``.
     progress : callable (done, total, what), optional
 
     Raises
@@ -98,82 +99,157 @@ def audit(
     ('violated', [(0, 'corrupt'), (1, 'revealed'), (2, 'corrupt'), (3, 'revealed')])
     """
     from secmix import reporting
-    from secmix.auditing.assemble import against_baseline, assemble
-    from secmix.auditing.coalitions import against, told
-    from secmix.auditing.engine import run_cells
+    from secmix.auditing.assemble import assemble
+    from secmix.auditing.counting import counted
+    from secmix.auditing.engine import leave_unguarded_worker, run_cells
+    from secmix.auditing.exposure.policy import against, told
 
-    scenario, name = resolve(scenario_or_path)
+    leave_unguarded_worker()
+    scenario, name, text = resolve(scenario_or_path)
     own = (("protocol", protocols), ("adversary", adversaries))
     given = {(table, name): part for table, parts in own for name, part in (parts or {}).items()}
-    scenario = _with(scenario, protocols, adversaries, {"seed": seed, "memory_limit": memory_limit}, policy)
+    scenario = _with(scenario, protocols, adversaries, {"seed": seed, "memory_limit": memory_limit}, policy, accepted)
     if colluders is not None:
         colluders = sorted(set(colluders))
         scenario = against(scenario, colluders)
     if show_private:
         scenario = scenario.model_copy(update={"measure": scenario.measure.model_copy(update={"show_private": True})})
     before = reporting.read_json(Path(baseline)) if isinstance(baseline, (str, Path)) else baseline
-    folder = None if out is None else _folder(Path(out))
     if not formats:
         raise SecmixError(f"no format is asked for; known: {', '.join(reporting.FORMATS)}")
     for wanted in formats:
         if wanted not in reporting.FORMATS:
-            raise SecmixError(f"no format is called '{wanted}'; {nearest(wanted, reporting.FORMATS)}")
+            raise SecmixError(f"no format is called {shown(wanted)}; {nearest(wanted, reporting.FORMATS)}")
     cells = list(scenario.cells())
-    command = f"secmix audit {name} --seed {scenario.seed}"
-    command += f" --colluders {told(colluders)}" if colluders is not None else ""
-    command += " --show-private" if show_private else ""
-    command += f" --memory-limit {memory_limit}" if memory_limit is not None else ""
-    commands = [f"{command} --cell {i}" for i in range(1, len(cells) + 1)] if len(cells) > 1 else [command]
+    if isinstance(policy, PolicySpec):
+        name = _BESIDE  # where that policy is written too
+    options = {
+        "seed": scenario.seed,
+        "colluders": None if colluders is None else told(colluders),
+        "show_private": show_private,
+        "allow_code": allow_code,
+        "memory_limit": memory_limit,
+        "policy": None if isinstance(policy, PolicySpec) else policy,
+        "accepted": accepted,
+        "baseline": baseline,
+    }
+    command = _command(name, own, options)
+    every = range(len(cells)) if cell is None else _one_of(cells, cell)
+    commands = [_command(name, own, {**options, "cell": i + 1}) if len(cells) > 1 else command for i in every]
     if cell is not None:
-        if not 1 <= cell <= len(cells):
-            raise ScenarioError(f"there is no cell {cell}: the scenario has {len(cells)}, counted from 1")
-        cells, commands = cells[cell - 1 : cell], commands[cell - 1 : cell]
         command = commands[0]
-    kept = None if folder is None else folder / _KEPT
-    with _alone_in(folder), _written_or_told(folder):
+    path = name if name.endswith(".toml") else _BESIDE
+    text = text if text is not None and path == name else render(scenario)
+    folder = None if out is None else Path(out)
+    with taken(folder), _errors_located(scenario, text, path if path == name and text else None, every):
+        kept = None if folder is None else kept_cells(folder)
         results = run_cells(
-            cells, commands, given=given, workers=workers, scheduler=scheduler, store=kept, progress=progress
+            [cells[i] for i in every],
+            commands,
+            given=given,
+            workers=workers,
+            scheduler=scheduler,
+            store=kept,
+            progress=progress,
+            allow_code=allow_code,
         )
-        report = assemble(scenario, results, command, name if name.endswith(".toml") else "scenario.toml")
-        if before is not None:
-            report = against_baseline(report, before)
+        lines = lines_of_cells(scenario, text)
+        report = assemble(scenario, results, command, path, [lines[i] for i in every])
+        report = counted(report, before, scenario.accepted, date.today())
         if folder is not None and kept is not None:
-            draft = _scenario_draft(scenario, folder)  # written before the report, named after it: both or none
+            draft = files.draft(folder, render(scenario).encode())  # before the report, named after it: both or none
             reporting.write(report, folder, formats)
-            draft.replace(folder / "scenario.toml")
-            for place in kept.glob("*.json") if kept.is_dir() else ():
-                place.unlink()
-            if kept.is_dir() and not any(kept.iterdir()):
-                kept.rmdir()
+            draft.replace(folder / _BESIDE)
+            discard_kept(kept)
     return report
 
 
-def resolve(given: Scenario | Mapping[str, Any] | str | Path) -> tuple[Scenario, str]:
-    """The scenario, and the name by which the command line finds it again."""
+def _one_of(cells: Sequence[Scenario], cell: int) -> range:
+    if not 1 <= cell <= len(cells):
+        raise ScenarioError(f"there is no cell {cell}: the scenario has {len(cells)}, counted from 1")
+    return range(cell - 1, cell)
+
+
+def _command(name: str, own: Sequence[tuple[str, Mapping[str, Any] | None]], options: Mapping[str, Any]) -> str:
+    """The line that audits the same again: for a shell, or in Python where objects were given."""
+    objects = {f"{table[:-1]}ies" if table.endswith("y") else f"{table}s": parts for table, parts in own if parts}
+    told = {key: value for key, value in options.items() if value is not None and value is not False}
+    if objects or isinstance(told.get("baseline"), Report):
+        said = [repr(name)]
+        said += [f"{key}={{{', '.join(f'{label!r}: ...' for label in parts)}}}" for key, parts in objects.items()]
+        for key, value in told.items():
+            plain = "..." if isinstance(value, Report) else repr(value if isinstance(value, int) else str(value))
+            said.append(f"{key}={plain}")
+        return f"# in Python, with the same objects in place of the dots: secmix.audit({', '.join(said)})"
+    words = ["secmix", "audit", f"./{name}" if name.startswith("-") else name]
+    for key, value in told.items():
+        words += [f"--{key.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return shlex.join(words)
+
+
+@contextmanager
+def _errors_located(scenario: Scenario, text: str, source: str | None, every: range) -> Iterator[None]:
+    """Errors about the scenario tell its line, where it is a file."""
+    try:
+        yield
+    except SecmixError as error:
+        if source is None:
+            raise
+        if error.cell is not None:
+            error.cell = every[error.cell]
+        elif not error.key:
+            raise
+        raise located(error, scenario, text, source) from error.__cause__
+
+
+def resolve(given: Scenario | Mapping[str, Any] | str | Path) -> tuple[Scenario, str, str | None]:
+    """The scenario, the name by which the command line finds it again, and its text if it is a file of the user's."""
     if isinstance(given, Scenario):
-        return given, "scenario.toml"
+        return given, _BESIDE, None
     if isinstance(given, Mapping):
-        return from_dict(given), "scenario.toml"
+        return from_dict(given), _BESIDE, None
     path = Path(given)
     if path.exists() or path.suffix == ".toml":
-        return load(path), str(given)
+        text = read_text(path)
+        return parse(text, f"'{path}'"), str(given), text
     from secmix.catalogue import find
 
-    return find(str(given)).scenario, str(given)
+    return find(str(given)).scenario, str(given), None
 
 
 def read_policy(path: str | Path) -> PolicySpec:
     """The limits in a TOML file, at its top or under ``[policy]``."""
+    content = _read_table(path, "policy")
     try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         return PolicySpec.model_validate(content.get("policy", content))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ScenarioError(f"the policy '{path}' cannot be read: {error}") from None
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(step) for step in first["loc"]) or "policy"
         allowed = ", ".join(PolicySpec.model_fields)
-        raise ScenarioError(f"the policy '{path}': '{key}': {first['msg']}; allowed are {allowed}") from None
+        reason = str(first["msg"]).removeprefix("Value error, ")
+        raise ScenarioError(f"the policy '{path}': {shown(key)}: {reason}; allowed are {allowed}") from None
+
+
+def read_accepted(path: str | Path) -> list[AcceptedSpec]:
+    """The accepted findings in a TOML file: tables ``[[accepted]]``."""
+    content = _read_table(path, "list of accepted findings")
+    try:
+        return [AcceptedSpec.model_validate(entry) for entry in content["accepted"]]
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(step) for step in first["loc"]) or "accepted"
+        raise ScenarioError(f"the accepted findings of '{path}': {shown(key)}: {first['msg']}") from None
+    except (KeyError, TypeError):
+        raise ScenarioError(f"'{path}' holds no [[accepted]]; write one such table a finding") from None
+
+
+def _read_table(path: str | Path, what: str) -> dict[str, Any]:
+    try:
+        return read_toml(Path(path).read_text(encoding="utf-8-sig"), f"the {what} '{path}'")
+    except OSError as error:
+        raise ScenarioError(f"the {what} '{path}' cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise ScenarioError(f"the {what} '{path}' cannot be read: it is not UTF-8 text") from None
 
 
 def _with(
@@ -182,6 +258,7 @@ def _with(
     adversaries: Mapping[str, Any] | None,
     numbers: Mapping[str, int | None],
     policy: PolicySpec | str | Path | None,
+    accepted: str | Path | None,
 ) -> Scenario:
     content = scenario.to_dict()
     for table, objects in (("protocol", protocols), ("adversary", adversaries)):
@@ -191,73 +268,7 @@ def _with(
     if policy is not None:
         chosen = policy if isinstance(policy, PolicySpec) else read_policy(policy)
         content["policy"] = chosen.model_dump(exclude_none=True)
+    if accepted is not None:
+        more = [entry.model_dump(exclude_none=True) for entry in read_accepted(accepted)]
+        content["accepted"] = [*content.get("accepted", []), *more]
     return from_dict(content)
-
-
-def _folder(path: Path) -> Path:
-    """The folder, made and found writable before any work is done."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        trial = path / ".secmix-write-test"
-        trial.write_bytes(b"")
-        trial.unlink()
-    except OSError as error:
-        raise _unwritable(path, error) from None
-    return path
-
-
-def _unwritable(path: Path, error: OSError) -> SecmixError:
-    return SecmixError(f"the folder '{path}' cannot be written: {error.strerror or error}; choose another --out")
-
-
-@contextmanager
-def _written_or_told(folder: Path | None) -> Iterator[None]:
-    """A disk that fills up or goes away in the middle is one error that says so, and leaves no drafts behind."""
-    try:
-        yield
-    except OSError as error:
-        if folder is None or error.errno not in _STORAGE:
-            raise
-        if error.filename is not None and not Path(error.filename).absolute().is_relative_to(folder.absolute()):
-            raise
-        raise SecmixError(
-            f"cannot go on writing into '{folder}': {error.strerror}; cells that were finished before are kept there: "
-            "make room and run the same command again, or choose another --out"
-        ) from None
-    finally:
-        for draft in [*folder.glob(".*.tmp"), *(folder / _KEPT).glob("*.tmp")] if folder is not None else ():
-            with suppress(OSError):
-                draft.unlink()
-
-
-@contextmanager
-def _alone_in(folder: Path | None) -> Iterator[None]:
-    """No other audit may write into ``folder`` meanwhile; the lock goes with the process that holds it."""
-    if folder is None or fcntl is None:
-        yield
-        return
-    place = folder / ".secmix-lock"
-    try:
-        opened = place.open("w")
-    except OSError as error:
-        raise _unwritable(folder, error) from None
-    with opened as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise SecmixError(f"another audit is writing into '{folder}'; wait, or choose another --out") from None
-        except OSError as error:  # some network file systems
-            raise SecmixError(
-                f"'{folder}' is on a file system that cannot lock ({error.strerror}), and two audits at once would mix "
-                "their cells; choose an --out elsewhere and copy the report"
-            ) from None
-        try:
-            yield
-        finally:
-            place.unlink(missing_ok=True)
-
-
-def _scenario_draft(scenario: Scenario, folder: Path) -> Path:
-    draft = folder / ".scenario.toml.tmp"
-    draft.write_text(render(scenario), encoding="utf-8")
-    return draft

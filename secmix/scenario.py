@@ -8,21 +8,29 @@ combination.
 from __future__ import annotations
 
 import itertools
+import math
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from secmix._base.places import line_of
 from secmix._base.plugins import available
-from secmix.errors import ScenarioError, nearest
+from secmix._base.toml_text import check_size, read_text, read_toml
+from secmix.errors import ScenarioError, nearest, shown
 
 Whole = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
+
+
+_MOST_CELLS = 10_000
 
 
 class _Strict(BaseModel):
@@ -66,7 +74,7 @@ class NetworkSpec(_Strict):
     """The graph: edges, or a kind of graph."""
 
     kind: Literal["edges", "complete", "cycle", "random_geometric"] = "edges"
-    nodes: Whole = 5
+    nodes: Count = 5
     edges: list[Annotated[list[int], Field(min_length=2, max_length=2)]] | None = None
     radius: Annotated[float, Field(gt=0)] | None = None
     seed: Annotated[int, Field(ge=0)] = 0
@@ -84,8 +92,8 @@ class NetworkSpec(_Strict):
 class ModelSpec(_Strict):
     """Distributed EM: the mixture, where it starts and how long it runs."""
 
-    components: Whole = 2
-    iterations: Whole = 5
+    components: Count = 2
+    iterations: Count = 5
     init: Literal["public", "kmeans", "moments"] = Field(
         "public", description="public: parameters everybody knows, the same in each run; else through secure sums"
     )
@@ -157,6 +165,37 @@ class PolicySpec(_Strict):
         return self
 
 
+class AcceptedSpec(_Strict):
+    """Findings that somebody accepts, for a reason and until a day: they are shown, and do not count meanwhile.
+
+    What is worse than what was accepted counts: a node accepted as *partly leaked* counts once it is *revealed*.
+    """
+
+    protocol: str = Field(min_length=1, description="Label of the protocol")
+    adversary: str = Field(min_length=1, description="Label of the adversary")
+    nodes: list[Annotated[int, Field(ge=0)]] | None = Field(None, description="Default: every honest node")
+    standing: Literal["revealed", "partly leaked", "inconclusive"] | None = Field(
+        None, description="The worst standing that is accepted of these nodes"
+    )
+    robustness: bool = Field(False, description="Whether what colluders can do to the result is accepted too")
+    reason: str = Field(min_length=1)
+    until: date = Field(description="Last day on which it is accepted")
+
+    @field_validator("until", mode="before")
+    @classmethod
+    def _as_written(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            with suppress(ValueError):  # from report.json
+                return date.fromisoformat(value)
+        return value
+
+    @model_validator(mode="after")
+    def _something(self) -> AcceptedSpec:
+        if self.standing is None and not self.robustness:
+            raise ValueError('give standing, such as "partly leaked", or robustness = true: what is accepted')
+        return self
+
+
 class Scenario(_Strict):
     """One audit.
 
@@ -179,8 +218,8 @@ class Scenario(_Strict):
     title: str = "Audit"
     description: str = ""
     seed: Annotated[int, Field(ge=0)] = 0
-    runs: Annotated[int, Field(ge=100)] = Field(2000, description="Monte Carlo runs")
-    memory_limit: Whole = Field(300, description="MiB that the messages of one block of runs may take")
+    runs: Annotated[int, Field(ge=100, le=10_000_000)] = Field(2000, description="Monte Carlo runs")
+    memory_limit: Count = Field(300, description="MiB that the messages of one block of runs may take")
     data: DataSpec = DataSpec()
     network: NetworkSpec
     model: ModelSpec = ModelSpec()
@@ -188,6 +227,7 @@ class Scenario(_Strict):
     adversary: PartSpec = PartSpec(name="eavesdropper")
     measure: MeasureSpec = MeasureSpec()
     policy: PolicySpec = PolicySpec(max_revealed_nodes=0)
+    accepted: list[AcceptedSpec] = Field([], description="Findings that are known and accepted for a time")
     sweep: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field({}, description="Setting: list of values")
 
     def cells(self) -> Iterator[Scenario]:
@@ -195,7 +235,7 @@ class Scenario(_Strict):
 
         A swept setting other than the protocol and the adversary is named in the protocol's label.
         """
-        base = self.model_dump(exclude_none=True, exclude={"sweep"})
+        base = self.model_dump(exclude_none=True, exclude={"sweep", "accepted"})
         if any(path.split(".")[0] == "sweep" for path in self.sweep):
             raise ScenarioError("[sweep] cannot sweep itself; list the settings side by side")
         called: set[tuple[str, str]] = set()
@@ -225,7 +265,7 @@ class Scenario(_Strict):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, without what is absent."""
-        return self.model_dump(exclude_none=True)
+        return self.model_dump(exclude_none=True, exclude=None if self.accepted else {"accepted"})
 
 
 def parse(text: str, source: str = "the scenario") -> Scenario:
@@ -236,21 +276,25 @@ def parse(text: str, source: str = "the scenario") -> Scenario:
     ScenarioError
         Names the key, the line, what is allowed and, for an unknown key, the nearest right one.
     """
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ScenarioError(f"{source} is not valid TOML: {error}") from None
-    return from_dict(content, source, text)
+    return from_dict(read_toml(text, source), source, text)
 
 
 def from_dict(content: Mapping[str, Any], source: str = "the scenario", text: str = "") -> Scenario:
     """The scenario with these plain values, every cell of its sweep checked too."""
+    check_size(content, source, text)
     try:
         scenario = Scenario.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         raise ScenarioError(_explain(first, source, text)) from None
     if scenario.sweep:
+        number = math.prod(map(len, scenario.sweep.values()))
+        if number > _MOST_CELLS:
+            line = line_of(text, ("sweep",))
+            raise ScenarioError(
+                f"{source}{f', line {line}' if line else ''}, [sweep] makes {number} combinations; at most "
+                f"{_MOST_CELLS} are audited at once"
+            )
         try:
             list(scenario.cells())
         except ScenarioError as error:
@@ -261,35 +305,12 @@ def from_dict(content: Mapping[str, Any], source: str = "the scenario", text: st
 
 def load(path: str | Path) -> Scenario:
     """The scenario in the file ``path``."""
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ScenarioError(f"the scenario '{path}' cannot be read: {error}") from None
-    return parse(text, f"'{path}'")
+    return parse(read_text(path), f"'{path}'")
 
 
 def render(scenario: Scenario) -> str:
     """TOML that parses back to the same scenario."""
     return tomli_w.dumps(scenario.to_dict())
-
-
-def line_of(text: str, path: tuple[str | int, ...]) -> int | None:
-    """The line of ``text`` (from 1) where the key at ``path`` stands, or the nearest table above it."""
-    keys = [part for step in path if isinstance(step, str) for part in step.split(".")]
-    table: list[str] = []
-    best: tuple[int, int] | None = None
-    for number, line in enumerate(text.splitlines(), 1):
-        if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line):
-            table = [part.strip("\"' ") for part in header[1].split(".")]
-            here = table
-        elif entry := re.match(r"""\s*((?:[\w.-]+|"[^"]*"|'[^']*')+)\s*=""", line):
-            here = [*table, *(part.strip("\"'") for part in entry[1].split("."))]
-        else:
-            continue
-        shared = min(len(keys), len(here))
-        if keys[:shared] == here[:shared] and (best is None or shared > best[0]):
-            best = (shared, number)
-    return best[1] if best else None
 
 
 def _told(path: str, value: Any, among: list[Any]) -> str:
@@ -321,12 +342,14 @@ def _explain(error: Any, source: str, text: str) -> str:
     line = line_of(text, keys)
     where = f"{source}, line {line}" if line else source
     if error["type"] == "extra_forbidden":
-        return f"{where}: unknown key '{name}'; {nearest(str(keys[-1]), _known_keys(keys[:-1]))}"
+        return f"{where}: unknown key {shown(name)}; {nearest(str(keys[-1]), _known_keys(keys[:-1]))}"
     if error["type"] == "missing":
-        return f"{where}: '{name}' is missing"
+        return f"{where}: {shown(name)} is missing"
     reason = str(error["msg"]).removeprefix("Value error, ")
-    given = "" if isinstance(error["input"], Mapping) else f"; given {error['input']!r}"
-    return f"{where}: '{name}': {reason[0].lower() + reason[1:]}{given}"
+    if error["type"] in ("model_type", "model_attributes_type", "dict_type"):
+        reason = "a table with keys of its own is due"
+    given = "" if isinstance(error["input"], Mapping) else f"; given {shown(error['input'])}"
+    return f"{where}: {shown(name)}: {reason[0].lower() + reason[1:]}{given}"
 
 
 def _known_keys(path: tuple[str | int, ...]) -> list[str]:

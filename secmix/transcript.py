@@ -8,6 +8,8 @@ axis: the same messages, with other data and masks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -16,6 +18,33 @@ from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, Ints
 from secmix.errors import SecmixError
+
+
+@dataclass
+class _Room:
+    left: float
+    told: str
+
+
+_ROOM: ContextVar[_Room | None] = ContextVar("room for messages", default=None)
+
+
+@contextmanager
+def at_most(nbytes: float, told: str) -> Iterator[None]:
+    """Messages may take ``nbytes`` meanwhile, all transcripts together; beyond it is an error that says ``told``.
+
+    >>> with at_most(10, "too much"):
+    ...     Channel().send(0, [0], [1], "rows", np.zeros((1, 1, 2)))
+    Traceback (most recent call last):
+    ...
+    secmix.errors.SecmixError: too much
+    """
+    token = _ROOM.set(_Room(nbytes, told))
+    try:
+        yield
+    finally:
+        _ROOM.reset(token)
+
 
 SERVER = -1
 """The node number of a coordinating server, which is on no edge of the network."""
@@ -74,6 +103,10 @@ class Transcript:
     def append(self, block: Block) -> None:
         """Add ``block`` at the end."""
         self.blocks.append(block)
+        if (room := _ROOM.get()) is not None:
+            room.left -= block.payload.nbytes
+            if room.left < 0:
+                raise SecmixError(room.told)
 
     def __iter__(self) -> Iterator[Block]:
         return iter(self.blocks)

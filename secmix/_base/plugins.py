@@ -1,15 +1,64 @@
-"""Parts by name: entry points of the installed packages, or ``package.module:name``."""
+"""Parts by name: entry points of the installed packages, or ``package.module:name`` where the user allows it.
+
+A scenario may come from anybody, and ``package.module:name`` names code that would run. Inside an audit it is loaded
+only if whoever runs the audit said so, and called only if it is what it is named for.
+"""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from secmix.errors import ScenarioError, nearest
+from secmix._base.settings import check_settings, in_words
+from secmix.errors import ScenarioError, SecmixError, cause, nearest, shown
 
 Part = Any
+
+_ALLOWED: ContextVar[bool] = ContextVar("secmix code allowed", default=True)
+_NAMES_CODE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+_ONE = {
+    "adversaries": "adversary",
+    "forgeries": "forgery",
+    "datasets": "data set",
+    "protocols": "protocol",
+    "aggregators": "rule",
+    "reconstructions": "reconstruction",
+    "candidates": "candidate",
+}
+# Of a class, before it is called: calling what is something else might do anything.
+_METHODS = {
+    "protocols": (("average", "draw_masks"), ("collaborate", "error")),
+    "adversaries": (("observe", "corrupt_nodes"),),
+    "candidates": (("fit", "predict"),),
+}
+
+
+@contextmanager
+def code_allowed(allowed: bool) -> Iterator[None]:
+    """Whether names like ``package.module:name`` are loaded meanwhile. Outside any audit they are.
+
+    >>> with code_allowed(False):
+    ...     load("protocols", "secmix.protocols:Plain")
+    Traceback (most recent call last):
+    ...
+    secmix.errors.ScenarioError: the protocol 'secmix.protocols:Plain' names code ... --allow-code ...
+    """
+    token = _ALLOWED.set(allowed)
+    try:
+        yield
+    finally:
+        _ALLOWED.reset(token)
+
+
+def names_code(value: object) -> bool:
+    """Whether ``value`` is a name like ``package.module:name``."""
+    return isinstance(value, str) and _NAMES_CODE.fullmatch(value) is not None
 
 
 def available(group: str) -> dict[str, EntryPoint]:
@@ -23,54 +72,92 @@ def load(group: str, name: str) -> Part:
     Raises
     ------
     ScenarioError
-        If there is none, with the nearest name, or if the user's module cannot be imported.
+        If there is none, with the nearest name; if it is code that was not allowed; if the user's module cannot be
+        imported, or what is there lacks the interface.
 
     Examples
     --------
     >>> load("protocols", "plain").__name__
     'Plain'
     """
+    called = _ONE.get(group, group)
     if ":" in name:
-        return _imported(name)
+        if not _ALLOWED.get():
+            raise ScenarioError(
+                f"the {called} {shown(name)} names code that the audit would run; if you trust the scenario, allow it "
+                "with --allow-code (in Python: allow_code=True)"
+            )
+        return _with_interface(group, name, imported(name))
     known = available(group)
     if name not in known:
-        raise ScenarioError(f"no {group.removesuffix('s')} is called '{name}'; {nearest(name, known)}")
-    return _imported(known[name].value)
+        raise ScenarioError(f"no {called} is called {shown(name)}; {nearest(name, known)}")
+    return imported(known[name].value)
 
 
-def _imported(name: str) -> Part:
+def imported(name: str) -> Part:
+    """The object at ``package.module:name``, whether allowed or not: for names that no scenario gave."""
     module, _, attribute = name.partition(":")
+    failed = f"{shown(name)} cannot be loaded: "
+    if not names_code(name):
+        raise ScenarioError(f"{failed}write it as package.module:name")
     try:
         found = importlib.import_module(module)
-        for step in attribute.split("."):
+    except ModuleNotFoundError as error:
+        raise ScenarioError(f"{failed}there is no module {shown(error.name)} where Python looks for it") from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a user's own module may fail in any way, sys.exit among them
+        raise ScenarioError(f"{failed}its module fails on import ({cause(error)})") from error
+    for step in attribute.split("."):
+        try:
             found = getattr(found, step)
-    except Exception as error:  # a user's own module may fail in any way
-        raise ScenarioError(f"'{name}' cannot be loaded: {type(error).__name__}: {error}") from error
+        except AttributeError:
+            raise ScenarioError(f"{failed}there is no {shown(step)} in {shown(module)}") from None
     return found
 
 
 def build(group: str, spec: Mapping[str, Any]) -> Part:
-    """The part ``spec["name"]`` made with the other entries of ``spec`` as keyword arguments."""
+    """The part ``spec["name"]`` made with the other entries of ``spec`` as keyword arguments.
+
+    Raises
+    ------
+    ScenarioError
+        As :func:`load`; if a setting is unknown, missing or of a wrong kind, or the part cannot be made with it.
+    """
     settings = dict(spec)
     name = settings.pop("name")
     part = load(group, name)
     check_settings(part, name, settings)
-    return part(**settings)
+    try:
+        return part(**settings)
+    except (SecmixError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # of a kind that the part did not expect, or a part that may do anything
+        given = ", ".join(f"{key} = {shown(value, 30)}" for key, value in list(settings.items())[:4]) or "no settings"
+        raise ScenarioError(
+            f"{shown(name)} cannot be made with {given} ({cause(error)}); it takes {in_words(part)}"
+        ) from error
 
 
-def check_settings(part: Part, name: str, settings: Mapping[str, Any]) -> None:
-    """Unknown or missing settings of a part are errors that name the right ones."""
-    import inspect
+def _with_interface(group: str, name: str, found: Part) -> Part:
+    """``found``, if it is what ``group`` asks for as far as that shows before it is called."""
+    if group in _METHODS:
+        ways = _METHODS[group]
+        if not (isinstance(found, type) and any(all(callable(getattr(found, m, None)) for m in w) for w in ways)):
+            due = " or ".join(" and ".join(way) for way in ways)
+            raise ScenarioError(
+                f"{shown(name)} is no {_ONE[group]}: name a class with the methods {due}; see CONTRIBUTING"
+            )
+    if group == "datasets" and not _returns_dataset(found):
+        raise ScenarioError(
+            f"{shown(name)} is no loader: name a function that says what it returns, "
+            "def load(...) -> secmix.data.Dataset"
+        )
+    return found
 
-    if not callable(part):
-        raise ScenarioError(f"'{name}' is no class or function but {type(part).__name__}; name what makes the part")
-    parameters = dict(inspect.signature(part).parameters)
-    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return
-    parameters = {key: p for key, p in parameters.items() if p.kind is not p.VAR_POSITIONAL}
-    for key in settings:
-        if key not in parameters:
-            raise ScenarioError(f"'{name}' has no setting '{key}'; {nearest(key, parameters)}")
-    missing = [k for k, p in parameters.items() if p.default is p.empty and k not in settings]
-    if missing:
-        raise ScenarioError(f"'{name}' needs the setting(s) {', '.join(missing)}")
+
+def _returns_dataset(found: Part) -> bool:
+    if not inspect.isfunction(found):
+        return False
+    told = found.__annotations__.get("return")
+    return (told.__name__ if isinstance(told, type) else str(told).rpartition(".")[2]) == "Dataset"

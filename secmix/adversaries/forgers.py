@@ -215,8 +215,12 @@ class Forgers:
         if ":" not in names[0] and not set(names) <= set(known):
             raise SecmixError(f"no forgery is called {self.attack!r}; {nearest(str(self.attack), [*known, 'all'])}")
         # An entry's value says where it is; by its name it would be looked up once more, each time among all.
-        where = {name: known[name].value if name in known else name for name in names}
-        found = {name.rpartition(":")[2]: plugins.load("forgeries", where[name]) for name in names}
+        found = {
+            name.rpartition(":")[2]: plugins.imported(known[name].value)
+            if name in known
+            else plugins.load("forgeries", name)
+            for name in names
+        }
         for name, forgery in found.items():
             if not isinstance(forgery, Forgery):
                 raise SecmixError(f"'{name}' is a {type(forgery).__name__}; a forgery is a secmix.adversaries.Forgery")

@@ -6,16 +6,33 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from secmix.errors import shown
+
 SCHEMA_VERSION = "1"
 
 Verdict = Literal["violated", "not refuted", "inconclusive"]
 """An audit never says "safe": *not refuted* is the best there is."""
+
+Since = Literal["new", "worse", "no worse"]
+"""How a finding stands to the baseline."""
 
 Standing = Literal["corrupt", "revealed", "partly leaked", "no more than the output itself reveals", "inconclusive"]
 
 
 class _Plain(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Counted(_Plain):
+    """What may be known from before, or accepted: it is shown, and does not count then."""
+
+    since_baseline: Since | None = Field(default=None, description="Against the baseline, where there is one")
+    accepted: str | None = Field(default=None, description="Why and until when somebody accepts it")
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts for the verdict of the whole report."""
+        return self.accepted is None and self.since_baseline != "no worse"
 
 
 class Finding(_Plain):
@@ -43,7 +60,7 @@ class Finding(_Plain):
     notes: list[str] = Field(default_factory=list)
 
 
-class NodeSummary(_Plain):
+class NodeSummary(Counted):
     """All evidence about one node of a cell, in one line."""
 
     node: int
@@ -94,7 +111,7 @@ class Damage(_Plain):
     model_high: float | None = Field(description="Upper quartile over runs")
 
 
-class Robustness(_Plain):
+class Robustness(Counted):
     """What colluders can do to the result."""
 
     colluders: int
@@ -140,7 +157,7 @@ class NodeCoalition(_Plain):
     why: str
 
 
-class Coalitions(_Plain):
+class Coalitions(Counted):
     """Who would have to collude before anybody's data are known."""
 
     min_colluders: int = Field(description="What the policy asks for")
@@ -156,7 +173,7 @@ class Coalitions(_Plain):
     why: str
 
 
-class Cell(_Plain):
+class Cell(Counted):
     """One combination of protocol and adversary."""
 
     protocol: str
@@ -205,8 +222,27 @@ class Report(_Plain):
     scenario: dict[str, Any]
     seed: int
     source: str = Field(default="scenario.toml", description="The scenario's file, to point at in other tools")
+    lines: list[dict[str, int]] = Field(
+        default_factory=list, description="For each cell the lines of that file where its protocol and adversary stand"
+    )
     reproduce: str = Field(description="The command that reproduces the whole report")
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain values, the content of report.json."""
         return self.model_dump(mode="json", by_alias=True)
+
+    def __repr__(self) -> str:
+        """In a line: what was audited, and the verdict.
+
+        All of it is in ``to_dict()``, and in the files that ``secmix.audit`` writes.
+        """
+        cells = f"{len(self.cells)} combination{'s' * (len(self.cells) != 1)}"
+        return f"<Report {shown(self.title)}: {self.verdict}, {cells}, {len(self.findings)} findings>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        """The verdict and the matrix, for notebooks."""
+        from secmix.auditing.notebook import page
+
+        return page(self)

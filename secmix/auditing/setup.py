@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ from secmix.mixture import Mixture
 from secmix.network import Network
 from secmix.protocols import Collaboration, Defences, DistributedEM, SumProtocol
 from secmix.scenario import ModelSpec, NetworkSpec, PartSpec, Scenario
+
+_BYTES_PER_EDGE = 500  # of a networkx graph, measured
 
 Given = Mapping[tuple[str, str], Any]
 """Ready-made parts by table ("protocol", "adversary") and name."""
@@ -59,11 +62,13 @@ def build_setup(cell: Scenario, given: Given | None = None) -> SumSetup | Collab
     SecmixError
         If a part does not exist, a setting is wrong, or the parts do not fit each other.
     """
-    network = build_network(cell.network)
+    check_network_size(cell)
     data = _build("datasets", cell.data.name, cell.data.settings, "data")
     if not isinstance(data, Dataset):
         raise DataError(f"[data] name = '{cell.data.name}' returned {type(data).__name__}; a loader returns a Dataset")
     rows = prepared(data, standardise=cell.data.standardise, features=cell.data.features)
+    counts = _counts(cell, rows)
+    network = build_network(cell.network)
     protocol = _part("protocols", cell.protocol, "protocol", given)
     adversary = _part("adversaries", cell.adversary, "adversary", given)
     if not isinstance(protocol, SumProtocol | Collaboration):
@@ -74,7 +79,7 @@ def build_setup(cell: Scenario, given: Given | None = None) -> SumSetup | Collab
     if not isinstance(adversary, Adversary):
         raise ScenarioError(f"[adversary] '{cell.adversary.name}' has no observe and corrupt_nodes; see CONTRIBUTING")
     corrupt = adversary.corrupt_nodes(network)
-    setting = (rows, data.source, data.public, _counts(cell, network, rows), network, adversary, corrupt)
+    setting = (rows, data.source, data.public, counts, network, adversary, corrupt)
     asked = _asked(cell, network, corrupt)
     if isinstance(protocol, Collaboration):
         _only_for_collaborations(cell, adversary)
@@ -104,6 +109,35 @@ def _only_for_collaborations(cell: Scenario, adversary: Adversary) -> None:
         )
     if cell.measure.target != "row":
         raise ScenarioError(f"[measure] target = \"{cell.measure.target}\": '{cell.protocol.name}' sums no inputs")
+
+
+def check_network_size(cell: Scenario) -> None:
+    """Whether the graph alone fits the memory that messages may take; asked before it is built.
+
+    Raises
+    ------
+    NetworkError
+        If it does not.
+    """
+    spec = cell.network
+    n, pairs = spec.nodes, spec.nodes * (spec.nodes - 1) / 2
+    if spec.kind == "edges":
+        edges = float(len(spec.edges or []))
+    elif spec.kind == "complete":
+        edges = pairs
+    elif spec.kind == "cycle":
+        edges = float(n)
+    else:
+        reach = math.sqrt(2 * math.log(max(n, 2)) / n) if spec.radius is None else spec.radius
+        edges = pairs * min(1.0, math.pi * min(reach, 2.0) ** 2)
+    need = (n + edges) * _BYTES_PER_EDGE / 2**20
+    if need > cell.memory_limit:
+        error = NetworkError(
+            f"[network] {n} nodes with about {edges:.3g} edges take {need:.3g} MiB before a message is sent, and "
+            f"memory_limit is {cell.memory_limit}; use fewer nodes, or raise memory_limit"
+        )
+        error.key = ("network", "nodes")
+        raise error
 
 
 def build_network(spec: NetworkSpec) -> Network:
@@ -161,16 +195,16 @@ def _build(group: str, name: str, settings: Mapping[str, Any], table: str) -> An
     try:
         return plugins.build(group, {"name": name, **settings})
     except SecmixError as error:
-        raise type(error)(f"[{table}] {error}") from None
-    except (TypeError, ValueError) as error:  # a setting of a type the part did not expect
-        raise ScenarioError(f"[{table}] '{name}' cannot be made with {dict(settings)}: {error}") from None
+        told = type(error)(f"[{table}] {error}")
+        told.key = (table, *error.key)
+        raise told from error
 
 
-def _counts(cell: Scenario, network: Network, rows: Array) -> tuple[int, ...]:
-    each = cell.data.rows_per_node
-    counts = (each,) * network.n if isinstance(each, int) else tuple(each)
-    if len(counts) != network.n:
-        raise DataError(f"[data] rows_per_node lists {len(counts)} numbers for {network.n} nodes; give one a node")
+def _counts(cell: Scenario, rows: Array) -> tuple[int, ...]:
+    each, nodes = cell.data.rows_per_node, cell.network.nodes
+    counts = (each,) * nodes if isinstance(each, int) else tuple(each)
+    if len(counts) != nodes:
+        raise DataError(f"[data] rows_per_node lists {len(counts)} numbers for {nodes} nodes; give one a node")
     if sum(counts) > len(rows):
         raise DataError(f"[data] the nodes ask for {sum(counts)} rows, the data have {len(rows)}; lower rows_per_node")
     return counts

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from secmix.auditing.report import SCHEMA_VERSION, Report
 from secmix.errors import SecmixError, nearest
-from secmix.reporting.compare import Change, compare, print_changes
+from secmix.reporting.compare import Change, compare, direction, print_changes
 from secmix.reporting.formats.terminal import print_report
 from secmix.reporting.schema import json_schema
 
@@ -22,6 +22,7 @@ __all__ = [
     "FORMATS",
     "Change",
     "compare",
+    "direction",
     "json_schema",
     "print_changes",
     "print_report",

@@ -65,6 +65,21 @@ def compare(a: Report, b: Report, *, tolerance: float = 0.01) -> list[Change]:
     return sorted(changes, key=lambda change: ORDER.index(change.direction))
 
 
+def direction(changes: Sequence[Change]) -> Direction | None:
+    """Where it went on the whole: *worse*, else *unclear*, else *better*, or None where nothing that counts changed.
+
+    What was not audited before counts by its verdict; what is audited no longer is unclear.
+    """
+    ways = {change.direction for change in changes} - {"added", "removed"}
+    for change in changes:
+        if change.direction == "removed" or (change.direction == "added" and "inconclusive" in change.after):
+            ways.add("unclear")
+        elif change.direction == "added" and change.after.startswith("violated"):
+            ways.add("worse")
+    order: tuple[Direction, ...] = ("worse", "unclear", "better")
+    return next((way for way in order if way in ways), None)
+
+
 def _cells(report: Report) -> dict[tuple[str, str, int], Cell]:
     cells: dict[tuple[str, str, int], Cell] = {}
     for cell in report.cells:
@@ -144,6 +159,6 @@ def print_changes(changes: Sequence[Change], console: Console) -> None:
             table.add_column(overflow="fold")
         for change in group:
             who = change.what if change.node is None else f"node {change.node}"
-            was = f"was {change.before or 'not audited'}"
-            table.add_row(Text(who), Text(was), Text(f"is {change.after or 'not audited'}"))
+            was, now = (words.clean(" ".join(told.split())) or "not audited" for told in (change.before, change.after))
+            table.add_row(Text(words.clean(who)), Text(f"was {was}"), Text(f"is {now}"))
         console.print(Padding(table, (0, 0, 0, 3)))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 from secmix.auditing.evidence.interface import evidence_of
 from secmix.auditing.report import Cell, Finding, NodeSummary, Report, Standing, Verdict
+from secmix.errors import UNSEEN
 
 VERDICTS: tuple[Verdict, ...] = ("violated", "inconclusive", "not refuted")
 """Worst first."""
@@ -24,9 +24,6 @@ STANDINGS: tuple[Standing, ...] = (
 SHORT: dict[str, str] = {"no more than the output itself reveals": "no more than the output"}
 """Where a table has little room; the full words stand in the section."""
 
-# Control characters break XML and terminals; bidirectional overrides let a label read as something it is not;
-# lone surrogates cannot be written as UTF-8 at all.
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -36,7 +33,7 @@ def clean(text: str) -> str:
     >>> clean("a\\x1b[31mb")
     'a\\ufffd[31mb'
     """
-    return _UNSEEN.sub("\ufffd", text.replace("\r\n", "\n"))
+    return UNSEEN.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
 def cleaned(report: Report) -> Report:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner, Result
 
+import secmix
 from secmix._base.plugins import available
 from secmix.cli import app
 from secmix.reporting import json_schema
@@ -69,11 +71,17 @@ def report(out: str = "out") -> dict[str, Any]:
     return content
 
 
+def told(stderr: str) -> list[str]:
+    """What is said on standard error, without the lines in which a slow machine says how far it is."""
+    return [line for line in stderr.strip().splitlines() if not re.match(r"secmix: \d+ of \d+ done", line)]
+
+
 def refused(result: Result, *expected: str, out: str = "out") -> None:
     """Status 2, one message on standard error that has the ``expected`` words, no traceback, no file in ``out``."""
     assert result.exit_code == 2, (result.exit_code, result.output)
-    lines = result.stderr.strip().splitlines()
+    lines = told(result.stderr)
     assert len(lines) == 1, lines
+    assert len(lines[0]) <= 300
     assert lines[0].startswith("secmix: ")
     assert result.stdout == ""
     for word in expected:
@@ -85,7 +93,7 @@ def refused(result: Result, *expected: str, out: str = "out") -> None:
 def test_a_policy_that_holds_is_status_0() -> None:
     result = audit(BASE + RING_SUM)
     assert result.exit_code == 0, result.output
-    assert result.stderr == ""
+    assert told(result.stderr) == []
     assert report()["verdict"] == "not refuted"
     assert sorted(p.name for p in Path("out").iterdir()) == ["report.json", "scenario.toml"]
     assert load("out/scenario.toml") == load("mine.toml")
@@ -140,8 +148,7 @@ WRONG = {
     "a csv without path": (BASE.replace('"wine"', '"csv"'), ["csv", "path"]),
     "two cells of one name": (BASE + "[sweep]\nprotocol = [{name = 'plain'}, {name = 'plain'}]\n", ["label"]),
     "the last cell of a sweep": (BASE + "[sweep]\nprotocol = [{name = 'plain'}, {name = 'plan'}]\n", ["'plan'"]),
-    "own module that is absent": (BASE + "[protocol]\nname = 'no_such_module:X'\n", ["no_such_module"]),
-    "own part that is no protocol": (BASE + "[protocol]\nname = 'fractions:Fraction'\n", ["Fraction", "average"]),
+    "own module without leave": (BASE + "[protocol]\nname = 'no_such_module:X'\n", ["no_such_module", "--allow-code"]),
 }
 
 
@@ -323,14 +330,14 @@ def test_a_users_module_beside_the_scenario_is_found() -> None:
     written(BASE + "[protocol]\nname = 'module_beside_scenario:Mine'\n")
     script = "import sys; sys.path[:] = [p for p in sys.path if p]; from secmix.cli import main; main()"
     ran = subprocess.run(
-        [sys.executable, "-P", "-c", script, "audit", "mine.toml", "--out", "out", "--workers", "1"],
+        [sys.executable, "-P", "-c", script, "audit", "mine.toml", "--out", "out", "--workers", "1", "--allow-code"],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         timeout=60,
     )
     assert ran.returncode == 1, ran.stderr
-    assert ran.stderr == ""
+    assert told(ran.stderr) == []
 
 
 SLOW = (
@@ -357,26 +364,25 @@ def test_an_interrupted_audit_is_status_130_and_resumes(workers: str, tmp_path: 
     stdout, stderr = process.communicate(timeout=30)
     assert process.returncode == 130, stderr
     assert stdout == ""
-    assert stderr.strip().splitlines() == [
-        "secmix: interrupted; finished cells are kept in out; the same command resumes"
-    ]
+    assert told(stderr) == ["secmix: interrupted; finished cells are kept in out; the same command resumes"]
     finished = {path: path.read_text() for path in kept.glob("*.json")}
     assert 1 <= len(finished) < 24
     assert not Path("out/report.json").exists()
     assert not list(kept.glob("*.tmp"))
 
-    marked = sorted(finished)[0]
-    content = json.loads(finished[marked])
-    content["cell"]["notes"].append("read back")
-    marked.write_text(json.dumps(content))
-    assert call(*options[:-3], "1", *options[-2:]).exit_code == 1
-    resumed = report()
-    assert sum("read back" in cell["notes"] for cell in resumed["cells"]) == 1
+    before = {path: path.stat().st_mtime_ns for path in finished}
+    stamps: list[dict[Path, int]] = []
+
+    def tell(done: int, total: int, what: str) -> None:
+        stamps.append({path: path.stat().st_mtime_ns for path in finished if path.exists()})
+        if what == "running":
+            assert done == len(finished)
+
+    resumed = secmix.audit("mine.toml", "out", formats=["json"], progress=tell)
+    assert stamps[-1] == before
     assert not kept.exists()
     assert call("audit", "mine.toml", "--out", "whole", "--workers", "1", "--format", "json").exit_code == 1
-    for cell in resumed["cells"]:
-        cell["notes"] = [note for note in cell["notes"] if note != "read back"]
-    assert resumed == report("whole")
+    assert resumed.to_dict() == report("out") == report("whole")
 
 
 def test_nothing_but_the_summary_is_printed_when_piped(tmp_path: Path) -> None:
@@ -384,6 +390,6 @@ def test_nothing_but_the_summary_is_printed_when_piped(tmp_path: Path) -> None:
     process = start("audit", "mine.toml", "--out", "out", "--workers", "1", "--format", "md", cwd=tmp_path)
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert stderr == ""
+    assert told(stderr) == []
     assert "\x1b" not in stdout
     assert "violated" in stdout

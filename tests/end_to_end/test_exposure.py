@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import secmix
-from secmix.auditing.coalitions import against, named, read, told
+from secmix.auditing.exposure.policy import against, named, read, told
 from secmix.catalogue import find
 from secmix.cli import app
 from secmix.errors import ScenarioError, SecmixError

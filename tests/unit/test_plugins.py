@@ -33,6 +33,7 @@ def test_parts_are_made_with_their_settings() -> None:
 def test_a_users_own_part_loads_by_module_and_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "secmix_plugin_under_test.py").write_text(
         "class Outer:\n    class Inner:\n        def __init__(self, size=1):\n            self.size = size\n"
+        "        def average(self): ...\n        def draw_masks(self): ...\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     part = build("protocols", {"name": "secmix_plugin_under_test:Outer.Inner", "size": 4})
@@ -79,4 +80,4 @@ def test_parts_that_take_any_setting_or_several_are_not_refused() -> None:
 
 def test_an_object_that_cannot_be_called_is_refused_in_words() -> None:
     with pytest.raises(ScenarioError, match="secmix:__version__"):
-        build("protocols", {"name": "secmix:__version__"})
+        build("aggregators", {"name": "secmix:__version__"})

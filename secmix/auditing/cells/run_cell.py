@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
+from secmix._base.plugins import code_allowed
 from secmix._base.random import sequence
 from secmix.auditing.cells.audit_cell import CellResult, audit_cell
 from secmix.auditing.cells.fields import failed
-from secmix.auditing.coalitions import with_coalitions
+from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaborations, observe
 from secmix.auditing.observation.observe import Seeds
 from secmix.auditing.setup import CollaborationSetup, Given, build_setup
+from secmix.auditing.weighing import weigh
 from secmix.errors import SecmixError
 from secmix.scenario import Scenario
+from secmix.transcript import at_most
 
 
-def run_cell(cell: Scenario, given: Given | None, reproduce: str) -> CellResult:
-    """Run and judge one cell. A protocol that fails while running is a finding too: *inconclusive*, with the cause."""
+def run_cell(cell: Scenario, given: Given | None, reproduce: str, allow_code: bool = False) -> CellResult:
+    """Run and judge one cell. A protocol that fails while running is a finding too: *inconclusive*, with the cause.
+
+    Names like ``package.module:name`` are loaded only where ``allow_code`` says so.
+    """
     from threadpoolctl import threadpool_limits
 
     # One thread, always: the sums inside BLAS would else depend on how many there are, and so on the workers.
-    with threadpool_limits(limits=1):
+    with threadpool_limits(limits=1), code_allowed(allow_code):
         setup = build_setup(cell, given)
         try:
             judged, findings = audit_cell(cell, setup, seeds(cell), reproduce)
             return with_coalitions(cell, setup, judged, reproduce), findings
         except SecmixError as error:
             return failed(cell, setup, f"the run failed: {error}", reproduce), []
-        except Exception as error:  # its message may hold private values: only the kind is told
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # sys.exit too; a message may hold private values: only the kind is told
             return failed(cell, setup, f"the run failed with {type(error).__name__}", reproduce), []
 
 
-def try_out(cell: Scenario, given: Given | None) -> None:
+def try_out(cell: Scenario, given: Given | None, allow_code: bool = False) -> None:
     """Build what the cell names and run them once, in small: whatever does not fit together shows here.
 
     Raises
@@ -37,11 +45,17 @@ def try_out(cell: Scenario, given: Given | None) -> None:
     SecmixError
         If it cannot be run.
     """
-    setup = build_setup(cell, given)
-    if isinstance(setup, CollaborationSetup):
-        collaborations.block_size(cell, setup)
-    else:
-        observe.block_size(cell, setup)
+    with code_allowed(allow_code):
+        setup = build_setup(cell, given)
+        if isinstance(setup, CollaborationSetup):
+            too_large = (
+                f"its messages take more than memory_limit = {cell.memory_limit} MiB in one run; raise it, or use less"
+            )
+            with at_most(2 * cell.memory_limit * 2**20, too_large):  # the messages of a run, and of all runs joined
+                collaborations.block_size(cell, setup)
+        else:
+            weigh(cell, setup)
+            observe.block_size(cell, setup)
 
 
 def seeds(cell: Scenario) -> Seeds:

@@ -191,4 +191,4 @@ def _candidate(name: str) -> Any:
     if name not in CANDIDATES:
         raise SecmixError(f"no candidate is called {name!r}; {nearest(name, CANDIDATES)}")
     where, settings = CANDIDATES[name]
-    return plugins.load("candidates", where)(**settings)
+    return plugins.imported(where)(**settings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from secmix.auditing.report import Report, Verdict
+from secmix.auditing.report import Counted, Report, Verdict
 from secmix.reporting import robustness as robust
 from secmix.reporting import words
 
@@ -12,8 +12,10 @@ from secmix.reporting import words
 def render(report: Report) -> str:
     """The report as JUnit XML; *violated* and *inconclusive* are failures, each of its own type.
 
-    A corrupt node has nothing of its own to lose and is skipped. What colluders can do is a case of its own. Where a
-    cell (or the report) is judged worse than everything in it, a case of its own says so: no verdict is lost.
+    A corrupt node has nothing of its own to lose and is skipped. So is what does not count for the report's verdict:
+    what is no worse than in the baseline, and what somebody accepts; the reason is told. What colluders can do is a
+    case of its own. Where a cell (or the report) is judged worse than everything in it, a case of its own says so: no
+    verdict is lost.
     """
     # XML 1.0 cannot carry control characters even as entities; cleaned() has replaced them.
     safe = words.cleaned(report)
@@ -28,13 +30,13 @@ def render(report: Report) -> str:
                 node.verdict,
                 f"{node.standing}: {node.why}",
                 cell.reproduce,
-                skipped,
+                skipped or _excused(node),
             )
         if found := cell.robustness:
             message = f"{found.why}; breakdown {robust.breaks(cell, found)}, {robust.proven(cell, found)}"
-            _case(suite, "robustness", found.verdict, message, cell.reproduce)
+            _case(suite, "robustness", found.verdict, message, cell.reproduce, _excused(found))
         if words.unexplained(cell):
-            _case(suite, "whole network", cell.verdict, cell.sentence, cell.reproduce)
+            _case(suite, "whole network", cell.verdict, cell.sentence, cell.reproduce, _excused(cell))
         _count(suite)
     if words.VERDICTS.index(safe.verdict) < min((words.VERDICTS.index(c.verdict) for c in safe.cells), default=9):
         suite = ET.SubElement(root, "testsuite", name="policy")
@@ -47,13 +49,24 @@ def render(report: Report) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _case(suite: ET.Element, name: str, verdict: Verdict, message: str, reproduce: str, skipped: bool = False) -> None:
+def _case(
+    suite: ET.Element, name: str, verdict: Verdict, message: str, reproduce: str, skipped: bool | str = False
+) -> None:
     case = ET.SubElement(suite, "testcase", classname=suite.get("name", ""), name=name, time="0")
     if skipped:
-        ET.SubElement(case, "skipped", message=message)
+        ET.SubElement(
+            case, "skipped", message=f"{skipped}: {verdict}; {message}" if isinstance(skipped, str) else message
+        )
     elif verdict != "not refuted":
         failure = ET.SubElement(case, "failure", type=verdict, message=message)
         failure.text = f"{verdict}: {message}\nReproduce with: {reproduce}"
+
+
+def _excused(about: Counted) -> str | bool:
+    """Why it does not count for the report's verdict; False where it does."""
+    if about.accepted is not None:
+        return f"accepted, {about.accepted}"
+    return False if about.counts else "no worse than in the baseline"
 
 
 def _count(suite: ET.Element) -> None:

@@ -9,12 +9,13 @@ from typing import Any
 from urllib.parse import quote
 
 from secmix.auditing.evidence.interface import kinds
-from secmix.auditing.report import Cell, Finding, Report, Robustness, Verdict
+from secmix.auditing.report import Cell, Counted, Finding, Report, Robustness, Verdict
 from secmix.reporting import robustness as robust
 from secmix.reporting import words
 from secmix.reporting.glossary import GLOSSARY
 from secmix.reporting.glossary_robustness import TERMS
 
+_SINCE = {"new": "new", "worse": "updated", "no worse": "unchanged"}
 LEVEL = {"violated": "error", "inconclusive": "warning"}
 _MEANING = {anchor: meaning for anchor, _, meaning in (*GLOSSARY, *TERMS)}
 _MEANING["robustness"] = _MEANING["breakdown"]
@@ -28,10 +29,10 @@ _RULES = {
 def render(report: Report) -> str:
     """The report as a SARIF log."""
     safe = words.cleaned(report)
-    location = _location(safe)
-    results = [result for cell in safe.cells for result in _results(safe, cell, location)]
+    lines = [*safe.lines, *[{}] * len(safe.cells)]
+    results = [result for k, cell in enumerate(safe.cells) for result in _results(safe, cell, lines[k])]
     if words.VERDICTS.index(safe.verdict) < min((words.VERDICTS.index(c.verdict) for c in safe.cells), default=9):
-        results.append(_result("policy", safe.verdict, safe.sentence, location, "audit", {}))
+        results.append(_result("policy", safe.verdict, safe.sentence, _location(safe), "audit", {}))
     rules = [
         {
             "id": _id(name),
@@ -63,18 +64,19 @@ def _id(evidence: str) -> str:
     return "secmix/" + evidence.replace(" ", "-")
 
 
-def _location(report: Report) -> dict[str, Any]:
-    """The scenario's file: what a reader edits to mend it."""
+def _location(report: Report, line: int = 1) -> dict[str, Any]:
+    """The scenario's file, and the line of it that a finding is about: what a reader edits to mend it."""
     path = report.source
     if "\\" in path:
         path = PureWindowsPath(path).as_posix()
     uri = quote(path, safe="/~")
     if path.startswith("/"):
         uri = "file://" + uri
-    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}}
+    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": line}}}
 
 
-def _results(report: Report, cell: Cell, location: dict[str, Any]) -> list[dict[str, Any]]:
+def _results(report: Report, cell: Cell, lines: dict[str, int]) -> list[dict[str, Any]]:
+    location = _location(report, lines.get("protocol", 1))
     findings = words.findings_of(report, cell)
     results = []
     for node in words.by_severity(cell):
@@ -95,13 +97,15 @@ def _results(report: Report, cell: Cell, location: dict[str, Any]) -> list[dict[
                 location,
                 where,
                 {"reproduce": cell.reproduce, **_of(worst)},
+                node,
             )
         )
     if cell.robustness and cell.robustness.verdict != "not refuted":
-        results.append(_of_robustness(cell, cell.robustness, location))
+        results.append(_of_robustness(cell, cell.robustness, _location(report, lines.get("adversary", 1))))
     if words.unexplained(cell):
         where = f"{cell.protocol}/{cell.adversary}"
-        results.append(_result("policy", cell.verdict, cell.sentence, location, where, {"reproduce": cell.reproduce}))
+        told = {"reproduce": cell.reproduce}
+        results.append(_result("policy", cell.verdict, cell.sentence, location, where, told, cell))
     return results
 
 
@@ -117,7 +121,7 @@ def _of_robustness(cell: Cell, found: Robustness, location: dict[str, Any]) -> d
         "reproduce": cell.reproduce,
     }
     where = f"{cell.protocol}/{cell.adversary}/robustness"
-    return _result("robustness", found.verdict, message, location, where, properties)
+    return _result("robustness", found.verdict, message, location, where, properties, found)
 
 
 def _rule(finding: Finding | None) -> str:
@@ -142,8 +146,9 @@ def _result(
     location: dict[str, Any],
     where: str,
     properties: dict[str, Any],
+    about: Counted | None = None,
 ) -> dict[str, Any]:
-    return {
+    result: dict[str, Any] = {
         "ruleId": _id(rule),
         "level": LEVEL[verdict],
         # Square brackets would be read as links.
@@ -153,3 +158,8 @@ def _result(
         "partialFingerprints": {"secmix/v1": where},
         "properties": {"verdict": verdict, **properties},
     }
+    if about is not None and about.since_baseline is not None:
+        result["baselineState"] = _SINCE[about.since_baseline]
+    if about is not None and about.accepted is not None:
+        result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": about.accepted}]
+    return result

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from secmix.auditing import verdicts
-from secmix.auditing.exposed import adversary_of, exposure_of, recovered, spec_of
-from secmix.auditing.repairing import proposals
+from secmix.auditing.exposure.repair import proposals
+from secmix.auditing.exposure.search import adversary_of, exposure_of, recovered, spec_of
 from secmix.auditing.report import Cell, Coalitions, NodeCoalition, Verdict
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.coalitions import Agent, Exposure, NodeExposure

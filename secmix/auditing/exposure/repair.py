@@ -8,7 +8,7 @@ from typing import Any
 
 from secmix._base.random import sequence
 from secmix.auditing.cells.audit_cell import audit_cell
-from secmix.auditing.exposed import Level, adversary_of, exposure_of, spec_of
+from secmix.auditing.exposure.search import Level, adversary_of, exposure_of, spec_of
 from secmix.auditing.setup import CollaborationSetup, SumSetup, build_setup
 from secmix.coalitions import Agent, Equations, Exposure
 from secmix.coalitions.declared import declared_graph

@@ -1,0 +1,118 @@
+"""Settings of a part, checked against its signature before the part is made with them."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import typing
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from secmix.errors import ScenarioError, nearest, shown
+
+_ROUNDS = 100_000
+_COUNTED = (
+    "components",
+    "n_components",
+    "starts",
+    "n_init",
+    "max_iterations",
+    "iterations",
+    "n_rounds",
+    "local_steps",
+    "max_sweeps",
+    "points",
+    "max_clusters",
+)
+"""Settings of our own parts that say how often or how many; each is at most ``_ROUNDS``, or nothing would ever end."""
+
+
+def check_settings(part: Any, name: str, settings: Mapping[str, Any]) -> None:
+    """Unknown, missing or mistyped settings of a part are errors that name the right ones.
+
+    Raises
+    ------
+    ScenarioError
+        With the setting at fault in ``key``.
+    """
+    if not callable(part):
+        kind = type(part).__name__
+        raise ScenarioError(f"{shown(name)} is no class or function but {kind}; name what makes the part")
+    parameters = _parameters(part)
+    if parameters is not None:
+        for key in settings:
+            if key not in parameters:
+                raise _at(key, f"{shown(name)} has no setting {shown(key)}; {nearest(key, parameters)}")
+        missing = [k for k, p in parameters.items() if p.default is p.empty and k not in settings]
+        if missing:
+            raise ScenarioError(f"{shown(name)} needs the setting(s) {', '.join(missing)}")
+    # The annotations of others' parts may be looser or stricter than what they take.
+    if str(getattr(part, "__module__", "")).startswith("secmix."):
+        _check_kinds(part, name, settings)
+
+
+def in_words(part: Any) -> str:
+    """The settings of ``part`` as its signature gives them, in a line.
+
+    >>> def part(sigma: float, *, seed: int = 0): ...
+    >>> in_words(part)
+    'sigma: float, seed: int = 0'
+    """
+    try:
+        parameters = inspect.signature(part).parameters.values()
+    except (TypeError, ValueError):  # written in C
+        return "what its documentation says"
+    return ", ".join(str(p).replace("'", "") for p in parameters) or "no settings"
+
+
+def _parameters(part: Any) -> dict[str, inspect.Parameter] | None:
+    """By name; None where any are taken, or where nobody can tell."""
+    try:
+        parameters = dict(inspect.signature(part).parameters)
+    except (TypeError, ValueError):
+        return None
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return None
+    return {key: p for key, p in parameters.items() if p.kind is not p.VAR_POSITIONAL}
+
+
+def _check_kinds(part: Any, name: str, settings: Mapping[str, Any]) -> None:
+    try:
+        hints = typing.get_type_hints(getattr(part, "__init__") if isinstance(part, type) else part)  # noqa: B009
+    except Exception:  # an annotation that only a type checker can resolve
+        return
+    for key, value in settings.items():
+        if key in _COUNTED and isinstance(value, int) and value > _ROUNDS:
+            raise _at(key, f"{shown(name)}: {key} can be at most {_ROUNDS}; given {shown(value)}")
+        if key in hints and (told := _mistyped(hints[key], value)):
+            raise _at(key, f"{shown(name)}: {key}: {told[0].lower() + told[1:]}; given {shown(value)}")
+
+
+def _mistyped(hint: Any, value: Any) -> str | None:
+    """Why ``value``, as TOML writes it, is not of the annotated kind; None where it is, or nobody can tell."""
+    try:
+        kind: TypeAdapter[Any] = TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True))
+    except Exception:  # a kind that cannot be checked, such as an array
+        return None
+    try:
+        _read(kind.validate_python(value, strict=True))
+    except ValidationError as error:
+        try:  # TOML has lists only, where tuples may be due
+            _read(kind.validate_json(json.dumps(value), strict=True))
+        except (ValidationError, TypeError, ValueError):
+            return str(error.errors()[0]["msg"])
+    return None
+
+
+def _read(value: Any) -> None:
+    if isinstance(value, Iterator):  # pydantic checks what is iterable only as it is read
+        for _ in value:
+            pass
+
+
+def _at(key: str, message: str) -> ScenarioError:
+    error = ScenarioError(message)
+    error.key = (key,)
+    return error

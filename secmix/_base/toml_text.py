@@ -1,0 +1,62 @@
+"""The text of a TOML file and its plain values: readable, and neither deeper nor larger than anybody needs."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from secmix._base.places import line_of
+from secmix.errors import ScenarioError, shown
+
+_DEEPEST = 12
+_MOST_VALUES = 1_000_000
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a scenario's file."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ScenarioError(f"the scenario '{path}' cannot be read: {error.strerror or error}") from None
+    except ValueError:
+        raise ScenarioError(f"the scenario '{path}' cannot be read: it is not UTF-8 text; save it as UTF-8") from None
+
+
+def read_toml(text: str, source: str) -> dict[str, Any]:
+    """The values of a TOML ``text``, if no number or nesting in it is beyond what anybody needs."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        told = re.sub(r"\('([^()]*?)',?\)", r"'\1'", str(error))  # keys as Python writes tuples
+        raise ScenarioError(f"{source} is not valid TOML: {told}") from None
+    except RecursionError:
+        raise ScenarioError(f"{source} is nested too deeply; a scenario has tables of tables at most") from None
+    except ValueError:  # Python limits the digits it reads
+        raise ScenarioError(f"{source} holds a number of thousands of digits; write one that fits 64 bits") from None
+
+
+def check_size(content: Any, source: str, text: str) -> None:
+    """Numbers that fit 64 bits, and no more values or nesting than anybody needs: checked before anything is built."""
+    waiting: list[tuple[tuple[str | int, ...], Any]] = [((), content)]
+    seen = 0
+    while waiting:
+        path, value = waiting.pop()
+        seen += 1
+        told = ""
+        if isinstance(value, int) and value.bit_length() > 63:
+            told = f"a whole number beyond 64 bits; given {shown(value)}"
+        elif len(path) > _DEEPEST:
+            told = f"nested more than {_DEEPEST} deep"
+        elif seen > _MOST_VALUES:
+            told = f"more than {_MOST_VALUES} values in all"
+        if told:
+            line = line_of(text, path)
+            where = f"{source}, line {line}" if line else source
+            raise ScenarioError(f"{where}: {shown('.'.join(map(str, path[:4])))}: {told}")
+        if isinstance(value, Mapping):
+            waiting += (((*path, str(key)), item) for key, item in value.items())
+        elif isinstance(value, (list, tuple)):
+            waiting += (((*path, k), item) for k, item in enumerate(value))

@@ -1,0 +1,183 @@
+"""What the command says while it works: errors in a line, progress as a bar or as log lines, in any encoding."""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import logging
+import os
+import sys
+import time
+import traceback
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from secmix.errors import SecmixError, brief, cause, one_line
+
+WRONG_INPUT, UNFORESEEN, INTERRUPTED = 2, 70, 130
+_PLAIN = {"σ": "sigma", "λ": "lambda", "κ": "kappa", "ρ": "rho", "τ": "tau", "Φ": "Phi", "ℓ": "l", "≥": ">=", "≤": "<="}
+_PLAIN |= {"→": "->", "−": "-", "–": "-", "—": "-", "✗": "x", "○": "o", "×": "x", "∞": "inf", "≠": "!=", "√": "sqrt "}
+_EVERY = 10.0  # seconds between log lines; what is done sooner says nothing
+
+
+class Stopped(Exception):
+    """The command ends with ``status``; what there was to say has been said."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+@contextmanager
+def errors_told(debug: bool = False, when_interrupted: Any = None) -> Iterator[None]:
+    """Every way to fail is one line on standard error and a status of its own; with ``debug`` the traceback too.
+
+    Parameters
+    ----------
+    debug : bool
+    when_interrupted : callable, optional
+        Gives what is to be said beside "interrupted".
+
+    Raises
+    ------
+    Stopped
+        2 where the input is wrong, 130 after an interrupt, 70 for what nobody foresaw.
+    """
+    try:
+        yield
+    except Stopped:
+        raise
+    except SecmixError as error:
+        _failed(str(error), error, debug)
+        raise Stopped(WRONG_INPUT) from None
+    except KeyboardInterrupt:
+        more = when_interrupted() if when_interrupted else ""
+        _say(f"secmix: interrupted; {more}".rstrip("; "))
+        raise Stopped(INTERRUPTED) from None
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.EPIPE:
+            raise Stopped(_nobody_reads()) from None
+        if type(error).__module__.startswith(("click", "typer")):
+            raise
+        hint = "" if debug else "; the same command with --debug shows where"
+        _failed(f"an unforeseen error ({cause(error)}): a fault of secmix, please report it{hint}", error, debug)
+        raise Stopped(UNFORESEEN) from None
+
+
+def _failed(message: str, error: BaseException, debug: bool) -> None:
+    if debug:
+        _say("".join(traceback.format_exception(error)).rstrip())
+    _say(f"secmix: {brief(message)}")
+
+
+def _say(text: str) -> None:
+    with suppress(OSError, ValueError):
+        print(text, file=sys.stderr, flush=True)
+
+
+def _nobody_reads() -> int:
+    """Whoever read our output has closed it, as ``head`` does: that is no fault."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+@contextmanager
+def printed() -> Iterator[None]:
+    """Printing that may find its reader gone: what follows is done all the same."""
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        if error.errno != errno.EPIPE:
+            raise
+        _nobody_reads()
+
+
+def speak_any_encoding() -> None:
+    """Characters that a stream cannot carry are written in others, rather than ending the command."""
+    codecs.register_error("secmix", _in_others)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError, OSError):
+            stream.reconfigure(errors="secmix")  # type: ignore[union-attr]
+
+
+def _in_others(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    out = ""
+    for character in error.object[error.start : error.end]:
+        told = _PLAIN.get(character) or unicodedata.normalize("NFKD", character)
+        out += "".join(c for c in told if c.isascii()) or "?"
+    return out, error.end
+
+
+class _Line(logging.Formatter):
+    """A log record in one line that is safe to print."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return f"secmix: {brief(record.getMessage())}"
+
+
+@contextmanager
+def progress() -> Iterator[Any]:
+    """A function (done, total, what): a bar with the time left on a terminal, a log line now and then elsewhere."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Line())
+    log = logging.getLogger("secmix")
+    log.addHandler(handler)
+    log.propagate = False
+    try:
+        if sys.stderr.isatty():
+            with _bar() as tell:
+                yield tell
+        else:
+            yield _Logged()
+    finally:
+        log.removeHandler(handler)
+        log.propagate = True
+
+
+class _Logged:
+    """Says how far it is, every ten seconds or so: a build's log shows that it is alive."""
+
+    def __init__(self) -> None:
+        self.began = self.last = time.monotonic()
+        self.first = 0  # cells that were read back, which took no time
+
+    def __call__(self, done: int, total: int, what: str) -> None:
+        now = time.monotonic()
+        if what == "running":
+            self.first = done
+        if now - self.last < _EVERY:
+            return
+        self.last = now
+        took = now - self.began
+        left = took / (done - self.first) * (total - done) if done > self.first else None
+        more = "" if left is None or done == total else f", about {_duration(left)} to go"
+        _say(f"secmix: {done} of {total} done after {_duration(took)}{more} ({brief(what, 100)})")
+
+
+@contextmanager
+def _bar() -> Iterator[Any]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def tell(done: int, total: int, what: str) -> None:
+            bar.update(task, completed=done, total=total, description=brief(one_line(what), 60))
+
+        yield tell
+
+
+def _duration(seconds: float) -> str:
+    """
+    >>> _duration(42.4), _duration(4000)
+    ('42 s', '67 min')
+    """
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,220 @@
+"""What counts for the verdict of a report: all of it, but for what a baseline had already and what somebody accepts.
+
+Cells and nodes keep their own verdicts, and everything stays in the report, marked; only the report's verdict changes.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+from secmix.auditing import verdicts
+from secmix.auditing.report import Cell, Coalitions, NodeSummary, Report, Robustness, Since, Verdict
+from secmix.errors import brief
+from secmix.scenario import AcceptedSpec
+
+_log = logging.getLogger("secmix")
+_COVERS = {
+    "revealed": {"revealed", "partly leaked", "inconclusive", "no more than the output itself reveals"},
+    "partly leaked": {"partly leaked", "no more than the output itself reveals"},
+    "inconclusive": {"inconclusive"},
+}
+"""What an acceptance of one standing covers. What is inconclusive may be worse than partly leaked."""
+
+_BENIGN = {"title", "description", "seed", "protocol", "adversary", "sweep", "accepted", "memory_limit"}
+
+
+def counted(
+    report: Report, baseline: Report | None = None, accepted: Sequence[AcceptedSpec] = (), today: date | None = None
+) -> Report:
+    """``report`` judged by what got worse than in ``baseline`` and is not ``accepted``.
+
+    A node's verdict counts if it is worse than it was, or if its standing or leakage is, by more than a hundredth
+    (estimates differ by as much between seeds).
+
+    Parameters
+    ----------
+    report : Report
+    baseline : Report, optional
+        Without it everything counts that is not accepted.
+    accepted : sequence of AcceptedSpec
+    today : date, optional
+        Without it nothing has ended.
+    """
+    if baseline is None and not accepted:
+        return report
+    in_force = [entry for entry in accepted if today is None or today <= entry.until]
+    ended = [entry for entry in accepted if entry not in in_force]
+    cells = [_marked(cell, baseline, in_force, ended) for cell in report.cells]
+    counting: list[Verdict] = []
+    known = accepting = 0
+    for cell in cells:
+        for found in _faults(cell):
+            if found.counts:
+                counting.append(found.verdict)
+            accepting += found.accepted is not None
+            known += found.accepted is None and not found.counts
+    said = []
+    if baseline is not None:
+        said.append(_against_baseline(len(counting), known))
+        if differing := different_scenarios(baseline, report):
+            said.append(f"the baseline is of another scenario, which differs in {', '.join(differing)}")
+    if accepting:
+        until = max(entry.until for entry in in_force)
+        said.append(f"{accepting} finding{'s are' if accepting > 1 else ' is'} accepted, at most until {until}")
+    for entry in accepted:
+        if not any(_names(entry, cell) for cell in cells):
+            _log.warning("%s", brief(f"an accepted finding is of no combination of this audit: {_who(entry)}"))
+    if not said:
+        return report.model_copy(update={"cells": cells})
+    without = " or ".join(
+        ["the baseline"] * (baseline is not None) + [f"what is accepted ({reasons(in_force)})"] * bool(accepting)
+    )
+    told = f"{'; '.join(said)}. Without {without}: {report.sentence}"
+    told = told[0].upper() + told[1:]
+    return report.model_copy(update={"cells": cells, "verdict": verdicts.worst(counting), "sentence": told})
+
+
+def different_scenarios(a: Report, b: Report) -> list[str]:
+    """What two reports were audited on differs in, beyond their protocols and adversaries; names of scenario keys."""
+    keys = sorted({*a.scenario, *b.scenario} - _BENIGN)
+    differing = [key for key in keys if _plain(a.scenario.get(key)) != _plain(b.scenario.get(key))]
+    swept = [{key: value for key, value in r.scenario.get("sweep", {}).items() if key not in _BENIGN} for r in (a, b)]
+    return differing + (["sweep"] if _plain(swept[0]) != _plain(swept[1]) else [])
+
+
+def reasons(entries: Sequence[AcceptedSpec]) -> str:
+    """Why they are accepted, each reason once."""
+    return brief("; ".join(dict.fromkeys(entry.reason for entry in entries)), 200)
+
+
+def _plain(value: Any) -> Any:
+    return {k: _plain(v) for k, v in value.items() if v is not None} if isinstance(value, dict) else value
+
+
+def _against_baseline(worse: int, known: int) -> str:
+    told = (
+        f"Measured against the baseline, {worse} finding{'s' * (worse != 1)} got worse"
+        if worse
+        else "Nothing got worse than in the baseline"
+    )
+    return told + (f"; {known} stand{'s' * (known == 1)} no better than there" if known else "")
+
+
+def _faults(cell: Cell) -> list[NodeSummary | Robustness | Coalitions | Cell]:
+    """All of a cell that is not *not refuted*; the cell itself where its verdict follows from nothing in it."""
+    parts = [part for part in (cell.robustness, cell.coalitions) if part is not None]
+    inside: list[NodeSummary | Robustness | Coalitions | Cell] = [*cell.nodes, *parts]
+    found = [one for one in inside if one.verdict != "not refuted"]
+    explained = verdicts.worst(one.verdict for one in inside)
+    return found if verdicts.worst([explained, cell.verdict]) == explained else [*found, cell]
+
+
+def _marked(
+    cell: Cell, baseline: Report | None, in_force: Sequence[AcceptedSpec], ended: Sequence[AcceptedSpec]
+) -> Cell:
+    old = None
+    if baseline is not None:
+        old = next((c for c in baseline.cells if (c.protocol, c.adversary) == (cell.protocol, cell.adversary)), None)
+    since = baseline is not None
+    was = {node.node: node for node in old.nodes} if old else {}
+    mine = [entry for entry in in_force if _names(entry, cell)]
+    nodes = []
+    for node in cell.nodes:
+        if node.verdict != "not refuted":
+            update: dict[str, Any] = {"accepted": _why(mine, node)}
+            if since:
+                before = was.get(node.node)
+                update["since_baseline"] = _since(before, before is None or _got_worse(before, node))
+            node = node.model_copy(update=update)
+        nodes.append(node)
+    pushed = cell.robustness
+    if pushed is not None and pushed.verdict != "not refuted":
+        update = {"accepted": _told([entry for entry in mine if entry.robustness])}
+        if since:
+            earlier = old.robustness if old else None
+            update["since_baseline"] = _since(earlier, _pushed_farther(earlier, pushed))
+        pushed = pushed.model_copy(update=update)
+    found = cell.coalitions
+    if found is not None and since and found.verdict != "not refuted":
+        first = old.coalitions if old else None
+        found = found.model_copy(update={"since_baseline": _since(first, _fewer_suffice(first, found))})
+    notes = [*cell.notes]
+    notes += [brief(f"accepted until {entry.until}: {_what(entry)}; {entry.reason}") for entry in mine]
+    notes += [
+        brief(f"accepted until {entry.until}, which is over: {_what(entry)} counts again; {entry.reason}")
+        for entry in ended
+        if _names(entry, cell)
+    ]
+    update = {"nodes": nodes, "robustness": pushed, "coalitions": found, "notes": notes}
+    if since:
+        update["since_baseline"] = _since(
+            old, old is None or verdicts.worst([old.verdict, cell.verdict]) != old.verdict
+        )
+    return cell.model_copy(update=update)
+
+
+def _since(old: object, worse: bool) -> Since:
+    return "new" if old is None else "worse" if worse else "no worse"
+
+
+def _names(entry: AcceptedSpec, cell: Cell) -> bool:
+    return (entry.protocol, entry.adversary) == (cell.protocol, cell.adversary)
+
+
+def _why(entries: Sequence[AcceptedSpec], node: NodeSummary) -> str | None:
+    return _told(
+        [
+            entry
+            for entry in entries
+            if entry.standing is not None
+            and node.standing in _COVERS[entry.standing]
+            and (entry.nodes is None or node.node in entry.nodes)
+        ]
+    )
+
+
+def _told(entries: Sequence[AcceptedSpec]) -> str | None:
+    return brief(f"{entries[0].reason} (until {entries[0].until})") if entries else None
+
+
+def _what(entry: AcceptedSpec) -> str:
+    setup = []
+    if entry.standing is not None:
+        who = "nodes " + ", ".join(map(str, entry.nodes)) if entry.nodes is not None else "all nodes"
+        setup.append(f"{who} up to '{entry.standing}'")
+    if entry.robustness:
+        setup.append("what colluders can do to the result")
+    return " and ".join(setup)
+
+
+def _who(entry: AcceptedSpec) -> str:
+    return f"'{entry.protocol}' against '{entry.adversary}'; {_what(entry)}"
+
+
+def _got_worse(old: NodeSummary, new: NodeSummary) -> bool:
+    return (
+        verdicts.worst([old.verdict, new.verdict]) != old.verdict
+        or (new.standing == "revealed" and old.standing != "revealed")
+        or new.worst > old.worst + 0.01
+    )
+
+
+def _fewer_suffice(old: Coalitions | None, new: Coalitions) -> bool:
+    if old is None or verdicts.worst([old.verdict, new.verdict]) != old.verdict:
+        return True
+    return new.least is not None and (old.least is None or new.least < old.least)
+
+
+def _pushed_farther(old: Robustness | None, new: Robustness) -> bool:
+    if old is None or verdicts.worst([old.verdict, new.verdict]) != old.verdict or new.breakdown < old.breakdown:
+        return True
+    before = {point.colluders: math.inf if point.found is None else point.found for point in old.points}
+    return any(
+        (math.inf if point.found is None else point.found) > before.get(point.colluders, 0.0) * 1.01
+        for point in new.points
+        if point.colluders <= new.colluders and not math.isinf(before.get(point.colluders, 0.0))
+    )

@@ -1,0 +1,35 @@
+"""Whether a cell's messages fit into memory, found out without sending all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from secmix.auditing.observation.observe import as_played
+from secmix.auditing.setup import SumSetup, build_model
+from secmix.data import deal
+from secmix.estimators.exact.linear import Probed
+from secmix.scenario import Scenario
+from secmix.transcript import at_most
+
+
+def weigh(cell: Scenario, setup: SumSetup) -> None:
+    """Run the first iteration once, without the probes that may outnumber runs by thousands, and stop when it is clear.
+
+    Raises
+    ------
+    SecmixError
+        If the messages of one run and its probes would not fit into the scenario's ``memory_limit``.
+    """
+    rng = np.random.default_rng(cell.seed)
+    d = setup.rows.shape[1]
+    entries = cell.model.components * (1 + d + d * (d + 1) // 2)
+    masks = np.shape(setup.protocol.draw_masks(1, 1, setup.network, rng))
+    probes = -(-(setup.network.n + (masks[1] if len(masks) == 3 else 0)) // entries)
+    told = (
+        f"the messages of a single run, with the {probes} that show what they depend on, take more than memory_limit = "
+        f"{cell.memory_limit} MiB; raise it, or use fewer nodes or components, or a larger tol"
+    )
+    trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
+    with at_most(cell.memory_limit * 2**20 / (1 + probes), told):
+        sums = as_played(setup, Probed(setup.protocol, probing=False))
+        build_model(trial, setup, sums).run(deal(setup.rows, setup.counts, 1, rng), network=setup.network, rng=rng)
