@@ -3,6 +3,7 @@
 from secmix.estimators.estimate import Estimate, normalised
 from secmix.estimators.exact.gaussian import gaussian_leakage
 from secmix.estimators.exact.structure import LeakedSubspace, leaked_subspace
+from secmix.estimators.information import information_lower_bound
 from secmix.estimators.ksg.checks import mutual_information_gaussian
 from secmix.estimators.ksg.information import ksg, nmi_paper, permutation_null
 from secmix.estimators.ksg.reading import entropy
@@ -22,6 +23,7 @@ __all__ = [
     "breakdown_point",
     "entropy",
     "gaussian_leakage",
+    "information_lower_bound",
     "ksg",
     "leaked_subspace",
     "mutual_information_gaussian",

@@ -21,13 +21,10 @@ FOLDER = Path(__file__).resolve().parents[2] / "analysis" / "exposure_at_scale"
 @pytest.fixture(scope="module")
 def study() -> Iterator[tuple[ModuleType, ModuleType]]:
     """The modules of the study; neither stays behind."""
-    before = set(sys.modules)
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(FOLDER)
-        yield importlib.import_module("networks"), importlib.import_module("corruption")
-    for name in set(sys.modules) - before:
-        if name in ("networks", "corruption"):
-            del sys.modules[name]
+        patch.syspath_prepend(FOLDER.parents[1])
+        at_scale = "analysis.exposure_at_scale"
+        yield importlib.import_module(f"{at_scale}.networks"), importlib.import_module(f"{at_scale}.corruption")
 
 
 def graph_of(compressed: tuple[np.ndarray, np.ndarray]) -> nx.Graph:
@@ -90,8 +87,8 @@ def test_no_choice_beats_the_bound_and_greed_counts_right(study: tuple[ModuleTyp
 
 
 def test_it_runs_and_reports(tmp_path: Path) -> None:
-    script = [sys.executable, str(FOLDER / "run.py"), "--quick", "--out", str(tmp_path)]
-    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    script = [sys.executable, "-m", "analysis.exposure_at_scale.run", "--quick", "--out", str(tmp_path)]
+    done = subprocess.run(script, cwd=FOLDER.parents[1], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     numbers = json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))
     assert {path.name for path in tmp_path.iterdir()} == {"numbers.json", "README.md", "random.png", "targeted.png"}

@@ -59,8 +59,8 @@ def test_what_is_not_true_is_said_to_be(report: Any) -> None:
 
 @pytest.mark.soundness
 def test_the_study_writes_what_it_found(tmp_path: Path) -> None:
-    command = [sys.executable, str(STUDY / "run.py"), "--quick", "--out", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "analysis.soundness.run", "--quick", "--out", str(tmp_path)]
+    done = subprocess.run(command, cwd=STUDY.parents[1], capture_output=True, text=True, check=False)
     assert (tmp_path / "numbers.json").is_file(), done.stderr
     numbers = json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))
     assert done.returncode == int(not all(case["right"] or case["beyond"] for case in numbers["cases"]))

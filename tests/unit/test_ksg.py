@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from scipy.special import digamma
 from scipy.stats import norm
 
 from secmix.errors import DataError
-from secmix.estimators import entropy, ksg, mutual_information_gaussian, permutation_null
+from secmix.estimators import entropy, information_lower_bound, ksg, mutual_information_gaussian, permutation_null
 
 pytestmark = pytest.mark.delicate
 
@@ -18,6 +19,9 @@ pytestmark = pytest.mark.delicate
 def normal(seed: int, *shape: int) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape)
 
+
+# What spares the seconds that a bound takes, where a test is not about it: one that says nothing.
+SILENT = information_lower_bound(normal(0, 10), normal(1, 10))
 
 # Errors
 
@@ -72,8 +76,8 @@ def test_gaussian_formula_refuses_what_is_no_covariance(covariance, dx, words):
 
 def test_nats_by_default_and_any_base():
     x, noise = normal(2, 2, 400)
-    nats, bits, tens = (ksg(x, x + noise, base=base) for base in (math.e, 2, 10))
-    assert ksg(x, x + noise) == nats
+    nats, bits, tens = (ksg(x, x + noise, base=base, bound=SILENT) for base in (math.e, 2, 10))
+    assert ksg(x, x + noise, bound=SILENT) == nats
     assert (nats.unit, bits.unit, tens.unit) == ("nats", "bits", "base-10 units")
     assert bits.value == pytest.approx(nats.value / math.log(2), rel=1e-14)
     assert tens.high == pytest.approx(nats.high / math.log(10), rel=1e-14)
@@ -120,7 +124,8 @@ def test_one_revealed_combination_is_enough():
 def test_determined_given_what_is_known():
     x, mask = normal(8, 2, 500)
     assert ksg(x, x + mask, mask).status == "determined"
-    assert ksg(x, x + mask).status == "resolved"
+    assert ksg(x, x + mask, bound=SILENT).status == "resolved"
+    assert ksg(x, x + 0.5 * mask + normal(10, 500), mask).status == "unresolved"  # no bound could contradict it
     # What z itself gives away is not y's doing.
     assert ksg(x, mask, x + 1e-3 * normal(9, 500)).status != "determined"
 
@@ -175,6 +180,46 @@ def test_more_features_than_half_the_rows_resolve_nothing():
     assert any("linear function of 60 features" in note for note in estimate.notes)
 
 
+# Other scales, and the bound
+
+
+def test_few_rows_that_leak_wholly_are_not_resolved():
+    draw = np.random.default_rng(0)
+    x, y = draw.standard_normal((2, 2000))
+    y[:40] = x[:40]
+    assert ksg(x, y, bound=SILENT).status == "resolved"  # this is what the bound is for
+    estimate = ksg(x, y)
+    assert (estimate.status, estimate.high) == ("unresolved", math.inf)
+    assert estimate.value < 0.02
+    assert any("held-out InfoNCE" in note for note in estimate.notes)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_heavy_tails_are_not_resolved_below_the_truth(seed):
+    # Uncorrelated Cauchy pairs share a scale; the truth is ln(8 π) - 3 = 0.2242 (Student, one degree of freedom).
+    draw = np.random.default_rng(seed)
+    x, y = (draw.standard_normal((2, 1000)) / np.abs(draw.standard_normal(1000))).round(12)
+    estimate = ksg(x, y)
+    assert estimate.status == "unresolved" or estimate.low <= 0.2242 <= estimate.high
+
+
+def test_without_a_bound_nothing_is_resolved():
+    x, noise = normal(3, 2, 1000)
+    estimate = ksg(x, x + noise, bound=False)
+    assert estimate.status == "unresolved"
+    assert any("no lower bound that could contradict it" in note for note in estimate.notes)
+
+
+def test_a_bound_that_is_known_is_used():
+    x, noise = normal(3, 2, 1000)
+    known = information_lower_bound(x, x + noise)
+    estimate = ksg(x, x + noise, bound=known)
+    assert (estimate.status, estimate.low) == ("resolved", known.low)
+    assert ksg(x, x + noise, bound=replace(known, low=0.5, value=0.6)).status == "unresolved"
+    with pytest.raises(DataError, match="bound is estimate in nats"):
+        ksg(x, x + noise, bound=estimate)
+
+
 # Wide masks, units of the data
 
 
@@ -184,14 +229,14 @@ def test_a_wide_mask_reads_nothing_and_not_less(seed):
     x, mask = normal(17 + seed, 2, 2000)
     estimate = ksg(x, x + 1e6 * mask)
     assert abs(estimate.value) < 0.06
-    assert estimate.low < 0 < estimate.high
+    assert estimate.low <= 0 < estimate.high
     assert estimate.status == "resolved"
 
 
 def test_units_of_the_data_do_not_matter():
     x, noise = normal(20, 2, 1000)
     y = x + 0.5 * noise
-    here, there = ksg(x, y), ksg(1e3 * x, 1e3 * y)
+    here, there = ksg(x, y, bound=SILENT), ksg(1e3 * x, 1e3 * y, bound=SILENT)
     assert there.value == pytest.approx(here.value, abs=1e-12)
     assert there.status == here.status
 

@@ -1,0 +1,88 @@
+"""The estimators that are compared: each a function of x, y and a seed that gives a :class:`Reading`."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from analysis.information.tasks import Array
+from secmix.estimators import information_lower_bound, ksg
+from secmix.estimators.estimate import Estimate
+from secmix.estimators.information.scores import normal_scores
+
+
+class Reading(NamedTuple):
+    """A number in nats and, from those that give one, its interval; ``resolved`` where the estimator vouches for it."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    resolved: bool = False
+
+
+Estimator = Callable[[Array, Array, int], Reading]
+
+
+def estimators() -> dict[str, Estimator]:
+    """Ours and those of others that are installed, by name."""
+    found: dict[str, Estimator] = {
+        "lower bound": lambda x, y, seed: _reading(information_lower_bound(x, y, rng=seed)),
+        "KSG": lambda x, y, seed: _reading(ksg(x, y, rng=seed)),
+        "KSG on normal scores": _on_scores,
+        "CCA": _cca,
+        "scikit-learn": _scikit_learn,
+    }
+    if importlib.util.find_spec("npeet_plus"):
+        found["npeet-plus"] = _npeet_plus
+    if importlib.util.find_spec("infomeasure"):
+        found["infomeasure"] = _infomeasure
+    if importlib.util.find_spec("bmi"):
+        found["BMI InfoNCE"] = _bmi
+    return found
+
+
+def _reading(found: Estimate) -> Reading:
+    return Reading(found.value, found.low, found.high, found.status == "resolved")
+
+
+def _on_scores(x: Array, y: Array, seed: int) -> Reading:
+    scores = (normal_scores(part)(part) for part in (x, y))
+    return Reading(ksg(*scores, interval=False, checks=False, rng=seed).value)
+
+
+def _cca(x: Array, y: Array, seed: int) -> Reading:
+    """−½ Σ ln(1 − ρ²) over all sample canonical correlations, as the paper has it."""
+    left, right = (np.linalg.qr(part - part.mean(axis=0))[0] for part in (x, y))
+    rho = np.minimum(np.linalg.svd(left.T @ right, compute_uv=False), 1 - 1e-12)
+    return Reading(float(-0.5 * np.log1p(-(rho**2)).sum()))
+
+
+def _scikit_learn(x: Array, y: Array, seed: int) -> Reading:
+    """One dimension against one is all it knows."""
+    from sklearn.feature_selection import mutual_info_regression
+
+    if x.shape[1] + y.shape[1] > 2:
+        return Reading(math.nan)
+    return Reading(float(mutual_info_regression(x, y[:, 0], random_state=seed)[0]))
+
+
+def _npeet_plus(x: Array, y: Array, seed: int) -> Reading:
+    import npeet_plus
+
+    return Reading(float(npeet_plus.mi(x, y, k=3, base=math.e)))
+
+
+def _infomeasure(x: Array, y: Array, seed: int) -> Reading:
+    import infomeasure
+
+    return Reading(float(infomeasure.mutual_information(x, y, approach="metric", k=4)))
+
+
+def _bmi(x: Array, y: Array, seed: int) -> Reading:
+    from bmi.estimators import InfoNCEEstimator
+
+    return Reading(float(InfoNCEEstimator(verbose=False, seed=seed + 1).estimate(x, y)))

@@ -1,0 +1,96 @@
+"""The report of the study of information estimators, in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Numbers = dict[str, Any]
+
+
+def report(numbers: Numbers) -> str:
+    """The whole report."""
+    words = ", ".join(f"{name} {number}" for name, number in sorted(numbers["versions"].items()))
+    peers, own = numbers["peers"], numbers["own"]
+    parts = [
+        "# Mutual information: what estimators read where the truth is known",
+        "",
+        f"Written by `{numbers['command']}`; every number is in `numbers.json`. {words}. The tasks are those of Czyż "
+        "et al., *Beyond Normal*, NeurIPS 2023, drawn by our own code, and tasks of our own. Nats throughout; seconds "
+        "are of one processor core.",
+        "",
+        "The lower bound is below the truth in at least 95 % of the draws, and clears nobody. KSG is *resolved* where "
+        "it vouches for its interval; elsewhere the truth may be larger.",
+        "",
+    ]
+    for n in sorted({cell["rows"] for cell in peers}):
+        at = [cell for cell in peers if cell["rows"] == n]
+        parts += [f"## The 40 tasks, N = {n:,}", "", *_accuracy(at), "", *_bound(at), ""]
+        parts += [f"![Reading over truth, task by task, N = {n}](readings-{n}.png)", ""]
+    parts += ["## Tasks of our own", "", *_own(own), "", "## Every task", "", *_all(peers)]
+    return "\n".join(parts)
+
+
+def _accuracy(cells: list[Numbers]) -> list[str]:
+    """How many tasks each method reads within 10 and 30 % of the truth."""
+    lines = [
+        "| method | draws | within 10 % | within 30 % | median seconds | resolved | truth outside |",
+        "|" + "---|" * 7,
+    ]
+    for name in dict.fromkeys(cell["method"] for cell in cells):
+        mine = [c for c in cells if c["method"] == name and c["value"] is not None]
+        off = np.array([abs(c["value"] / c["truth"] - 1) for c in mine])
+        sure = [c for c in mine if c["resolved"]]
+        misses = sum(outside(c) for c in sure)
+        seconds = np.median([c["seconds"] for c in mine]) if mine else float("nan")
+        vouched = f"{len(sure)} | {misses}" if name == "KSG" else "– | –"
+        lines.append(
+            f"| {name} | {len(mine)} | {(off <= 0.1).sum()} | {(off <= 0.3).sum()} | {seconds:.2f} | {vouched} |"
+        )
+    return lines
+
+
+def _bound(cells: list[Numbers]) -> list[str]:
+    shares = np.array([c["low"] / c["truth"] for c in cells if c["method"] == "lower bound"])
+    reached = ", ".join(f"{(shares >= share).sum()} reach {share:.0%}" for share in (0.9, 0.8, 0.7, 0.6))
+    return [f"Of {len(shares)} lower bounds {reached} of the truth; {(shares > 1).sum()} exceed it."]
+
+
+def _own(cells: list[Numbers]) -> list[str]:
+    lines = ["| task | N | truth | bound | KSG | KSG's interval |", "|" + "---|" * 6]
+    key: Callable[[Numbers], Any] = lambda c: (c["task"], c["family"], c["rows"], c["draw"])  # noqa: E731
+    bounds = {key(c): c for c in cells if c["method"] == "lower bound"}
+    for cell in (c for c in cells if c["method"] == "KSG"):
+        interval = f"{cell['low']:.3f} to {cell['high']:.3f}" if cell["resolved"] else "unresolved"
+        if cell["resolved"] and outside(cell):
+            interval += ", **misses**"
+        truth = "∞" if cell["truth"] is None else f"{cell['truth']:.3f}"
+        value = "∞" if cell["value"] is None else f"{cell['value']:.3f}"
+        low = bounds[key(cell)]["low"]
+        lines.append(f"| {cell['task']} | {cell['rows']} | {truth} | ≥ {low:.3f} | {value} | {interval} |")
+    return lines
+
+
+def _all(cells: list[Numbers]) -> list[str]:
+    methods = list(dict.fromkeys(cell["method"] for cell in cells))
+    lines = [f"| task | N | truth | ≥ | {' | '.join(methods)} |", "|" + "---|" * (4 + len(methods))]
+    rows: dict[Any, dict[str, Numbers]] = {}
+    for cell in cells:
+        rows.setdefault((cell["task"], cell["rows"], cell["draw"]), {})[cell["method"]] = cell
+    for (task, n, _), found in rows.items():
+        bound = found["lower bound"]
+        values = [_value(found.get(name)) for name in methods]
+        lines.append(f"| {task} | {n} | {bound['truth']:.3f} | {bound['low']:.3f} | {' | '.join(values)} |")
+    return lines
+
+
+def _value(cell: Numbers | None) -> str:
+    return "–" if cell is None or cell["value"] is None else f"{cell['value']:.3f}"
+
+
+def outside(cell: Numbers) -> bool:
+    """Whether the truth lies outside the interval; None stands for an infinite one."""
+    truth, high = (float("inf") if cell[key] is None else cell[key] for key in ("truth", "high"))
+    return not (cell["low"] is None or cell["low"] <= truth) or truth > high

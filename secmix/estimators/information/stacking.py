@@ -1,0 +1,72 @@
+"""Several critics made one: f = Σ w_m f_m, with weights that maximise InfoNCE on validation rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize
+
+from secmix.estimators.information.contrast import contrasts
+from secmix.estimators.ksg.samples import Floats
+
+MIXED = (0.005, 0.01, 0.03, 0.1)
+"""Choices of ε; the least bounds every contrast from below."""
+_MOST = 1.5
+_WORTH = 1.5  # of one over the validation rows: the gain below which a critic is left out
+_LEAST = 0.05  # a weight below it is dropped
+
+
+def stacked(weights: Floats, parts: list[Floats]) -> list[Floats]:
+    """Σ w_m f_m of stacks of scores (m, b, b), batch by batch."""
+    return [np.tensordot(weights, part, axes=1) for part in parts]
+
+
+def frugal_weights(parts: list[Floats]) -> Floats:
+    """Stacking weights (m,) without the critics whose gain is no more than fitting their weight brings by chance.
+
+    A parameter fitted on n rows gains ½/n there and loses as much elsewhere (Akaike 1974); what gains less than three
+    times that is left out, the least useful first.
+    """
+    pairs = sum(part.shape[1] for part in parts)
+    weights = stacking_weights(parts)
+    while weights.any():
+        used = np.flatnonzero(weights)
+        whole = _mean_contrast(weights, parts)
+        losses = [whole - _mean_contrast(np.where(np.arange(len(weights)) == m, 0.0, weights), parts) for m in used]
+        if min(losses) >= _WORTH / pairs:
+            break
+        kept = np.delete(used, int(np.argmin(losses)))
+        weights = np.zeros(len(weights))
+        if len(kept):
+            weights[kept] = stacking_weights([part[kept] for part in parts])
+    return weights
+
+
+def _mean_contrast(weights: Floats, parts: list[Floats]) -> float:
+    return float(np.concatenate([contrasts(scores) for scores in stacked(weights, parts)]).mean())
+
+
+def stacking_weights(parts: list[Floats]) -> Floats:
+    """Weights (m,) in [0, 1.5] that maximise the mean contrast of scores (m, b, b); the problem is concave."""
+    m = len(parts[0])
+    pairs = sum(part.shape[1] for part in parts)
+    own = sum(np.einsum("mii->m", part) for part in parts)
+
+    def loss(weights: Floats) -> tuple[float, Floats]:
+        value, slope = -float(weights @ own), -own
+        for part, scores in zip(parts, stacked(weights, parts), strict=True):
+            most = scores.max(axis=1, keepdims=True)
+            share = np.exp(scores - most)
+            sums = share.sum(axis=1, keepdims=True)
+            value += float((most + np.log(sums)).sum())
+            slope = slope + np.tensordot(part, share / sums, axes=([1, 2], [0, 1]))
+        return value / pairs, slope / pairs
+
+    found = minimize(loss, np.full(m, 1.0 / m), jac=True, method="L-BFGS-B", bounds=[(0.0, _MOST)] * m)
+    return np.where(found.x < _LEAST, 0.0, found.x)
+
+
+def best_mixed(parts: list[Floats]) -> tuple[float, float]:
+    """The ε of :data:`MIXED` with the largest mean contrast of scores (b, b), and that mean."""
+    means = {mixed: float(np.concatenate([contrasts(part, mixed) for part in parts]).mean()) for mixed in MIXED}
+    best = max(means, key=means.__getitem__)
+    return best, means[best]
