@@ -7,7 +7,7 @@ axis: the same messages, with other data and masks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -131,6 +131,28 @@ class Transcript:
         return [b for b in self.blocks if b.iteration == iteration]
 
 
+_LISTENER: ContextVar[Callable[[Channel], None] | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def overheard(listener: Callable[[Channel], None]) -> Iterator[None]:
+    """Tell ``listener`` of every channel that carries something meanwhile, whoever made it, recording or not.
+
+    Examples
+    --------
+    >>> used = []
+    >>> with overheard(used.append):
+    ...     _ = Channel(record=False).send(0, 0, 1, "aside", np.ones((1, 1)))
+    >>> len(used)
+    1
+    """
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
 class Channel:
     """Carries data between nodes and writes every message into the transcript.
 
@@ -200,6 +222,8 @@ class Channel:
         line: Line,
         content: ArrayLike | None,
     ) -> None:
+        if (listener := _LISTENER.get()) is not None:
+            listener(self)
         if not self.record:
             return
         rows = payload[None] if payload.ndim == 2 else payload
@@ -214,7 +238,7 @@ class Channel:
                 f"{len(senders)} messages of kind '{kind}' but contents for {len(which)}, in {len(rows)} payload rows"
             )
         # A copy: the protocol may go on to change its arrays, the past must not change with them.
-        block = Block(self.iteration, round, kind, line, senders, receivers, which, rows.copy())
+        block = Block(self.iteration, round, kind, line, senders, receivers, which, np.array(rows))
         self.transcript.append(block)
 
 

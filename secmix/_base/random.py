@@ -26,6 +26,7 @@ PURPOSES = (
     "attack",  # what colluders draw, for each attack
     "worst case",  # the search for the worst of all messages
     "coalitions",  # the search for who would have to collude
+    "soundness",  # rows on which a collaboration is held to the checks of soundness
 )
 """What streams are for. A new purpose is a line at the end: its place in the list is part of the derivation."""
 

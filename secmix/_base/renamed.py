@@ -45,7 +45,7 @@ _OTHER_NAME = {
     "estimators.ksg_doubts": "estimators.ksg.doubts",
     "estimators.ksg_levels": "estimators.ksg.levels",
     "estimators.ksg_reading": "estimators.ksg.reading",
-    "estimators.ksg_samples": "estimators.ksg.samples",
+    "estimators.samples": "estimators.ksg.samples",
     "protocols.graphfed_aggregation": "protocols.graphfed.aggregation",
     "protocols.graphfed_local": "protocols.graphfed.local",
     "protocols.meta_collaboration": "protocols.meta_clustering.select_exchange_cluster",

@@ -37,6 +37,8 @@ class AdversaryTraits:
 
     Attributes
     ----------
+    sees_metadata : bool
+        Whether it sees how many messages there are, of which kind, size and time, encrypted ones included.
     active : callable or None
         ``active(protocol) -> protocol``: the sum protocol as it runs when this adversary takes part.
     tapped : iterable of (a, b), or None
@@ -45,6 +47,7 @@ class AdversaryTraits:
         Whether it hears every plain line; None means: if it is one who taps.
     """
 
+    sees_metadata: bool = True
     active: Callable[[Any], Any] | None = None
     tapped: Iterable[Sequence[int]] | None = None
     eavesdrops: bool | None = None

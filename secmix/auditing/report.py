@@ -173,6 +173,15 @@ class Coalitions(Counted):
     why: str
 
 
+class Checked(_Plain):
+    """One check of whether the exact evidence may be believed."""
+
+    name: str
+    outcome: Literal["passed", "failed", "not applicable"]
+    sentence: str
+    witness: str | None = Field(default=None, description="Where it failed: which message, which entry, what differed")
+
+
 class Cell(Counted):
     """One combination of protocol and adversary."""
 
@@ -203,6 +212,8 @@ class Cell(Counted):
     advice: list[str] = Field(description="What to change")
     notes: list[str]
     reproduce: str = Field(description="The command that reproduces this cell")
+    checks: list[Checked] = Field(default_factory=list, description="Checks of the premises of the exact evidence")
+    assumptions: list[str] = Field(default_factory=list, description="What the verdict assumes, at most five lines")
 
 
 class Report(_Plain):

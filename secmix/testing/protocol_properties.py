@@ -166,7 +166,7 @@ for again in (protocol, fresh):
         "channel", "what one node learns of another's rows reached it in messages.",
         ("network", "parts", "others", "seed"),
         """
-from secmix.auditing.observation.undeclared_flow import passed_outside
+from secmix.auditing.soundness.mechanisms.undeclared import passed_outside
 why = passed_outside(protocol, network, parts, others, seed)
 assert why is None, why
 """,

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from secmix._base.checks import Array
 from secmix.adversaries import Eavesdropper, Forgery, ForgingChannel
-from secmix.auditing.observation.undeclared_flow import undeclared_flow
 from secmix.auditing.setup import Whole
+from secmix.auditing.soundness.mechanisms.undeclared import undeclared_flow
 from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols import Collaboration, DistributedMixture, FederatedPCA, GraphFedEM, SelectExchangeCluster

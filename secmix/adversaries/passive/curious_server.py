@@ -15,6 +15,12 @@ class CuriousServer:
 
     In a protocol without a server it holds nothing.
 
+    Parameters
+    ----------
+    sees_metadata : bool
+        Whether it notices messages it cannot read, and when, of which kind, how many and how long all are. Switched
+        off, it is a weaker adversary, and the report says so.
+
     Examples
     --------
     >>> import numpy as np
@@ -25,6 +31,8 @@ class CuriousServer:
     >>> len(CuriousServer().observe(transcript, network))  # three inputs and their average
     4
     """
+
+    sees_metadata: bool = True
 
     def corrupt_nodes(self, network: Network) -> frozenset[int]:
         """None: the server has no data of its own."""

@@ -22,6 +22,9 @@ class Eavesdropper:
     ----------
     tapped : iterable of (a, b), optional
         The tapped edges; a server is node -1. Default: every line there is.
+    sees_metadata : bool
+        Whether it notices messages it cannot read, and when, of which kind, how many and how long all are. Switched
+        off, it is a weaker adversary, and the report says so.
 
     Examples
     --------
@@ -35,6 +38,7 @@ class Eavesdropper:
     """
 
     tapped: Iterable[Sequence[int]] | None = None
+    sees_metadata: bool = True
 
     def __post_init__(self) -> None:
         if self.tapped is not None:

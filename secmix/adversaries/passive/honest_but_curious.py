@@ -24,6 +24,9 @@ class HonestButCurious:
         The corrupt nodes.
     eavesdrops : bool
         Whether they also hear every plain channel. On by default: it is the stronger adversary, and costs little.
+    sees_metadata : bool
+        Whether it notices messages it cannot read, and when, of which kind, how many and how long all are. Switched
+        off, it is a weaker adversary, and the report says so.
 
     Examples
     --------
@@ -38,6 +41,7 @@ class HonestButCurious:
 
     corrupt: Iterable[int]
     eavesdrops: bool = True
+    sees_metadata: bool = True
 
     def __post_init__(self) -> None:
         try:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from secmix.auditing import verdicts
 from secmix.auditing.advice import advice
-from secmix.auditing.cells.fields import cell_fields, corrupt_nodes, sentence
+from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, sentence
 from secmix.auditing.cells.mask_size import sigma_curve
+from secmix.auditing.cells.sound import observed
 from secmix.auditing.cells.standing import known_sums_suffice, leaked, notes, stand
 from secmix.auditing.evidence.interface import Case, asked
 from secmix.auditing.evidence.premises import finite
-from secmix.auditing.observation import collaborations, observe
 from secmix.auditing.observation.observe import Seeds, SumObservation
-from secmix.auditing.report import Cell, Finding
+from secmix.auditing.report import Cell, Finding, SigmaPoint
 from secmix.auditing.robustness import robustness
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.scenario import Scenario
@@ -21,14 +23,11 @@ CellResult = tuple[Cell, list[Finding]]
 
 def audit_cell(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds, reproduce: str) -> CellResult:
     """Run, measure and judge one cell, whatever its protocol."""
-    if isinstance(setup, CollaborationSetup):
-        case = Case(cell, setup, collaborations.watch(cell, setup, seeds))
-    else:
-        case = Case(cell, setup, observe.observe(cell, setup, seeds))
+    case, sound = observed(cell, setup, seeds)
     gathered = [each.gather(case) for each in asked(case)]
     findings: list[Finding] = []
     summaries, doubts = [], {}
-    for node in setup.asked:
+    for node in case.judged:
         mine = [finding for each in gathered for finding in each.findings if finding.node == node]
         judged = [verdicts.of_leakage(finding, cell.policy) for finding in mine]
         summary, doubts[node] = stand(case, node, judged)
@@ -38,7 +37,7 @@ def audit_cell(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seed
     pushed = robustness(case)
     verdict = verdicts.worst([verdict, *([pushed.verdict] if pushed else [])])
     sums = case.observation if isinstance(case.observation, SumObservation) else None
-    points = sigma_curve(case)
+    points = _mask_sizes(case)
     solvable = any(known_sums_suffice(case, s.node) for s in summaries if s.standing != "revealed")
     content = Cell(
         **cell_fields(cell, setup, reproduce),
@@ -55,5 +54,16 @@ def audit_cell(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seed
         picture=next((each.picture for each in gathered if each.picture), None),
         advice=advice(setup, summaries, points, pushed, solvable),
         notes=notes(case),
+        checks=checked(sound),
+        assumptions=sound.assumptions,
     )
     return content, verdicts.with_reasons(findings, summaries, doubts)
+
+
+def _mask_sizes(case: Case) -> list[SigmaPoint]:
+    """The curve, or none where messages are no finite numbers: all else that is known still counts."""
+    try:
+        with np.errstate(all="ignore"):
+            return sigma_curve(case)
+    except (np.linalg.LinAlgError, FloatingPointError):
+        return []

@@ -6,8 +6,9 @@ from typing import Any
 
 from secmix.adversaries import CuriousServer
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.auditing.report import Cell, NodeSummary, Robustness
+from secmix.auditing.report import Cell, Checked, NodeSummary, Robustness
 from secmix.auditing.setup import Setup
+from secmix.auditing.soundness import Soundness
 from secmix.scenario import Scenario
 
 
@@ -46,6 +47,19 @@ def cell_fields(cell: Scenario, setup: Setup, reproduce: str) -> dict[str, Any]:
         "tapped": [(int(a), int(b)) for a, b in tapped or ()] if silent else None,
         "reproduce": reproduce,
     }
+
+
+def checked(sound: Soundness) -> list[Checked]:
+    """The checks as plain values."""
+    return [
+        Checked(
+            name=check.name,
+            outcome=check.outcome,
+            sentence=check.sentence,
+            witness=None if check.witness is None else str(check.witness),
+        )
+        for check in sound.checks
+    ]
 
 
 def corrupt_nodes(setup: Setup) -> list[NodeSummary]:

@@ -57,7 +57,7 @@ def _point(setup: SumSetup, sigma: float, inputs: np.ndarray, spread: float, rng
     view = setup.adversary.observe(channel.transcript, setup.network)
     masks = probed.seen[0][1].shape[1]
     linear = read_off(view, [0], runs=len(inputs), masks=masks, network=setup.network, protocol=protocol)
-    reading = GaussianView.of(linear)
+    reading = GaussianView.of(linear.equilibrated())
     leaks = [normalised(reading.information(i, sigma / spread), 1) for i in setup.asked] if spread else []
     living = ~without_average(averages)
     if not living.any():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from secmix._base.plugins import code_allowed
 from secmix._base.random import sequence
 from secmix.auditing.cells.audit_cell import CellResult, audit_cell
@@ -10,6 +12,7 @@ from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaborations, observe
 from secmix.auditing.observation.observe import Seeds
 from secmix.auditing.setup import CollaborationSetup, Given, build_setup
+from secmix.auditing.soundness import fresh
 from secmix.auditing.weighing import weigh
 from secmix.errors import SecmixError
 from secmix.scenario import Scenario
@@ -47,6 +50,7 @@ def try_out(cell: Scenario, given: Given | None, allow_code: bool = False) -> No
     """
     with code_allowed(allow_code):
         setup = build_setup(cell, given)
+        setup = replace(setup, protocol=fresh(setup.protocol))  # an object that remembers begins its life in the audit
         if isinstance(setup, CollaborationSetup):
             too_large = (
                 f"its messages take more than memory_limit = {cell.memory_limit} MiB in one run; raise it, or use less"

@@ -24,11 +24,12 @@ def stand(case: Case, node: int, findings: list[Finding]) -> tuple[NodeSummary, 
         assert isinstance(observation, SumObservation)
         doubts = _doubts(case.cell, case.setup, observation, node, findings)
         exact = not observation.doubts
-        return verdicts.summary(node, findings, doubts, output_share(case.setup), exact=exact), doubts
+        share = output_share(case.setup, observation, node)
+        return verdicts.summary(node, findings, doubts, share, exact=exact), doubts
     assert isinstance(observation, CollaborationObservation)
     known = _output_leakage(observation, node)
     nothing = not observation.features[node]
-    hidden = next(iter(observation.doubts), None)
+    hidden = "; ".join(observation.doubts) or None
     return verdicts.summary_of_samples(node, findings, known, hidden, holds_nothing=nothing), []
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
+from secmix.auditing import unequal
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
 from secmix.auditing.evidence.premises import finite, held_to_premises, output_share, sums_only
 from secmix.auditing.observation.observe import SumObservation
@@ -25,7 +26,7 @@ def _gather(case: Case) -> Gathered:
     setup, observation = case.setup, case.observation
     assert isinstance(setup, SumSetup)
     assert isinstance(observation, SumObservation)
-    found = [each for node in setup.asked for each in _found(setup, observation, node, case.about(node))]
+    found = [each for node in case.judged for each in _found(setup, observation, node, case.about(node))]
     return Gathered(held_to_premises(case, found))
 
 
@@ -36,9 +37,17 @@ def _found(setup: SumSetup, observation: SumObservation, node: int, about: dict[
         _nats(r, node + n * place, observation, of) for of, r in observation.all_readings for place in range(len(of))
     )
     more = _negentropy_of_the_rest(setup, observation, node)
+    baseline = output_share(setup, observation, node)
     for view, nats in (("single", single), ("cumulative", cumulative)):
-        share = normalised(nats, 1)
+        share = low = normalised(nats, 1)
+        most = nats
+        estimated = unequal.are_unequal(setup) and not math.isinf(nats)
+        if estimated:
+            measured = unequal.share_known(observation, node, masks=True, cumulative=view == "cumulative")
+            share, low = measured.value, measured.low
+            nats, most = (-0.5 * math.log1p(-min(value, 1 - 1e-16)) for value in (measured.value, measured.high))
         notes = ["its summed vector is known exactly, so the information is infinite"] * math.isinf(nats)
+        notes += [unequal.NOTE] * estimated
         if more and not math.isinf(nats):
             notes.append("the inputs are not Gaussian: the upper end adds the negentropy of what hides this one")
         yield Finding(
@@ -49,14 +58,14 @@ def _found(setup: SumSetup, observation: SumObservation, node: int, about: dict[
             method="closed form for Gaussian inputs and masks, the worst entry of the summed vector",
             value=finite(nats),
             unit="nats",
-            low=finite(nats),
-            high=finite(nats + more),
-            kind="estimate" if more and not math.isinf(nats) else "exact",
+            low=finite(-0.5 * math.log1p(-min(low, 1 - 1e-16)) if estimated else nats),
+            high=finite(most + more),
+            kind="estimate" if estimated or (more and not math.isinf(nats)) else "exact",
             status="determined" if math.isinf(nats) else "resolved",
             normalised_leakage=share,
-            normalised_low=share,
-            normalised_high=normalised(nats + more, 1),
-            baseline=output_share(setup),
+            normalised_low=low,
+            normalised_high=normalised(most + more, 1),
+            baseline=baseline,
             verdict="not refuted",
             notes=notes,
         )

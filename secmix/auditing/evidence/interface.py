@@ -14,7 +14,7 @@ from typing import Any
 from secmix._base import plugins
 from secmix.auditing.observation.observation import Observation
 from secmix.auditing.report import Finding, LeakageCurve, Picture
-from secmix.auditing.setup import Setup
+from secmix.auditing.setup import Setup, SumSetup
 from secmix.errors import ScenarioError
 from secmix.scenario import Scenario
 
@@ -36,6 +36,14 @@ class Case:
     setup: Setup
     observation: Observation
     fitted: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def judged(self) -> tuple[int, ...]:
+        """The nodes the policy asks about: where the protocol sums every honest one, whatever is measured of it."""
+        if not isinstance(self.setup, SumSetup):
+            return self.setup.asked
+        honest = (i for i in range(self.setup.network.n) if i not in self.setup.corrupt)
+        return (*self.setup.asked, *(i for i in honest if i not in self.setup.asked))
 
     def about(self, node: int) -> dict[str, Any]:
         """The fields of a finding that say which cell and which node it is about."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+from secmix.auditing import unequal
 from secmix.auditing.evidence.interface import Case
+from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Finding
-from secmix.auditing.setup import Setup, SumSetup
+from secmix.auditing.setup import SumSetup
 from secmix.protocols import Defences
 
 
@@ -51,8 +53,13 @@ def at_most(finding: Finding, defences: Defences) -> Finding:
     return finding.model_copy(update={**bound, "notes": [*finding.notes, note]})
 
 
-def output_share(setup: Setup) -> float:
-    """Share of the variance of one honest input that the total gives, the corrupt inputs being known: 1/|honest|."""
+def output_share(setup: SumSetup, observation: SumObservation, node: int) -> float:
+    """Share of the variance of one honest input that the total gives, the corrupt inputs being known: 1/|honest|.
+
+    Where nodes hold unequally many rows it is measured.
+    """
+    if unequal.are_unequal(setup):
+        return unequal.output_share(setup, observation, node)
     return 1.0 / (setup.network.n - len(setup.corrupt))
 
 

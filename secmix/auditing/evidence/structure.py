@@ -5,23 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from secmix.auditing import unequal
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
 from secmix.auditing.evidence.premises import held_to_premises, sums_only
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Finding
+from secmix.auditing.setup import SumSetup
 
 
 def _gather(case: Case) -> Gathered:
+    assert isinstance(case.setup, SumSetup)
     assert isinstance(case.observation, SumObservation)
-    found = [each for node in case.setup.asked for each in _found(case.observation, node, case.about(node))]
+    found = [each for node in case.judged for each in _found(case.setup, case.observation, node, case.about(node))]
     return Gathered(held_to_premises(case, found))
 
 
-def _found(observation: SumObservation, node: int, about: dict[str, Any]) -> Iterator[Finding]:
+def _found(setup: SumSetup, observation: SumObservation, node: int, about: dict[str, Any]) -> Iterator[Finding]:
     shares = [(len(of), float(r.subspace.explained(node).max())) for of, r in observation.all_readings]
     single = max(share for iterations, share in shares if iterations == 1)
     for view, share in (("single", single), ("cumulative", max(share for _, share in shares))):
         known = share > 1 - 1e-6
+        ends = (share, share)
+        estimated = unequal.are_unequal(setup) and not known
+        if estimated:
+            measured = unequal.share_known(observation, node, masks=False, cumulative=view == "cumulative")
+            share, ends = measured.value, (measured.low, measured.high)
         yield Finding(
             **about,
             evidence="structure",
@@ -30,15 +38,16 @@ def _found(observation: SumObservation, node: int, about: dict[str, Any]) -> Ite
             method="leaked subspace: unit inputs and unit masks through the protocol itself",
             value=share,
             unit="share of variance known behind infinite masks",
-            low=share,
-            high=share,
-            kind="exact",
+            low=ends[0],
+            high=ends[1],
+            kind="estimate" if estimated else "exact",
             status="determined" if known else "resolved",
             normalised_leakage=1.0 if known else share,
-            normalised_low=1.0 if known else share,
-            normalised_high=1.0 if known else share,
+            normalised_low=1.0 if known else ends[0],
+            normalised_high=1.0 if known else ends[1],
             verdict="not refuted",
-            notes=["its summed vector lies in the leaked subspace: known exactly, however large the masks"] * known,
+            notes=["its summed vector lies in the leaked subspace: known exactly, however large the masks"] * known
+            + [unequal.NOTE] * estimated,
         )
 
 

@@ -10,7 +10,6 @@ from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.auditing.observation.observation import Observation
 from secmix.auditing.observation.observe import Seeds, deals, fitting
-from secmix.auditing.observation.undeclared_flow import undeclared_flow
 from secmix.auditing.setup import CollaborationSetup
 from secmix.data import deal
 from secmix.errors import SecmixError
@@ -69,7 +68,7 @@ def _run(setup: CollaborationSetup, rows_by_node: list[Array], rng: np.random.Ge
 
 
 def watch(cell: Scenario, setup: CollaborationSetup, seeds: Seeds) -> CollaborationObservation:
-    """All runs of ``cell``, and whether anything passed outside the channel."""
+    """All runs of ``cell``."""
     blocks: list[tuple[_Seen, Array | None]] = []
     for rows_by_node, seed in deals(cell, setup, block_size(cell, setup), seeds):
         few, seen, output = _block(setup, rows_by_node, seed)
@@ -82,11 +81,10 @@ def watch(cell: Scenario, setup: CollaborationSetup, seeds: Seeds) -> Collaborat
     }
     outputs = [output for _, output in blocks]
     output = None if any(o is None for o in outputs) else np.concatenate([o for o in outputs if o is not None])
-    hidden = undeclared_flow(cell, setup)
     return CollaborationObservation(
         rows=rows,
         features=features,
-        doubts=[hidden] if hidden else [],
+        doubts=[],
         output=output,
         view=view,
         rows_by_node=first,

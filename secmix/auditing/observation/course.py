@@ -29,9 +29,10 @@ class Course:
     ----------
     frames : list of tuple
         All of each block but its numbers.
-    tables : list of (P, n + k)
-        Coefficients of the inputs and masks in each of a block's P rows.
-    ended : (n, n + k)
+    tables : list of (P, n + k + 1), or None
+        Coefficients of the inputs and masks in each of a block's P rows, and what is sent for zeros. None where some
+        block holds no vectors of what is summed.
+    ended : (n, n + k + 1)
         Those of what each node ends with; NaN where it ends with nothing.
     n : int
         Number of nodes.
@@ -40,7 +41,7 @@ class Course:
     """
 
     frames: list[tuple[object, ...]]
-    tables: list[Array]
+    tables: list[Array] | None
     ended: Array
     n: int
     modulus: float | None
@@ -55,12 +56,15 @@ class Course:
         averages : (runs, n, m)
             What the nodes ended with.
         """
-        if [block.frame for block in blocks] != self.frames[: len(blocks)]:
+        if self.tables is None or [block.frame for block in blocks] != self.frames[: len(blocks)]:
+            return False
+        if any(block.payload.shape[2] != averages.shape[2] or block.payload.dtype.kind != "f" for block in blocks):
             return False
         size = max((float(np.abs(block.payload).max(initial=0.0)) for block in blocks), default=0.0)
         for block, table in zip(blocks, self.tables, strict=False):
-            linear = LinearView(table[:, : self.n], table[:, self.n :], self.n, self.modulus)
-            if (linear_error(linear, block.payload, seen, grid, size) > 1.0).any():
+            values = block.payload - table[:, -1][:, None, None]
+            linear = LinearView(table[:, : self.n], table[:, self.n : -1], self.n, self.modulus)
+            if (linear_error(linear, values, seen, grid, size) > 1.0).any():
                 return False
         return self._ends_alike(averages, seen, grid, complete=len(blocks) == len(self.frames))
 
@@ -68,8 +72,8 @@ class Course:
         alive = np.isfinite(self.ended).all(axis=1)
         if (np.isfinite(averages).all(axis=(0, 2)) != alive).any():
             return False
-        linear = LinearView(self.ended[alive, : self.n], self.ended[alive, self.n :], self.n)
-        values = averages.transpose(1, 0, 2)[alive]
+        linear = LinearView(self.ended[alive, : self.n], self.ended[alive, self.n : -1], self.n)
+        values = averages.transpose(1, 0, 2)[alive] - self.ended[alive, -1][:, None, None]
         if complete:
             return not (linear_error(linear, values, seen, grid) > 1.0).any()
         inputs, masks = (part.transpose(1, 0, 2) for part in seen)
@@ -79,10 +83,18 @@ class Course:
 
 def course_of(blocks: Sequence[Block], ended: Array, runs: int, units: int, modulus: float | None) -> Course:
     """The course of the probes that follow ``runs`` real runs; ``ended`` (extra, n, m) is what nodes ended with."""
-    tables = [residue(block.payload[:, runs:].reshape(len(block.payload), -1)[:, :units], modulus) for block in blocks]
-    n = ended.shape[1]
-    ends = ended.transpose(1, 0, 2).reshape(n, -1)[:, :units].copy()
-    return Course([block.frame for block in blocks], tables, ends, n, modulus)
+    n, width = ended.shape[1], units + 1  # the last probe is of zeros
+    found = [block.payload[:, runs:].reshape(len(block.payload), -1)[:, :width] for block in blocks]
+    vectors = all(table.shape[1] == width and table.dtype.kind == "f" for table in found)
+    tables = [_affine(table, modulus) for table in found] if vectors else None
+    ends = ended.transpose(1, 0, 2).reshape(n, -1)[:, :width]
+    return Course([block.frame for block in blocks], tables, _affine(ends, None), n, modulus)
+
+
+def _affine(table: Array, modulus: float | None) -> Array:
+    """Coefficients beside the constant, from what units and zeros gave."""
+    with np.errstate(invalid="ignore"):  # of infinite numbers nothing is read off
+        return np.hstack([residue(table[:, :-1] - table[:, -1:], modulus), table[:, -1:]])
 
 
 def linear_error(linear: LinearView, values: Array, seen: Averaging, grid: float, size: float | None = None) -> Array:

@@ -37,7 +37,7 @@ from secmix.estimators.exact.provenance import unexplained
 from secmix.protocols import EMRun, Plain, SumProtocol
 from secmix.protocols.interfaces import SumTraits
 from secmix.scenario import Scenario
-from secmix.transcript import Transcript
+from secmix.transcript import Transcript, View
 
 Seeds = tuple[np.random.SeedSequence, np.random.SeedSequence]
 """Of the data (the same in all cells of an audit), and of the protocol."""
@@ -176,10 +176,11 @@ def _block(
     units = {t: setup.network.n + masks.shape[1] for t, (_, masks) in seen.items()}
     if not probing and probed.shares_masks:
         raise ProbeMismatch
-    readings, estimates, rest = {}, {}, {}
+    readings, estimates, rest, kept = {}, {}, {}, View((), ())
     for t in iterations:
         if probing:
-            reading, values, rest[t] = linear_part(view.at(t), t, seen[t], setup)
+            reading, values, rest[t], part = linear_part(view.at(t), t, seen[t], setup)
+            kept = View(kept.origins + part.origins, kept.rows + part.rows)
             readings[t] = reading
         else:
             if t not in known:
@@ -197,7 +198,7 @@ def _block(
     joint, together = None, {}
     if probed.shares_masks:
         later = [t for t in iterations if t >= 0]
-        joint, values = read(view, later, seen[later[0]], setup, shared=True)
+        joint, values = read(kept if probing else view, later, seen[later[0]], setup, shared=True)
         together = dict(zip(later, estimates_of(joint, values, [seen[t] for t in later]), strict=True))
     shape = (cell.model.components, setup.rows.shape[1])
     features: dict[int, dict[int, Array]] = {}

@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secmix._base.checks import Array
-from secmix.auditing.observation.course import Averaging, Course, linear_error
+from secmix.auditing.observation.course import Averaging, Course
 from secmix.auditing.setup import SumSetup
 from secmix.estimators.exact.gaussian import GaussianView
-from secmix.estimators.exact.linear import LinearView, read_off, unmodular
+from secmix.estimators.exact.linear import KAPPA, LinearView, read_off, unmodular, without_rounding
 from secmix.estimators.exact.structure import LeakedSubspace, mask_range, subspace_of
 from secmix.mixture import Mixture
 from secmix.protocols import EMRun
@@ -23,7 +24,10 @@ from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import Origin, View
 
 SOLVED = 5  # runs whose sums are kept for inversion
+_CHUNK = 256  # messages compared at once
 _SHORTER = 2  # lengths of an iteration other than the longest that are kept worked out
+_UNIT = float(np.finfo(float).eps) / 2
+_LARGEST = 1e100  # of a feature: squares of it are finite
 _ROWS = 20  # messages of an iteration kept as they are, where they are not linear and nothing better is known
 
 
@@ -68,9 +72,11 @@ class ProbeCache:
             raise ProbeMismatch
         if not count:
             return self.reading, np.empty((0, runs, m))
-        linear, values = self.reading.linear, np.stack(view.rows)
-        part = replace(linear, A=linear.A[:count], M=linear.M[:count])
-        if (linear_error(part, values, seen, grid) > 1.0).any():
+        if any(row.shape != (runs, m) for row in view.rows):
+            raise ProbeMismatch
+        part = self.reading.linear.first(count)
+        values = part.normalised(np.stack(view.rows).astype(float, copy=False))
+        if (_linear_error(part, values, seen, grid, coarsest(view)) > 1.0).any():
             raise ProbeMismatch
         if count == len(self.origins):
             return self.reading, values
@@ -114,6 +120,13 @@ def read(
     view: View, iterations: list[int], seen: Averaging, setup: SumSetup, *, shared: bool = False
 ) -> tuple[Reading, Array]:
     """What can be read of ``iterations``, and the rows of the real runs it is read from, (F, runs, m)."""
+    linear, values = _linear(view, iterations, seen, setup, shared=shared)
+    return _reading(linear, setup.corrupt), values
+
+
+def _linear(
+    view: View, iterations: list[int], seen: Averaging, setup: SumSetup, *, shared: bool = False
+) -> tuple[LinearView, Array]:
     inputs, masks = seen
     runs = len(inputs)
     linear = read_off(
@@ -124,10 +137,10 @@ def read(
         network=setup.network,
         protocol=setup.protocol,
         shared=shared,
-    )
+    ).equilibrated()
     rows = [row[:runs] for t in iterations for row in view.at(t).rows]
-    values = np.stack(rows) if rows else np.empty((0, runs, inputs.shape[2]))
-    return _reading(linear, setup.corrupt), values
+    values = np.stack(rows).astype(float, copy=False) if rows else np.empty((0, runs, inputs.shape[2]))
+    return linear, linear.normalised(values)
 
 
 def _reading(linear: LinearView, corrupt: frozenset[int]) -> Reading:
@@ -137,24 +150,92 @@ def _reading(linear: LinearView, corrupt: frozenset[int]) -> Reading:
     return Reading(linear, GaussianView.of(plain, reach), subspace_of(linear, corrupt, same))
 
 
-def linear_part(view: View, t: int, seen: Averaging, setup: SumSetup) -> tuple[Reading, Array, Array]:
-    """What can be read of the rows of iteration ``t`` that are A s + M r on the real data too.
+def linear_part(view: View, t: int, seen: Averaging, setup: SumSetup) -> tuple[Reading, Array, Array, View]:
+    """What can be read of the rows of iteration ``t`` that are c + A s + M r on the real data too.
 
-    Beside the reading stand the values it is read from, (F, runs, m), and the other rows as features (runs, p).
+    Beside the reading stand the values it is read from, (F, runs, m), the other rows as features (runs, p), and the
+    rows that were read.
 
-    A row may fail because the protocol is not linear there, or because it draws randomness elsewhere than in
-    draw_masks; either way the exact evidence must not use it.
+    A row may fail because the protocol is not linear there, because it draws randomness elsewhere than in draw_masks,
+    or because it is no vector of finite numbers; either way the exact evidence must not use it.
     """
-    reading, values = read(view, [t], seen, setup)
-    if not len(values):
-        return reading, values, np.empty((len(seen[0]), 0))
-    bad = linear_error(reading.linear, values, seen, SumTraits.of(setup.protocol).grid) > 1.0
-    left_over = values[bad][:_ROWS].transpose(1, 0, 2).reshape(values.shape[1], -1)
-    if bad.any():
-        good = np.flatnonzero(~bad)
-        part = View(tuple(view.origins[r] for r in good), tuple(view.rows[r] for r in good))
-        reading, values = read(part, [t], seen, setup)
-    return reading, values, left_over
+    runs, m = len(seen[0]), seen[0].shape[2]
+    fits = np.array([_is_vector(row, m) for row in view.rows], dtype=bool)
+    part = _some(view, fits)
+    linear, values = _linear(part, [t], seen, setup)
+    if len(values):
+        unit = coarsest(part)
+        good = _linear_error(linear, values, seen, SumTraits.of(setup.protocol).grid, unit) <= 1.0
+        if not good.all():
+            linear, values, part = linear.rows(good), values[good], _some(part, good)
+            fits[fits] = good
+        linear = without_rounding(linear, values, *seen, unit=unit)
+    rest = [row[:runs] for row, fine in zip(view.rows, fits, strict=True) if not fine]
+    features = np.concatenate(rest[:_ROWS], axis=1) if rest else np.empty((runs, 0))
+    bounded = np.clip(np.nan_to_num(np.real(features).astype(float)), -_LARGEST, _LARGEST)
+    return _reading(linear, setup.corrupt), values, bounded, part
+
+
+def _is_vector(row: Array, m: int) -> bool:
+    """Whether a message is a vector of m finite real numbers."""
+    return row.shape[1] == m and row.dtype.kind in "fiub" and bool(np.isfinite(row).all())
+
+
+def _some(view: View, which: NDArray[np.bool_]) -> View:
+    kept = np.flatnonzero(which)
+    return View(tuple(view.origins[r] for r in kept), tuple(view.rows[r] for r in kept))
+
+
+def coarsest(view: View) -> float:
+    """Unit roundoff of the coarsest floating-point numbers in ``view``."""
+    return max((float(np.finfo(row.dtype).eps) / 2 for row in view.rows if row.dtype.kind == "f"), default=_UNIT)
+
+
+def _linear_error(linear: LinearView, values: Array, seen: Averaging, grid: float, unit: float) -> Array:
+    """Largest |V − c − A s − M r| of each row (F,), in units of what rounding allows: KAPPA · e_f.
+
+    e_f is the unit roundoff times the largest number sent so far, by run and entry, or times |A||s| + |M||r|.
+    """
+    inputs, masks = (part.transpose(1, 0, 2) for part in seen)
+    scale = np.ones(len(values)) if linear.scale is None else linear.scale
+    top = np.maximum(*(np.abs(part).max(axis=0, initial=0.0) for part in (inputs, masks)))  # what nodes hold to begin
+    errors = []
+    for begin in range(0, len(values), _CHUNK):  # a view may take as much memory as there is, and this as much again
+        some = slice(begin, begin + _CHUNK)
+        part = linear.rows(some)
+        off = values[some] - np.tensordot(part.A, inputs, axes=1)
+        off -= np.tensordot(part.M, masks, axes=1)
+        if linear.modulus is not None:
+            off -= linear.modulus * np.round(off / linear.modulus)
+        off = np.abs(off, out=off)
+        sizes = np.abs(values[some])
+        sizes /= scale[some, None, None]
+        if part.c is not None and part.c.any():
+            sizes += np.abs(part.c)[:, None, None]
+        sizes[0] = np.maximum(sizes[0], top)
+        np.maximum.accumulate(sizes, axis=0, out=sizes)
+        top = sizes[-1].copy()
+        sizes *= scale[some, None, None]
+        steps = 0.5 * grid * np.abs(part.A).sum(axis=1)  # in fixed-point arithmetic an input is off by half a step
+        error = _worst(off, KAPPA * unit * sizes, 1.001 * steps)
+        # Where large terms cancel, rounding is that of the terms: looked at only where it matters.
+        for row in np.flatnonzero(~(error <= 1.0)):
+            one = part.rows(slice(row, row + 1))
+            terms = np.tensordot(np.abs(one.A), np.abs(inputs), axes=1)
+            terms += np.tensordot(np.abs(one.M), np.abs(masks), axes=1)
+            allowed = KAPPA * unit * np.maximum(sizes[row], terms)
+            error[row] = _worst(off[row : row + 1], allowed, 1.001 * steps[row : row + 1])[0]
+        errors.append(error)
+    error = np.concatenate(errors)
+    return np.where(np.isfinite(error), error, np.inf)  # NaN compares as small
+
+
+def _worst(off: Array, allowed: Array, steps: Array) -> Array:
+    """Largest off / (allowed + steps) of each row; 0 where nothing is off."""
+    allowed = allowed + steps[:, None, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(off == 0, 0.0, off / allowed)
+    return np.asarray(share.reshape(len(off), -1).max(axis=1, initial=0.0))
 
 
 def estimates_of(reading: Reading, values: Array, seen: list[Averaging]) -> list[Array]:

@@ -158,7 +158,7 @@ def gaussian_leakage(
         raise SecmixError(f"node {node} is corrupt: the adversary knows its own data; ask about an honest node")
     generator = np.random.default_rng(rng)
     view = probe(protocol, network, adversary, generator)
-    plain, _ = unmodular(view, np.zeros((len(view.A), 1, 1)))
+    plain, _ = unmodular(view.equilibrated(), np.zeros((len(view.A), 1, 1)))
     sigma = mask_size(protocol, network, generator)
     nats = GaussianView.of(plain).information(node, sigma / sigma_input)
     return Estimate.exact(nats, "nats", "exact Gaussian mutual information")

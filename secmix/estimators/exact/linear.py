@@ -8,11 +8,12 @@ the same schedule, A and M describe the very messages that the real data travell
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import qr
 
 from secmix._base.checks import Array
@@ -25,10 +26,13 @@ from secmix.transcript import Channel, Transcript, View
 
 _CHUNK = 256  # messages compared at once
 
+KAPPA = 64.0
+"""How many units of rounding e_f the messages of a linear protocol may be off; PDMM is at most 5 off."""
+
 
 @dataclass(frozen=True)
 class LinearView:
-    """What an adversary holds, as a function of inputs s and masks r: A s + M r, entry by entry.
+    """What an adversary holds, as a function of inputs s and masks r: c + A s + M r, entry by entry.
 
     Attributes
     ----------
@@ -40,12 +44,54 @@ class LinearView:
         Number of nodes.
     modulus : float or None
         Modulus of the messages, where they are residues.
+    c : (F,) or None
+        What is sent for inputs and masks of zero; None for nothing. It is public.
+    scale : (F,) or None
+        Powers of two that rows of A and M were multiplied by (``equilibrated``); None for ones.
     """
 
     A: Array
     M: Array
     n: int
     modulus: float | None = None
+    c: Array | None = None
+    scale: Array | None = None
+
+    def equilibrated(self) -> LinearView:
+        """The same view with rows far from one divided by their power-of-two size: units of a message do not matter.
+
+        Rows of sizes between 2^-8 and 2^8 stay as they are: rounding is alike in all of them, and weighs alike.
+
+        Examples
+        --------
+        >>> view = LinearView(np.array([[2.0**-30, 0.0]]), np.array([[2.0**-31]]), n=2).equilibrated()
+        >>> view.A.tolist(), view.M.tolist()
+        ([[1.0, 0.0]], [[0.5]])
+        """
+        if self.modulus is not None or not len(self.A):
+            return self
+        sizes = np.abs(np.concatenate([self.A, self.M], axis=1)).max(axis=1, initial=0.0)
+        far = (sizes > 0) & ((sizes < 2.0**-8) | (sizes > 2.0**8))
+        scale = np.where(far, np.exp2(np.minimum(-np.frexp(sizes)[1] + 1.0, 1000.0)), 1.0)
+        before = 1.0 if self.scale is None else self.scale
+        return replace(self, A=scale[:, None] * self.A, M=scale[:, None] * self.M, scale=before * scale)
+
+    def normalised(self, values: Array) -> Array:
+        """Values (F, runs, m) of the view without what is public, in the units of A and M; they are overwritten."""
+        if self.c is not None and self.c.any():
+            values -= self.c[:, None, None]
+        if self.scale is not None and (self.scale != 1).any():
+            values *= self.scale[:, None, None]
+        return values
+
+    def first(self, count: int) -> LinearView:
+        """The first ``count`` rows."""
+        return self.rows(slice(count))
+
+    def rows(self, which: slice | NDArray[Any]) -> LinearView:
+        """Some rows."""
+        c, scale = (None if part is None else part[which] for part in (self.c, self.scale))
+        return replace(self, A=self.A[which], M=self.M[which], c=c, scale=scale)
 
 
 @dataclass(frozen=True)
@@ -88,12 +134,12 @@ class Probed(Carrying):
             ended, transcript = self.inner.average(real, network, rng, masks=masks, channel=channel)
             self.averages.append(ended)
             return ended, transcript
-        units = _units(n + masks.shape[1], m)
+        inputs_of_units, masks_of_units = units(n, masks.shape[1], m)
         averages, transcript = self.inner.average(
-            np.concatenate([real, units[:, :n]]),
+            np.concatenate([real, inputs_of_units]),
             network,
             rng,
-            masks=np.concatenate([masks, units[:, n:]]),
+            masks=np.concatenate([masks, masks_of_units]),
             channel=channel,
         )
         self.averages.append(averages[:runs])
@@ -101,12 +147,44 @@ class Probed(Carrying):
         return averages[:runs], transcript
 
 
-def _units(count: int, m: int) -> Array:
-    """The ``count`` unit vectors, m to a run: (runs, count, m)."""
+def units(n: int, k: int, m: int) -> tuple[Array, Array]:
+    """Unit inputs (extra, n, m) and unit masks (extra, k, m), m units to a run: n inputs, k masks, and a zero."""
+    count = n + k + 1
     extra = -(-count // m)
-    units = np.zeros((extra * m, count))
-    units[np.arange(count), np.arange(count)] = 1.0
-    return units.reshape(extra, m, count).swapaxes(1, 2)
+    table = np.zeros((extra * m, count))
+    table[np.arange(count), np.arange(count)] = 1.0
+    every = table.reshape(extra, m, count).swapaxes(1, 2)
+    return every[:, :n], every[:, n : n + k]
+
+
+def without_rounding(linear: LinearView, values: Array, inputs: Array, masks: Array, *, unit: float) -> LinearView:
+    """``linear`` without the rows that are rounding errors of larger messages, such as the last steps of an iteration.
+
+    A row so small beside what the probes sent before may be a message in small units. It is, if it fits the real runs
+    at its own scale; a rounding error does not.
+
+    Parameters
+    ----------
+    values : (F, runs, m)
+        Normalised.
+    inputs, masks : (runs, n, m), (runs, k, m)
+    unit : float
+        Unit roundoff.
+    """
+    if linear.scale is None or not len(values):
+        return linear
+    sent = np.ones(len(linear.A)) if linear.c is None else np.maximum(np.abs(linear.c), 1.0)
+    small = np.flatnonzero(1.0 / linear.scale < KAPPA * unit * np.maximum.accumulate(sent))
+    if not len(small):
+        return linear
+    part = linear.rows(small)
+    s, r = inputs.transpose(1, 0, 2), masks.transpose(1, 0, 2)
+    off = np.abs(values[small] - np.tensordot(part.A, s, axes=1) - np.tensordot(part.M, r, axes=1))
+    terms = np.tensordot(np.abs(part.A), np.abs(s), axes=1) + np.tensordot(np.abs(part.M), np.abs(r), axes=1)
+    noise = small[~(off <= KAPPA * unit * terms).all(axis=(1, 2))]
+    A, M = linear.A.copy(), linear.M.copy()
+    A[noise], M[noise] = 0.0, 0.0
+    return replace(linear, A=A, M=M)
 
 
 def probe(
@@ -136,23 +214,26 @@ def read_off(
     protocol: SumProtocol,
     shared: bool = False,
 ) -> LinearView:
-    """A and M from the probes that follow ``runs`` real runs in ``view``, over ``iterations`` jointly.
+    """c, A and M from the probes that follow ``runs`` real runs in ``view``, over ``iterations`` jointly.
 
     ``masks`` is the number of masks of one averaging, ``shared`` whether all averagings use the same ones.
 
     Fresh masks are unknowns of their own in each iteration; reused ones are shared by all.
     """
     modulus = SumTraits.of(protocol).modulus
-    n, parts = network.n, []
+    n, parts, constants = network.n, [], []
     for t in iterations:
         rows = [row[runs:].ravel() for row in view.at(t).rows]
-        table = np.stack(rows)[:, : n + masks] if rows else np.empty((0, n + masks))
-        parts.append(residue(table, modulus))
+        table = np.stack(rows)[:, : n + masks + 1].astype(float) if rows else np.empty((0, n + masks + 1))
+        constants.append(table[:, -1])
+        with np.errstate(invalid="ignore"):  # of infinite numbers nothing is read off
+            parts.append(residue(table[:, :-1] - table[:, -1:], modulus))
+    c = np.concatenate(constants)
     if shared:
         all_masks = np.concatenate([part[:, n:] for part in parts])
     else:
         all_masks = _block_diagonal([part[:, n:] for part in parts])
-    return LinearView(_block_diagonal([part[:, :n] for part in parts]), all_masks, n, modulus)
+    return LinearView(_block_diagonal([part[:, :n] for part in parts]), all_masks, n, modulus, c)
 
 
 def misfit(

@@ -15,7 +15,8 @@ from secmix._base.checks import Array, Ints
 from secmix.estimators.exact.linear import residue
 from secmix.transcript import SERVER, Block
 
-_TOL = 1e-6  # of a combination of order one
+_TOL = 1e-6  # of a combination's size
+_ROUNDING = 1e-14  # of the largest before: no message, but what rounding left
 
 
 def unexplained(blocks: Sequence[Block], averages: Array, runs: int, units: int, modulus: float | None) -> str:
@@ -34,7 +35,11 @@ def unexplained(blocks: Sequence[Block], averages: Array, runs: int, units: int,
         return known.setdefault(node, _Span(units))
 
     for block in blocks:
-        rows = residue(block.payload[:, runs:].reshape(len(block.payload), -1)[:, :units], modulus)
+        table = block.payload[:, runs:].reshape(len(block.payload), -1)[:, : units + 1]
+        if table.shape[1] <= units:  # of another length: no vector of what is summed
+            continue
+        with np.errstate(invalid="ignore"):  # infinities less infinities: they follow from nothing
+            rows = residue(table[:, :units] - table[:, units:], modulus)
         if block.line != "held":
             for sender, contents in _by_node(block.sender, block.content):
                 if not span(sender).holds(rows[contents]):
@@ -45,7 +50,8 @@ def unexplained(blocks: Sequence[Block], averages: Array, runs: int, units: int,
                     )
         for receiver, contents in _by_node(block.receiver, block.content):
             span(receiver).add(rows[contents])
-    for node, row in enumerate(averages.transpose(1, 0, 2).reshape(averages.shape[1], -1)[:, :units]):
+    results = averages.transpose(1, 0, 2).reshape(averages.shape[1], -1)
+    for node, row in enumerate(results[:, :units] - results[:, units : units + 1]):
         if np.isfinite(row).all() and not span(node).holds(row[None]):
             return f"the average of node {node} does not follow from what the transcript says it holds"
     return ""
@@ -64,21 +70,27 @@ class _Span:
 
     def __init__(self, dimension: int) -> None:
         self.basis = np.empty((0, dimension))
+        self.top = 0.0  # of what was added: what is smaller by so much is rounding
 
     def _rest(self, rows: Array) -> Array:
         """What of ``rows`` (r, dimension) is outside; projected off twice, for the sake of rounding."""
-        for _ in range(2):
-            rows = rows - (rows @ self.basis.T) @ self.basis
+        with np.errstate(invalid="ignore"):
+            for _ in range(2):
+                rows = rows - (rows @ self.basis.T) @ self.basis
         return rows
 
     def holds(self, rows: Array) -> bool:
-        """Whether all ``rows`` lie inside, to 1e-6; one that is no number does not."""
+        """Whether all ``rows`` lie inside, to 1e-6 of their size; one that is no number does not."""
+        sizes = np.linalg.norm(rows, axis=1)
         outside = np.linalg.norm(self._rest(rows), axis=1)
-        return bool((outside <= _TOL * np.maximum(1.0, np.linalg.norm(rows, axis=1))).all())
+        return bool(((sizes <= _ROUNDING * self.top) | (outside <= _TOL * sizes)).all())
 
     def add(self, rows: Array) -> None:
-        """Grow by ``rows``, as far as they are outside."""
-        left = self._rest(rows)
+        """Grow by ``rows``, as far as they are outside; what is rounding beside the largest is none."""
+        sizes = np.linalg.norm(rows, axis=1)
+        self.top = max([self.top, *sizes[np.isfinite(sizes)].tolist()])
+        fine = np.isfinite(sizes) & (sizes > _ROUNDING * self.top)
+        left = self._rest(rows[fine] / sizes[fine, None])
         for row in left[np.linalg.norm(left, axis=1) > 1e-2 * _TOL]:
             rest = self._rest(row[None])[0]
             size = float(np.linalg.norm(rest))

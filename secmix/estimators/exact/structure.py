@@ -110,7 +110,7 @@ def leaked_subspace(
     """
     corrupt = adversary.corrupt_nodes(network)
     view = probe(protocol, network, adversary, np.random.default_rng(rng), rounds=rounds)
-    return subspace_of(view, corrupt)
+    return subspace_of(view.equilibrated(), corrupt)
 
 
 def subspace_of(view: LinearView, corrupt: frozenset[int], reach: MaskRange | None = None) -> LeakedSubspace:

@@ -16,7 +16,7 @@ from secmix.estimators.information.contrast import MOST_PAIRS
 from secmix.estimators.information.critic import Rows, UserCritic
 from secmix.estimators.information.folds import judge_fold
 from secmix.estimators.information.stacking import MIXED
-from secmix.estimators.ksg.samples import Floats, standardised, validated
+from secmix.estimators.samples import Floats, standardised, validated
 
 Progress = Callable[[int, int, str], None]
 

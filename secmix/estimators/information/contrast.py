@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from secmix.estimators.information.critic import Rows, Score
-from secmix.estimators.ksg.samples import Floats
+from secmix.estimators.samples import Floats
 
 MOST_PAIRS = 200
 """Pairs of a batch: it can show ln 200 = 5.3 nats, and costs the square."""

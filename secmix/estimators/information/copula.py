@@ -19,7 +19,7 @@ from scipy.special import ndtr, stdtrit
 
 from secmix.estimators.information.critic import Family, Rows, Score
 from secmix.estimators.information.scores import Embedding, normal_scores
-from secmix.estimators.ksg.samples import Floats
+from secmix.estimators.samples import Floats
 
 DEGREES = (1.0, 2.0, 3.0, 5.0, 10.0, math.inf)
 _PERMUTATIONS = 10

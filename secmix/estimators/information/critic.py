@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from secmix._base.checks import Ints
-from secmix.estimators.ksg.samples import Floats
+from secmix.estimators.samples import Floats
 
 Score = Callable[[Floats, Floats], Floats]
 """x (b, dx) and y (b, dy) to the scores (b, b) of every x with every y; a score depends on its pair alone."""

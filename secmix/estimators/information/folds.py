@@ -14,7 +14,7 @@ from secmix.estimators.information.critic import Family, Rows, Score, UserCritic
 from secmix.estimators.information.neighbours import fit_neighbours
 from secmix.estimators.information.scores import normal_scores
 from secmix.estimators.information.stacking import best_mixed, frugal_weights, stacked, stacking_weights
-from secmix.estimators.ksg.samples import Floats
+from secmix.estimators.samples import Floats
 
 _FEW_DIMENSIONS = 6  # up to which balls are counted in the scores themselves
 

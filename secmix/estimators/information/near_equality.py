@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 from secmix.estimators.information.critic import Family, Rows, Score
-from secmix.estimators.ksg.samples import Floats
 from secmix.estimators.neighbours.compiled import compiled
+from secmix.estimators.samples import Floats
 
 _SHIFTS = 40  # strangers for every training row
 _TRUE, _STRANGERS = 2.0, 4.0  # by how much a quantile of each grows from one cut to the next

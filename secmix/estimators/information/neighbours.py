@@ -10,8 +10,8 @@ import numpy as np
 
 from secmix.estimators.information.critic import Rows, Score
 from secmix.estimators.information.scores import Embedding
-from secmix.estimators.ksg.samples import Floats
 from secmix.estimators.neighbours.compiled import compiled
+from secmix.estimators.samples import Floats
 
 NEIGHBOURS = (5, 15, 40)
 _MOST_ROWS = 1200

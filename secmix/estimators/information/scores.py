@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import ndtri
 
-from secmix.estimators.ksg.samples import Floats
+from secmix.estimators.samples import Floats
 
 Embedding = Callable[[Floats], Floats]
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from secmix.estimators.information.contrast import contrasts
-from secmix.estimators.ksg.samples import Floats
+from secmix.estimators.samples import Floats
 
 MIXED = (0.005, 0.01, 0.03, 0.1)
 """Choices of ε; the least bounds every contrast from below."""

@@ -13,7 +13,7 @@ import numpy as np
 from secmix.estimators.information.contrast import batches, contrasts
 from secmix.estimators.information.critic import Rows, Score
 from secmix.estimators.information.scores import normal_scores
-from secmix.estimators.ksg.samples import Floats
+from secmix.estimators.samples import Floats
 
 NAME = "two towers"
 _WIDTHS = (64, 64, 16)

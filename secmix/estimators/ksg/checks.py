@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from secmix.errors import DataError
 from secmix.estimators.ksg.levels import Read
-from secmix.estimators.ksg.samples import Floats, Samples
+from secmix.estimators.samples import Floats, Samples
 
 DETERMINED = 1e-6  # relative held-out residual below which a target counts as a function of the view
 PLANTED = 0.5  # nats

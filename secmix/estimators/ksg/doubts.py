@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from secmix.estimators.ksg.checks import PLANTED, Surrogate, determined_directions, planted
 from secmix.estimators.ksg.levels import Levels, Read
-from secmix.estimators.ksg.samples import Floats, Samples
+from secmix.estimators.samples import Floats, Samples
 
 _READS_LOW = 0.8  # share of a known truth below which the estimator reads low
 _FEW_DIMENSIONS = 4  # up to which it sees what there is

@@ -20,7 +20,7 @@ from secmix.estimators.ksg.doubts import determined, doubts_about
 from secmix.estimators.ksg.invariance import SMOOTH, cross_checked
 from secmix.estimators.ksg.levels import levels
 from secmix.estimators.ksg.reading import entropy, npeet_reading, reader
-from secmix.estimators.ksg.samples import (
+from secmix.estimators.samples import (
     Samples,
     logarithm_base,
     positive,

@@ -16,7 +16,7 @@ from secmix.estimators.estimate import Estimate
 from secmix.estimators.information import information_lower_bound
 from secmix.estimators.information.scores import normal_scores
 from secmix.estimators.ksg.levels import Read
-from secmix.estimators.ksg.samples import Floats, Samples, standardised, untied
+from secmix.estimators.samples import Floats, Samples, standardised, untied
 
 SMOOTH = 10
 """Neighbours of the one reading that is to vary less."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from secmix.estimators.ksg.samples import Floats, Samples
+from secmix.estimators.samples import Floats, Samples
 
 Read = Callable[[Floats, Floats, Floats], float]
 

@@ -12,8 +12,8 @@ from scipy.special import digamma
 from secmix._base.arrays import floats, namespace, numpy_of
 from secmix.errors import DataError
 from secmix.estimators.ksg.levels import Read
-from secmix.estimators.ksg.samples import Floats, Samples, columns, enough_rows, positive, standardised
 from secmix.estimators.neighbours.counts import kth_distances, neighbour_counts
+from secmix.estimators.samples import Floats, Samples, columns, enough_rows, positive, standardised
 
 _NPEET_NOISE = 1e-10
 _NPEET_SHRINK = 1e-15

@@ -132,6 +132,11 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
         parts += ["### Privacy and accuracy against the mask size"]
         parts += [_table(("σ", "Normalised leakage", "Relative error"), points)]
     parts += ["### What to change", _bullets(cell.advice, "Nothing that this audit can name.")]
+    if cell.assumptions:
+        parts += ["### What the verdict assumes", _bullets(cell.assumptions, "")]
+    if any(check.outcome != "not applicable" for check in cell.checks):
+        lines = [f"{check.name}: {check.outcome}. {check.sentence}" for check in cell.checks]
+        parts += ["### Checks of its premises", _bullets(lines, "")]
     if cell.notes:
         parts += ["### Notes", _bullets(cell.notes, "")]
     findings = words.findings_of(report, cell)

@@ -1,0 +1,50 @@
+"""The runs of a cell, and whether what is read off them may be believed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from secmix._base.random import stream
+from secmix.auditing import soundness
+from secmix.auditing.evidence.interface import Case
+from secmix.auditing.observation.collaborations import watch
+from secmix.auditing.observation.observe import Seeds, SumObservation, observe
+from secmix.auditing.setup import CollaborationSetup, SumSetup
+from secmix.auditing.soundness import Soundness
+from secmix.auditing.soundness.mechanisms.undeclared import undeclared_flow
+from secmix.data import deal
+from secmix.scenario import Scenario
+
+
+def observed(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds) -> tuple[Case, Soundness]:
+    """All runs of ``cell`` and every check of its protocol; what fails is among the observation's doubts."""
+    built = soundness.fresh(setup.protocol)  # as it was before any run
+    if isinstance(setup, CollaborationSetup):
+        watched = watch(cell, setup, seeds)
+        sound = soundness.examine_collaboration(
+            built,
+            setup.network,
+            setup.adversary,
+            lambda runs, key: deal(setup.rows, setup.counts, runs, stream(cell.seed, "soundness", key)),
+            heard=any(watched.features[node] for node in setup.asked),
+            used=setup.protocol,
+            seed=cell.seed,
+        )
+        hidden = undeclared_flow(cell, setup)
+        doubts = [hidden] if hidden else sound.doubts
+        return Case(cell, setup, replace(watched, doubts=doubts)), sound
+    seen = observe(cell, setup, seeds)
+    sound = soundness.examine(built, setup.network, setup.adversary, seen.inputs, used=setup.protocol, seed=cell.seed)
+    return Case(cell, setup, replace(seen, doubts=[*seen.doubts, *sound.doubts, *_beyond(seen, sound)])), sound
+
+
+def _beyond(observation: SumObservation, sound: Soundness) -> list[str]:
+    """What some variation of a call gave away and no run of the audit did."""
+    sentences = []
+    for node, share in sound.shares.items():
+        here = max(float(reading.subspace.explained(node).max()) for _, reading in observation.all_readings)
+        if share > here + 1e-6:
+            sentences.append(
+                f"in other calls {share:.0%} of what node {node} sends is known, in the audited runs {here:.0%}"
+            )
+    return sentences

@@ -1,0 +1,155 @@
+"""Public draws: schedules and coins that everybody hears. A rare one must not open what the usual ones keep closed.
+
+Each of the first draws is forced to either end of its range, and the protocol is called on many fresh seeds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from secmix._base.random import sequence
+from secmix.auditing.soundness.model import Bench, Model, note_shares, read_model
+from secmix.auditing.soundness.result import Check, Witness
+from secmix.auditing.soundness.runner import ALLOWED
+
+NAME = "public draws"
+_TOP = 1.0 - 2.0**-53
+_MESSAGES = 8_000  # over all seeds; three times as many where a call sends few
+_SEEDS = (8, 240)
+
+
+@dataclass
+class Count:
+    """Draws so far, over a generator and all it spawned; the one to be forced, and to which end."""
+
+    draws: int = 0
+    forced: int = -1
+    high: bool = False
+
+    def hit(self) -> bool:
+        """Whether this draw is to be forced."""
+        self.draws += 1
+        return self.draws - 1 == self.forced
+
+
+class Forced(np.random.Generator):
+    """A generator of which one draw comes out at the end of its range."""
+
+    count: Count
+
+    def __init__(self, bit_generator: Any, count: Count | None = None) -> None:
+        super().__init__(bit_generator)
+        self.count = Count() if count is None else count
+
+    def spawn(self, n_children: int) -> list[np.random.Generator]:
+        """Children whose draws count too."""
+        return [Forced(child.bit_generator, self.count) for child in super().spawn(n_children)]
+
+    def _end(self, drawn: Any, low: Any, high: Any) -> Any:
+        if not self.count.hit():
+            return drawn
+        end = high if self.count.high else low
+        return type(drawn)(end) if np.ndim(drawn) == 0 else np.broadcast_to(end, np.shape(drawn)).astype(drawn.dtype)
+
+    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        """As numpy's, or 0 or 1 − 2⁻⁵³."""
+        return self._end(super().random(size, dtype), 0.0, _TOP)
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+        """As numpy's, or either end."""
+        return self._end(super().uniform(low, high, size), low, np.nextafter(high, low))
+
+    def integers(
+        self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
+    ) -> Any:
+        """As numpy's, or the least or the largest."""
+        begin, end = (0, low) if high is None else (low, high)
+        drawn = super().integers(low, high, size, dtype, endpoint)
+        return self._end(drawn, begin, end if endpoint else np.asarray(end) - 1)
+
+    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        """As numpy's, or eight deviations off."""
+        drawn = super().normal(loc, scale, size)
+        return self._end(drawn, np.asarray(loc) - 8 * np.asarray(scale), np.asarray(loc) + 8 * np.asarray(scale))
+
+    def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        """As numpy's, or eight deviations off."""
+        return self._end(super().standard_normal(size, dtype), -8.0, 8.0)
+
+    def permutation(self, x: Any, axis: int = 0) -> Any:
+        """As numpy's, or in order, or backwards."""
+        drawn = super().permutation(x, axis)
+        if not self.count.hit():
+            return drawn
+        given = np.arange(x) if np.ndim(x) == 0 else np.asarray(x)
+        return np.flip(given, axis) if self.count.high else given.copy()
+
+    def choice(self, a: Any, *arguments: Any, **more: Any) -> Any:
+        """As numpy's, or the first or the last each time."""
+        drawn = super().choice(a, *arguments, **more)
+        if not self.count.hit() or more.get("replace") is False:
+            return drawn
+        options = np.arange(a) if np.ndim(a) == 0 else np.asarray(a)
+        end = options[-1 if self.count.high else 0]
+        return end if np.ndim(drawn) == 0 else np.broadcast_to(end, np.shape(drawn)).copy()
+
+    def bytes(self, length: int) -> bytes:
+        """As numpy's, or all zeros or all ones."""
+        drawn = super().bytes(length)
+        if not self.count.hit():
+            return drawn
+        return (b"\xff" if self.count.high else b"\x00") * length
+
+    def __getattribute__(self, name: str) -> Any:
+        # Distributions that have no ends here still count as draws.
+        if name in ("exponential", "poisson", "binomial", "geometric", "shuffle", "permuted", "gamma", "laplace"):
+            self.count.draws += 1
+        return super().__getattribute__(name)
+
+
+def public_draws(bench: Bench, models: list[Model]) -> Check:
+    """Every variation must be linear too; what more it gives away is noted in the bench's shares."""
+    before = bench.calls
+    model = models[0]
+    probed = bench.probed(model.case)
+
+    def generator(seed: int, count: Count) -> Forced:
+        return Forced(np.random.PCG64(sequence(bench.seed, "soundness", "public draws", seed)), count)
+
+    watch = Count()
+    bench.call(probed, rng=generator(model.case.seed, watch))
+    if not watch.draws:
+        return Check(NAME, "not applicable", "The protocol draws nothing in public.", calls=1)
+    messages = max((bench.most or 1) // ALLOWED, 1)
+    seeds = 2 if bench.heavy else int(np.clip((3 if messages < 100 else 1) * _MESSAGES // messages, *_SEEDS))
+    first = min(watch.draws, 8 if seeds > 60 else 1 if bench.heavy else 4)
+    tries = [(model.case.seed, Count(forced=k, high=high)) for k in range(first) for high in (False, True)]
+    tries += [(1000 + k, Count()) for k in range(seeds)]
+    witness: Witness | None = None
+    allowed = note_shares(bench, model)
+    more: str | None = None
+    for seed, count in tries:
+        call = bench.call(probed, rng=generator(seed, count))
+        where = f"public draw {count.forced} forced to {'its largest' if count.high else 'its least'} value"
+        if count.forced < 0:
+            where = "another public seed"
+        if call.failure:
+            witness = Witness(where, f"the call ends with {call.failure}")
+            break
+        other = read_model(bench, replace(model.case, seed=seed), call)
+        if other.odd is not None:
+            witness = Witness(where, str(other.odd))
+            break
+        shares = note_shares(bench, other)
+        worse = [node for node, share in shares.items() if share > allowed[node] + 1e-6]
+        if worse and more is None:
+            more = f"With {where}, {shares[worse[0]]:.0%} of what node {worse[0]} sends is known."
+    done = bench.calls - before
+    if witness is not None:
+        return Check(NAME, "failed", "With other public draws the protocol is another.", witness, done)
+    sentence = f"Over {done} calls with other public draws, extreme ones among them, no more was given away."
+    odds = f"Public draws as rare as one in {max(seeds // 3, 1)} may give away more, unless they are extreme ones."
+    return Check(NAME, "passed", more or sentence, calls=done, assumes=odds)

@@ -1,0 +1,216 @@
+"""Residues: what is known modulo 2ᵇ, or another modulus, by elimination in whole numbers; and replay to the last bit.
+
+A mask with an even coefficient hides all but the lowest bits. Units of one do not show it, units of a grid step do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.auditing.soundness.model import Bench, Case, Model
+from secmix.auditing.soundness.result import Check, Witness
+from secmix.auditing.soundness.sight import Seen, numbers
+from secmix.estimators.exact.linear import units
+
+NAME = "residues"
+_Row = list[int]
+
+
+@dataclass(frozen=True)
+class Words:
+    """The view in whole numbers: message = A s + M r + c modulo ``size``, in grid steps."""
+
+    A: list[_Row]
+    M: list[_Row]
+    names: list[str]
+    size: int
+
+
+@dataclass(frozen=True)
+class Eliminated:
+    """The view without its masks.
+
+    Attributes
+    ----------
+    known : list of rows (n,)
+        Combinations of inputs that no mask reaches.
+    pivots : list of (row of masks, row of inputs, column, valuation)
+    """
+
+    known: list[_Row]
+    pivots: list[tuple[_Row, _Row, int, int]]
+
+
+def residues(bench: Bench, models: list[Model]) -> Check:
+    """Elimination of the masks in whole numbers."""
+    if bench.modulus is None:
+        return Check(NAME, "not applicable", "Messages are real numbers.")
+    before, model = bench.calls, models[0]
+    words = words_of(bench, model)
+    if isinstance(words, Witness):
+        return Check(NAME, "failed", "Messages are no residues on the grid.", words, bench.calls - before)
+    base = _base(words.size)
+    honest = [i for i in range(bench.network.n) if i not in bench.eyes.corrupt]
+    done = eliminate(words, base)
+    witness = None
+    for _, inputs, _, valuation in done.pivots:
+        bare = base**valuation
+        if any(inputs[i] % bare for i in honest):
+            witness = Witness("a mask", f"its coefficient leaves inputs modulo {bare} bare")
+    leaked = model.subspace.basis
+    own = np.eye(bench.network.n)[sorted(bench.eyes.corrupt)]
+    for row in done.known:
+        centred = np.array([(v + words.size // 2) % words.size - words.size // 2 for v in row], dtype=float)
+        top = np.abs(centred).max(initial=0.0)
+        if top and not _within(centred / top, np.vstack([leaked, own])):
+            witness = witness or Witness("all messages together", "in whole numbers more is known than in real ones")
+    if witness is not None:
+        return Check(NAME, "failed", "Masks hide less modulo the modulus than it seems.", witness, bench.calls - before)
+    sentence = f"Modulo {words.size:g}, every mask hides all there is to hide of what it is added to."
+    return Check(NAME, "passed", sentence, calls=bench.calls - before)
+
+
+def words_of(bench: Bench, model: Model) -> Words | Witness:
+    """The view read off inputs and masks of one grid step."""
+    case, step = model.case, bench.grid or 1.0
+    size = round((bench.modulus or 0.0) / step)
+    n, k, m = bench.network.n, case.masks.shape[1], case.inputs.shape[2]
+    inputs, masks = units(n, k, m)
+    seen: Seen = bench.eyes.see(bench.call(Case(case.iteration, step * inputs, step * masks, case.seed)))
+    columns = n + k + 1
+    A, M, names = [], [], []
+    for row, name in zip(seen.rows[: seen.heard], seen.names, strict=False):
+        plain = numbers(row)
+        if row.shape != (len(inputs), m) or not np.isfinite(plain).all():
+            if row.shape[1:] != (m,) and bool((row == row[:1]).all()):
+                continue
+            return Witness(name, "it is no vector of numbers like those that are summed")
+        table = plain.ravel()[:columns] / step
+        if (table != np.round(table)).any() or np.abs(table).max() > size:
+            return Witness(name, "it is no residue on the grid of the words")
+        whole = [int(v) for v in table]
+        difference = [(v - whole[-1]) % size for v in whole[:-1]]
+        A.append(difference[:n])
+        M.append(difference[n:])
+        names.append(name)
+    return Words(A, M, names, size)
+
+
+def eliminate(words: Words, base: int) -> Eliminated:
+    """Row by row, the mask with the coefficient of least valuation first.
+
+    All other coefficients in its row are then multiples of that power too, so that the row says of the inputs what it
+    is modulo that power, and no more.
+    """
+    size = words.size
+    rows = {(*m, *a): (list(m), list(a)) for m, a in zip(words.M, words.A, strict=True)}
+    left = list(rows.values())
+    k = len(words.M[0]) if words.M else 0
+    pivots = []
+    while left:
+        best = min(
+            ((_valuation(m[c], base, size), r, c) for r, (m, _) in enumerate(left) for c in range(k) if m[c]),
+            default=None,
+        )
+        if best is None:
+            break
+        valuation, r, column = best
+        if valuation and base == size:
+            raise ArithmeticError("a mask has a coefficient without inverse, modulo no power of two")
+        mine_m, mine_a = left.pop(r)
+        power = base**valuation
+        inverse = pow(mine_m[column] // power, -1, size)
+        rest = []
+        for m, a in left:
+            factor = m[column] // power * inverse % size
+            if factor:
+                m = [(x - factor * y) % size for x, y in zip(m, mine_m, strict=True)]
+                a = [(x - factor * y) % size for x, y in zip(a, mine_a, strict=True)]
+            if any(m) or any(a):
+                rest.append((m, a))
+        left = rest
+        pivots.append((mine_m, mine_a, column, valuation))
+    return Eliminated([a for _, a in left if any(a)], pivots)
+
+
+class WholeMoves:
+    """Changes of inputs by grid steps that no message shows, with the masks that hide them."""
+
+    def __init__(self, bench: Bench, model: Model) -> None:
+        words = words_of(bench, model)
+        if isinstance(words, Witness):
+            raise TypeError(str(words))
+        base = _base(words.size)
+        self.size, self.base, self.step = words.size, base, bench.grid or 1.0
+        self.done = eliminate(words, base)
+        honest = [i for i in range(bench.network.n) if i not in bench.eyes.corrupt]
+        self.honest, self.jitter = honest, bool(bench.grid)
+        columns = {i: tuple(row[i] for row in self.done.known) for i in honest}
+        steps = []
+        for i in honest:
+            if not any(columns[i]):
+                steps.append({i: 1})
+            steps += [{i: 1, j: -1} for j in honest if j > i and columns[i] == columns[j] and any(columns[i])]
+        self.steps = steps
+        self.free = len(steps)
+
+    def draw(self, rng: np.random.Generator, case: Case, size: Array) -> tuple[Array, Array, float]:
+        """Δs (runs, n, m), Δr (runs, k, m) such that masks stay residues, and 0 for nothing left unexplained."""
+        runs, n, m = case.inputs.shape
+        k = case.masks.shape[1]
+        ds, masks = np.zeros((runs, n, m)), case.masks.copy()
+        for run in range(runs):
+            for entry in range(m):
+                change = [0] * n
+                for step in self.steps:
+                    by = round(float(rng.standard_normal() * size[entry]) / self.step)
+                    for node, sign in step.items():
+                        change[node] += sign * by
+                words = np.round(case.inputs[run, :, entry] / self.step) + np.array(change, dtype=float)
+                # What stands behind the grid is nobody's business: it is drawn anew.
+                jitter = rng.uniform(-0.45, 0.45, size=n) if self.jitter else np.zeros(n)
+                moved = (words + jitter) * self.step - case.inputs[run, :, entry]
+                ds[run, self.honest, entry] = moved[self.honest]
+                hidden = self._hide(change, k)
+                residues = [
+                    (round(v / self.step) + h) % self.size for v, h in zip(masks[run, :, entry], hidden, strict=True)
+                ]
+                masks[run, :, entry] = np.array(residues, dtype=float) * self.step
+        return ds, masks - case.masks, 0.0
+
+    def _hide(self, change: _Row, k: int) -> _Row:
+        masks = [0] * k
+        for m, a, column, valuation in reversed(self.done.pivots):
+            power = self.base**valuation
+            due = -sum(x * y for x, y in zip(a, change, strict=True))
+            due = (due - sum(m[c] * masks[c] for c in range(k) if c != column)) % self.size
+            if due % power:
+                raise ArithmeticError("no masks explain other inputs")
+            masks[column] = due // power * pow(m[column] // power, -1, self.size) % self.size
+        return masks
+
+
+def _within(row: Array, space: Array) -> bool:
+    if not len(space):
+        return False
+    left = row - np.linalg.pinv(space) @ space @ row
+    return bool(np.abs(left).max() < 1e-9)
+
+
+def _valuation(value: int, base: int, size: int) -> int:
+    if base == size:
+        return 0 if gcd(value, size) == 1 else 1
+    power = 0
+    while value % base == 0 and base**power < size:
+        value //= base
+        power += 1
+    return power
+
+
+def _base(size: int) -> int:
+    """2 for a power of two, the modulus itself for all others: there only coefficients with an inverse will do."""
+    return 2 if size > 1 and size & (size - 1) == 0 else size

@@ -1,0 +1,77 @@
+"""Changes of honest inputs that leave all that is known as it is, with the masks that hide them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.auditing.soundness.mechanisms.modular import WholeMoves
+from secmix.auditing.soundness.model import Bench, Case, Model
+
+_RCONDS = (1e-9, 1e-10, 1e-11, 1e-12, 1e-13)
+
+
+class Movable(Protocol):
+    """What draws such changes; ``free`` is 0 where there are none."""
+
+    free: int
+
+    def draw(self, rng: np.random.Generator, case: Case, size: Array) -> tuple[Array, Array, float]:
+        """Δs (runs, n, m), Δr (runs, k, m), and how much of Δs no masks explain, relative to it."""
+        ...
+
+
+def moves_of(bench: Bench, model: Model) -> Movable:
+    """The moves that suit the arithmetic of the protocol."""
+    return Moves(model, bench.eyes.corrupt) if bench.modulus is None else WholeMoves(bench, model)
+
+
+class Moves:
+    """Changes of inputs that leave all that is known as it is, with the masks that hide them."""
+
+    def __init__(self, model: Model, corrupt: frozenset[int]) -> None:
+        linear = model.linear
+        n = linear.A.shape[1]
+        own = np.eye(n)[sorted(corrupt)]
+        known = np.vstack([model.subspace.basis, own])
+        _, s, vt = np.linalg.svd(known, full_matrices=True) if len(known) else (None, np.empty(0), np.eye(n))
+        rank = int((s > 1e-9 * s[0]).sum()) if len(s) else 0
+        self.null = vt[rank:].T  # (n, free)
+        self.free = n - rank
+        A, M = linear.A, linear.M
+        both = np.hstack([M, A])
+        if len(both) > 2 * both.shape[1]:  # as many rows as there are unknowns tell as much
+            both = np.asarray(np.linalg.qr(both, mode="r"))
+        k = M.shape[1]
+        self.M, self.A = both[:, :k], both[:, k:]
+        self.u, self.s, self.vt = np.linalg.svd(self.M, full_matrices=False)
+
+    def draw(self, rng: np.random.Generator, case: Case, size: Array) -> tuple[Array, Array, float]:
+        """Δs (runs, n, m), Δr (runs, k, m), and how much of Δs no masks explain, relative to it."""
+        runs, n, m = case.inputs.shape
+        z = rng.standard_normal((n, runs * m)) * np.tile(size, runs)
+        ds = self.null @ (self.null.T @ z)
+        ds = self.null @ (self.null.T @ ds)
+        best, residual = np.zeros((self.M.shape[1], runs * m)), np.inf
+        for rcond in _RCONDS:
+            keep = self.s > rcond * self.s[0] if len(self.s) and self.s[0] > 0 else np.zeros(len(self.s), dtype=bool)
+            inverse = (self.vt[keep].T / self.s[keep]) @ self.u[:, keep].T
+            dr = -inverse @ (self.A @ ds)
+            for _ in range(2):
+                dr -= inverse @ (self.A @ ds + self.M @ dr)
+            left = _remainder(self.A @ ds + self.M @ dr, ds)
+            if left < residual:
+                best, residual = dr, left
+        shaped = [part.reshape(len(part), runs, m).transpose(1, 0, 2) for part in (ds, best)]
+        return shaped[0], shaped[1], residual
+
+
+def _remainder(left: Array, ds: Array) -> float:
+    """Largest |left| of a column over the size of that column's Δs."""
+    size = np.abs(ds).max(axis=0, initial=0.0)
+    moved = size > 0
+    if not left.size or not moved.any():
+        return 0.0
+    return float((np.abs(left).max(axis=0)[moved] / size[moved]).max())

@@ -1,0 +1,197 @@
+"""Where masks come from: each must be a constant times a draw of its own from the generator that draw_masks was given.
+
+Statistics cannot tell masks that hide from masks that only look it: an offset, a grid, a short seed, a recurrence.
+A generator that logs what it draws can. What cannot be traced to it may still be sound (an expanded seed, a sum
+of draws), but that is then the protocol's word.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secmix._base.checks import Array
+from secmix._base.random import sequence
+from secmix.auditing.soundness.model import Bench, Model
+from secmix.auditing.soundness.result import Check, Witness
+from secmix.auditing.soundness.runner import fresh
+
+NAME = "mask provenance"
+_SHAPES = [(4, 2)] * 6 + [(1, 1)] * 4 + [(2, 3)] * 8  # runs and entries: the same again, as in fit after fit
+_LARGE = 200_000  # numbers traced at once
+_CLOSE = 8 * float(np.finfo(float).eps)
+
+
+@dataclass
+class Log:
+    """What was drawn: standard normal values, or whole numbers with how many there were to choose from."""
+
+    normal: list[Array] = field(default_factory=list)
+    whole: list[tuple[Array, float]] = field(default_factory=list)
+
+
+class Logged(np.random.Generator):
+    """A generator that writes down its normal draws in units of their standard deviation, and its whole numbers."""
+
+    log: Log
+
+    def __init__(self, bit_generator: Any, log: Log | None = None) -> None:
+        super().__init__(bit_generator)
+        self.log = Log() if log is None else log
+
+    def spawn(self, n_children: int) -> list[np.random.Generator]:
+        """Children that write into the same log."""
+        return [Logged(child.bit_generator, self.log) for child in super().spawn(n_children)]
+
+    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        """As numpy's; only draws about zero are logged, by their standard part."""
+        values = super().normal(loc, scale, size)
+        if np.all(np.asarray(loc) == 0) and np.all(np.asarray(scale) > 0):
+            self.log.normal.append(np.asarray(values / np.asarray(scale), dtype=float))
+        return values
+
+    def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        """As numpy's."""
+        values = super().standard_normal(size, dtype, out)
+        if np.dtype(dtype) == np.float64:
+            self.log.normal.append(np.array(values, dtype=float))
+        return values
+
+    def integers(
+        self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
+    ) -> Any:
+        """As numpy's; a range that starts at zero is logged."""
+        values = super().integers(low, high, size, dtype, endpoint)
+        begin, end = (0, low) if high is None else (low, high)
+        if np.ndim(begin) == 0 and np.ndim(end) == 0 and begin == 0:
+            self.log.whole.append((np.array(values, dtype=float), float(end) + bool(endpoint)))
+        return values
+
+
+@dataclass(frozen=True)
+class Traced:
+    """Where masks (runs, k, m) come from.
+
+    Attributes
+    ----------
+    witness : Witness or None
+        The first mask that could not be traced.
+    scales : (k,)
+        The standard deviation of each mask, where they are normal.
+    """
+
+    witness: Witness | None
+    scales: Array
+
+
+def provenance(bench: Bench, models: list[Model]) -> Check:
+    """Draw masks in batches of several sizes, from a fresh object and from the used one, and trace each."""
+    case = models[0].case
+    if not case.masks.shape[1]:
+        return Check(NAME, "not applicable", "The protocol draws no masks.")
+    witness = None
+    m = case.inputs.shape[2]
+    scales: list[Array] = []
+    k = case.masks.shape[1]
+    large = (bench.runs, m) if bench.runs * k * m <= _LARGE else (bench.runs, 1)
+    used = bench.used or fresh(bench.protocol)
+    newly = [(fresh(bench.protocol), shape) for shape in ((6, m), (1, m))]
+    for place, (protocol, (runs, entries)) in enumerate([*newly, *((used, shape) for shape in [*_SHAPES, large])]):
+        generator = Logged(np.random.PCG64(sequence(bench.seed, "soundness", "masks", place)))
+        masks = np.asarray(protocol.draw_masks(runs, entries, bench.network, generator), dtype=float)
+        if masks.shape != (runs, k, entries):
+            witness = witness or Witness("the masks", "their number is not the same in each call")
+            break
+        traced = trace(masks, generator.log, bench.modulus, bench.grid, scales[0] if scales else None)
+        witness = witness or traced.witness
+        scales.append(traced.scales)
+    if witness is None:
+        away = max(float(np.abs(each / scales[0] - 1).max(initial=0.0)) for each in scales)
+        if away > 1e-9:
+            witness = Witness("the masks", "their size is not the same in each call")
+    if witness is not None:
+        sentence = "Masks cannot be traced to independent draws: what they hide is the protocol's word."
+        return Check(NAME, "failed", sentence, witness)
+    what = "uniform residues" if bench.modulus is not None else "normal"
+    sentence = f"Every mask is a constant times a draw of its own, {what}, from the generator it was given."
+    assumes = (
+        "Each mask was traced to a draw of its own; that the generator's own draws cannot be predicted is assumed."
+    )
+    return Check(NAME, "passed", sentence, assumes=assumes)
+
+
+def trace(masks: Array, log: Log, modulus: float | None, grid: float, expected: Array | None = None) -> Traced:
+    """Find each mask (runs, k, m) in the log.
+
+    Examples
+    --------
+    >>> generator = Logged(np.random.PCG64(0))
+    >>> trace(generator.normal(scale=3.0, size=(4, 2, 3)), generator.log, None, 0.0).scales.round(9).tolist()
+    [3.0, 3.0]
+    """
+    k = masks.shape[1]
+    if modulus is not None:
+        return Traced(_residues(masks, log, modulus, grid), np.ones(k))
+    drawn = np.concatenate([each.ravel() for each in log.normal]) if log.normal else np.empty(0)
+    order = np.argsort(np.abs(drawn))
+    sizes = np.abs(drawn)[order]
+    taken = np.zeros(len(drawn), dtype=bool)
+    scales = np.ones(k)
+    for j in range(k):
+        values = masks[:, j].ravel()
+        factor = _factor(values, sizes, float(scales[j - 1]) if expected is None else float(expected[j]))
+        if factor is None:
+            return Traced(Witness(f"mask {j}", "it is no constant times normal draws about zero"), scales)
+        found, where = _find(values / factor, sizes)
+        source = order[where]
+        if not found.all() or len(set(np.sign(values / drawn[source]).tolist())) != 1:
+            return Traced(Witness(f"mask {j}", "some runs or entries are no constant times a draw"), scales)
+        if taken[source].any() or len(np.unique(source)) != len(source):
+            return Traced(Witness(f"mask {j}", "a draw serves twice"), scales)
+        taken[source] = True
+        scales[j] = abs(factor)
+    return Traced(None, scales)
+
+
+def _factor(values: Array, sizes: Array, guess: float) -> float | None:
+    """|c| such that |values| / c are among ``sizes``, from the first few values."""
+    if not len(sizes) or not np.isfinite(values).all() or (values == 0).any():
+        return None
+    few = np.abs(values[:4])
+    candidates = np.concatenate([[abs(guess), 1.0], few[0] / sizes[sizes > 0]])
+    alive = np.ones(len(candidates), dtype=bool)
+    for value in few:
+        alive[alive] = _find(value / candidates[alive], sizes)[0]
+        if not alive.any():
+            return None
+    # One value alone is any draw times something; the factor expected comes first.
+    return float(candidates[np.flatnonzero(alive)[0]])
+
+
+def _find(values: Array, sizes: Array) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+    """Whether each |value| is among the sorted ``sizes`` to a few units in the last place, and where."""
+    wanted = np.abs(values)
+    right = np.clip(np.searchsorted(sizes, wanted), 0, len(sizes) - 1)
+    left = np.maximum(right - 1, 0)
+    nearer = np.where(np.abs(sizes[left] - wanted) < np.abs(sizes[right] - wanted), left, right)
+    return np.abs(sizes[nearer] - wanted) <= _CLOSE * wanted, nearer
+
+
+def _residues(masks: Array, log: Log, modulus: float, grid: float) -> Witness | None:
+    """The first mask that is no whole draw over the modulus times the grid; None where all are."""
+    step = grid or 1.0
+    drawn = [values.ravel() for values, count in log.whole if count * step == modulus]
+    words = masks / step
+    if (words != np.round(words)).any() or masks.min() < 0 or masks.max() >= modulus:
+        return Witness("the masks", "they are no residues on the grid of the words")
+    everything = np.concatenate(drawn) if drawn else np.empty(0)
+    unused = dict(zip(*np.unique(everything, return_counts=True), strict=True))
+    for j in range(words.shape[1]):
+        for value, count in zip(*np.unique(words[:, j], return_counts=True), strict=True):
+            unused[value] = unused.get(value, 0) - count
+            if unused[value] < 0:
+                return Witness(f"mask {j}", f"it is no whole draw from 0 to {modulus / step:g} of its own")
+    return None

@@ -1,0 +1,137 @@
+"""Whether a call depends on inputs, masks and public randomness alone: not on state, on company, or on who draws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.auditing.soundness.compare import other_view, unlike_frames
+from secmix.auditing.soundness.mechanisms.moves import moves_of
+from secmix.auditing.soundness.mechanisms.provenance import Logged
+from secmix.auditing.soundness.model import Bench, Case, Model, note_shares, read_model
+from secmix.auditing.soundness.result import Check, Witness
+from secmix.auditing.soundness.runner import Call, call_sum, fresh, same_bits
+from secmix.auditing.soundness.sight import other_frames, other_numbers
+
+_LIFE = 48  # calls of one object in a row, at most
+_MESSAGES = 5000  # of them together
+
+
+def state(bench: Bench, models: list[Model]) -> Check:
+    """A used object and a fresh copy send the same, and draw the same masks."""
+    name, before = "state", bench.calls
+    witness: Witness | None = None
+    for model in models:
+        one = model.case.single(0)
+        for case, wanted in ((model.case, 3), (one, _LIFE)):
+            wanted = 1 if bench.heavy else wanted
+            first = bench.call(case)
+            again = min(wanted, max(_MESSAGES // max(first.messages, 1), 3))
+            for _ in range(again if witness is None else 0):
+                witness = witness or _unlike_bits(bench, first, bench.call(case, protocol=bench.used))
+    case = models[-1].case
+    if witness is None:
+        shape = (case.runs, case.inputs.shape[2], bench.network)
+        drawn = [
+            np.asarray(p.draw_masks(*shape, bench.private(2)))
+            for p in (fresh(bench.protocol), bench.used or bench.protocol)
+        ]
+        if not same_bits(*drawn):
+            witness = Witness("the masks", "a used object draws others from the same randomness")
+    used = bench.calls - before
+    sentence = f"Over {used} calls, a used object and fresh copies send the same messages to the last bit."
+    assumes = (
+        f"{used} calls in a row were alike: what happens in fewer than one call in {max(used // 3, 1)} may be missed."
+    )
+    if witness is not None:
+        sentence = "What is sent depends on more than inputs, masks and public randomness."
+    return Check(name, "failed" if witness else "passed", sentence, witness, used, assumes)
+
+
+def _unlike_bits(bench: Bench, first: Call, other: Call) -> Witness | None:
+    if other.failure != first.failure:
+        return Witness("the call", f"a used object ends with {other.failure or 'a result'}")
+    one, two = bench.eyes.see(first), bench.eyes.see(other)
+    return other_frames(one, two) or other_numbers(one.rows, two.rows, one.names)
+
+
+def calls(bench: Bench, models: list[Model]) -> Check:
+    """Single runs send what they send in company; a protocol that draws its own masks draws those of draw_masks."""
+    name, before = "calls", bench.calls
+    witness = None
+    for model in models:
+        whole = bench.eyes.see(bench.call(model.case))
+        for run in range(min(2, model.case.runs)):
+            one = model.case.single(run)
+            call = bench.call(one)
+            if call.failure:
+                witness = witness or Witness("a single run", f"it ends with {call.failure}")
+                continue
+            alone = bench.eyes.see(call)
+            witness = (
+                witness
+                or other_frames(whole, alone, prefix=True)
+                or other_view(model, (one, whole.of_run(run)), (one, alone))
+            )
+        witness = witness or own_masks(bench, model)
+        if witness is not None:
+            break
+    done = bench.calls - before
+    if witness is not None:
+        sentence = "A run by itself, or one that draws its own masks, does not send what the audited runs do."
+        return Check(name, "failed", sentence, witness, done)
+    sentence = "Single runs send what they do in company, and masks that the protocol draws itself are those audited."
+    return Check(name, "passed", sentence, calls=done)
+
+
+def own_masks(bench: Bench, model: Model) -> Witness | None:
+    """What is wrong where ``average`` draws its masks itself, which it does outside an audit."""
+    drawn: list[tuple[int, ...]] = []
+    foreign: list[np.random.Generator] = []
+
+    def draws(case: Case) -> tuple[Call, int]:
+        protocol = fresh(bench.protocol)
+        if protocol is bench.protocol:
+            raise TypeError("cannot be copied, so its draws cannot be watched")
+        genuine, seen = protocol.draw_masks, len(drawn)
+        rng = Logged(np.random.PCG64(bench.public_seed(case.seed)))
+
+        def draw_masks(*arguments: Any, **more: Any) -> Array:
+            given = [each for each in (*arguments, *more.values()) if isinstance(each, np.random.Generator)]
+            foreign.extend(each for each in given if not isinstance(each, Logged) or each.log is not rng.log)
+            own = np.asarray(genuine(*arguments, **more))  # as much randomness is used as ever
+            drawn.append(own.shape)
+            return case.masks.copy()
+
+        object.__setattr__(protocol, "draw_masks", draw_masks)
+        asked = Case(case.iteration, case.inputs, case.masks, case.seed)
+        bench.calls += 1
+        call = call_sum(protocol, asked.inputs, None, bench.network, rng, iteration=asked.iteration, most=bench.most)
+        return call, len(drawn) - seen
+
+    case = model.case
+    probed = bench.probed(case)
+    call, times = draws(probed)
+    if call.failure:
+        return Witness("a call without masks", f"it ends with {call.failure}")
+    if times != 1 and case.masks.shape[1]:
+        return Witness("a call without masks", f"it calls draw_masks {times} times instead of once")
+    if case.masks.shape[1] and drawn[-1] != probed.masks.shape:
+        return Witness("a call without masks", "it draws masks of another shape")
+    if foreign:
+        return Witness("a call without masks", "it draws them from another generator than it was given")
+    # What is drawn in public may be another course now: the view of this one is read anew.
+    own = read_model(bench, case, call)
+    if own.odd is not None:
+        return Witness(f"a call without masks, {own.odd.where}", own.odd.what, own.odd.entry)
+    note_shares(bench, own)
+    moves = moves_of(bench, own)
+    if not moves.free:
+        return None
+    ds, dr, _ = moves.draw(bench.private(3), case, bench.scale)
+    moved = bench.probed(case.moved(ds, dr))  # as many numbers, so that as much is drawn
+    looks = bench.eyes.see(draws(moved)[0])
+    witness = unlike_frames(bench, (probed, own.seen), (moved, looks))
+    return witness or other_view(own, (probed, own.seen), (moved, looks), exact=bench.modulus is not None)

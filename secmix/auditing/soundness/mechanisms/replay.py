@@ -1,0 +1,85 @@
+"""Indistinguishability: other honest inputs that agree in all that is known, and masks that explain them.
+
+If the adversary knows no more of the inputs than the leaked subspace L says, then for every change Δs with L Δs = 0
+there are masks r + Δr that make the same view of s + Δs. The protocol runs again on those, with the same public
+randomness; what the adversary sees must be the same: frames, numbers, results (the simulation paradigm; Goldreich 2004,
+ch. 7).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from secmix.auditing.soundness.compare import other_view, unlike_frames
+from secmix.auditing.soundness.mechanisms.moves import moves_of
+from secmix.auditing.soundness.model import Bench, Case, Model
+from secmix.auditing.soundness.result import Check, Witness
+from secmix.auditing.soundness.runner import ALLOWED, Call
+from secmix.auditing.soundness.sight import Seen
+from secmix.estimators.exact.linear import KAPPA
+
+NAME = "replay"
+RESIDUAL = 1e-12
+_STEPS = (2.0**-10, 1.0, 2.0**10)
+_SINGLES = (6, 48)
+_MESSAGES = 2_000  # of all single calls
+
+
+def replay(bench: Bench, models: list[Model]) -> Check:
+    """Replay every model's case as a batch and run by run."""
+    before, tried = bench.calls, 0
+    for model in models:
+        moves = moves_of(bench, model)
+        if not moves.free:
+            continue
+        rng = bench.private(1, model.case.iteration + 100)
+        for step in _STEPS if bench.modulus is None and not bench.heavy else (1.0,):
+            size = step * bench.scale
+            ds, dr, residual = moves.draw(rng, model.case, size)
+            if residual > RESIDUAL:
+                what = f"no masks explain other inputs; {residual:.1g} of a change shows"
+                return _failed(bench, before, Witness("all messages together", what))
+            first = model.case, bench.eyes.see(bench.call(model.case))
+            moved = model.case.moved(ds, dr)
+            other = bench.call(moved)
+            witness = _unlike(bench, model, first, moved, other, prefix=step > 1)
+            if witness is not None:
+                return _failed(bench, before, witness)
+            tried += model.case.runs
+        messages = max((bench.most or 1) // ALLOWED, 1)
+        singles = 2 if bench.heavy else int(np.clip(_MESSAGES // messages, *_SINGLES)) // len(models)
+        for run in range(singles):
+            one = model.case.single(run % model.case.runs)
+            ds, dr, _ = moves.draw(rng, one, (1.0 + run % 2) * bench.scale)
+            moved = one.moved(ds, dr)
+            call = bench.call(one)
+            witness = _unlike(bench, model, (one, bench.eyes.see(call)), moved, bench.call(moved), prefix=False)
+            if witness is not None:
+                return _failed(bench, before, witness)
+            tried += 1
+    calls = bench.calls - before
+    if not tried:
+        return Check(NAME, "not applicable", "Every honest input is known already: nothing is left to replay.")
+    sentence = f"{tried} runs on other inputs, with masks that explain them, gave the same view."
+    assumes = (
+        f"The view was the same on {tried} replays with honest inputs moved by 2^-10 to 2^10 of their spread, to "
+        f"within {4 * KAPPA:g} units of rounding: what is coded below that, or beyond that range, is not seen."
+    )
+    return Check(NAME, "passed", sentence, calls=calls, assumes=assumes)
+
+
+def _failed(bench: Bench, before: int, witness: Witness) -> Check:
+    sentence = "Other inputs that agree in all that is said to be known, with masks that explain them, look different."
+    return Check(NAME, "failed", sentence, witness, calls=bench.calls - before)
+
+
+def _unlike(
+    bench: Bench, model: Model, first: tuple[Case, Seen], moved: Case, other: Call, *, prefix: bool
+) -> Witness | None:
+
+    case, seen = first
+    if other.failure:
+        return Witness("the call", f"it ends with {other.failure}, and did not before")
+    looks = bench.eyes.see(other)
+    witness = unlike_frames(bench, (case, seen), (moved, looks), prefix=prefix)
+    return witness or other_view(model, (case, seen), (moved, looks), exact=bench.modulus is not None)

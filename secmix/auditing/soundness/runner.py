@@ -1,0 +1,173 @@
+"""A protocol called once, under watch: every message, its frame and what the nodes end with.
+
+The record is kept apart from the transcript that the protocol can reach, and compared with it afterwards. A call is
+bounded: at so many messages it ends, and an exception ends it with its kind.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from secmix._base.checks import Array
+from secmix.errors import SecmixError
+from secmix.network import Network
+from secmix.transcript import Block, Channel, overheard
+
+ALLOWED = 4  # times as many messages as a reference call sent
+
+
+class Runaway(SecmixError):
+    """A call that sends many more messages than another did."""
+
+
+class Recorder(Channel):
+    """A channel that keeps a record of its own.
+
+    Parameters
+    ----------
+    iteration : int
+    most : int, optional
+        Messages after which the call is ended.
+    """
+
+    def __init__(self, iteration: int = 0, most: int | None = None) -> None:
+        super().__init__()
+        self.iteration = iteration
+        self.log: list[Block] = []
+        self.most, self.count = most, 0
+        self.silenced = False
+        self.begun = 0
+
+    def begin(self) -> None:
+        """As :meth:`Channel.begin`."""
+        super().begin()
+        self.log = []
+        self.begun += 1
+
+    def _write(self, *arguments: Any) -> None:
+        recording, self.record = self.record, True  # whoever switches the record off is heard nevertheless
+        self.silenced = self.silenced or not recording
+        super()._write(*arguments)
+        self.record = recording
+        block = self.transcript.blocks[-1]
+        self.log.append(replace(block, payload=block.payload.copy()))
+        self.count += len(block.sender)
+        if self.most is not None and self.count > self.most:
+            raise Runaway(f"more than {self.most} messages were sent")
+
+
+@dataclass(frozen=True)
+class Call:
+    """What came of one call.
+
+    Attributes
+    ----------
+    blocks : tuple of Block
+        As they were sent, whatever became of the transcript since.
+    results : (runs, n, p)
+        What each node ends with; empty where the call failed.
+    failure : str
+        The kind of error that ended it; empty for none.
+    altered : str
+        Why the transcript does not tell all that was sent; empty if it does.
+    """
+
+    blocks: tuple[Block, ...]
+    results: NDArray[Any]
+    failure: str = ""
+    altered: str = ""
+
+    @property
+    def messages(self) -> int:
+        """How many messages were sent or held."""
+        return sum(len(block.sender) for block in self.blocks)
+
+
+def fresh(protocol: Any) -> Any:
+    """A deep copy of ``protocol``; the object itself where it cannot be copied."""
+    try:
+        return copy.deepcopy(protocol)
+    except Exception:  # an object may refuse in any way; the check of state sees what follows from it
+        return protocol
+
+
+def observation(run: Callable[[Recorder], ArrayLike], channel: Recorder) -> Call:
+    """What came of ``run(channel)``, which returns what each node ends with."""
+    results: NDArray[Any] = np.empty((0, 0, 0))
+    failure, others = "", False
+
+    def listener(carrier: Channel) -> None:
+        nonlocal others
+        others = others or carrier is not channel
+
+    with overheard(listener), warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            results = np.array(run(channel))
+        except Exception as error:
+            failure = type(error).__name__
+    written = channel.transcript.blocks
+    altered = ""
+    if channel.begun > 1 and _ends_with(written, channel.log):  # run by run, and put together since
+        return Call(tuple(written), results, failure)
+    if len(written) != len(channel.log) or not all(map(same_block, written, channel.log)):
+        altered = "it says something else than was sent"
+    elif channel.silenced:
+        altered = "the record was switched off meanwhile"
+    elif others:
+        altered = "something went through another channel than the one given"
+    return Call(tuple(channel.log), results, failure, altered)
+
+
+def _ends_with(together: list[Block], last: list[Block]) -> bool:
+    """Whether the transcript of several runs has the ``last`` one at the end of its axis of runs."""
+    return len(together) == len(last) and all(
+        same_block(replace(one, payload=one.payload[:, -1:]), other) for one, other in zip(together, last, strict=True)
+    )
+
+
+def call_sum(
+    protocol: Any,
+    inputs: Array,
+    masks: Array | None,
+    network: Network,
+    rng: np.random.Generator,
+    *,
+    iteration: int = 0,
+    most: int | None = None,
+) -> Call:
+    """One call of a sum protocol's ``average``; it gets copies of inputs and masks."""
+
+    def run(channel: Recorder) -> ArrayLike:
+        given = None if masks is None else masks.copy()
+        return np.asarray(protocol.average(inputs.copy(), network, rng, masks=given, channel=channel)[0])
+
+    return observation(run, Recorder(iteration, most))
+
+
+def same_block(one: Block, other: Block) -> bool:
+    """Whether two blocks are the same to the last bit."""
+    return frame_of(one) == frame_of(other) and same_bits(one.payload, other.payload)
+
+
+def same_bits(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Whether two arrays are the same to the last bit, signs of zeros and NaN included."""
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    if one.dtype == object:
+        return bool(one.tolist() == other.tolist())
+    return np.ascontiguousarray(one).tobytes() == np.ascontiguousarray(other).tobytes()
+
+
+def frame_of(block: Block) -> tuple[object, ...]:
+    """All but the numbers and how many runs they are of, the type of number included."""
+    ends = (np.asarray(which).tobytes() for which in (block.sender, block.receiver, block.content))
+    shape = (block.payload.shape[0], block.payload.shape[2], block.payload.dtype.str)
+    return (block.iteration, block.round, block.kind, block.line, *ends, *shape)
