@@ -20,7 +20,7 @@ def weigh(cell: Scenario, setup: SumSetup) -> None:
     SecmixError
         If the messages of one run and its probes would not fit into the scenario's ``memory_limit``.
     """
-    rng = np.random.default_rng(cell.seed)
+    rng = stream(cell.seed, "trial run")
     d = setup.rows.shape[1]
     entries = cell.model.components * (1 + d + d * (d + 1) // 2)
     masks = np.shape(setup.protocol.draw_masks(1, 1, setup.network, rng))
