@@ -15,6 +15,7 @@ MOVED = {
     "adversaries.byzantine": "adversaries.attacks.sums",
     "adversaries.curious_server": "adversaries.passive.curious_server",
     "adversaries.eavesdropper": "adversaries.passive.eavesdropper",
+    "adversaries.forgers": "adversaries",
     "adversaries.forgeries": "adversaries.attacks",
     "adversaries.forgeries.learners": "adversaries.attacks.meta_clustering",
     "adversaries.forgeries.mixtures": "adversaries.attacks.mixture",

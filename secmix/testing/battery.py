@@ -200,11 +200,11 @@ def _hold(rule: Rule, one: Property, cases: Any, examples: int, seed: int) -> No
 def _worst(rule: Rule, f: int, bound: Bound | None, sizes: list[int], p: int | None, budget: int, seed: int) -> None:
     """The worst-case search on clouds from small to large; the first that breaks the bound is the smallest."""
     rng = np.random.default_rng(seed)
-    told = f if configured(rule)[1] is None else None
+    rule_f = f if configured(rule)[1] is None else None
     for n in sizes[:2]:
         for width in (1, 2, 10) if p is None else (p,):
             honest = rng.standard_normal((n - f, width)) if width > 2 else _whole_numbers(n - f, width, rng)
-            found = WorstCase(rule, f, budget, told).search(honest, rng)
+            found = WorstCase(rule, f, budget, rule_f).search(honest, rng)
             allowed = UNBOUNDED if bound is None else _allowed(bound, n, f)
             if not found.unbounded and found.error <= allowed * found.spread * (1 + 1e-6) + 1e-7 * max(
                 float(np.abs(honest).max()), 1.0

@@ -54,12 +54,12 @@ def reconstruct_graphfed(held: HeldMessages) -> Reconstruction | None:
     if not isinstance(held.protocol, GraphFedEM):
         return None
     em = held.protocol
-    told = _told(held, held.node)
-    if not told:
+    messages = _sent_by(held, held.node)
+    if not messages:
         return None
-    first = told[min(told)]
+    first = messages[min(messages)]
     centre = first.counts @ first.mixture.means / first.counts.sum()
-    groups = [group for t in sorted(told) for group in _groups(told[t], em, centre)]
+    groups = [group for t in sorted(messages) for group in _groups(messages[t], em, centre)]
     total = groups[0]
     for group in groups[1 : em.n_components]:
         total = Sums(total.count + group.count, total.first + group.first, total.second + group.second)
@@ -70,36 +70,36 @@ def reconstruct_graphfed(held: HeldMessages) -> Reconstruction | None:
         "covariance"
     )
     certified = len(rows) > 0
-    if len(rows) < held.count and (solved := _inverted(held, told)) is not None:
+    if len(rows) < held.count and (solved := _inverted(held, messages)) is not None:
         rows, certified = solved, True
         how = "the sums of its EM steps, at parameters that its neighbours' messages tell, were solved for all its rows"
     if not certified and not len(normals):
-        how = "its mean and covariance are known exactly; no row could be told from its messages"
+        how = "its mean and covariance are known exactly; no row could be recovered from its messages"
     elif not certified:
         how = "its rows lie in the plane that its covariance, which its messages hold, spans"
     return Reconstruction(rows if certified else None, certified, how, normals, offsets)
 
 
-def known_starts(held: HeldMessages, told: dict[int, NodeMessage]) -> dict[int, Mixture]:
+def known_starts(held: HeldMessages, messages: dict[int, NodeMessage]) -> dict[int, Mixture]:
     """θ that the node starts round t from, for the rounds in which the adversary can compute it."""
     em, node = held.protocol, held.node
     weights = np.zeros(held.network.n)
     around = held.network.neighbours(node)
     weights[list(around)] = 1.0
-    theirs = {j: _told(held, j) for j in around}
+    theirs = {j: _sent_by(held, j) for j in around}
     found: dict[int, Mixture] = {}
     if isinstance(em.init, Mixture):
         found[0] = em.init if em.init.weights.ndim == 1 else em.init[node]
     sent = {j: _rounds(held, j) for j in around}
-    for t, mine in told.items():
+    for t, mine in messages.items():
         if em.alpha == 0 or all(t in sent[j] for j in around):
             heard: list[NodeMessage | None] = [theirs[j].get(t) if j in theirs else None for j in range(held.network.n)]
             found[t + 1] = em.averaged(node, mine, heard, weights)
     return found
 
 
-def _told(held: HeldMessages, node: int) -> dict[int, NodeMessage]:
-    """What ``node`` told, by round; a neighbour's message that is no mixture is left out, as all leave it out."""
+def _sent_by(held: HeldMessages, node: int) -> dict[int, NodeMessage]:
+    """What ``node`` sent, by round; a neighbour's message that is no mixture is left out, as all leave it out."""
     k = held.protocol.n_components
     found = {origin.iteration: unpacked(row, k) for origin, row in held.sent_by(node, KIND)}
     return {t: each for t, each in found.items() if each is not None}
@@ -109,18 +109,18 @@ def _rounds(held: HeldMessages, node: int) -> set[int]:
     return {origin.iteration for origin, _ in held.sent_by(node, KIND)}
 
 
-def _bare(told: NodeMessage, em: GraphFedEM) -> Array:
+def _bare(message: NodeMessage, em: GraphFedEM) -> Array:
     """The covariances before shrinkage and loading, (K, d, d)."""
-    covariances, s = told.mixture.covariances, em.shrinkage
+    covariances, s = message.mixture.covariances, em.shrinkage
     d = covariances.shape[-1]
     level = np.trace(covariances, axis1=-2, axis2=-1)[:, None, None] / d * np.eye(d)
     # Shrinkage leaves the trace as it is.
     return np.asarray((covariances - s * level) / (1 - s) - em.reg_covar * np.eye(d))
 
 
-def _groups(told: NodeMessage, em: GraphFedEM, centre: Array) -> list[Sums]:
+def _groups(message: NodeMessage, em: GraphFedEM, centre: Array) -> list[Sums]:
     found = []
-    for count, mean, covariance in zip(told.counts, told.mixture.means - centre, _bare(told, em), strict=True):
+    for count, mean, covariance in zip(message.counts, message.mixture.means - centre, _bare(message, em), strict=True):
         found.append(Sums(float(count), count * mean, count * (covariance + np.outer(mean, mean))))
     return found
 
@@ -189,31 +189,31 @@ def _rows_of(group: Sums) -> list[Array]:
     return []
 
 
-def _inverted(held: HeldMessages, told: dict[int, NodeMessage]) -> Array | None:
+def _inverted(held: HeldMessages, messages: dict[int, NodeMessage]) -> Array | None:
     """All rows, from sums at known parameters; None where they do not come out with a certificate."""
     em: Any = held.protocol
     if em.local_steps > 1 or held.count * held.d > _MOST_NUMBERS:
         return None
-    starts = known_starts(held, told)
-    rounds = [t for t in sorted(told) if t in starts]
+    starts = known_starts(held, messages)
+    rounds = [t for t in sorted(messages) if t in starts]
     if len(rounds) < rounds_needed(held.count, held.d, em.n_components):
         return None
-    sums, noise = zip(*(_statistics(told[t], em, starts[t]) for t in rounds), strict=True)
+    sums, noise = zip(*(_statistics(messages[t], em, starts[t]) for t in rounds), strict=True)
     settings: dict[str, Any] = {"rng": held.rng, "noise": np.stack(noise), "starts": _STARTS}
     found = invert_sums(np.stack(sums), [starts[t] for t in rounds], held.count, **settings)
     return found.rows if found.certified else None
 
 
-def _statistics(told: NodeMessage, em: GraphFedEM, start: Mixture) -> tuple[Array, Array]:
+def _statistics(message: NodeMessage, em: GraphFedEM, start: Mixture) -> tuple[Array, Array]:
     """One round for :func:`invert_sums`: sums centred at the start's means, and their error, (K, q) each."""
-    upper = np.triu_indices(told.mixture.n_features)
-    moved = told.mixture.means - start.means
-    count = told.counts[:, None]
-    scatter = _bare(told, em) + moved[:, :, None] * moved[:, None, :]
-    sums = np.concatenate([count, count * told.mixture.means, count * scatter[:, upper[0], upper[1]]], axis=1)
+    upper = np.triu_indices(message.mixture.n_features)
+    moved = message.mixture.means - start.means
+    count = message.counts[:, None]
+    scatter = _bare(message, em) + moved[:, :, None] * moved[:, None, :]
+    sums = np.concatenate([count, count * message.mixture.means, count * scatter[:, upper[0], upper[1]]], axis=1)
     # What is added to Σ and taken off again costs digits.
-    size = np.abs(told.mixture.covariances).max(axis=(1, 2)) + (moved**2).max(axis=1)
+    size = np.abs(message.mixture.covariances).max(axis=(1, 2)) + (moved**2).max(axis=1)
     error = np.finfo(np.float64).eps * (size / (1 - em.shrinkage) + em.reg_covar)[:, None] * count
     noise = np.zeros_like(sums)
-    noise[:, 1 + told.mixture.n_features :] = 4.0 * error
+    noise[:, 1 + message.mixture.n_features :] = 4.0 * error
     return sums, noise

@@ -39,8 +39,8 @@ def reconstruct_models(held: HeldMessages) -> Reconstruction | None:
 
 def _losses(held: HeldMessages) -> Array | None:
     """L_{i→node} for each learner i, its own ê among them."""
-    told = held.sent_by(held.node, "losses")
-    return told[0][1] if told else None
+    sent = held.sent_by(held.node, "losses")
+    return sent[0][1] if sent else None
 
 
 def _fitted_error(held: HeldMessages) -> float:
@@ -99,9 +99,9 @@ def _about_y(held: HeldMessages, X: Array) -> tuple[Array, Array]:
 
 def _own_function(held: HeldMessages) -> Array | None:
     """The learner's (coef, intercept), if its predictions at the rows of others are linear in them."""
-    told = [(o.receivers[0], row) for o, row in held.sent_by(held.node, "predictions")]
-    asked = {j: held.sent_by(j, "query rows") for j, _ in told}
-    pairs = [(asked[j][0][1].reshape(-1, held.d - 1), row) for j, row in told if asked[j]]
+    sent = [(o.receivers[0], row) for o, row in held.sent_by(held.node, "predictions")]
+    asked = {j: held.sent_by(j, "query rows") for j, _ in sent}
+    pairs = [(asked[j][0][1].reshape(-1, held.d - 1), row) for j, row in sent if asked[j]]
     if not pairs:
         return None
     X, values = np.concatenate([X for X, _ in pairs]), np.concatenate([row for _, row in pairs])

@@ -64,11 +64,11 @@ def reconstruct_mixture(held: HeldMessages) -> Reconstruction | None:
     standard deviation at 1e-6). From there the protocol itself is replayed, until it ends at the message. Only that
     certifies rows, and where it does they are exact. None where there is no mixture, or too few numbers in it.
     """
-    told = held.sent_by(held.node, "mixture")
+    sent = held.sent_by(held.node, "mixture")
     protocol, count, d = held.protocol, held.count, held.d
-    if not told or not isinstance(protocol, DistributedMixture):
+    if not sent or not isinstance(protocol, DistributedMixture):
         return None
-    message = told[0][1]
+    message = sent[0][1]
     if len(message) != width(protocol.components, d) or len(message) - 1 < count * d:
         return None
     mixture = unpacked(message, protocol.components)

@@ -1,8 +1,9 @@
-"""The worst that f colluders can do to a given rule on given honest messages, found by search (spec 7)."""
+"""The worst that f colluders can do to a given rule on given honest messages, found by search."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import InitVar, dataclass
 from itertools import product
 
 import numpy as np
@@ -75,8 +76,10 @@ class WorstCase:
         How many of the messages are theirs; they are the last rows of what the rule is given.
     budget : int
         How often they may try the rule, at least 100.
-    told : int, optional
+    rule_f : int, optional
         The f the rule is set to, where that differs from f. ``functools.partial(rule, f=2)`` is set to 2 as well.
+    told : int, optional
+        The old name of ``rule_f``.
 
     Notes
     -----
@@ -101,13 +104,17 @@ class WorstCase:
     rule: Rule
     f: int
     budget: int = 2000
-    told: int | None = None
+    rule_f: int | None = None
+    told: InitVar[int | None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, told: int | None) -> None:
+        if told is not None:
+            warnings.warn("WorstCase(told=) is now rule_f=; the old name goes in 0.2", DeprecationWarning, stacklevel=3)
+            object.__setattr__(self, "rule_f", told)
         integer(self.f, "f", least=1)
         integer(self.budget, "budget", least=LEAST_BUDGET)
-        if self.told is not None:
-            integer(self.told, "told", least=0)
+        if self.rule_f is not None:
+            integer(self.rule_f, "rule_f", least=0)
 
     def attack(self, honest: ArrayLike, rng: np.random.Generator) -> Array:
         """The messages (f, p) that the colluders send; see :meth:`search`."""
@@ -129,14 +136,14 @@ class WorstCase:
         """
         array, _ = honest_messages(honest, self.f)
         rule, fixed = configured(self.rule)
-        told = next(value for value in (self.told, fixed, self.f) if value is not None)
-        oracle = Oracle(rule, array, self.f, told, self.budget)
+        rule_f = next(value for value in (self.rule_f, fixed, self.f) if value is not None)
+        oracle = Oracle(rule, array, self.f, rule_f, self.budget)
         starts: dict[str, float] = {}
         unbounded = bool(quietly(lambda: _run(oracle, starts, rng)))
         if oracle.best is None:
             raise RuleRefuses(
                 f"the rule refuses every set of messages that {self.f} colluders beside {len(array)} honest nodes "
-                f"tried ({oracle.used}); it may need more honest messages for f = {oracle.told}"
+                f"tried ({oracle.used}); it may need more honest messages for f = {oracle.rule_f}"
             )
         return Search(
             messages=oracle.winning,
@@ -176,7 +183,7 @@ def _opening(oracle: Oracle, starts: dict[str, float], rng: np.random.Generator)
     return _poisoned(oracle) or (oracle.best is not None and oracle.best.error > 1e9)
 
 
-def is_unbounded(rule: Rule, honest: Array, f: int, rng: np.random.Generator, told: int | None = None) -> bool:
+def is_unbounded(rule: Rule, honest: Array, f: int, rng: np.random.Generator, rule_f: int | None = None) -> bool:
     """Whether f colluders push the rule as far as they like: the opening of the search only, about 250 evaluations.
 
     Raises
@@ -185,7 +192,7 @@ def is_unbounded(rule: Rule, honest: Array, f: int, rng: np.random.Generator, to
         The rule takes no messages at all from so many colluders.
     """
     bare, fixed = configured(rule)
-    oracle = Oracle(bare, honest, f, next(v for v in (told, fixed, f) if v is not None), 10_000)
+    oracle = Oracle(bare, honest, f, next(v for v in (rule_f, fixed, f) if v is not None), 10_000)
     unbounded = bool(quietly(lambda: _opening(oracle, {}, rng)))
     if oracle.best is None:
         raise RuleRefuses(f"the rule refuses whatever {f} colluders beside {len(honest)} honest nodes send")
