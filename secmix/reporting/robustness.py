@@ -33,7 +33,7 @@ def name(attack: str) -> str:
     >>> name("alie"), name("sign_flip"), name("min_max")
     ('ALIE', 'sign flip', 'min-max')
     """
-    return named(attack).title if attack in installed() else attack.replace("_", " ")
+    return (attack in installed() and named(attack).title) or attack.replace("_", " ")
 
 
 def error(value: float | None, none: str = UNBOUNDED) -> str:

@@ -72,9 +72,9 @@ class Attack:
     does : str
         What it does, in a sentence for the report's reader.
     name : str
-        The name of its entry point.
+        That of its entry point, which sets it.
     title : str
-        The name in running text; by default the name with spaces.
+        What reports call it where that is not the name with spaces.
 
     Raises
     ------
@@ -98,7 +98,6 @@ class Attack:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kinds", frozenset(self.kinds))
-        object.__setattr__(self, "title", self.title or self.name.replace("_", " "))
         if self.forge is None and (self.poison is None or CONTRIBUTION in self.kinds):
             raise SecmixError(f"the attack '{self.name}' needs forge(messages), or poison(rows, scale, rng) where "
                               "messages are no contributions to a sum")  # fmt: skip
@@ -165,4 +164,4 @@ def named(name: str) -> Attack:
     if not isinstance(found, Attack):
         raise SecmixError(f"'{name}' is a {type(found).__name__}; an attack is a secmix.adversaries.Attack")
     own = name.rpartition(":")[2]
-    return found if found.name == own else replace(found, name=own, title="")
+    return found if found.name == own else replace(found, name=own)

@@ -82,45 +82,22 @@ def _stacked(mixtures: list[NodeMessage]) -> Mixture:
     return Mixture(*(np.stack([getattr(each.mixture, name) for each in mixtures]) for name in names))
 
 
-means = Attack(
-    [KIND],
-    _failing(mean_failure),
-    does="Colluders draw all means anew, far off (Zhang 2024, section 5).",
-    name="neighbour_means",
-)
+means = Attack([KIND], _failing(mean_failure), does="Colluders draw all means anew, far off (Zhang 2024, section 5).")
 covariances = Attack(
-    [KIND],
-    _failing(covariance_failure),
-    does="Colluders add noise B Bᵀ to covariances (Zhang 2024, section 5).",
-    name="neighbour_covariances",
+    [KIND], _failing(covariance_failure), does="Colluders add noise B Bᵀ to covariances (Zhang 2024, section 5)."
 )
 weights = Attack(
-    [KIND],
-    _failing(weight_failure),
-    does="Colluders draw mixing weights from a Dirichlet (Zhang 2024, section 5).",
-    name="neighbour_weights",
+    [KIND], _failing(weight_failure), does="Colluders draw mixing weights from a Dirichlet (Zhang 2024, section 5)."
 )
 shift = Attack(
     [KIND],
     lambda messages: _shifted(messages, 1.0),
     does="Colluders move all means the same way by the spread of the honest means: no outliers.",
-    name="neighbour_shift",
 )
 claim = Attack(
     [KIND],
     lambda messages: _shifted(messages, MANY),
     does="As a shift, with a claim of a million times as many rows: neighbours are weighed by what they claim.",
-    name="neighbour_claim",
 )
-imitation = Attack(
-    [KIND],
-    _imitated,
-    does="All colluders send what the honest node farthest out sends.",
-    name="neighbour_imitation",
-)
-rows = Attack(
-    [KIND],
-    poison=_other_rows,
-    does="Colluders follow the protocol, with rows from elsewhere.",
-    name="neighbour_rows",
-)
+imitation = Attack([KIND], _imitated, does="All colluders send what the honest node farthest out sends.")
+rows = Attack([KIND], poison=_other_rows, does="Colluders follow the protocol, with rows from elsewhere.")

@@ -65,38 +65,26 @@ def _friendly_losses(messages: RoundMessages) -> Array:
 
 
 flipped_labels = Attack(
-    _ALL,
-    poison=_flipped,
-    does="Colluders learn from −y and follow the protocol (Meta clustering 2022, section 6.2).",
-    name="flipped_labels",
+    _ALL, poison=_flipped, does="Colluders learn from −y and follow the protocol (Meta clustering 2022, section 6.2)."
 )
 forged_functions = Attack(
     FUNCTIONS | {"cluster predictions"},
     _moved,
     does="Colluders send functions higher by half their spread: where noise allows it, their cluster keeps them.",
-    name="forged_functions",
 )
 imitated_learner = Attack(
     FUNCTIONS | {"losses", "cluster predictions"},
     _like_the_first,
     does="Colluders send what the first honest learner sends, its losses included: its cluster takes them in.",
-    name="imitated_learner",
 )
 turncoat = Attack(
-    ["cluster predictions"],
-    _moved,
-    does="Colluders are honest until clusters are made, then predict what they like.",
-    name="turncoat",
+    ["cluster predictions"], _moved, does="Colluders are honest until clusters are made, then predict what they like."
 )
 losses_far_off = Attack(
     ["losses"],
     _far_losses,
     does="Colluders announce losses that fit nobody: each takes up a cluster, and of a fixed number others must merge.",
-    name="losses_far_off",
 )
 losses_of_a_friend = Attack(
-    ["losses"],
-    _friendly_losses,
-    does="Colluders announce that every function fits their rows: a bridge of clusters.",
-    name="losses_of_a_friend",
+    ["losses"], _friendly_losses, does="Colluders announce that every function fits their rows: a bridge of clusters."
 )

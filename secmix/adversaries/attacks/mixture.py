@@ -87,10 +87,7 @@ def _searched(messages: RoundMessages, *, undetected: bool) -> Array:
 
 
 mean_failure = Attack(
-    KINDS,
-    _changed(_mean),
-    does="Every colluder replaces the means of its mixture by noise, N(0, 100² I).",
-    name="mean_failure",
+    KINDS, _changed(_mean), does="Every colluder replaces the means of its mixture by noise, N(0, 100² I)."
 )
 """Every component mean is drawn from N(0, (100 scale)² I)."""
 
@@ -98,31 +95,21 @@ covariance_failure = Attack(
     KINDS,
     _changed(_covariance),
     does="Every colluder adds a random covariance, B Bᵀ, to each covariance of its mixture.",
-    name="covariance_failure",
 )
 """Each covariance gets the noise scale · B Bᵀ, B a d × d matrix of standard Gaussians."""
 
 weight_failure = Attack(
-    KINDS,
-    _changed(_weight),
-    does="Every colluder replaces the weights of its mixture by random ones, near equal.",
-    name="weight_failure",
+    KINDS, _changed(_weight), does="Every colluder replaces the weights of its mixture by random ones, near equal."
 )
 """Weights from a Dirichlet whose parameters are integers from 10 to 19, divided by scale: all on one component."""
 
 component_failure = Attack(
-    KINDS,
-    _changed(_component),
-    does="Every colluder replaces the mean of one component, drawn by lot, by noise.",
-    name="component_failure",
+    KINDS, _changed(_component), does="Every colluder replaces the mean of one component, drawn by lot, by noise."
 )
 """The mean of one component of each colluder, drawn by lot, is drawn from N(0, (100 scale)² I)."""
 
 foreign_data = Attack(
-    KINDS,
-    poison=_foreign,
-    does="Every colluder fits rows of another population: turned, and moved by 3 deviations.",
-    name="foreign_data",
+    KINDS, poison=_foreign, does="Every colluder fits rows of another population: turned, and moved by 3 deviations."
 )
 """Colluders fit rows of another population: their own, turned about the mean and moved by 3 scale deviations."""
 
@@ -131,7 +118,6 @@ under_the_threshold = Attack(
     lambda messages: _searched(messages, undetected=True),
     searches=True,
     does="All colluders send one mixture, the worst that a search finds among those that the rule keeps.",
-    name="under_the_threshold",
 )
 """The worst mixture that the rule keeps, see :func:`secmix.adversaries.collude`."""
 
@@ -140,6 +126,5 @@ over_the_threshold = Attack(
     lambda messages: _searched(messages, undetected=False),
     searches=True,
     does="All colluders send one mixture, the worst that a search finds, whether the rule keeps it or not.",
-    name="over_the_threshold",
 )
 """The worst mixture, kept or not: rejected ones may still move the centre."""

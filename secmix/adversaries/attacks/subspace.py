@@ -108,7 +108,7 @@ def speaking(attack: SubspaceAttack, corrupt: Iterable[int], rng: np.random.Gene
     return exchange
 
 
-def forging(attack: SubspaceAttack, *, does: str = "", name: str = "attack") -> Attack:
+def forging(attack: SubspaceAttack, *, does: str = "") -> Attack:
     """An attack on bases, products and gradients by a function, whose messages it sends ``scale`` times as large.
 
     Where a protocol asks for a single number (AltGDmin's thresholds and scales), colluders send 10⁶ times the
@@ -139,7 +139,7 @@ def forging(attack: SubspaceAttack, *, does: str = "", name: str = "attack") -> 
         honest = _matrices(_known(messages), messages.protocol)
         return messages.scale * attack(honest, len(messages.own), messages.rng).reshape(len(messages.own), -1)
 
-    return Attack((*_MATRICES, *_NUMBERS), forge, does=does, name=name)
+    return Attack((*_MATRICES, *_NUMBERS), forge, does=does)
 
 
 def _known(messages: RoundMessages) -> Array:
@@ -202,22 +202,16 @@ def _sine(target: Array, found: Array) -> float:
     return float(np.linalg.norm(target - span @ (span.T @ target)))
 
 
-basis_alternating = forging(
-    alternating, does="Every colluder sends 10 and −10 in a chessboard pattern.", name="basis_alternating"
-)
+basis_alternating = forging(alternating, does="Every colluder sends 10 and −10 in a chessboard pattern.")
 """C and −C in a chessboard pattern, C = 10 scale."""
 
-basis_ones = forging(ones, does="Every colluder sends 100 in each entry.", name="basis_ones")
+basis_ones = forging(ones, does="Every colluder sends 100 in each entry.")
 """C in every entry, C = 100 scale."""
 
-basis_orthogonal = forging(
-    orthogonal, does="Every colluder sends a basis of directions that no honest one has.", name="basis_orthogonal"
-)
+basis_orthogonal = forging(orthogonal, does="Every colluder sends a basis of directions that no honest one has.")
 """scale times an orthonormal basis of directions that the honest messages do not have."""
 
-basis_reverse = forging(
-    reverse, does="Every colluder sends minus ten times the mean of all messages.", name="basis_reverse"
-)
+basis_reverse = forging(reverse, does="Every colluder sends minus ten times the mean of all messages.")
 """−10 scale times the mean of all messages, the colluders' own counted as zero."""
 
 basis_worst = Attack(
@@ -225,7 +219,6 @@ basis_worst = Attack(
     _worst,
     searches=True,
     does="The basis or product, the same from all colluders, that a search finds to take the rule farthest.",
-    name="basis_worst",
 )
 """The basis or product that takes the protocol's rule farthest, as far as a search finds."""
 
