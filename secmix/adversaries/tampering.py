@@ -105,7 +105,7 @@ class TamperingChannel(Channel):
         for run in range(rows.shape[1]):
             own = rows[theirs, run]
             honest = np.stack([row[run] for row in earlier]) if earlier else own[:0]
-            messages = RoundMessages(kind, own, honest, self.scale, self.protocol, self.rng, run)
+            messages = RoundMessages(kind, own, honest, self.scale, self.protocol, self.rng, run, self.iteration)
             out[theirs, run] = self.attack.send(messages)
         return out
 
@@ -124,6 +124,8 @@ def _sender_of_each_row(rows: int, sender: ArrayLike, receiver: ArrayLike, conte
 class Attacked(Carrying):
     """A sum protocol in which corrupt nodes contribute what an attack says, knowing all honest contributions.
 
+    Where some of many runs are summed by themselves, ``first`` says which is the first.
+
     Examples
     --------
     >>> from secmix.adversaries import FIXED
@@ -137,6 +139,7 @@ class Attacked(Carrying):
     corrupt: Iterable[int]
     rng: np.random.Generator = field(repr=False)
     scale: float = 1.0
+    first: int = 0
 
     def average(
         self,
@@ -151,9 +154,9 @@ class Attacked(Carrying):
         s = np.array(inputs, dtype=np.float64)
         theirs = sorted(network.node_set(self.corrupt, "corrupt"))
         honest = np.setdiff1d(np.arange(network.n), theirs)
+        iteration = channel.iteration if channel else 0
         for run in range(len(s)):
-            messages = RoundMessages(
-                CONTRIBUTION, s[run, theirs], s[run, honest], self.scale, self.inner, self.rng, run
-            )
+            own, others, number = s[run, theirs], s[run, honest], self.first + run
+            messages = RoundMessages(CONTRIBUTION, own, others, self.scale, self.inner, self.rng, number, iteration)
             s[run, theirs] = self.attack.send(messages)
         return self.inner.average(s, network, rng, masks=masks, channel=channel)

@@ -21,8 +21,11 @@ STANDINGS: tuple[Standing, ...] = (
 )
 """Worst first."""
 
-SHORT: dict[str, str] = {"no more than the output itself reveals": "no more than the output"}
-"""Where a table has little room; the full words stand in the section."""
+SHORT: dict[str, str] = {
+    "no more than the output itself reveals": "no more than the output",
+    "inconclusive": "leakage inconclusive",
+}
+"""A standing beside the verdict of its cell, which may be of something else; the full words stand in the section."""
 
 # Control characters break XML and terminals; bidirectional overrides let a label read as something it is not;
 # lone surrogates cannot be written as UTF-8 at all.

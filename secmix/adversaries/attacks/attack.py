@@ -42,8 +42,8 @@ class RoundMessages:
     protocol : Any
         The protocol as it is set, with its rule.
     rng : Generator
-    run : int
-        Which of the runs that go on side by side.
+    run, iteration : int
+        Which of the runs that go on side by side, and how often the protocol's iteration has come round before.
     """
 
     kind: str
@@ -53,6 +53,7 @@ class RoundMessages:
     protocol: Any
     rng: np.random.Generator
     run: int = 0
+    iteration: int = 0
 
 
 @dataclass(frozen=True)

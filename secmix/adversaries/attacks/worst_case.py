@@ -7,6 +7,7 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.adversaries.attacks.attack import CONTRIBUTION, FARTHEST, Attack, RoundMessages
 from secmix.adversaries.search.oracle import Rule
+from secmix.adversaries.search.outcome import TRIES
 from secmix.adversaries.search.worst_case import WorstCase
 from secmix.protocols.interfaces import SumProtocol, SumTraits
 
@@ -42,7 +43,8 @@ worst_case = Attack(
     _forge,
     searches=True,
     does="A search for the contributions that do most harm to the very rule in use; against a sum, one message from "
-    "very far away.",
+    f"very far away. Where the outcome is asked about, {TRIES} tries of the whole protocol: from all fixed attacks and "
+    "the worst of each iteration on, it improves attack, size and direction in each iteration.",
     name="worst_case",
 )
 """By itself it goes as far as it pays: ``scale`` adds nothing."""

@@ -292,8 +292,9 @@ def _answering(crafted: Array) -> Attack:
     """The server sends ``crafted`` (runs, m) in place of averages, but in runs where that is NaN."""
 
     def forge(messages: RoundMessages) -> Array:
-        answer = crafted[messages.run]
-        return messages.own if np.isnan(answer).any() else np.broadcast_to(answer, messages.own.shape)
+        if messages.run >= len(crafted) or np.isnan(crafted[messages.run]).any():  # runs beyond are the audit's probes
+            return messages.own
+        return np.broadcast_to(crafted[messages.run], messages.own.shape)
 
     return Attack([ANY], forge, name="crafted_averages")
 

@@ -5,17 +5,17 @@ The attacked protocol is the one that runs: colluders' contributions go through 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.adversaries import WorstCase
-from secmix.adversaries.attacks.attack import CONTRIBUTION, FARTHEST
+from secmix.adversaries import FIXED, WorstCase
+from secmix.adversaries.attacks.attack import CONTRIBUTION, FARTHEST, Attack
 from secmix.adversaries.attacks.worst_case import far, rule_of
 from secmix.adversaries.interfaces import AdversaryTraits
+from secmix.adversaries.search.outcome import worst_outcome
 from secmix.adversaries.tampering import Attacked
 from secmix.aggregators import traits_of
 from secmix.auditing.observation.observe import SumObservation
@@ -112,35 +112,66 @@ def _is_proven(protocol: SumProtocol, n: int, colluders: int) -> bool:
 
 
 def _outcomes(cell: Scenario, setup: SumSetup, clouds: Array, rng: np.random.Generator) -> Iterator[Outcome]:
+    """Fixed attacks first; one that searches starts from all of them, and so is no milder than any."""
     adversary = AdversaryTraits.of(setup.adversary)
     assert adversary.against is not None
     rows_by_node = deal(setup.rows, setup.counts, _DEALS, np.random.default_rng([cell.seed, 4]))
     honest = [i for i in range(setup.network.n) if i not in setup.corrupt]
     wanted = _honest_fit(cell, setup, [rows_by_node[i] for i in honest])
+
+    def fits(attack: Attack, runs: range, protocol: SumProtocol = setup.protocol) -> Array:
+        attacked = Attacked(protocol, attack, setup.corrupt, rng, adversary.scale, runs.start)
+        return _fits(cell, setup, attacked, [part[runs.start : runs.stop] for part in rows_by_node], wanted, honest[0])
+
+    def one_by_one(attack: Attack) -> Array:
+        return np.concatenate([fits(attack, range(run, run + 1)) for run in range(_DEALS)])
+
+    fixed: dict[str, Attack] = {}
+    push, errors = 0.0, np.zeros(_DEALS)  # the worst so far
     for name, attack in adversary.against([CONTRIBUTION]).items():
         attacked = Attacked(setup.protocol, attack, setup.corrupt, rng, adversary.scale)
         pushed = max(_error(attacked, setup.network, cloud, cloud[honest], honest[0], rng) for cloud in clouds)
-        yield name, bounded(pushed), _fits(cell, setup, attacked, rows_by_node, wanted, honest[0])
+        if attack.searches:
+            # What a sum makes of contributions is their mean, however it is reached; the worst is then run as it is.
+            summed = setup.protocol if rule_of(setup.protocol) else Plain()
+            starts = {**FIXED, **fixed, name: attack}
+            found = worst_outcome(
+                lambda plan, summed=summed: fits(plan, range(_DEALS), summed),  # type: ignore[misc]
+                starts, _DEALS, cell.model.iterations, len(honest), rng,
+            )  # fmt: skip
+            worst = one_by_one(found.attack(found.plans))
+            pushed, by_run = max(pushed, push), np.maximum(worst, errors)
+        else:
+            fixed[name], by_run = attack, one_by_one(attack)
+        push, errors = max(push, pushed), np.maximum(errors, by_run)
+        yield name, bounded(pushed), by_run
 
 
 def _fits(
     cell: Scenario, setup: SumSetup, attacked: Attacked, rows_by_node: list[Array], wanted: Array, node: int
 ) -> Array:
     """Largest error of a fitted mean in each run, in standard deviations of the data; infinite where the fit fails."""
-    scale = float(setup.rows.std(axis=0).mean())
-    errors = np.full(_DEALS, math.inf)
-    for run in range(_DEALS):
-        try:
-            # What the colluders send may overflow; that is their aim, and counts as a fit that fails.
-            with np.errstate(all="ignore"):
-                model = build_model(cell, setup, attacked, record=False)
-                rng = np.random.default_rng([cell.seed, 5])
-                fit: EMRun = model.run([part[run : run + 1] for part in rows_by_node], network=setup.network, rng=rng)
-                apart = np.linalg.norm(fit.mixtures[-1].means[0, node] - wanted[run], axis=-1)
-            errors[run] = float(apart.max()) / scale if np.isfinite(apart).all() else math.inf
-        except (SecmixError, FloatingPointError):
-            continue
-    return errors
+    runs = len(rows_by_node[0])
+    try:
+        # What the colluders send may overflow; that is their aim, and counts as a fit that fails.
+        with np.errstate(all="ignore"):
+            model = build_model(cell, setup, attacked, record=False)
+            fit: EMRun = model.run(rows_by_node, network=setup.network, rng=np.random.default_rng([cell.seed, 5]))
+            means = fit.mixtures[-1].means[:, node] - wanted[attacked.first : attacked.first + runs]
+            apart = np.linalg.norm(means, axis=-1).max(axis=-1) / float(setup.rows.std(axis=0).mean())
+        return np.where(np.isfinite(apart), apart, np.inf)
+    except (SecmixError, ArithmeticError, np.linalg.LinAlgError):
+        if runs == 1:
+            return np.full(1, np.inf)
+        # A run that fails takes no other with it.
+        halves = [slice(None, runs // 2), slice(runs // 2, None)]
+        parts = [replace(attacked, first=attacked.first + (half.start or 0)) for half in halves]
+        return np.concatenate(
+            [
+                _fits(cell, setup, part, [rows[half] for rows in rows_by_node], wanted, node)
+                for part, half in zip(parts, halves, strict=True)
+            ]
+        )
 
 
 def _honest_fit(cell: Scenario, setup: SumSetup, rows_by_node: list[Array]) -> Array:
