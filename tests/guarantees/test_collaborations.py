@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from secmix._base.checks import Array
 from secmix.adversaries import Attack, Eavesdropper, TamperingChannel
 from secmix.auditing.observation.undeclared_flow import undeclared_flow
-from secmix.auditing.setup import Whole
+from secmix.auditing.setup import CollaborationSetup
 from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols import Collaboration, DistributedMixture, FederatedPCA, GraphFedEM, SelectExchangeCluster
@@ -148,7 +148,7 @@ def test_any_message_of_one_liar_is_survived_or_refused(name: str, value: float,
 def test_nothing_passes_outside_the_channel(name: str) -> None:
     rows = np.random.default_rng(3).normal(size=(200, 3))
     everyone = frozenset(range(NODES))
-    parts = Whole(
+    parts = CollaborationSetup(
         rows,
         "test",
         False,

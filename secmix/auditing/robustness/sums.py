@@ -120,8 +120,15 @@ def _outcomes(cell: Scenario, setup: SumSetup, clouds: Array, rng: np.random.Gen
     wanted = _honest_fit(cell, setup, [rows_by_node[i] for i in honest])
 
     def fits(attack: Attack, runs: range, protocol: SumProtocol = setup.protocol) -> Array:
+        """The error of each of these runs, fitted side by side; infinite where the fit fails."""
         attacked = Attacked(protocol, attack, setup.corrupt, rng, adversary.scale, runs.start)
-        return _fits(cell, setup, attacked, [part[runs.start : runs.stop] for part in rows_by_node], wanted, honest[0])
+        rows = [part[runs.start : runs.stop] for part in rows_by_node]
+        try:
+            return _fits(cell, setup, attacked, rows, wanted[runs.start : runs.stop], honest[0])
+        except (SecmixError, ArithmeticError, np.linalg.LinAlgError):
+            middle = len(runs) // 2  # a run that fails takes no other with it
+            halves = (runs[:middle], runs[middle:]) if middle else ()
+            return np.concatenate([fits(attack, half, protocol) for half in halves]) if halves else np.array([np.inf])
 
     def one_by_one(attack: Attack) -> Array:
         return np.concatenate([fits(attack, range(run, run + 1)) for run in range(_DEALS)])
@@ -150,28 +157,13 @@ def _outcomes(cell: Scenario, setup: SumSetup, clouds: Array, rng: np.random.Gen
 def _fits(
     cell: Scenario, setup: SumSetup, attacked: Attacked, rows_by_node: list[Array], wanted: Array, node: int
 ) -> Array:
-    """Largest error of a fitted mean in each run, in standard deviations of the data; infinite where the fit fails."""
-    runs = len(rows_by_node[0])
-    try:
-        # What the colluders send may overflow; that is their aim, and counts as a fit that fails.
-        with np.errstate(all="ignore"):
-            model = build_model(cell, setup, attacked, record=False)
-            fit: EMRun = model.run(rows_by_node, network=setup.network, rng=np.random.default_rng([cell.seed, 5]))
-            means = fit.mixtures[-1].means[:, node] - wanted[attacked.first : attacked.first + runs]
-            apart = np.linalg.norm(means, axis=-1).max(axis=-1) / float(setup.rows.std(axis=0).mean())
-        return np.where(np.isfinite(apart), apart, np.inf)
-    except (SecmixError, ArithmeticError, np.linalg.LinAlgError):
-        if runs == 1:
-            return np.full(1, np.inf)
-        # A run that fails takes no other with it.
-        halves = [slice(None, runs // 2), slice(runs // 2, None)]
-        parts = [replace(attacked, first=attacked.first + (half.start or 0)) for half in halves]
-        return np.concatenate(
-            [
-                _fits(cell, setup, part, [rows[half] for rows in rows_by_node], wanted, node)
-                for part, half in zip(parts, halves, strict=True)
-            ]
-        )
+    """Largest error of a fitted mean in each run, in standard deviations of the data."""
+    # What the colluders send may overflow; that is their aim, and counts as a fit that fails.
+    with np.errstate(all="ignore"):
+        model = build_model(cell, setup, attacked, record=False)
+        fit: EMRun = model.run(rows_by_node, network=setup.network, rng=np.random.default_rng([cell.seed, 5]))
+        apart = np.linalg.norm(fit.mixtures[-1].means[:, node] - wanted, axis=-1).max(axis=-1)
+        return np.where(np.isfinite(apart), apart / float(setup.rows.std(axis=0).mean()), np.inf)
 
 
 def _honest_fit(cell: Scenario, setup: SumSetup, rows_by_node: list[Array]) -> Array:
