@@ -102,17 +102,19 @@ class OutcomeSearch:
             return sent
 
         plans: list[Plan] = [(Step(noted),) * self.length for _ in self.plans]
-        self.attempt(plans)
+        better = self.attempt(plans)
         self.starts[name] = self.found
         if not attack.searches:
             return [(Step(attack.send),) * self.length for _ in self.plans]
-        return [
+        kept = [
             tuple(
                 Step(_frozen(found[run, t]) if t >= 0 and (run, t) in found else noted)
                 for t in range(-1, self.length - 1)
             )
             for run in range(len(self.plans))
         ]
+        self.plans = [new if won else old for new, old, won in zip(kept, self.plans, better, strict=True)]
+        return kept
 
 
 def worst_outcome(
