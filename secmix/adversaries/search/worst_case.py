@@ -9,11 +9,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.arrays import oriented
 from secmix._base.checks import Array, integer
 from secmix.adversaries.attacks.sums import FIXED, honest_messages
 from secmix.adversaries.search.cma_es import evolve
-from secmix.adversaries.search.directions import basis, coordinate_by_coordinate, geometric_median_worst, pulls
+from secmix.adversaries.search.directions import basis, coordinate_by_coordinate, geometric_median_exactly, pulls
 from secmix.adversaries.search.oracle import Oracle, Rule, Spent, configured, norm, quietly
 from secmix.aggregators import traits_of
 from secmix.errors import SecmixError
@@ -269,7 +268,7 @@ def _refine(oracle: Oracle, rng: np.random.Generator) -> None:
     """The search proper, for a rule that held out."""
     traits = traits_of(oracle.rule)
     if traits is not None and traits.name == "geometric_median":
-        _geometric_median(oracle, rng)
+        geometric_median_exactly(oracle, rng)
     if traits is None or "orthogonal" not in traits.equivariances:
         coordinate_by_coordinate(oracle)
     tops: list[tuple[float, str, Array]] = []
@@ -344,22 +343,3 @@ def _different(oracle: Oracle, axes: Array, trials: int, rng: np.random.Generato
 
     dimension = oracle.f * len(axes)
     evolve(score, np.zeros(dimension), step * size / np.sqrt(dimension), trials, rng)
-
-
-def _geometric_median(oracle: Oracle, rng: np.random.Generator) -> None:
-    """The exact worst case, sent from where it lies and from afar."""
-    cloud = oracle.cloud
-    rows = oriented(np.linalg.svd(cloud, full_matrices=False)[2][:3])
-    directions = np.concatenate([rows, -rows, cloud, rng.standard_normal((2, cloud.shape[1]))])
-    point = geometric_median_worst(cloud, oracle.f, directions)
-    if point is None:
-        return
-    found_by = "where the geometric median's optimality condition just holds"
-    for shrink in (0.0, 1e-12, 1e-9, 1e-6):
-        oracle(np.tile((1 - shrink) * point, (oracle.f, 1)), found_by)
-    apart = point - cloud
-    length = np.linalg.norm(apart, axis=1)
-    if (length > 0).all():
-        force = (apart / length[:, None]).sum(axis=0)
-        for distance in (1.0, 1e2, 1e4):
-            oracle(np.tile(point + distance * force / np.linalg.norm(force), (oracle.f, 1)), found_by)
