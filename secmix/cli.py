@@ -151,7 +151,7 @@ def exposure(
 def attacks(
     name: Annotated[str | None, typer.Argument(help="Entry to explain", autocompletion=_catalogue)] = None,
     forgeries: Annotated[
-        bool, typer.Option("--forgeries", help="List what forgers can send in place of honest messages")
+        bool, typer.Option("--forgeries", help="List what colluders can send in place of honest messages")
     ] = False,
     debug: Debug = False,
 ) -> None:
@@ -173,12 +173,16 @@ def attacks(
 
 
 def _list_forgeries() -> None:
-    """Name, the messages it forges, and what it does in a line."""
-    from secmix._base.plugins import available, load
+    """Name, what it does in a line, and the messages it replaces."""
+    from secmix.adversaries.attacks.attack import installed, named
 
-    for name in available("forgeries"):
-        forgery = load("forgeries", name)
-        typer.echo(f"{name}\n    {forgery.does} Forges: {', '.join(sorted(forgery.kinds))}.")
+    for name in installed():
+        try:
+            attack = named(name)
+            does = f"{attack.does} Forges: {', '.join(sorted(attack.kinds))}."
+        except SecmixError as error:  # one package that is broken hides no other
+            does = str(error)
+        typer.echo(f"{name}\n    {does}")
 
 
 @app.command()

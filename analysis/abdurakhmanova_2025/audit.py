@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.adversaries import Eavesdropper, ForgingChannel, HonestButCurious
+from secmix.adversaries import Eavesdropper, HonestButCurious, TamperingChannel
 from secmix.adversaries.attacks import graphfed as neighbour_forgeries
 from secmix.adversaries.reconstructions.graphfed import reconstruct_graphfed
 from secmix.adversaries.reconstructions.interfaces import held_in_run
@@ -123,7 +123,7 @@ def liars(quick: bool, seed: int) -> Numbers:
                 errors = {}
                 for scale in (1.0, FAR):
                     rng = np.random.default_rng([seed, 23])
-                    channel = ForgingChannel(forgery, corrupt, rng, protocol=em, scale=scale, record=False)
+                    channel = TamperingChannel(forgery, corrupt, rng, protocol=em, scale=scale, record=False)
                     rows = first
                     if forgery.poison is not None:
                         rows = [forgery.poison(p, scale, rng) if i in corrupt else p for i, p in enumerate(first)]

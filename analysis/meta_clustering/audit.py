@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR
 
 from secmix._base.checks import Array
-from secmix.adversaries import Eavesdropper, ForgingChannel, HonestButCurious
+from secmix.adversaries import Eavesdropper, HonestButCurious, TamperingChannel
 from secmix.adversaries.attacks import meta_clustering as learner_forgeries
 from secmix.adversaries.reconstructions.interfaces import held_in_run
 from secmix.adversaries.reconstructions.meta_clustering import reconstruct_models
@@ -66,7 +66,7 @@ def _attacked(
         said = parts
         if forgery.poison is not None:
             said = [forgery.poison(p, scale, rng) if i in corrupt else p for i, p in enumerate(parts)]
-        channel = ForgingChannel(forgery, corrupt, rng, protocol=sec, scale=scale, record=False)
+        channel = TamperingChannel(forgery, corrupt, rng, protocol=sec, scale=scale, record=False)
         shares, errors = [], []
         for r, reference in enumerate(honest):
             with np.errstate(all="ignore"):

@@ -18,7 +18,7 @@ import numpy as np
 from analysis.singh_2024.report import figures, report, times
 from analysis.study import Numbers, mean_and_half_width, options, provenance, write
 from secmix._base.checks import Array
-from secmix.adversaries import SUBSPACE_FORGERIES, CuriousServer, ForgingChannel
+from secmix.adversaries import SUBSPACE_FORGERIES, CuriousServer, TamperingChannel
 from secmix.adversaries.attacks.subspace import (
     SUBSPACE_FIXED,
     SubspaceAttack,
@@ -224,7 +224,7 @@ def convergence(sizes: dict[str, int], seed: int) -> dict[str, list[float]]:
     for rule, attack, f in runs:
         protocol = ByzFedAltGDmin(r, iterations=rounds, rule=rule)  # type: ignore[arg-type]
         options: Numbers = {"protocol": protocol, "record": False}
-        channel = ForgingChannel(SUBSPACE_FORGERIES[attack], range(f), np.random.default_rng(seed), **options)
+        channel = TamperingChannel(SUBSPACE_FORGERIES[attack], range(f), np.random.default_rng(seed), **options)
         iterates = protocol.run(X, y, nodes=nodes, channel=channel).iterates
         name = f"{rule.replace('_', ' ')}, " + (f"{attack}, {f} of {nodes}" if f else "nobody corrupt")
         curves[name] = [subspace_distance(truth, u) / np.sqrt(r) for u in iterates]

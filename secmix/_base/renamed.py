@@ -28,6 +28,7 @@ _SAME_NAME = {
 }
 _OTHER_NAME = {
     "adversaries.byzantine": "adversaries.attacks.sums",
+    "adversaries.forgers": "adversaries",
     "adversaries.forgeries": "adversaries.attacks",
     "adversaries.forgeries.learners": "adversaries.attacks.meta_clustering",
     "adversaries.forgeries.mixtures": "adversaries.attacks.mixture",
@@ -45,7 +46,7 @@ _OTHER_NAME = {
     "estimators.ksg_doubts": "estimators.ksg.doubts",
     "estimators.ksg_levels": "estimators.ksg.levels",
     "estimators.ksg_reading": "estimators.ksg.reading",
-    "estimators.samples": "estimators.ksg.samples",
+    "estimators.ksg_samples": "estimators.samples",
     "protocols.graphfed_aggregation": "protocols.graphfed.aggregation",
     "protocols.graphfed_local": "protocols.graphfed.local",
     "protocols.meta_collaboration": "protocols.meta_clustering.select_exchange_cluster",

@@ -3,10 +3,10 @@
 from typing import Any
 
 from secmix._base.renamed import renamed_name
+from secmix.adversaries.attacks.attack import Attack, RoundMessages
 from secmix.adversaries.attacks.subspace import SUBSPACE_FIXED, SUBSPACE_FORGERIES, worst_basis
-from secmix.adversaries.attacks.sums import FIXED, Attack, label_flip
+from secmix.adversaries.attacks.sums import FIXED, label_flip
 from secmix.adversaries.colluders import Colluders
-from secmix.adversaries.forgers import Forgers, Forgery, ForgingChannel, RoundMessages
 from secmix.adversaries.interfaces import Adversary
 from secmix.adversaries.inversion.invert import Inversion, invert_sums, rounds_needed
 from secmix.adversaries.passive.curious_server import CuriousServer
@@ -23,8 +23,15 @@ from secmix.adversaries.steering.adversaries import (
     Steering,
     detectability,
 )
+from secmix.adversaries.tampering import TamperingChannel
 
-_RENAMED = {"Said": "RoundMessages", "Held": "HeldMessages"}
+_RENAMED = {
+    "Forgers": "Colluders",
+    "Forgery": "Attack",
+    "ForgingChannel": "TamperingChannel",
+    "Held": "HeldMessages",
+    "Said": "RoundMessages",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -43,9 +50,6 @@ __all__ = [
     "CuriousServer",
     "Detectability",
     "Eavesdropper",
-    "Forgers",
-    "Forgery",
-    "ForgingChannel",
     "HeldMessages",
     "HonestButCurious",
     "Inversion",
@@ -56,6 +60,7 @@ __all__ = [
     "Search",
     "Steered",
     "Steering",
+    "TamperingChannel",
     "WorstCase",
     "collude",
     "collusion_curve",

@@ -1,4 +1,4 @@
-"""Byzantine nodes inside a protocol: they see what honest-but-curious nodes see, and put in what serves them."""
+"""The Byzantine adversary: corrupt nodes of one mind, against sums and collaborations alike."""
 
 from __future__ import annotations
 
@@ -8,68 +8,91 @@ from dataclasses import dataclass
 import numpy as np
 
 from secmix._base.checks import Array, positive
+from secmix.adversaries.attacks.attack import CONTRIBUTION, Attack, installed, named
 from secmix.adversaries.attacks.sums import FIXED
 from secmix.adversaries.passive.honest_but_curious import HonestButCurious
-from secmix.errors import SecmixError, nearest
+from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.transcript import Transcript, View
 
 
 @dataclass(frozen=True)
 class Colluders:
-    """Corrupt nodes of one mind, who know all honest contributions of a round and choose their own.
+    """Corrupt nodes of one mind, who know everything and choose what they send or learn from.
 
-    What they control is what they contribute to the sums. Whatever else a colluder does inside secure summation comes
-    down to that: it shifts the running sum. In PDMM it could also keep the others from agreeing, which all notice.
+    Of a sum they control what they contribute. Whatever else a colluder does inside secure summation comes down to
+    that: it shifts the running sum. In PDMM it could also keep the others from agreeing, which all notice. In a
+    collaboration they replace messages on the channel, or learn from other rows than their own.
 
     Parameters
     ----------
     corrupt : iterable of int
         The corrupt nodes.
-    attack : str
-        A fixed attack by name (``secmix.adversaries.FIXED``: "sign_flip", "alie", "ipm", "min_max", ...); "worst_case",
-        which searches for the worst contributions against the rule at hand; or "all", the worst of these.
+    attack : str or Attack
+        An installed attack by name (``secmix attacks --forgeries`` lists them: "alie", "mean_failure", ...);
+        "worst_case", which searches for the worst contributions against the rule at hand; ``package.module:name``; or
+        "all": every one that speaks messages of the protocol.
     scale : float
-        How far from the honest mean the messages of a fixed attack are pushed, as a multiple.
+        How much farther than usual the attacks go; for fixed contributions, from the honest mean.
     eavesdrops : bool
         Whether they also hear every plain channel.
+
+    Raises
+    ------
+    SecmixError
+        No attack has that name.
 
     Examples
     --------
     >>> colluders = Colluders(corrupt=[2], attack="sign_flip")
     >>> colluders.contribute(np.array([[1.0, 2.0], [3.0, 2.0]]), 1, np.random.default_rng(0)).tolist()
     [[-2.0, -2.0]]
+    >>> list(Colluders(corrupt=[2]).against(["losses", "predictions"]))[:3]
+    ['flipped_labels', 'forged_functions', 'imitated_learner']
     """
 
     corrupt: Iterable[int]
-    attack: str = "all"
+    attack: str | Attack = "all"
     scale: float = 1.0
     eavesdrops: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "corrupt", HonestButCurious(self.corrupt).corrupt)
         positive(self.scale, "scale")
-        known = sorted([*FIXED, "all", "worst_case"])
-        if self.attack not in known:
-            raise SecmixError(f"no attack is called {self.attack!r}; {nearest(str(self.attack), known)}")
+        _ = self.attacks  # a name that nobody has is an error at once
 
     @property
-    def attacks(self) -> tuple[str, ...]:
-        """The fixed attacks among those it tries."""
-        if self.attack == "all":
-            return tuple(FIXED)
-        return () if self.attack == "worst_case" else (self.attack,)
+    def attacks(self) -> dict[str, Attack]:
+        """All that it may try, by name: fixed ones before those that search."""
+        if isinstance(self.attack, Attack):
+            return {self.attack.name: self.attack}
+        if self.attack != "all":
+            only = named(str(self.attack))
+            return {only.name: only}
+        found = [named(name) for name in dict.fromkeys([*FIXED, *installed()])]
+        return {attack.name: attack for attack in sorted(found, key=lambda attack: attack.searches)}
 
-    @property
-    def searches(self) -> bool:
-        """Whether it searches for the worst case too."""
-        return self.attack in ("all", "worst_case")
+    def against(self, kinds: Iterable[str]) -> dict[str, Attack]:
+        """Those that speak messages of these kinds, by name.
+
+        Raises
+        ------
+        SecmixError
+            If there is none: nothing would be attacked.
+        """
+        sent, attacks = sorted(set(kinds)), self.attacks
+        able = {name: attack for name, attack in attacks.items() if attack.speaks(sent)}
+        if not able:
+            raise SecmixError(
+                f"the attack '{', '.join(attacks)}' forges {sorted({k for a in attacks.values() for k in a.kinds})}, "
+                f'but the protocol\'s messages are {sent}; choose an attack on those, or "all"'
+            )
+        return able
 
     def contribute(self, honest: Array, f: int, rng: np.random.Generator, name: str | None = None) -> Array:
-        """The messages (f, p) of a fixed attack on the honest ones (h, p)."""
-        sent = FIXED[name or self.attacks[0]](honest, f, rng)
-        middle = honest.mean(axis=0)
-        return np.asarray(middle + self.scale * (sent - middle) if self.scale != 1 else sent)
+        """The messages (f, p) of an attack on the honest contributions (h, p), by default of the first that it has."""
+        attacks = self.against([CONTRIBUTION])
+        return attacks[name or next(iter(attacks))](honest, f, rng, self.scale)
 
     def corrupt_nodes(self, network: Network) -> frozenset[int]:
         """The corrupt nodes, after checking that they exist and leave somebody honest."""

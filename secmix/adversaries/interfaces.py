@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from secmix.adversaries.attacks.attack import Attack
 from secmix.network import Network
 from secmix.transcript import Block, Transcript, View, collect
 
@@ -45,12 +46,19 @@ class AdversaryTraits:
         The edges it taps; None means that it is not bound to some.
     eavesdrops : bool or None
         Whether it hears every plain line; None means: if it is one who taps.
+    against : callable or None
+        ``against(kinds) -> {name: Attack}``: of a Byzantine adversary, how it attacks a protocol that sends messages of
+        these kinds; an error if it cannot. None means that it is passive.
+    scale : float
+        How much farther than usual the attacks go.
     """
 
     sees_metadata: bool = True
     active: Callable[[Any], Any] | None = None
     tapped: Iterable[Sequence[int]] | None = None
     eavesdrops: bool | None = None
+    against: Callable[[Iterable[str]], Mapping[str, Attack]] | None = None
+    scale: float = 1.0
 
     @classmethod
     def of(cls, adversary: Any) -> AdversaryTraits:

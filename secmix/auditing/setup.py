@@ -11,7 +11,9 @@ import numpy as np
 
 from secmix._base import plugins
 from secmix._base.checks import Array
-from secmix.adversaries import Adversary, Colluders, Forgers
+from secmix.adversaries import Adversary
+from secmix.adversaries.attacks.attack import CONTRIBUTION
+from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.data import Dataset, prepared
 from secmix.errors import DataError, NetworkError, ScenarioError, SecmixError
 from secmix.mixture import Mixture
@@ -82,12 +84,10 @@ def build_setup(cell: Scenario, given: Given | None = None) -> SumSetup | Collab
     setting = (rows, data.source, data.public, counts, network, adversary, corrupt)
     asked = _asked(cell, network, corrupt)
     if isinstance(protocol, Collaboration):
-        _only_for_collaborations(cell, adversary)
+        _only_for_collaborations(cell)
         return CollaborationSetup(*setting, asked, protocol)
-    if isinstance(adversary, Forgers):
-        raise ScenarioError(
-            f"[adversary] '{cell.adversary.name}' forges messages of whole protocols; against sums use \"colluders\""
-        )
+    if (against := AdversaryTraits.of(adversary).against) is not None:
+        against([CONTRIBUTION])
     if cell.model.components > sum(setting[3]):
         raise DataError(
             f"[model] {cell.model.components} components but only {sum(setting[3])} rows on all nodes; use fewer "
@@ -98,11 +98,7 @@ def build_setup(cell: Scenario, given: Given | None = None) -> SumSetup | Collab
     return SumSetup(*setting, asked, protocol, start)
 
 
-def _only_for_collaborations(cell: Scenario, adversary: Adversary) -> None:
-    if isinstance(adversary, Colluders):
-        raise ScenarioError(
-            f"[adversary] '{cell.adversary.name}' pushes sums, but '{cell.protocol.name}' is no sum; use \"forgers\""
-        )
+def _only_for_collaborations(cell: Scenario) -> None:
     if cell.model != ModelSpec():
         raise ScenarioError(
             f"[model] is of distributed EM; '{cell.protocol.name}' takes its settings under [protocol]: move them there"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from secmix._base.random import stream
 from secmix.auditing.observation.observe import as_played
 from secmix.auditing.setup import SumSetup, build_model
 from secmix.data import deal

@@ -105,6 +105,8 @@ class SumTraits:
         their mean.
     f : int
         How many Byzantine nodes that is set to.
+    function, traits : callable or None, secmix.aggregators.Traits or None
+        The rule behind ``aggregate``, and what it declares.
     advise : callable
         ``advise(shown) -> list of str``: what to change in this protocol, in sentences.
     exposure_graph : callable
@@ -125,6 +127,8 @@ class SumTraits:
     sigma: float | None = None
     aggregate: Callable[..., Array] | None = None
     f: int = 0
+    function: Callable[..., Any] | None = None
+    traits: Any = None
     advise: Callable[[Shown], list[str]] = no_advice
     exposure_graph: Callable[[Network], Network | None] = no_graph
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from secmix._base.plugins import available, load
+from secmix.adversaries import FIXED
+from secmix.adversaries.attacks.attack import installed, named
 from secmix.auditing.evidence.interface import kinds
 from secmix.auditing.report import Report
 from secmix.reporting import robustness as robust
-from secmix.reporting.glossary_robustness import ATTACKS, TERMS
+from secmix.reporting.glossary_robustness import TERMS
 
 GLOSSARY: tuple[tuple[str, str, str], ...] = (
     # (anchor, term, meaning)
@@ -140,16 +141,15 @@ def glossary(report: Report) -> list[tuple[str, str, str]]:
         return list(GLOSSARY)
     tried = [damage.attack for cell in report.cells if cell.robustness for damage in cell.robustness.damages]
     # What pushed a sum farthest is named in words, so all attacks on sums are explained wherever one is tried.
-    names = dict.fromkeys([*(ATTACKS if not tried or set(tried) & set(ATTACKS) else ()), *tried])
+    on_sums = [*FIXED, "worst_case"]
+    names = dict.fromkeys([*(on_sums if not tried or set(tried) & set(on_sums) else ()), *tried])
     attacks = [(anchor(name), f"attack: {robust.name(name)}", meaning(name)) for name in names if meaning(name)]
     return [*GLOSSARY, *TERMS, *attacks]
 
 
 def meaning(attack: str) -> str:
-    """What an attack does, in a line: ours on sums, or an installed forgery; empty for one from elsewhere."""
-    if attack in ATTACKS:
-        return ATTACKS[attack]
-    return str(load("forgeries", attack).does) if attack in available("forgeries") else ""
+    """What an installed attack does, in a line; empty for one from elsewhere."""
+    return named(attack).does if attack in installed() else ""
 
 
 def anchor(attack: str) -> str:

@@ -2,24 +2,6 @@
 
 from __future__ import annotations
 
-ATTACKS: dict[str, str] = {
-    "sign_flip": "Every colluder sends the mean of the honest contributions with its sign turned.",
-    "reverse": "As sign flip, a hundred times as large.",
-    "large_gaussian": "Every colluder sends random numbers of standard deviation 200.",
-    "constant": "Every colluder sends −100 in each entry.",
-    "zero": "Every colluder sends zeros: it takes part and contributes nothing.",
-    "mimic": "All colluders copy one honest node, the one furthest out, so that it counts too often.",
-    "alie": "“A little is enough”: all step away from the honest mean, by so few standard deviations that "
-    "enough honest nodes stand further out to make them look ordinary.",
-    "ipm": "Inner product manipulation: every colluder sends minus half the honest mean.",
-    "min_max": "All step away from the honest mean, as far as they can without standing further from any honest "
-    "contribution than two of those stand from each other.",
-    "min_sum": "As min-max, with the sum of squared distances to all honest contributions as the limit.",
-    "worst_case": "A search for the contributions that do most harm to the very rule in use; against a sum, one "
-    "message from very far away.",
-}
-"""Each attack in a line, by its name in the report."""
-
 TERMS: tuple[tuple[str, str, str], ...] = (
     (
         "colluders",

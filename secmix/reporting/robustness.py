@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from secmix.adversaries.attacks.attack import installed, named
 from secmix.auditing.report import Cell, Damage, Report, Robustness, RobustnessPoint
 from secmix.reporting import words
 
@@ -15,9 +16,6 @@ POLICY = ("min_breakdown", "max_error_ratio")
 MARK = "▲"
 """Set beside the worst number of a row: weight alone is lost where text is copied."""
 
-NAMES: dict[str, str] = {"large_gaussian": "large Gaussian", "alie": "ALIE", "ipm": "IPM"} | {
-    name: name.replace("_", "-") for name in ("min_max", "min_sum")
-}
 State = Literal["proven", "open", "unbounded"]
 PIPS: dict[State, str] = {"proven": "●", "open": "○", "unbounded": "×"}
 KEY = "● bounded by proof, ○ no unbounded error found, × pushed without bound; the first sign is one colluder"
@@ -35,7 +33,7 @@ def name(attack: str) -> str:
     >>> name("alie"), name("sign_flip"), name("min_max")
     ('ALIE', 'sign flip', 'min-max')
     """
-    return NAMES.get(attack, attack.replace("_", " "))
+    return (attack in installed() and named(attack).title) or attack.replace("_", " ")
 
 
 def error(value: float | None, none: str = UNBOUNDED) -> str:

@@ -21,8 +21,11 @@ STANDINGS: tuple[Standing, ...] = (
 )
 """Worst first."""
 
-SHORT: dict[str, str] = {"no more than the output itself reveals": "no more than the output"}
-"""Where a table has little room; the full words stand in the section."""
+SHORT: dict[str, str] = {
+    "no more than the output itself reveals": "no more than the output",
+    "inconclusive": "leakage inconclusive",
+}
+"""A standing beside the verdict of its cell, which may be of something else; the full words stand in the section."""
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 

@@ -284,9 +284,9 @@ class _Battery:
         if case.n * case.p > 600 or not len(case.byzantine) or np.abs(case.cloud).max() > 1e12:
             case = draw_for(one, self.small, self.rng)
         case = replace(case, dtype="float64", layout="C", keys=np.arange(case.n, dtype=np.float64), numbers={})
-        told = case.f if configured(self.rule)[1] is None else None
+        rule_f = case.f if configured(self.rule)[1] is None else None
         try:
-            found = WorstCase(self.rule, len(case.byzantine), self.budget, told).search(case.cloud, self.rng)
+            found = WorstCase(self.rule, len(case.byzantine), self.budget, rule_f).search(case.cloud, self.rng)
         except RuleRefuses:
             return
         except SecmixError as error:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from secmix._base.checks import Array
-from secmix.adversaries import Eavesdropper, Forgery, ForgingChannel
-from secmix.auditing.setup import Whole
+from secmix.adversaries import Attack, Eavesdropper, TamperingChannel
+from secmix.auditing.setup import CollaborationSetup
 from secmix.auditing.soundness.mechanisms.undeclared import undeclared_flow
 from secmix.errors import SecmixError
 from secmix.network import Network
@@ -83,7 +83,7 @@ def test_liars_who_tell_the_truth_make_no_difference(name: str) -> None:
     channel = Channel()
     honest = _run(protocol, channel)
     kinds = {block.kind for block in channel.transcript}
-    lying = ForgingChannel(Forgery(kinds, lambda said: said.own), [1, 3], np.random.default_rng(0))
+    lying = TamperingChannel(Attack(kinds, lambda said: said.own), [1, 3], np.random.default_rng(0))
     assert np.array_equal(_run(protocol, lying), honest)
     assert lying.transcript.messages == channel.transcript.messages
 
@@ -111,8 +111,8 @@ def test_lies_reach_the_honest_nodes(name: str) -> None:
     channel = Channel()
     honest = _run(protocol, channel)
     kinds = {block.kind for block in channel.transcript if block.line != "held"}
-    told = Forgery(kinds, lambda said: said.own[:1] * np.ones((len(said.own), 1)))  # all say what the first says
-    forged = _run(protocol, ForgingChannel(told, [1, 2, 4], np.random.default_rng(0)))
+    told = Attack(kinds, lambda said: said.own[:1] * np.ones((len(said.own), 1)))  # all say what the first says
+    forged = _run(protocol, TamperingChannel(told, [1, 2, 4], np.random.default_rng(0)))
     assert not np.array_equal(forged[:, [0, 3]], honest[:, [0, 3]])
 
 
@@ -133,7 +133,7 @@ def test_any_message_of_one_liar_is_survived_or_refused(name: str, value: float,
         own[:, :: 2 if some else 1] = value
         return own
 
-    forging = ForgingChannel(Forgery(kinds, forge), [liar], np.random.default_rng(0))
+    forging = TamperingChannel(Attack(kinds, forge), [liar], np.random.default_rng(0))
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that a message was set aside
         try:
@@ -148,7 +148,7 @@ def test_any_message_of_one_liar_is_survived_or_refused(name: str, value: float,
 def test_nothing_passes_outside_the_channel(name: str) -> None:
     rows = np.random.default_rng(3).normal(size=(200, 3))
     everyone = frozenset(range(NODES))
-    parts = Whole(
+    parts = CollaborationSetup(
         rows,
         "test",
         False,

@@ -128,7 +128,7 @@ def test_any_scale_of_messages(size):
 
 
 def test_bad_input_is_refused():
-    for wrong in ({"f": 0}, {"f": 1.5}, {"f": 2, "budget": 10}, {"f": 1, "told": -1}):
+    for wrong in ({"f": 0}, {"f": 1.5}, {"f": 2, "budget": 10}, {"f": 1, "rule_f": -1}):
         with pytest.raises(SecmixError):
             WorstCase(aggregators.krum, **wrong)
     with pytest.raises(SecmixError, match="not finite"):

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from secmix import Mixture, Network
-from secmix.adversaries import Forgers, Forgery, ForgingChannel, RoundMessages
+from secmix.adversaries import Attack, Colluders, RoundMessages, TamperingChannel
 from secmix.adversaries.attacks import graphfed as neighbours
 from secmix.adversaries.attacks import meta_clustering as learners
 from secmix.errors import DataError, NetworkError, SecmixError
@@ -42,7 +42,7 @@ def collaborate(protocol, parts, forgery=None, corrupt=(), scale=1.0):
     rng = np.random.default_rng(3)
     channel = Channel()
     if forgery is not None:
-        channel = ForgingChannel(forgery, corrupt, rng, protocol=protocol, scale=scale)
+        channel = TamperingChannel(forgery, corrupt, rng, protocol=protocol, scale=scale)
         if forgery.poison is not None:
             parts = [forgery.poison(part, scale, rng) if i in corrupt else part for i, part in enumerate(parts)]
     network = Network.complete(len(parts))
@@ -178,9 +178,9 @@ def test_a_turncoat_moves_its_cluster_as_far_as_it_likes():
 
 
 def test_predictions_that_are_no_numbers_are_left_out():
-    from secmix.adversaries import Forgery
+    from secmix.adversaries import Attack
 
-    silent = Forgery(["cluster predictions"], lambda said: np.nan * said.own)
+    silent = Attack(["cluster predictions"], lambda said: np.nan * said.own)
     sec = SelectExchangeCluster(["tree"], n_clusters=2, points=10)
     assert pushed(sec, draw_learners(3), silent, [5]).max() < 1
 
@@ -201,7 +201,8 @@ def test_learners_lies_have_the_shape_of_what_they_replace(name):
     sec = SelectExchangeCluster(["tree"], n_clusters=2, points=5, exchange="predictions")
     results, _ = collaborate(sec, draw_learners(5, rows=12), forgery, [0, 9])
     assert np.isfinite(results).all()
-    assert Forgers([0], forgery).forgeries(collaborate(sec, draw_learners(5, rows=12))[1])
+    transcript = collaborate(sec, draw_learners(5, rows=12))[1]
+    assert Colluders([0], forgery).against(block.kind for block in transcript)
 
 
 def test_wrongly_placed_counts_pairs():
@@ -237,7 +238,7 @@ def test_a_users_own_candidate_and_a_network_that_is_not_complete():
 
 
 def test_who_tells_each_receiver_something_else_forges_all_of_it():
-    channel = ForgingChannel(Forgery(["mean"], lambda said: -said.own), [2], np.random.default_rng(0))
+    channel = TamperingChannel(Attack(["mean"], lambda said: -said.own), [2], np.random.default_rng(0))
     told = np.arange(1.0, 4.0)[:, None, None]
     assert channel.send(0, 2, [0, 1, 3], "mean", told).ravel().tolist() == [-1.0, -2.0, -3.0]
     assert channel.send(0, [2], [0, 1, 3], "mean", told[:1], content=[0, 0, 0]).ravel().tolist() == [-1.0]

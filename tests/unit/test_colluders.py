@@ -8,7 +8,7 @@ import pytest
 import secmix
 from secmix import Network
 from secmix.adversaries import FIXED, Colluders, CuriousServer, HonestButCurious
-from secmix.auditing.robustness.sums import Attacked
+from secmix.adversaries.tampering import Attacked
 from secmix.errors import SecmixError
 from secmix.estimators import leaked_subspace
 from secmix.protocols import PDMM, DistributedEM, Plain, RobustServer, SecureSum
@@ -66,8 +66,7 @@ def test_colluders_see_what_honest_but_curious_nodes_see():
 @pytest.mark.parametrize("protocol", [Plain(), SecureSum(sigma=10.0), PDMM(sigma=10.0)], ids=lambda p: type(p).__name__)
 def test_what_colluders_contribute_is_what_gets_summed(protocol, name):
     inputs = rng().normal(size=(1, 7, 3))
-    colluders = Colluders(corrupt=[1, 4], attack=name)
-    averages, _ = Attacked(protocol, colluders, name, rng()).average(inputs, NETWORK, rng())
+    averages, _ = Attacked(protocol, FIXED[name], [1, 4], rng()).average(inputs, NETWORK, rng())
     honest = inputs[0, [0, 2, 3, 5, 6]]
     sent = FIXED[name](honest, 2, rng())
     expected = (honest.sum(axis=0) + sent.sum(axis=0)) / 7
@@ -78,15 +77,15 @@ def test_one_colluder_breaks_a_sum_and_not_a_trimmed_mean():
     data = rng().normal(size=(7, 40, 2)) + 3 * (rng().random((7, 40, 1)) < 0.5)
     parts = [part[None] for part in data]
     start = secmix.Mixture(np.array([0.5, 0.5]), np.array([[0.0, 0.0], [3.0, 3.0]]), np.array([np.eye(2)] * 2))
-    colluders = Colluders(corrupt=[6], attack="constant", scale=1e4)
+    attacked = {"attack": FIXED["constant"], "corrupt": [6], "rng": rng(), "scale": 1e4}
 
     def means(sums):
         em = DistributedEM(2, sums=sums, init=start, max_iter=5, tol=None, record=False)
         return em.run(parts, network=NETWORK, rng=rng()).mixtures[-1].means[0, 0]
 
     honest = means(Plain())
-    pushed = means(Attacked(Plain(), colluders, "constant", rng()))
-    held = means(Attacked(RobustServer(f=1), colluders, "constant", rng()))
+    pushed = means(Attacked(Plain(), **attacked))
+    held = means(Attacked(RobustServer(f=1), **attacked))
     assert np.abs(pushed - honest).max() > 1  # parameters are ratios of sums, so that a constant is not without bound
     assert np.abs(held - honest).max() < 0.5
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from secmix import Mixture, Network
-from secmix.adversaries import Forgery, ForgingChannel
+from secmix.adversaries import Attack, TamperingChannel
 from secmix.adversaries.attacks import mixture as mixture_forgeries
 from secmix.aggregators.mixture import RejectedMixtures, ared, coat, dfmr, wasserstein
 from secmix.errors import DataError, SecmixError
@@ -19,7 +19,7 @@ from secmix.transcript import SERVER, Channel
 
 pytestmark = pytest.mark.delicate
 
-FORGERIES = {name: f for name, f in vars(mixture_forgeries).items() if isinstance(f, Forgery)}
+FORGERIES = {name: f for name, f in vars(mixture_forgeries).items() if isinstance(f, Attack)}
 N = 9
 
 
@@ -37,7 +37,7 @@ def forged(protocol, parts, forgery, corrupt, scale=1.0):
     rng = np.random.default_rng(7)
     if forgery.poison is not None:
         parts = [forgery.poison(part, scale, rng) if i in corrupt else part for i, part in enumerate(parts)]
-    return ran(protocol, parts, ForgingChannel(forgery, corrupt, rng, protocol=protocol, scale=scale))
+    return ran(protocol, parts, TamperingChannel(forgery, corrupt, rng, protocol=protocol, scale=scale))
 
 
 def test_it_is_a_collaboration_that_sends_each_mixture_once():
@@ -134,7 +134,7 @@ def test_what_is_no_mixture_is_refused_and_its_sender_named(what, rule):
         return out
 
     protocol, parts = DistributedMixture(2, rule=rule, starts=3), rows()
-    channel = ForgingChannel(Forgery(["mixture"], forge), [3, 5], np.random.default_rng(0))
+    channel = TamperingChannel(Attack(["mixture"], forge), [3, 5], np.random.default_rng(0))
     with pytest.warns(RejectedMixtures, match=what) as caught:
         run = ran(protocol, parts, channel)
     assert list(caught[0].message.reasons) == [3, 5]
@@ -146,8 +146,8 @@ def test_what_is_no_mixture_is_refused_and_its_sender_named(what, rule):
 
 def test_a_server_without_a_majority_says_so_and_the_error_is_infinite():
     protocol, parts = DistributedMixture(2, rule="dfmr", starts=3), rows()
-    silence = Forgery(["mixture"], lambda said: np.nan * said.own)
-    run = ran(protocol, parts, ForgingChannel(silence, range(5), np.random.default_rng(0)))
+    silence = Attack(["mixture"], lambda said: np.nan * said.own)
+    run = ran(protocol, parts, TamperingChannel(silence, range(5), np.random.default_rng(0)))
     assert sorted(run.failed) == [0, 1]
     assert "majority" in run.failed[0]
     assert "machine 4 holds NaN" in run.failed[0]
@@ -190,13 +190,13 @@ def test_every_forgery_of_a_mixture_is_there():
         "weight_failure",
         "component_failure",
         "foreign_data",
-        "colluders_under_threshold",
-        "colluders_over_threshold",
+        "under_the_threshold",
+        "over_the_threshold",
     }
     assert all(f.kinds == {"mixture"} for f in FORGERIES.values())
 
 
-@pytest.mark.parametrize("name", [name for name in FORGERIES if not name.startswith("colluders")])
+@pytest.mark.parametrize("name", [name for name, attack in FORGERIES.items() if not attack.searches])
 @pytest.mark.parametrize("scale", [1.0, 1e6])
 def test_failures_break_the_reduction_of_all_and_not_a_robust_rule(name, scale):
     parts, corrupt = rows(n=15), {1, 8, 12}
@@ -234,7 +234,7 @@ def test_colluders_send_one_mixture_and_stay_under_the_threshold():
     parts, corrupt = rows(n=15, runs=1), [1, 8, 12]
     protocol = DistributedMixture(2, rule="dfmr", starts=3)
     honest = ran(protocol, parts).results
-    found = forged(protocol, parts, FORGERIES["colluders_under_threshold"], corrupt)
+    found = forged(protocol, parts, FORGERIES["under_the_threshold"], corrupt)
     told = found.transcript.blocks[15].payload[corrupt, 0]
     assert (told == told[0]).all()
     assert set(corrupt) <= set(found.kept[0].tolist())
@@ -244,7 +244,7 @@ def test_colluders_send_one_mixture_and_stay_under_the_threshold():
         for name in ("mean_failure", "covariance_failure", "weight_failure")
     )
     assert pushed[0] > 1.5 * best_failure
-    over = protocol.error(forged(protocol, parts, FORGERIES["colluders_over_threshold"], corrupt).results, honest)
+    over = protocol.error(forged(protocol, parts, FORGERIES["over_the_threshold"], corrupt).results, honest)
     assert over[0] > 0.8 * pushed[0]
 
 
@@ -253,7 +253,7 @@ def test_a_majority_of_colluders_takes_the_result_where_it_likes():
     protocol = DistributedMixture(2, rule="dfmr", starts=3)
     honest = ran(protocol, parts).results
     for scale in (1.0, 1e6):
-        found = forged(protocol, parts, FORGERIES["colluders_under_threshold"], [0, 1, 2], scale)
+        found = forged(protocol, parts, FORGERIES["under_the_threshold"], [0, 1, 2], scale)
         assert protocol.error(found.results, honest)[0] > 90 * scale
 
 

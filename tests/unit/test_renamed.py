@@ -29,7 +29,16 @@ def test_the_warning_points_at_the_line_that_imports() -> None:
     assert "<string>:2: DeprecationWarning: secmix.protocols.pdmm is now secmix.protocols.sums.pdmm" in done.stderr
 
 
-@pytest.mark.parametrize(("old", "new"), [("Said", "RoundMessages"), ("Held", "HeldMessages")])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Said", "RoundMessages"),
+        ("Held", "HeldMessages"),
+        ("Forgers", "Colluders"),
+        ("Forgery", "Attack"),
+        ("ForgingChannel", "TamperingChannel"),
+    ],
+)
 def test_an_old_name_is_the_new_class(old: str, new: str) -> None:
     with pytest.warns(DeprecationWarning, match=new):
         assert getattr(secmix.adversaries, old) is getattr(secmix.adversaries, new)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from secmix.adversaries import CuriousServer, Forgery, ForgingChannel, HonestButCurious
+from secmix.adversaries import Attack, CuriousServer, HonestButCurious, TamperingChannel
 from secmix.adversaries.attacks.subspace import (
     SUBSPACE_FIXED,
     SUBSPACE_FORGERIES,
@@ -97,7 +97,7 @@ NETWORK = Network.complete(5)
 def audit_cell(protocol, parts, forgery=None, scale=1.0):
     """Results (runs, nodes, p) and transcript, with nodes 0 and 3 of five forging."""
     options = {"protocol": protocol, "scale": scale}
-    channel = Channel() if forgery is None else ForgingChannel(forgery, {0, 3}, np.random.default_rng(0), **options)
+    channel = Channel() if forgery is None else TamperingChannel(forgery, {0, 3}, np.random.default_rng(0), **options)
     return protocol.collaborate(parts, NETWORK, np.random.default_rng(0), channel=channel), channel.transcript
 
 
@@ -182,7 +182,7 @@ def test_a_run_is_the_same_however_many_follow(rule):
 def test_forgeries_need_a_protocol_with_r():
     honest = np.ones((2, 1, 6))
     for protocol in (None, FederatedPCA(4)):
-        channel = ForgingChannel(SUBSPACE_FORGERIES["ones"], [1], np.random.default_rng(0), protocol=protocol)
+        channel = TamperingChannel(SUBSPACE_FORGERIES["ones"], [1], np.random.default_rng(0), protocol=protocol)
         with pytest.raises(ScenarioError, match="whose attribute r divides"):
             channel.send(0, [0, 1], SERVER, "basis", honest)
 
@@ -191,19 +191,19 @@ def test_the_forgeries_say_what_the_attacks_do():
     protocol, rng = FederatedPCA(2), np.random.default_rng(0)
     honest = rng.standard_normal((3, 1, 8))
     for name, attack in (("ones", ones), ("reverse", reverse)):
-        channel = ForgingChannel(SUBSPACE_FORGERIES[name], [0], rng, protocol=protocol, scale=3.0)
+        channel = TamperingChannel(SUBSPACE_FORGERIES[name], [0], rng, protocol=protocol, scale=3.0)
         said = channel.send(0, [0, 1, 2], SERVER, "product", honest)
         assert np.array_equal(said[1:], honest[1:])
         assert said[0, 0] == pytest.approx(3 * attack(honest[1:, 0].reshape(2, 4, 2), 1, rng).ravel())
-    away = ForgingChannel(SUBSPACE_FORGERIES["orthogonal"], [0], rng, protocol=protocol)
+    away = TamperingChannel(SUBSPACE_FORGERIES["orthogonal"], [0], rng, protocol=protocol)
     false = away.send(0, [0, 1, 2], SERVER, "basis", honest)[0, 0].reshape(4, 2)
     assert consensus(honest[1:, 0].reshape(2, 4, 2)).T @ false == pytest.approx(np.zeros((2, 2)), abs=1e-12)
     # Alone, before anybody honest has spoken, they go by what they would say themselves.
-    single = ForgingChannel(forging(orthogonal), [0], rng, protocol=protocol)
+    single = TamperingChannel(forging(orthogonal), [0], rng, protocol=protocol)
     assert np.isfinite(single.send(0, 0, SERVER, "basis", honest[0])).all()
     # Where all honest say the same there is nothing to hide in, and a majority need not hide.
     for among in (np.tile(np.eye(4)[:, :2].ravel(), (5, 1, 1)), honest):
-        search = ForgingChannel(SUBSPACE_FORGERIES["worst_basis"], [0, 1], rng, protocol=protocol)
+        search = TamperingChannel(SUBSPACE_FORGERIES["worst_basis"], [0, 1], rng, protocol=protocol)
         said = search.send(0, np.arange(len(among)), SERVER, "basis", among)[0, 0].reshape(4, 2)
         assert subspace_distance(said, consensus(among[2:, 0].reshape(-1, 4, 2))) == pytest.approx(np.sqrt(2))
 
@@ -247,7 +247,7 @@ def test_altgdmin_converges_linearly_under_attack(attack):
 
     def errors(rule):
         protocol = ByzFedAltGDmin(2, iterations=150, rule=rule)
-        channel = ForgingChannel(SUBSPACE_FORGERIES[attack], {1, 4}, np.random.default_rng(0), protocol=protocol)
+        channel = TamperingChannel(SUBSPACE_FORGERIES[attack], {1, 4}, np.random.default_rng(0), protocol=protocol)
         run = protocol.run(X, y, nodes=6, channel=channel)
         return np.array([subspace_distance(u, truth) / np.sqrt(2) for u in run.iterates])
 
@@ -277,8 +277,8 @@ def test_altgdmin_without_attack():
 def test_altgdmin_sets_aside_and_counts_what_is_not_finite():
     X, y, truth = measured()
     protocol = ByzFedAltGDmin(2, iterations=100)
-    silent = Forgery(["basis", "gradient", "threshold", "scale"], lambda said: said.own * np.nan)
-    channel = ForgingChannel(silent, {5}, np.random.default_rng(0), protocol=protocol)
+    silent = Attack(["basis", "gradient", "threshold", "scale"], lambda said: said.own * np.nan)
+    channel = TamperingChannel(silent, {5}, np.random.default_rng(0), protocol=protocol)
     run = protocol.run(X, y, nodes=6, channel=channel)
     assert subspace_distance(run.basis, truth) <= 1e-6
     assert run.rejected.tolist() == [0, 0, 0, 0, 0, 3 + 100]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from secmix._base.checks import Array
-from secmix.adversaries import Forgers, Forgery
+from secmix.adversaries import Attack, Colluders
 from secmix.auditing.report import Report
 from secmix.errors import ScenarioError, SecmixError
 from secmix.network import Network
@@ -111,12 +111,12 @@ def test_who_holds_no_message_knows_nothing() -> None:
     assert {node.standing for node in report.cells[0].nodes} == {"no more than the output itself reveals"}
 
 
-def _far() -> Forgery:
-    return Forgery(["mean"], lambda said: said.own + 10.0 * said.scale)
+def _far() -> Attack:
+    return Attack(["mean"], lambda said: said.own + 10.0 * said.scale)
 
 
 def test_a_mean_is_pushed_without_bound_by_one() -> None:
-    report = _report(Forgers([1], _far()), policy={"min_breakdown": 0.2})
+    report = _report(Colluders([1], _far()), policy={"min_breakdown": 0.2})
     pushed = report.cells[0].robustness
     assert pushed is not None
     assert pushed.breakdown == 0.0
@@ -124,7 +124,7 @@ def test_a_mean_is_pushed_without_bound_by_one() -> None:
 
 
 def test_a_median_is_not_and_yet_nothing_is_proven() -> None:
-    report = _report(Forgers([1], _far()), Averaging(rule="median"), policy={"min_breakdown": 0.2})
+    report = _report(Colluders([1], _far()), Averaging(rule="median"), policy={"min_breakdown": 0.2})
     pushed = report.cells[0].robustness
     assert pushed is not None
     assert pushed.breakdown == pytest.approx(2 / 5)
@@ -138,7 +138,7 @@ def test_a_proven_bound_clears_and_stands_beside_what_was_found() -> None:
         def bound(self, transcript: object, reference: Array, colluders: int) -> float | None:
             return 50.0 if colluders <= 2 else None
 
-    report = _report(Forgers([1], _far()), Proven(rule="median"), policy={"min_breakdown": 0.2})
+    report = _report(Colluders([1], _far()), Proven(rule="median"), policy={"min_breakdown": 0.2})
     pushed = report.cells[0].robustness
     assert pushed is not None
     assert pushed.breakdown_proven == pytest.approx(2 / 5)
@@ -152,33 +152,31 @@ def test_the_error_named_worthless_counts_as_broken(worthless: float, verdict: s
     class Strict(Averaging):
         broken = worthless
 
-    shift = Forgery(["mean"], lambda said: said.own + 10.0)
-    report = _report(Forgers([1], shift), Strict(), policy={"min_breakdown": 0.2})
+    shift = Attack(["mean"], lambda said: said.own + 10.0)
+    report = _report(Colluders([1], shift), Strict(), policy={"min_breakdown": 0.2})
     assert report.verdict == verdict
 
 
 def test_poison_changes_what_colluders_learn_from() -> None:
-    poison = Forgery(["mean"], poison=lambda rows, scale, rng: rows + scale)
-    report = _report(Forgers([0], poison), policy={"max_error_ratio": 0.5})
+    poison = Attack(["mean"], poison=lambda rows, scale, rng: rows + scale)
+    report = _report(Colluders([0], poison), policy={"max_error_ratio": 0.5})
     assert report.verdict == "violated"
 
 
 def test_a_forgery_of_other_messages_is_refused() -> None:
     with pytest.raises(SecmixError, match=r"forges .*basis.* messages are .*mean"):
-        _report(Forgers([0], Forgery(["basis"], lambda said: said.own)))
+        _report(Colluders([0], Attack(["basis"], lambda said: said.own)))
 
 
 def test_a_forged_message_of_the_wrong_shape_is_named() -> None:
-    report = _report(Forgers([0], Forgery(["mean"], lambda said: said.own[:, :1])))
+    report = _report(Colluders([0], Attack(["mean"], lambda said: said.own[:, :1])))
     assert report.verdict == "inconclusive"
     assert "messages of shape (1, 1); due are (1, 2)" in report.cells[0].sentence
 
 
 def test_sums_and_collaborations_take_their_own_adversaries_and_settings() -> None:
-    from secmix.adversaries import Colluders
-
-    with pytest.raises(ScenarioError, match="forgers"):
-        _report(Colluders([1]))
+    with pytest.raises(SecmixError, match=r"the protocol's messages are .*mean"):
+        _report(Colluders([1], "sign_flip"))
     with pytest.raises(ScenarioError, match="under \\[protocol\\]"):
         _report(_curious(), model={"components": 3})
     with pytest.raises(ScenarioError, match="sums no inputs"):
@@ -186,7 +184,7 @@ def test_sums_and_collaborations_take_their_own_adversaries_and_settings() -> No
 
 
 def test_the_same_seed_gives_the_same_report() -> None:
-    first, second = (_report(Forgers([1], _far())).to_dict() for _ in range(2))
+    first, second = (_report(Colluders([1], _far())).to_dict() for _ in range(2))
     assert first == second
 
 

@@ -1,4 +1,4 @@
-"""Lies about a mixture, as forgeries: what Byzantine nodes send a server in place of their own fit.
+"""Attacks on mixtures that are sent once: what Byzantine nodes send a server in place of their own fit.
 
 The failures are those of Zhang 2024; the colluders search the rule for the mixture that moves it most.
 """
@@ -14,7 +14,7 @@ from scipy.stats import ortho_group
 
 from secmix._base.checks import Array, Ints
 from secmix.adversaries.attacks import mixture_failures as failures
-from secmix.adversaries.forgers import Forgery, RoundMessages
+from secmix.adversaries.attacks.attack import Attack, RoundMessages
 from secmix.adversaries.search.mixtures import collude
 from secmix.aggregators.mixture import RejectedMixtures, gmr
 from secmix.errors import SecmixError
@@ -26,33 +26,33 @@ _BUDGET = 250
 _MOST = 1e12  # how far a majority takes the others: further, no result would be a number
 
 
-def _lie(change: Callable[[Mixture, Ints, RoundMessages], Mixture]) -> Callable[[RoundMessages], Array]:
-    """A forgery from ``change(own mixtures (f), all of them, said)``."""
+def _changed(change: Callable[[Mixture, Ints, RoundMessages], Mixture]) -> Callable[[RoundMessages], Array]:
+    """The ``forge`` that sends ``change(own mixtures (f), all of them, messages)``."""
 
-    def forge(said: RoundMessages) -> Array:
-        own = unpacked(said.own, said.protocol.components)
-        return packed(change(own, np.arange(len(said.own)), said))
+    def forge(messages: RoundMessages) -> Array:
+        own = unpacked(messages.own, messages.protocol.components)
+        return packed(change(own, np.arange(len(messages.own)), messages))
 
     return forge
 
 
-def _mean(own: Mixture, who: Ints, said: RoundMessages) -> Mixture:
-    return failures.mean_failure(own, who, said.rng, scale=100 * said.scale)
+def _mean(own: Mixture, who: Ints, messages: RoundMessages) -> Mixture:
+    return failures.mean_failure(own, who, messages.rng, scale=100 * messages.scale)
 
 
-def _covariance(own: Mixture, who: Ints, said: RoundMessages) -> Mixture:
-    wrong = failures.covariance_failure(own, who, said.rng)
-    return Mixture(own.weights, own.means, own.covariances + said.scale * (wrong.covariances - own.covariances))
+def _covariance(own: Mixture, who: Ints, messages: RoundMessages) -> Mixture:
+    wrong = failures.covariance_failure(own, who, messages.rng)
+    return Mixture(own.weights, own.means, own.covariances + messages.scale * (wrong.covariances - own.covariances))
 
 
-def _weight(own: Mixture, who: Ints, said: RoundMessages) -> Mixture:
-    return failures.weight_failure(own, who, said.rng, concentration=1 / said.scale)
+def _weight(own: Mixture, who: Ints, messages: RoundMessages) -> Mixture:
+    return failures.weight_failure(own, who, messages.rng, concentration=1 / messages.scale)
 
 
-def _component(own: Mixture, who: Ints, said: RoundMessages) -> Mixture:
+def _component(own: Mixture, who: Ints, messages: RoundMessages) -> Mixture:
     touched = np.zeros(own.weights.shape)
-    touched[who, said.rng.integers(own.n_components, size=len(who))] = 1.0
-    return failures.component_failure(own, touched, said.rng, scale=100 * said.scale)
+    touched[who, messages.rng.integers(own.n_components, size=len(who))] = 1.0
+    return failures.component_failure(own, touched, messages.rng, scale=100 * messages.scale)
 
 
 def _foreign(rows: Array, scale: float, rng: np.random.Generator) -> Array:
@@ -64,62 +64,66 @@ def _foreign(rows: Array, scale: float, rng: np.random.Generator) -> Array:
     return np.asarray((rows - centre) @ turn.T + centre + 3 * scale * spread * direction / np.linalg.norm(direction))
 
 
-def _searched(said: RoundMessages, *, undetected: bool) -> Array:
+def _searched(messages: RoundMessages, *, undetected: bool) -> Array:
     """The same mixture from all colluders: the worst that a search finds for the protocol's own rule.
 
     The search goes as far as it pays, by itself: ``scale`` adds nothing.
     """
-    honest, f = unpacked(said.honest, said.protocol.components), len(said.own)
-    if f >= len(said.honest):  # they are the majority: the rule follows them wherever they go
-        one = unpacked(said.own[0], said.protocol.components)
+    honest, f = unpacked(messages.honest, messages.protocol.components), len(messages.own)
+    if f >= len(messages.honest):  # they are the majority: the rule follows them wherever they go
+        one = unpacked(messages.own[0], messages.protocol.components)
         spread = math.sqrt(float(np.trace(one.covariances[0])))
-        far = min(100 * said.scale * spread, _MOST)
+        far = min(100 * messages.scale * spread, _MOST)
         return np.tile(packed(Mixture(one.weights, one.means + far, one.covariances)), (f, 1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RejectedMixtures)  # among the honest of the search there may be who is not
         try:
-            found = collude(said.protocol.aggregate, honest, f, said.rng, budget=_BUDGET, undetected=undetected).mixture
+            found = collude(
+                messages.protocol.aggregate, honest, f, messages.rng, budget=_BUDGET, undetected=undetected
+            ).mixture
         except SecmixError:  # nothing that was tried was kept: hide among the honest
             found = gmr(honest).mixture
     return np.tile(packed(found), (f, 1))
 
 
-mean_failure = Forgery(
-    KINDS, _lie(_mean), does="Every colluder replaces the means of its mixture by noise, N(0, 100² I)."
+mean_failure = Attack(
+    KINDS, _changed(_mean), does="Every colluder replaces the means of its mixture by noise, N(0, 100² I)."
 )
 """Every component mean is drawn from N(0, (100 scale)² I)."""
 
-covariance_failure = Forgery(
-    KINDS, _lie(_covariance), does="Every colluder adds a random covariance, B Bᵀ, to each covariance of its mixture."
+covariance_failure = Attack(
+    KINDS,
+    _changed(_covariance),
+    does="Every colluder adds a random covariance, B Bᵀ, to each covariance of its mixture.",
 )
 """Each covariance gets the noise scale · B Bᵀ, B a d × d matrix of standard Gaussians."""
 
-weight_failure = Forgery(
-    KINDS, _lie(_weight), does="Every colluder replaces the weights of its mixture by random ones, near equal."
+weight_failure = Attack(
+    KINDS, _changed(_weight), does="Every colluder replaces the weights of its mixture by random ones, near equal."
 )
 """Weights from a Dirichlet whose parameters are integers from 10 to 19, divided by scale: all on one component."""
 
-component_failure = Forgery(
-    KINDS, _lie(_component), does="Every colluder replaces the mean of one component, drawn by lot, by noise."
+component_failure = Attack(
+    KINDS, _changed(_component), does="Every colluder replaces the mean of one component, drawn by lot, by noise."
 )
 """The mean of one component of each colluder, drawn by lot, is drawn from N(0, (100 scale)² I)."""
 
-foreign_data = Forgery(
+foreign_data = Attack(
     KINDS, poison=_foreign, does="Every colluder fits rows of another population: turned, and moved by 3 deviations."
 )
 """Colluders fit rows of another population: their own, turned about the mean and moved by 3 scale deviations."""
 
-colluders_under_threshold = Forgery(
+under_the_threshold = Attack(
     KINDS,
-    lambda said: _searched(said, undetected=True),
+    lambda messages: _searched(messages, undetected=True),
     searches=True,
     does="All colluders send one mixture, the worst that a search finds among those that the rule keeps.",
 )
 """The worst mixture that the rule keeps, see :func:`secmix.adversaries.collude`."""
 
-colluders_over_threshold = Forgery(
+over_the_threshold = Attack(
     KINDS,
-    lambda said: _searched(said, undetected=False),
+    lambda messages: _searched(messages, undetected=False),
     searches=True,
     does="All colluders send one mixture, the worst that a search finds, whether the rule keeps it or not.",
 )

@@ -2,7 +2,7 @@
 
 Each is ``attack(honest (h, n, r), f, rng) -> messages (f, n, r)``. Alternating, ones and orthogonal are named in the
 experiment of Singh 2024, which does not say how large they are; :func:`worst_basis` searches the Grassmannian, and
-:func:`tightest` attains the bound of the Subspace Median. At the end they stand as forgeries, for whole protocols.
+:func:`tightest` attains the bound of the Subspace Median. At the end stand the attacks that protocols meet.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from secmix._base.arrays import oriented
 from secmix._base.checks import Array
-from secmix.adversaries.forgers import Forgery, RoundMessages
+from secmix.adversaries.attacks.attack import Attack, RoundMessages
 from secmix.adversaries.search.subspaces import WorstBasis, consensus, geodesic, repeated, tightest, worst_basis
 from secmix.aggregators import RejectedMessages
 from secmix.errors import DataError, ScenarioError
@@ -108,8 +108,8 @@ def speaking(attack: SubspaceAttack, corrupt: Iterable[int], rng: np.random.Gene
     return exchange
 
 
-def forging(attack: SubspaceAttack, *, does: str = "") -> Forgery:
-    """A fixed attack as a forgery of bases, products and gradients, ``scale`` times as large.
+def forging(attack: SubspaceAttack, *, does: str = "") -> Attack:
+    """An attack on bases, products and gradients by a function, whose messages it sends ``scale`` times as large.
 
     Where a protocol asks for a single number (AltGDmin's thresholds and scales), colluders send 10⁶ times the
     largest honest one.
@@ -126,25 +126,25 @@ def forging(attack: SubspaceAttack, *, does: str = "") -> Forgery:
 
     Examples
     --------
-    >>> from secmix.adversaries import ForgingChannel
+    >>> from secmix.adversaries import TamperingChannel
     >>> from secmix.protocols import FederatedPCA
-    >>> channel = ForgingChannel(forging(ones), [1], np.random.default_rng(0), protocol=FederatedPCA(1))
+    >>> channel = TamperingChannel(forging(ones), [1], np.random.default_rng(0), protocol=FederatedPCA(1))
     >>> channel.send(0, [0, 1], -1, "basis", np.zeros((2, 1, 3)))[:, 0].tolist()
     [[0.0, 0.0, 0.0], [100.0, 100.0, 100.0]]
     """
 
-    def forge(said: RoundMessages) -> Array:
-        if said.kind in _NUMBERS:
-            return np.full(said.own.shape, _FAR * said.scale * np.abs(_known(said)).max())
-        honest = _matrices(_known(said), said.protocol)
-        return said.scale * attack(honest, len(said.own), said.rng).reshape(len(said.own), -1)
+    def forge(messages: RoundMessages) -> Array:
+        if messages.kind in _NUMBERS:
+            return np.full(messages.own.shape, _FAR * messages.scale * np.abs(_known(messages)).max())
+        honest = _matrices(_known(messages), messages.protocol)
+        return messages.scale * attack(honest, len(messages.own), messages.rng).reshape(len(messages.own), -1)
 
-    return Forgery((*_MATRICES, *_NUMBERS), forge, does=does)
+    return Attack((*_MATRICES, *_NUMBERS), forge, does=does)
 
 
-def _known(said: RoundMessages) -> Array:
-    """The honest messages, or, before any is sent, what the colluders would say themselves."""
-    return said.honest if len(said.honest) else said.own
+def _known(messages: RoundMessages) -> Array:
+    """The honest messages, or, before any is sent, what the colluders would send themselves."""
+    return messages.honest if len(messages.honest) else messages.own
 
 
 def _matrices(messages: Array, protocol: object) -> Array:
@@ -157,38 +157,38 @@ def _matrices(messages: Array, protocol: object) -> Array:
     return messages.reshape(len(messages), -1, r)
 
 
-def _worst(said: RoundMessages) -> Array:
+def _worst(messages: RoundMessages) -> Array:
     """The worst common message that a search finds: by itself it goes as far as it pays, ``scale`` adds nothing."""
-    honest, f = _matrices(_known(said), said.protocol), len(said.own)
-    if said.kind == "product":
-        return repeated(_worst_product(honest, said), f).reshape(f, -1)
+    honest, f = _matrices(_known(messages), messages.protocol), len(messages.own)
+    if messages.kind == "product":
+        return repeated(_worst_product(honest, messages), f).reshape(f, -1)
     if f < len(honest):
         try:
-            return worst_basis(honest, f, said.rng, budget=_BUDGET).messages.reshape(f, -1)
+            return worst_basis(honest, f, messages.rng, budget=_BUDGET).messages.reshape(f, -1)
         except DataError:  # no spread to hide in: all honest bases span the same, or the whole space
             pass
-    return orthogonal(honest, f, said.rng).reshape(f, -1)
+    return orthogonal(honest, f, messages.rng).reshape(f, -1)
 
 
-def _worst_product(honest: Array, said: RoundMessages) -> Array:
+def _worst_product(honest: Array, messages: RoundMessages) -> Array:
     """Of products that point out of the honest subspace, in all columns or in one, the worst for the protocol's rule.
 
     One column is that in which the honest products are weakest: there a false direction displaces a true one first.
     """
     n, r = honest.shape[1:]
-    target, f = consensus(honest), len(said.own)
+    target, f = consensus(honest), len(messages.own)
     weakest = oriented(np.linalg.svd(honest.mean(axis=0), full_matrices=False)[2][-1])
-    away = orthogonal(honest, 1, said.rng)[0]
-    shapes = [away / np.linalg.norm(away), np.outer(away[:, 0], weakest), alternating(honest, 1, said.rng, 1.0)[0]]
+    away = orthogonal(honest, 1, messages.rng)[0]
+    shapes = [away / np.linalg.norm(away), np.outer(away[:, 0], weakest), alternating(honest, 1, messages.rng, 1.0)[0]]
     size = float(np.median(np.linalg.norm(honest, axis=(1, 2))))
     worst, best = -1.0, shapes[0]
     for shape in shapes:
         for far in _SIZES:
             false = far * size / np.linalg.norm(shape) * shape
-            messages = np.concatenate([honest, repeated(false, f)]).reshape(-1, n * r)
+            arrived = np.concatenate([honest, repeated(false, f)]).reshape(-1, n * r)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RejectedMessages)
-                found = said.protocol.combined(messages).reshape(n, r)
+                found = messages.protocol.combined(arrived).reshape(n, r)
             error = _sine(target, found)
             if error > worst:
                 worst, best = error, false
@@ -202,19 +202,19 @@ def _sine(target: Array, found: Array) -> float:
     return float(np.linalg.norm(target - span @ (span.T @ target)))
 
 
-alternating_forgery = forging(alternating, does="Every colluder sends 10 and −10 in a chessboard pattern.")
+basis_alternating = forging(alternating, does="Every colluder sends 10 and −10 in a chessboard pattern.")
 """C and −C in a chessboard pattern, C = 10 scale."""
 
-ones_forgery = forging(ones, does="Every colluder sends 100 in each entry.")
+basis_ones = forging(ones, does="Every colluder sends 100 in each entry.")
 """C in every entry, C = 100 scale."""
 
-orthogonal_forgery = forging(orthogonal, does="Every colluder sends a basis of directions that no honest one has.")
+basis_orthogonal = forging(orthogonal, does="Every colluder sends a basis of directions that no honest one has.")
 """scale times an orthonormal basis of directions that the honest messages do not have."""
 
-reverse_forgery = forging(reverse, does="Every colluder sends minus ten times the mean of all messages.")
+basis_reverse = forging(reverse, does="Every colluder sends minus ten times the mean of all messages.")
 """−10 scale times the mean of all messages, the colluders' own counted as zero."""
 
-worst_basis_forgery = Forgery(
+basis_worst = Attack(
     ("basis", "product"),
     _worst,
     searches=True,
@@ -222,11 +222,11 @@ worst_basis_forgery = Forgery(
 )
 """The basis or product that takes the protocol's rule farthest, as far as a search finds."""
 
-SUBSPACE_FORGERIES: dict[str, Forgery] = {
-    "alternating": alternating_forgery,
-    "ones": ones_forgery,
-    "orthogonal": orthogonal_forgery,
-    "reverse": reverse_forgery,
-    "worst_basis": worst_basis_forgery,
+SUBSPACE_FORGERIES: dict[str, Attack] = {
+    "alternating": basis_alternating,
+    "ones": basis_ones,
+    "orthogonal": basis_orthogonal,
+    "reverse": basis_reverse,
+    "worst_basis": basis_worst,
 }
-"""Every forgery of subspaces by name."""
+"""The attacks on protocols that send subspaces, by the name of the function behind each."""

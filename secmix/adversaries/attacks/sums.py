@@ -1,8 +1,8 @@
-"""Fixed attacks: what colluders send who do not look at the rule.
+"""Fixed attacks on sums: what colluders contribute who do not look at the rule.
 
-Each is ``attack(honest (h, p), f, rng) -> messages (f, p)``: f colluders who see the h honest messages of the
-round. μ is the honest mean, σ the honest standard deviation of each entry. Attacks on gradients (sign flip, IPM)
-take μ as the direction of descent; here μ is whatever the honest nodes average.
+Each is written as ``attack(honest (h, p), f, rng) -> messages (f, p)``: f colluders who see the h honest contributions
+of the round. μ is their mean, σ the standard deviation of each entry. Attacks on gradients (sign flip, IPM) take μ as
+the direction of descent; here μ is whatever the honest nodes average.
 
 Flipping labels changes a node's data before it computes its message: that is :func:`label_flip`, on labels, and
 what follows is an honest message of poisoned data.
@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from secmix._base.checks import Array, finite_array, integer
+from secmix.adversaries.attacks.attack import CONTRIBUTION, Attack, RoundMessages
 from secmix.errors import DataError
 
-Attack = Callable[[Array, int, np.random.Generator], Array]
-"""``attack(honest (h, p), f, rng) -> messages (f, p)``."""
+FIXED: dict[str, Attack] = {}
+"""Every fixed attack on sums by name; each can be called as ``FIXED[name](honest, f, rng)``."""
 
 
 def honest_messages(honest: ArrayLike, f: int) -> tuple[Array, int]:
@@ -41,31 +42,58 @@ def centre(honest: Array) -> Array:
     return np.asarray((honest / room).sum(axis=0) * (room / len(honest)))
 
 
+def fixed(does: str, *, title: str = "") -> Callable[[Callable[[Array, int, np.random.Generator], Array]], Attack]:
+    """Make a fixed attack of a function ``(honest (h, p), f, rng) -> (f, p)``, and list it in ``FIXED``.
+
+    ``scale`` moves its messages that many times as far from the honest mean.
+    """
+
+    def made(function: Callable[[Array, int, np.random.Generator], Array]) -> Attack:
+        def forge(messages: RoundMessages) -> Array:
+            sent = function(messages.honest, len(messages.own), messages.rng)
+            if messages.scale == 1:
+                return sent
+            middle = messages.honest.mean(axis=0)
+            return np.asarray(middle + messages.scale * (sent - middle))
+
+        name = function.__name__
+        FIXED[name] = Attack([CONTRIBUTION], forge, does=does, name=name, title=title)
+        return FIXED[name]
+
+    return made
+
+
+@fixed("Every colluder sends the mean of the honest contributions with its sign turned.")
 def sign_flip(honest: Array, f: int, rng: np.random.Generator) -> Array:
     """−μ from everybody (Li, Xu, Chen, Giannakis, Ling 2019, RSA; Allen-Zhu et al. 2021)."""
     return _same(-centre(honest), f)
 
 
+@fixed("As sign flip, a hundred times as large.")
 def reverse(honest: Array, f: int, rng: np.random.Generator) -> Array:
     """−100 μ: the sign flipped and blown up (Rajput, Wang, Charles, Papailiopoulos 2019, DETOX, section 5)."""
     return _same(-100.0 * centre(honest), f)
 
 
+@fixed("Every colluder sends random numbers of standard deviation 200.", title="large Gaussian")
 def large_gaussian(honest: Array, f: int, rng: np.random.Generator) -> Array:
     """Each message from N(0, 200² I) (Blanchard et al. 2017, Krum; Xie et al. 2018 with 200)."""
     return 200.0 * rng.standard_normal((f, honest.shape[1]))
 
 
+@fixed("Every colluder sends −100 in each entry.")
 def constant(honest: Array, f: int, rng: np.random.Generator) -> Array:
     """−100 in every entry (Li et al. 2019, RSA; Rajput et al. 2019, DETOX: the constant attack)."""
     return np.full((f, honest.shape[1]), -100.0)
 
 
+@fixed("Every colluder sends zeros: it takes part and contributes nothing.")
 def zero(honest: Array, f: int, rng: np.random.Generator) -> Array:
     """Nothing at all: the empty message (Li et al. 2019, RSA; "free rider")."""
     return np.zeros((f, honest.shape[1]))
 
 
+@fixed("All colluders copy one honest node, the one furthest out, so that it counts too often.")
 def mimic(honest: Array, f: int, rng: np.random.Generator) -> Array:
     """All copy one honest node, that furthest out along the direction of largest variance.
 
@@ -90,17 +118,28 @@ def alie_factor(n: int, f: int) -> float:
     return NormalDist().inv_cdf(share) if 0.5 < share < 1.0 else 1.0
 
 
+@fixed(
+    "“A little is enough”: all step away from the honest mean, by so few standard deviations that enough honest nodes "
+    "stand further out to make them look ordinary.",
+    title="ALIE",
+)
 def alie(honest: Array, f: int, rng: np.random.Generator) -> Array:
     """μ − z σ (Baruch, Baruch, Goldberg 2019, A little is enough, algorithm 3); z is :func:`alie_factor`."""
     z = alie_factor(len(honest) + f, f)
     return _same(centre(honest) - z * deviation(honest), f)
 
 
+@fixed("Inner product manipulation: every colluder sends minus half the honest mean.", title="IPM")
 def ipm(honest: Array, f: int, rng: np.random.Generator) -> Array:
     """−μ/2: inner product manipulation (Xie, Koyejo, Gupta 2019, Fall of empires, with ε = 0.5)."""
     return _same(-0.5 * centre(honest), f)
 
 
+@fixed(
+    "All step away from the honest mean, as far as they can without standing further from any honest contribution than "
+    "two of those stand from each other.",
+    title="min-max",
+)
 def min_max(honest: Array, f: int, rng: np.random.Generator) -> Array:
     """μ − γ σ, the largest γ whose distance to any honest message is no more than that between two of them.
 
@@ -109,6 +148,7 @@ def min_max(honest: Array, f: int, rng: np.random.Generator) -> Array:
     return _furthest(honest, f, np.max)
 
 
+@fixed("As min-max, with the sum of squared distances to all honest contributions as the limit.", title="min-sum")
 def min_sum(honest: Array, f: int, rng: np.random.Generator) -> Array:
     """μ − γ σ, the largest γ whose sum of squared distances is no more than that of any honest message.
 
@@ -139,15 +179,6 @@ def label_flip(labels: ArrayLike, classes: int) -> NDArray[np.intp]:
     if array.dtype.kind not in "iu" or (array.size and (array.min() < 0 or array.max() >= count)):
         raise DataError(f"labels must be whole numbers from 0 to {count - 1}; given {array.dtype} {array!r:.80}")
     return np.asarray(count - 1 - array.astype(np.intp), dtype=np.intp)
-
-
-FIXED: dict[str, Attack] = {
-    attack.__name__: attack
-    for attack in (
-        sign_flip, reverse, large_gaussian, constant, zero, mimic, alie, ipm, min_max, min_sum,
-    )
-}  # fmt: skip
-"""Every fixed attack by name."""
 
 
 def deviation(honest: Array) -> Array:

@@ -54,7 +54,7 @@ def reconstruct_graphfed(held: HeldMessages) -> Reconstruction | None:
     if not isinstance(held.protocol, GraphFedEM):
         return None
     em = held.protocol
-    messages = _messages_of(held, held.node)
+    messages = _sent_by(held, held.node)
     if not messages:
         return None
     first = messages[min(messages)]
@@ -74,7 +74,7 @@ def reconstruct_graphfed(held: HeldMessages) -> Reconstruction | None:
         rows, certified = solved, True
         how = "the sums of its EM steps, at parameters that its neighbours' messages tell, were solved for all its rows"
     if not certified and not len(normals):
-        how = "its mean and covariance are known exactly; no row could be told from its messages"
+        how = "its mean and covariance are known exactly; no row could be recovered from its messages"
     elif not certified:
         how = "its rows lie in the plane that its covariance, which its messages hold, spans"
     return Reconstruction(rows if certified else None, certified, how, normals, offsets)
@@ -86,7 +86,7 @@ def known_starts(held: HeldMessages, messages: dict[int, NodeMessage]) -> dict[i
     weights = np.zeros(held.network.n)
     around = held.network.neighbours(node)
     weights[list(around)] = 1.0
-    theirs = {j: _messages_of(held, j) for j in around}
+    theirs = {j: _sent_by(held, j) for j in around}
     found: dict[int, Mixture] = {}
     if isinstance(em.init, Mixture):
         found[0] = em.init if em.init.weights.ndim == 1 else em.init[node]
@@ -98,8 +98,8 @@ def known_starts(held: HeldMessages, messages: dict[int, NodeMessage]) -> dict[i
     return found
 
 
-def _messages_of(held: HeldMessages, node: int) -> dict[int, NodeMessage]:
-    """What ``node`` told, by round; a neighbour's message that is no mixture is left out, as all leave it out."""
+def _sent_by(held: HeldMessages, node: int) -> dict[int, NodeMessage]:
+    """What ``node`` sent, by round; a neighbour's message that is no mixture is left out, as all leave it out."""
     k = held.protocol.n_components
     found = {origin.iteration: unpacked(row, k) for origin, row in held.sent_by(node, KIND)}
     return {t: each for t, each in found.items() if each is not None}

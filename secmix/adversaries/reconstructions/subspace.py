@@ -39,7 +39,7 @@ def reconstruct_basis(held: HeldMessages) -> Reconstruction | None:
     >>> from secmix.transcript import Origin
     >>> message = Origin(0, 0, "basis", "plain", 0, (-1,)), np.array([0.6, 0.8, 0.0])
     >>> rng = np.random.default_rng(0)
-    >>> found = reconstruct_basis(Held(0, (message,), 1, 3, FederatedPCA(1), Network.complete(2), rng))
+    >>> found = reconstruct_basis(HeldMessages(0, (message,), 1, 3, FederatedPCA(1), Network.complete(2), rng))
     >>> bool(np.abs(found.normals @ [3.0, 4.0, 0.0]).max() < 1e-12), len(found.normals)
     (True, 2)
     """
@@ -48,15 +48,15 @@ def reconstruct_basis(held: HeldMessages) -> Reconstruction | None:
         return None
     bases = [values for _, values in held.sent_by(held.node, "basis")]
     products = [values for _, values in held.sent_by(held.node, "product")]
-    matrix, how = None, ""
+    columns, how = None, ""
     if bases and held.count <= r and bases[0].size == held.d * r:
-        matrix, how = (
+        columns, how = (
             bases[0].reshape(held.d, r)[:, : held.count],
             f"the first {held.count} of the columns that it sent",
         )
     elif products and all(values.size == held.d * r for values in products):
-        matrix, how = np.hstack([values.reshape(held.d, r) for values in products]), "the products that it sent"
-    normals = None if matrix is None else _complement(matrix, held.count)
+        columns, how = np.hstack([values.reshape(held.d, r) for values in products]), "the products that it sent"
+    normals = None if columns is None else _complement(columns, held.count)
     if normals is None:
         return None
     left = "the length and the sign of its row" if held.count == 1 else f"where in {held.count} dimensions they lie"
@@ -64,13 +64,13 @@ def reconstruct_basis(held: HeldMessages) -> Reconstruction | None:
     return Reconstruction(None, True, how, normals, np.zeros(len(normals)))
 
 
-def _complement(matrix: Array, rank: int) -> Array | None:
-    """An orthonormal basis, as rows, of what is orthogonal to ``matrix`` (d, m); None if its rank is not that."""
-    if not np.isfinite(matrix).all() or matrix.shape[1] < rank:
+def _complement(columns: Array, rank: int) -> Array | None:
+    """An orthonormal basis, as rows, of what is orthogonal to ``columns``; None unless its rank is clearly that."""
+    if not np.isfinite(columns).all() or columns.shape[1] < rank:
         return None
-    lengths = np.linalg.norm(matrix, axis=0)
-    matrix = matrix[:, lengths > 0] / lengths[lengths > 0]
-    left, sizes, _ = np.linalg.svd(matrix, full_matrices=True)
+    lengths = np.linalg.norm(columns, axis=0)
+    columns = columns[:, lengths > 0] / lengths[lengths > 0]
+    left, sizes, _ = np.linalg.svd(columns, full_matrices=True)
     if len(sizes) < rank or sizes[rank - 1] < _LOST * sizes[0] or (sizes[rank:] > _TOLD * sizes[0]).any():
         return None
     return np.asarray(left[:, rank:].T)

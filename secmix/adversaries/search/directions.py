@@ -90,6 +90,25 @@ def _moved(oracle: Oracle, z: Array, found_by: str) -> Array:
     return np.abs(oracle.last)
 
 
+def geometric_median_exactly(oracle: Oracle, rng: np.random.Generator) -> None:
+    """The exact worst case, sent from where it lies and from afar."""
+    cloud = oracle.cloud
+    rows = oriented(np.linalg.svd(cloud, full_matrices=False)[2][:3])
+    directions = np.concatenate([rows, -rows, cloud, rng.standard_normal((2, cloud.shape[1]))])
+    point = geometric_median_worst(cloud, oracle.f, directions)
+    if point is None:
+        return
+    found_by = "where the geometric median's optimality condition just holds"
+    for shrink in (0.0, 1e-12, 1e-9, 1e-6):
+        oracle(np.tile((1 - shrink) * point, (oracle.f, 1)), found_by)
+    apart = point - cloud
+    length = np.linalg.norm(apart, axis=1)
+    if (length > 0).all():
+        force = (apart / length[:, None]).sum(axis=0)
+        for distance in (1.0, 1e2, 1e4):
+            oracle(np.tile(point + distance * force / np.linalg.norm(force), (oracle.f, 1)), found_by)
+
+
 def geometric_median_worst(cloud: Array, f: int, directions: Array) -> Array | None:
     """The furthest point that f colluders can make the geometric median of h > f honest messages: b (p,).
 

@@ -1,4 +1,4 @@
-"""Families of lies about a mixture: each one a direction in which to go as far as it pays."""
+"""Families of false mixtures: each one a direction in which to go as far as it pays."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from secmix.mixture import Mixture
 
 
 @dataclass(frozen=True)
-class Lie:
-    """A family of lies: ``at(t)`` for t > 0, in about standard deviations; whether it goes on for ever."""
+class Direction:
+    """A family of false mixtures: ``at(t)`` for t > 0, in about standard deviations; whether it goes on for ever."""
 
     name: str
     at: Callable[[float], Mixture]
     endless: bool = True
 
 
-def lies(base: Mixture, honest: Mixture, truth: Mixture | None, rng: np.random.Generator) -> Iterator[Lie]:
+def directions(base: Mixture, honest: Mixture, truth: Mixture | None, rng: np.random.Generator) -> Iterator[Direction]:
     """Lies about the oracle's mixture ``base``, the most promising first."""
     k, d = base.n_components, base.n_features
     values, vectors = np.linalg.eigh(base.covariances)
@@ -31,33 +31,33 @@ def lies(base: Mixture, honest: Mixture, truth: Mixture | None, rng: np.random.G
     if truth is not None and truth.n_components == k:
         order = aligned(truth, base)
         away = base.means - truth.means[order]
-        yield Lie(
+        yield Direction(
             "further along the oracle's error", shifted(base, away / max(np.abs(away / spread.mean()).max(), 1e-12))
         )
     typical = float(spread.mean())
     for direction in rng.standard_normal((3, d)):
         unit = typical * direction / np.linalg.norm(direction)
         for sign in (1.0, -1.0):
-            yield Lie("all means in one direction", shifted(base, np.tile(sign * unit, (k, 1))))
+            yield Direction("all means in one direction", shifted(base, np.tile(sign * unit, (k, 1))))
     # A component adds w² / √det Σ to ∫ f²: the least of them is moved at the least cost in distance.
     cheap = np.argsort(np.log(base.weights) - 0.25 * np.log(values).sum(axis=1))
     for c in cheap:
         for axis, sign in ((-1, 1.0), (-1, -1.0), (0, 1.0)):
             step = np.zeros((k, d))
             step[c] = sign * spread[c, axis] * vectors[c, axis]
-            yield Lie(f"the mean of component {c}", shifted(base, step))
+            yield Direction(f"the mean of component {c}", shifted(base, step))
     for c in cheap:
         for sign in (1.0, -1.0):
             rates = np.zeros(k)
             rates[c] = sign
-            yield Lie(f"the covariance of component {c}", _scaled(base, rates), endless=False)
-            yield Lie(f"the weight of component {c}", _weighted(base, rates), endless=False)
-    yield Lie("all covariances", _scaled(base, np.ones(k)), endless=False)
+            yield Direction(f"the covariance of component {c}", _scaled(base, rates), endless=False)
+            yield Direction(f"the weight of component {c}", _weighted(base, rates), endless=False)
+    yield Direction("all covariances", _scaled(base, np.ones(k)), endless=False)
     far = np.argsort(-ise(base.expand(1), honest)[0])[:3]
     for j in far.tolist():
         outlier = honest[j]
         if outlier.n_components == k:
-            yield Lie("towards an honest machine far out", _towards(base, outlier))
+            yield Direction("towards an honest machine far out", _towards(base, outlier))
 
 
 def shifted(base: Mixture, step: Array) -> Callable[[float], Mixture]:

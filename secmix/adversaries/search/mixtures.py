@@ -14,7 +14,7 @@ import numpy as np
 
 from secmix._base.checks import Array, integer
 from secmix.adversaries.search.cma_es import evolve
-from secmix.adversaries.search.mixture_directions import Lie, lies, shifted
+from secmix.adversaries.search.mixture_directions import Direction, directions, shifted
 from secmix.adversaries.search.oracle import Spent
 from secmix.aggregators.mixture import Aggregate, gmr, ise, ise_matrix, wasserstein
 from secmix.errors import SecmixError
@@ -47,7 +47,7 @@ class Collusion:
     margin : float
         Their root distance from COAT over the rule's cutoff: at most 1 means undetected. NaN for rules without one.
     unbounded : bool
-        The error grows in proportion to the lie from 10⁴ to 10⁶ standard deviations: it has no bound.
+        The error grows in proportion to the distance from 10⁴ to 10⁶ standard deviations: it has no bound.
     found_by : str
     history : tuple of (evaluations, error)
         Each improvement.
@@ -118,8 +118,8 @@ def collude(
         raise SecmixError(f"f colluders are fewer than the honest machines; given {f} beside {len(honest.weights)}")
     search = _Search(rule, honest, f, budget, truth, undetected, reach)
     try:
-        tops: list[tuple[float, float, Lie]] = []
-        for shape in lies(search.oracle, honest, truth, rng):
+        tops: list[tuple[float, float, Direction]] = []
+        for shape in directions(search.oracle, honest, truth, rng):
             tops.append((*_coarse(search, shape), shape))
             if search.unbounded or search.used > 0.6 * budget:
                 break
@@ -183,7 +183,7 @@ class _Search:
         return error
 
     def _beyond(self, sent: Mixture) -> float:
-        """By how much the component that is furthest out lies beyond the reach; lies keep the oracle's order."""
+        """By how much the component that is furthest out lies beyond the reach; all keep the oracle's order."""
         if math.isinf(self.reach):
             return 0.0
         off = np.linalg.solve(self.lower, (sent.means - self.oracle.means)[..., None])[..., 0]
@@ -212,20 +212,20 @@ class _Search:
         )
 
 
-def _coarse(search: _Search, shape: Lie) -> tuple[float, float]:
+def _coarse(search: _Search, shape: Direction) -> tuple[float, float]:
     """The best error along a shape, and its scale; whether it grows without bound is noted."""
     scales = [t for t in _COARSE if t <= min(search.reach, math.inf if shape.endless else 6)] or [search.reach]
     errors = {t: search(shape.at(t), shape.name) for t in scales}
     if shape.endless and search.reach >= _FAR[1]:
         near, far = (errors[t] for t in _FAR)
-        # A hundred times the lie, a hundred times the error: within a tenth.
+        # A hundred times the distance, a hundred times the error: within a tenth.
         if near > 0 and 90 < far / near < 110 and far > 100 * search.oracle_error:
             search.unbounded = True
     best = max(scales, key=lambda t: errors[t])
     return errors[best], best
 
 
-def _finer(search: _Search, shape: Lie, scale: float) -> None:
+def _finer(search: _Search, shape: Direction, scale: float) -> None:
     """Steps about the best scale, smaller and smaller: up to where the rule no longer keeps it."""
     error = search(shape.at(scale), shape.name)
     step = 0.4
@@ -275,7 +275,7 @@ def _push(search: _Search) -> None:
     if sizes[c] > 0:
         step = np.zeros_like(shift)
         step[c] = shift[c] / sizes[c] * np.sqrt(np.linalg.eigvalsh(base.covariances[c])[-1])
-        _coarse(search, Lie(f"the mean of component {c}, further", shifted(best, step)))
+        _coarse(search, Direction(f"the mean of component {c}, further", shifted(best, step)))
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,8 @@ class Oracle:
 
     Attributes
     ----------
-    rule, honest, f, told
-        ``told`` is the f that the rule is set to, which may differ from the f messages sent.
+    rule, honest, f, rule_f
+        ``rule_f`` is the f that the rule is set to, which may differ from the f messages sent.
     budget : int
     last : (p,)
         Where the rule went in the latest evaluation, from the honest mean, in units of the spread.
@@ -71,7 +71,7 @@ class Oracle:
     rule: Rule
     honest: Array
     f: int
-    told: int
+    rule_f: int
     budget: int
     used: int = 0
     refused: int = 0
@@ -109,7 +109,7 @@ class Oracle:
             raise Spent
         self.used += 1
         try:
-            result = np.asarray(self.rule(np.concatenate([self.honest, messages]), f=self.told), dtype=np.float64)
+            result = np.asarray(self.rule(np.concatenate([self.honest, messages]), f=self.rule_f), dtype=np.float64)
         except (ValueError, ArithmeticError):
             self.refused += 1
             return -1.0

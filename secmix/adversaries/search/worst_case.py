@@ -1,19 +1,19 @@
-"""The worst that f colluders can do to a given rule on given honest messages, found by search (spec 7)."""
+"""The worst that f colluders can do to a given rule on given honest messages, found by search."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import InitVar, dataclass
 from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.arrays import oriented
 from secmix._base.checks import Array, integer
 from secmix._base.random import stream
 from secmix.adversaries.attacks.sums import FIXED, honest_messages
 from secmix.adversaries.search.cma_es import evolve
-from secmix.adversaries.search.directions import basis, coordinate_by_coordinate, geometric_median_worst, pulls
+from secmix.adversaries.search.directions import basis, coordinate_by_coordinate, geometric_median_exactly, pulls
 from secmix.adversaries.search.oracle import Oracle, Rule, Spent, configured, norm, quietly
 from secmix.aggregators import TRAITS, traits_of
 from secmix.errors import SecmixError
@@ -76,8 +76,10 @@ class WorstCase:
         How many of the messages are theirs; they are the last rows of what the rule is given.
     budget : int
         How often they may try the rule, at least 100.
-    told : int, optional
+    rule_f : int, optional
         The f the rule is set to, where that differs from f. ``functools.partial(rule, f=2)`` is set to 2 as well.
+    told : int, optional
+        The old name of ``rule_f``.
 
     Notes
     -----
@@ -102,14 +104,18 @@ class WorstCase:
     rule: Rule | str
     f: int
     budget: int = 2000
-    told: int | None = None
+    rule_f: int | None = None
+    told: InitVar[int | None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, told: int | None) -> None:
+        if told is not None:
+            warnings.warn("WorstCase(told=) is now rule_f=; the old name goes in 0.2", DeprecationWarning, stacklevel=3)
+            object.__setattr__(self, "rule_f", told)
         integer(self.f, "f", least=1)
         integer(self.budget, "budget", least=LEAST_BUDGET)
         configured(self.rule)
-        if self.told is not None:
-            integer(self.told, "told", least=0)
+        if self.rule_f is not None:
+            integer(self.rule_f, "rule_f", least=0)
 
     def attack(self, honest: ArrayLike, rng: np.random.Generator) -> Array:
         """The messages (f, p) that the colluders send; see :meth:`search`."""
@@ -131,14 +137,14 @@ class WorstCase:
         """
         array, _ = honest_messages(honest, self.f)
         rule, fixed = configured(self.rule)
-        told = next(value for value in (self.told, fixed, self.f) if value is not None)
-        oracle = Oracle(rule, array, self.f, told, self.budget)
+        rule_f = next(value for value in (self.rule_f, fixed, self.f) if value is not None)
+        oracle = Oracle(rule, array, self.f, rule_f, self.budget)
         starts: dict[str, float] = {}
         unbounded = bool(quietly(lambda: _run(oracle, starts, rng)))
         if oracle.best is None:
             raise RuleRefuses(
                 f"the rule refuses every set of messages that {self.f} colluders beside {len(array)} honest nodes "
-                f"tried ({oracle.used}); it may need more honest messages for f = {oracle.told}"
+                f"tried ({oracle.used}); it may need more honest messages for f = {oracle.rule_f}"
             )
         return Search(
             messages=oracle.winning,
@@ -178,7 +184,7 @@ def _opening(oracle: Oracle, starts: dict[str, float], rng: np.random.Generator)
     return _poisoned(oracle) or (oracle.best is not None and oracle.best.error > 1e9)
 
 
-def is_unbounded(rule: Rule | str, honest: Array, f: int, rng: np.random.Generator, told: int | None = None) -> bool:
+def is_unbounded(rule: Rule | str, honest: Array, f: int, rng: np.random.Generator, rule_f: int | None = None) -> bool:
     """Whether f colluders push the rule as far as they like: the opening of the search only, about 250 evaluations.
 
     Raises
@@ -187,7 +193,7 @@ def is_unbounded(rule: Rule | str, honest: Array, f: int, rng: np.random.Generat
         The rule takes no messages at all from so many colluders.
     """
     bare, fixed = configured(rule)
-    oracle = Oracle(bare, honest, f, next(v for v in (told, fixed, f) if v is not None), 10_000)
+    oracle = Oracle(bare, honest, f, next(v for v in (rule_f, fixed, f) if v is not None), 10_000)
     unbounded = bool(quietly(lambda: _opening(oracle, {}, rng)))
     if oracle.best is None:
         raise RuleRefuses(f"the rule refuses whatever {f} colluders beside {len(honest)} honest nodes send")
@@ -265,7 +271,7 @@ def _refine(oracle: Oracle, rng: np.random.Generator) -> None:
     """The search proper, for a rule that held out."""
     traits = traits_of(oracle.rule)
     if traits is not None and traits is TRAITS["geometric_median"]:
-        _geometric_median(oracle, rng)
+        geometric_median_exactly(oracle, rng)
     if traits is None or "orthogonal" not in traits.equivariances:
         coordinate_by_coordinate(oracle)
     tops: list[tuple[float, str, Array]] = []
@@ -340,22 +346,3 @@ def _different(oracle: Oracle, axes: Array, trials: int, rng: np.random.Generato
 
     dimension = oracle.f * len(axes)
     evolve(score, np.zeros(dimension), step * size / np.sqrt(dimension), trials, rng)
-
-
-def _geometric_median(oracle: Oracle, rng: np.random.Generator) -> None:
-    """The exact worst case, sent from where it lies and from afar."""
-    cloud = oracle.cloud
-    rows = oriented(np.linalg.svd(cloud, full_matrices=False)[2][:3])
-    directions = np.concatenate([rows, -rows, cloud, rng.standard_normal((2, cloud.shape[1]))])
-    point = geometric_median_worst(cloud, oracle.f, directions)
-    if point is None:
-        return
-    found_by = "where the geometric median's optimality condition just holds"
-    for shrink in (0.0, 1e-12, 1e-9, 1e-6):
-        oracle(np.tile((1 - shrink) * point, (oracle.f, 1)), found_by)
-    apart = point - cloud
-    length = np.linalg.norm(apart, axis=1)
-    if (length > 0).all():
-        force = (apart / length[:, None]).sum(axis=0)
-        for distance in (1.0, 1e2, 1e4):
-            oracle(np.tile(point + distance * force / np.linalg.norm(force), (oracle.f, 1)), found_by)

@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, integer, positive
+from secmix.adversaries.attacks.attack import ANY, Attack, RoundMessages
 from secmix.adversaries.passive.curious_server import CuriousServer
 from secmix.adversaries.passive.honest_but_curious import HonestButCurious
 from secmix.adversaries.steering.search import Ball, HalfSpaces, Isolated, Shape, Sums
+from secmix.adversaries.tampering import TamperingChannel
 from secmix.errors import SecmixError
 from secmix.mixture import Mixture
 from secmix.network import Network
@@ -216,11 +218,13 @@ class Steered:
             # The server has the vectors before it answers; colluders must speak before they hear.
             self._learn(vectors[:, self.by.victim], channel.iteration + 1, d)
             wanted = self._wanted()
-            forged = _ServerChannel(channel, self._vectors(wanted, vectors.shape[2]))
-            averages, transcript = self.inner.average(vectors, network, rng, masks=masks, channel=forged)
-            if not forged.spoke:
+            tampering = TamperingChannel(
+                _answering(self._vectors(wanted, vectors.shape[2])), [SERVER], self._rng, into=channel
+            )
+            averages, transcript = self.inner.average(vectors, network, rng, masks=masks, channel=tampering)
+            if not tampering.tampered:
                 raise SecmixError("this protocol has no server that could send crafted averages; use Steering")
-            told = averages[:, 0]
+            average = averages[:, 0]
         else:
             wanted = self._wanted()
             steers = np.array([each is not None for each in wanted])
@@ -228,11 +232,11 @@ class Steered:
             for node in corrupt:
                 vectors[steers, node] = pushed[steers]
             averages, transcript = self.inner.average(vectors, network, rng, masks=masks, channel=channel)
-            told = averages[:, corrupt[0]]
-            self._learn(network.n * told - vectors[:, corrupt].sum(axis=1), channel.iteration + 1, d)
+            average = averages[:, corrupt[0]]
+            self._learn(network.n * average - vectors[:, corrupt].sum(axis=1), channel.iteration + 1, d)
         for search in self._searches:
             search.advance()
-        count, first, _ = unpack(told, self.by.components, d)
+        count, first, _ = unpack(average, self.by.components, d)
         self._means = first / np.where(count > 0, count, 1.0)[..., None]
         return averages, transcript
 
@@ -284,31 +288,15 @@ class Steered:
             search.learn(sums, rounds, None if self._means is None else self._means[run])
 
 
-class _ServerChannel(Channel):
-    """The channel as it is, but for what the server sends: that is crafted, where there is something to craft."""
+def _answering(crafted: Array) -> Attack:
+    """The server sends ``crafted`` (runs, m) in place of averages, but in runs where that is NaN."""
 
-    def __init__(self, channel: Channel, crafted: Array) -> None:
-        super().__init__(record=channel.record)
-        self.transcript, self.iteration = channel.transcript, channel.iteration
-        self.crafted, self.spoke = crafted, False
+    def forge(messages: RoundMessages) -> Array:
+        if messages.run >= len(crafted) or np.isnan(crafted[messages.run]).any():  # runs beyond are the audit's probes
+            return messages.own
+        return np.broadcast_to(crafted[messages.run], messages.own.shape)
 
-    def send(
-        self,
-        round: int,
-        sender: ArrayLike,
-        receiver: ArrayLike,
-        kind: str,
-        payload: Array,
-        *,
-        encrypted: bool = False,
-        content: ArrayLike | None = None,
-    ) -> Array:
-        if (np.asarray(sender) == SERVER).all():
-            self.spoke = True
-            payload = payload.copy()
-            runs = np.flatnonzero(~np.isnan(self.crafted).any(axis=1))
-            payload[..., runs, :] = self.crafted[runs]
-        return super().send(round, sender, receiver, kind, payload, encrypted=encrypted, content=content)
+    return Attack([ANY], forge, name="crafted_averages")
 
 
 def _columns(m: int, k: int) -> int | None:

@@ -160,7 +160,7 @@ class Ball:
     weight: float
     found: list[Isolated] = field(default_factory=list)
     _centre: Array = field(init=False)
-    _width: float = 0.0  # told by the first sums, with the spread
+    _width: float = 0.0  # of the first sums, with the spread
     _aimed: bool = False
     _under_way: bool = False
     _spread: tuple[Array, Array] | None = None  # mean and covariance of all rows

@@ -92,7 +92,7 @@ def sentence(verdict: str, nodes: list[NodeSummary], pushed: Robustness | None) 
     if who := named("no more than the output itself reveals"):
         sentences.append(f"of {who} no more is shown than the output itself reveals")
     if who := named("inconclusive"):
-        sentences.append(f"for {who} the evidence does not suffice")
+        sentences.append(f"for {who} the evidence about leakage does not suffice")
     if pushed is not None:
         sentences.append(pushed.why)
     text = "; ".join(sentences) or "nobody honest was asked about"

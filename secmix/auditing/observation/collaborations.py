@@ -8,6 +8,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix._base.random import stream
+from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.observation.observation import Observation
 from secmix.auditing.observation.observe import Seeds, deals, fitting
 from secmix.auditing.setup import CollaborationSetup
@@ -51,8 +52,8 @@ def block_size(cell: Scenario, setup: CollaborationSetup) -> int:
     channel = Channel()
     _run(setup, deal(setup.rows, setup.counts, 1, rng), rng, channel)
     setup.adversary.observe(channel.transcript, setup.network)
-    if (able := getattr(setup.adversary, "forgeries", None)) is not None:
-        able(channel.transcript)
+    if (against := AdversaryTraits.of(setup.adversary).against) is not None:
+        against(block.kind for block in channel.transcript)
     return fitting(cell, channel.transcript, 1)
 
 

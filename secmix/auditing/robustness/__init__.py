@@ -1,16 +1,23 @@
 """What colluders can do to the result of a cell."""
 
+from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.evidence.interface import Case
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Robustness
-from secmix.auditing.robustness import collaborations, sums
+from secmix.auditing.robustness.collaborations import errors_of_collaborations
+from secmix.auditing.robustness.curve import curve
+from secmix.auditing.robustness.sums import errors_of_sums
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 
 
 def robustness(case: Case) -> Robustness | None:
     """The damage that the cell's colluders do; None where the adversary is passive."""
+    if AdversaryTraits.of(case.setup.adversary).against is None:
+        return None
     if isinstance(case.setup, CollaborationSetup):
-        return collaborations.robustness(case.cell, case.setup)
-    assert isinstance(case.setup, SumSetup)
-    assert isinstance(case.observation, SumObservation)
-    return sums.robustness(case.cell, case.setup, case.observation)
+        errors = errors_of_collaborations(case.cell, case.setup)
+    else:
+        assert isinstance(case.setup, SumSetup)
+        assert isinstance(case.observation, SumObservation)
+        errors = errors_of_sums(case.cell, case.setup, case.observation)
+    return curve(case.cell.policy, case.setup, errors)

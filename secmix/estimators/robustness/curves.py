@@ -178,8 +178,8 @@ def _found(rule: Rule, honest: Array, f: int, budget: int, rng: np.random.Genera
     error = _in_spreads(search)
     endless = error > 1e150 or (error > 0 and variance == 0)  # its square is beyond a float, or nothing to compare
     kappa = math.inf if endless else error**2 / (variance or 1.0)
-    told = configured(rule)[1]
-    if 2 * f >= len(honest) + f or told not in (None, f):
+    rule_f = configured(rule)[1]
+    if 2 * f >= len(honest) + f or rule_f not in (None, f):
         return _Found(search, honest, kappa, None, math.inf, math.inf)  # no theorem speaks of this
     ratio = proven.hold(rule, honest, search.messages, search.error, save_to)
     tightest = proven.best(rule, honest, f)
@@ -189,8 +189,8 @@ def _found(rule: Rule, honest: Array, f: int, budget: int, rng: np.random.Genera
 
 def _undisturbed(rule: Rule, honest: Array) -> Search:
     """The rule with nobody Byzantine."""
-    bare, told = configured(rule)
-    result = np.asarray(bare(honest, f=told or 0), dtype=np.float64)
+    bare, rule_f = configured(rule)
+    result = np.asarray(bare(honest, f=rule_f or 0), dtype=np.float64)
     spread = float(np.linalg.norm(honest - centre(honest), axis=1).max())
     error = float(np.linalg.norm(result - centre(honest)))
     return Search(np.empty((0, honest.shape[1])), error, spread, False, "nobody", {}, ((1, error),), 1, 0)
@@ -256,7 +256,7 @@ def breakdown_point(
     if limit is not None:
         positive(limit, "limit")
     bare, fixed = configured(rule)
-    told = fixed if f is None else integer(f, "f", least=0)
+    rule_f = fixed if f is None else integer(f, "f", least=0)
     most = (n + 1) // 2 - 1
     withstood, refusals = [], []
     for own in rng.spawn(integer(repeats, "repeats")):
@@ -265,7 +265,7 @@ def breakdown_point(
         while high - low > 1:
             m = (low + high) // 2
             try:
-                broken, why = _broken(bare, cloud[m:], m, told, limit, budget, own), False
+                broken, why = _broken(bare, cloud[m:], m, rule_f, limit, budget, own), False
             except RuleRefuses:
                 broken, why = True, True
             if broken:
@@ -281,7 +281,7 @@ def breakdown_point(
         notes.append(f"the rule refuses to be set to more than {t} of {n}")
     if t == most:
         notes.append("every strict minority is withstood; half or more defeats any translation-equivariant rule")
-    method = "bisection over worst-case searches" + ("" if told is None else f", rule set to f = {told}")
+    method = "bisection over worst-case searches" + ("" if rule_f is None else f", rule set to f = {rule_f}")
     return Estimate(value, t / n, (max(withstood) + 1) / n, "fraction of nodes", method, "estimate", notes=tuple(notes))
 
 
@@ -289,13 +289,13 @@ def _broken(
     rule: Rule | str,
     honest: Array,
     m: int,
-    told: int | None,
+    rule_f: int | None,
     limit: float | None,
     budget: int,
     rng: np.random.Generator,
 ) -> bool:
     """Whether m colluders push the rule without bound, or beyond the policy's limit."""
     if limit is None:
-        return is_unbounded(rule, honest, m, rng, told)
-    search = WorstCase(rule, m, budget, told).search(honest, rng)
+        return is_unbounded(rule, honest, m, rng, rule_f)
+    search = WorstCase(rule, m, budget, rule_f).search(honest, rng)
     return search.unbounded or _in_spreads(search) > limit

@@ -85,7 +85,7 @@ def _matrix(report: Report) -> str:
             escape(cell.protocol),
             escape(cell.adversary),
             f"**{cell.verdict}**",
-            words.worst_standing(cell),
+            words.SHORT.get(words.worst_standing(cell), words.worst_standing(cell)),
             words.tally(cell),
         )
         for k, cell in enumerate(report.cells, 1)

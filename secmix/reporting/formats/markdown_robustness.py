@@ -24,7 +24,7 @@ def overview(report: Report, escape: Escape, table: Table) -> list[str]:
             escape(t.cell.adversary),
             t.revealed,
             ("nobody asked" if t.leakage is None else escape(words.share(t.leakage)))
-            + (f" ({t.doubtful} inconclusive)" if t.doubtful else ""),
+            + (f" (inconclusive for {t.doubtful} nodes)" if t.doubtful else ""),
             " ".join(filter(None, (robust.pips(t.found), robust.breaks(t.cell, t.found)))),
             robust.proven(t.cell, t.found),
             f"{escape(t.error[0])} ({t.found.colluders} of {t.cell.n_nodes} colluding)",

@@ -1,0 +1,50 @@
+"""The worst contributions that a search finds against the very rule in use."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.adversaries.attacks.attack import CONTRIBUTION, FARTHEST, Attack, RoundMessages
+from secmix.adversaries.search.oracle import Rule
+from secmix.adversaries.search.outcome import TRIES
+from secmix.adversaries.search.worst_case import WorstCase
+from secmix.protocols.interfaces import SumProtocol, SumTraits
+
+_BUDGET = 150  # tries of the rule for each contribution
+
+
+def rule_of(protocol: SumProtocol | None) -> tuple[Rule, int] | None:
+    """The rule by which a sum protocol combines contributions, and the f it is set to; None where it sums them."""
+    traits = SumTraits.of(protocol)
+    aggregate = traits.aggregate
+    if aggregate is None:
+        return None
+    return (lambda messages, *, f: aggregate(messages, f=traits.f)), traits.f
+
+
+def far(honest: Array, f: int, scale: float) -> Array:
+    """The same message from all colluders, ``scale`` honest spreads away from the honest mean."""
+    apart = honest - honest.mean(axis=0)
+    farthest = apart[np.argmax(np.linalg.norm(apart, axis=1))]
+    return np.repeat(honest.mean(axis=0)[None] + scale * farthest, f, axis=0)
+
+
+def _forge(messages: RoundMessages) -> Array:
+    found, f = rule_of(messages.protocol), len(messages.own)
+    if found is None:  # in a sum no message is too far to count
+        return far(messages.honest, f, FARTHEST)
+    rule, rule_f = found
+    return WorstCase(rule, f=f, rule_f=rule_f, budget=_BUDGET).attack(messages.honest, messages.rng)
+
+
+worst_case = Attack(
+    [CONTRIBUTION],
+    _forge,
+    searches=True,
+    does="A search for the contributions that do most harm to the very rule in use; against a sum, one message from "
+    f"very far away. Where the outcome is asked about, {TRIES} tries of the whole protocol: from all fixed attacks and "
+    "the worst of each iteration on, it improves attack, size and direction in each iteration.",
+    name="worst_case",
+)
+"""By itself it goes as far as it pays: ``scale`` adds nothing."""

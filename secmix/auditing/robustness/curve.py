@@ -1,0 +1,135 @@
+"""The error of a protocol against the number of its colluders: points, damages and verdict, for any protocol.
+
+What the kinds of protocol differ in is how an error comes about: that is :class:`Errors`, which each of them makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.adversaries.attacks.attack import FARTHEST
+from secmix.auditing.evidence.premises import finite
+from secmix.auditing.report import Damage, Robustness, RobustnessPoint, Verdict
+from secmix.auditing.setup import Setup
+from secmix.scenario import PolicySpec
+
+Push = tuple[float | None, float | None, str]
+"""The worst error found, in honest spreads (None: unbounded), what a theorem allows (or None), and found by what."""
+Outcome = tuple[str, float | None, Array]
+"""An attack, the error of the aggregate under it as in a Push, and that of the outcome in each run."""
+
+
+@dataclass(frozen=True)
+class Errors:
+    """How attacks make errors in one protocol.
+
+    Attributes
+    ----------
+    push : callable
+        ``push(colluders)``: the worst that so many of them, fewer than half of the nodes, can do.
+    outcomes : callable
+        ``outcomes()``: what each attack of the cell's own colluders does.
+    is_proven : callable
+        ``is_proven(point)``: whether a theorem bounds the error with so many colluders.
+    spread, outcome : str
+        What errors of the aggregate are measured in, and what those of the outcome are of.
+    majority : str
+        Why half of the nodes can do what they like.
+    doubt : str
+        What must be said before all else.
+    remark : callable
+        ``remark(broken, declared)``: what to add, given the least number that broke it and the largest proven.
+    """
+
+    push: Callable[[int], Push]
+    outcomes: Callable[[], Iterable[Outcome]]
+    is_proven: Callable[[RobustnessPoint], bool]
+    spread: str
+    outcome: str
+    majority: str
+    doubt: str = ""
+    remark: Callable[[int | None, int], str] = lambda broken, declared: ""
+
+
+def curve(policy: PolicySpec, setup: Setup, errors: Errors) -> Robustness:
+    """Points for every number of colluders up to the cell's own or a minority, its damages, and the verdict."""
+    n, f = setup.network.n, len(setup.corrupt)
+    points = [_point(errors, colluders, n) for colluders in range(1, max(f, (n - 1) // 2) + 1)]
+    broken = [point.colluders for point in points if point.found is None]
+    breakdown = (min(broken, default=len(points) + 1) - 1) / n
+    declared = max((point.colluders for point in points if errors.is_proven(point)), default=0)
+    proven = min(declared / n, breakdown)  # what an attack has broken is not proven, whatever anybody claims
+    damages = [_damage(*outcome) for outcome in errors.outcomes()]
+    verdict, why = judged(policy, points, f, n, breakdown, proven, bool(broken))
+    return Robustness(
+        colluders=f,
+        breakdown=breakdown,
+        breakdown_proven=proven,
+        spread=errors.spread,
+        outcome=errors.outcome,
+        points=points,
+        damages=damages,
+        verdict=verdict,
+        why="; ".join(filter(None, [errors.doubt + why, errors.remark(min(broken, default=None), declared)])),
+    )
+
+
+def _point(errors: Errors, colluders: int, n: int) -> RobustnessPoint:
+    found, proven, found_by = (None, None, errors.majority) if 2 * colluders >= n else errors.push(colluders)
+    return RobustnessPoint(colluders=colluders, fraction=colluders / n, found=found, proven=proven, found_by=found_by)
+
+
+def _damage(attack: str, aggregate: float | None, outcome: Array) -> Damage:
+    low, middle, high = np.quantile(outcome, [0.25, 0.5, 0.75], method="inverted_cdf")
+    return Damage(
+        attack=attack,
+        aggregate=aggregate,
+        model=finite(float(middle)),
+        model_low=finite(float(low)),
+        model_high=finite(float(high)),
+    )
+
+
+def bounded(ratio: float) -> float | None:
+    """An error in honest spreads; None where it can only come of an attack whose scale has no bound."""
+    return ratio if ratio <= 1e-3 * FARTHEST else None
+
+
+def judged(
+    policy: PolicySpec, points: list[RobustnessPoint], f: int, n: int, breakdown: float, proven: float, broken: bool
+) -> tuple[Verdict, str]:
+    """The verdict under the policy, and why: a search that finds nothing never clears."""
+    verdict: Verdict = "not refuted"
+    sentences: list[str] = []
+    fails = f"{round(breakdown * n) + 1} of {n} nodes can push the result without bound"
+    if policy.min_breakdown is not None and proven < policy.min_breakdown:
+        # A search that finds nothing proves nothing: only a theorem clears.
+        verdict = "violated" if broken and breakdown < policy.min_breakdown else "inconclusive"
+        sentences.append(
+            fails
+            if broken
+            else f"no unbounded error was found, but none is excluded by proof above a fraction {proven:.2f}"
+        )
+    limit = policy.max_error_ratio
+    here = next((p for p in points if p.colluders == f), None)
+    if limit is not None and here is not None:
+        if here.found is None or here.found > limit:
+            verdict = "violated"
+            much = "without bound" if here.found is None else f"by {here.found:.2g} times the honest spread"
+            sentences.append(f"{f} colluders push the aggregate {much}")
+        elif here.proven is None or here.proven > limit:
+            verdict = "violated" if verdict == "violated" else "inconclusive"
+            sentences.append(f"the worst push found is {here.found:.2g} honest spreads; no proof excludes {limit:g}")
+    if policy.min_breakdown is not None and verdict == "not refuted":
+        sentences.append(
+            f"the policy asks to withstand {policy.min_breakdown:.2f} of the nodes, proven is {proven:.2f}"
+        )
+    if not sentences:
+        sentences.append(
+            fails if broken else f"no number of colluders up to {len(points)} was found to break the result"
+        )
+    return verdict, "; ".join(sentences)
