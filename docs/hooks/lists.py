@@ -1,0 +1,96 @@
+"""Pages that list what is installed: evidence, adversaries, the catalogue, attacks, protocols."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from secmix._base import plugins
+from secmix.auditing.evidence.interface import Evidence, installed
+from secmix.catalogue import entries
+
+PARTS = Path(__file__).parents[1] / "parts"
+
+
+def evidence() -> str:
+    """The page on kinds of evidence."""
+    lines = [
+        "# Evidence\n",
+        "What the audit says of a node rests on several kinds of evidence that do not depend on one another. This page "
+        "is made from the objects themselves; [What a verdict means](verdict.md) says what all of them assume.\n",
+        "| evidence | what its number is | can clear a node |",
+        "|---|---|---|",
+        *(f"| [{e.name}](#{e.name}) | {_number(e)} | {'yes' if e.may_clear else 'no'} |" for e in installed()),
+        "",
+    ]
+    told = written("evidence")
+    for each in installed():
+        lines += [f"## {each.name}\n", told.get(each.name) or _home(each), ""]
+        lines += ["Findings:\n", *(f"- **{kind.name}** ({kind.title}): {kind.meaning}" for kind in each.kinds), ""]
+        if each.not_tried:
+            lines += [f"A scenario that leaves it out has a report that says: “not tried: {each.not_tried}”.\n"]
+    return "\n".join(lines)
+
+
+def written(name: str) -> dict[str, str]:
+    """The sections of a file of ``docs/parts``, by title: what no object says of itself."""
+    text = (PARTS / f"{name}.md").read_text(encoding="utf-8")
+    return dict(re.findall(r"^## (.+?)\n\n(.*?)(?=^## |\Z)", text, flags=re.M | re.S))
+
+
+def threat_models() -> str:
+    """The page on adversaries, attacks and the catalogue."""
+    lines = ["# Threat models\n", "## Adversaries\n", "Under `[adversary]` a scenario names one of these.\n"]
+    for name in plugins.available("adversaries"):
+        lines += [f"### {name}\n", before_parameters(plugins.load("adversaries", name)), ""]
+    lines += ["## Protocols, and what each reveals by design\n"]
+    for name in plugins.available("protocols"):
+        lines += [f"### {name} {{ #protocol-{name} }}\n", before_parameters(plugins.load("protocols", name)), ""]
+    group = "attacks" if plugins.available("attacks") else "forgeries"
+    lines += ["## Attacks\n", "What `Colluders` can send; the name goes under `attack`.\n"]
+    lines += ["| attack | messages it replaces | what it does |", "|---|---|---|"]
+    for name in plugins.available(group):
+        attack = plugins.load(group, name)
+        lines += [f"| `{name}` | {', '.join(sorted(attack.kinds))} | {attack.does} |"]
+    lines += ["", "## The catalogue\n", "Each entry is a scenario with its threat model at the head.\n"]
+    for entry in entries().values():
+        lines += [f"### {entry.name}\n", f"*{entry.scenario.title}.*\n", f"{entry.threat_model}\n"]
+        lines += [f"`secmix audit {entry.name}` · [the report](reports/catalogue/{entry.name}/report.html)\n"]
+    return "\n".join(lines)
+
+
+def before_parameters(part: Any) -> str:
+    """A docstring up to its first section."""
+    return re.split(r"^\w+\n-{3,}$", inspect.getdoc(part) or "", maxsplit=1, flags=re.M)[0].strip().replace("``", "`")
+
+
+def _number(each: Evidence) -> str:
+    if each.exact:
+        return "exact"
+    return "an estimate with an interval, or a lower bound" if each.may_clear else "a lower bound"
+
+
+def _home(each: Evidence) -> str:
+    module = sys.modules[each.gather.__module__]
+    return (inspect.getdoc(module) or "").replace("``", "`")
+
+
+def at_home(text: str) -> str:
+    """A page from the root of the checkout, with links that lead to the pages of the site."""
+    places = {"attacks": "threat-models.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+    places |= {"CONTRIBUTING": "contributing.md", "CHANGELOG": "changelog.md", "CITATION": "CITATION.cff"}
+
+    def moved(match: re.Match[str]) -> str:
+        target = match[1].removeprefix("docs/")
+        return f"]({places.get(target, re.sub(r'report[.]md$', 'report.html', target))})"
+
+    return re.sub(r"\]\((?!https?:|#)([^)]+)\)", moved, text)
+
+
+def report(text: str) -> str:
+    """A study's page; the catalogue links to its reports as a browser shows them."""
+    text = re.sub(r"\]\(([\w-]+)/report\.md\)", r"](\1/report.html)", text)
+    return text.replace("](../../attacks)", "](../../threat-models.md)")
