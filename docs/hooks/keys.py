@@ -90,7 +90,8 @@ def sections(doc: str) -> dict[str, dict[str, str]]:
         for names, text in re.findall(
             r"^(\w[\w, ]*)(?: :[^\n]*)?\n((?:[ \t]+[^\n]*\n|\n(?=[ \t]))*)", body, flags=re.M
         ):
-            told |= {name.strip(): " ".join(text.split()) for name in names.split(",")}
+            cell = " ".join(text.split()).replace("|", "\\|")  # it goes into a table
+            told |= {name.strip(): cell for name in names.split(",")}
         found[title] = told
     return found
 

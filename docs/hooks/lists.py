@@ -63,8 +63,12 @@ def threat_models() -> str:
 
 
 def before_parameters(part: Any) -> str:
-    """A docstring up to its first section."""
-    return re.split(r"^\w+\n-{3,}$", inspect.getdoc(part) or "", maxsplit=1, flags=re.M)[0].strip().replace("``", "`")
+    """A docstring up to its first section, and the paragraph on what it reveals by design, wherever that stands."""
+    doc = inspect.getdoc(part) or ""
+    kept = re.split(r"^\w[\w ]*\n-{3,}$", doc, maxsplit=1, flags=re.M)[0].strip()
+    design = next((each for each in doc.split("\n\n") if "reveals by design" in each and each not in kept), "")
+    design = re.sub(r"^\w[\w ]*\n-{3,}\n", "", design)
+    return f"{kept}\n\n{design}".strip().replace("``", "`")
 
 
 def _number(each: Evidence) -> str:
@@ -85,7 +89,7 @@ def at_home(text: str) -> str:
 
     def moved(match: re.Match[str]) -> str:
         target = match[1].removeprefix("docs/")
-        return f"]({places.get(target, re.sub(r'report[.]md$', 'report.html', target))})"
+        return f"]({places.get(target, re.sub(r'/report[.]md$', '/report.html', target))})"
 
     return re.sub(r"\]\((?!https?:|#)([^)]+)\)", moved, text)
 

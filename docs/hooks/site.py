@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -45,3 +46,8 @@ def api(name: str) -> str:
     public = [each for each in package.__all__ if not each.startswith("_")]
     lines = [f"# {name}\n", (package.__doc__ or "").strip().replace("``", "`"), ""]
     return "\n".join([*lines, *(f"::: {name}.{each}\n" for each in public)])
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Docstrings name other objects as Sphinx does; a reader of the page needs the name alone."""
+    return re.sub(r":(?:class|func|meth|mod|data|attr):(?=<code>)", "", html)

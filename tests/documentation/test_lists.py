@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import sys
 from pathlib import Path
 
@@ -55,3 +56,9 @@ def test_the_readmes_links_lead_to_pages_of_the_site() -> None:
     places = {"docs/verdict.md": "verdict.md", "attacks": "threat-models.md", "CONTRIBUTING.md": "contributing.md"}
     for before, after in places.items():
         assert lists.at_home(f"[it]({before})") == f"[it]({after})"
+
+
+def test_the_examples_in_the_hooks_run() -> None:
+    for module in (keys, lists):
+        assert doctest.testmod(module).failed == 0
+    assert doctest.testmod(keys).attempted >= 2
