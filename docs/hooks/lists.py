@@ -5,14 +5,11 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
 from secmix._base import plugins
 from secmix.auditing.evidence.interface import Evidence, installed
 from secmix.catalogue import entries
-
-PARTS = Path(__file__).parents[1] / "parts"
 
 
 def evidence() -> str:
@@ -26,19 +23,12 @@ def evidence() -> str:
         *(f"| [{e.name}](#{e.name}) | {_number(e)} | {'yes' if e.may_clear else 'no'} |" for e in installed()),
         "",
     ]
-    told = written("evidence")
     for each in installed():
-        lines += [f"## {each.name}\n", told.get(each.name) or _home(each), ""]
+        lines += [f"## {each.name}\n", how_it_is_got(each), ""]
         lines += ["Findings:\n", *(f"- **{kind.name}** ({kind.title}): {kind.meaning}" for kind in each.kinds), ""]
         if each.not_tried:
             lines += [f"A scenario that leaves it out has a report that says: “not tried: {each.not_tried}”.\n"]
     return "\n".join(lines)
-
-
-def written(name: str) -> dict[str, str]:
-    """The sections of a file of ``docs/parts``, by title: what no object says of itself."""
-    text = (PARTS / f"{name}.md").read_text(encoding="utf-8")
-    return dict(re.findall(r"^## (.+?)\n\n(.*?)(?=^## |\Z)", text, flags=re.M | re.S))
 
 
 def threat_models() -> str:
@@ -77,9 +67,9 @@ def _number(each: Evidence) -> str:
     return "an estimate with an interval, or a lower bound" if each.may_clear else "a lower bound"
 
 
-def _home(each: Evidence) -> str:
-    module = sys.modules[each.gather.__module__]
-    return (inspect.getdoc(module) or "").replace("``", "`")
+def how_it_is_got(each: Evidence) -> str:
+    """The docstring of the file that an evidence stands in."""
+    return (inspect.getdoc(sys.modules[each.gather.__module__]) or "").replace("``", "`")
 
 
 def at_home(text: str) -> str:

@@ -22,6 +22,17 @@ API = ("secmix", "secmix.protocols", "secmix.adversaries", "secmix.aggregators",
 _SHOWN = {".png", ".svg", ".html", ".json"}
 
 
+def on_config(config: Any) -> Any:
+    """Studies that no line of the navigation names stand below those that one does."""
+    results = next(each["Results"] for each in config.nav if "Results" in each)
+    listed = {where for each in results for where in each.values()}
+    for path in sorted(ROOT.glob("reports/*/README.md")):
+        where = path.relative_to(ROOT).as_posix()
+        if where not in listed:
+            results.append({path.read_text(encoding="utf-8").splitlines()[0].lstrip("# "): where})
+    return config
+
+
 def on_files(files: Files, config: Any) -> Files:
     """The pages that are made, and the real outputs that pages show."""
     made = {COPIED[name]: lists.at_home((ROOT / name).read_text(encoding="utf-8")) for name in COPIED}
