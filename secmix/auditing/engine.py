@@ -180,7 +180,10 @@ def _source(part: Any) -> str:
 def _keep(place: Path, result: CellResult) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     cell, findings = result
-    content = {"cell": cell.model_dump(mode="json"), "findings": [f.model_dump(mode="json") for f in findings]}
+    content = {
+        "cell": cell.model_dump(mode="json", by_alias=True),
+        "findings": [f.model_dump(mode="json") for f in findings],
+    }
     draft = place.with_suffix(f".{os.getpid()}.tmp")
     draft.write_text(json.dumps(content), encoding="utf-8")
     draft.replace(place)

@@ -15,7 +15,7 @@ Standing = Literal["corrupt", "revealed", "partly leaked", "no more than the out
 
 
 class _Plain(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
 class Finding(_Plain):
@@ -126,7 +126,10 @@ class Cell(_Plain):
 
     protocol: str
     adversary: str
-    whole: bool = Field(default=False, description="Whether the protocol is no sum: nothing about it is exact then")
+    # The schema calls it "whole".
+    is_collaboration: bool = Field(
+        default=False, alias="whole", description="Whether the protocol is no sum: nothing about it is exact then"
+    )
     verdict: Verdict
     sentence: str
     n_nodes: int
@@ -170,4 +173,4 @@ class Report(_Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain values, the content of report.json."""
-        return self.model_dump(mode="json")
+        return self.model_dump(mode="json", by_alias=True)

@@ -224,7 +224,11 @@ def _damages(cell: Cell) -> list[Damage]:
 
 def measure(cell: Cell) -> str:
     """What the errors of a cell's figure are of, and what they are counted in."""
-    return "error of the outcome, over that by chance" if cell.whole else "error of the aggregate, in honest spreads"
+    return (
+        "error of the outcome, over that by chance"
+        if cell.is_collaboration
+        else "error of the aggregate, in honest spreads"
+    )
 
 
 def alt(cell: Cell, found: Robustness) -> str:

@@ -62,7 +62,7 @@ def audit_cell(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seed
     solvable = any(known_sums_suffice(case, s.node) for s in summaries if s.standing != "revealed")
     content = Cell(
         **cell_fields(cell, setup, reproduce),
-        whole=sums is None,
+        is_collaboration=sums is None,
         verdict=verdict,
         sentence=sentence(verdict, summaries, pushed),
         robustness=pushed,

@@ -63,15 +63,15 @@ class Course:
             linear = LinearView(table[:, : self.n], table[:, self.n :], self.n, self.modulus)
             if (linear_error(linear, block.payload, seen, grid, size) > 1.0).any():
                 return False
-        return self._ends_alike(averages, seen, grid, whole=len(blocks) == len(self.frames))
+        return self._ends_alike(averages, seen, grid, complete=len(blocks) == len(self.frames))
 
-    def _ends_alike(self, averages: Array, seen: Averaging, grid: float, *, whole: bool) -> bool:
+    def _ends_alike(self, averages: Array, seen: Averaging, grid: float, *, complete: bool) -> bool:
         alive = np.isfinite(self.ended).all(axis=1)
         if (np.isfinite(averages).all(axis=(0, 2)) != alive).any():
             return False
         linear = LinearView(self.ended[alive, : self.n], self.ended[alive, self.n :], self.n)
         values = averages.transpose(1, 0, 2)[alive]
-        if whole:
+        if complete:
             return not (linear_error(linear, values, seen, grid) > 1.0).any()
         inputs, masks = (part.transpose(1, 0, 2) for part in seen)
         off = values - np.tensordot(linear.A, inputs, axes=1) - np.tensordot(linear.M, masks, axes=1)

@@ -98,7 +98,7 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
         f'<a id="cell-{k}"></a>\n\n## {k}. {escape(cell.protocol)} against {escape(cell.adversary)}',
         f"**{cell.verdict.upper()}.** {escape(cell.sentence)}",
         f"{words.heard(cell)} Corrupt nodes: {', '.join(map(str, cell.corrupt)) or 'none'}."
-        + ("" if cell.whole else f" Output error: {words.number(cell.output_error)}."),
+        + ("" if cell.is_collaboration else f" Output error: {words.number(cell.output_error)}."),
         _table(
             ("Node", "Standing", "Worst leakage", "Why", "Verdict"),
             (
@@ -113,7 +113,7 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
             ),
         ),
     ]
-    if not cell.whole:
+    if not cell.is_collaboration:
         known = ", ".join(f"`{item.replace('`', '')}`" for item in map(_flat, cell.leaked))
         parts.append(f"Known exactly: {known or 'nothing.'}")
     if cell.picture:

@@ -1,0 +1,33 @@
+"""All cases."""
+
+from __future__ import annotations
+
+from .beyond import BEYOND
+from .case import Case
+from .right import odd, published
+from .wrong import bits, calls, channel, collaborations, metadata, modular, powers, scale, schedule, state, word
+from .wrong.masks import structure, values
+
+_WRONG = (
+    values,
+    structure,
+    state,
+    scale,
+    bits,
+    calls,
+    metadata,
+    schedule,
+    modular,
+    powers,
+    channel,
+    word,
+    collaborations,
+)
+WRONG: list[Case] = [case for module in _WRONG for case in module.CASES]
+RIGHT: list[Case] = [*published.CASES, *odd.CASES]
+ALL: list[Case] = [*WRONG, *RIGHT]
+"""All of which an audit must say the truth. ``BEYOND`` is what it cannot find."""
+
+assert len({case.name for case in [*ALL, *BEYOND]}) == len(ALL) + len(BEYOND), "two cases have the same name"
+
+__all__ = ["ALL", "BEYOND", "RIGHT", "WRONG"]

@@ -1,0 +1,139 @@
+"""A protocol in use, not in an audit: masks drawn by itself, one call after the other, and an ear at every channel."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
+from secmix.auditing.setup import build_model, build_setup
+from secmix.data import deal
+from secmix.network import Network
+from secmix.protocols import Plain
+from secmix.scenario import Scenario, from_dict
+from secmix.transcript import SERVER, Channel
+
+from .case import Case, Deployed, Heard, Message
+
+
+@dataclass(frozen=True)
+class _Recorder(Plain):
+    """Plain averages, and a note of what was put in."""
+
+    seen: list[tuple[int, Array]] = field(default_factory=list)
+
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        """As :meth:`Plain.average`."""
+        self.seen.append((channel.iteration, np.asarray(inputs).copy()))
+        return super().average(inputs, network, rng, masks=masks, channel=channel)
+
+
+def deploy(
+    case: Case, calls: int | None = None, batch: int | None = None, *, same_draws: bool = False
+) -> Iterator[tuple[Heard, Deployed]]:
+    """What is heard of one call after the other, with other data each, and the truth behind it.
+
+    Inputs are those of exact EM: what a protocol gets if it averages as it should. With ``same_draws`` every call has a
+    generator in the same state.
+    """
+    calls, batch = case.calls if calls is None else calls, case.batch if batch is None else batch
+    content, protocols, _ = case.build()
+    wanted = {key: value for key, value in {**content, **case.deployed}.items() if key not in ("measure", "policy")}
+    network, rows, averagings = _workload(json.dumps(wanted, sort_keys=True), calls * batch)
+    protocol, adversary = protocols[case.name], case.ears or case.adversary
+    corrupt = adversary.corrupt_nodes(network)
+    for call in range(calls):
+        runs = slice(call * batch, (call + 1) * batch)
+        mine = tuple(part[runs] for part in rows)
+        draws = case.first + (0 if same_draws else call)
+        channel, ended, inputs = Channel(), [], []
+        with _ears() as sent:
+            if hasattr(protocol, "collaborate"):
+                rng = np.random.default_rng([7, draws])
+                ended.append(np.asarray(protocol.collaborate(list(mine), network, rng, channel=channel)))
+            else:
+                for place, (iteration, vectors) in enumerate(averagings):
+                    channel.iteration = iteration
+                    inputs.append(vectors[runs].copy())
+                    rng = np.random.default_rng([7, draws, place])
+                    averages, _ = protocol.average(vectors[runs].copy(), network, rng, channel=channel)
+                    ended.append(np.asarray(averages).copy())
+        messages = tuple(heard for one in sent if (heard := _heard(one, adversary, corrupt)) is not None)
+        held = tuple({node: result[:, node] for node in sorted(corrupt)} for result in ended)
+        yield Heard(messages, held), Deployed(tuple(inputs), mine)
+
+
+@lru_cache
+def _parts(content: str) -> tuple[Scenario, Any]:
+    cell = from_dict(json.loads(content) | {"protocol": {"name": "plain"}})
+    return cell, build_setup(cell)
+
+
+@lru_cache
+def _workload(content: str, runs: int) -> tuple[Network, list[Array], list[tuple[int, Array]]]:
+    """Rows of all runs and what nodes put into every averaging."""
+    cell, parts = _parts(content)
+    rows = deal(parts.rows, parts.counts, runs, np.random.default_rng(7))
+    recorder = _Recorder()
+    build_model(cell, parts, recorder).run(rows, network=parts.network, rng=np.random.default_rng(8))
+    return parts.network, rows, recorder.seen
+
+
+@contextmanager
+def _ears() -> Iterator[list[Message]]:
+    """Everything sent or held on any channel while this lasts, whether its transcript keeps it or not."""
+    sent: list[Message] = []
+    send, hold = Channel.send, Channel.hold
+
+    def note(channel: Channel, round: int, ends: Any, kind: str, payload: Any, line: Any, content: Any) -> None:
+        rows = (payload[None] if payload.ndim == 2 else payload).copy()
+        first, second = np.broadcast_arrays(*(np.atleast_1d(np.asarray(end, dtype=int)) for end in ends))
+        which = np.arange(len(first)) if content is None else np.asarray(content)
+        for a, b, place in zip(first.tolist(), second.tolist(), which.tolist(), strict=True):
+            numbers = rows[place]
+            size, dtype = numbers.shape[-1], str(numbers.dtype)
+            sent.append(Message(channel.iteration, round, kind, line, a, b, size, dtype, numbers))
+
+    def sending(
+        self: Channel, round: int, sender: Any, receiver: Any, kind: str, payload: Any, *, encrypted: Any = False,
+        content: Any = None,
+    ) -> Any:  # fmt: skip
+        line = "encrypted" if encrypted else "plain"
+        note(self, round, (sender, receiver), kind, payload, line, content)
+        return send(self, round, sender, receiver, kind, payload, encrypted=encrypted, content=content)
+
+    def holding(self: Channel, round: int, node: Any, kind: str, payload: Any) -> None:
+        note(self, round, (node, node), kind, payload, "held", None)
+        hold(self, round, node, kind, payload)
+
+    Channel.send, Channel.hold = sending, holding  # type: ignore[method-assign, assignment]
+    try:
+        yield sent
+    finally:
+        Channel.send, Channel.hold = send, hold  # type: ignore[method-assign]
+
+
+def _heard(message: Message, adversary: Adversary, corrupt: frozenset[int]) -> Message | None:
+    """``message`` as the adversary meets it, or None if it does not."""
+    ends = {message.sender, message.receiver}
+    if message.line == "held":
+        return message if ends & corrupt else None
+    if isinstance(adversary, CuriousServer):
+        return message if SERVER in ends else None
+    if isinstance(adversary, HonestButCurious):
+        if ends & corrupt:
+            return message
+        if not adversary.eavesdrops:
+            return None
+    elif not isinstance(adversary, Eavesdropper):
+        raise TypeError(f"ears = {adversary!r}: give one of the house's passive adversaries")
+    elif adversary.tapped is not None and (min(ends), max(ends)) not in adversary.tapped:
+        return None
+    return message if message.line == "plain" else replace(message, numbers=None)

@@ -1,0 +1,1 @@
+"""Right cases: protocols of the literature, and harmless oddities that an audit must not accuse."""

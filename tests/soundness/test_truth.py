@@ -1,0 +1,46 @@
+"""The truth of every case is shown: attacks on wrong ones succeed, the obvious one on right ones finds nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from soundness.case import Case
+from soundness.corpus import ALL, BEYOND, RIGHT, WRONG
+from soundness.obvious import regressed, talks_alike
+from soundness.verdict import shown
+
+
+def named(cases: list[Case]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("case", cases, ids=[case.name.replace(" ", "_") for case in cases])
+
+
+@named([*WRONG, *BEYOND])
+def test_the_attack_on_a_wrong_case_succeeds(case: Case) -> None:
+    got = shown(case)
+    assert got.success, got
+
+
+@named(RIGHT)
+def test_the_obvious_attack_on_a_right_case_finds_what_is_permitted(case: Case) -> None:
+    got = regressed(case)
+    assert got.heard <= got.permitted + 0.05, got
+    assert not case.steady or talks_alike(case)
+
+
+@pytest.mark.parametrize("name", ["balanced", "times 2^-40", "faint mask", "weak at one node", "another channel"])
+def test_the_obvious_attack_finds_a_linear_leak(name: str) -> None:
+    assert regressed(next(case for case in WRONG if case.name == name)).heard > 0.99
+
+
+@pytest.mark.parametrize("name", ["number of rounds", "kind with a blank", "who begins", "size of a step"])
+def test_the_obvious_attack_finds_a_leak_by_who_talks(name: str) -> None:
+    assert not talks_alike(next(case for case in WRONG if case.name == name))
+
+
+def test_the_corpus_is_as_large_as_it_says() -> None:
+    assert len(WRONG) >= 150
+    assert len({case.family for case in WRONG}) >= 15
+    assert len(RIGHT) >= 40
+    assert sum(bool(case.undecided) for case in RIGHT) <= len(RIGHT) / 10
+    assert all((case.truth == "leaks") == (case.attack is not None) for case in ALL)
+    assert all(case.why for case in ALL)

@@ -1,0 +1,1 @@
+"""Wrong cases, a module for each class of faults."""

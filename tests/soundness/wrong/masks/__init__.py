@@ -1,0 +1,1 @@
+"""Masks that are not what they say."""
