@@ -38,7 +38,13 @@ class _Strict(BaseModel):
 
 
 class _Part(BaseModel):
-    """A part by name; its other keys are the part's own settings, checked against its signature when it is built."""
+    """A part by name; its other keys are the part's own settings, checked against its signature when it is built.
+
+    Attributes
+    ----------
+    name : str
+        An installed part (an entry point), or ``package.module:name``.
+    """
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
     name: str = Field(min_length=1)
@@ -62,7 +68,17 @@ class PartSpec(_Part):
 
 
 class DataSpec(_Part):
-    """A data set, how it is prepared, and how many rows a node gets."""
+    """A data set, how it is prepared, and how many rows a node gets.
+
+    Attributes
+    ----------
+    name : str
+        An installed data set, or ``package.module:name``; "csv" reads a file of your own.
+    standardise : bool
+        Whether each column gets mean 0 and variance 1 first.
+    rows_per_node : int or list of int
+        How many rows each node gets in a run, dealt anew from the data set; a list has one number a node.
+    """
 
     name: str = "breast_cancer"
     standardise: bool = True
@@ -71,7 +87,21 @@ class DataSpec(_Part):
 
 
 class NetworkSpec(_Strict):
-    """The graph: edges, or a kind of graph."""
+    """The graph: edges, or a kind of graph.
+
+    Attributes
+    ----------
+    kind : str
+        "edges" lists them; "random_geometric" joins nodes in the unit square that are closer than ``radius``.
+    nodes : int
+        How many there are; they are counted from 0.
+    edges : list of [int, int]
+        Pairs of neighbours.
+    radius : float
+        Of a random geometric graph.
+    seed : int
+        Of a random geometric graph.
+    """
 
     kind: Literal["edges", "complete", "cycle", "random_geometric"] = "edges"
     nodes: Count = 5
@@ -90,7 +120,21 @@ class NetworkSpec(_Strict):
 
 
 class ModelSpec(_Strict):
-    """Distributed EM: the mixture, where it starts and how long it runs."""
+    """Distributed EM: the mixture, where it starts and how long it runs.
+
+    Attributes
+    ----------
+    components : int
+        Of the Gaussian mixture.
+    iterations : int
+        Of EM, each with one averaging.
+    reg_covar : float
+        Added to the diagonal of each covariance.
+    covariance_center : str
+        Whether covariances are taken about the new means or those before.
+    hold_parameters : bool
+        Whether every iteration uses the parameters it starts with: each is then distributed as the first.
+    """
 
     components: Count = 2
     iterations: Count = 5
@@ -126,7 +170,13 @@ class ModelSpec(_Strict):
 
 
 class MeasureSpec(_Strict):
-    """Which evidence to gather, about whom."""
+    """Which evidence to gather, about whom.
+
+    Attributes
+    ----------
+    evidence : list of str
+        Names of installed evidence; by default all of it.
+    """
 
     evidence: list[str] = Field(default_factory=lambda: list(available("evidence")), min_length=1)
     target: Literal["row", "input"] = Field("row", description="What is private: a row of data, or the summed vector")
@@ -148,7 +198,19 @@ class MeasureSpec(_Strict):
 
 
 class PolicySpec(_Strict):
-    """What is allowed; what is left out is not asked for."""
+    """What is allowed; what is left out is not asked for.
+
+    Attributes
+    ----------
+    max_revealed_nodes : int
+        How many honest nodes may be revealed.
+    max_normalised_leakage : float
+        How much of an honest node's data may be known: 0 nothing, 1 everything.
+    min_breakdown : float
+        Share of the nodes that must be able to collude while the error stays bounded, by proof.
+    max_error_ratio : float
+        How far colluders may push the result, in spreads of the honest contributions.
+    """
 
     max_revealed_nodes: Annotated[int, Field(ge=0)] | None = None
     max_normalised_leakage: Share | None = None
@@ -198,6 +260,15 @@ class AcceptedSpec(_Strict):
 
 class Scenario(_Strict):
     """One audit.
+
+    Attributes
+    ----------
+    title, description : str
+        What the report is called, and a sentence below it.
+    seed : int
+        Of all random numbers: the same scenario and seed give the same report.
+    data, network, model, protocol, adversary, measure, policy : tables
+        As below.
 
     Examples
     --------

@@ -1,4 +1,12 @@
-"""Decoders: rows rebuilt from the view by regressions, judged on runs not used for fitting, and by direct reading."""
+"""Decoders: rows rebuilt from the view by regressions, judged on runs not used for fitting, and by direct reading.
+
+How it is got: A linear regression and gradient-boosted trees learn to rebuild the secret from the view. Each third
+of the runs is predicted by decoders that were fitted on the other two. A direct reading divides the sums of a
+single row by its count.
+
+What it assumes: Nothing but that runs are independent. It is a lower bound: a better decoder may exist, so it
+convicts and never acquits.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""Gaussian: mutual information in closed form, for inputs and masks that are jointly Gaussian (Li 2022, section 5)."""
+"""Gaussian: mutual information in closed form, for inputs and masks that are jointly Gaussian (Li 2022, section 5).
+
+How it is got: With inputs and masks that are jointly Gaussian, mutual information has a closed form in A, M and the
+ratio of their sizes (Li 2022, section 5). The number is that of the worst entry of the summed vector.
+
+What it assumes: Masks are independent draws of the size they were measured to have. For inputs that are not
+Gaussian the upper end adds the negentropy of what hides an input: among inputs of equal variance a Gaussian gives
+the sum the largest entropy, and what hides it falls short of a Gaussian by just that.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""Inversion as evidence: the sums that an adversary knows, solved for the rows behind them."""
+"""Inversion as evidence: the sums that an adversary knows, solved for the rows behind them.
+
+How it is got: Sums over the same rows, with other public parameters in each iteration, are equations in the rows.
+They are solved from many starts. A solution counts if it meets the equations to rounding and comes out the same
+from independent starts.
+
+What it assumes: The adversary knows the parameters of each iteration: corrupt nodes and servers do. Rows come out
+up to who owns which. At most twelve rows are tried; where known sums are at least as many as unknown numbers and no
+solution was certified, the verdict is *inconclusive*.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Reconstruction as evidence: every installed attack from messages to rows, tried on the first runs."""
+"""Reconstruction as evidence: every installed attack from messages to rows, tried on the first runs.
+
+How it is got: Attacks that were made for one kind of message (a mixture, a basis, a model) compute rows from it, or
+linear equations that every row meets. The audit tries every installed one on the first runs and compares with the
+truth.
+
+What it assumes: That somebody thought of the attack. Finding nothing proves nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""Structure: what is known whatever the distribution of the data, by linear algebra (Li 2022, section 4)."""
+"""Structure: what is known whatever the distribution of the data, by linear algebra (Li 2022, section 4).
+
+How it is got: The audit passes unit inputs and unit masks through the protocol's own code, in the same messages as
+the real runs, and reads off view = A s + M r. Combinations of rows in which all masks cancel span the leaked
+subspace (Li 2022, section 4). A node whose input lies in it is *revealed*, however large the masks are.
+
+What it assumes: The view is this linear map and nothing besides; every audit tests that. It speaks of sums only. It
+says nothing of what finite masks leave visible: the Gaussian evidence does.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,162 @@
+"""Every key of a scenario, read from the models that check it and from the parts that it can name."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+from pydantic import BaseModel
+
+from secmix._base import plugins
+from secmix.scenario import Scenario
+
+Row = tuple[str, str, str, str]
+_SECTION = re.compile(r"^(\w[\w ]*)\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", flags=re.M | re.S)
+PARTS = {"protocol": "protocols", "adversary": "adversaries", "data": "datasets"}
+"""The tables that name a part, and the group of entry points it is looked up in."""
+
+
+def page() -> str:
+    """The page on scenarios."""
+    lines = [
+        "# Every key of a scenario\n",
+        "A scenario is a TOML file. `secmix init` writes one to start from; each entry of the "
+        "[catalogue](threat-models.md) is another. A key that is not here is an error that names the nearest right "
+        "one. This page is made from the models that read the file.\n",
+    ]
+    for table, model in tables().items():
+        heading = f"## [{table}]" if table else "## The top of the file"
+        lines += [heading + "\n", summary(model) + "\n", _table(rows(model)), ""]
+        if table in PARTS:
+            lines += [_parts(table), ""]
+    lines += [
+        "## [sweep]\n",
+        "Each key is a setting, such as `protocol`, `adversary`, `runs` or `model.iterations`, and its value a list. "
+        "The audit is then the whole table, one cell a combination.\n",
+        '```toml title="a sweep"\n[sweep]\nprotocol = [{ name = "plain" }, { name = "pdmm", sigma = 100.0 }]\n'
+        '"data.rows_per_node" = [1, 20]\n```\n',
+    ]
+    return "\n".join(lines)
+
+
+def tables() -> dict[str, type[BaseModel]]:
+    """The model of each table of a scenario, by its name; that of the top has none."""
+    found: dict[str, type[BaseModel]] = {"": Scenario}
+    for name, field in Scenario.model_fields.items():
+        kind = field.annotation
+        inner = next((a for a in getattr(kind, "__args__", ()) if _is_model(a)), kind)
+        if _is_model(inner):
+            found[name] = inner
+    return found
+
+
+def rows(model: type[BaseModel]) -> list[Row]:
+    """Key, type, default and meaning of each key that is no table itself."""
+    schema = model.model_json_schema()
+    told = sections(inspect.getdoc(model) or "").get("Attributes", {})
+    for base in model.__mro__[1:]:
+        if _is_model(base) and base is not BaseModel:
+            told = {**sections(inspect.cleandoc(base.__doc__ or "")).get("Attributes", {}), **told}
+    found = []
+    for key, field in model.model_fields.items():
+        if key in tables_of(model) or (model is Scenario and key == "sweep"):
+            continue
+        prop = schema["properties"][key]
+        default = "required" if field.is_required() else _value(field.get_default(call_default_factory=True))
+        found.append((key, kind_of(prop, schema.get("$defs", {})), default, field.description or told.get(key, "")))
+    return found
+
+
+def tables_of(model: type[BaseModel]) -> set[str]:
+    """Which keys of a model are tables."""
+    return set(tables()) if model is Scenario else set()
+
+
+def summary(model: type[BaseModel]) -> str:
+    """The first paragraph of a docstring."""
+    return " ".join((inspect.getdoc(model) or "").split("\n\n")[0].split())
+
+
+def sections(doc: str) -> dict[str, dict[str, str]]:
+    """The parameters or attributes of a NumPy docstring: section, name, text.
+
+    >>> sections("One.\\n\\nParameters\\n----------\\na, b : int\\n    Two\\n    lines.\\n")
+    {'Parameters': {'a': 'Two lines.', 'b': 'Two lines.'}}
+    """
+    found: dict[str, dict[str, str]] = {}
+    for title, body in _SECTION.findall(doc + "\n"):
+        told: dict[str, str] = {}
+        for names, text in re.findall(
+            r"^(\w[\w, ]*)(?: :[^\n]*)?\n((?:[ \t]+[^\n]*\n|\n(?=[ \t]))*)", body, flags=re.M
+        ):
+            cell = " ".join(text.split()).replace("|", "\\|")  # it goes into a table
+            told |= {name.strip(): cell for name in names.split(",")}
+        found[title] = told
+    return found
+
+
+def kind_of(prop: dict[str, Any], defs: dict[str, Any]) -> str:
+    """A JSON schema of one value in words.
+
+    >>> kind_of({"type": "integer", "minimum": 1}, {}), kind_of({"enum": ["a", "b"], "type": "string"}, {})
+    ('whole number, at least 1', '"a" or "b"')
+    """
+    if "$ref" in prop:
+        return kind_of(defs[prop["$ref"].rpartition("/")[2]], defs)
+    if "anyOf" in prop:
+        return " or ".join(kind_of(each, defs) for each in prop["anyOf"] if each.get("type") != "null")
+    if "enum" in prop:
+        return " or ".join(f'"{each}"' for each in prop["enum"])
+    if prop.get("type") == "array":
+        return f"list of {kind_of(prop.get('items', {}), defs)}"
+    words = {"integer": "whole number", "number": "number", "boolean": "true or false", "string": "text"}
+    bounds = [
+        f"{word} {prop[key]:g}"
+        for key, word in (
+            ("minimum", "at least"),
+            ("exclusiveMinimum", "above"),
+            ("maximum", "at most"),
+            ("exclusiveMaximum", "below"),
+        )
+        if key in prop
+    ]
+    return ", ".join([words.get(prop.get("type", ""), prop.get("format", "table")), *bounds])
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (list, tuple)):
+        return ", ".join(_value(each) for each in value) or "none"
+    return f"`{value:g}`" if isinstance(value, float) else f"`{value}`" if value != "" else "empty"
+
+
+def _table(found: list[Row]) -> str:
+    lines = ["| key | value | default | meaning |", "|---|---|---|---|"]
+    return "\n".join([*lines, *(f"| `{key}` | {kind} | {default} | {told} |" for key, kind, default, told in found)])
+
+
+def _parts(table: str) -> str:
+    """The settings of every installed part of a table."""
+    lines = []
+    for name in plugins.available(PARTS[table]):
+        part = plugins.load(PARTS[table], name)
+        told = sections(inspect.getdoc(part) or "").get("Parameters", {})
+        found = [
+            f"| `{key}` | {_default(parameter)} | {told.get(key, '')} |"
+            for key, parameter in inspect.signature(part).parameters.items()
+        ]
+        head = f'**`name = "{name}"`**: {summary(part)}'
+        lines += [head, "", *(["| setting | default | meaning |", "|---|---|---|", *found, ""] if found else [""])]
+    return "\n".join(lines)
+
+
+def _default(parameter: inspect.Parameter) -> str:
+    return "required" if parameter.default is parameter.empty else _value(parameter.default)

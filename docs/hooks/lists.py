@@ -1,0 +1,90 @@
+"""Pages that list what is installed: evidence, adversaries, the catalogue, attacks, protocols."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from typing import Any
+
+from secmix._base import plugins
+from secmix.auditing.evidence.interface import Evidence, installed
+from secmix.catalogue import entries
+
+
+def evidence() -> str:
+    """The page on kinds of evidence."""
+    lines = [
+        "# Evidence\n",
+        "What the audit says of a node rests on several kinds of evidence that do not depend on one another. This page "
+        "is made from the objects themselves; [What a verdict means](verdict.md) says what all of them assume.\n",
+        "| evidence | what its number is | can clear a node |",
+        "|---|---|---|",
+        *(f"| [{e.name}](#{e.name}) | {_number(e)} | {'yes' if e.may_clear else 'no'} |" for e in installed()),
+        "",
+    ]
+    for each in installed():
+        lines += [f"## {each.name}\n", how_it_is_got(each), ""]
+        lines += ["Findings:\n", *(f"- **{kind.name}** ({kind.title}): {kind.meaning}" for kind in each.kinds), ""]
+        if each.not_tried:
+            lines += [f"A scenario that leaves it out has a report that says: “not tried: {each.not_tried}”.\n"]
+    return "\n".join(lines)
+
+
+def threat_models() -> str:
+    """The page on adversaries, attacks and the catalogue."""
+    lines = ["# Threat models\n", "## Adversaries\n", "Under `[adversary]` a scenario names one of these.\n"]
+    for name in plugins.available("adversaries"):
+        lines += [f"### {name}\n", before_parameters(plugins.load("adversaries", name)), ""]
+    lines += ["## Protocols, and what each reveals by design\n"]
+    for name in plugins.available("protocols"):
+        lines += [f"### {name} {{ #protocol-{name} }}\n", before_parameters(plugins.load("protocols", name)), ""]
+    group = "attacks" if plugins.available("attacks") else "forgeries"
+    lines += ["## Attacks\n", "What `Colluders` can send; the name goes under `attack`.\n"]
+    lines += ["| attack | messages it replaces | what it does |", "|---|---|---|"]
+    for name in plugins.available(group):
+        attack = plugins.load(group, name)
+        lines += [f"| `{name}` | {', '.join(sorted(attack.kinds))} | {attack.does} |"]
+    lines += ["", "## The catalogue\n", "Each entry is a scenario with its threat model at the head.\n"]
+    for entry in entries().values():
+        lines += [f"### {entry.name}\n", f"*{entry.scenario.title}.*\n", f"{entry.threat_model}\n"]
+        lines += [f"`secmix audit {entry.name}` · [the report](reports/catalogue/{entry.name}/report.html)\n"]
+    return "\n".join(lines)
+
+
+def before_parameters(part: Any) -> str:
+    """A docstring up to its first section, and the paragraph on what it reveals by design, wherever that stands."""
+    doc = inspect.getdoc(part) or ""
+    kept = re.split(r"^\w[\w ]*\n-{3,}$", doc, maxsplit=1, flags=re.M)[0].strip()
+    design = next((each for each in doc.split("\n\n") if "reveals by design" in each and each not in kept), "")
+    design = re.sub(r"^\w[\w ]*\n-{3,}\n", "", design)
+    return f"{kept}\n\n{design}".strip().replace("``", "`")
+
+
+def _number(each: Evidence) -> str:
+    if each.exact:
+        return "exact"
+    return "an estimate with an interval, or a lower bound" if each.may_clear else "a lower bound"
+
+
+def how_it_is_got(each: Evidence) -> str:
+    """The docstring of the file that an evidence stands in."""
+    return (inspect.getdoc(sys.modules[each.gather.__module__]) or "").replace("``", "`")
+
+
+def at_home(text: str) -> str:
+    """A page from the root of the checkout, with links that lead to the pages of the site."""
+    places = {"attacks": "threat-models.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+    places |= {"CONTRIBUTING": "contributing.md", "CHANGELOG": "changelog.md", "CITATION": "CITATION.cff"}
+
+    def moved(match: re.Match[str]) -> str:
+        target = match[1].removeprefix("docs/")
+        return f"]({places.get(target, re.sub(r'/report[.]md$', '/report.html', target))})"
+
+    return re.sub(r"\]\((?!https?:|#)([^)]+)\)", moved, text)
+
+
+def report(text: str) -> str:
+    """A study's page; the catalogue links to its reports as a browser shows them."""
+    text = re.sub(r"\]\(([\w-]+)/report\.md\)", r"](\1/report.html)", text)
+    return text.replace("](../../attacks)", "](../../threat-models.md)")

@@ -1,0 +1,63 @@
+"""The pages that are made from the code: every key has a meaning, every evidence says how it is got."""
+
+from __future__ import annotations
+
+import doctest
+import sys
+from pathlib import Path
+
+import pytest
+
+from secmix.auditing.evidence.interface import installed
+from secmix.catalogue import entries
+from secmix.scenario import Scenario
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "hooks"))
+
+import keys
+import lists
+
+
+@pytest.mark.parametrize("table", keys.tables())
+def test_every_key_of_a_scenario_has_a_meaning(table: str) -> None:
+    model = keys.tables()[table]
+    found = {key: told for key, _, _, told in keys.rows(model)}
+    assert not [key for key, told in found.items() if not told]
+    tables = set(keys.tables()) | {"sweep"}
+    assert set(found) == set(model.model_fields) - (tables if model is Scenario else set())
+
+
+def test_the_page_of_keys_has_types_bounds_and_defaults() -> None:
+    page = keys.page()
+    assert "| `runs` | whole number, at least 100" in page
+    assert '| `init` | "public" or "kmeans" or "moments" | `public` |' in page
+    assert "| `max_normalised_leakage` | number, at least 0, at most 1 | none |" in page
+    assert '**`name = "pdmm"`**' in page
+
+
+def test_every_evidence_says_how_it_is_got_and_what_it_assumes() -> None:
+    page = lists.evidence()
+    for each in installed():
+        assert "How it is got:" in lists.how_it_is_got(each), each.name
+        assert "What it assumes:" in lists.how_it_is_got(each), each.name
+        assert lists.how_it_is_got(each) in page
+        assert all(kind.meaning in page for kind in each.kinds)
+
+
+def test_every_entry_of_the_catalogue_has_its_threat_model() -> None:
+    page = lists.threat_models()
+    for entry in entries().values():
+        assert entry.threat_model, entry.name
+        assert entry.threat_model in page
+
+
+def test_the_readmes_links_lead_to_pages_of_the_site() -> None:
+    places = {"docs/verdict.md": "verdict.md", "attacks": "threat-models.md", "CONTRIBUTING.md": "contributing.md"}
+    for before, after in places.items():
+        assert lists.at_home(f"[it]({before})") == f"[it]({after})"
+
+
+def test_the_examples_in_the_hooks_run() -> None:
+    for module in (keys, lists):
+        assert doctest.testmod(module).failed == 0
+    assert doctest.testmod(keys).attempted >= 2
