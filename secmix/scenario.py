@@ -240,7 +240,7 @@ class AcceptedSpec(_Strict):
         None, description="The worst standing that is accepted of these nodes"
     )
     robustness: bool = Field(False, description="Whether what colluders can do to the result is accepted too")
-    reason: str = Field(min_length=1)
+    reason: str = Field(min_length=1, description="Why it is accepted, for who reads the report")
     until: date = Field(description="Last day on which it is accepted")
 
     @field_validator("until", mode="before")

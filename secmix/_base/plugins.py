@@ -24,6 +24,8 @@ _ALLOWED: ContextVar[bool] = ContextVar("secmix code allowed", default=True)
 _NAMES_CODE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _ONE = {
     "adversaries": "adversary",
+    "attacks": "attack",
+    "evidence": "evidence",
     "forgeries": "forgery",
     "datasets": "data set",
     "protocols": "protocol",

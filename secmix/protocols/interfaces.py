@@ -135,7 +135,9 @@ class SumTraits:
     @classmethod
     def of(cls, protocol: Any) -> SumTraits:
         """Those of ``protocol``."""
-        return cls(**{each.name: getattr(protocol, each.name) for each in fields(cls) if hasattr(protocol, each.name)})
+        own = {each.name: getattr(protocol, each.name) for each in fields(cls) if hasattr(protocol, each.name)}
+        # One that says None takes back what it inherits.
+        return cls(**{name: member for name, member in own.items() if member is not None})
 
 
 @dataclass(frozen=True)

@@ -79,13 +79,14 @@ for block in channel.transcript:
         """
 from secmix.estimators.exact.provenance import unexplained
 from secmix.estimators.exact.linear import Probed
+from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import Channel
 probed, channel = Probed(protocol), Channel()
 probed.average(inputs, network, np.random.default_rng(seed), channel=channel)
 assert channel.transcript.messages, "nothing was sent through the channel"
 units = network.n + probed.seen[0][1].shape[1]
 doubt = unexplained(
-    channel.transcript, 0, probed.ended[0], len(inputs), units, getattr(protocol, "modulus", None)
+    channel.transcript.at(0), probed.ended[0], len(inputs), units, SumTraits.of(protocol).modulus
 )
 assert not doubt, doubt
 """,

@@ -215,11 +215,12 @@ def test_an_audit_finds_what_steering_reveals():
             "model": {"iterations": 18},
             "measure": {"evidence": ["structure", "inversion"]},
             "protocol": {"name": "secure_sum", "cycle": [0, 1, 2, 3, 4, 5, 6]},
-            "adversary": {"name": "secmix.adversaries.steering.adversaries:Steering", "corrupt": [0], "victim": 3},
-        }
+            "adversary": {"name": "secmix.adversaries.steering:Steering", "corrupt": [0], "victim": 3},
+        },
+        allow_code=True,
     )
-    shares = {f.node: f.value for f in report.findings if f.evidence == "inversion"}
-    assert set(shares) == {1, 2, 3, 4, 5, 6}
-    assert max(shares.values()) >= 0.5
+    found = [f for f in report.findings if f.evidence == "inversion" and "stand alone" in f.method]
+    assert {f.node for f in found} == {1, 2, 3, 4, 5, 6}
+    assert max(f.value for f in found) >= 0.5
     assert report.verdict == "violated"
     assert any(s.standing == "revealed" and "stood alone" in s.why for s in report.cells[0].nodes)

@@ -161,7 +161,7 @@ def named(name: str) -> Attack:
     known = installed()
     if ":" not in name and name not in known:
         raise SecmixError(f"no attack is called {name!r}; {nearest(name, [*known, 'all'])}")
-    found = plugins.load("attacks", known[name].value if name in known else name)
+    found = plugins.imported(known[name].value) if name in known else plugins.load("attacks", name)
     if not isinstance(found, Attack):
         raise SecmixError(f"'{name}' is a {type(found).__name__}; an attack is a secmix.adversaries.Attack")
     own = name.rpartition(":")[2]

@@ -60,16 +60,13 @@ def undeclared_flow(cell: Scenario, setup: CollaborationSetup) -> str | None:
     first, other = (
         deal(setup.rows, setup.counts, 1, stream(cell.seed, "undeclared flow", k)) for k in ("first", "other")
     )
-    return passed_outside(
-        setup.protocol, setup.network, first, other, sequence(cell.seed, "undeclared flow", "protocol")
-    )
-
-
-Seed = int | np.random.SeedSequence
+    # A number, not a sequence: that counts the children it has spawned, and would draw others the second time.
+    seed = int(sequence(cell.seed, "undeclared flow", "protocol").generate_state(1)[0])
+    return passed_outside(setup.protocol, setup.network, first, other, seed)
 
 
 def passed_outside(
-    protocol: Collaboration, network: Network, first: list[Array], other: list[Array], seed: Seed
+    protocol: Collaboration, network: Network, first: list[Array], other: list[Array], seed: int
 ) -> str | None:
     """As :func:`undeclared_flow`, for rows (runs, N_i, d) of each node and others in their place."""
     honest = _Deaf()
@@ -112,6 +109,6 @@ def _changed(before: Array, after: Array) -> Array:
     return np.asarray((before != after) & ~(np.isnan(before) & np.isnan(after)))
 
 
-def _run(protocol: Collaboration, network: Network, rows_by_node: list[Array], channel: Channel, seed: Seed) -> Array:
+def _run(protocol: Collaboration, network: Network, rows_by_node: list[Array], channel: Channel, seed: int) -> Array:
     rng = np.random.default_rng(seed)
     return np.asarray(protocol.collaborate(rows_by_node, network, rng, channel=channel), dtype=np.float64)
