@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from secmix._base.places import line_of
 from secmix.errors import ScenarioError
-from secmix.scenario import Scenario, from_dict, line_of, load, parse, render
+from secmix.scenario import Scenario, from_dict, load, parse, render
 
 RING = '[network]\nkind = "cycle"\n'
 

@@ -1,28 +1,15 @@
-"""Scenario: one audit, read from TOML and checked.
-
-A scenario names the data, the network, the model, the protocol and the adversary, what to measure and what is
-allowed. Under ``[sweep]`` any of its settings may take several values; the audit is then the whole table, one cell a
-combination.
-"""
+"""The tables of a scenario, each with its keys, what they mean and what they may be."""
 
 from __future__ import annotations
 
-import itertools
-import math
-import re
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import date
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from secmix._base.places import line_of
 from secmix._base.plugins import available
-from secmix._base.toml_text import check_size, read_text, read_toml
-from secmix.errors import ScenarioError, nearest, shown
+from secmix.errors import nearest
 
 Whole = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -30,10 +17,9 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
 
 
-_MOST_CELLS = 10_000
+class Strict(BaseModel):
+    """A table whose keys are all known."""
 
-
-class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
@@ -86,7 +72,7 @@ class DataSpec(_Part):
     rows_per_node: Whole | list[Whole] = 1
 
 
-class NetworkSpec(_Strict):
+class NetworkSpec(Strict):
     """The graph: edges, or a kind of graph.
 
     Attributes
@@ -119,7 +105,7 @@ class NetworkSpec(_Strict):
         return self
 
 
-class ModelSpec(_Strict):
+class ModelSpec(Strict):
     """Distributed EM: the mixture, where it starts and how long it runs.
 
     Attributes
@@ -169,7 +155,7 @@ class ModelSpec(_Strict):
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
-class MeasureSpec(_Strict):
+class MeasureSpec(Strict):
     """Which evidence to gather, about whom.
 
     Attributes
@@ -197,7 +183,7 @@ class MeasureSpec(_Strict):
         return names
 
 
-class PolicySpec(_Strict):
+class PolicySpec(Strict):
     """What is allowed; what is left out is not asked for.
 
     Attributes
@@ -227,7 +213,7 @@ class PolicySpec(_Strict):
         return self
 
 
-class AcceptedSpec(_Strict):
+class AcceptedSpec(Strict):
     """Findings that somebody accepts, for a reason and until a day: they are shown, and do not count meanwhile.
 
     What is worse than what was accepted counts: a node accepted as *partly leaked* counts once it is *revealed*.
@@ -256,178 +242,3 @@ class AcceptedSpec(_Strict):
         if self.standing is None and not self.robustness:
             raise ValueError('give standing, such as "partly leaked", or robustness = true: what is accepted')
         return self
-
-
-class Scenario(_Strict):
-    """One audit.
-
-    Attributes
-    ----------
-    title, description : str
-        What the report is called, and a sentence below it.
-    seed : int
-        Of all random numbers: the same scenario and seed give the same report.
-    data, network, model, protocol, adversary, measure, policy : tables
-        As below.
-
-    Examples
-    --------
-    >>> scenario = parse('''
-    ... title = "Two protocols"
-    ... [network]
-    ... kind = "cycle"
-    ... [adversary]
-    ... name = "honest_but_curious"
-    ... corrupt = [1]
-    ... [sweep]
-    ... protocol = [{name = "plain"}, {name = "pdmm", sigma = 100.0}]
-    ... ''')
-    >>> [cell.protocol.title for cell in scenario.cells()]
-    ['plain', 'pdmm, sigma = 100.0']
-    """
-
-    title: str = "Audit"
-    description: str = ""
-    seed: Annotated[int, Field(ge=0)] = 0
-    runs: Annotated[int, Field(ge=100, le=10_000_000)] = Field(2000, description="Monte Carlo runs")
-    memory_limit: Count = Field(300, description="MiB that the messages of one block of runs may take")
-    data: DataSpec = DataSpec()
-    network: NetworkSpec
-    model: ModelSpec = ModelSpec()
-    protocol: PartSpec = PartSpec(name="pdmm")
-    adversary: PartSpec = PartSpec(name="eavesdropper")
-    measure: MeasureSpec = MeasureSpec()
-    policy: PolicySpec = PolicySpec(max_revealed_nodes=0)
-    accepted: list[AcceptedSpec] = Field([], description="Findings that are known and accepted for a time")
-    sweep: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field({}, description="Setting: list of values")
-
-    def cells(self) -> Iterator[Scenario]:
-        """One scenario without sweep for each combination of swept values, in order.
-
-        A swept setting other than the protocol and the adversary is named in the protocol's label.
-        """
-        base = self.model_dump(exclude_none=True, exclude={"sweep", "accepted"})
-        if any(path.split(".")[0] == "sweep" for path in self.sweep):
-            raise ScenarioError("[sweep] cannot sweep itself; list the settings side by side")
-        called: set[tuple[str, str]] = set()
-        for values in itertools.product(*self.sweep.values()):
-            chosen = dict(zip(self.sweep, values, strict=True))
-            content = base
-            # Whole tables first: a setting swept beside its table would else be lost under the table's own.
-            for path in sorted(chosen, key=lambda path: path.count(".")):
-                content = _replaced(content, path.split("."), chosen[path])
-            others = [
-                said
-                for path, value in chosen.items()
-                if path not in ("protocol", "adversary") and (said := _told(path, value, self.sweep[path]))
-            ]
-            if others:
-                title = from_dict(content, "[sweep]").protocol.title
-                content = _replaced(content, ["protocol", "label"], ", ".join([title, *others]))
-            cell = from_dict(content, "[sweep]")
-            names = (cell.protocol.title, cell.adversary.title)
-            if names in called:
-                raise ScenarioError(
-                    f"[sweep] two combinations are both called '{names[0]}' against '{names[1]}'; "
-                    "give each a label of its own"
-                )
-            called.add(names)
-            yield cell
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, without what is absent."""
-        return self.model_dump(exclude_none=True, exclude=None if self.accepted else {"accepted"})
-
-
-def parse(text: str, source: str = "the scenario") -> Scenario:
-    """The scenario written in TOML ``text``.
-
-    Raises
-    ------
-    ScenarioError
-        Names the key, the line, what is allowed and, for an unknown key, the nearest right one.
-    """
-    return from_dict(read_toml(text, source), source, text)
-
-
-def from_dict(content: Mapping[str, Any], source: str = "the scenario", text: str = "") -> Scenario:
-    """The scenario with these plain values, every cell of its sweep checked too."""
-    check_size(content, source, text)
-    try:
-        scenario = Scenario.model_validate(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise ScenarioError(_explain(first, source, text)) from None
-    if scenario.sweep:
-        number = math.prod(map(len, scenario.sweep.values()))
-        if number > _MOST_CELLS:
-            line = line_of(text, ("sweep",))
-            raise ScenarioError(
-                f"{source}{f', line {line}' if line else ''}, [sweep] makes {number} combinations; at most "
-                f"{_MOST_CELLS} are audited at once"
-            )
-        try:
-            list(scenario.cells())
-        except ScenarioError as error:
-            line = line_of(text, ("sweep",))
-            raise ScenarioError(f"{source}{f', line {line}' if line else ''}, {error}") from None
-    return scenario
-
-
-def load(path: str | Path) -> Scenario:
-    """The scenario in the file ``path``."""
-    return parse(read_text(path), f"'{path}'")
-
-
-def render(scenario: Scenario) -> str:
-    """TOML that parses back to the same scenario."""
-    return tomli_w.dumps(scenario.to_dict())
-
-
-def _told(path: str, value: Any, among: list[Any]) -> str:
-    """A swept value in words; of a table only what is not the same in all that are swept."""
-    if not all(isinstance(other, Mapping) for other in among):
-        return f"{path} = {value}"
-    own = {k: v for k, v in value.items() if any(k not in other or other[k] != v for other in among)}
-    return ", ".join(f"{path}.{key} = {setting}" for key, setting in own.items())
-
-
-def _replaced(content: Mapping[str, Any], path: list[str], value: Any) -> dict[str, Any]:
-    """A copy of ``content`` with ``value`` at ``path``."""
-    head, *rest = path
-    if not rest:
-        return {**content, head: value}
-    inner = content.get(head, {})
-    if not isinstance(inner, Mapping):
-        raise ScenarioError(f"[sweep] names '{head}.{'.'.join(rest)}', but '{head}' has no settings of its own")
-    return {**content, head: _replaced(inner, rest, value)}
-
-
-def _explain(error: Any, source: str, text: str) -> str:
-    path = tuple(error["loc"])
-    # In unions pydantic adds the name of the branch to the path, such as "constrained-int": no key of the file.
-    keys = tuple(step for step in path if isinstance(step, int) or re.fullmatch(r"[\w.]+", step))
-    if error["type"] == "extra_forbidden":
-        keys = path  # as the user wrote it, however odd
-    name = ".".join(str(step) for step in keys) or "the scenario"
-    line = line_of(text, keys)
-    where = f"{source}, line {line}" if line else source
-    if error["type"] == "extra_forbidden":
-        return f"{where}: unknown key {shown(name)}; {nearest(str(keys[-1]), _known_keys(keys[:-1]))}"
-    if error["type"] == "missing":
-        return f"{where}: {shown(name)} is missing"
-    reason = str(error["msg"]).removeprefix("Value error, ")
-    if error["type"] in ("model_type", "model_attributes_type", "dict_type"):
-        reason = "a table with keys of its own is due"
-    given = "" if isinstance(error["input"], Mapping) else f"; given {shown(error['input'])}"
-    return f"{where}: {shown(name)}: {reason[0].lower() + reason[1:]}{given}"
-
-
-def _known_keys(path: tuple[str | int, ...]) -> list[str]:
-    model: type[BaseModel] = Scenario
-    for step in path:
-        field = model.model_fields.get(str(step))
-        if field is None or not (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)):
-            return []
-        model = field.annotation
-    return list(model.model_fields)

@@ -1,0 +1,32 @@
+"""Scenario: one audit, read from TOML and checked.
+
+A scenario names the data, the network, the model, the protocol and the adversary, what to measure and what is
+allowed. Under ``[sweep]`` any of its settings may take several values; the audit is then the whole table, one cell a
+combination.
+"""
+
+from secmix.scenario.scenario import Scenario, from_dict, load, parse, render
+from secmix.scenario.specs import (
+    AcceptedSpec,
+    DataSpec,
+    MeasureSpec,
+    ModelSpec,
+    NetworkSpec,
+    PartSpec,
+    PolicySpec,
+)
+
+__all__ = [
+    "AcceptedSpec",
+    "DataSpec",
+    "MeasureSpec",
+    "ModelSpec",
+    "NetworkSpec",
+    "PartSpec",
+    "PolicySpec",
+    "Scenario",
+    "from_dict",
+    "load",
+    "parse",
+    "render",
+]
