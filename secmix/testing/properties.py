@@ -22,6 +22,8 @@ class Property:
         The equivariance without which it is not promised, if any.
     calls : int
         How many results of the rule the lines look at.
+    most : int or None
+        In how many cases it is tried at most, where it takes long.
     """
 
     title: str
@@ -30,6 +32,7 @@ class Property:
     lines: str
     only_if: str = ""
     calls: int = 1
+    most: int | None = None
 
 
 _CLOSE = "assert np.abs(result - expected).max() <= tolerance, (result, expected)"

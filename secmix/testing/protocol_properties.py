@@ -123,6 +123,17 @@ more = [words for words, row in zip(leaked.describe(), outside) if np.abs(row).m
 assert not more, f"it learns {more}"
 """,
     ),
+    Property(
+        "sound", "what an adversary sees follows from inputs and masks alone, at any size, in any call, whatever is public.",
+        ("network", "adversary", "seed"),
+        """
+from secmix.auditing.soundness import examine
+rows = np.random.default_rng(seed).standard_normal((network.n, 24, 3))
+found = examine(protocol, network, adversary, {0: rows}, seed=seed)
+assert not found.doubts, found.doubts[0]
+""",
+        calls=40, most=2,
+    ),
 )  # fmt: skip
 """Of sum protocols."""
 

@@ -134,7 +134,7 @@ def check_protocol(
             refused += 1
             continue
         for one in properties:
-            if one.title in skip:
+            if one.title in skip or (one.most is not None and cases[one.title] >= one.most):
                 continue
             cases[one.title] += 1
             calls += one.calls
