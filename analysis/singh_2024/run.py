@@ -242,8 +242,8 @@ def leakage(seed: int) -> list[dict[str, float]]:
             protocol, channel, network = FederatedPCA(r, rule=rule, iterations=10), Channel(), Network.complete(3)  # type: ignore[arg-type]
             protocol.collaborate([d.T[None] for d in data], network, rng, channel=channel)
             view = CuriousServer().observe(channel.transcript, network)
-            found = reconstruct_basis(held_in_run(view, 0, 0, [q] * 3, n, protocol, network, rng))
-            row[key] = 0 if found is None else _that_hold(found.normals, data[0])
+            solved = reconstruct_basis(held_in_run(view, 0, 0, [q] * 3, n, protocol, network, rng))
+            row[key] = 0 if solved is None else _that_hold(solved.normals, data[0])
             if key == "basis":
                 sent = next(block for block in channel.transcript if block.kind == "basis").payload[0, 0]
                 row["captured"] = float(revealed(sent.reshape(n, r), data[0].T).captured.mean())

@@ -194,7 +194,7 @@ def test_every_repair_is_audited_again():
     added = next(repair for repair in found.repairs if "network" in repair.change)
     rows = next(repair for repair in found.repairs if "data.rows_per_node" in repair.change)
     assert (added.cost, added.before, added.after) == (1.0, 1.0, 2.0)
-    assert added.audit_cell == rows.audit_cell == 2
+    assert added.audited == rows.audited == 2
     mended = secmix.exposure({**cell, "network": added.change["network"]}, "rows", taps=False, recover=False)
     assert mended.least == 2.0
     opened = scenario(RING, protocol={"name": "secure_sum", "encrypted": False})

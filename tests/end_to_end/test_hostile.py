@@ -356,7 +356,7 @@ def test_escapes_do_not_reach_the_terminal() -> None:
 
 
 def test_the_progress_bar_shows_labels_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
-    from secmix import console
+    from secmix._front import console
 
     with console._bar() as tell:
         tell(0, 3, "a\x1b[31m\nb" * 100)

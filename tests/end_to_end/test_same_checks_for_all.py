@@ -86,7 +86,7 @@ class LaterAround(Plain):
         channel, nodes = channel or Channel(), np.arange(network.n)
         sent = np.asarray(inputs, dtype=float).transpose(1, 0, 2).copy()
         channel.hold(-1, nodes, "input", sent)
-        if len(self.calls) > 4:  # the check in small, and the two averagings of the first block
+        if len(self.calls) > 4:  # the two averagings of each of the first two blocks
             sent[[2, 4]] = sent[[2, 4]].mean(axis=0)  # the sum stays as it is
         received = channel.send(0, nodes, SERVER, "input", sent, encrypted=True)
         back = np.zeros(network.n, dtype=int)
@@ -118,7 +118,7 @@ def test_what_later_runs_do_where_no_adversary_hears_it_is_noticed(
     monkeypatch.setattr(observing, "block_size", lambda cell, parts: 50)
     monkeypatch.setattr(protocol, "__module__", name)
     quiet = protocol()
-    report = audit(quiet, adversary)
+    report = audit(quiet, adversary, runs=200)
     assert len(quiet.calls) > 4
     assert report.verdict == "inconclusive"
 
