@@ -95,7 +95,8 @@ def _cases(protocol: SumProtocol, network: Network, inputs: Mapping[int, Array],
     chosen = sorted({min((t for t in inputs if t >= 0), default=min(inputs)), max(inputs)})
     cases = []
     for place, t in enumerate(chosen):
-        s = np.asarray(inputs[t].transpose(1, 0, 2)[:RUNS], dtype=float)
+        # No zero with a sign, as rounded data have them: sums with zeros, which the checks form, do not keep it.
+        s = np.asarray(inputs[t].transpose(1, 0, 2)[:RUNS], dtype=float) + 0.0
         rng = stream(seed, "soundness", "masks of real runs", place)
         masks = np.asarray(fresh(protocol).draw_masks(len(s), s.shape[2], network, rng), dtype=float)
         cases.append(Case(t, s, masks, place))
