@@ -91,7 +91,7 @@ def checked_in_small(protocol: SumProtocol, network: Network, m: int, rng: np.ra
     repeated = draws[0].size > 0 and np.array_equal(draws[0], draws[1])
     doubts = [
         *recorded.doubts,
-        *mask_doubts(draws, getattr(protocol, "modulus", None), getattr(protocol, "grid", 0.0)),
+        *mask_doubts(draws, SumTraits.of(protocol).modulus, SumTraits.of(protocol).grid),
         *["a server takes part, of whom the exposure graph says nothing"] * (SERVER in recorded.rows),
         *["the same masks serve in several averagings"] * repeated,
     ]

@@ -20,6 +20,7 @@ from secmix.estimators.exact.linear import Probed, misfit, residue
 from secmix.estimators.exact.provenance import unexplained
 from secmix.network import Network
 from secmix.protocols import SumProtocol
+from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import Block, Channel, Transcript
 
 _PLAIN = 1e-6  # coefficient from which on a message that is one input or mask gives it away
@@ -120,7 +121,7 @@ def held(
         with the masks given in all of them.
     masks : (runs, k, m), optional
     """
-    modulus, grid = getattr(protocol, "modulus", None), getattr(protocol, "grid", 0.0)
+    modulus, grid = SumTraits.of(protocol).modulus, SumTraits.of(protocol).grid
     probed = Probed(protocol)
     tables: list[Array] = []
     strange: list[np.ndarray] = []

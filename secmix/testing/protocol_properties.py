@@ -124,7 +124,7 @@ assert not more, f"it learns {more}"
 """,
     ),
     Property(
-        "sound", "what an adversary sees follows from inputs and masks alone, at any size, in any call, whatever is public.",
+        "sound", "what an adversary sees follows from inputs and masks alone, at any size and in any call.",
         ("network", "adversary", "seed"),
         """
 from secmix.auditing.soundness import examine

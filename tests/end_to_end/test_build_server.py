@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import secmix
-from secmix._front import console
 from secmix._base.places import line_of, places
+from secmix._front import console
 from secmix.auditing.counting import counted, different_scenarios
 from secmix.auditing.report import Report
 from secmix.cli import app
