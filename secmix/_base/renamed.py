@@ -16,7 +16,7 @@ _SAME_NAME = {
     ("adversaries", "adversaries.attacks"): "mixture_failures",
     ("adversaries", "adversaries.search"): "worst_case",
     ("aggregators", "aggregators.numerics"): "blocks geometry median_of_points ordering",
-    ("aggregators", "aggregators.vector"): "clipping coordinatewise diameter geometric_median grouping selection",
+    ("aggregators", "aggregators.vector"): "clipping coordinatewise diameter grouping selection",
     ("", "_base"): "arrays checks gaussians hamilton plugins",
     ("estimators", "estimators.robustness"): "clouds proven",
     ("estimators", "estimators.exact"): "gaussian linear masks structure",
@@ -62,7 +62,10 @@ MOVED = {
     },
     **_OTHER_NAME,
 }
-"""Old path to new path, both below ``secmix``."""
+"""Old path to new path, both below ``secmix``.
+
+``aggregators.geometric_median`` is not among them: the package has a function of that name, and the import system would
+put the module in its place."""
 
 
 class _Moved(MetaPathFinder, Loader):

@@ -22,6 +22,13 @@ def test_an_old_path_imports_the_very_module_of_the_new_one(old: str) -> None:
     assert new.__name__ == new.__spec__.name == f"secmix.{MOVED[old]}"  # type: ignore[union-attr]
 
 
+def test_no_old_path_hides_a_member_of_its_package() -> None:
+    # Importing a.b sets the attribute b of a: a module would take the place of a function called so.
+    for old in MOVED:
+        package, _, name = f"secmix.{old}".rpartition(".")
+        assert name not in getattr(importlib.import_module(package), "__all__", ()), old
+
+
 def test_the_warning_points_at_the_line_that_imports() -> None:
     script = "import secmix\nfrom secmix.protocols.pdmm import PDMM\nprint(PDMM.__module__)"
     done = subprocess.run([sys.executable, "-W", "always", "-c", script], capture_output=True, text=True, check=True)
