@@ -26,7 +26,7 @@ class Entry:
 
     @property
     def threat_model(self) -> str:
-        """The comment at the head of the file, in which the threat model is told."""
+        """The comment at the head of the file, which describes the threat model."""
         lines = []
         for line in self.path.read_text(encoding="utf-8").splitlines():
             if not line.startswith("#"):

@@ -193,10 +193,10 @@ def protocols(debug: Debug = False) -> None:
 
         for name in available("protocols"):
             try:
-                told = _by_design(load("protocols", name))
+                reveals = _by_design(load("protocols", name))
             except SecmixError as error:  # one package that is broken hides no other
-                told = str(error)
-            typer.echo(f"{name}\n    {told}")
+                reveals = str(error)
+            typer.echo(f"{name}\n    {reveals}")
 
 
 @app.command()
@@ -220,9 +220,9 @@ def compare(
         changes = reporting.compare(*reports)
         differing = different_scenarios(*reports)
         if differing:
-            told = ", ".join(differing)
+            keys = ", ".join(differing)
             typer.echo(
-                f"secmix: the two are of different scenarios, which differ in {one_line(told)}: what changed may come "
+                f"secmix: the two are of different scenarios, which differ in {one_line(keys)}: what changed may come "
                 "from that",
                 err=True,
             )
@@ -310,6 +310,6 @@ def _options(
 def _by_design(part: Any) -> str:
     """The paragraph of a protocol's docstring that says what it reveals."""
     paragraphs = (part.__doc__ or "").split("\n\n")
-    told = next((p for p in paragraphs if "reveals by design" in p), paragraphs[0])
-    told = re.sub(r"^\s*\w+\s*\n\s*-+\s*\n", "", told)  # the heading of its section
-    return " ".join(told.replace("**", "").split())
+    paragraph = next((p for p in paragraphs if "reveals by design" in p), paragraphs[0])
+    paragraph = re.sub(r"^\s*\w+\s*\n\s*-+\s*\n", "", paragraph)  # the heading of its section
+    return " ".join(paragraph.replace("**", "").split())

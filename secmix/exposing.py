@@ -113,8 +113,8 @@ class Judged:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        told = {"protocol": self.title, "verdict": self.verdict, "why": self.why}
-        return {**told, **self.exposure.to_dict(), "repairs": [repair.to_dict() for repair in self.repairs]}
+        head = {"protocol": self.title, "verdict": self.verdict, "why": self.why}
+        return {**head, **self.exposure.to_dict(), "repairs": [repair.to_dict() for repair in self.repairs]}
 
 
 def exposures(
@@ -154,12 +154,14 @@ def judge(found: Exposure, need: int | None) -> tuple[Verdict | None, str]:
     open_ = ", ".join(map(str, found.inconclusive))
     if need is not None and found.least is not None and found.least < need and witness is not None:
         who = named(witness.coalition or ()) or "An outsider on the open lines"
-        told = f"{who} expose{'s' * (len(witness.coalition or ()) < 2)} node {witness.node}; the policy asks for {need}"
+        sentence = (
+            f"{who} expose{'s' * (len(witness.coalition or ()) < 2)} node {witness.node}; the policy asks for {need}"
+        )
         if found.blurred:
-            return "inconclusive", f"{told}; but what is known was blurred before it was summed."
+            return "inconclusive", f"{sentence}; but what is known was blurred before it was summed."
         if witness.known == "counted":
-            return "inconclusive", f"By count, {told[0].lower()}{told[1:]}; the rows did not come out."
-        return "violated", f"{told}."
+            return "inconclusive", f"By count, {sentence[0].lower()}{sentence[1:]}; the rows did not come out."
+        return "violated", f"{sentence}."
     if found.inconclusive and found.at_least < (need or float("inf")):
         return "inconclusive", f"Open for node{'s' * (len(found.inconclusive) > 1)} {open_}."
     if need is not None:

@@ -102,7 +102,7 @@ def audit(
     from secmix.auditing.assemble import assemble
     from secmix.auditing.counting import counted
     from secmix.auditing.engine import leave_unguarded_worker, run_cells
-    from secmix.auditing.exposure.policy import against, told
+    from secmix.auditing.exposure.policy import against, listed
 
     leave_unguarded_worker()
     scenario, name, text = resolve(scenario_or_path)
@@ -125,7 +125,7 @@ def audit(
         name = _BESIDE  # where that policy is written too
     options = {
         "seed": scenario.seed,
-        "colluders": None if colluders is None else told(colluders),
+        "colluders": None if colluders is None else listed(colluders),
         "show_private": show_private,
         "allow_code": allow_code,
         "memory_limit": memory_limit,
@@ -173,16 +173,16 @@ def _one_of(cells: Sequence[Scenario], cell: int) -> range:
 def _command(name: str, own: Sequence[tuple[str, Mapping[str, Any] | None]], options: Mapping[str, Any]) -> str:
     """The line that audits the same again: for a shell, or in Python where objects were given."""
     objects = {f"{table[:-1]}ies" if table.endswith("y") else f"{table}s": parts for table, parts in own if parts}
-    told = {key: value for key, value in options.items() if value is not None and value is not False}
-    if objects or isinstance(told.get("baseline"), Report):
+    given = {key: value for key, value in options.items() if value is not None and value is not False}
+    if objects or isinstance(given.get("baseline"), Report):
         said = [repr(name)]
         said += [f"{key}={{{', '.join(f'{label!r}: ...' for label in parts)}}}" for key, parts in objects.items()]
-        for key, value in told.items():
+        for key, value in given.items():
             plain = "..." if isinstance(value, Report) else repr(value if isinstance(value, int) else str(value))
             said.append(f"{key}={plain}")
         return f"# in Python, with the same objects in place of the dots: secmix.audit({', '.join(said)})"
     words = ["secmix", "audit", f"./{name}" if name.startswith("-") else name]
-    for key, value in told.items():
+    for key, value in given.items():
         words += [f"--{key.replace('_', '-')}", *([] if value is True else [str(value)])]
     return shlex.join(words)
 

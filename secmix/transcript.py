@@ -23,15 +23,15 @@ from secmix.errors import SecmixError
 @dataclass
 class _Room:
     left: float
-    told: str
+    message: str
 
 
 _ROOM: ContextVar[_Room | None] = ContextVar("room for messages", default=None)
 
 
 @contextmanager
-def at_most(nbytes: float, told: str) -> Iterator[None]:
-    """Messages may take ``nbytes`` meanwhile, all transcripts together; beyond it is an error that says ``told``.
+def at_most(nbytes: float, message: str) -> Iterator[None]:
+    """Messages may take ``nbytes`` meanwhile, all transcripts together; beyond it is an error that says ``message``.
 
     >>> with at_most(10, "too much"):
     ...     Channel().send(0, [0], [1], "rows", np.zeros((1, 1, 2)))
@@ -39,7 +39,7 @@ def at_most(nbytes: float, told: str) -> Iterator[None]:
     ...
     secmix.errors.SecmixError: too much
     """
-    token = _ROOM.set(_Room(nbytes, told))
+    token = _ROOM.set(_Room(nbytes, message))
     try:
         yield
     finally:
@@ -106,7 +106,7 @@ class Transcript:
         if (room := _ROOM.get()) is not None:
             room.left -= block.payload.nbytes
             if room.left < 0:
-                raise SecmixError(room.told)
+                raise SecmixError(room.message)
 
     def __iter__(self) -> Iterator[Block]:
         return iter(self.blocks)

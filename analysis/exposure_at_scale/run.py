@@ -29,7 +29,7 @@ def at_scale(kind: str, n: int, rng: np.random.Generator) -> dict[str, Any]:
         for share in SHARES
     ]
     start = time.process_time()
-    found = cheapest_boundaries(*graph, np.ones(n, dtype=np.int64), 4, limit=64.0, whole=True, steps=20_000)
+    found = cheapest_boundaries(*graph, np.ones(n, dtype=np.int64), 4, limit=64.0, empty_boundary=True, steps=20_000)
     seconds = time.process_time() - start
     proved = found.proved & np.isfinite(found.cost)
     degree = np.diff(graph[0])

@@ -133,7 +133,7 @@ def individual_privacy(*, runs: int, iterations: int, seed: int) -> Numbers:
     x = data_rng.standard_normal((runs, 5))
     target = x[:, TARGET]
     whole = ksg(target, target, checks=False, interval=False).value
-    npeet_whole = _npeet(target, target)
+    npeet_self = _npeet(target, target)
     uniform = data_rng.random((iterations, runs, 5, len(MU_0)))
     shares = uniform / uniform.sum(axis=3, keepdims=True)
     out: Numbers = {
@@ -167,10 +167,10 @@ def individual_privacy(*, runs: int, iterations: int, seed: int) -> Numbers:
         entry["leaked"] = [_in_words(row) for row in leaked.basis]
         entry["sum_over"] = [node + 1 for node in leaked.members]
         entry["exact_power_sums"] = _finite(power_sum_information(len(leaked.members)))
-        entry["npeet_ratio"] = _npeet(target, raw) / npeet_whole
+        entry["npeet_ratio"] = _npeet(target, raw) / npeet_self
         if len(leaked.members) == 1:
             a, b, _ = np.split(raw, 3, axis=1)
-            entry["npeet_ratio_b_over_a"] = _npeet(target, (b / a)[:, :1]) / npeet_whole
+            entry["npeet_ratio_b_over_a"] = _npeet(target, (b / a)[:, :1]) / npeet_self
         entry |= _recovered(x, history, leaked.members)
         if len(leaked.members) == 3:
             entry["decoder_single"] = decoder_bounds(target, history, cumulative=False)

@@ -56,10 +56,10 @@ def read_regular(place: Path, *, follow: bool = True, most: int | None = None) -
     """
     kind = os.O_RDONLY | (0 if follow else getattr(os, "O_NOFOLLOW", 0))
     with os.fdopen(os.open(place, _flags(kind)), "rb") as file:
-        told = os.fstat(file.fileno())
-        if not stat.S_ISREG(told.st_mode):
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(0, "it is no regular file", str(place))
-        if most is not None and told.st_size > most:
+        if most is not None and status.st_size > most:
             raise OSError(0, f"it is larger than {most >> 20} MiB", str(place))
         return file.read()
 

@@ -161,5 +161,5 @@ def _with_interface(group: str, name: str, found: Part) -> Part:
 def _returns_dataset(found: Part) -> bool:
     if not inspect.isfunction(found):
         return False
-    told = found.__annotations__.get("return")
-    return (told.__name__ if isinstance(told, type) else str(told).rpartition(".")[2]) == "Dataset"
+    annotated = found.__annotations__.get("return")
+    return (annotated.__name__ if isinstance(annotated, type) else str(annotated).rpartition(".")[2]) == "Dataset"

@@ -86,8 +86,8 @@ def _check_kinds(part: Any, name: str, settings: Mapping[str, Any]) -> None:
     for key, value in settings.items():
         if key in _COUNTED and isinstance(value, int) and value > _ROUNDS:
             raise _at(key, f"{shown(name)}: {key} can be at most {_ROUNDS}; given {shown(value)}")
-        if key in hints and (told := _mistyped(hints[key], value)):
-            raise _at(key, f"{shown(name)}: {key}: {told[0].lower() + told[1:]}; given {shown(value)}")
+        if key in hints and (fault := _mistyped(hints[key], value)):
+            raise _at(key, f"{shown(name)}: {key}: {fault[0].lower() + fault[1:]}; given {shown(value)}")
 
 
 def _mistyped(hint: Any, value: Any) -> str | None:

@@ -30,8 +30,8 @@ def read_toml(text: str, source: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        told = re.sub(r"\('([^()]*?)',?\)", r"'\1'", str(error))  # keys as Python writes tuples
-        raise ScenarioError(f"{source} is not valid TOML: {told}") from None
+        message = re.sub(r"\('([^()]*?)',?\)", r"'\1'", str(error))  # keys as Python writes tuples
+        raise ScenarioError(f"{source} is not valid TOML: {message}") from None
     except RecursionError:
         raise ScenarioError(f"{source} is nested too deeply; a scenario has tables of tables at most") from None
     except ValueError:  # Python limits the digits it reads
@@ -45,17 +45,17 @@ def check_size(content: Any, source: str, text: str) -> None:
     while waiting:
         path, value = waiting.pop()
         seen += 1
-        told = ""
+        fault = ""
         if isinstance(value, int) and value.bit_length() > 63:
-            told = f"a whole number beyond 64 bits; given {shown(value)}"
+            fault = f"a whole number beyond 64 bits; given {shown(value)}"
         elif len(path) > _DEEPEST:
-            told = f"nested more than {_DEEPEST} deep"
+            fault = f"nested more than {_DEEPEST} deep"
         elif seen > _MOST_VALUES:
-            told = f"more than {_MOST_VALUES} values in all"
-        if told:
+            fault = f"more than {_MOST_VALUES} values in all"
+        if fault:
             line = line_of(text, path)
             where = f"{source}, line {line}" if line else source
-            raise ScenarioError(f"{where}: {shown('.'.join(map(str, path[:4])))}: {told}")
+            raise ScenarioError(f"{where}: {shown('.'.join(map(str, path[:4])))}: {fault}")
         if isinstance(value, Mapping):
             waiting += (((*path, str(key)), item) for key, item in value.items())
         elif isinstance(value, (list, tuple)):

@@ -109,8 +109,8 @@ def _in_others(error: UnicodeError) -> tuple[str, int]:
         raise error
     out = ""
     for character in error.object[error.start : error.end]:
-        told = _PLAIN.get(character) or unicodedata.normalize("NFKD", character)
-        out += "".join(c for c in told if c.isascii()) or "?"
+        plain = _PLAIN.get(character) or unicodedata.normalize("NFKD", character)
+        out += "".join(c for c in plain if c.isascii()) or "?"
     return out, error.end
 
 

@@ -15,7 +15,7 @@ def advice(
     setup: Setup,
     nodes: list[NodeSummary],
     points: list[SigmaPoint],
-    pushed: Robustness | None,
+    robustness: Robustness | None,
     solvable: bool,
 ) -> list[str]:
     """Measures for the findings of one cell, the most effective first; empty where there is nothing to mend.
@@ -26,20 +26,20 @@ def advice(
         Whether the sums that are known may be solved for the rows of a node that is not revealed otherwise.
     """
     if isinstance(setup, SumSetup):
-        return _of_sums(setup, nodes, points, pushed, solvable)
-    return _of_collaborations(setup, nodes, pushed)
+        return _of_sums(setup, nodes, points, robustness, solvable)
+    return _of_collaborations(setup, nodes, robustness)
 
 
 def _of_sums(
-    setup: SumSetup, nodes: list[NodeSummary], points: list[SigmaPoint], pushed: Robustness | None, solvable: bool
+    setup: SumSetup, nodes: list[NodeSummary], points: list[SigmaPoint], robustness: Robustness | None, solvable: bool
 ) -> list[str]:
     known = [s for s in nodes if s.standing == "revealed"]
     solved = [s.node for s in known if s.worst_evidence == "inversion"]
     revealed = tuple(s.node for s in known if s.node not in solved)
     partly = [s.node for s in nodes if s.standing == "partly leaked"]
     traits = SumTraits.of(setup.protocol)
-    broken = pushed is not None and pushed.verdict == "violated"
-    colluders = pushed.colluders if pushed is not None and broken else 0
+    broken = robustness is not None and robustness.verdict == "violated"
+    colluders = robustness.colluders if robustness is not None and broken else 0
     sentences = list(traits.advise(Shown(revealed, setup.corrupt, setup.network, colluders)))
     if traits.reuses_masks:
         sentences.append(
@@ -75,7 +75,7 @@ def _enough_sigma(points: list[SigmaPoint], now: float | None) -> list[str]:
     ]
 
 
-def _of_collaborations(setup: Setup, nodes: list[NodeSummary], pushed: Robustness | None) -> list[str]:
+def _of_collaborations(setup: Setup, nodes: list[NodeSummary], robustness: Robustness | None) -> list[str]:
     sentences = []
     if any(s.standing == "revealed" for s in nodes):
         sentences.append(
@@ -84,7 +84,7 @@ def _of_collaborations(setup: Setup, nodes: list[NodeSummary], pushed: Robustnes
         )
     if not setup.corrupt and any(s.standing in ("revealed", "partly leaked") for s in nodes):
         sentences.append("Encrypt the lines: that keeps outsiders out, though not the participants.")
-    if pushed is not None and pushed.verdict == "violated":
+    if robustness is not None and robustness.verdict == "violated":
         sentences.append(
             "Combine what arrives by a rule with a proven bound, where there is one, or admit fewer strangers."
         )

@@ -73,9 +73,9 @@ def counted(
     without = " or ".join(
         ["the baseline"] * (baseline is not None) + [f"what is accepted ({reasons(in_force)})"] * bool(accepting)
     )
-    told = f"{'; '.join(said)}. Without {without}: {report.sentence}"
-    told = told[0].upper() + told[1:]
-    return report.model_copy(update={"cells": cells, "verdict": verdicts.worst(counting), "sentence": told})
+    sentence = f"{'; '.join(said)}. Without {without}: {report.sentence}"
+    sentence = sentence[0].upper() + sentence[1:]
+    return report.model_copy(update={"cells": cells, "verdict": verdicts.worst(counting), "sentence": sentence})
 
 
 def different_scenarios(a: Report, b: Report) -> list[str]:
@@ -96,12 +96,12 @@ def _plain(value: Any) -> Any:
 
 
 def _against_baseline(worse: int, known: int) -> str:
-    told = (
+    sentence = (
         f"Measured against the baseline, {worse} finding{'s' * (worse != 1)} got worse"
         if worse
         else "Nothing got worse than in the baseline"
     )
-    return told + (f"; {known} stand{'s' * (known == 1)} no better than there" if known else "")
+    return sentence + (f"; {known} stand{'s' * (known == 1)} no better than there" if known else "")
 
 
 def _faults(cell: Cell) -> list[NodeSummary | Robustness | Coalitions | Cell]:
@@ -131,13 +131,13 @@ def _marked(
                 update["since_baseline"] = _since(before, before is None or _got_worse(before, node))
             node = node.model_copy(update=update)
         nodes.append(node)
-    pushed = cell.robustness
-    if pushed is not None and pushed.verdict != "not refuted":
+    robustness = cell.robustness
+    if robustness is not None and robustness.verdict != "not refuted":
         update = {"accepted": _told([entry for entry in mine if entry.robustness])}
         if since:
             earlier = old.robustness if old else None
-            update["since_baseline"] = _since(earlier, _pushed_farther(earlier, pushed))
-        pushed = pushed.model_copy(update=update)
+            update["since_baseline"] = _since(earlier, _pushed_farther(earlier, robustness))
+        robustness = robustness.model_copy(update=update)
     found = cell.coalitions
     if found is not None and since and found.verdict != "not refuted":
         first = old.coalitions if old else None
@@ -149,7 +149,7 @@ def _marked(
         for entry in ended
         if _names(entry, cell)
     ]
-    update = {"nodes": nodes, "robustness": pushed, "coalitions": found, "notes": notes}
+    update = {"nodes": nodes, "robustness": robustness, "coalitions": found, "notes": notes}
     if since:
         update["since_baseline"] = _since(
             old, old is None or verdicts.worst([old.verdict, cell.verdict]) != old.verdict

@@ -116,8 +116,8 @@ def _key() -> bytes | None:
             except OSError:  # a file system without links
                 made.replace(place)
             made.unlink(missing_ok=True)
-        told = place.lstat()
-        mine = not hasattr(os, "getuid") or (told.st_uid == os.getuid() and not stat.S_IMODE(told.st_mode) & 0o077)
+        status = place.lstat()
+        mine = not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not stat.S_IMODE(status.st_mode) & 0o077)
         key = files.read_regular(place, follow=False, most=1024)
         if mine and len(key) == _KEY_BYTES:
             return key
@@ -130,8 +130,8 @@ def _key() -> bytes | None:
 
 def _state_folder() -> Path:
     """Where programs keep what is theirs, by the conventions of the system."""
-    if told := os.environ.get("XDG_STATE_HOME") or os.environ.get("LOCALAPPDATA"):
-        return Path(told)
+    if state_home := os.environ.get("XDG_STATE_HOME") or os.environ.get("LOCALAPPDATA"):
+        return Path(state_home)
     return Path(os.path.expanduser("~")) / ".local" / "state"
 
 

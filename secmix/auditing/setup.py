@@ -191,9 +191,9 @@ def _build(group: str, name: str, settings: Mapping[str, Any], table: str) -> An
     try:
         return plugins.build(group, {"name": name, **settings})
     except SecmixError as error:
-        told = type(error)(f"[{table}] {error}")
-        told.key = (table, *error.key)
-        raise told from error
+        named = type(error)(f"[{table}] {error}")
+        named.key = (table, *error.key)
+        raise named from error
 
 
 def _counts(cell: Scenario, rows: Array) -> tuple[int, ...]:

@@ -27,7 +27,7 @@ def cheapest_edges(
     need: int,
     *,
     costs: Mapping[Edge, float] | None = None,
-    whole: bool = False,
+    empty_boundary: bool = False,
     asked: Sequence[int] | None = None,
 ) -> tuple[Edge, ...] | None:
     """The cheapest edges after which fewer than ``need`` nodes leave nobody in a piece of at most ``most`` rows.
@@ -40,7 +40,7 @@ def cheapest_edges(
         Rows of each node; at level "input" ones, with ``most`` = 1.
     costs : mapping from (a, b), a < b, to number above 0, optional
         Of the edges that may be added; default: every one that is missing, at 1.
-    whole : bool
+    empty_boundary : bool
         Whether an outsider learns the sum over all.
 
     Returns
@@ -67,7 +67,7 @@ def cheapest_edges(
             rows,
             most,
             limit=need - 1,
-            whole=whole,
+            empty_boundary=empty_boundary,
             nodes=np.arange(n) if asked is None else np.array(asked),
         )
         for node, boundary, cost in zip(asked or range(n), found.boundaries, found.cost, strict=True):

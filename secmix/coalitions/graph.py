@@ -69,7 +69,7 @@ def cheapest_boundaries(
     limit: float,
     weights: Array | None = None,
     nodes: Ints | None = None,
-    whole: bool = False,
+    empty_boundary: bool = False,
     steps: int = STEPS,
 ) -> Branched:
     """The cheapest boundary N(S) with i in S and at most ``most`` rows in S, for each node i asked about.
@@ -85,7 +85,7 @@ def cheapest_boundaries(
         What each node costs; default 1.
     nodes : (q,) int, optional
         Default: all.
-    whole : bool
+    empty_boundary : bool
         Whether S may be a whole component of the graph, with nobody on its boundary.
     steps : int
         Of the search for a node, after which it gives up.
@@ -110,7 +110,7 @@ def cheapest_boundaries(
     wide = int(min(limit / max(float(price.min()), 1e-12) + 1e-6, n)) + 1
     wide = wide if len(asked) <= _LARGE else 0  # boundaries themselves are kept of a few
     cost, proved, found, taken = kernel(
-        indptr, indices, rows_, price, asked.astype(np.int64), most, float(limit), whole, steps, wide
+        indptr, indices, rows_, price, asked.astype(np.int64), most, float(limit), empty_boundary, steps, wide
     )
     sets = [frozenset(row[row >= 0].tolist()) for row in found] if len(asked) <= _LARGE else []
     return Branched(cost, proved, sets, int(taken))
@@ -127,8 +127,8 @@ def _compiled() -> Any:
 
 
 def _branch(
-    indptr: Any, indices: Any, rows: Any, price: Any, asked: Any, most: int, limit: float, whole: bool, steps: int,
-    wide: int,
+    indptr: Any, indices: Any, rows: Any, price: Any, asked: Any, most: int, limit: float,
+    empty_boundary: bool, steps: int, wide: int,
 ) -> Any:  # fmt: skip
     n = len(indptr) - 1
     cost, proved = np.full(len(asked), np.inf), np.ones(len(asked), dtype=np.bool_)
@@ -153,7 +153,7 @@ def _branch(
         around = 0.0
         for p in range(length):
             around += price[0] if unit else price[queue[p]]
-        if (length or whole) and around <= limit + 1e-9:
+        if (length or empty_boundary) and around <= limit + 1e-9:
             best, cost[k] = around - 1e-9, around
             for p in range(min(length, wide)):
                 found[k, p] = queue[p]
@@ -178,7 +178,7 @@ def _branch(
                 if paid + forced >= best or (paid + forced > limit + 1e-9):
                     down = False
                 elif at == length:
-                    if taken or whole:
+                    if taken or empty_boundary:
                         best, c = paid - 1e-9, 0
                         cost[k] = paid
                         for p in range(at if wide else 0):

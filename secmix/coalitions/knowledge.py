@@ -21,7 +21,7 @@ from secmix.estimators.exact.structure import INPUT_TOL, MASK_TOL, mask_range
 from secmix.transcript import SERVER
 
 _BAND = 30.0  # a pivot within this factor of the threshold is left to singular values
-_WHOLE = 1 - 1e-6
+_FULL = 1 - 1e-6
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ class Knowledge:
     def exposed(self) -> frozenset[int]:
         """Nodes of which a combination of their own vectors alone is known: a vector, or how it changes."""
         if self.columns.max(initial=0) < self.n:  # one averaging: a column is a node
-            whole = np.diag(self.projector) > _WHOLE
-            return self.outright | frozenset(self.columns[whole].tolist())
+            full = np.diag(self.projector) > _FULL
+            return self.outright | frozenset(self.columns[full].tolist())
         found = set(self.outright)
         for node in set((self.columns % self.n).tolist()):
             own = np.flatnonzero(self.columns % self.n == node)
-            if np.linalg.eigvalsh(self.projector[np.ix_(own, own)])[-1] > _WHOLE:
+            if np.linalg.eigvalsh(self.projector[np.ix_(own, own)])[-1] > _FULL:
                 found.add(node)
         return frozenset(found)
 

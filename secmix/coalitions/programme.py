@@ -35,7 +35,7 @@ def cheapest_choice(
     *,
     members: Mapping[Agent, Collection[int]] | None = None,
     limit: float = float("inf"),
-    whole: bool = False,
+    empty_boundary: bool = False,
 ) -> Programmed:
     """The cheapest choice of agents that leaves ``node`` in a piece of at most ``most`` rows.
 
@@ -44,7 +44,7 @@ def cheapest_choice(
     costs : mapping from agent to cost
         Nodes, owners and lines (a, b) of the graph that may be chosen; what is not listed cannot be.
     members : mapping from owner to nodes, optional
-    whole : bool
+    empty_boundary : bool
         Whether nothing need be chosen where the whole graph has few enough rows.
 
     Examples
@@ -68,7 +68,7 @@ def cheapest_choice(
         table.append(({a: -1.0, b: 1.0, **{n + k: 1.0 for k in cut}}, 0.0, np.inf))
     table += [({v: 1.0, n + k: 1.0}, -np.inf, 1.0) for v in range(n) for k in of_node[v]]
     table.append(({v: float(rows[v]) for v in range(n)}, -np.inf, float(most)))
-    if not whole:
+    if not empty_boundary:
         table.append(({n + k: 1.0 for k in range(count)}, 1.0, np.inf))
     price = np.concatenate([np.zeros(n), [costs[agent] for agent in agents]])
     if limit < np.inf:

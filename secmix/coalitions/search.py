@@ -226,13 +226,13 @@ def _without_guards(case: Case, graph: Network, node: int, players: dict[Agent, 
     most, rows = _rows(case)
     if case.owners is not None:
         found = cheapest_choice(
-            graph, node, rows, most, players, members=case.members, limit=case.limit, whole=outsider
+            graph, node, rows, most, players, members=case.members, limit=case.limit, empty_boundary=outsider
         )
         stuck = "" if found.proved else "the integer programme was not solved"
         return Searched(found.choice, found.at_least if found.choice is not None else case.limit + 1, (), stuck)
     weights = np.array([players.get(v, 1.0) for v in range(graph.n)])
     branched = cheapest_boundaries(
-        *arrays(graph), rows, most, limit=case.limit, weights=weights, nodes=np.array([node]), whole=outsider
+        *arrays(graph), rows, most, limit=case.limit, weights=weights, nodes=np.array([node]), empty_boundary=outsider
     )
     cost, proved = float(branched.cost[0]), bool(branched.proved[0])
     stuck = "" if proved else "the search took too many steps"

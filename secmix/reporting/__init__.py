@@ -130,7 +130,7 @@ def write(
 def _discard(temporary: Path) -> None:
     try:
         temporary.unlink(missing_ok=True)
-    except OSError:  # the folder itself is out of reach; the first error has been told already
+    except OSError:  # the folder itself is out of reach; the first error has been reported already
         return
 
 

@@ -159,6 +159,8 @@ def print_changes(changes: Sequence[Change], console: Console) -> None:
             table.add_column(overflow="fold")
         for change in group:
             who = change.what if change.node is None else f"node {change.node}"
-            was, now = (words.clean(" ".join(told.split())) or "not audited" for told in (change.before, change.after))
+            was, now = (
+                words.clean(" ".join(sentence.split())) or "not audited" for sentence in (change.before, change.after)
+            )
             table.add_row(Text(words.clean(who)), Text(f"was {was}"), Text(f"is {now}"))
         console.print(Padding(table, (0, 0, 0, 3)))

@@ -151,7 +151,7 @@ def node_interval(node: NodeSummary) -> str:
 
 
 def _between(low: float, high: float) -> str:
-    """An interval of shares; one that ends at 1 only because nothing is known from above is told by its lower end."""
+    """An interval of shares; one that ends at 1 only because nothing is known from above is given by its lower end."""
     return f"at least {share(low)}" if high == 1 and 0 < low < 1 else f"{share(low)} to {share(high)}"
 
 

@@ -102,8 +102,8 @@ class Case:
 
     def harmless(self) -> Any:
         """Messages of the same shape, type and layout of which no rule has a reason to refuse any."""
-        whole = np.random.default_rng(0).integers(-9, 10, (self.n, self.p)).astype(np.float64)
-        return laid_out(_typed(whole, self.dtype), self.layout)
+        integers = np.random.default_rng(0).integers(-9, 10, (self.n, self.p)).astype(np.float64)
+        return laid_out(_typed(integers, self.dtype), self.layout)
 
 
 def _typed(values: Array, dtype: str) -> Any:

@@ -243,7 +243,7 @@ def _runs_on(protocol: Any, case: _Case) -> bool:
             quietly(lambda: protocol.average(case.values["inputs"].copy(), case.network, rng))
     except NetworkError:
         return False
-    except Exception:  # told by the first property, with a test to paste
+    except Exception:  # reported by the first property, with a test to paste
         return True
     return True
 

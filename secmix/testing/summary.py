@@ -65,7 +65,7 @@ class AggregatorCheck:
 
     def assumptions(self) -> tuple[str, ...]:
         """What the check takes for granted, in sentences."""
-        told = [
+        lines = [
             f"a fault that shows in fewer than one in {1 / self.share:.0f} of the calls that were drawn may have been "
             "missed (at 1 %)",
             f"nothing was tried beyond n = {self.n[1]}, p = {self.p[1]} and f = {self.f[1]}",
@@ -74,8 +74,8 @@ class AggregatorCheck:
         ]
         if self.refused:
             shapes = ", ".join(f"n = {n}, p = {p}, f = {f}, {t}" for n, p, f, t, _ in list(self.refused)[:3])
-            told.append(f"the rule takes no messages of {len(self.refused)} shapes that were drawn ({shapes}, ...)")
-        return tuple(told)
+            lines.append(f"the rule takes no messages of {len(self.refused)} shapes that were drawn ({shapes}, ...)")
+        return tuple(lines)
 
     def __str__(self) -> str:
         def span(name: str, ends: tuple[int, int]) -> str:
@@ -133,13 +133,13 @@ class ProtocolCheck:
 
     def assumptions(self) -> tuple[str, ...]:
         """What the check takes for granted, in sentences."""
-        told = [
+        lines = [
             f"nothing was tried beyond {self.nodes[1]} nodes, {self.runs[1]} runs and {self.entries[1]} entries",
             f"what happens in fewer than one in {max(self.calls // 3, 1)} calls may have been missed",
         ]
         if not self.coalitions:
-            told.append("what the messages tell an adversary was not judged: audit the protocol for that")
-        return tuple(told)
+            lines.append("what the messages tell an adversary was not judged: audit the protocol for that")
+        return tuple(lines)
 
     def __str__(self) -> str:
         def span(ends: tuple[int, int]) -> str:

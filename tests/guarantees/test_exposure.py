@@ -50,12 +50,12 @@ def test_generic_graph_programme_and_brute_force_agree(seed, level):
     )
     assert declared.method != generic.method
     weights = np.array([costs.get(v, 1.0) for v in range(n)])
-    branched = cheapest_boundaries(*arrays(network), rows, fits, limit=limit, weights=weights, whole=True)
+    branched = cheapest_boundaries(*arrays(network), rows, fits, limit=limit, weights=weights, empty_boundary=True)
     assert branched.proved.all()
     for node in range(n):
         expected = brute_force(network.graph, node, rows, fits, costs=costs, limit=limit)
         prices = {v: costs.get(v, 1.0) for v in range(n) if v != node}
-        programme = cheapest_choice(network, node, rows, fits, prices, limit=limit, whole=True)
+        programme = cheapest_choice(network, node, rows, fits, prices, limit=limit, empty_boundary=True)
         for found in (declared.nodes[node], generic.nodes[node]):
             assert found.colluders.cost == expected
             assert found.status == ("found" if expected is not None else "none up to the limit")

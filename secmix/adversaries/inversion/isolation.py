@@ -11,7 +11,7 @@ from secmix.mixture import Mixture
 
 # Variance within what is one row, relative to that of all rows: what rounding leaves of nothing.
 _SINGLE = 1e-8
-_WHOLE = 1e-6
+_SINGLE_ROW = 1e-6
 _LEAST = 1e-3
 
 
@@ -48,7 +48,7 @@ def isolated_rows(sums: Array, parameters: Sequence[Mixture]) -> Array:
     offset = np.concatenate([moved, sign[:, None] * (moved[one] - moved[other])])
     total = np.concatenate([spread, sign * (spread[one] - spread[other])])
     alone = np.arange(len(count)) < len(a)
-    tried = np.where(alone, count > _LEAST, np.abs(count - 1) < _WHOLE)
+    tried = np.where(alone, count > _LEAST, np.abs(count - 1) < _SINGLE_ROW)
     count, offset, total = count[tried], offset[tried], total[tried]
     within = total / count - (offset**2).sum(axis=1) / count**2
     rows = centre + offset / count[:, None]

@@ -26,7 +26,7 @@ from secmix.mixture import Mixture
 from secmix.protocols.graphfed.aggregation import NodeMessage, unpacked
 from secmix.protocols.graphfed.graphfed_em import KIND, GraphFedEM
 
-_WHOLE = 1e-8  # how near to a whole number of rows a set must be
+_NEAR_INTEGER = 1e-8  # how near to a whole number of rows a set must be
 _FLAT = 1e-7  # a direction in which a set has less than this share of the node's spread is one in which it is flat
 _SETS = 150  # sets that are compared with one another at most
 _MOST_NUMBERS, _STARTS = 30, 32  # for the search from random starts: more take minutes, and are seldom certified
@@ -164,7 +164,7 @@ def _is_set(group: Sums, scale: float, d: int) -> bool:
     count half, or of a set of which rows are taken that it does not hold, span more.
     """
     count = round(group.count)
-    if count < 1 or abs(group.count - count) > _WHOLE * max(count, 1) or (count > d and count > 2):
+    if count < 1 or abs(group.count - count) > _NEAR_INTEGER * max(count, 1) or (count > d and count > 2):
         return False
     values = np.linalg.eigvalsh(group.scatter())
     flat = values[: d - count + 1]

@@ -228,9 +228,9 @@ class Steered:
         else:
             wanted = self._wanted()
             steers = np.array([each is not None for each in wanted])
-            pushed = self._vectors(wanted, vectors.shape[2]) * self.by.force * network.n / len(corrupt)
+            steered = self._vectors(wanted, vectors.shape[2]) * self.by.force * network.n / len(corrupt)
             for node in corrupt:
-                vectors[steers, node] = pushed[steers]
+                vectors[steers, node] = steered[steers]
             averages, transcript = self.inner.average(vectors, network, rng, masks=masks, channel=channel)
             average = averages[:, corrupt[0]]
             self._learn(network.n * average - vectors[:, corrupt].sum(axis=1), channel.iteration + 1, d)

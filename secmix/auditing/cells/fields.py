@@ -71,7 +71,7 @@ def corrupt_nodes(setup: Setup) -> list[NodeSummary]:
     ]
 
 
-def sentence(verdict: str, nodes: list[NodeSummary], pushed: Robustness | None) -> str:
+def sentence(verdict: str, nodes: list[NodeSummary], robustness: Robustness | None) -> str:
     """The verdict on a cell, for a reader in a hurry."""
 
     def those(standing: str) -> list[str]:
@@ -93,8 +93,8 @@ def sentence(verdict: str, nodes: list[NodeSummary], pushed: Robustness | None) 
         sentences.append(f"of {who} no more is shown than the output itself reveals")
     if who := named("inconclusive"):
         sentences.append(f"for {who} the evidence about leakage does not suffice")
-    if pushed is not None:
-        sentences.append(pushed.why)
+    if robustness is not None:
+        sentences.append(robustness.why)
     text = "; ".join(sentences) or "nobody honest was asked about"
     if verdict == "inconclusive":
         text += "; whether the policy holds could not be decided"

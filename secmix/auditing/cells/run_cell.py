@@ -36,7 +36,7 @@ def run_cell(cell: Scenario, given: Given | None, reproduce: str, allow_code: bo
             return failed(cell, setup, f"the run failed: {error}", reproduce), []
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # sys.exit too; a message may hold private values: only the kind is told
+        except BaseException as error:  # sys.exit too; a message may hold private values: only the kind is printed
             return failed(cell, setup, f"the run failed with {type(error).__name__}", reproduce), []
 
 

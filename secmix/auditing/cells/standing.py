@@ -36,10 +36,10 @@ def stand(case: Case, node: int, findings: list[Finding]) -> tuple[NodeSummary, 
 def notes(case: Case) -> list[str]:
     """What a reader of the cell's numbers must know."""
     cell, observation = case.cell, case.observation
-    dealt = f"{cell.runs} runs; in each, rows are dealt anew without replacement from {case.setup.source}"
+    draws = f"{cell.runs} runs; in each, rows are dealt anew without replacement from {case.setup.source}"
     if isinstance(case.setup, SumSetup):
-        return [dealt, *_notes_on_sums(cell), *observation.doubts]
-    return [dealt, *_notes_on_collaborations(cell), *observation.doubts]
+        return [draws, *_notes_on_sums(cell), *observation.doubts]
+    return [draws, *_notes_on_collaborations(cell), *observation.doubts]
 
 
 def leaked(case: Case) -> list[str]:

@@ -60,7 +60,7 @@ def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, repr
     sizes = [entry.size for entry in nodes if entry.size is not None]
     command = ""
     if witness is not None and witness.coalition is not None and adversary_of(frozenset(witness.coalition)):
-        command = f"{reproduce} --colluders {told(witness.coalition)}"
+        command = f"{reproduce} --colluders {listed(witness.coalition)}"
     repairs = []
     if verdict == "violated":
         levels = [exposure.level for exposure in exposures]
@@ -217,13 +217,13 @@ def named(nodes: Collection[int]) -> str:
     return told_[:1].upper() + told_[1:]
 
 
-def told(colluders: Iterable[int]) -> str:
+def listed(colluders: Iterable[int]) -> str:
     """A coalition as the command line takes it."""
     return ",".join("server" if node == SERVER else str(node) for node in sorted(colluders)) or "nobody"
 
 
 def read(text: str) -> list[int]:
-    """The coalition that ``told`` wrote.
+    """The coalition that ``listed`` wrote.
 
     Examples
     --------

@@ -154,7 +154,7 @@ def _edges(
     for level in levels:
         rows, most = (ones, 1) if level == "input" else (setup.counts, equations.most_rows())
         network = Network.from_edges(graph.n, [*map(tuple, graph.edges.tolist()), *added])
-        more = cheapest_edges(network, rows, most, need, costs=costs, whole=level == "rows")
+        more = cheapest_edges(network, rows, most, need, costs=costs, empty_boundary=level == "rows")
         if more is None:
             return
         added = (*added, *more)

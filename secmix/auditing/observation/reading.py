@@ -42,7 +42,7 @@ class Reading:
 
 @dataclass
 class ProbeCache:
-    """What probes told of the messages of an iteration, for runs that take the same course without probes.
+    """What probes found about the messages of an iteration, for runs that take the same course without probes.
 
     Attributes
     ----------

@@ -159,7 +159,7 @@ def _outcomes(cell: Scenario, setup: SumSetup, clouds: Array) -> Iterator[Outcom
     for name, attack in adversary.against([CONTRIBUTION]).items():
         rng = stream(cell.seed, "attack", name)
         attacked = Attacked(setup.protocol, attack, setup.corrupt, rng, adversary.scale)
-        pushed = max(_error(attacked, setup.network, cloud, cloud[honest], honest[0], rng) for cloud in clouds)
+        error = max(_error(attacked, setup.network, cloud, cloud[honest], honest[0], rng) for cloud in clouds)
         if attack.searches:
             # What a sum makes of contributions is their mean, however it is reached; the worst is then run as it is.
             summed = setup.protocol if rule_of(setup.protocol) else Plain()
@@ -169,11 +169,11 @@ def _outcomes(cell: Scenario, setup: SumSetup, clouds: Array) -> Iterator[Outcom
                 starts, _DEALS, cell.model.iterations, len(honest), rng,
             )  # fmt: skip
             worst = one_by_one(found.attack(found.plans))
-            pushed, by_run = max(pushed, push), np.maximum(worst, errors)
+            error, by_run = max(error, push), np.maximum(worst, errors)
         else:
             fixed[name], by_run = attack, one_by_one(attack)
-        push, errors = max(push, pushed), np.maximum(errors, by_run)
-        yield name, bounded(pushed), by_run
+        push, errors = max(push, error), np.maximum(errors, by_run)
+        yield name, bounded(error), by_run
 
 
 def _fits(

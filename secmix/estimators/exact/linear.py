@@ -288,14 +288,14 @@ def unmodular(view: LinearView, values: Array) -> tuple[LinearView, Array]:
         return LinearView(view.A, view.M, view.n), residue(values, view.modulus)
     rounded = np.round(view.M)
     if not (np.allclose(rounded, view.M, atol=1e-9) and np.allclose(np.round(view.A), view.A, atol=1e-9)):
-        raise SecmixError("a protocol with a modulus must combine inputs and masks with whole coefficients")
-    combine = _whole_null_space(rounded)
+        raise SecmixError("a protocol with a modulus must combine inputs and masks with integer coefficients")
+    combine = _integer_null_space(rounded)
     kept = LinearView(np.round(combine @ view.A), np.empty((len(combine), 0)), view.n)
     return kept, residue(np.tensordot(combine, values, axes=1), view.modulus)
 
 
-def _whole_null_space(matrix: Array) -> Array:
-    """Whole combinations (G, F) of the rows of a whole matrix (F, k) that vanish, as many as there are."""
+def _integer_null_space(matrix: Array) -> Array:
+    """Integer combinations (G, F) of the rows of an integer matrix (F, k) that vanish, as many as there are."""
     rows = qr(matrix.T, pivoting=True, mode="economic")
     rank = int((np.abs(np.diag(rows[1])) > 1e-9).sum())
     pivots = np.sort(rows[2][:rank])

@@ -49,13 +49,13 @@ def pseudo_values(scores: Floats, mixed: float) -> tuple[Floats, Floats]:
     too small).
     """
     b = len(scores)
-    whole = contrasts(scores, mixed)
+    overall = contrasts(scores, mixed)
     share = np.exp(scores - _log_sums(scores)[:, None])  # of each y_j in row i
     own = np.diag(share)
     left = np.maximum(1.0 - share, own[:, None])  # what remains of row i without column k
     without = np.log(mixed + (1 - mixed) * (b - 1) * own[:, None] / left)
     np.fill_diagonal(without, 0.0)
-    return whole, np.asarray(b * whole.mean() - without.sum(axis=0))
+    return overall, np.asarray(b * overall.mean() - without.sum(axis=0))
 
 
 def _log_sums(scores: Floats) -> Floats:

@@ -134,9 +134,9 @@ def _checked(score: Score, rows: Rows, i: int) -> Score:
             )
         return found
 
-    whole, half = checked(rows.x, rows.y), len(rows.x) // 2
+    full, half = checked(rows.x, rows.y), len(rows.x) // 2
     part = checked(rows.x[:half], rows.y[half:])
-    if not np.allclose(part, whole[:half, half:], rtol=1e-6, atol=1e-6 * max(1.0, float(np.abs(whole).max()))):
+    if not np.allclose(part, full[:half, half:], rtol=1e-6, atol=1e-6 * max(1.0, float(np.abs(full).max()))):
         raise DataError(
             f"critic {i} of the caller scores a pair differently among other rows; the bound holds only where the "
             "score of (x_i, y_j) depends on x_i and y_j alone: fit scales and the like on the training rows"

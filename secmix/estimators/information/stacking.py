@@ -30,8 +30,8 @@ def frugal_weights(parts: list[Floats]) -> Floats:
     weights = stacking_weights(parts)
     while weights.any():
         used = np.flatnonzero(weights)
-        whole = _mean_contrast(weights, parts)
-        losses = [whole - _mean_contrast(np.where(np.arange(len(weights)) == m, 0.0, weights), parts) for m in used]
+        overall = _mean_contrast(weights, parts)
+        losses = [overall - _mean_contrast(np.where(np.arange(len(weights)) == m, 0.0, weights), parts) for m in used]
         if min(losses) >= _WORTH / pairs:
             break
         kept = np.delete(used, int(np.argmin(losses)))

@@ -61,7 +61,7 @@ def _draw_node(axes: Any, node: int, spot: Any, found: NodeSummary | None, corru
     server = node < 0
     standing = "corrupt" if corrupt else found.standing if found else ""
     fill = "#26241f" if corrupt else shade(found.worst if found else 0.0)
-    if standing == "revealed":  # a second ring: the worst case is told by shape as well as by colour
+    if standing == "revealed":  # a second ring: the worst case is shown by shape as well as by colour
         ring = (2 * radius + 7) ** 2
         axes.scatter(*spot, s=ring, facecolor="none", edgecolor=COLOUR["bad"], linewidth=1.3, zorder=2)
     axes.scatter(

@@ -13,7 +13,7 @@ def render(report: Report) -> str:
     """The report as JUnit XML; *violated* and *inconclusive* are failures, each of its own type.
 
     A corrupt node has nothing of its own to lose and is skipped. So is what does not count for the report's verdict:
-    what is no worse than in the baseline, and what somebody accepts; the reason is told. What colluders can do is a
+    what is no worse than in the baseline, and what somebody accepts; the reason is given. What colluders can do is a
     case of its own. Where a cell (or the report) is judged worse than everything in it, a case of its own says so: no
     verdict is lost.
     """

@@ -104,8 +104,8 @@ def _results(report: Report, cell: Cell, lines: dict[str, int]) -> list[dict[str
         results.append(_of_robustness(cell, cell.robustness, _location(report, lines.get("adversary", 1))))
     if words.unexplained(cell):
         where = f"{cell.protocol}/{cell.adversary}"
-        told = {"reproduce": cell.reproduce}
-        results.append(_result("policy", cell.verdict, cell.sentence, location, where, told, cell))
+        properties = {"reproduce": cell.reproduce}
+        results.append(_result("policy", cell.verdict, cell.sentence, location, where, properties, cell))
     return results
 
 

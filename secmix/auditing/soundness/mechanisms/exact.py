@@ -107,26 +107,26 @@ def null_vectors(model: Model, corrupt: frozenset[int]) -> NDArray[np.int64] | N
     table = np.hstack([linear.A, linear.M]) / scale[:, None]
     tops = np.abs(table).max(axis=1, initial=0.0, keepdims=True)
     table = np.unique(table / np.where(tops > 0, tops, 1.0), axis=0)
-    whole = _whole_rows(table)
-    if whole is None:
+    integers = _integer_rows(table)
+    if integers is None:
         return None
     own = np.eye(n + linear.M.shape[1], dtype=np.int64)[sorted(corrupt)]
-    whole = np.vstack([whole, own]).astype(np.int64)
-    reduced, pivots = _reduced(whole.astype(float))
-    free = [c for c in range(whole.shape[1]) if c not in set(pivots)]
+    integers = np.vstack([integers, own]).astype(np.int64)
+    reduced, pivots = _reduced(integers.astype(float))
+    free = [c for c in range(integers.shape[1]) if c not in set(pivots)]
     found = []
     for column in free:
-        vector = np.zeros(whole.shape[1])
+        vector = np.zeros(integers.shape[1])
         vector[column] = 1.0
         vector[pivots] = -reduced[: len(pivots), column]
-        exact = _whole_rows(vector[None])
-        if exact is None or np.abs(exact).max() > _REACH or (whole @ exact[0]).any():
+        exact = _integer_rows(vector[None])
+        if exact is None or np.abs(exact).max() > _REACH or (integers @ exact[0]).any():
             return None
         found.append(exact[0])
-    return np.array(found, dtype=np.int64).reshape(len(found), whole.shape[1])
+    return np.array(found, dtype=np.int64).reshape(len(found), integers.shape[1])
 
 
-def _whole_rows(table: Array) -> NDArray[np.int64] | None:
+def _integer_rows(table: Array) -> NDArray[np.int64] | None:
     """Each row times its least common denominator; None if a row has no small one."""
     out = []
     for row in table:

@@ -92,8 +92,8 @@ def words_of(bench: Bench, model: Model) -> Words | Witness:
         table = plain.ravel()[:columns] / step
         if (table != np.round(table)).any() or np.abs(table).max() > size:
             return Witness(name, "it is no residue on the grid of the words")
-        whole = [int(v) for v in table]
-        difference = [(v - whole[-1]) % size for v in whole[:-1]]
+        integers = [int(v) for v in table]
+        difference = [(v - integers[-1]) % size for v in integers[:-1]]
         A.append(difference[:n])
         M.append(difference[n:])
         names.append(name)

@@ -30,7 +30,7 @@ class Log:
     """What was drawn: standard normal values, or whole numbers with how many there were to choose from."""
 
     normal: list[Array] = field(default_factory=list)
-    whole: list[tuple[Array, float]] = field(default_factory=list)
+    integers: list[tuple[Array, float]] = field(default_factory=list)
 
 
 class Logged(np.random.Generator):
@@ -67,7 +67,7 @@ class Logged(np.random.Generator):
         values = super().integers(low, high, size, dtype, endpoint)
         begin, end = (0, low) if high is None else (low, high)
         if np.ndim(begin) == 0 and np.ndim(end) == 0 and begin == 0:
-            self.log.whole.append((np.array(values, dtype=float), float(end) + bool(endpoint)))
+            self.log.integers.append((np.array(values, dtype=float), float(end) + bool(endpoint)))
         return values
 
 
@@ -183,7 +183,7 @@ def _find(values: Array, sizes: Array) -> tuple[NDArray[np.bool_], NDArray[np.in
 def _residues(masks: Array, log: Log, modulus: float, grid: float) -> Witness | None:
     """The first mask that is no whole draw over the modulus times the grid; None where all are."""
     step = grid or 1.0
-    drawn = [values.ravel() for values, count in log.whole if count * step == modulus]
+    drawn = [values.ravel() for values, count in log.integers if count * step == modulus]
     words = masks / step
     if (words != np.round(words)).any() or masks.min() < 0 or masks.max() >= modulus:
         return Witness("the masks", "they are no residues on the grid of the words")

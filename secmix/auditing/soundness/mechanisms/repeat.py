@@ -62,7 +62,7 @@ def calls(bench: Bench, models: list[Model]) -> Check:
     name, before = "calls", bench.calls
     witness = None
     for model in models:
-        whole = bench.eyes.see(bench.call(model.case))
+        together = bench.eyes.see(bench.call(model.case))
         for run in range(min(2, model.case.runs)):
             one = model.case.single(run)
             call = bench.call(one)
@@ -72,8 +72,8 @@ def calls(bench: Bench, models: list[Model]) -> Check:
             alone = bench.eyes.see(call)
             witness = (
                 witness
-                or other_frames(whole, alone, prefix=True)
-                or other_view(model, (one, whole.of_run(run)), (one, alone))
+                or other_frames(together, alone, prefix=True)
+                or other_view(model, (one, together.of_run(run)), (one, alone))
             )
         witness = witness or own_masks(bench, model)
         if witness is not None:
