@@ -20,6 +20,7 @@ from secmix.coalitions.result import Agent, Exposure, Least, NodeExposure, Proof
 from secmix.coalitions.rows import Undecided, input_group, rows_group
 from secmix.estimators.exact.masks import mask_doubts
 from secmix.network import Network
+from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import SERVER
 
 _COLUMNS = 700  # inputs and masks up to which the protocol is recorded as a whole
@@ -109,9 +110,9 @@ def least_coalitions(case: Case, rng: np.random.Generator) -> Exposure:
     if columns > _COLUMNS:
         return _in_large(case, graph, columns, rng)
     masks, again = (case.protocol.draw_masks(_DRAWS, 2, case.network, rng.spawn(1)[0]) for _ in range(2))
-    modulus, grid = getattr(case.protocol, "modulus", None), getattr(case.protocol, "grid", 0.0)
-    doubts = mask_doubts([masks, again], modulus, grid)
-    shared = bool(getattr(case.protocol, "reuses_masks", False)) or (masks.size > 0 and np.array_equal(masks, again))
+    traits = SumTraits.of(case.protocol)
+    doubts = mask_doubts([masks, again], traits.modulus, traits.grid)
+    shared = bool(traits.reuses_masks) or (masks.size > 0 and np.array_equal(masks, again))
     runs, varied = _recorded(case, shared, rng)
     doubts += [doubt for run in runs for doubt in run.doubts]
     oracle = _Oracle(case, runs)
@@ -144,14 +145,12 @@ def _recorded(case: Case, shared: bool, rng: np.random.Generator) -> tuple[list[
         kept = protocol.draw_masks(inputs[0].shape[0], inputs[0].shape[2], network, rng.spawn(1)[0])
         return [held(protocol, network, inputs, rng.spawn(1)[0], masks=kept) for _ in range(times)]
 
-    # The same data again, so that what differs is the course. Those of the house do the same in each averaging, or
-    # declare a graph; of others every iteration is recorded.
-    house = type(protocol).__module__.startswith("secmix.")
+    # The same data again, so that what differs is the course; every iteration, since no two need send the same.
     alike = [each for each in case.inputs if each.shape == case.inputs[0].shape]
     joint = shared and len(alike) > 1
-    again = record(alike[:_JOINT] if joint else case.inputs[:1], times=2 if house else _AGAIN)
+    again = record(alike[:_JOINT] if joint else case.inputs[:1], times=_AGAIN)
     by_lot = any(len(run.table) != len(again[0].table) or not _begins(run, again[0]) for run in again)
-    runs = again if house or joint else [*again, *(run for each in case.inputs[1:] for run in record([each]))]
+    runs = again if joint else [*again, *(run for each in case.inputs[1:] for run in record([each]))]
     kept: list[Recorded] = []  # of one course that went on for longer, the longer
     for run in sorted(runs, key=lambda run: -len(run.table)):
         if not any(_begins(run, other) for other in kept):

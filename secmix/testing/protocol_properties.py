@@ -44,11 +44,13 @@ for again in (protocol, fresh):
         ("network", "entries", "seed"),
         """
 from secmix.estimators.exact.masks import mask_doubts
+from secmix.protocols.interfaces import SumTraits
+traits = SumTraits.of(protocol)
 rng = np.random.default_rng(seed)
 drawn = [np.asarray(protocol.draw_masks(400, entries, network, rng)) for _ in range(2)]
 assert all(d.ndim == 3 and d.shape[::2] == (400, entries) for d in drawn), drawn[0].shape
-doubts = mask_doubts(drawn, getattr(protocol, "modulus", None), getattr(protocol, "grid", 0.0))
-if drawn[0].size and not getattr(protocol, "reuses_masks", False):
+doubts = mask_doubts(drawn, traits.modulus, traits.grid)
+if drawn[0].size and not traits.reuses_masks:
     assert not np.array_equal(*drawn), "two averagings draw the same masks"
 assert not doubts, doubts
 """,
@@ -59,17 +61,19 @@ assert not doubts, doubts
         ("network", "inputs", "seed"),
         """
 from secmix.estimators.exact.linear import Probed, residue
+from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import Channel
+traits = SumTraits.of(protocol)
 probed, channel = Probed(protocol), Channel()
 probed.average(inputs, network, np.random.default_rng(seed), channel=channel)
 known = np.concatenate([inputs, probed.seen[0][1]], axis=1)
-modulus, runs = getattr(protocol, "modulus", None), len(inputs)
+modulus, runs = traits.modulus, len(inputs)
 for block in channel.transcript:
     sent = block.payload[:, :runs]
     units = residue(block.payload[:, runs:].reshape(len(sent), -1)[:, : known.shape[1]], modulus)
     gap = np.abs(residue(sent - np.einsum("pu,rum->prm", units, known), modulus)).max()
     size = np.einsum("pu,rum->prm", np.abs(units), np.abs(known)).max()
-    allowed = 1e-9 * max(size, 1.0) + getattr(protocol, "grid", 0.0) * np.abs(units).sum(axis=1).max()
+    allowed = 1e-9 * max(size, 1.0) + traits.grid * np.abs(units).sum(axis=1).max()
     assert gap <= allowed, f"'{block.kind}' of round {block.round} is wrong by {gap:.3g} of {size:.3g}"
 """,
     ),

@@ -22,6 +22,7 @@ from secmix.estimators.exact.structure import leaked_subspace
 from secmix.network import Network
 from secmix.protocols import Collaboration, SumProtocol
 from secmix.protocols.collaboration import checked_parts
+from secmix.protocols.interfaces import SumTraits
 from secmix.testing.counterexample import source_of, written
 from secmix.testing.properties import Property
 from secmix.testing.protocol_properties import COLLABORATION, SUM
@@ -197,7 +198,7 @@ def _inputs(
         "tolerance": tolerance * max(1.0, float(np.abs(inputs).max())),
         "adversary": adversary,
         "stated": _stated(reveals, network, adversary.corrupt_nodes(network)),
-        "rounds": 2 if getattr(protocol, "reuses_masks", False) else 1,
+        "rounds": 2 if SumTraits.of(protocol).reuses_masks else 1,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
@@ -43,14 +44,13 @@ def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, repr
     out; where they are only counted as known it is inconclusive, and so is whatever is not proven.
     """
     anybody = cell.model_copy(update={"adversary": Scenario.model_fields["adversary"].default})
-    key = render(anybody) + repr(setup.protocol)
-    house = type(setup.protocol).__module__.startswith("secmix.")
-    exposures = _KEPT.get(key) if house else None
+    key = _key(anybody, setup.protocol)
+    exposures = _KEPT.get(key) if key else None
     if exposures is None:
         exposures = _searched(cell, setup, need)
         if len(_KEPT) >= _MOST_KEPT:
             _KEPT.clear()
-        if house:  # objects of a user's own may differ under one name
+        if key:
             _KEPT[key] = exposures
     blurred, owners = Defences(**cell.model.defences).blurs, cell.network.owners or []
     nodes = [_entry(each, exposure, blurred, owners) for exposure in exposures for each in exposure.nodes]
@@ -82,7 +82,15 @@ def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, repr
     )
 
 
-_KEPT: dict[str, list[Exposure]] = {}  # the same protocol stands in a cell for each adversary
+_KEPT: dict[bytes, list[Exposure]] = {}  # the same protocol stands in a cell for each adversary
+
+
+def _key(scenario: Scenario, protocol: object) -> bytes:
+    """What tells the protocol of a cell from all others: all that it holds; empty where that cannot be written out."""
+    try:
+        return render(scenario).encode() + pickle.dumps(protocol)
+    except Exception:  # objects of a user's own may refuse in any way
+        return b""
 
 
 def _searched(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int) -> list[Exposure]:

@@ -17,6 +17,7 @@ from secmix.estimators.exact.linear import KAPPA, LinearView, residue, units, wi
 from secmix.estimators.exact.structure import LeakedSubspace, subspace_of
 from secmix.network import Network
 from secmix.protocols import SumProtocol
+from secmix.protocols.interfaces import SumTraits
 
 HEAVY = 5000  # messages of a call
 COARSE = 1e-3  # of the inputs' spread: what rounding hides beyond this, no comparison of numbers can show to be equal
@@ -74,13 +75,13 @@ class Bench:
     @property
     def modulus(self) -> float | None:
         """Of the messages, where they are residues."""
-        value = getattr(self.protocol, "modulus", None)
+        value = SumTraits.of(self.protocol).modulus
         return None if value is None else float(value)
 
     @property
     def grid(self) -> float:
         """Step of fixed-point numbers."""
-        return float(getattr(self.protocol, "grid", 0.0) or 0.0)
+        return float(SumTraits.of(self.protocol).grid)
 
     def call(self, case: Case, *, rng: np.random.Generator | None = None, protocol: Any = None) -> Call:
         """One call on ``case`` by a fresh copy of the protocol, with the case's public randomness."""
