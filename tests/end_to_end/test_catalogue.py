@@ -11,7 +11,7 @@ from golden_record import read
 import secmix
 from secmix.catalogue import entries, find
 from secmix.errors import ScenarioError
-from secmix.scenario import Scenario, parse, render
+from secmix.scenario import parse, render
 
 FILES = Path(__file__).parents[2] / "attacks"
 FIVE, TWO, NONE = {0, 1, 2, 3, 4}, {0, 2, 4}, set[int]()
