@@ -22,6 +22,7 @@ def test_an_old_path_imports_the_very_module_of_the_new_one(old: str) -> None:
     assert new.__name__ == new.__spec__.name == f"secmix.{MOVED[old]}"  # type: ignore[union-attr]
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # an old package on the way to an old module
 def test_no_old_path_hides_a_member_of_its_package() -> None:
     # Importing a.b sets the attribute b of a: a module would take the place of a function called so.
     for old in MOVED:
