@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Collection, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from secmix.auditing import verdicts
 from secmix.auditing.exposure.repair import proposals
@@ -45,13 +45,14 @@ def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, repr
     """
     anybody = cell.model_copy(update={"adversary": Scenario.model_fields["adversary"].default})
     key = _key(anybody, setup.protocol)
-    exposures = _KEPT.get(key) if key else None
-    if exposures is None:
-        exposures = _searched(cell, setup, need)
+    known = _KEPT.get(key) if key else None
+    if known is None:
+        known = _Known(_searched(cell, setup, need))
         if len(_KEPT) >= _MOST_KEPT:
             _KEPT.clear()
         if key:
-            _KEPT[key] = exposures
+            _KEPT[key] = known
+    exposures = known.exposures
     blurred, owners = Defences(**cell.model.defences).blurs, cell.network.owners or []
     nodes = [_entry(each, exposure, blurred, owners) for exposure in exposures for each in exposure.nodes]
     nodes = [min(group, key=lambda entry: _severity(entry, need, blurred)) for group in _by_node(nodes)]
@@ -61,12 +62,10 @@ def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, repr
     command = ""
     if witness is not None and witness.coalition is not None and adversary_of(frozenset(witness.coalition)):
         command = f"{reproduce} --colluders {listed(witness.coalition)}"
-    repairs = []
-    if verdict == "violated":
+    if verdict == "violated" and known.repairs is None:
         levels = [exposure.level for exposure in exposures]
-        repairs = [
-            repair.sentence for repair in proposals(cell, setup, need, levels=levels, owners=tuple(owners) or None)
-        ]
+        proposed = proposals(cell, setup, need, levels=levels, owners=tuple(owners) or None)
+        known.repairs = [repair.sentence for repair in proposed]
     return Coalitions(
         min_colluders=need,
         least=min(sizes, default=None),
@@ -76,13 +75,21 @@ def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, repr
         command=command,
         method=exposures[0].method,
         notes=list(dict.fromkeys(note for exposure in exposures for note in exposure.notes)),
-        repairs=repairs,
+        repairs=known.repairs or [],
         verdict=verdict,
         why=why,
     )
 
 
-_KEPT: dict[bytes, list[Exposure]] = {}  # the same protocol stands in a cell for each adversary
+@dataclass
+class _Known:
+    """What holds whoever the adversary of a cell is."""
+
+    exposures: list[Exposure]
+    repairs: list[str] | None = None
+
+
+_KEPT: dict[bytes, _Known] = {}  # the same protocol stands in a cell for each adversary
 
 
 def _key(scenario: Scenario, protocol: object) -> bytes:
