@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import secmix
-from secmix.auditing.exposure.policy import against, named, read, told
+from secmix.auditing.exposure.policy import against, listed, named, read
 from secmix.catalogue import find
 from secmix.cli import app
 from secmix.errors import ScenarioError, SecmixError
@@ -210,7 +210,7 @@ def test_every_repair_is_audited_again():
 
 
 def test_coalitions_in_words():
-    assert [read(told(nodes)) for nodes in ([], [-1], [1, 3])] == [[], [-1], [1, 3]]
+    assert [read(listed(nodes)) for nodes in ([], [-1], [1, 3])] == [[], [-1], [1, 3]]
     assert named([-1, 4]) == "The server and node 4"
     with pytest.raises(ScenarioError, match="given 'one'"):
         read("one")
