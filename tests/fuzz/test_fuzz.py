@@ -77,6 +77,11 @@ def _surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files that the mutants name."""
     monkeypatch.chdir(tmp_path)
     Path("rows.csv").write_text("a,b,c\n" + "".join(f"{i % 7},{i % 5}.5,{i}\n" for i in range(40)))
+    gaps = "".join(
+        f"{'NA' if i == 3 else i % 7},5;{999 if i == 5 else i % 4 + i / 64};{i};\xe9\n".replace(".", ",")
+        for i in range(40)
+    )
+    Path("gaps.csv").write_bytes(f"a;b;c;who\n{gaps}".encode("cp1252"))
     Path("headerless.csv").write_text("5.25,3.5\n4.75,3.25\n")
     Path("binary.csv").write_bytes(bytes(range(256)) * 4)
     Path("folder.csv").mkdir()
