@@ -243,8 +243,8 @@ def _filled(numbers: Array, called: list[str], missing: Missing, path: str | Pat
     if missing == "refuse":
         first = int(np.argmax(rows)) + 1
         raise DataError(
-            f"{of} of '{path}' lack values ({told}), first row {first}; say missing = \"drop\" to leave those rows out, "
-            'or "mean" to put in the mean of the column'
+            f"{of} of '{path}' lack values ({told}), first row {first}; say missing = \"drop\" to leave those rows "
+            'out, or "mean" to put in the mean of the column'
         )
     if missing == "drop":
         if rows.all():
