@@ -157,7 +157,8 @@ def audit(
             allow_code=allow_code,
         )
         lines = lines_of_cells(scenario, text)
-        report = assemble(scenario, results, command, path, [lines[i] for i in every])
+        mine = [cells[i] for i in every]
+        report = assemble(scenario, results, command, path, [lines[i] for i in every], given, mine)
         report = counted(report, before, scenario.accepted, date.today())
         if folder is not None and kept is not None:
             draft = files.draft(
