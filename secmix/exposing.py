@@ -15,7 +15,7 @@ from secmix.auditing.report import Verdict
 from secmix.auditing.setup import build_setup
 from secmix.coalitions import Agent, Exposure
 from secmix.errors import ScenarioError, nearest
-from secmix.run import resolve
+from secmix.run import combinations
 from secmix.scenario import Scenario, render
 from secmix.transcript import SERVER
 
@@ -198,7 +198,7 @@ def _chosen(
     scenario: Scenario | Mapping[str, Any] | str | Path, cell: int | None, *, several: bool = False
 ) -> Scenario:
     """The one combination that is asked about."""
-    cells = list(resolve(scenario)[0].cells())
+    cells = combinations(scenario)
     if cell is not None:
         if not 1 <= cell <= len(cells):
             raise ScenarioError(f"there is no cell {cell}: the scenario has {len(cells)}, counted from 1")
@@ -214,7 +214,7 @@ def settings(scenario: Scenario | Mapping[str, Any] | str | Path) -> dict[int, S
     """The cells that differ in more than their adversary, each by the number of its first."""
     found: dict[int, Scenario] = {}
     seen: set[str] = set()
-    for number, cell in enumerate(resolve(scenario)[0].cells(), 1):
+    for number, cell in enumerate(combinations(scenario), 1):
         key = render(cell.model_copy(update={"adversary": Scenario.model_fields["adversary"].default}))
         if key not in seen:
             seen.add(key)

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from secmix._base import files
 from secmix._base.toml_text import read_text, read_toml
 from secmix._front.folder import discard_kept, kept_cells, taken
+from secmix._front.paths import seen_from
 from secmix._front.whereabouts import lines_of_cells, located
 from secmix.auditing.report import Report
 from secmix.errors import ScenarioError, SecmixError, nearest, shown
@@ -51,6 +52,7 @@ def audit(
     Parameters
     ----------
     scenario_or_path : Scenario, dict, path of a TOML file, or name of a catalogue entry
+        Paths of data files start from the folder of the TOML file, or from where Python runs.
     out : path, optional
         Folder for the report. Finished cells are kept there until it is written: the same call resumes.
     protocols, adversaries : mapping from label to object, optional
@@ -106,6 +108,7 @@ def audit(
 
     leave_unguarded_worker()
     scenario, name, text = resolve(scenario_or_path)
+    home = _home(name, text)
     own = (("protocol", protocols), ("adversary", adversaries))
     given = {(table, name): part for table, parts in own for name, part in (parts or {}).items()}
     scenario = _with(scenario, protocols, adversaries, {"seed": seed, "memory_limit": memory_limit}, policy, accepted)
@@ -120,7 +123,7 @@ def audit(
     for wanted in formats:
         if wanted not in reporting.FORMATS:
             raise SecmixError(f"no format is called {shown(wanted)}; {nearest(wanted, reporting.FORMATS)}")
-    cells = list(scenario.cells())
+    cells = [seen_from(each, home) for each in scenario.cells()]
     if isinstance(policy, PolicySpec):
         name = _BESIDE  # where that policy is written too
     options = {
@@ -154,10 +157,13 @@ def audit(
             allow_code=allow_code,
         )
         lines = lines_of_cells(scenario, text)
-        report = assemble(scenario, results, command, path, [lines[i] for i in every])
+        mine = [cells[i] for i in every]
+        report = assemble(scenario, results, command, path, [lines[i] for i in every], given, mine)
         report = counted(report, before, scenario.accepted, date.today())
         if folder is not None and kept is not None:
-            draft = files.draft(folder, render(scenario).encode())  # before the report, named after it: both or none
+            draft = files.draft(
+                folder, render(seen_from(scenario, home, folder)).encode()
+            )  # before the report, named after it: both or none
             reporting.write(report, folder, formats)
             draft.replace(folder / _BESIDE)
             discard_kept(kept)
@@ -203,7 +209,10 @@ def _errors_located(scenario: Scenario, text: str, source: str | None, every: ra
 
 
 def resolve(given: Scenario | Mapping[str, Any] | str | Path) -> tuple[Scenario, str, str | None]:
-    """The scenario, the name by which the command line finds it again, and its text if it is a file of the user's."""
+    """The scenario, the name by which the command line finds it again, and its text if it is a file of the user's.
+
+    The paths in such a file start from the folder that it is in.
+    """
     if isinstance(given, Scenario):
         return given, _BESIDE, None
     if isinstance(given, Mapping):
@@ -215,6 +224,17 @@ def resolve(given: Scenario | Mapping[str, Any] | str | Path) -> tuple[Scenario,
     from secmix.catalogue import find
 
     return find(str(given)).scenario, str(given), None
+
+
+def _home(name: str, text: str | None) -> Path:
+    """Where the paths of a scenario start from that ``resolve`` found."""
+    return Path() if text is None else Path(name).parent
+
+
+def combinations(given: Scenario | Mapping[str, Any] | str | Path) -> list[Scenario]:
+    """Every cell of a scenario, its paths as they are from here."""
+    scenario, name, text = resolve(given)
+    return [seen_from(cell, _home(name, text)) for cell in scenario.cells()]
 
 
 def read_policy(path: str | Path) -> PolicySpec:

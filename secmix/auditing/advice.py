@@ -1,6 +1,7 @@
-"""What to change: the measures that would mend what a cell shows, in plain words.
+"""What to change: the measures that might mend what a cell shows, each with the change of the scenario it means.
 
-What a protocol advises about itself is its own ``advise``; what holds for every protocol stands here.
+What a protocol advises about itself is its own ``advise``; what holds for every protocol stands here. What of it a
+report recommends is decided where it is tried (``secmix.auditing.trials``).
 """
 
 from __future__ import annotations
@@ -8,16 +9,20 @@ from __future__ import annotations
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.report import NodeSummary, Robustness, SigmaPoint
 from secmix.auditing.setup import Setup, SumSetup
-from secmix.protocols.interfaces import Shown, SumTraits
+from secmix.protocols.interfaces import Advice, Shown, SumTraits
+from secmix.scenario import Scenario
+
+_TIMES = (2, 3, 4, 6, 8, 12, 16)  # rows a node, in multiples of what there are
 
 
-def advice(
+def advised(
+    cell: Scenario,
     setup: Setup,
     nodes: list[NodeSummary],
     points: list[SigmaPoint],
     robustness: Robustness | None,
     solvable: bool,
-) -> list[str]:
+) -> list[Advice]:
     """Measures for the findings of one cell, the most effective first; empty where there is nothing to mend.
 
     Parameters
@@ -26,13 +31,20 @@ def advice(
         Whether the sums that are known may be solved for the rows of a node that is not revealed otherwise.
     """
     if isinstance(setup, SumSetup):
-        return _of_sums(setup, nodes, points, robustness, solvable)
-    return _of_collaborations(setup, nodes, robustness)
+        found = _of_sums(cell, setup, nodes, points, robustness, solvable)
+    else:
+        found = _of_collaborations(setup, nodes, robustness)
+    return [Advice(each) if isinstance(each, str) else each for each in found]
 
 
 def _of_sums(
-    setup: SumSetup, nodes: list[NodeSummary], points: list[SigmaPoint], robustness: Robustness | None, solvable: bool
-) -> list[str]:
+    cell: Scenario,
+    setup: SumSetup,
+    nodes: list[NodeSummary],
+    points: list[SigmaPoint],
+    robustness: Robustness | None,
+    solvable: bool,
+) -> list[Advice | str]:
     known = [s for s in nodes if s.standing == "revealed"]
     solved = [s.node for s in known if s.worst_evidence == "inversion"]
     revealed = tuple(s.node for s in known if s.node not in solved)
@@ -40,43 +52,64 @@ def _of_sums(
     traits = SumTraits.of(setup.protocol)
     broken = robustness is not None and robustness.verdict == "violated"
     colluders = robustness.colluders if robustness is not None and broken else 0
-    sentences = list(traits.advise(Shown(revealed, setup.corrupt, setup.network, colluders)))
+    found: list[Advice | str] = list(traits.advise(Shown(revealed, setup.corrupt, setup.network, colluders)))
     if traits.reuses_masks:
-        sentences.append(
-            "Draw fresh masks for every averaging: reused ones cancel in the differences between iterations."
-        )
+        words = "Draw fresh masks for every averaging: reused ones cancel in the differences between iterations."
+        own = getattr(setup.protocol, "masks", None) == "reused"
+        found.append(Advice(words, {"protocol.masks": "fresh"} if own else {}, "use new masks in every round"))
     if partly and points and not traits.reuses_masks:
-        sentences += _enough_sigma(points, traits.sigma)
+        found += _enough_sigma(points, traits.sigma)
     if broken and traits.aggregate is None:
-        sentences.append(
+        words = (
             "Where colluders count more than curiosity, let a server apply a robust rule: a sum counts every message, "
             "however false. The price is that the server sees every contribution."
         )
+        change = {"protocol": {"name": "robust_server", "rule": "trimmed_mean", "f": max(colluders, 1)}}
+        found.append(Advice(words, change, "let a server discard extreme contributions", "falsehood"))
     if solved and AdversaryTraits.of(setup.adversary).active is not None:
-        sentences.append(
+        found.append(
             "Let every node refuse parameters under which the likelihood of its own rows falls (likelihood_drop under "
             "[model]), and keep covariances above a floor (covariance_floor): rows are singled out by bending both."
         )
     if solved or solvable:
-        sentences.append(
-            "Give each node more rows, or run fewer iterations: fewer known sums than unknown numbers cannot be solved."
-        )
-    return sentences
+        found += _fewer_equations(cell, setup)
+    return found
 
 
-def _enough_sigma(points: list[SigmaPoint], now: float | None) -> list[str]:
+def _fewer_equations(cell: Scenario, setup: SumSetup) -> list[Advice | str]:
+    """Two ways to have fewer sums than unknown numbers, each as far as it must go; the trial finds how far that is."""
+    why = "fewer known sums than unknown numbers cannot be solved"
+    found: list[Advice | str] = []
+    for times in _TIMES:
+        counts = [times * count for count in setup.counts]
+        if sum(counts) > len(setup.rows):
+            break
+        each: int | list[int] = counts[0] if len(set(counts)) == 1 else counts
+        told = f"{each} rows" if isinstance(each, int) else f"{times} times the rows"
+        words = f"Give each node {told}: {why}."
+        found.append(Advice(words, {"data.rows_per_node": each}, "let each of them bring more records"))
+    for iterations in range(cell.model.iterations - 1, 0, -1):
+        several = "s" if iterations > 1 else ""
+        words = f"Run {iterations} iteration{several} instead of {cell.model.iterations}: {why}."
+        found.append(Advice(words, {"model.iterations": iterations}, "run fewer rounds"))
+    return found or [f"Give each node more rows: {why}."]
+
+
+def _enough_sigma(points: list[SigmaPoint], now: float | None) -> list[Advice]:
     least = min(p.normalised_leakage for p in points)
     enough = next(p for p in points if p.normalised_leakage <= least + 1e-3)
     if now is None or enough.sigma <= now:
         return []
-    return [
+    words = (
         f"Raise sigma from {now:g} to {enough.sigma:g}: the masks then hide all that they can, for a relative error of "
         f"{enough.error:.1g} in the sums."
-    ]
+    )
+    found = f"Tried: the curve of mask sizes in this report gives a leakage of {enough.normalised_leakage:.3f} there."
+    return [Advice(words, {"protocol.sigma": enough.sigma}, "use larger masks", found=found)]
 
 
-def _of_collaborations(setup: Setup, nodes: list[NodeSummary], robustness: Robustness | None) -> list[str]:
-    sentences = []
+def _of_collaborations(setup: Setup, nodes: list[NodeSummary], robustness: Robustness | None) -> list[Advice | str]:
+    sentences: list[Advice | str] = []
     if any(s.standing == "revealed" for s in nodes):
         sentences.append(
             "Give each node more rows than its messages have numbers to tell of them, or add noise to what is sent: as "

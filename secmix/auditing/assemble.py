@@ -9,7 +9,9 @@ from importlib.metadata import version
 from secmix.auditing import verdicts
 from secmix.auditing.cells.audit_cell import CellResult
 from secmix.auditing.evidence.interface import installed
+from secmix.auditing.refuted import with_what_the_report_says
 from secmix.auditing.report import Cell, Report, Verdict
+from secmix.auditing.setup import Given
 from secmix.scenario import Scenario
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "networkx")
@@ -28,9 +30,15 @@ def assemble(
     reproduce: str,
     source: str,
     lines: Sequence[Mapping[str, int]] = (),
+    given: Given | None = None,
+    audited: Sequence[Scenario] | None = None,
 ) -> Report:
-    """The report of ``scenario``, whose cells have ``results``, and stand in ``lines`` of the file ``source``."""
-    cells = [cell for cell, _ in results]
+    """The report of ``scenario``, whose cells have ``results``, and stand in ``lines`` of the file ``source``.
+
+    ``audited`` are the cells that the results are of, by default all, and ``given`` their ready-made parts.
+    """
+    audited = list(scenario.cells()) if audited is None else audited
+    cells = with_what_the_report_says(audited, [cell for cell, _ in results], given)
     verdict = verdicts.worst(cell.verdict for cell in cells)
     active = all(cell.robustness for cell in cells)
     beyond = [attack for attack in _BEYOND if not (active and attack == _ACTIVE)]

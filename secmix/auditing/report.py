@@ -182,6 +182,25 @@ class Checked(_Plain):
     witness: str | None = Field(default=None, description="Where it failed: which message, which entry, what differed")
 
 
+Outcome = Literal["helps", "open", "not tried", "no use", "cannot be run"]
+"""What became of a measure; *open*: this very report could not decide."""
+
+
+class Trial(_Plain):
+    """One measure that might mend a cell, and what became of it when it was tried."""
+
+    advice: str = Field(description="The measure, in a sentence or two")
+    change: dict[str, Any] = Field(description="Keys of the scenario with their new values; empty: none says it")
+    outcome: Outcome
+    found: str = Field(description="What the trial gave")
+    plain: str = Field(default="", description="The measure in a few words without the field's own")
+
+    @property
+    def recommended(self) -> bool:
+        """Whether a report may recommend it: what was tried in vain it may not."""
+        return self.outcome not in ("no use", "cannot be run")
+
+
 class Cell(Counted):
     """One combination of protocol and adversary."""
 
@@ -209,7 +228,8 @@ class Cell(Counted):
     robustness: Robustness | None = Field(default=None, description="Where the adversary is Byzantine")
     coalitions: Coalitions | None = Field(default=None, description="Where the policy sets min_colluders")
     picture: Picture | None = Field(default=None, description="Rows that were recovered, in one run")
-    advice: list[str] = Field(description="What to change")
+    advice: list[str] = Field(description="What to change, and what trying it gave")
+    trials: list[Trial] = Field(default_factory=list, description="Every measure that was thought of, tried or not")
     notes: list[str]
     reproduce: str = Field(description="The command that reproduces this cell")
     checks: list[Checked] = Field(default_factory=list, description="Checks of the premises of the exact evidence")

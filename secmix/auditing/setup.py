@@ -192,7 +192,10 @@ def _build(group: str, name: str, settings: Mapping[str, Any], table: str) -> An
         return plugins.build(group, {"name": name, **settings})
     except SecmixError as error:
         named = type(error)(f"[{table}] {error}")
-        named.key = (table, *error.key)
+        about = (
+            ("path",) if isinstance(error, DataError) and "path" in settings else ()
+        )  # what is wrong is in that file
+        named.key = (table, *(error.key or about))
         raise named from error
 
 

@@ -4,7 +4,7 @@ from secmix.protocols.collaboration import Collaboration, run_by_run
 from secmix.protocols.em.defences import Defences, epsilon, noise_multiplier_for
 from secmix.protocols.em.distributed_em import DistributedEM, EMRun
 from secmix.protocols.graphfed.graphfed_em import GraphFedEM
-from secmix.protocols.interfaces import SumProtocol
+from secmix.protocols.interfaces import Advice, SumProtocol
 from secmix.protocols.meta_clustering.clustering import MetaClustering
 from secmix.protocols.meta_clustering.select_exchange_cluster import SelectExchangeCluster
 from secmix.protocols.mixture.distributed_mixture import DistributedMixture, MixtureRun
@@ -18,6 +18,7 @@ from secmix.protocols.sums.secure_sum import SecureSum
 
 __all__ = [
     "PDMM",
+    "Advice",
     "ByzFedAltGDmin",
     "Collaboration",
     "Defences",

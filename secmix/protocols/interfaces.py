@@ -16,9 +16,9 @@ It may have more members: those of :class:`SumTraits`, which says what each mean
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -71,12 +71,43 @@ class Shown:
     colluders: int = 0
 
 
+@dataclass(frozen=True)
+class Advice:
+    """What to change; where a scenario can say it, the audit tries it before the report recommends it.
+
+    Attributes
+    ----------
+    words : str
+        In a sentence or two, for who runs the protocol.
+    change : mapping
+        Keys of a scenario with their new values: "protocol.encrypted" is a setting of the protocol, "protocol" the
+        whole table. Empty where no scenario can say it.
+    plain : str
+        In a few words without the field's own, for a reader who decides: "encrypt the lines".
+    against : {"disclosure", "falsehood"}
+        What it is to mend: that data become known, or that colluders push the result.
+    found : str
+        What trying it gave, where whoever advises has tried it.
+
+    Examples
+    --------
+    >>> Advice("Encrypt the lines.", {"protocol.encrypted": True}, "encrypt the lines").against
+    'disclosure'
+    """
+
+    words: str
+    change: Mapping[str, Any] = field(default_factory=dict)
+    plain: str = ""
+    against: Literal["disclosure", "falsehood"] = "disclosure"
+    found: str = ""
+
+
 def nodes_in_words(nodes: tuple[int, ...]) -> str:
     """Such as "node 2" or "each of nodes 2, 4"."""
     return f"node {nodes[0]}" if len(nodes) == 1 else f"each of nodes {', '.join(map(str, nodes))}"
 
 
-def no_advice(shown: Shown) -> list[str]:
+def no_advice(shown: Shown) -> list[str | Advice]:
     """What a protocol advises that has no ``advise``."""
     return []
 
@@ -108,7 +139,8 @@ class SumTraits:
     function, traits : callable or None, secmix.aggregators.Traits or None
         The rule behind ``aggregate``, and what it declares.
     advise : callable
-        ``advise(shown) -> list of str``: what to change in this protocol, in sentences.
+        ``advise(shown) -> list of Advice or str``: what to change in this protocol. An :class:`Advice` that carries a
+        change of the scenario is tried; a sentence is passed on as it is, and the report says that it was not.
     exposure_graph : callable
         ``exposure_graph(network) -> Network or None``: a graph of which it is proven that corrupt nodes learn the sum
         over each piece that is left of it without them, and nothing else. The search for coalitions is then quicker,
@@ -129,7 +161,7 @@ class SumTraits:
     f: int = 0
     function: Callable[..., Any] | None = None
     traits: Any = None
-    advise: Callable[[Shown], list[str]] = no_advice
+    advise: Callable[[Shown], Sequence[str | Advice]] = no_advice
     exposure_graph: Callable[[Network], Network | None] = no_graph
 
     @classmethod

@@ -82,6 +82,34 @@ BASES: list[dict[str, Any]] = [
         },
     },
     {
+        "network": RING,
+        "model": MODEL,
+        "data": {
+            "name": "csv",
+            "path": "gaps.csv",
+            "label": "who",
+            "drop": ["c"],
+            "delimiter": ";",
+            "decimal": ",",
+            "missing": "drop",
+            "missing_marks": ["999"],
+            "encoding": "cp1252",
+            "header": True,
+            "keep_label": False,
+        },
+        "protocol": {"name": "plain"},
+        "adversary": {"name": "curious_server"},
+        "policy": {"max_revealed_nodes": 0, "min_colluders": 2},
+    },
+    {
+        "network": {**EDGES, "owners": ["A", "A", "B", "B", "C"]},
+        "model": MODEL,
+        "data": {"name": "csv", "path": "headerless.csv", "header": False, "missing": "mean"},
+        "protocol": {"name": "pdmm"},
+        "adversary": {"name": "honest_but_curious", "corrupt": [1, 3]},
+        "sweep": {"data.path": ["rows.csv", "headerless.csv"], "data.missing": ["mean", "refuse"]},
+    },
+    {
         "network": {"kind": "complete", "nodes": 5},
         "data": DRAWN,
         "protocol": {"name": "graphfed_em", "n_components": 1, "n_rounds": 2, "local_steps": 1, "n_init": 1},
@@ -106,6 +134,7 @@ NAMES = [
     "select_exchange_cluster", "eavesdropper", "honest_but_curious", "curious_server", "colluders", "forgers",
     "steering",
     "malicious_server", "wine", "csv", "gaussian", "digits", "trimmed_mean", "krum", "edges", "complete", "cycle",
+    "mean", "drop", "refuse", "gaps.csv", "who", "utf-16", "cp1252", "ascii", ",", ";",
     "random_geometric", "public", "kmeans", "moments", "structure", "ksg", "row", "input",
 ]  # fmt: skip
 TABLES = ["data", "network", "model", "protocol", "adversary", "measure", "policy", "sweep", "accepted"]
@@ -115,7 +144,8 @@ KEYS = [
     "rule", "f", "cycle", "path", "rows_per_node", "features", "components", "start", "loss", "dropout",
     "masks", "sweep",
     "model.components", "network.nodes", "title", "description", "min_count", "noise_std", "evidence",
-    "target", "sigmas",
+    "target", "sigmas", "missing", "missing_marks", "label", "keep_label", "header", "encoding", "decimal",
+    "delimiter", "owners", "min_colluders", "data.path", "data.missing",
 ]  # fmt: skip
 
 

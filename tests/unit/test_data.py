@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -77,18 +78,31 @@ SECRET = "secret7731"
         ("age,height\n1,2\n", {"columns": ["heigth"]}, ["'heigth'", "did you mean 'height'"]),
         ("age,height\n1,2\n", {"drop": ["agee"]}, ["'agee'", "did you mean 'age'"]),
         (f"age,height\n1,2\n3,{SECRET}\n", {}, ["row 2", "'height'", "not a number"]),
-        ("age,height\n1,2\n3,\n", {}, ["row 2", "'height'", "not a number"]),
+        ("age,height\n1,2\n3,\n", {}, ["row 2", "'height'", "1 of 2 rows", "lack values"]),
         (f"age,height\n1,2\n{SECRET}\n", {}, ["row 2", "1 field", "2"]),
         (f"age,height\n1,2,{SECRET}\n", {}, ["row 1", "3 field", "2"]),
         ("", {}, ["0 line"]),
         ("age,height\n", {}, ["1 line", "rows"]),
-        ("age,height\n1,nan\n", {}, ["not finite", "drop or impute"]),
+        ("age,height\n1,nan\n", {}, ["lack values", 'missing = "drop"', '"mean"']),
         ("age,height\n1,inf\n", {}, ["not finite"]),
         ("age,age\n1,2\n", {}, ["'age'", "twice"]),
         (b"age\n\xff\xfe\n", {}, ["cannot be read"]),
         (b"age\n1\x00\n", {}, []),
         ("age,height\n1,2\n", {"columns": []}, []),
         ("age,height\n1,2\n", {"delimiter": ";;"}, ["delimiter"]),
+        ("age,height\n1,1_0\n", {}, ["row 1", "'height'", "not a number"]),
+        ("age,height\n1,\n,2\n", {"missing": "drop"}, ["every row", "'age'", "'height'"]),
+        ("age,height\n1,\n2,\n", {"missing": "mean"}, ["'height'", "no number at all"]),
+        ("age,height\n1,\n", {"missing": "guess"}, ["'refuse', 'drop' or 'mean'", "'guess'"]),
+        ("age,height\n1,2\n", {"label": "status"}, ["'status'", "no column"]),
+        ("age,height\n1,2\n", {"keep_label": True}, ["label"]),
+        ("age\n1\n", {"label": "age"}, ["keep at least one"]),
+        ("age,2019\n1,2\n", {}, ["header = true", "header = false"]),
+        (f"{SECRET},5.25\n{SECRET},3.5\n", {}, ["header = true", "header = false"]),
+        ("age\n1\n", {"encoding": "utf8"}, ["'utf8'", "did you mean 'utf-8'"]),
+        (b"gr\xf6\xdfe\n1\n", {}, ["not UTF-8", "cp1252"]),
+        (b"age\n1", {"encoding": "utf-16"}, ["utf-16"]),
+        ("age,height\n1,2\n", {"decimal": ","}, ["not the delimiter"]),
     ],
 )
 def test_a_wrong_file_is_told_without_its_values(
@@ -101,6 +115,78 @@ def test_a_wrong_file_is_told_without_its_values(
     assert SECRET not in message
     for word in expected:
         assert word in message
+
+
+def test_missing_values_are_left_out_or_filled_and_counted(tmp_path: Path) -> None:
+    path = _written(tmp_path, "age,height,who\n1,2,a\nNA,4,b\n5,?,c\n7,-9,d\n")
+    left = csv(path, drop=["who"], missing="drop", missing_marks=["-9"])
+    assert left.rows.tolist() == [[1.0, 2.0]]
+    assert left.source.endswith("(3 of 4 rows left out, which lack values (column 'height': 2, column 'age': 1))")
+    filled = csv(path, drop=["who"], missing="mean")
+    assert filled.rows.tolist() == [[1.0, 2.0], [13 / 3, 4.0], [5.0, -1.0], [7.0, -9.0]]
+    assert "2 of 4 rows" in filled.source
+    assert csv(path, columns=["age"], missing="drop").rows.tolist() == [[1.0], [5.0], [7.0]]  # used columns count only
+
+
+@given(seeds, st.integers(1, 30), st.integers(1, 4))
+def test_every_row_is_kept_or_counted(seed: int, rows: int, d: int) -> None:
+    rng = np.random.default_rng(seed)
+    values, gaps = rng.normal(size=(rows, d)).round(3), rng.random((rows, d)) < 0.3
+    gaps[0] = False
+    lines = [
+        ",".join("" if gone else repr(float(v)) for v, gone in zip(*row, strict=True))
+        for row in zip(values, gaps, strict=True)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        header = ",".join(f"c{j}" for j in range(d))
+        # A row of one empty field would be an empty line.
+        path = _written(Path(folder), "\n".join([header, *(line or '""' for line in lines)]) + "\n")
+        left, filled = csv(path, missing="drop"), csv(path, missing="mean")
+    assert (left.rows == values[~gaps.any(axis=1)]).all()
+    assert (filled.rows[~gaps] == values[~gaps]).all()
+    assert np.allclose(filled.rows.mean(axis=0), [np.mean(values[~gaps[:, j], j]) for j in range(d)])
+    lost = int(gaps.any(axis=1).sum())
+    assert (f"{lost} of {rows} rows left out" in left.source) == (lost > 0)
+
+
+def test_the_label_is_no_measurement(tmp_path: Path) -> None:
+    path = _written(tmp_path, "status,age,height\n0,1,2\n1,3,4\n")
+    assert csv(path, label="status").columns == ("age", "height")
+    kept = csv(path, label="status", keep_label=True)
+    assert (kept.columns, kept.rows.tolist()) == (("age", "height", "status"), [[1.0, 2.0, 0.0], [3.0, 4.0, 1.0]])
+    words = _written(tmp_path, "status,age\nill,1\nwell,3\n", "words.csv")
+    assert csv(words, label="status").rows.tolist() == [[1.0], [3.0]]
+
+
+def test_a_first_line_of_numbers_is_a_row_unless_it_is_said_to_name_columns(tmp_path: Path) -> None:
+    path = _written(tmp_path, "2019,2020\n1,2\n3,4\n")
+    found = csv(path)
+    assert (found.columns, len(found.rows)) == (("column 1", "column 2"), 3)
+    assert "first line is all numbers and was read as a row" in found.source
+    assert csv(path, header=True).rows.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert csv(path, header=True, columns=["2020"]).rows.tolist() == [[2.0], [4.0]]
+    mixed = _written(tmp_path, "Meyer,5.25\nSmith,3.5\n", "mixed.csv")
+    assert csv(mixed, header=False, drop=["column 1"]).rows.tolist() == [[5.25], [3.5]]
+    assert csv(_written(tmp_path, ",age\n0,41\n1,32\n", "index.csv")).columns == ("column 1", "age")
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding"),
+    [
+        ("größe,alter\n1,2\n".encode("cp1252"), "cp1252"),
+        ("größe,alter\n1,2\n".encode("utf-16"), None),
+        ("größe,alter\n1,2\n".encode("utf-8-sig"), None),
+        ("größe,alter\n1,2\n".encode("utf-8-sig"), "utf-8"),
+    ],
+)
+def test_encodings(content: bytes, encoding: str | None, tmp_path: Path) -> None:
+    found = csv(_written(tmp_path, content), encoding=encoding)
+    assert (found.columns, found.rows.tolist()) == (("größe", "alter"), [[1.0, 2.0]])
+
+
+def test_a_decimal_comma(tmp_path: Path) -> None:
+    path = _written(tmp_path, "a;b\n1,5;-2\n3;0,25\n")
+    assert csv(path, delimiter=";", decimal=",").rows.tolist() == [[1.5, -2.0], [3.0, 0.25]]
 
 
 def test_files_that_cannot_be_opened_are_named(tmp_path: Path) -> None:

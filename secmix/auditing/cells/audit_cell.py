@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from secmix.auditing import verdicts
-from secmix.auditing.advice import advice
+from secmix.auditing.advice import advised
 from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, sentence
 from secmix.auditing.cells.mask_size import sigma_curve
 from secmix.auditing.cells.sound import observed
@@ -16,6 +16,7 @@ from secmix.auditing.observation.observe import Seeds, SumObservation
 from secmix.auditing.report import Cell, Finding, SigmaPoint
 from secmix.auditing.robustness import robustness
 from secmix.auditing.setup import CollaborationSetup, SumSetup
+from secmix.auditing.trials import by_promise, in_words, tried
 from secmix.scenario import Scenario
 
 CellResult = tuple[Cell, list[Finding]]
@@ -39,6 +40,8 @@ def audit_cell(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seed
     sums = case.observation if isinstance(case.observation, SumObservation) else None
     points = _mask_sizes(case)
     solvable = any(known_sums_suffice(case, s.node) for s in summaries if s.standing != "revealed")
+    colluders = pushed.colluders if pushed is not None and pushed.verdict == "violated" else 0
+    trials = tried(case, advised(cell, setup, summaries, points, pushed, solvable), colluders)
     content = Cell(
         **cell_fields(cell, setup, reproduce),
         is_collaboration=sums is None,
@@ -52,7 +55,8 @@ def audit_cell(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seed
         curves=list({curve.node: curve for each in gathered for curve in each.curves}.values()),
         sigma_curve=points,
         picture=next((each.picture for each in gathered if each.picture), None),
-        advice=advice(setup, summaries, points, pushed, solvable),
+        advice=[in_words(trial) for trial in by_promise(trials)],
+        trials=trials,
         notes=notes(case),
         checks=checked(sound),
         assumptions=sound.assumptions,

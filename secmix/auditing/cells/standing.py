@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
+from secmix._base.checks import Array
 from secmix.auditing import verdicts
 from secmix.auditing.evidence.decoding import target_of
 from secmix.auditing.evidence.interface import Case, evidence_of
@@ -76,18 +79,38 @@ def known_sums_suffice(case: Case, node: int) -> bool:
 
 
 def _equations_and_unknowns(setup: SumSetup, observation: SumObservation, node: int) -> tuple[int, int]:
-    """How many numbers are known of the sums that ``node`` is part of, and how many numbers their rows are."""
-    honest = np.array([i not in setup.corrupt for i in range(setup.network.n)])
+    bases = {t: reading.subspace.basis for t, reading in observation.readings.items()}
+    sizes = {t: observation.inputs[t].shape[2] for t in bases}
+    rows = [count * setup.rows.shape[1] for count in setup.counts]
+    return equations_and_unknowns(bases, sizes, rows, setup.corrupt, node)
+
+
+def equations_and_unknowns(
+    bases: Mapping[int, Array], sizes: Mapping[int, int], unknowns: Sequence[int], corrupt: frozenset[int], node: int
+) -> tuple[int, int]:
+    """How many numbers are known of the sums that ``node`` is part of, and how many numbers their rows are.
+
+    Parameters
+    ----------
+    bases : mapping from iteration to (rank, n)
+        The leaked subspace of each.
+    sizes : mapping from iteration to int
+        Entries of the summed vector.
+    unknowns : sequence of int, length n
+        Numbers that the rows of each node are.
+    corrupt : frozenset of int
+    node : int
+    """
+    honest = np.array([i not in corrupt for i in range(len(unknowns))])
     group, equations, before = {node}, 0, -1
     while before != len(group):  # sums that share a node are solved together
         before, equations = len(group), 0
-        for t, reading in observation.readings.items():
-            involved = (np.abs(reading.subspace.basis) > 1e-6) & honest
+        for t, basis in bases.items():
+            involved = (np.abs(basis) > 1e-6) & honest
             rows = involved[:, sorted(group)].any(axis=1)
             group |= set(np.flatnonzero(involved[rows].any(axis=0)).tolist())
-            equations += int(rows.sum()) * observation.inputs[t].shape[2]
-    unknowns = sum(setup.counts[i] for i in group) * setup.rows.shape[1]
-    return equations, unknowns
+            equations += int(rows.sum()) * sizes[t]
+    return equations, sum(unknowns[i] for i in group)
 
 
 def _bounds(finding: Finding) -> bool:

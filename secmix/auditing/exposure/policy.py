@@ -11,6 +11,7 @@ from secmix.auditing.exposure.repair import proposals
 from secmix.auditing.exposure.search import adversary_of, exposure_of, recovered, spec_of
 from secmix.auditing.report import Cell, Coalitions, NodeCoalition, Verdict
 from secmix.auditing.setup import CollaborationSetup, SumSetup
+from secmix.auditing.trials import by_promise, in_words
 from secmix.coalitions import Agent, Exposure, NodeExposure
 from secmix.errors import ScenarioError
 from secmix.protocols import Defences
@@ -19,7 +20,15 @@ from secmix.transcript import SERVER
 
 _SOLVED = 3  # groups of rows that are solved for, until one comes out
 _MOST_KEPT = 16
-_USUAL = ("Order the cycle", "Give node", "Give each", "Encrypt the lines along", "Draw fresh masks")  # general advice
+_USUAL = (
+    "Order the cycle",
+    "Or sum by",
+    "Give node",
+    "Give each",
+    "Encrypt the lines along",
+    "Draw fresh masks",
+    "Run ",
+)
 _FARTHEST = 4  # size up to which coalitions are looked for, where the policy asks for less
 
 
@@ -33,7 +42,9 @@ def with_coalitions(cell: Scenario, setup: SumSetup | CollaborationSetup, cell_r
     sentence = f"{cell_result.sentence} {found.why}"
     changed: dict[str, object] = {"coalitions": found, "verdict": verdict, "sentence": sentence}
     if found.repairs:  # what was tried takes the place of what is usual
-        changed["advice"] = [*found.repairs, *(said for said in cell_result.advice if not said.startswith(_USUAL))]
+        trials = [trial for trial in cell_result.trials if not trial.advice.startswith(_USUAL)]
+        changed["trials"] = trials
+        changed["advice"] = [*found.repairs, *(in_words(trial) for trial in by_promise(trials))]
     return cell_result.model_copy(update=changed)
 
 

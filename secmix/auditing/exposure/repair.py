@@ -10,13 +10,14 @@ from secmix._base.random import sequence
 from secmix.auditing.cells.audit_cell import audit_cell
 from secmix.auditing.exposure.search import Level, adversary_of, exposure_of, spec_of
 from secmix.auditing.setup import CollaborationSetup, SumSetup, build_setup
+from secmix.auditing.trials import changed_scenario
 from secmix.coalitions import Agent, Equations, Exposure
 from secmix.coalitions.declared import declared_graph
 from secmix.coalitions.edges import Edge, cheapest_edges
 from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols import PDMM, SecureSum
-from secmix.scenario import PolicySpec, Scenario, from_dict
+from secmix.scenario import PolicySpec, Scenario
 
 _MOST_NODES = 40  # on which edges are sought
 _TIMES = (2, 3, 4, 6, 8, 12, 16)  # rows a node, in multiples of what there are
@@ -77,7 +78,7 @@ def proposals(
     found = []
     for words, change, cost in _candidates(cell, setup, need, levels, owners, edge_costs):
         try:
-            changed = _changed(cell, change)
+            changed = changed_scenario(cell, change)
             theirs = build_setup(changed)
             assert isinstance(theirs, SumSetup)
             after = [_searched(changed, theirs, one, need, owners, costs) for one in levels]
@@ -172,22 +173,13 @@ def _rows(cell: Scenario, setup: SumSetup, need: int) -> Iterator[tuple[str, dic
         if sum(counts) > len(setup.rows):
             return
         each: int | list[int] = counts[0] if len(set(counts)) == 1 else counts
-        changed = _changed(cell, {"data.rows_per_node": each})
+        changed = changed_scenario(cell, {"data.rows_per_node": each})
         theirs = replace(setup, counts=tuple(counts))
         found = _searched(changed, theirs, "rows", need, None, None)
         if not found.inconclusive and found.at_least >= need:
             named = f"{each} rows a node" if isinstance(each, int) else f"{times} times the rows at each node"
             yield f"Give {named}", {"data.rows_per_node": each}, None
             return
-
-
-def _changed(cell: Scenario, change: Mapping[str, Any]) -> Scenario:
-    content = cell.to_dict()
-    for key, value in change.items():
-        table, _, name = key.partition(".")
-        content[table] = {**content.get(table, {}), name: value} if name else value
-    content["protocol"] = {key: value for key, value in content["protocol"].items() if key != "label"}
-    return from_dict(content)
 
 
 def _audited(cell: Scenario, setup: SumSetup, before: Sequence[Exposure], need: int) -> int | None:

@@ -22,7 +22,7 @@ from secmix._base.arrays import checked, floats, numpy_of
 from secmix._base.checks import Array, Ints, integer, positive, probability
 from secmix.errors import NetworkError, NotConverged, SecmixError
 from secmix.network import Network
-from secmix.protocols.interfaces import Shown, checked_inputs, checked_masks, nodes_in_words
+from secmix.protocols.interfaces import Advice, Shown, checked_inputs, checked_masks, nodes_in_words
 from secmix.transcript import Channel, Transcript
 
 Schedule = Literal["coloured", "synchronous", "asynchronous"]
@@ -99,18 +99,27 @@ class PDMM:
         """Whether one draw of masks serves all averagings of a run."""
         return self.masks == "reused"
 
-    def advise(self, shown: Shown) -> list[str]:
+    def advise(self, shown: Shown) -> list[Advice | str]:
         """What to change where nodes are revealed."""
-        sentences = []
+        advised: list[Advice | str] = []
         if self.dropout is not None and self.dropout[0] in shown.revealed:
-            sentences.append(
+            advised.append(
                 "Start again with fresh masks when a node falls silent: what all have summed to by then, less what the "
                 f"others sum to, is what node {self.dropout[0]} put in."
             )
+        honest = [i for i in range(shown.network.n) if i not in shown.corrupt]
         alone = tuple(i for i in shown.revealed if set(shown.network.neighbours(i)) <= shown.corrupt)
-        if alone:
-            sentences.append(f"Give {nodes_in_words(alone)} a neighbour that this adversary does not control.")
-        return sentences
+        if alone and len(honest) > 1:
+            new = sorted({(min(i, j), max(i, j)) for i in alone for j in [next(k for k in honest if k != i)]})
+            lines = ", ".join(f"{a}–{b}" for a, b in new)
+            edges = sorted([*shown.network.edges.tolist(), *map(list, new)])
+            words = (
+                f"Give {nodes_in_words(alone)} a neighbour that this adversary does not control, such as by the line"
+                f"{'s' * (len(new) > 1)} {lines}."
+            )
+            network = {"kind": "edges", "nodes": shown.network.n, "edges": edges}
+            advised.append(Advice(words, {"network": network}, "connect whoever has no trustworthy neighbour to one"))
+        return advised
 
     def exposure_graph(self, network: Network) -> Network | None:
         """The network: corrupt nodes learn the sum over each piece that is left of it without them, and nothing else.

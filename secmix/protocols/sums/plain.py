@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from secmix._base.arrays import carried, checked
 from secmix._base.checks import Array
 from secmix.network import Network
-from secmix.protocols.interfaces import Shown, checked_inputs
+from secmix.protocols.interfaces import Advice, Shown, checked_inputs
 from secmix.transcript import SERVER, Channel, Transcript
 
 
@@ -37,17 +37,21 @@ class Plain:
 
     encrypted: bool = False
 
-    def advise(self, shown: Shown) -> list[str]:
+    def advise(self, shown: Shown) -> list[Advice]:
         """What to change where nodes are revealed."""
         if not shown.revealed:
             return []
-        sentences = [
-            "Sum through secure summation or PDMM, and audit that: in the plain protocol the server, and whoever hears "
-            "its lines, holds every node's statistics."
+        why = "in the plain protocol the server, and whoever hears its lines, holds every node's statistics"
+        advised = [
+            Advice(
+                f"Sum through secure summation: {why}.", {"protocol": {"name": "secure_sum"}}, "add up masked numbers"
+            ),
+            Advice(f"Sum through PDMM: {why}.", {"protocol": {"name": "pdmm"}}, "add up by PDMM, behind masks"),
         ]
         if not self.encrypted:
-            sentences.append("Encrypt the lines to the server; that keeps eavesdroppers out, not the server.")
-        return sentences
+            words = "Encrypt the lines to the server; that keeps eavesdroppers out, not the server."
+            advised.append(Advice(words, {"protocol.encrypted": True}, "encrypt the lines"))
+        return advised
 
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
         """No masks: (runs, 0, m)."""

@@ -14,7 +14,7 @@ from secmix.aggregators import RejectedMessages, Traits, rule_label, rule_named,
 from secmix.aggregators.named import Rule
 from secmix.errors import SecmixError
 from secmix.network import Network
-from secmix.protocols.interfaces import Shown, checked_inputs
+from secmix.protocols.interfaces import Advice, Shown, checked_inputs
 from secmix.transcript import SERVER, Channel, Transcript
 
 
@@ -91,13 +91,19 @@ class RobustServer:
             raise SecmixError(f"the rule {name} returned shape {result.shape}; {messages.shape[1:]} is due")
         return result
 
-    def advise(self, shown: Shown) -> list[str]:
+    def advise(self, shown: Shown) -> list[Advice | str]:
         """What to change where colluders push the aggregate too far."""
         if not shown.colluders:
             return []
         if self.f < shown.colluders <= (shown.network.n - 1) // 2:
-            return [f"Set f to {shown.colluders}: the rule is set to {self.f} and meets {shown.colluders} colluders."]
-        return ["Take a rule with a smaller worst case here, such as the trimmed mean, or more honest nodes."]
+            words = f"Set f to {shown.colluders}: the rule is set to {self.f} and meets {shown.colluders} colluders."
+            plain = f"set the rule to as many as {shown.colluders} liars"
+            return [Advice(words, {"protocol.f": shown.colluders}, plain, "falsehood")]
+        if self.rule != "trimmed_mean" and 2 * shown.colluders < shown.network.n:
+            words = "Take a rule with a smaller worst case here, such as the trimmed mean, or more honest nodes."
+            change = {"protocol.rule": "trimmed_mean", "protocol.f": shown.colluders}
+            return [Advice(words, change, "combine by a rule that discards the extremes", "falsehood")]
+        return ["Admit more honest nodes, or fewer strangers: so many colluders beat this rule by their number."]
 
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
         """No masks: (runs, 0, m)."""

@@ -13,8 +13,12 @@ from secmix._base.arrays import carried, checked, floats, numpy_of
 from secmix._base.checks import Array, integer, positive
 from secmix.errors import DataError, NetworkError, SecmixError
 from secmix.network import Network
-from secmix.protocols.interfaces import Shown, checked_inputs, checked_masks, nodes_in_words
+from secmix.protocols.interfaces import Advice, Shown, checked_inputs, checked_masks
 from secmix.transcript import Channel, Transcript
+
+_MOST_NODES = 40  # on which another cycle is sought, among so many orders
+_ORDERS = 200
+_MOST_NEW = 3  # lines that may be worth laying
 
 
 @dataclass(frozen=True)
@@ -79,19 +83,20 @@ class SecureSum:
         """Step of the fixed-point numbers; 0 in real arithmetic."""
         return 2.0**-self.fraction_bits if self.arithmetic == "modular" else 0.0
 
-    def advise(self, shown: Shown) -> list[str]:
+    def advise(self, shown: Shown) -> list[Advice]:
         """What to change where nodes are revealed."""
         if not shown.revealed:
             return []
-        sentences = []
+        advised = []
         if not self.encrypted:
-            sentences.append("Encrypt the lines along the cycle: the protocol hides nothing without it.")
-        sentences.append(
-            f"Order the cycle so that {nodes_in_words(shown.revealed)} has an honest neighbour on it. PDMM hides the "
-            "summed vector of a node as long as one of its neighbours in the network is honest; whether its rows can "
-            "be solved for from the sums that remain, an audit of it says."
+            words = "Encrypt the lines along the cycle: the protocol hides nothing without it."
+            advised.append(Advice(words, {"protocol.encrypted": True}, "encrypt the lines between them"))
+        advised += _another_cycle(shown)
+        words = (
+            "Or sum by PDMM: it hides the summed vector of a node as long as one of its neighbours in the network is "
+            "honest."
         )
-        return sentences
+        return [*advised, Advice(words, {"protocol": {"name": "pdmm"}}, "add up by PDMM instead")]
 
     def exposure_graph(self, network: Network) -> Network | None:
         """The cycle: corrupt nodes learn the sum over each arc between two of them, and nothing else (eq. 11).
@@ -195,3 +200,34 @@ class SecureSum:
         if self.modulus is None:
             return word
         return xp.where(word >= self.modulus / 2, word - self.modulus, word)
+
+
+def _another_cycle(shown: Shown) -> list[Advice]:
+    """An order of the nodes in which the honest ones stand together, with as few new lines as a search finds."""
+    network, corrupt = shown.network, shown.corrupt
+    honest = [node for node in range(network.n) if node not in corrupt]
+    if not corrupt or len(honest) < 2 or not 4 <= network.n <= _MOST_NODES:
+        return []
+    rng = np.random.default_rng(0)
+    best: tuple[int, tuple[int, ...], list[tuple[int, int]]] | None = None
+    for _ in range(_ORDERS):
+        order = (*rng.permutation(honest).tolist(), *rng.permutation(sorted(corrupt)).tolist())
+        pairs = zip(order, (*order[1:], order[0]), strict=True)
+        new = sorted((min(pair), max(pair)) for pair in pairs if not network.graph.has_edge(*pair))
+        if best is None or len(new) < best[0]:
+            best = (len(new), order, new)
+        if not new:
+            break
+    if best is None or best[0] > _MOST_NEW:
+        return []
+    _, order, new = best
+    cycle = order[order.index(0) :] + order[: order.index(0)]
+    plain = "arrange the circle so that nobody stands between two of those who pool what they know"
+    told = f"Order the cycle so that honest nodes stand together: {', '.join(map(str, cycle))}"
+    change: dict[str, Any] = {"protocol.cycle": list(cycle)}
+    if new:
+        lines = ", ".join(f"{a}–{b}" for a, b in new)
+        told += f". That takes the new line{'s' * (len(new) > 1)} {lines}"
+        edges = sorted([*network.edges.tolist(), *map(list, new)])
+        change["network"] = {"kind": "edges", "nodes": network.n, "edges": edges}
+    return [Advice(f"{told}.", change, plain)]

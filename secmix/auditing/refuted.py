@@ -1,0 +1,109 @@
+"""A report must not recommend what it refutes: a change that another of its cells is, is judged by that cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from secmix._base import plugins
+from secmix.auditing import verdicts
+from secmix.auditing.report import Cell, Outcome, Trial, Verdict
+from secmix.auditing.setup import Given
+from secmix.auditing.trials import by_promise, changed_scenario, in_words
+from secmix.errors import SecmixError
+from secmix.scenario import Scenario
+
+_OUTCOMES: dict[Verdict, Outcome] = {"not refuted": "helps", "inconclusive": "open", "violated": "no use"}
+
+
+def with_what_the_report_says(cells: Sequence[Scenario], found: Sequence[Cell], given: Given | None) -> list[Cell]:
+    """The cells of a report, each advised by what all of them found.
+
+    Parameters
+    ----------
+    cells : sequence of Scenario
+    found : sequence of Cell
+        In the same order.
+    given : mapping, optional
+        Ready-made parts, as in ``secmix.audit``.
+    """
+    contents = [_unlabelled(cell) for cell in cells]
+    kinds = [_kind(cell, given) for cell in cells]
+    judged = []
+    for k, cell in enumerate(found):
+        trials = [_judged(trial, list(_same(k, trial, cells, contents, kinds, found))) for trial in cell.trials]
+        said = {in_words(trial) for trial in cell.trials}
+        # What stands in the advice beside the trials, such as repairs, stays as it is.
+        kept = [each for each in cell.advice if each not in said]
+        mine = [in_words(trial) for trial in by_promise(trials) if trial.recommended]
+        judged.append(cell.model_copy(update={"trials": trials, "advice": [*kept, *mine]}))
+    return judged
+
+
+def _same(
+    k: int,
+    trial: Trial,
+    cells: Sequence[Scenario],
+    contents: Sequence[dict[str, Any]],
+    kinds: Sequence[object],
+    found: Sequence[Cell],
+) -> Iterator[Cell]:
+    """The cells of this report that are what the trial would make of cell ``k``."""
+    if not trial.change:
+        return
+    try:
+        wanted = _unlabelled(changed_scenario(cells[k], trial.change))
+    except SecmixError:
+        return
+    swapped = _installed(trial.change["protocol"]) if set(trial.change) == {"protocol"} else None
+    for j, content in enumerate(contents):
+        if j == k:
+            continue
+        if content == wanted or (swapped is not None and kinds[j] is swapped and _others(content) == _others(wanted)):
+            yield found[j]
+
+
+def _judged(trial: Trial, same: Sequence[Cell]) -> Trial:
+    """The trial as the full audits of the same change have it; the best of them counts."""
+    if not same:
+        return trial
+    best = min(same, key=lambda cell: list(_OUTCOMES).index(_verdict(cell)))
+    verdict = _verdict(best)
+    said = f"This report audits it in full, as {best.protocol}: {verdict}."
+    return trial.model_copy(update={"outcome": _OUTCOMES[verdict], "found": said})
+
+
+def _verdict(cell: Cell) -> Verdict:
+    """Of its nodes, whatever colluders do to the result: that is another question."""
+    if not cell.nodes:
+        return cell.verdict
+    revealed = any(node.standing == "revealed" for node in cell.nodes)
+    return "violated" if revealed else verdicts.worst(node.verdict for node in cell.nodes)
+
+
+def _unlabelled(cell: Scenario) -> dict[str, Any]:
+    content = cell.to_dict()
+    return {
+        key: {name: each for name, each in value.items() if name != "label"}
+        if key in ("protocol", "adversary")
+        else value
+        for key, value in content.items()
+        if key not in ("title", "description")
+    }
+
+
+def _others(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in content.items() if key != "protocol"}
+
+
+def _kind(cell: Scenario, given: Given | None) -> object:
+    """The class of a cell's protocol."""
+    part = (given or {}).get(("protocol", cell.protocol.name))
+    return type(part) if part is not None else _installed({"name": cell.protocol.name})
+
+
+def _installed(protocol: Any) -> object:
+    """The class behind an installed name; None for others, which are not loaded to compare them."""
+    name = protocol.get("name") if isinstance(protocol, Mapping) else None
+    known = plugins.available("protocols")
+    return known[name].load() if name in known else None

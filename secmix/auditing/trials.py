@@ -1,0 +1,219 @@
+"""Measures, tried: the changed scenario is held to exact evidence before a report recommends the change.
+
+A trial probes one averaging of the changed protocol on the changed network and counts the known sums of all iterations
+against the numbers behind them: linear algebra, no runs. It compares with the same for the scenario as it is. So it
+finds out what a change does to what is known exactly; what other evidence would say of it is for an audit to find.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from secmix._base import plugins
+from secmix._base.checks import Array
+from secmix.aggregators import Traits, is_ours
+from secmix.auditing.cells.standing import equations_and_unknowns
+from secmix.auditing.evidence.interface import Case
+from secmix.auditing.observation.observe import SumObservation
+from secmix.auditing.report import Trial
+from secmix.auditing.setup import SumSetup, build_network
+from secmix.auditing.soundness import fresh
+from secmix.errors import SecmixError, brief
+from secmix.estimators.exact.structure import leaked_subspace
+from secmix.protocols import SumProtocol
+from secmix.protocols.interfaces import Advice, SumTraits, nodes_in_words
+from secmix.scenario import Scenario, from_dict
+
+_MOST_NODES, _MOST_EDGES = 40, 300  # on which a trial takes no longer than a moment
+_MOST_TRIALS = 24
+
+_REVEALED, _SOLVABLE, _PARTLY, _OUTPUT = 3, 2, 1, 0
+Stand = tuple[int, float]
+"""How a node stands by exact evidence alone, worst highest, and the share of its summed vector that is known."""
+
+
+def tried(case: Case, advised: Sequence[Advice], colluders: int) -> list[Trial]:
+    """What becomes of each measure when it is tried.
+
+    Of measures that change the same keys, each further than the one before, the first that helps is enough.
+
+    Parameters
+    ----------
+    case : Case
+    advised : sequence of Advice
+    colluders : int
+        How many push the result too far; 0 where none do.
+    """
+    try:
+        now = _model(case)
+        before = None if now is None else _stands(now)
+    except (SecmixError, ArithmeticError, np.linalg.LinAlgError):
+        now = before = None
+    found: dict[tuple[str, ...], list[Trial]] = {}
+    for k, advice in enumerate(advised):
+        keys = tuple(sorted(advice.change)) if advice.change else (f"{k}",)
+        # Another protocol is no step further on the same way.
+        ladder = keys in found and keys not in (("protocol",), ("network",))
+        if ladder and found[keys][-1].outcome == "helps":
+            continue
+        if advice.found:
+            trial = _untried(advice).model_copy(update={"outcome": "helps", "found": advice.found})
+        elif k >= _MOST_TRIALS or now is None or before is None or not advice.change:
+            trial = _untried(advice)
+        else:
+            trial = _tried(now, before, advice, colluders)
+        if ladder:
+            found[keys] = [trial]
+        else:
+            found.setdefault(keys, []).append(trial)
+    return [trial for trials in found.values() for trial in trials]
+
+
+def in_words(trial: Trial) -> str:
+    """The measure, and what trying it gave."""
+    return f"{trial.advice} {trial.found}".strip()
+
+
+def by_promise(trials: Sequence[Trial]) -> list[Trial]:
+    """What helps first, then what is open, then what was not tried."""
+    order = ("helps", "open", "not tried")
+    return sorted((t for t in trials if t.recommended), key=lambda trial: order.index(trial.outcome))
+
+
+def _untried(advice: Advice) -> Trial:
+    found = "Not tried: audit the changed scenario before you rely on it."
+    return Trial(advice=advice.words, change=dict(advice.change), outcome="not tried", found=found, plain=advice.plain)
+
+
+@dataclass(frozen=True)
+class _Model:
+    """What exact evidence of a cell goes by."""
+
+    cell: Scenario
+    setup: SumSetup
+    sizes: Mapping[int, int]  # entries of what is summed in each iteration; those before EM's own are below 0
+
+
+def _model(case: Case) -> _Model | None:
+    if not isinstance(case.setup, SumSetup) or not isinstance(case.observation, SumObservation):
+        return None
+    if case.setup.network.n > _MOST_NODES or len(case.setup.network.edges) > _MOST_EDGES:
+        return None
+    sizes = {t: inputs.shape[2] for t, inputs in case.observation.inputs.items()}
+    return _Model(case.cell, case.setup, sizes)
+
+
+def _tried(now: _Model, before: Mapping[int, Stand], advice: Advice, colluders: int) -> Trial:
+    told: dict[str, Any] = {"advice": advice.words, "change": dict(advice.change), "plain": advice.plain}
+    try:
+        then = _changed(now, advice.change)
+        if len(then.setup.network.edges) > _MOST_EDGES:
+            return _untried(advice)
+        after = _stands(then)
+    except SecmixError as error:
+        return Trial(**told, outcome="cannot be run", found=brief(f"Tried: it cannot be run here ({error})."))
+    except Exception:  # a part of the user's own may fail in any way; a change that does is none to recommend
+        return Trial(**told, outcome="cannot be run", found="Tried: it cannot be run here.")
+    if advice.against == "falsehood":
+        proven = _proven(then.setup.protocol, then.setup.network.n, colluders)
+        bounded = "by proof" if proven else "but no proof"
+        result = f"{bounded} bounds the error with {colluders} colluders then; {_in_words(after)}"
+        return Trial(**told, outcome="helps" if proven else "no use", found=f"Tried with exact evidence: {result}.")
+    better = any(after[node] < before[node] for node in before)
+    worse = any(after[node][0] > before[node][0] for node in before)
+    helps = better and not worse
+    return Trial(
+        **told, outcome="helps" if helps else "no use", found=f"Tried with exact evidence: {_in_words(after)}."
+    )
+
+
+def _changed(now: _Model, change: Mapping[str, Any]) -> _Model:
+    """The model of the changed scenario; parts that do not change are the very objects of the cell."""
+    cell = changed_scenario(now.cell, change)
+    network = build_network(cell.network) if "network" in change else now.setup.network
+    settings = {key.partition(".")[2]: value for key, value in change.items() if key.startswith("protocol.")}
+    protocol: Any = fresh(now.setup.protocol)
+    if "protocol" in change:
+        protocol = plugins.build("protocols", {"name": cell.protocol.name, **cell.protocol.settings})
+    elif settings:
+        if not dataclasses.is_dataclass(protocol) or isinstance(protocol, type):
+            raise SecmixError("its settings cannot be changed by name")
+        protocol = dataclasses.replace(protocol, **settings)
+    counts = now.setup.counts
+    if "data.rows_per_node" in change:
+        each = cell.data.rows_per_node
+        counts = (each,) * network.n if isinstance(each, int) else tuple(each)
+    setup = dataclasses.replace(now.setup, network=network, protocol=protocol, counts=counts)
+    kept = {t: size for t, size in now.sizes.items() if t < cell.model.iterations}
+    return _Model(cell, setup, kept)
+
+
+def changed_scenario(cell: Scenario, change: Mapping[str, Any]) -> Scenario:
+    """``cell`` with these keys changed; the protocol's label, which may name what has changed, is left out."""
+    content = cell.to_dict()
+    for key, value in change.items():
+        table, _, name = key.partition(".")
+        content[table] = {**content.get(table, {}), name: value} if name else value
+    content["protocol"] = {key: value for key, value in content["protocol"].items() if key != "label"}
+    return from_dict(content)
+
+
+def _stands(model: _Model) -> dict[int, Stand]:
+    """How each honest node stands by exact evidence alone."""
+    setup = model.setup
+    protocol = fresh(setup.protocol)
+    reused = SumTraits.of(protocol).reuses_masks
+    several = reused and len(model.sizes) > 1
+    seen = leaked_subspace(protocol, setup.network, setup.adversary, rounds=2 if several else 1)
+    n, corrupt = setup.network.n, setup.corrupt
+    unknowns = [count * setup.rows.shape[1] for count in setup.counts]
+    bases: dict[int, Array] = dict.fromkeys(model.sizes, seen.basis[:, :n])
+    output = 1.0 / (n - len(corrupt))
+    stands = {}
+    for node in range(n):
+        if node in corrupt:
+            continue
+        known = float(seen.explained(node).max())
+        equations, behind = equations_and_unknowns(bases, model.sizes, unknowns, corrupt, node)
+        if known > 1 - 1e-6:
+            stands[node] = (_REVEALED, 1.0)
+        elif equations >= behind or several:  # what reused masks give away of sums is more than a round shows
+            stands[node] = (_SOLVABLE, round(known, 6))
+        elif known > output + 1e-3:
+            stands[node] = (_PARTLY, round(known, 6))
+        else:
+            stands[node] = (_OUTPUT, round(known, 6))
+    return stands
+
+
+def _in_words(stands: Mapping[int, Stand]) -> str:
+    def those(rank: int) -> tuple[int, ...]:
+        return tuple(node for node, (stand, _) in stands.items() if stand == rank)
+
+    said = []
+    if revealed := those(_REVEALED):
+        said.append(f"the summed vector of {nodes_in_words(revealed)} is known then")
+    elif max((known for _, known in stands.values()), default=0.0) < 1e-9:
+        return "nothing that the adversary holds then depends on anybody's input"
+    else:
+        said.append("nobody's summed vector is known then")
+    if solvable := those(_SOLVABLE):
+        said.append(f"the known sums may still be solved for the rows of {nodes_in_words(solvable)}")
+    if partly := those(_PARTLY):
+        share = max(stands[node][1] for node in partly)
+        said.append(f"of {nodes_in_words(partly)} up to {share:.0%} of the vector's variance is known")
+    if len(said) == 1 and not revealed:
+        said.append("and no more than the output itself tells")
+    return "; ".join(said[:1]) + "".join(f", {each}" if each.startswith("and ") else f"; {each}" for each in said[1:])
+
+
+def _proven(protocol: SumProtocol, n: int, colluders: int) -> bool:
+    own = SumTraits.of(protocol)
+    if not isinstance(own.traits, Traits) or own.function is None or not is_ours(own.function):
+        return False
+    return colluders <= min(own.traits.tolerates(n, own.f), own.f)

@@ -1,0 +1,23 @@
+"""Data sets, and how their rows are dealt out to the nodes.
+
+A loader returns a :class:`Dataset` of plain numbers; it takes a path, or data that a dependency ships, or downloads
+from the owner. Preparing (standardise, PCA) and dealing are the same for all.
+"""
+
+from secmix.data.dataset import Dataset
+from secmix.data.delimited import csv
+from secmix.data.prepare import deal, prepared
+from secmix.data.shipped import PARKINSONS_URL, breast_cancer, digits, gaussian, parkinsons, wine
+
+__all__ = [
+    "PARKINSONS_URL",
+    "Dataset",
+    "breast_cancer",
+    "csv",
+    "deal",
+    "digits",
+    "gaussian",
+    "parkinsons",
+    "prepared",
+    "wine",
+]

@@ -1,0 +1,302 @@
+"""Numeric columns of a delimited text file of a user's own.
+
+What stands in such a file may be private: errors name places, never values.
+"""
+
+from __future__ import annotations
+
+import csv as csv_module
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix._base.files import read_regular
+from secmix.data.dataset import Dataset
+from secmix.errors import DataError, nearest, shown
+
+Missing = Literal["refuse", "drop", "mean"]
+MISSING = ("", "na", "n/a", "nan", "null", "none", "?", "-", ".")
+"""What stands for a value that is not there, in capitals or not."""
+
+ENCODINGS = (
+    "utf-8",
+    "utf-16",
+    "utf-32",
+    "ascii",
+    "latin-1",
+    "iso-8859-2",
+    "iso-8859-15",
+    "cp1250",
+    "cp1251",
+    "cp1252",
+    "mac_roman",
+    "shift_jis",
+    "gbk",
+    "big5",
+    "euc_kr",
+)
+_MOST_BYTES = 2**31
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A delimited file in its fields.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the columns: those of the first line, or "column 1" and so on.
+    rows : list of list of str
+        As many fields each as there are names.
+    headed : bool
+        Whether the first line was taken for names.
+    sure : bool
+        Whether that line cannot be a row of values: only then may errors and reports show a name.
+    """
+
+    names: tuple[str, ...]
+    rows: list[list[str]]
+    headed: bool
+    sure: bool
+
+    def shown(self, j: int) -> str:
+        """What others may call column ``j``."""
+        return self.names[j] if self.sure else f"column {j + 1}"
+
+    def called(self, j: int) -> str:
+        """The same, in a sentence."""
+        name = self.shown(j)
+        return name if name == f"column {j + 1}" else f"column '{name}'"
+
+
+def csv(
+    path: str | Path,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    delimiter: str = ",",
+    label: str | None = None,
+    keep_label: bool = False,
+    missing: Missing = "refuse",
+    missing_marks: Sequence[str] = (),
+    header: bool | None = None,
+    encoding: str | None = None,
+    decimal: Literal[".", ","] = ".",
+) -> Dataset:
+    """Numeric columns of a delimited text file.
+
+    Parameters
+    ----------
+    path : path
+        In a scenario: from the folder of the scenario's file.
+    columns : sequence of str, optional
+        The columns to use; default all.
+    drop : sequence of str
+        Columns to leave out.
+    delimiter : str
+        A single character, such as ";" or a tab.
+    label : str, optional
+        The column that says what a row is, such as a diagnosis: no measurement, and left out.
+    keep_label : bool
+        Whether the label, in numbers, is kept as the last column: where protocols that predict look for it.
+    missing : {"refuse", "drop", "mean"}
+        What is done where a value is missing: nothing, the row is left out, or the mean of its column is put in. The
+        report counts the rows.
+    missing_marks : sequence of str
+        What stands for a missing value, such as "999", beside an empty field, NA, N/A, NaN, null, none, "?", "-", ".".
+    header : bool, optional
+        Whether the first line names the columns; default: unless it holds numbers only. Columns without a name are
+        called "column 1", "column 2" and so on.
+    encoding : str, optional
+        Of the text, such as "cp1252"; default UTF-8, or UTF-16 where the file begins with its mark.
+    decimal : {".", ","}
+        What stands before the fraction of a number.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, has no such column, or holds something that is not a number.
+    """
+    if missing not in ("refuse", "drop", "mean"):
+        raise DataError(f"missing is 'refuse', 'drop' or 'mean'; given {shown(missing)}")
+    if decimal not in (".", ",") or decimal == delimiter:
+        raise DataError(f"decimal is '.' or ',', and not the delimiter; given {shown(decimal)}")
+    table = read_table(path, delimiter, header, encoding)
+    kept = _kept(table, path, columns, drop, label, keep_label)
+    marks = {mark.strip() for mark in missing_marks}
+    numbers = np.empty((len(table.rows), len(kept)))
+    for r, row in enumerate(table.rows):
+        for c, j in enumerate(kept):
+            value = number(row[j], decimal, marks)
+            if value is None:
+                # The value itself may be private: only its place is named.
+                raise DataError(
+                    f"row {r + 1}, {table.called(j)} of '{path}' is not a number; drop the column or the row, or list "
+                    "what stands for a missing value under missing_marks"
+                )
+            numbers[r, c] = value
+    numbers, told = _filled(numbers, [table.called(j) for j in kept], missing, path)
+    if not table.headed:
+        told.append("its first line is all numbers and was read as a row" if header is None else "without a header")
+    more = f" ({'; '.join(told)})" if told else ""
+    return Dataset(numbers, tuple(table.shown(j) for j in kept), f"the file {Path(path).name}{more}")
+
+
+def read_table(
+    path: str | Path, delimiter: str = ",", header: bool | None = None, encoding: str | None = None
+) -> Table:
+    """The fields of a delimited file; a line of names is found where ``header`` does not say.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or its lines have not as many fields each.
+    """
+    lines = _lines(path, delimiter, encoding)
+    first = [name.strip() for name in lines[0]]
+    if header is None:
+        numbers = [_looks_like_number(name) for name in first]
+        if any(numbers) and not all(n or name.lower() in MISSING for n, name in zip(numbers, first, strict=True)):
+            # Not even the column is named: what stands there are somebody's values.
+            raise DataError(
+                f"the first line of '{path}' holds names and numbers: say header = true if it names the columns (such "
+                "as years), header = false if it is a row"
+            )
+        header = not any(numbers)
+    if len(lines) < 1 + header:
+        raise DataError(f"the data file '{path}' has {len(lines)} line(s); needed are a line of names and rows")
+    rows = lines[header:]
+    # Where no field of the first row is a number, the line above may be data as well: then columns go by number.
+    sure = (
+        header and any(_looks_like_number(field) for field in rows[0]) and not any(name[:1].isdigit() for name in first)
+    )
+    names = [name if header and name else f"column {j}" for j, name in enumerate(first, 1)]
+    table = Table(tuple(names), rows, header, sure)
+    for j, name in enumerate(names):
+        if name in names[:j]:
+            raise DataError(f"the first line of '{path}' names {table.called(j)} twice; rename one")
+    for r, row in enumerate(rows):
+        if len(row) != len(names):
+            told = "the first line names" if header else "the first has"
+            raise DataError(f"row {r + 1} of '{path}' has {len(row)} fields, {told} {len(names)}")
+    return table
+
+
+def number(field: str, decimal: str = ".", marks: set[str] | frozenset[str] = frozenset()) -> float | None:
+    """The number in a field, NaN where it is missing; None where it is something else.
+
+    >>> number(" 1,5", ","), number("NA"), number("999", marks={"999"}), number("Meyer")
+    (1.5, nan, nan, None)
+    """
+    text = field.strip()
+    if text.lower() in MISSING or text in marks:
+        return float("nan")
+    try:
+        return None if "_" in text else float(text.replace(",", ".") if decimal == "," else text)
+    except ValueError:
+        return None
+
+
+def _kept(
+    table: Table,
+    path: str | Path,
+    columns: Sequence[str] | None,
+    drop: Sequence[str],
+    label: str | None,
+    keep_label: bool,
+) -> list[int]:
+    """Which columns are used, in order, the label last."""
+    for name in (*(columns or ()), *drop, *((label,) if label is not None else ())):
+        if name not in table.names:
+            hint = nearest(name, table.names) if table.sure or not table.headed else "is the delimiter right?"
+            raise DataError(f"the data file '{path}' has no column {shown(name)}; {hint}")
+    if keep_label and label is None:
+        raise DataError("keep_label = true keeps the label as the last column; name that column under label")
+    kept = [
+        j
+        for j, name in enumerate(table.names)
+        if name not in drop and name != label and (columns is None or name in columns)
+    ]
+    if keep_label and label is not None:
+        kept.append(table.names.index(label))
+    if not kept:
+        raise DataError(f"no column of '{path}' is left after 'drop' and 'label'; keep at least one")
+    return kept
+
+
+def _filled(numbers: Array, called: list[str], missing: Missing, path: str | Path) -> tuple[Array, list[str]]:
+    """The rows with nothing missing, and in words what was done."""
+    gaps = np.isnan(numbers)
+    rows = gaps.any(axis=1)
+    if not rows.any():
+        return numbers, []
+    counts = {name: int(k) for name, k in zip(called, gaps.sum(axis=0), strict=True) if k}
+    worst = sorted(counts, key=lambda name: -counts[name])
+    told = ", ".join(f"{name}: {counts[name]}" for name in worst[:3])
+    told += f" and {len(counts) - 3} more columns" if len(counts) > 3 else ""
+    of = f"{int(rows.sum())} of {len(numbers)} rows"
+    if missing == "refuse":
+        first = int(np.argmax(rows)) + 1
+        raise DataError(
+            f"{of} of '{path}' lack values ({told}), first row {first}; say missing = \"drop\" to leave those rows "
+            'out, or "mean" to put in the mean of the column'
+        )
+    if missing == "drop":
+        if rows.all():
+            raise DataError(f"every row of '{path}' lacks a value ({told}); drop those columns")
+        return numbers[~rows], [f"{of} left out, which lack values ({told})"]
+    empty = np.flatnonzero(gaps.all(axis=0))
+    if len(empty):
+        raise DataError(f"{called[empty[0]]} of '{path}' holds no number at all; drop it")
+    filled = np.where(gaps, np.nanmean(numbers, axis=0), numbers)
+    return filled, [f"in {of} the mean of the column in place of missing values ({told})"]
+
+
+def decoded(content: bytes, encoding: str | None, cannot: str) -> str:
+    """The text in ``content``; errors begin with ``cannot``."""
+    if encoding is None:
+        encoding = "utf-16" if content.startswith(_UTF_16) else "utf-8"
+    if encoding not in ENCODINGS:
+        raise DataError(f"{cannot}no encoding is called {shown(encoding)} here; {nearest(str(encoding), ENCODINGS)}")
+    try:
+        return content.decode("utf-8-sig" if encoding == "utf-8" else encoding)
+    except UnicodeError:
+        if encoding == "utf-8":
+            hint = 'it is not UTF-8 text; say which encoding it has, such as encoding = "cp1252", or save it as UTF-8'
+        else:
+            hint = f"it is no text in the encoding {encoding}; name another, or save it as UTF-8"
+        raise DataError(f"{cannot}{hint}") from None
+
+
+def _lines(path: str | Path, delimiter: str, encoding: str | None) -> list[list[str]]:
+    """The fields of every line that has any; at least one."""
+    cannot = f"the data file '{path}' cannot be read: "
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"\0':
+        raise DataError(f"{cannot}delimiter is a single character such as ';'; given {shown(delimiter)}")
+    try:
+        content = read_regular(Path(path), most=_MOST_BYTES)
+    except OSError as error:
+        raise DataError(f"{cannot}{error.strerror or type(error).__name__}") from None
+    except ValueError:
+        raise DataError(f"{cannot}no file can have that name") from None
+    reader = csv_module.reader(io.StringIO(decoded(content, encoding, cannot), newline=""), delimiter=delimiter)
+    try:
+        lines = [line for line in reader if line]
+    except csv_module.Error:
+        raise DataError(f"{cannot}line {reader.line_num} is not what a CSV file holds") from None
+    if not lines:
+        raise DataError(f"the data file '{path}' has 0 line(s); needed are a line of names and rows")
+    return lines
+
+
+def _looks_like_number(field: str) -> bool:
+    try:
+        float(field.replace(",", "."))  # a decimal comma too
+    except ValueError:
+        return False
+    return field.strip().lower() not in ("nan", "inf", "infinity")

@@ -1,0 +1,68 @@
+"""Rows made ready for a mixture, and dealt out to the nodes: the same for all data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from secmix._base.checks import Array, integer
+from secmix.data.dataset import Dataset
+from secmix.errors import DataError
+
+
+def prepared(data: Dataset, *, standardise: bool = True, features: int | None = None) -> Array:
+    """Rows (N, d) ready for a mixture: columns of mean 0 and variance 1, then the first principal components.
+
+    Raises
+    ------
+    DataError
+        If a column is constant, or there are not as many columns as ``features``.
+    """
+    rows = data.rows
+    still = np.flatnonzero(np.ptp(rows, axis=0) <= 1e-12 * np.abs(rows).max(axis=0))  # up to rounding
+    if len(still):
+        raise DataError(f"column '{data.columns[still[0]]}' is constant: it carries nothing; drop it")
+    if standardise:
+        rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    if features is not None:
+        integer(features, "features")
+        if features > min(rows.shape):
+            raise DataError(f"features = {features}, but the data have {rows.shape[1]} columns and {len(rows)} rows")
+        from sklearn.decomposition import PCA
+
+        pca = PCA(features, svd_solver="full")
+        rows = pca.fit_transform(rows)
+        carried = int((pca.singular_values_ > 1e-9 * pca.singular_values_[0]).sum())
+        if carried < features:
+            raise DataError(f"features = {features}, but the columns depend on each other: they carry only {carried}")
+        # Unit variance along each component keeps one feature from drowning the others.
+        rows = rows / rows.std(axis=0) if standardise else rows
+    return np.ascontiguousarray(rows)
+
+
+def deal(rows: Array, counts: Sequence[int], runs: int, rng: np.random.Generator) -> list[Array]:
+    """Deal rows to the nodes, in each run anew and without replacement.
+
+    Parameters
+    ----------
+    rows : (N, d)
+    counts : sequence of int, length n
+        Rows of each node.
+
+    Returns
+    -------
+    list of (runs, counts[i], d)
+
+    Raises
+    ------
+    DataError
+        If there are fewer rows than asked for.
+    """
+    for i, count in enumerate(counts):
+        integer(count, f"the number of rows of node {i}")
+    total = sum(counts)
+    if total > len(rows):
+        raise DataError(f"{len(counts)} nodes ask for {total} rows, but the data have {len(rows)}; lower rows_per_node")
+    drawn = np.stack([rng.choice(len(rows), size=total, replace=False) for _ in range(runs)])
+    return [rows[part] for part in np.split(drawn, np.cumsum(counts)[:-1], axis=1)]

@@ -1,0 +1,155 @@
+"""The report in one paragraph without the field's words: who learns what about whom, how sure that is, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from secmix.auditing.evidence.interface import evidence_of
+from secmix.auditing.report import Cell, NodeSummary, Report
+from secmix.reporting import words
+
+_MOST_WHO = 3  # adversaries that are listed one by one
+_MOST_NAMES = 3
+_MOST_MEASURES = 3
+
+
+def in_short(report: Report) -> str:
+    """One paragraph for whoever decides; what is technical stands below it in the report.
+
+    Participants are the nodes, each known by its number; an adversary goes by its label.
+    """
+    by_adversary: dict[str, list[Cell]] = {}
+    for cell in report.cells:
+        by_adversary.setdefault(cell.adversary, []).append(cell)
+    ranked = sorted(by_adversary.values(), key=lambda cells: min(map(_rank, cells)))
+    said = [sentence for cells in ranked[:_MOST_WHO] for sentence in _about(cells)]
+    if len(ranked) > _MOST_WHO:
+        more = len(ranked) - _MOST_WHO
+        said.append(f"The table below has {more} more adversar{'ies' if more > 1 else 'y'}.")
+    return " ".join([*said, *_how_sure(report), *_what_to_do(report)])
+
+
+def _about(cells: Sequence[Cell]) -> list[str]:
+    """What one adversary learns, under which protocols, and how far it bends the result."""
+    who = _who(cells[0])
+    known = [cell for cell in cells if _those(cell, "revealed")]
+    partly = [cell for cell in cells if cell not in known and _those(cell, "partly leaked")]
+    unclear = [cell for cell in cells if cell not in known and cell not in partly and _open(cell)]
+    clear = [cell for cell in cells if cell not in known and cell not in partly and cell not in unclear]
+    parts = []
+    if known:
+        parts.append(f"can work out the private data of {_of_whom(known, 'revealed')} {_under(known)}")
+    if partly:
+        parts.append(f"learns part of the private data of {_of_whom(partly, 'partly leaked')} {_under(partly)}")
+    pushed = [cell for cell in cells if cell.robustness and cell.robustness.verdict == "violated"]
+    if pushed:
+        parts.append(f"can bend the joint result further than allowed {_under(pushed)}")
+    said = [f"{who} {', and '.join(parts)}."] if parts else []
+    few = [cell.coalitions for cell in cells if cell.coalitions and cell.coalitions.verdict == "violated"]
+    if few and (least := min((found.least for found in few if found.least is not None), default=None)) is not None:
+        how = f"{least} of them acting together" if least > 1 else "one of them alone" if least else "nobody inside"
+        said.append(f"It takes {how} to learn somebody's data, fewer than is asked for.")
+    if unclear:
+        whether = "it learns anything it should not" if said else f"{who} learns anything it should not"
+        said.append(f"Whether {whether} {_under(unclear)} could not be settled.")
+    if clear:
+        whom = "it" if said else who
+        said.append(f"Nothing beyond the result itself was found that {whom} learns {_under(clear)}.")
+    return said
+
+
+def _who(cell: Cell) -> str:
+    if cell.server:
+        more = "the server"
+    elif not cell.corrupt:
+        more = "an outsider who listens to the lines"
+    elif len(cell.corrupt) == 1:
+        more = f"participant {cell.corrupt[0]}"
+    else:
+        more = f"{len(cell.corrupt)} of the {cell.n_nodes} participants, who pool what they see"
+    return f"“{cell.adversary}” ({more})"
+
+
+def _those(cell: Cell, standing: str) -> list[NodeSummary]:
+    return [node for node in cell.nodes if node.standing == standing]
+
+
+def _open(cell: Cell) -> bool:
+    """Whether anything about what it learns is undecided: a cell counts as clear only if all of it is."""
+    doubtful = any(node.verdict != "not refuted" for node in cell.nodes) or bool(_those(cell, "inconclusive"))
+    return doubtful or not cell.nodes or cell.verdict == "inconclusive"
+
+
+def _of_whom(cells: Sequence[Cell], standing: str) -> str:
+    counts = {(len(_those(cell, standing)), len(words.honest(cell))) for cell in cells}
+    if len(counts) > 1:
+        return f"up to {max(count for count, _ in counts)} other participants"
+    ((count, honest),) = counts
+    if count == honest:
+        return f"all {honest} other participants" if honest > 1 else "the only other participant"
+    return f"{count} of {honest} other participants"
+
+
+def _under(cells: Sequence[Cell]) -> str:
+    return f"under {_listed(dict.fromkeys(cell.protocol for cell in cells))}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    """
+    >>> _listed(["a"]), _listed(["a", "b"]), _listed("abcde")
+    ('“a”', '“a” and “b”', '“a”, “b”, “c” and 2 more')
+    """
+    quoted = [f"“{name}”" for name in names]
+    if len(quoted) > _MOST_NAMES + 1:
+        quoted = [*quoted[:_MOST_NAMES], f"{len(quoted) - _MOST_NAMES} more"]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+
+
+def _how_sure(report: Report) -> list[str]:
+    worst = [node.worst_evidence for cell in report.cells for node in _those(cell, "revealed")]
+    exact = any((evidence := evidence_of(kind)) is not None and evidence.exact for kind in worst)
+    other = any((evidence := evidence_of(kind)) is None or not evidence.exact for kind in worst)
+    runs = report.scenario.get("runs")
+    said = []
+    if exact and other:
+        said.append("Some of this follows by calculation from what is sent; the rest came out in trial runs.")
+    elif exact:
+        said.append("This is certain: it follows by calculation from what is sent.")
+    elif other:
+        said.append(f"This was done: in {runs or 'trial'} runs of the real programme the data came out.")
+    if any(cell.verdict == "not refuted" for cell in report.cells):
+        said.append("Where nothing was found, that is no proof that there is nothing.")
+    return said
+
+
+def _what_to_do(report: Report) -> list[str]:
+    bad = [cell for cell in report.cells if cell.verdict != "not refuted"]
+    if not bad:
+        return ["Nothing has to be changed for this policy; read below what was not tried."]
+    if helps := _measures(bad, ("helps",)):
+        return [f"What helped, at least in part, when it was tried: {helps}. Details stand below."]
+    if may := _measures(bad, ("open", "not tried")):
+        return [f"What may help, but was not shown to: {may}."]
+    if any(cell.advice for cell in bad):
+        return ["What to change stands below, with each finding."]
+    return ["This audit knows no change that would mend it."]
+
+
+def _measures(bad: Sequence[Cell], outcomes: Sequence[str]) -> str:
+    """Measures with one of these outcomes, each with whom it is against where that is not everybody."""
+    against: dict[str, dict[str, None]] = {}
+    for cell in bad:
+        for trial in cell.trials:
+            if trial.plain and trial.outcome in outcomes:
+                against.setdefault(trial.plain, {})[cell.adversary] = None
+    everybody = {cell.adversary for cell in bad}
+    # What helps against most comes first.
+    commonest = sorted(against, key=lambda plain: -len(against[plain]))[:_MOST_MEASURES]
+    return "; ".join(
+        plain if set(against[plain]) == everybody else f"{plain} (against {_listed(against[plain])})"
+        for plain in commonest
+    )
+
+
+def _rank(cell: Cell) -> tuple[int, int]:
+    return words.VERDICTS.index(cell.verdict), -len(_those(cell, "revealed"))
