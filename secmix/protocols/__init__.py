@@ -14,6 +14,7 @@ from secmix.protocols.subspace.federated_pca import FederatedPCA
 from secmix.protocols.sums.pdmm import PDMM
 from secmix.protocols.sums.plain import Plain
 from secmix.protocols.sums.robust_server import RobustServer
+from secmix.protocols.sums.secure_aggregation import SecureAggregation
 from secmix.protocols.sums.secure_sum import SecureSum
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "MixtureRun",
     "Plain",
     "RobustServer",
+    "SecureAggregation",
     "SecureSum",
     "SelectExchangeCluster",
     "SumProtocol",
