@@ -23,7 +23,7 @@ from secmix.transcript import SERVER, Channel, Transcript, View
 class UnmaskingServer:
     """A server that wants the self mask of a victim and its pair masks, with which its vector stands bare.
 
-    It does all else as the protocol says. Where clients refuse and too few answer, the protocol ends without a result,
+    It does all else as the protocol says. Where too few clients answer such a request, the protocol ends without a sum,
     and an audit is *inconclusive*: a server may cheat in other ways too.
 
     Parameters

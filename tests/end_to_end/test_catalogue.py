@@ -80,6 +80,16 @@ REVEALED: dict[str, dict[tuple[str, str], set[int]]] = {
         ("PDMM, subspace perturbation", "Eavesdropper"): NONE,
         ("PDMM, subspace perturbation", "Curious nodes 1 and 3"): NONE,
     },
+    "secure-aggregation-server": {("Plain, encrypted lines", "Server"): FIVE, ("Secure aggregation", "Server"): NONE},
+    # Two shares of two unmask every node.
+    "secure-aggregation-colluders": {
+        ("Secure aggregation, threshold 2", "Server with nodes 1 and 3"): TWO,
+        ("Secure aggregation, threshold 3", "Server with nodes 1 and 3"): NONE,
+    },
+    "secure-aggregation-dropout": {
+        (f"Secure aggregation, node 4 {how}", "Server with node 1"): NONE
+        for how in ("drops out", "is late", "falls silent")
+    },
     # Sensor 3 talks to 5 and 10 alone.
     "smallest-coalition": {("pdmm", "Eavesdropper"): NONE, ("pdmm", "Sensors 5 and 10"): {3}},
     # In turn, every site of C stands between one of A and one of B.
@@ -201,6 +211,15 @@ ACTIVE = {
         "Secure summation, model.likelihood_drop = 3.0": "violated",
     },
     "malicious-server": {"Plain, encrypted lines": "violated"},
+    # Of five shares, half of the clients have two. Clients that refuse, or too few for the threshold, end the protocol.
+    "secure-aggregation-malicious-server": {
+        ("Secure aggregation, clients do not refuse", "Server that asks all for both"): "violated",
+        ("Secure aggregation, clients do not refuse", "Server that asks halves"): "inconclusive",
+        ("Secure aggregation, threshold 2", "Server that asks all for both"): "inconclusive",
+        ("Secure aggregation, threshold 2", "Server that asks halves"): "violated",
+        ("Secure aggregation, threshold 4", "Server that asks all for both"): "inconclusive",
+        ("Secure aggregation, threshold 4", "Server that asks halves"): "inconclusive",
+    },
     # Of the first a theorem bounds the error, but not on every deal of the rows below that of a worthless basis; one
     # colluder is enough against the second; of the third nothing is proven.
     "subspace-forgers": {

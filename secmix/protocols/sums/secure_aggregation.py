@@ -23,7 +23,16 @@ from secmix.network import Network
 from secmix.protocols.interfaces import Shown, checked_inputs, checked_masks, nodes_in_words
 from secmix.protocols.sums.fixed_point import FixedPoint
 from secmix.protocols.sums.shamir import Words
-from secmix.protocols.sums.unmasking import Dealt, answers, consents, deal, keepers_of, requests
+from secmix.protocols.sums.unmasking import (
+    Dealt,
+    TooFewShares,
+    answers,
+    consents,
+    deal,
+    keepers_of,
+    requests,
+    wanted_of,
+)
 from secmix.transcript import SERVER, Channel, Transcript
 
 
@@ -153,6 +162,9 @@ class SecureAggregation:
     ) -> tuple[Array, Transcript]:
         """Averages (runs, n, m) of the survivors' ``inputs`` (runs, n, m), NaN at nodes that are gone; the transcript.
 
+        Where the server asked for something else than the protocol says, and too few clients answered to unmask the
+        sum, the protocol ends without one: all averages are NaN.
+
         Raises
         ------
         NetworkError
@@ -160,7 +172,7 @@ class SecureAggregation:
         DataError
             If a sum does not fit the range of the words.
         SecmixError
-            If too few clients answer to unmask the sum.
+            If so many drop out that the sum cannot be unmasked.
         """
         s = checked_inputs(inputs, network)
         runs, n, m = s.shape
@@ -197,11 +209,16 @@ class SecureAggregation:
             if v not in self.silent and (not self.refuses or consents(wanted, thresholds[v]))
         }
         heard = answers(dealt, willing, channel, encrypted=self.encrypted)
-        plain = code.decoded((total - _masks_left(dealt, survivors, heard)) % code.prime)
+        averages = np.full_like(s, np.nan)
+        try:
+            plain = code.decoded((total - _masks_left(dealt, survivors, heard)) % code.prime)
+        except TooFewShares:
+            if all(want == wanted_of(u, survivors) for v in asked for u, want in asked[v].items()):
+                raise  # the drop-outs that were set are too many
+            return averages, channel.transcript
         there = [u for u in survivors if u not in self.silent]
         one_for_all = np.zeros(len(there), dtype=np.intp)
         plain = channel.send(5, SERVER, there, "total", plain[None], encrypted=self.encrypted, content=one_for_all)
-        averages = np.full_like(s, np.nan)
         averages[:, there] = plain.transpose(1, 0, 2) / len(survivors)
         return averages, channel.transcript
 

@@ -21,6 +21,10 @@ SELF, PAIRS = 1, 2
 """What a request asks of a client: a share of the self mask, or those of the pair masks; SELF + PAIRS is both."""
 
 
+class TooFewShares(SecmixError):
+    """Fewer shares than the threshold: a mask stays what it is."""
+
+
 @dataclass(frozen=True)
 class Dealt:
     """All shares of one averaging.
@@ -45,14 +49,14 @@ class Dealt:
 
         Raises
         ------
-        SecmixError
+        TooFewShares
             If there are too few.
         """
         needed = self.thresholds[node]
         if len(answers) < needed:
-            raise SecmixError(
-                f"the sum cannot be unmasked: {len(answers)} shares of node {node} came and {needed} are needed; the "
-                "others dropped out, or refuse what the server asks"
+            raise TooFewShares(
+                f"the sum cannot be unmasked: {len(answers)} shares of node {node} came and {needed} are needed; let "
+                "fewer nodes drop out, or lower the threshold"
             )
         some = dict(list(answers.items())[:needed])
         keepers = keepers_of(self.network, node)
@@ -89,16 +93,21 @@ def deal(
     return Dealt(network, code, thresholds, dealt)
 
 
+def wanted_of(node: int, survivors: list[int]) -> int:
+    """Which shares an honest server asks for: of the self mask of a survivor, of the pair masks of all others."""
+    return SELF if node in survivors else PAIRS
+
+
 def requests(
     dealt: Dealt, survivors: list[int], shape: tuple[int, ...], channel: Channel, *, encrypted: bool
 ) -> dict[int, dict[int, int]]:
-    """What each survivor is asked for, by client and node: the self masks of survivors, the pair masks of others."""
+    """What each survivor is asked for, by client and node, as it arrived."""
     asked: dict[int, dict[int, int]] = {v: {} for v in survivors}
     for u in range(dealt.network.n):
         clients = [v for v in keepers_of(dealt.network, u) if v in asked]
         if not clients:
             continue
-        wanted = np.full((len(clients), *shape), float(SELF if u in asked else PAIRS))
+        wanted = np.full((len(clients), *shape), float(wanted_of(u, survivors)))
         arrived = channel.send(2, SERVER, clients, f"request about {u}", wanted, encrypted=encrypted)
         for v, request in zip(clients, arrived, strict=True):
             if (request != request[:1, :1]).any():
