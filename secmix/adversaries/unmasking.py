@@ -110,9 +110,7 @@ class _Asking(Channel):
         self.into, self.by, self.asked = into, by, False
         self.transcript, self.iteration = into.transcript, into.iteration
 
-    def send(
-        self, round: int, sender: ArrayLike, receiver: ArrayLike, kind: str, payload: Array, **how: Any
-    ) -> Array:
+    def send(self, round: int, sender: ArrayLike, receiver: ArrayLike, kind: str, payload: Array, **how: Any) -> Array:
         """As :meth:`Channel.send`."""
         if kind == f"request about {self.by.victim}" and np.all(np.asarray(sender) == SERVER):
             self.asked = True

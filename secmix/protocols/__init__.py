@@ -9,6 +9,7 @@ from secmix.protocols.meta_clustering.clustering import MetaClustering
 from secmix.protocols.meta_clustering.select_exchange_cluster import SelectExchangeCluster
 from secmix.protocols.mixture.distributed_mixture import DistributedMixture, MixtureRun
 from secmix.protocols.mixture.local_mixture import LocalFit, fit_mixtures
+from secmix.protocols.regression.federated_regression import FederatedRegression
 from secmix.protocols.subspace.alt_gd_min import ByzFedAltGDmin
 from secmix.protocols.subspace.federated_pca import FederatedPCA
 from secmix.protocols.sums.pdmm import PDMM
@@ -26,6 +27,7 @@ __all__ = [
     "DistributedMixture",
     "EMRun",
     "FederatedPCA",
+    "FederatedRegression",
     "GraphFedEM",
     "LocalFit",
     "MetaClustering",

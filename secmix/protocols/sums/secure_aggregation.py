@@ -1,9 +1,9 @@
 """Secure aggregation with drop-outs (Bonawitz et al. 2017, Practical secure aggregation; Bell et al. 2020).
 
-A node u sends y_u = x_u + b_u + Σ_{v<u} p_uv − Σ_{v>u} p_uv modulo a prime: b_u is its *self mask*, p_uv the *pair mask*
-that it shares with its neighbour v. Both are shared by Shamir's scheme among u and its neighbours. Once the server knows
-who survived it asks for shares of the self masks of those, and of the pair masks of all others; what is left of Σ y_u is
-Σ x_u over the survivors.
+A node u sends y_u = x_u + b_u + Σ_{v<u} p_uv − Σ_{v>u} p_uv modulo a prime: b_u is its *self mask*, p_uv the *pair
+mask* that it shares with its neighbour v. Both are shared by Shamir's scheme among u and its neighbours. Once the
+server knows who survived it asks for shares of the self masks of those, and of the pair masks of all others; what is
+left of Σ y_u is Σ x_u over the survivors.
 
 Here masks are drawn whole. A deployment expands them from seeds, and shares seeds; the proof of security puts uniform
 masks in their place first (Bonawitz et al. 2017, hybrids 1 to 4 of Theorem 6.3), and that is what runs here.
@@ -244,7 +244,9 @@ def _agreed(drawn: Words, network: Network, code: FixedPoint, channel: Channel) 
     return {u: dict(sorted(mine.items())) for u, mine in pairs.items()}
 
 
-def _masks_left(dealt: Dealt, survivors: list[int], heard: dict[int, tuple[dict[int, Words], dict[int, Words]]]) -> Words:
+def _masks_left(
+    dealt: Dealt, survivors: list[int], heard: dict[int, tuple[dict[int, Words], dict[int, Words]]]
+) -> Words:
     """What the masked vectors of the survivors hold beside their inputs, modulo the prime."""
     left = np.zeros_like(dealt.shares[0][0][0])
     for u in range(dealt.network.n):
