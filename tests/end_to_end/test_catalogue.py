@@ -123,6 +123,12 @@ RECONSTRUCTED: dict[str, dict[tuple[str, str], set[int]]] = {
         )
         for adversary in ("Server", "Eavesdropper")
     },
+    # One row a client: it is along the model's move. Four clients know the fifth's model from the average.
+    "federated-regression": {
+        ("FedAvg", "Server"): FIVE,
+        ("FedAvg", "Clients 1 to 4"): {0},
+        ("FedAvg", "Client 1"): NONE,
+    },
     # On the ring node 1 hears 0 and 2 alone; six rows, three components of them.
     "graphfed-curious-neighbour": {
         (protocol, "Curious node 1"): {0, 2} for protocol in ("GraphFed-EM", "GraphFed-EM with coordinate-wise median")
@@ -211,15 +217,6 @@ ACTIVE = {
         "Secure summation, model.likelihood_drop = 3.0": "violated",
     },
     "malicious-server": {"Plain, encrypted lines": "violated"},
-    # Of five shares, half of the clients have two. Clients that refuse, or too few for the threshold, end the protocol.
-    "secure-aggregation-malicious-server": {
-        ("Secure aggregation, clients do not refuse", "Server that asks all for both"): "violated",
-        ("Secure aggregation, clients do not refuse", "Server that asks halves"): "inconclusive",
-        ("Secure aggregation, threshold 2", "Server that asks all for both"): "inconclusive",
-        ("Secure aggregation, threshold 2", "Server that asks halves"): "violated",
-        ("Secure aggregation, threshold 4", "Server that asks all for both"): "inconclusive",
-        ("Secure aggregation, threshold 4", "Server that asks halves"): "inconclusive",
-    },
     # Of the first a theorem bounds the error, but not on every deal of the rows below that of a worthless basis; one
     # colluder is enough against the second; of the third nothing is proven.
     "subspace-forgers": {
@@ -233,6 +230,25 @@ ACTIVE = {
 @pytest.mark.parametrize("name", ACTIVE)
 def test_active_entries_come_to_their_verdicts(name: str) -> None:
     assert {cell["cell"].split(" | ")[0]: cell["verdict"] for cell in read()[name].values()} == ACTIVE[name]
+
+
+def test_a_server_that_asks_for_both_shares_unmasks_whom_clients_and_threshold_let_it() -> None:
+    # Half of five clients have two shares. Where too few answer there is no sum, and nobody is cleared.
+    found = {
+        cell["cell"]: (cell["verdict"], cell["nodes"]["2"])
+        for cell in read()["secure-aggregation-malicious-server"].values()
+    }
+    willing, low, high = (
+        f"Secure aggregation, {how}" for how in ("clients do not refuse", "threshold 2", "threshold 4")
+    )
+    both, halves = "Server that asks all for both", "Server that asks halves"
+    revealed = {f"{willing} | {both}", f"{low} | {halves}"}
+    assert set(found) == {f"{protocol} | {server}" for protocol in (willing, low, high) for server in (both, halves)}
+    for cell, (verdict, standing) in found.items():
+        due = (
+            ("violated", "revealed | violated") if cell in revealed else ("inconclusive", "inconclusive | inconclusive")
+        )
+        assert (verdict, standing) == due
 
 
 def test_entries_about_coalitions_come_to_what_they_tell() -> None:

@@ -23,7 +23,7 @@ _ROUNDING = 16.0  # units of rounding of the largest parameter by which a replay
 _STEPS = 12  # of Gauss and Newton
 _MOST_ROWS = 8  # that are looked for in the units of a ReLU layer
 _SPARE = 2
-_TRIED = 4000  # ways to take rows off the units
+_TRIED = 60  # ways to take rows off the units
 
 
 @dataclass(frozen=True)
@@ -181,20 +181,32 @@ def _moved_units(weights: Array, biases: Array, trainer: Trainer) -> Array:
 def _taken_apart(sums: Array, weights: Array, biases: Array, noise: float, count: int, left: list[int]) -> Array | None:
     """``count`` vectors e (1, x), such that each unit's sum is that of those x it is active on; None if not found.
 
-    One unit's sum, or the difference of two, is tried as one row's, and taken off all units that are active on it.
+    One unit's sum, or the difference of two, is tried as one row's, and taken off all units that are active on it:
+    first what leaves the fewest different sums, as units that differ by this row alone have the same then.
     """
-    open_units = np.flatnonzero(np.abs(sums).max(axis=1) > noise)
     if not count:
-        return np.empty((0, sums.shape[1])) if not len(open_units) else None
-    differences = [sums[j] - sums[k] for j, k in combinations(open_units.tolist(), 2)]
-    for piece in [*sums[open_units], *differences]:
-        if abs(piece[0]) <= noise or left[0] <= 0:
-            continue
+        return np.empty((0, sums.shape[1])) if np.abs(sums).max() <= noise else None
+    before = _different(sums, noise)
+    if before > 2**count or left[0] <= 0:
+        return None
+    pieces = np.array([*sums, *(one - other for one, other in combinations(sums, 2))])
+    pieces = pieces[np.abs(pieces[:, 0]) > noise]
+    active = (pieces[:, 1:] / pieces[:, :1]) @ weights.T + biases > 0  # (pieces, units)
+    kept = [
+        _different(np.where(on[:, None], sums - piece, sums), noise) for piece, on in zip(pieces, active, strict=True)
+    ]
+    for place in np.argsort(kept, kind="stable"):
+        if kept[place] >= before or left[0] <= 0:
+            break
         left[0] -= 1
-        active = weights @ (piece[1:] / piece[0]) + biases > 0
-        rest = np.where(active[:, None], sums - piece, sums)
-        if (np.abs(rest).max(axis=1) > noise).sum() < len(open_units):
-            found = _taken_apart(rest, weights, biases, noise, count - 1, left)
-            if found is not None:
-                return np.vstack([piece, found])
+        rest = np.where(active[place][:, None], sums - pieces[place], sums)
+        found = _taken_apart(rest, weights, biases, noise, count - 1, left)
+        if found is not None:
+            return np.vstack([pieces[place], found])
     return None
+
+
+def _different(sums: Array, noise: float) -> int:
+    """How many different sums there are, nothing among them, as their biases tell them apart."""
+    values = np.sort(np.append(sums[:, 0], 0.0))
+    return 1 + int((np.diff(values) > noise).sum())

@@ -183,7 +183,7 @@ class SecureAggregation:
         drawn = code.words(checked_masks(masks, runs, self._count(network), m).transpose(1, 0, 2))
         own, edges, first_shares = np.split(drawn, [n, n + len(network.edges)])
         x = code.encoded(s)
-        channel.hold(-1, np.arange(n), "input", x * code.grid)
+        channel.hold(-1, np.arange(n), "input", np.asarray(x * code.grid, dtype=np.float64))
         channel.hold(-1, np.arange(n), "mask", code.payload(own))
         pairs = _agreed(edges, network, code, channel)
         secrets = {u: np.stack([own[u], *pairs[u].values()]) for u in range(n)}
@@ -256,4 +256,4 @@ def _masks_left(
         elif set(neighbours) & set(survivors):
             pairs = dealt.recovered(u, heard[u][1])
             left = left + sum(_sign(v, u) * p for v, p in zip(neighbours, pairs, strict=True) if v in survivors)
-    return left % dealt.code.prime
+    return np.asarray(left % dealt.code.prime)

@@ -27,7 +27,7 @@ def prime_below(bits: int) -> int:
     >>> prime_below(8), 2**52 - prime_below(52)
     (251, 47)
     """
-    candidate = 2**bits - 1
+    candidate: int = 2**bits - 1
     while not _is_prime(candidate):
         candidate -= 2
     return candidate

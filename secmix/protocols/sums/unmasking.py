@@ -133,7 +133,7 @@ def answers(
     """The shares that clients send: of each node those of its self mask, and those of its pair masks, by keeper."""
     found = {}
     for u in range(dealt.network.n):
-        kinds = []
+        kinds: list[dict[int, Words]] = []
         for want, what, rows in ((SELF, "self mask", slice(1)), (PAIRS, "pair masks", slice(1, None))):
             by = [v for v in asked if asked[v].get(u, 0) in (want, SELF + PAIRS)]
             parts = [dealt.shares[u][v][rows] for v in by]
