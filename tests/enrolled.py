@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from secmix import Network
-from secmix.protocols import PDMM, Plain, SecureSum, SumProtocol
+from secmix.protocols import PDMM, Plain, SecureAggregation, SecureSum, SumProtocol
 
 Sums = list[frozenset[int]]
 Known = Callable[[Network, frozenset[int]], Sums]
@@ -99,6 +99,7 @@ ENROLLED = [
         outsider=everything,
         **_RING,
     ),
+    Enrolled("secure aggregation", SecureAggregation(), total, total, nothing, error=_GRID),
     Enrolled("pdmm", PDMM(sigma=10.0), **_PDMM),
     Enrolled("pdmm, lossy", PDMM(sigma=10.0, loss=0.3), chance=True, **_PDMM),
     Enrolled("pdmm, synchronous", PDMM(sigma=10.0, schedule="synchronous"), **_PDMM),

@@ -24,6 +24,7 @@ from secmix.adversaries.steering.adversaries import (
     detectability,
 )
 from secmix.adversaries.tampering import TamperingChannel
+from secmix.adversaries.unmasking import UnmaskingServer
 
 _RENAMED = {
     "Forgers": "Colluders",
@@ -61,6 +62,7 @@ __all__ = [
     "Steered",
     "Steering",
     "TamperingChannel",
+    "UnmaskingServer",
     "WorstCase",
     "collude",
     "collusion_curve",

@@ -186,6 +186,16 @@ class Carrying:
         """As the protocol it carries."""
         return SumTraits.of(self.inner).reuses_masks
 
+    @property
+    def modulus(self) -> float | None:
+        """As the protocol it carries."""
+        return SumTraits.of(self.inner).modulus
+
+    @property
+    def grid(self) -> float:
+        """As the protocol it carries."""
+        return SumTraits.of(self.inner).grid
+
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
         """As the protocol it carries."""
         return self.inner.draw_masks(runs, m, network, rng)

@@ -57,7 +57,7 @@ assert not doubts, doubts
         calls=2,
     ),
     Property(
-        "linear", "every message is what unit inputs and unit masks say: A s + M r, in every run and entry.",
+        "linear", "every message is what unit inputs and unit masks say: c + A s + M r, in every run and entry.",
         ("network", "inputs", "seed"),
         """
 from secmix.estimators.exact.linear import Probed, residue
@@ -70,8 +70,10 @@ known = np.concatenate([inputs, probed.seen[0][1]], axis=1)
 modulus, runs = traits.modulus, len(inputs)
 for block in channel.transcript:
     sent = block.payload[:, :runs]
-    units = residue(block.payload[:, runs:].reshape(len(sent), -1)[:, : known.shape[1]], modulus)
-    gap = np.abs(residue(sent - np.einsum("pu,rum->prm", units, known), modulus)).max()
+    table = block.payload[:, runs:].reshape(len(sent), -1)[:, : known.shape[1] + 1]
+    zero = table[:, -1:]  # what is sent for inputs and masks of zero: a public constant
+    units = residue(table[:, :-1] - zero, modulus)
+    gap = np.abs(residue(sent - zero[:, :, None] - np.einsum("pu,rum->prm", units, known), modulus)).max()
     size = np.einsum("pu,rum->prm", np.abs(units), np.abs(known)).max()
     allowed = 1e-9 * max(size, 1.0) + traits.grid * np.abs(units).sum(axis=1).max()
     assert gap <= allowed, f"'{block.kind}' of round {block.round} is wrong by {gap:.3g} of {size:.3g}"

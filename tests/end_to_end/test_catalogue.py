@@ -80,6 +80,16 @@ REVEALED: dict[str, dict[tuple[str, str], set[int]]] = {
         ("PDMM, subspace perturbation", "Eavesdropper"): NONE,
         ("PDMM, subspace perturbation", "Curious nodes 1 and 3"): NONE,
     },
+    "secure-aggregation-server": {("Plain, encrypted lines", "Server"): FIVE, ("Secure aggregation", "Server"): NONE},
+    # Two shares of two unmask every node.
+    "secure-aggregation-colluders": {
+        ("Secure aggregation, threshold 2", "Server with nodes 1 and 3"): TWO,
+        ("Secure aggregation, threshold 3", "Server with nodes 1 and 3"): NONE,
+    },
+    "secure-aggregation-dropout": {
+        (f"Secure aggregation, node 4 {how}", "Server with node 1"): NONE
+        for how in ("drops out", "is late", "falls silent")
+    },
     # Sensor 3 talks to 5 and 10 alone.
     "smallest-coalition": {("pdmm", "Eavesdropper"): NONE, ("pdmm", "Sensors 5 and 10"): {3}},
     # In turn, every site of C stands between one of A and one of B.
@@ -112,6 +122,12 @@ RECONSTRUCTED: dict[str, dict[tuple[str, str], set[int]]] = {
             "Power method, encrypted lines",
         )
         for adversary in ("Server", "Eavesdropper")
+    },
+    # One row a client: it is along the model's move. Four clients know the fifth's model from the average.
+    "federated-regression": {
+        ("FedAvg", "Server"): FIVE,
+        ("FedAvg", "Clients 1 to 4"): {0},
+        ("FedAvg", "Client 1"): NONE,
     },
     # On the ring node 1 hears 0 and 2 alone; six rows, three components of them.
     "graphfed-curious-neighbour": {
@@ -214,6 +230,25 @@ ACTIVE = {
 @pytest.mark.parametrize("name", ACTIVE)
 def test_active_entries_come_to_their_verdicts(name: str) -> None:
     assert {cell["cell"].split(" | ")[0]: cell["verdict"] for cell in RECORD[name].values()} == ACTIVE[name]
+
+
+def test_a_server_that_asks_for_both_shares_unmasks_whom_clients_and_threshold_let_it() -> None:
+    # Half of five clients have two shares. Where too few answer there is no sum, and nobody is cleared.
+    found = {
+        cell["cell"]: (cell["verdict"], cell["nodes"]["2"])
+        for cell in read()["secure-aggregation-malicious-server"].values()
+    }
+    willing, low, high = (
+        f"Secure aggregation, {how}" for how in ("clients do not refuse", "threshold 2", "threshold 4")
+    )
+    both, halves = "Server that asks all for both", "Server that asks halves"
+    revealed = {f"{willing} | {both}", f"{low} | {halves}"}
+    assert set(found) == {f"{protocol} | {server}" for protocol in (willing, low, high) for server in (both, halves)}
+    for cell, (verdict, standing) in found.items():
+        due = (
+            ("violated", "revealed | violated") if cell in revealed else ("inconclusive", "inconclusive | inconclusive")
+        )
+        assert (verdict, standing) == due
 
 
 def test_entries_about_coalitions_come_to_what_they_tell() -> None:

@@ -28,12 +28,13 @@ def test_every_message_and_average_is_linear_in_inputs_and_masks(enrolled, data,
     # Inputs on a grid, so that rounding to fixed point changes nothing.
     inputs = rng.integers(-1024, 1024, size=(2, network.n, 3)) / 1024
     masks = protocol.draw_masks(2, 3, network, rng)
-    # One call with x, y and a x + b y side by side: the same schedule and losses for the three.
-    x_y_both = [np.concatenate([pair, a * pair[:1] + b * pair[1:]]) for pair in (inputs, masks)]
+    # One call with x, y, a x + b y and 0 side by side: the same schedule and losses for the four.
+    x_y_both = [np.concatenate([pair, a * pair[:1] + b * pair[1:], 0 * pair[:1]]) for pair in (inputs, masks)]
     averages, transcript = protocol.average(x_y_both[0], network, rng, masks=x_y_both[1])
     size = 1 + np.abs(x_y_both[1]).max(initial=0)
     for block in transcript:
-        x, y, both = (block.payload[:, run] for run in range(3))
+        public = block.payload[:, 3]
+        x, y, both = (block.payload[:, run] - public for run in range(3))
         assert_allclose(residue(both - a * x - b * y, modulus), 0, atol=1e-10 * size, err_msg=block.kind)
     assert_allclose(averages[2], a * averages[0] + b * averages[1], atol=1e-9)
 

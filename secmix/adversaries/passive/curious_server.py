@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from secmix.adversaries.interfaces import view_of
+from secmix.adversaries.passive.honest_but_curious import HonestButCurious
 from secmix.network import Network
 from secmix.transcript import SERVER, Transcript, View
 
@@ -17,6 +21,8 @@ class CuriousServer:
 
     Parameters
     ----------
+    corrupt : iterable of int
+        Nodes who follow the protocol too and tell the server all that they hold, send and receive; default: none.
     sees_metadata : bool
         Whether it notices messages it cannot read, and when, of which kind, how many and how long all are. Switched
         off, it is a weaker adversary, and the report says so.
@@ -32,12 +38,17 @@ class CuriousServer:
     4
     """
 
+    corrupt: Iterable[int] = ()
     sees_metadata: bool = True
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "corrupt", HonestButCurious(self.corrupt).corrupt if self.corrupt else ())
+
     def corrupt_nodes(self, network: Network) -> frozenset[int]:
-        """None: the server has no data of its own."""
-        return frozenset()
+        """Those that tell the server; the server itself has no data of its own."""
+        return HonestButCurious(self.corrupt).corrupt_nodes(network) if self.corrupt else frozenset()
 
     def observe(self, transcript: Transcript, network: Network) -> View:
-        """Every message to or from the server."""
-        return view_of(transcript, lambda block: (block.sender == SERVER) | (block.receiver == SERVER))
+        """Every message to or from the server or a node that tells it."""
+        ends = [SERVER, *self.corrupt_nodes(network)]
+        return view_of(transcript, lambda block: np.isin(block.sender, ends) | np.isin(block.receiver, ends))

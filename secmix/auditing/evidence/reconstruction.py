@@ -29,6 +29,9 @@ from secmix.estimators.estimate import wilson
 from secmix.scenario import Scenario
 from secmix.transcript import View
 
+COARSEST = 1e-3
+"""Of the data's scale: a row that is known no better does not count as recovered, however coarse the messages are."""
+
 
 def _gather(case: Case) -> Gathered:
     """What each installed attack gets of the rows in the first runs; nothing where none applies."""
@@ -74,10 +77,12 @@ def _judged(name: str, about: dict[str, Any], found: list[Reconstruction | None]
     out = []
     hits = sum(share > 0 for share in shares)
     if any(one is not None and one.rows is not None for one in found):
-        rows = f"{round(max(shares) * count)} of its {count} row{'s' * (count > 1)}"
+        counted = f"{round(max(shares) * count)} of its {count} row{'s' * (count > 1)}"
         columns = max(_columns(one) for one in found)
         part = "" if columns == d else f", {columns} of their {d} columns"
-        notes = [f"{name}: {rows}{part} found to 1e-6, {how}"] if hits else []
+        coarse = max(_coarseness(one, rows) for one, rows in zip(found, truth, strict=True))
+        digits = f"{coarse:.0e}" if coarse > RECOVERED else "1e-6"
+        notes = [f"{name}: {counted}{part} found to {digits}, {how}"] if hits else []
         out.append(
             recovered(
                 about,
@@ -85,7 +90,7 @@ def _judged(name: str, about: dict[str, Any], found: list[Reconstruction | None]
                 runs,
                 **common,
                 method=f"{name}: {how}; compared with the truth on {runs} runs",
-                unit="share of runs in which one of its rows or more is recovered to 1e-6, up to their order",
+                unit=f"share of runs in which one of its rows or more is recovered to {digits}, up to their order",
                 notes=notes,
             )
         )
@@ -117,7 +122,8 @@ def _judged(name: str, about: dict[str, Any], found: list[Reconstruction | None]
 def _share_found(found: Reconstruction | None, truth: Array) -> float:
     """Which share of the rows is among those found, to 1e-6 of the data's scale, where most of their columns came out.
 
-    A column that did not come out is NaN in every row.
+    A column that did not come out is NaN in every row. Where rows are certified, and the messages are rounded more than
+    that, it is to the error that rounding explains, at most ``COARSEST``.
     """
     columns = _columns(found)
     if found is None or found.rows is None or columns < MOST * truth.shape[1]:
@@ -125,7 +131,15 @@ def _share_found(found: Reconstruction | None, truth: Array) -> float:
     rows = np.asarray(found.rows)
     out = np.isfinite(rows).all(axis=0)
     apart = np.linalg.norm(truth[:, None, out] - rows[None][..., out], axis=-1).min(axis=1)
-    return float((apart < RECOVERED * max(float(np.abs(truth).max()), 1e-3)).mean())
+    share = max(RECOVERED, _coarseness(found, truth))
+    return float((apart < share * max(float(np.abs(truth).max()), 1e-3)).mean())
+
+
+def _coarseness(found: Reconstruction | None, truth: Array) -> float:
+    """How far off certified rows may be for the rounding of the messages, as a share of the data's scale."""
+    if found is None or not found.certified or not found.error > 0:
+        return 0.0
+    return min(found.error / max(float(np.abs(truth).max()), 1e-3), COARSEST)
 
 
 def _columns(found: Reconstruction | None) -> int:

@@ -35,7 +35,7 @@ from secmix.estimators.exact.linear import Probed
 from secmix.estimators.exact.masks import mask_doubts
 from secmix.estimators.exact.provenance import unexplained
 from secmix.protocols import EMRun, Plain, SumProtocol
-from secmix.protocols.interfaces import SumTraits
+from secmix.protocols.interfaces import SumTraits, without_average
 from secmix.scenario import Scenario
 from secmix.transcript import Transcript, View
 
@@ -216,6 +216,8 @@ def _block(
     for t, ended in probes.items():  # runs without probes take a course that was looked at
         doubt = unexplained(run.transcript.at(t), ended, runs, units[t], modulus)
         doubts += [doubt] if doubt and doubt not in doubts else []
+    if any(without_average(ended).all() for ended in averages.values()):
+        doubts.append("no node ended with an average: what could be learnt of a run that is not cut short is not known")
     if joint is not None:
         doubts.append("the same masks serve in several iterations: what the differences tell of rows is not known")
     if any(block.shape[1] for block in rest.values()):

@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from math import gcd
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import qr
 
 from secmix._base.checks import Array
 from secmix.adversaries import Adversary
 from secmix.errors import SecmixError
+from secmix.estimators.exact.whole import Combination, combined_residues, nearest, integer_null_space
 from secmix.network import Network
 from secmix.protocols import SumProtocol
 from secmix.protocols.interfaces import Carrying, SumTraits
@@ -286,34 +287,28 @@ def unmodular(view: LinearView, values: Array) -> tuple[LinearView, Array]:
         return view, values
     if view.M.shape[1] == 0 or not len(view.A):
         return LinearView(view.A, view.M, view.n), residue(values, view.modulus)
-    rounded = np.round(view.M)
-    if not (np.allclose(rounded, view.M, atol=1e-9) and np.allclose(np.round(view.A), view.A, atol=1e-9)):
+    A, M = np.round(view.A), np.round(view.M)
+    if not (np.allclose(M, view.M, atol=1e-9) and np.allclose(A, view.A, atol=1e-9)):
         raise SecmixError("a protocol with a modulus must combine inputs and masks with integer coefficients")
-    combine = _integer_null_space(rounded)
-    kept = LinearView(np.round(combine @ view.A), np.empty((len(combine), 0)), view.n)
-    return kept, residue(np.tensordot(combine, values, axes=1), view.modulus)
+    # Combinations in which nothing is left, neither mask nor input, say nothing.
+    known = [(each, row) for each in integer_null_space(M) if any(row := _integer_sum(each, A))]
+    # A sum that is known some times over is known: rows of one size, whatever whole numbers cancelled the masks.
+    times = np.array([gcd(*row) for _, row in known], dtype=float)
+    table = np.array([row for _, row in known], dtype=float).reshape(-1, A.shape[1]) / times[:, None]
+    kept = LinearView(table, np.empty((len(known), 0)), view.n).equilibrated()
+    combined = [combined_residues(each, values, view.modulus) for each, _ in known]
+    return kept, kept.normalised(np.array(combined).reshape(len(known), *values.shape[1:]) / times[:, None, None])
 
 
-def _integer_null_space(matrix: Array) -> Array:
-    """Integer combinations (G, F) of the rows of an integer matrix (F, k) that vanish, as many as there are."""
-    rows = qr(matrix.T, pivoting=True, mode="economic")
-    rank = int((np.abs(np.diag(rows[1])) > 1e-9).sum())
-    pivots = np.sort(rows[2][:rank])
-    columns = np.sort(qr(matrix[pivots], pivoting=True, mode="economic")[2][:rank])
-    square = matrix[np.ix_(pivots, columns)]
-    size = round(abs(float(np.linalg.det(square)))) if rank else 1
-    others = np.setdiff1d(np.arange(len(matrix)), pivots)
-    combine = np.zeros((len(others), len(matrix)))
-    combine[np.arange(len(others)), others] = size
-    combine[:, pivots] = -np.round(size * matrix[np.ix_(others, columns)] @ np.linalg.inv(square)) if rank else 0.0
-    return combine
+def _integer_sum(combination: Combination, matrix: Array) -> list[int]:
+    """The combination of some rows of an integer matrix, exactly."""
+    terms = [[factor * int(value) for value in matrix[row]] for row, factor in combination.items()]
+    return [sum(column) for column in zip(*terms, strict=True)]
 
 
 def residue(values: Array, modulus: float | None) -> Array:
     """The representative nearest to zero, where there is a modulus."""
-    if modulus is None:
-        return values
-    return values - modulus * np.floor(values / modulus + 0.5)
+    return values if modulus is None else nearest(values, modulus)
 
 
 def _block_diagonal(blocks: Sequence[Array]) -> Array:

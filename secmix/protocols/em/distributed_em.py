@@ -229,6 +229,8 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
         nobody = averages[..., : width * self.n_components : width].sum(axis=2) == 0
         if not (gone.any() or nobody.any()):
             return self._updated(averages, theta, n)
+        if gone.all():
+            return theta
         stand_in = np.where(gone[:, None], averages[:, [int(np.argmin(gone))]], averages)
         stand_in = np.where(nobody[..., None], 1.0, stand_in)
         fresh = self._updated(stand_in, theta, n)

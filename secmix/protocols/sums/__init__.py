@@ -4,6 +4,7 @@ from secmix.protocols.interfaces import Carrying, SumProtocol, checked_inputs, c
 from secmix.protocols.sums.pdmm import PDMM
 from secmix.protocols.sums.plain import Plain
 from secmix.protocols.sums.robust_server import RobustServer
+from secmix.protocols.sums.secure_aggregation import SecureAggregation
 from secmix.protocols.sums.secure_sum import SecureSum
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "Carrying",
     "Plain",
     "RobustServer",
+    "SecureAggregation",
     "SecureSum",
     "SumProtocol",
     "checked_inputs",

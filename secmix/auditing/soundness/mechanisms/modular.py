@@ -112,10 +112,7 @@ def eliminate(words: Words, base: int) -> Eliminated:
     k = len(words.M[0]) if words.M else 0
     pivots = []
     while left:
-        best = min(
-            ((_valuation(m[c], base, size), r, c) for r, (m, _) in enumerate(left) for c in range(k) if m[c]),
-            default=None,
-        )
+        best = _least(left, k, base, size)
         if best is None:
             break
         valuation, r, column = best
@@ -135,6 +132,18 @@ def eliminate(words: Words, base: int) -> Eliminated:
         left = rest
         pivots.append((mine_m, mine_a, column, valuation))
     return Eliminated([a for _, a in left if any(a)], pivots)
+
+
+def _least(rows: list[tuple[_Row, _Row]], k: int, base: int, size: int) -> tuple[int, int, int] | None:
+    """The least valuation among the coefficients of masks, with the first row and column where it is; None for none."""
+    best: tuple[int, int, int] | None = None
+    for r, (m, _) in enumerate(rows):
+        for c in range(k):
+            if m[c] and (best is None or _valuation(m[c], base, size) < best[0]):
+                best = _valuation(m[c], base, size), r, c
+                if not best[0]:
+                    return best
+    return best
 
 
 class WholeMoves:

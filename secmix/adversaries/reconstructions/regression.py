@@ -1,0 +1,212 @@
+"""Rows from the model that a node trained: x = ∂L/∂W : ∂L/∂b, unit by unit of a linear first layer.
+
+In unit j the gradients are Σ_i δ_ij x_i and Σ_i δ_ij. With one row their ratio is that row, whatever the loss, and
+after any number of steps (Phong et al. 2018, section 3; Fowl et al. 2022, section 3). With several rows a ReLU unit
+sums over the rows that it is active on; where units differ by one row, their difference is that row's.
+
+A message determines a row only as well as its numbers are rounded. What is found is trained on by the protocol itself:
+it is certified where that ends at the message, to its precision, and leaves the row no freedom.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.adversaries.reconstructions.interfaces import HeldMessages, Reconstruction
+from secmix.protocols.regression import FederatedRegression, Trainer
+
+_ROUNDING = 16.0  # units of rounding of the largest parameter by which a replay may be off
+_STEPS = 12  # of Gauss and Newton
+_MOST_ROWS = 8  # that are looked for in the units of a ReLU layer
+_SPARE = 2
+_TRIED = 60  # ways to take rows off the units
+
+
+@dataclass(frozen=True)
+class _Exchange:
+    """One round: the model that the node got, the one it sent, and how far a number of that may be off."""
+
+    before: Array  # (p,)
+    after: Array
+    rounding: float
+
+
+def reconstruct_regression(held: HeldMessages) -> Reconstruction | None:
+    """The rows of a node from what it sent in :class:`~secmix.protocols.regression.FederatedRegression`.
+
+    Who does not hear it, but holds what all others sent and the average, knows what it sent from those.
+    """
+    if not isinstance(held.protocol, FederatedRegression):
+        return None
+    best: Reconstruction | None = None
+    for exchange in _exchanges(held):
+        found = _one(held, exchange) if held.count == 1 else _several(held, exchange)
+        if found is not None and (best is None or (found.certified, -found.error) > (best.certified, -best.error)):
+            best = found
+    return best
+
+
+def _exchanges(held: HeldMessages) -> list[_Exchange]:
+    """The rounds of which the adversary knows what the node got and sent."""
+    models = {origin.iteration: row for origin, row in held.messages if origin.kind == "model"}
+    sent = {i: {origin.iteration: row for origin, row in held.sent_by(i, "update")} for i in range(held.network.n)}
+    others = [i for i in range(held.network.n) if i != held.node]
+    found = []
+    for t, model in sorted(models.items()):
+        unit = float(np.finfo(model.dtype).eps)
+        before = model.astype(np.float64)
+        if t in sent[held.node]:
+            after = sent[held.node][t][:-1].astype(np.float64)
+            found.append(_Exchange(before, after, unit * float(np.abs(after).max())))
+        elif t + 1 in models and all(t in sent[i] for i in others):
+            rest = np.stack([sent[i][t] for i in others]).astype(np.float64)
+            counts, total = rest[:, -1:], float(rest[:, -1].sum()) + held.count
+            mean = models[t + 1].astype(np.float64)
+            after = (total * mean - (counts * rest[:, :-1]).sum(axis=0)) / held.count
+            largest = max(float(np.abs(part).max()) for part in (rest[:, :-1], mean, after))
+            found.append(_Exchange(before, after, unit * total / held.count * largest))
+    return found
+
+
+def _moved(trainer: Trainer, exchange: _Exchange) -> tuple[Array, Array]:
+    """How far training moved W (units, d − 1) and b (units,), without what weight decay did."""
+    (weights, biases), (kept, kept_biases) = (trainer.first_layer(p) for p in (exchange.after, exchange.before))
+    return weights - (1 - trainer.rate * trainer.weight_decay) ** trainer.steps * kept, biases - kept_biases
+
+
+def _one(held: HeldMessages, exchange: _Exchange) -> Reconstruction | None:
+    """The only row: the ratio in the unit whose bias moved farthest, then the protocol's own training solved for it."""
+    trainer = held.protocol.trainer
+    weights, biases = _moved(trainer, exchange)
+    unit = int(np.argmax(np.abs(biases)))
+    if abs(biases[unit]) <= exchange.rounding:
+        return None  # the row was fitted already: nothing moved
+    x = weights[unit] / biases[unit]
+    rows = [np.append(x, y) for y in _targets(trainer, exchange, x, biases[unit])]
+    fits = [_refined(trainer, exchange, row[None]) for row in rows]
+    row, error, certified = min(fits, key=lambda fit: fit[1])
+    if trainer.model == "logistic":
+        y = np.nan if trainer.classes is None else trainer.classes[int(row[0, -1] > 0.5 * sum(trainer.classes))]
+        row[:, -1] = y
+    how = "it has one row, and the weights moved along it, the bias by the same factor"
+    if not certified:
+        how += "; training on what was found does not end at the message"
+    return Reconstruction(row, certified, how, error=error)
+
+
+def _targets(trainer: Trainer, exchange: _Exchange, x: Array, moved: float) -> list[float]:
+    """y that the first step was due to, if it was the only one; both classes of a logistic model."""
+    if trainer.model == "logistic":
+        return [0.0, 1.0] if trainer.classes is None else list(trainer.classes)
+    weights, biases = trainer.first_layer(exchange.before)
+    z = weights @ x + biases
+    if trainer.model == "linear":
+        return [float(z[0] + moved / (trainer.rate * trainer.steps))]
+    a, c = trainer.output_layer(exchange.before)
+    value = float(np.maximum(z, 0.0) @ a + c)
+    step = trainer.output_layer(exchange.after)[1] - c
+    return [value + float(step) / (trainer.rate * trainer.steps)]
+
+
+def _refined(trainer: Trainer, exchange: _Exchange, rows: Array, spare: int = 0) -> tuple[Array, float, bool]:
+    """Gauss and Newton on the replay: rows (N, d), how far they may be off, and whether they are certified.
+
+    ``spare`` numbers of the message must be left to bear out the rest: none where a formula gives the row anyway.
+    """
+    free = np.ones_like(rows, dtype=bool)
+    free[:, -1] = trainer.model != "logistic"
+    places = np.argwhere(free)
+    allowed = _ROUNDING * exchange.rounding
+
+    def replayed(many: Array) -> Array:
+        start = np.repeat(exchange.before[None], len(many), axis=0)
+        return trainer.trained(start, many) - exchange.after
+
+    best = rows, np.inf, np.inf
+    with np.errstate(all="ignore"):
+        for _ in range(_STEPS):
+            off = replayed(rows[None])[0]
+            nudge = 1e-6 * max(float(np.abs(rows).max()), 1e-3)
+            nudges = np.zeros((len(places), *rows.shape))
+            nudges[np.arange(len(places)), places[:, 0], places[:, 1]] = nudge
+            jacobian = (replayed(rows + nudges) - replayed(rows - nudges)).T / (2 * nudge)
+            if not (np.isfinite(jacobian).all() and np.isfinite(off).all()):
+                break
+            strength = np.linalg.svd(jacobian, compute_uv=False)
+            determined = len(off) >= len(places) + spare and strength[-1] > 1e-9 * strength[0]
+            misfit = float(np.abs(off).max())
+            if misfit < best[1]:
+                error = max(misfit, exchange.rounding) * len(off) ** 0.5 / strength[-1] if determined else np.inf
+                best = rows, misfit, float(error)
+            step = np.linalg.lstsq(jacobian, off, rcond=1e-12)[0]
+            rows = rows.copy()
+            rows[places[:, 0], places[:, 1]] -= step
+            if misfit <= 1e-3 * exchange.rounding:
+                break
+    found, misfit, error = best
+    return found.copy(), error, bool(misfit <= allowed and np.isfinite(error))
+
+
+def _several(held: HeldMessages, exchange: _Exchange) -> Reconstruction | None:
+    """Rows that ReLU units tell apart, after a single step."""
+    trainer = held.protocol.trainer
+    if trainer.model != "relu" or trainer.steps > 1 or held.count > _MOST_ROWS:
+        return None
+    weights, biases = _moved(trainer, exchange)
+    a, c = trainer.output_layer(exchange.before)
+    usable = np.abs(a) > 1e-3 * np.abs(a).max()
+    kept = _moved_units(weights, biases, trainer)[usable] / a[usable, None]
+    layer, offsets = (part[usable] for part in trainer.first_layer(exchange.before))
+    noise = _ROUNDING * exchange.rounding / (trainer.rate * float(np.abs(a[usable]).min()))
+    taken = _taken_apart(kept, layer, offsets, noise, held.count, [_TRIED])
+    if taken is None:
+        return None
+    factors, x = taken[:, 0], taken[:, 1:] / taken[:, :1]
+    first, bias = trainer.first_layer(exchange.before)
+    y = np.maximum(x @ first.T + bias, 0.0) @ a + c - held.count * factors
+    rows, error, certified = _refined(trainer, exchange, np.column_stack([x, y]), _SPARE)
+    how = "its units are active on different rows, and their gradients were taken apart row by row"
+    return Reconstruction(rows, certified, how, error=error)
+
+
+def _moved_units(weights: Array, biases: Array, trainer: Trainer) -> Array:
+    """Σ_i δ_ij (1, x_i) of each unit, (units, d)."""
+    return -np.column_stack([biases, weights]) / trainer.rate
+
+
+def _taken_apart(sums: Array, weights: Array, biases: Array, noise: float, count: int, left: list[int]) -> Array | None:
+    """``count`` vectors e (1, x), such that each unit's sum is that of those x it is active on; None if not found.
+
+    One unit's sum, or the difference of two, is tried as one row's, and taken off all units that are active on it:
+    first what leaves the fewest different sums, as units that differ by this row alone have the same then.
+    """
+    if not count:
+        return np.empty((0, sums.shape[1])) if np.abs(sums).max() <= noise else None
+    before = _different(sums, noise)
+    if before > 2**count or left[0] <= 0:
+        return None
+    pieces = np.array([*sums, *(one - other for one, other in combinations(sums, 2))])
+    pieces = pieces[np.abs(pieces[:, 0]) > noise]
+    active = (pieces[:, 1:] / pieces[:, :1]) @ weights.T + biases > 0  # (pieces, units)
+    kept = [
+        _different(np.where(on[:, None], sums - piece, sums), noise) for piece, on in zip(pieces, active, strict=True)
+    ]
+    for place in np.argsort(kept, kind="stable"):
+        if kept[place] >= before or left[0] <= 0:
+            break
+        left[0] -= 1
+        rest = np.where(active[place][:, None], sums - pieces[place], sums)
+        found = _taken_apart(rest, weights, biases, noise, count - 1, left)
+        if found is not None:
+            return np.vstack([pieces[place], found])
+    return None
+
+
+def _different(sums: Array, noise: float) -> int:
+    """How many different sums there are, nothing among them, as their biases tell them apart."""
+    values = np.sort(np.append(sums[:, 0], 0.0))
+    return 1 + int((np.diff(values) > noise).sum())

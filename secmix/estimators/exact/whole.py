@@ -1,0 +1,75 @@
+"""Linear algebra of residues in whole numbers: combinations that no mask reaches, without rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import gcd
+
+import numpy as np
+
+from secmix._base.checks import Array
+
+_Row = dict[int, int]
+Combination = Mapping[int, int]
+"""Whole coefficients of some rows, by row."""
+
+
+def integer_null_space(matrix: Array) -> list[Combination]:
+    """Combinations of the rows of a whole matrix (F, k) that vanish, without common divisor, as many as there are.
+
+    Fraction-free elimination, row by row. Over the rationals: what vanishes there vanishes modulo any modulus.
+
+    Examples
+    --------
+    >>> integer_null_space(np.array([[1.0, 0.0], [6.0, 0.0], [0.0, 2.0], [3.0, 3.0]]))
+    [{0: -6, 1: 1}, {0: -6, 2: -3, 3: 2}]
+    """
+    pivots: list[tuple[int, _Row, _Row]] = []
+    found: list[Combination] = []
+    for place, numbers in enumerate(matrix.tolist()):
+        left: _Row = {column: int(value) for column, value in enumerate(numbers) if value}
+        made: _Row = {place: 1}
+        for column, row, how in pivots:
+            if column in left:
+                common = gcd(left[column], row[column])
+                mine, theirs = row[column] // common, -left[column] // common
+                left, made = _sum(left, mine, row, theirs), _sum(made, mine, how, theirs)
+        common = gcd(*left.values(), *made.values())
+        left, made = ({key: value // common for key, value in part.items()} for part in (left, made))
+        if left:
+            pivots.append((min(left, key=lambda column: (abs(left[column]), column)), left, made))
+        else:
+            found.append(dict(sorted(made.items())) if made[place] > 0 else {k: -v for k, v in sorted(made.items())})
+    return found
+
+
+def combined_residues(combination: Combination, values: Array, modulus: float) -> Array:
+    """Σ c_i values_i modulo ``modulus``, nearest to zero; values (F, runs, m) are residues of at most 52 bits.
+
+    By doubling, so that no intermediate number has more digits than float64: exact.
+
+    Examples
+    --------
+    >>> combined_residues({0: -7, 1: 2**40}, np.array([[[3.0]], [[0.5]]]), 11.0).tolist()
+    [[-4.0]]
+    """
+    total = np.zeros(values.shape[1:])
+    for row, factor in combination.items():
+        double = nearest(values[row], modulus)
+        for digit in reversed(bin(abs(factor))[2:]):
+            if digit == "1":
+                total = nearest(total + double if factor > 0 else total - double, modulus)
+            double = nearest(2 * double, modulus)
+    return total
+
+
+def nearest(values: Array, modulus: float) -> Array:
+    """The representative nearest to zero."""
+    return np.asarray(values - modulus * np.floor(values / modulus + 0.5))
+
+
+def _sum(one: _Row, factor: int, other: _Row, by: int) -> _Row:
+    out = {key: factor * value for key, value in one.items()}
+    for key, value in other.items():
+        out[key] = out.get(key, 0) + by * value
+    return {key: value for key, value in out.items() if value}

@@ -1,0 +1,76 @@
+"""Fixed-point numbers as words modulo a prime: what float64 messages carry exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from secmix._base.checks import Array, integer
+from secmix.errors import DataError, SecmixError
+from secmix.protocols.sums.shamir import Words, prime_below
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    """Numbers with ``fraction_bits`` behind the binary point, modulo the largest prime below 2^``bits``.
+
+    Examples
+    --------
+    >>> code = FixedPoint(52, 24)
+    >>> code.decoded(code.encoded(np.array([[[-1.5]]]))[0] % code.prime).tolist()
+    [[-1.5]]
+    """
+
+    bits: int
+    fraction_bits: int
+
+    def __post_init__(self) -> None:
+        integer(self.bits, "bits", 8)
+        integer(self.fraction_bits, "fraction_bits", 0)
+        if self.bits > 52 or self.fraction_bits >= self.bits - 2:
+            raise SecmixError(
+                f"bits = {self.bits}, fraction_bits = {self.fraction_bits}: allowed are bits <= 52 and "
+                "fraction_bits < bits - 2"
+            )
+
+    @cached_property
+    def prime(self) -> int:
+        """The modulus of the words."""
+        return prime_below(self.bits)
+
+    @property
+    def grid(self) -> float:
+        """What a word of 1 stands for."""
+        return 2.0**-self.fraction_bits
+
+    def words(self, payload: Array) -> Words:
+        """The words that a message carries."""
+        return np.asarray(np.rint(payload / self.grid), dtype=np.int64) % self.prime
+
+    def payload(self, words: Words) -> Array:
+        """The message that carries ``words``."""
+        return np.asarray((words % self.prime) * self.grid)
+
+    def encoded(self, inputs: Array) -> Words:
+        """Inputs (runs, n, m) on the grid, by node: (n, runs, m), negative ones too.
+
+        Raises
+        ------
+        DataError
+            If a sum may not fit.
+        """
+        words = np.rint(inputs / self.grid)
+        largest = float(np.abs(words).sum(axis=1).max(initial=0.0))
+        if largest >= self.prime / 2:
+            raise DataError(
+                f"a sum may reach {largest * self.grid:.3g}, beyond ±{self.prime / 2 * self.grid:.3g}, the range of "
+                f"{self.bits} bits with {self.fraction_bits} behind the point; scale the data down or lower "
+                "fraction_bits"
+            )
+        return np.ascontiguousarray(words.transpose(1, 0, 2).astype(np.int64))
+
+    def decoded(self, words: Words) -> Array:
+        """Numbers of either sign."""
+        return np.asarray(np.where(words > self.prime // 2, words - self.prime, words) * self.grid)

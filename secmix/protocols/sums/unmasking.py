@@ -1,0 +1,148 @@
+"""The shares of secure aggregation: how masks are dealt out, asked for and recovered.
+
+A node and its neighbours are the *keepers* of its shares. Its secrets are its self mask and, as they make up its key,
+the pair masks of all its edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from secmix.errors import SecmixError
+from secmix.network import Network
+from secmix.protocols.sums.fixed_point import FixedPoint
+from secmix.protocols.sums.shamir import Words, combined, recovery_coefficients, share_coefficients
+from secmix.transcript import SERVER, Channel
+
+SELF, PAIRS = 1, 2
+"""What a request asks of a client: a share of the self mask, or those of the pair masks; SELF + PAIRS is both."""
+
+
+class TooFewShares(SecmixError):
+    """Fewer shares than the threshold: a mask stays what it is."""
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """All shares of one averaging.
+
+    Attributes
+    ----------
+    network : Network
+    code : FixedPoint
+    thresholds : tuple of int
+        How many shares recover a mask of each node.
+    shares : dict of node -> dict of keeper -> (1 + degree, runs, m)
+        What each keeper holds of a node's self mask, and of its pair masks in the order of its neighbours.
+    """
+
+    network: Network
+    code: FixedPoint
+    thresholds: tuple[int, ...]
+    shares: dict[int, dict[int, Words]]
+
+    def recovered(self, node: int, answers: Mapping[int, Words]) -> Words:
+        """The secrets of ``node`` from the shares (count, runs, m) of its keepers.
+
+        Raises
+        ------
+        TooFewShares
+            If there are too few.
+        """
+        needed = self.thresholds[node]
+        if len(answers) < needed:
+            raise TooFewShares(
+                f"the sum cannot be unmasked: {len(answers)} shares of node {node} came and {needed} are needed; let "
+                "fewer nodes drop out, or lower the threshold"
+            )
+        some = dict(list(answers.items())[:needed])
+        keepers = keepers_of(self.network, node)
+        points = [keepers.index(v) + 1 for v in some]
+        return combined(recovery_coefficients(points, self.code.prime), list(some.values()), self.code.prime)
+
+
+def keepers_of(network: Network, node: int) -> list[int]:
+    """Who holds shares of the masks of ``node``: itself and its neighbours, in order."""
+    return sorted({node, *network.neighbours(node)})
+
+
+def deal(
+    secrets: Mapping[int, Words],
+    drawn: Words,
+    thresholds: tuple[int, ...],
+    network: Network,
+    code: FixedPoint,
+    channel: Channel,
+) -> Dealt:
+    """Deal shares of ``secrets``, node -> (1 + degree, runs, m); ``drawn`` holds the first shares of each in turn."""
+    dealt: dict[int, dict[int, Words]] = {}
+    for u, mine in secrets.items():
+        keepers, count = keepers_of(network, u), (thresholds[u] - 1) * len(mine)
+        first, drawn = drawn[:count], drawn[count:]
+        channel.hold(0, [u] * count, "dealt share", code.payload(first))
+        known = [mine, *first.reshape(thresholds[u] - 1, *mine.shape)]
+        made = [combined(row, known, code.prime) for row in share_coefficients(thresholds[u], len(keepers))]
+        others = [v for v in keepers if v != u]
+        sent = code.payload(np.concatenate([made[keepers.index(v)] for v in others]))
+        arrived = channel.send(0, u, np.repeat(others, len(mine)), "share", sent, encrypted=True)
+        parts = np.split(code.words(arrived), len(others))
+        dealt[u] = {**dict(zip(others, parts, strict=True)), u: made[keepers.index(u)]}
+    return Dealt(network, code, thresholds, dealt)
+
+
+def wanted_of(node: int, survivors: list[int]) -> int:
+    """Which shares an honest server asks for: of the self mask of a survivor, of the pair masks of all others."""
+    return SELF if node in survivors else PAIRS
+
+
+def requests(
+    dealt: Dealt, survivors: list[int], shape: tuple[int, ...], channel: Channel, *, encrypted: bool
+) -> dict[int, dict[int, int]]:
+    """What each survivor is asked for, by client and node, as it arrived."""
+    asked: dict[int, dict[int, int]] = {v: {} for v in survivors}
+    for u in range(dealt.network.n):
+        clients = [v for v in keepers_of(dealt.network, u) if v in asked]
+        if not clients:
+            continue
+        wanted = np.full((len(clients), *shape), float(wanted_of(u, survivors)))
+        arrived = channel.send(2, SERVER, clients, f"request about {u}", wanted, encrypted=encrypted)
+        for v, request in zip(clients, arrived, strict=True):
+            if (request != request[:1, :1]).any():
+                raise SecmixError(f"a request about node {u} differs between runs or entries; make it the same in all")
+            asked[v][u] = int(request[0, 0])
+    return asked
+
+
+def consents(asked: Mapping[int, int], threshold: int) -> bool:
+    """Whether an honest client answers: nobody's shares of both kinds are wanted, and enough nodes survived.
+
+    Examples
+    --------
+    >>> consents({0: SELF, 1: PAIRS}, 1), consents({0: SELF, 1: SELF + PAIRS}, 1), consents({0: SELF, 1: PAIRS}, 2)
+    (True, False, False)
+    """
+    return SELF + PAIRS not in asked.values() and sum(want == SELF for want in asked.values()) >= threshold
+
+
+def answers(
+    dealt: Dealt, asked: Mapping[int, Mapping[int, int]], channel: Channel, *, encrypted: bool
+) -> dict[int, tuple[dict[int, Words], dict[int, Words]]]:
+    """The shares that clients send: of each node those of its self mask, and those of its pair masks, by keeper."""
+    found = {}
+    for u in range(dealt.network.n):
+        kinds: list[dict[int, Words]] = []
+        for want, what, rows in ((SELF, "self mask", slice(1)), (PAIRS, "pair masks", slice(1, None))):
+            by = [v for v in asked if asked[v].get(u, 0) in (want, SELF + PAIRS)]
+            parts = [dealt.shares[u][v][rows] for v in by]
+            if not by:
+                kinds.append({})
+                continue
+            senders = np.repeat(by, [len(part) for part in parts])
+            sent = dealt.code.payload(np.concatenate(parts))
+            arrived = channel.send(4, senders, SERVER, f"share of the {what} of {u}", sent, encrypted=encrypted)
+            kinds.append(dict(zip(by, np.split(dealt.code.words(arrived), len(by)), strict=True)))
+        found[u] = (kinds[0], kinds[1])
+    return found
