@@ -281,8 +281,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         path = find_grid(given.data)
         parts: dict[str, Callable[[], Any]] = {
             "grid": lambda: grid(path, 2 if quick else 10, (0, 40) if quick else (0, 5, 15, 25, 35, 40, 45), seed),
-            "fairness": lambda: fairness(4 if quick else 20, (3.0,) if quick else (0.01, 1, 3, 6, 20), seed),
-            "counted": lambda: counted(6 if quick else 40, seed),
+            "fairness": lambda: fairness(4 if quick else 10, (3.0,) if quick else (0.01, 1, 3, 6, 20), seed),
+            "counted": lambda: counted(6 if quick else 30, seed),
             "breakdown": lambda: breakdown(quick, seed),
             "revealed": lambda: revealed(quick, seed),
         }

@@ -120,8 +120,8 @@ def _centres(found: Numbers, command: str) -> list[str]:
     return [
         "## COAT: the text and the code",
         "",
-        "The text takes the centre of the smallest ball with at least half of the machines; the authors' code the least "
-        "median distance, which for an even number of machines lies between two. We do as the code does. "
+        "The text takes the centre of the smallest ball with at least half of the machines; the authors' code the "
+        "least median distance, which for an even number of machines lies between two. We do as the code does. "
         f"{found['machines']} machines of {found['rows']} rows, overlap {found['overlap']:g}: the centre is another in "
         + "; ".join(
             f"{hits} of {n} ({share(hits, n)}) with {100 * float(rate):.0f} % mean failures"

@@ -147,7 +147,7 @@ def gap(points: Array, k: int, rng: np.random.Generator, draws: int) -> tuple[fl
     return float(np.mean(logs) - found), float(np.std(logs) * np.sqrt(1 + 1 / draws))
 
 
-def least_spreads(sets: Array, k: int, rng: np.random.Generator, starts: int = 10, rounds: int = 50) -> Array:
+def least_spreads(sets: Array, k: int, rng: np.random.Generator, starts: int = 20, rounds: int = 50) -> Array:
     """The least sum of squared distances to k centres that k-means finds, for each of many sets of points: (B, M, ·).
 
     Lloyd's rounds from k-means++, all sets and starts at once: hundreds of small sets cost scikit-learn seconds.
