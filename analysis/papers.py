@@ -70,8 +70,9 @@ def page(reports: Path = REPORTS) -> str:
         "# The five papers, item by item",
         "",
         "Every table, figure and theorem: *reproduced* (our number, theirs, 95 % interval where there is one), "
-        "*differs* (why, as far as measured), *impossible here*, *a proof*, *no result*, or *not yet run*. Written by `python -m analysis.papers` from the numbers of the studies; the "
-        "reports have the whole tables, and what is ours beyond the papers.",
+        "*differs* (why, as far as measured), *impossible here*, *a proof*, *no result*, or *not yet run*. Written by "
+        "`python -m analysis.papers` from the numbers of the studies; the reports have the whole tables, and what is "
+        "ours beyond the papers.",
     ]
     for paper in PAPERS:
         path = reports / paper.folder / "numbers.json"

@@ -33,10 +33,10 @@ def embedded(images: Array, train: Ints, d: int, how: str) -> Array:
     """Rows (N, d). Principal components are those of the images that train; UMAP, which sees no labels, of all."""
     if how == "PCA":
         return np.asarray(PCA(d, svd_solver="full").fit(images[train]).transform(images))
-    from umap import UMAP  # optional, and slow to load
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of one thread, which the fixed seed asks for
+        from umap import UMAP  # optional, and slow to load
+
         return np.asarray(UMAP(n_components=d, random_state=0, n_jobs=1).fit_transform(images), dtype=np.float64)
 
 
@@ -71,10 +71,12 @@ class Dealt:
         return np.concatenate(chosen)
 
 
-def digits(folder: Path | None, repeats: int, dims: Sequence[int], sizes: Sequence[int], seed: int) -> list[Numbers]:
+def digits(
+    folder: Path | None, ways: Sequence[str], repeats: int, dims: Sequence[int], sizes: Sequence[int], seed: int
+) -> list[Numbers]:
     """NMI of the three ways, by embedding, and what the causes looked for are worth in it."""
     out = []
-    for how in embeddings():
+    for how in ways:
         dealt = {d: Dealt(folder, d, how, seed) for d in dims}
 
         def one(d: int, size: int, r: int, dealt: dict[int, Dealt] = dealt) -> dict[str, list[float]]:

@@ -16,7 +16,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from analysis.abdurakhmanova_2025.audit import liars, recovered
-from analysis.abdurakhmanova_2025.digits import digits
+from analysis.abdurakhmanova_2025.digits import digits, embeddings
 from analysis.abdurakhmanova_2025.report import figures, report
 from analysis.abdurakhmanova_2025.ways import VALIDATION, K, fit, over, overlap, scores, three_ways
 from analysis.study import Numbers, options, provenance, run_parts, summary, write
@@ -168,7 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "consensus": lambda: consensus(repeats, densities, alphas, 10 if quick else 50, seed),
         "spurious": lambda: spurious(repeats, leaks, strengths, seed),
         "own_priors": lambda: own_priors(repeats, dims, sizes, seed),
-        "digits": lambda: digits(given.data, repeats, embedded, shares, seed),
+        "digits": lambda: digits(given.data, ["PCA"] if quick else embeddings(), repeats, embedded, shares, seed),
         "recovered": lambda: recovered(quick, seed),
         "liars": lambda: liars(quick, seed),
     }

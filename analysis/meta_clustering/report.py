@@ -12,6 +12,7 @@ from secmix.estimators.estimate import wilson
 
 Numbers = dict[str, Any]
 WAYS = ("gap", "penalty", "given")
+_GIVEN = {"penalty": "the penalty", "given": "K = 2 given"}
 _NAMED = {"gap": "gap statistic", "penalty": "penalty", "given": "K given"}
 # Section 4: "when the importance of the sensitive variable is high, the SEC-Fairness reduces the MSE of Fairness by
 # about 50%"; its table's ratios are 0.69 and more up to γ = 1, and 0.38 and less from 2 on.
@@ -134,8 +135,9 @@ def _grid_verdict(cells: list[Numbers]) -> str:
         "**Does not reproduce with the gap statistic** at "
         + ", ".join(f"{c['attacked']} ({c['exact']['gap']} of {c['repeats']} right)" for c in off)
         + f" attacked; its mean MSE is there up to {worst['over_oracle']['gap'][0]:.3f} times the oracle's. "
+        + " "
         + "; ".join(
-            f"with the {_NAMED[w]} it holds at "
+            f"With {_GIVEN[w]} it holds at "
             + (", ".join(str(c["attacked"]) for c in cells if c["exact"][w] == c["repeats"]) or "no number of")
             + " attacked"
             for w in ("penalty", "given")

@@ -78,7 +78,7 @@ def read(folder: Path | None) -> tuple[Array, Ints]:
     return images.reshape(-1, 28, 28) / 255.0, labels
 
 
-def features(folder: Path | None, count: int, seed: int, *, learned: bool = True) -> Digits:
+def features(folder: Path | None, count: int, seed: int, *, learned: bool = True, passes: int = PASSES) -> Digits:
     """``count`` features of the machines' 4000 images and of 2000 others, made from another 4000.
 
     ``learned``: the linear output of the narrow layer of a perceptron with layers 784, 200, ``count``, 10 that was
@@ -90,7 +90,7 @@ def features(folder: Path | None, count: int, seed: int, *, learned: bool = True
     trained, pool, test = np.split(order, [TRAINED, TRAINED + POOL])
     flat = images.reshape(len(images), -1)
     if learned:
-        project = narrow_layer(flat[trained], labels[trained], count, seed)
+        project = narrow_layer(flat[trained], labels[trained], count, seed, passes)
     else:
         project = PCA(count, svd_solver="full").fit(flat[trained]).transform
 
@@ -101,11 +101,11 @@ def features(folder: Path | None, count: int, seed: int, *, learned: bool = True
     return Digits(made(images[pool]), labels[pool], spoilt, made(images[test]), labels[test])
 
 
-def narrow_layer(rows: Array, labels: Ints, count: int, seed: int) -> Callable[[Array], Array]:
+def narrow_layer(rows: Array, labels: Ints, count: int, seed: int, passes: int) -> Callable[[Array], Array]:
     """What a perceptron trained on ``rows`` makes of any rows in its layer of ``count``, before the rectifier."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a set number of passes
-        net = MLPClassifier((HIDDEN, count), max_iter=PASSES, random_state=seed).fit(rows, labels)
+        net = MLPClassifier((HIDDEN, count), max_iter=passes, random_state=seed).fit(rows, labels)
     first, second = net.coefs_[:2]
 
     def project(some: Array) -> Array:

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from analysis.study import Numbers, options, provenance, run_parts, write
 from analysis.zhang_2024.colluders import anywhere, near
-from analysis.zhang_2024.digits import clustered, features, folder_of, reach_of_the_distance
+from analysis.zhang_2024.digits import PASSES, clustered, features, folder_of, reach_of_the_distance
 from analysis.zhang_2024.figures import boxes, collusion, components
 from analysis.zhang_2024.report import report
 from analysis.zhang_2024.rows import recovered
@@ -69,9 +69,9 @@ def colluders(seed: int, *, quick: bool) -> Numbers:
 
 def digits(folder: Path | None, seed: int, *, quick: bool) -> Numbers:
     """The ARI of digit images, with machines that hold images which are no digits."""
-    machines, rows = (16, 1000) if quick else (50, 1000)
+    machines, rows = (12, 600) if quick else (50, 1000)
     common = {"machines": machines, "rows": rows, "seed": seed}
-    learned = features(folder, FEATURES, seed)
+    learned = features(folder, FEATURES, seed, passes=4 if quick else PASSES)
     found: Numbers = {
         "features": FEATURES,
         "machines": machines,

@@ -38,7 +38,7 @@ class MetaClustering(BaseEstimator):  # type: ignore[misc]
         ``penalty`` K (the paper's eq. 3), in the diffusion coordinates of the learners, in which C far clusters spread
         by C − 1 in squares: at 0.5 a cluster must explain half a unit. ``"gap"``: the gap statistic of Tibshirani,
         Walther and Hastie 2001 on the rows that algorithm 1 clusters, as in the paper's experiments. It is
-        made for clusters that stand apart: learners who all share one function it splits about every second time, and
+        made for clusters that stand apart: learners who all share one function it splits more often than not, and
         three equally far clusters it may take for one.
     penalty : float
     max_clusters : int
