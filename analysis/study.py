@@ -6,7 +6,8 @@ import argparse
 import json
 import os
 import platform
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,28 @@ def data_folders(given: Path | None = None) -> list[Path]:
 def find_data(name: str) -> Path | None:
     """The data file where this project keeps it, or None: loaders then download it."""
     return next((folder / name for folder in data_folders() if (folder / name).is_file()), None)
+
+
+def run_parts(out: Path, numbers: Numbers, parts: dict[str, Callable[[], Any]], only: Sequence[str] | None) -> Numbers:
+    """``numbers`` with every part; with ``only``, those named are made anew and the others kept from ``out``.
+
+    Only what the same command wrote with the same versions is kept, so that the file is that of one whole run. Each
+    part is written as soon as it is there: a study that was interrupted goes on with the parts that are missing.
+    """
+    path = out / "numbers.json"
+    earlier: Numbers = {}
+    if only is not None and path.is_file():
+        earlier = json.loads(path.read_text(encoding="utf-8"))
+        if any(earlier.get(key) != numbers[key] for key in ("command", "versions")):
+            earlier = {}
+    found = numbers | {name: earlier[name] for name in parts if name in earlier}
+    for name in (name for name in parts if only is None or name in only):
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        found[name] = parts[name]()
+        if only is not None:
+            out.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(found, sort_keys=True, allow_nan=False, ensure_ascii=False), encoding="utf-8")
+    return found
 
 
 def write(out: Path, numbers: Numbers, text: str, *, indent: int | None = 1, sort_keys: bool = True) -> None:

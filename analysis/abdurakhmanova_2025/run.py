@@ -7,27 +7,27 @@ local and pooled training are the same class with alpha = 0.
 
 from __future__ import annotations
 
-import gzip
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.decomposition import PCA
-from sklearn.metrics import normalized_mutual_info_score
+from threadpoolctl import threadpool_limits
 
-from analysis.abdurakhmanova_2025.audit import REGULAR, liars, recovered
+from analysis.abdurakhmanova_2025.audit import liars, recovered
+from analysis.abdurakhmanova_2025.digits import digits, embeddings
 from analysis.abdurakhmanova_2025.report import figures, report
-from analysis.study import Numbers, data_folders, options, provenance, summary, write
+from analysis.abdurakhmanova_2025.ways import VALIDATION, K, fit, over, overlap, scores, three_ways
+from analysis.study import Numbers, options, provenance, run_parts, summary, write
 from secmix._base.checks import Array, Ints
-from secmix.errors import DataError, SecmixError
+from secmix.errors import SecmixError
 from secmix.mixture import Mixture
 from secmix.protocols import GraphFedEM
 from secmix.protocols.graphfed.aggregation import NodeMessage, matched
 
-K, CLUSTERS, EACH = 3, 5, 5
-VALIDATION = 500
+PARTS = ("clusters", "consensus", "spurious", "own_priors", "digits", "recovered", "liars")
+CLUSTERS, EACH = 5, 5
 
 
 def base_mixture(d: int, rng: np.random.Generator) -> Mixture:
@@ -66,35 +66,6 @@ def clustered_graph(p_in: float, p_out: float, rng: np.random.Generator, n: int 
     return np.asarray((upper | upper.T).astype(np.float64))
 
 
-def fit(parts: Sequence[Array], adjacency: Array | None, seed: int, k: int = K, **settings: Any) -> GraphFedEM:
-    """GraphFed-EM over the graph, or without one each part by itself."""
-    given = REGULAR | {"record": False} | settings
-    if adjacency is None:
-        return GraphFedEM(k, alpha=0.0, **given).fit(parts, adjacency=np.zeros((len(parts),) * 2), rng=seed)
-    return GraphFedEM(k, **given).fit(parts, adjacency=adjacency, rng=seed)
-
-
-def scores(
-    fitted: GraphFedEM, of: Sequence[int], validation: Sequence[tuple[Array, Ints]], truth: Sequence[Mixture] | None
-) -> list[float]:
-    """Mean log-likelihood, NMI and μ_err (eq. 4), over the nodes; node i uses mixture ``of[i]``."""
-    likelihood = [fitted.mixtures_[of[i]].log_density(rows).mean() for i, (rows, _) in enumerate(validation)]
-    nmi = [
-        normalized_mutual_info_score(labels, fitted.predict(of[i], rows), average_method="geometric")
-        for i, (rows, labels) in enumerate(validation)
-    ]
-    found = [float(np.mean(likelihood)), float(np.mean(nmi))]
-    if truth is not None:
-        off = [_mean_error(fitted.mixtures_[of[i]], truth[i]) for i in range(len(truth))]
-        found.append(float(np.mean(off)))
-    return found
-
-
-def _mean_error(mixture: Mixture, truth: Mixture) -> float:
-    found = matched(truth, NodeMessage(mixture.weights, mixture)).mixture.means
-    return float(((found - truth.means) ** 2).sum(axis=1).mean())
-
-
 def consensus_error(fitted: GraphFedEM, adjacency: Array, rows: int) -> float:
     """Eqs. (5) and (6)."""
     total = 0.0
@@ -112,19 +83,6 @@ def consensus_error(fitted: GraphFedEM, adjacency: Array, rows: int) -> float:
     return total / (len(adjacency) * rows)
 
 
-def _over(
-    dims: Sequence[int], sizes: Sequence[int], repeats: int, one: Callable[[int, int, int], dict[str, list[float]]]
-) -> list[Numbers]:
-    """Each way's scores for each number of columns and of rows, over the repeats; ``one`` makes one of these."""
-    out = []
-    for d in dims:
-        for size in sizes:
-            found = [one(d, size, r) for r in range(repeats)]
-            ways = {name: summary([each[name] for each in found]) for name in found[0]}
-            out.append({"d": d, "rows": size, "scores": ways})
-    return out
-
-
 def clusters(repeats: int, dims: Sequence[int], sizes: Sequence[int], seed: int) -> list[Numbers]:
     """Experiment (i), figure 1: local, centralised, oracle pooling and GraphFed."""
 
@@ -132,11 +90,13 @@ def clusters(repeats: int, dims: Sequence[int], sizes: Sequence[int], seed: int)
         rng = np.random.default_rng([seed, 1, d, size, r])
         truth, parts, validation = _cluster_data(d, size, rng)
         pools = [np.concatenate(parts[c * EACH : (c + 1) * EACH]) for c in range(CLUSTERS)]
-        own = [i // EACH for i in range(len(parts))]
-        found = _three_ways(parts, clustered_graph(1.0, 0.0, rng), validation, truth, r)
-        return found | {"oracle pooling": scores(fit(pools, None, r), own, validation, truth)}
+        own = np.arange(len(parts)) // EACH
+        found = three_ways(parts, clustered_graph(1.0, 0.0, rng), validation, truth, r)
+        pooling = fit(pools, None, r).mixtures_
+        each = Mixture(pooling.weights[own], pooling.means[own], pooling.covariances[own])
+        return found | {"oracle pooling": scores(each, validation, truth)}
 
-    return _over(dims, sizes, repeats, one)
+    return over(dims, sizes, repeats, one)
 
 
 def _cluster_data(d: int, size: int, rng: np.random.Generator) -> tuple[list[Mixture], list[Array], Any]:
@@ -171,28 +131,10 @@ def spurious(repeats: int, leaks: Sequence[float], alphas: Sequence[float], seed
         for a, p in enumerate(leaks):
             graph = clustered_graph(1.0, p, np.random.default_rng([seed, 4, r]))
             for b, alpha in enumerate(alphas):
-                table[a, b, r] = scores(fit(parts, graph, r, alpha=alpha), range(len(parts)), validation, None)[1]
+                table[a, b, r] = scores(fit(parts, graph, r, alpha=alpha).mixtures_, validation, None)[1]
     means = table.mean(axis=2)
     best = [float(alphas[int(np.argmax(row))]) for row in means]
     return {"p_out": list(leaks), "alpha": list(alphas), "nmi": summary(table), "best_alpha": best}
-
-
-def overlap(priors: Array) -> Array:
-    """A_ij of eq. (7): how much two nodes' priors overlap, each row divided by its sum."""
-    shared = np.minimum(priors[:, None], priors[None]).sum(axis=-1)
-    np.fill_diagonal(shared, 0.0)
-    return np.asarray(shared / shared.sum(axis=1, keepdims=True))
-
-
-def _three_ways(
-    parts: list[Array], graph: Array, validation: Any, truth: Any, seed: int, k: int = K
-) -> dict[str, list[float]]:
-    each = list(range(len(parts)))
-    return {
-        "local": scores(fit(parts, None, seed, k), each, validation, truth),
-        "centralised": scores(fit([np.concatenate(parts)], None, seed, k), [0] * len(parts), validation, truth),
-        "GraphFed": scores(fit(parts, graph, seed, k), each, validation, truth),
-    }
 
 
 def own_priors(repeats: int, dims: Sequence[int], sizes: Sequence[int], seed: int) -> list[Numbers]:
@@ -204,93 +146,36 @@ def own_priors(repeats: int, dims: Sequence[int], sizes: Sequence[int], seed: in
         truth = [Mixture(p, base.means, base.covariances) for p in priors]
         parts = [labelled(t, size, rng)[0] for t in truth]
         validation = [labelled(t, VALIDATION, rng) for t in truth]
-        return _three_ways(parts, overlap(priors), validation, truth, r)
+        return three_ways(parts, overlap(priors), validation, truth, r)
 
-    return _over(dims, sizes, repeats, one)
-
-
-def digits(folder: Path | None, repeats: int, dims: Sequence[int], sizes: Sequence[int], seed: int) -> list[Numbers]:
-    """Experiment (iii), figure 4b: MNIST with skewed labels, by PCA; 10 nodes, 10 components."""
-    images, labels = mnist(folder)
-    half = np.random.default_rng([seed, 6]).permutation(len(images))
-    pools = half[: len(half) // 2], half[len(half) // 2 :]
-    projected = PCA(max(dims), svd_solver="randomized", random_state=0).fit(images[pools[0]]).transform(images)
-
-    def one(d: int, size: int, r: int) -> dict[str, list[float]]:
-        rng = np.random.default_rng([seed, 7, d, size, r])
-        priors = rng.dirichlet(np.full(10, 0.3), size=10)
-        parts, validation = [], []
-        for prior in priors:
-            train, test = (
-                _drawn(labels, pool, prior, n, rng) for pool, n in zip(pools, (size, VALIDATION), strict=True)
-            )
-            parts.append(projected[train, :d])
-            validation.append((projected[test, :d], labels[test]))
-        return _three_ways(parts, overlap(priors), validation, None, r, 10)
-
-    return _over(dims, sizes, repeats, one)
-
-
-def _drawn(labels: Ints, pool: Ints, prior: Array, size: int, rng: np.random.Generator) -> Ints:
-    """``size`` images of the pool with labels from ``prior``; a node has none twice as long as there are enough."""
-    wanted = rng.multinomial(size, prior)
-    chosen = []
-    for digit, count in enumerate(wanted):
-        these = pool[labels[pool] == digit]
-        chosen.append(rng.choice(these, size=count, replace=count > len(these)))
-    return np.concatenate(chosen)
-
-
-def mnist(folder: Path | None) -> tuple[Array, Ints]:
-    """The 10 000 test images of MNIST, pixels in [0, 1], and their digits."""
-    names = ("mnist-t10k-images-idx3-ubyte.gz", "mnist-t10k-labels-idx1-ubyte.gz")
-    places = data_folders(folder)
-    home = next((p for p in places if all((p / name).is_file() for name in names)), None)
-    if home is None:
-        raise DataError(
-            f"{' and '.join(names)} are in none of {', '.join(map(str, places))}; get them from the owners of MNIST "
-            "and give their folder with --data"
-        )
-    with gzip.open(home / names[0]) as file:
-        images = np.frombuffer(file.read(), np.uint8, offset=16).reshape(-1, 28 * 28) / 255.0
-    with gzip.open(home / names[1]) as file:
-        labels = np.frombuffer(file.read(), np.uint8, offset=8).astype(np.intp)
-    if len(images) != len(labels):
-        raise DataError(f"{len(images)} images and {len(labels)} labels in {home}; they must be as many")
-    return images, labels
+    return over(dims, sizes, repeats, one)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; 0, or 2 with one line on standard error where the input is wrong."""
     parser = options("Regenerate and audit Abdurakhmanova and Jung 2025.", "abdurakhmanova-2025")
     parser.add_argument("--data", type=Path, help="the folder with the MNIST test files")
+    parser.add_argument("--only", nargs="+", choices=PARTS, help="parts to make anew; the others are kept")
     given = parser.parse_args(arguments)
     quick, seed = given.quick, given.seed
+    dims, sizes = ((10,), (10,)) if quick else ((2, 6, 10), (10, 50, 100))
+    repeats = 3 if quick else 5
+    embedded, shares = ((6,), (50,)) if quick else (dims, (50, 100, 200))
+    densities, alphas = ((0.4, 1.0), (0.2, 1.0)) if quick else ((0.2, 0.4, 0.7, 1.0), (0.1, 0.4, 0.7, 1.0))
+    leaks, strengths = ((0.4,), (0.4, 1.0)) if quick else ((0.0, 0.2, 0.4), (0.1, 0.4, 0.7, 1.0))
+    parts: dict[str, Callable[[], Any]] = {
+        "clusters": lambda: clusters(repeats, dims, sizes, seed),
+        "consensus": lambda: consensus(repeats, densities, alphas, 10 if quick else 50, seed),
+        "spurious": lambda: spurious(repeats, leaks, strengths, seed),
+        "own_priors": lambda: own_priors(repeats, dims, sizes, seed),
+        "digits": lambda: digits(given.data, ["PCA"] if quick else embeddings(), repeats, embedded, shares, seed),
+        "recovered": lambda: recovered(quick, seed),
+        "liars": lambda: liars(quick, seed),
+    }
     try:
-        numbers = provenance("abdurakhmanova_2025.run", seed, quick)
-        dims, sizes = ((10,), (10,)) if quick else ((2, 6, 10), (10, 100))
-        repeats = 2 if quick else 3
-        numbers |= {
-            "repeats": repeats,
-            "clusters": clusters(repeats, dims, sizes, seed),
-            "consensus": consensus(
-                repeats,
-                (0.4, 1.0) if quick else (0.2, 0.4, 0.7, 1.0),
-                (0.2, 1.0) if quick else (0.1, 0.4, 0.7, 1.0),
-                10 if quick else 50,
-                seed,
-            ),
-            "spurious": spurious(
-                repeats,
-                (0.4,) if quick else (0.0, 0.2, 0.4),
-                (0.4, 1.0) if quick else (0.1, 0.4, 0.7, 1.0),
-                seed,
-            ),
-            "own_priors": own_priors(repeats, dims, sizes, seed),
-            "digits": digits(given.data, repeats, (6,) if quick else (2, 6, 10), (50,) if quick else (50, 200), seed),
-            "recovered": recovered(quick, seed),
-            "liars": liars(quick, seed),
-        }
+        numbers = provenance("abdurakhmanova_2025.run", seed, quick) | {"repeats": repeats}
+        with threadpool_limits(1):  # one thread: sums in another order round otherwise
+            numbers = run_parts(given.out, numbers, parts, given.only)
     except SecmixError as error:
         print(f"abdurakhmanova_2025: {error}", file=sys.stderr)
         return 2

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,16 @@ from sklearn.metrics import adjusted_rand_score
 
 from analysis.meta_clustering.audit import breakdown, revealed
 from analysis.meta_clustering.report import figures, report
-from analysis.study import Numbers, data_folders, options, provenance, summary, write
+from analysis.study import (
+    Numbers,
+    data_folders,
+    mean_and_half_width,
+    options,
+    provenance,
+    run_parts,
+    summary,
+    write,
+)
 from secmix._base.checks import Array
 from secmix.errors import DataError, SecmixError
 from secmix.protocols import MetaClustering, SelectExchangeCluster
@@ -28,7 +37,10 @@ from secmix.protocols.meta_clustering.clustering import FewerClusters
 from secmix.protocols.meta_clustering.selection import CandidateFailed
 
 Part = tuple[Array, Array]
+WAYS = ("gap", "penalty", "given")  # how K is chosen
+PARTS = ("grid", "fairness", "counted", "breakdown", "revealed", "simulation_1", "simulation_2")
 NINE = ("forest", "knn", "svr", "neural_network", "boosting", "lasso", "lars", "elastic_net", "ridge")
+SETS = (("boosting",), ("boosting", "forest", "lasso"), NINE)
 
 
 def standardised(X: Array, y: Array) -> Part:
@@ -44,13 +56,27 @@ def clustered(parts: Sequence[Part], candidates: Sequence[Any], seed: int, **set
         return MetaClustering(list(candidates), record=False, **settings).fit(parts, rng=seed)
 
 
+def in_three_ways(sec: MetaClustering, k: int) -> dict[str, MetaClustering]:
+    """The same learners with K by the gap statistic, by the penalty of eq. 3, and given."""
+    return {
+        "gap": sec.reclustered(criterion="gap", n_clusters=None),
+        "penalty": sec.reclustered(criterion="penalty", n_clusters=None),
+        "given": sec.reclustered(n_clusters=k),
+    }
+
+
+def right(found: MetaClustering, truth: Array) -> bool:
+    """Whether all labels are right, up to their numbers."""
+    return bool(adjusted_rand_score(truth, found.labels_) == 1)
+
+
 def simulation_1(repeats: int, widths: Sequence[int], snrs: Sequence[float], seed: int) -> list[Numbers]:
     """20 learners, 100 rows, two linear functions of 5 of p columns; LASSO and random forest; exact recovery."""
     candidates = [LassoCV(cv=2), RandomForestRegressor(50, max_depth=3)]
     out = []
     for p in widths:
         for snr in snrs:
-            hits, right_k = 0, 0
+            exact, two = dict.fromkeys(WAYS, 0), dict.fromkeys(WAYS, 0)
             for r in range(repeats):
                 rng = np.random.default_rng([seed, 1, p, int(10 * snr), r])
                 slopes = np.zeros((2, p))
@@ -61,10 +87,27 @@ def simulation_1(repeats: int, widths: Sequence[int], snrs: Sequence[float], see
                     X = rng.standard_normal((100, p))
                     noise = rng.standard_normal(100) / np.sqrt(snr)
                     parts.append(standardised(X, X @ slopes[i // 10] + noise))
-                found = clustered(parts, candidates, r, criterion="gap", max_clusters=6)
-                hits += adjusted_rand_score(np.arange(20) // 10, found.labels_) == 1
-                right_k += found.n_clusters_ == 2
-            out.append({"p": p, "snr": snr, "exact": int(hits), "two": int(right_k), "repeats": repeats})
+                for way, found in in_three_ways(clustered(parts, candidates, r, max_clusters=6), 2).items():
+                    exact[way] += right(found, np.arange(20) // 10)
+                    two[way] += found.n_clusters_ == 2
+            out.append({"p": p, "snr": snr, "exact": exact, "two": two, "repeats": repeats})
+    return out
+
+
+def counted(repeats: int, seed: int) -> list[Numbers]:
+    """How often K is found where 15 learners of 40 rows have one, two or three linear functions; least squares."""
+    out = []
+    for functions in (1, 2, 3):
+        hits = dict.fromkeys(WAYS[:2], 0)
+        for r in range(repeats):
+            rng = np.random.default_rng([seed, 5, functions, r])
+            slopes = 2 * rng.standard_normal((functions, 3))
+            rows = [rng.standard_normal((40, 3)) for _ in range(15)]
+            parts = [(X, X @ slopes[i % functions] + rng.standard_normal(40)) for i, X in enumerate(rows)]
+            sec = clustered(parts, [LinearRegression()], r, max_clusters=6)
+            for way in hits:
+                hits[way] += sec.reclustered(criterion=way).n_clusters_ == functions
+        out.append({"functions": functions, "right": hits, "repeats": repeats})
     return out
 
 
@@ -81,12 +124,14 @@ def _friedman_rows(size: int, p: int, rng: np.random.Generator) -> Array:
     return X
 
 
-def simulation_2(repeats: int, sets: Sequence[Sequence[str]], seed: int, rows: int = 150, p: int = 20) -> list[Numbers]:
+def simulation_2(
+    repeats: int, sets: Sequence[Sequence[str]], seed: int, rows: int = 150, p: int = 500
+) -> list[Numbers]:
     """20 learners, Friedman functions: how often clusters are right, and learner 0's error with and without others."""
     out = []
     for names in sets:
         candidates = SelectExchangeCluster(names).clustering().candidates
-        hits, together, alone = 0, [], []
+        exact, together, alone = dict.fromkeys(WAYS, 0), [], []
         chosen = np.zeros(len(names))
         for r in range(repeats):
             rng = np.random.default_rng([seed, 2, r])
@@ -97,8 +142,10 @@ def simulation_2(repeats: int, sets: Sequence[Sequence[str]], seed: int, rows: i
                 y = y + 0.3 * y.std() * rng.standard_normal(rows)
                 raw.append((X, y))
                 parts.append(standardised(X, y))
-            found = clustered(parts, candidates, r, criterion="gap", max_clusters=6)
-            hits += adjusted_rand_score(np.arange(20) // 10, found.labels_) == 1
+            ways = in_three_ways(clustered(parts, candidates, r, max_clusters=6), 2)
+            for way, each in ways.items():
+                exact[way] += right(each, np.arange(20) // 10)
+            found = ways["gap"]
             chosen += np.bincount(found.selected_, minlength=len(names)) / 20 / repeats
             X = _friedman_rows(1000, p, rng)
             (X0, y0) = raw[0]
@@ -110,8 +157,11 @@ def simulation_2(repeats: int, sets: Sequence[Sequence[str]], seed: int, rows: i
             {
                 "candidates": list(names),
                 "selected": chosen.tolist(),
-                "exact": int(hits),
+                "columns": p,
+                "rows": rows,
+                "exact": exact,
                 "repeats": repeats,
+                "gain": mean_and_half_width([a - b for a, b in zip(alone, together, strict=True)]),
                 "collaboration": summary(together),
                 "alone": summary(alone),
             }
@@ -123,7 +173,7 @@ def fairness(repeats: int, weights: Sequence[float], seed: int) -> list[Numbers]
     """Table 1: 30 learners train and 20 test; z, one number a learner, is not to be used. 100 rows of 5 columns."""
     out = []
     for gamma in weights:
-        found: dict[str, list[float]] = {"SEC-Fairness": [], "Fairness": [], "Oracle": [], "clusters": []}
+        found: dict[str, list[float]] = {name: [] for name in (*WAYS, "Fairness", "Oracle", "clusters", "penalty K")}
         for r in range(repeats):
             rng = np.random.default_rng([seed, 3, int(100 * gamma), r])
             slope = rng.standard_normal(5)
@@ -133,23 +183,29 @@ def fairness(repeats: int, weights: Sequence[float], seed: int) -> list[Numbers]
                 X = rng.standard_normal((100, 5))
                 parts.append((X, X @ slope + gamma * z[i] + rng.standard_normal(100)))
             train = parts[:30]
-            sec = clustered(train, [LinearRegression()], r, criterion="gap")
-            models = [_pooled([train[i] for i in np.flatnonzero(sec.labels_ == c)]) for c in range(sec.n_clusters_)]
-            fair = _pooled(train)
+            ways = in_three_ways(clustered(train, [LinearRegression()], r), 3)
             whole = [(np.column_stack([X, np.full(100, z[i])]), y) for i, (X, y) in enumerate(parts)]
-            oracle = _pooled(whole[:30])
-            errors: dict[str, list[float]] = {"SEC-Fairness": [], "Fairness": [], "Oracle": []}
+            fair, oracle = _pooled(train), _pooled(whole[:30])
+            models = {
+                way: [_pooled([train[i] for i in np.flatnonzero(sec.labels_ == c)]) for c in range(sec.n_clusters_)]
+                for way, sec in ways.items()
+            }
+            errors: dict[str, list[float]] = {name: [] for name in (*WAYS, "Fairness", "Oracle")}
             for i in range(30, 50):
                 (X, y), half = parts[i], slice(50, 100)
-                mine = models[_nearest(sec, train, (X[:50], y[:50]))]
-                for name, model, rows in (
-                    ("SEC-Fairness", mine, X), ("Fairness", fair, X), ("Oracle", oracle, whole[i][0]),
-                ):  # fmt: skip
+                like = _likeness(ways["gap"], train, (X[:50], y[:50]))
+                judged = {way: (models[way][_nearest(sec, like)], X) for way, sec in ways.items()}
+                for name, (model, rows) in (judged | {"Fairness": (fair, X), "Oracle": (oracle, whole[i][0])}).items():
                     errors[name].append(float(np.mean((model.predict(rows[half]) - y[half]) ** 2)))
             for name, values in errors.items():
                 found[name].append(float(np.mean(values)))
-            found["clusters"].append(float(sec.n_clusters_))
-        out.append({"gamma": gamma} | {name: summary(values) for name, values in found.items()})
+            found["clusters"].append(float(ways["gap"].n_clusters_))
+            found["penalty K"].append(float(ways["penalty"].n_clusters_))
+        ratios = {way: [a / b for a, b in zip(found[way], found["Fairness"], strict=True)] for way in WAYS}
+        out.append(
+            {"gamma": gamma, "ratio": {way: mean_and_half_width(values) for way, values in ratios.items()}}
+            | {name: summary(values) for name, values in found.items()}
+        )
     return out
 
 
@@ -157,17 +213,19 @@ def _pooled(parts: Sequence[Part]) -> LinearRegression:
     return LinearRegression().fit(np.concatenate([X for X, _ in parts]), np.concatenate([y for _, y in parts]))
 
 
-def _nearest(sec: MetaClustering, train: Sequence[Part], new: Part) -> int:
-    """The cluster whose learners are in sum most similar to a new one."""
+def _likeness(sec: MetaClustering, train: Sequence[Part], new: Part) -> Array:
+    """The similarity of a new learner to each of those that were clustered."""
     X, y = new
     model = LinearRegression().fit(X, y)
     own = np.mean((model.predict(X) - y) ** 2)
-    total = np.zeros(sec.n_clusters_)
-    for j, (Xj, yj) in enumerate(train):
-        there = abs(np.mean((model.predict(Xj) - yj) ** 2) - sec.losses_[j, j])
-        here = abs(np.mean((sec.models_[j].predict(X) - y) ** 2) - own)
-        total[sec.labels_[j]] += np.exp(-(there + here) / sec.scale_)
-    return int(np.argmax(total))
+    there = [abs(np.mean((model.predict(Xj) - yj) ** 2) - sec.losses_[j, j]) for j, (Xj, yj) in enumerate(train)]
+    here = [abs(np.mean((theirs.predict(X) - y) ** 2) - own) for theirs in sec.models_]
+    return np.exp(-(np.array(there) + np.array(here)) / sec.scale_)
+
+
+def _nearest(sec: MetaClustering, like: Array) -> int:
+    """The cluster to whose learners a new one is in sum most similar."""
+    return int(np.argmax(np.bincount(sec.labels_, weights=like, minlength=sec.n_clusters_)))
 
 
 def grid(path: Path, repeats: int, attacked: Sequence[int], seed: int) -> list[Numbers]:
@@ -177,21 +235,25 @@ def grid(path: Path, repeats: int, attacked: Sequence[int], seed: int) -> list[N
         raise DataError(f"the grid data have 10000 rows, 12 features and stab; {path} has {table.shape}")
     out = []
     for s in attacked:
-        found: dict[str, list[float]] = {"all": [], "none": [], "SEC": [], "SEC, K = 2": [], "oracle": []}
-        exact = 0
+        names = ("all", "none", *WAYS, "oracle")
+        found: dict[str, list[float]] = {name: [] for name in names}
+        exact = dict.fromkeys(WAYS, 0)
         for r in range(repeats):
             rows = table[np.random.default_rng([seed, 4, r]).permutation(len(table))]
             test, sign = rows[8000:], np.where(np.arange(50) < s, -1.0, 1.0)
             parts = [(t[:, :12], sign[i] * t[:, 12]) for i, t in enumerate(rows[:8000].reshape(50, 160, 13))]
             members: Numbers = {"all": np.ones(50, bool), "none": np.arange(50) == 49, "oracle": np.arange(50) >= s}
-            for name, k in (("SEC", None), ("SEC, K = 2", 2)):
-                labels = clustered(parts, [LinearRegression()], r, n_clusters=k).labels_
-                members[name] = labels == labels[49]
-            exact += bool((members["SEC"] == members["oracle"]).all())
+            for way, sec in in_three_ways(clustered(parts, [LinearRegression()], r), 2).items():
+                members[way] = sec.labels_ == sec.labels_[49]
+                exact[way] += bool((members[way] == members["oracle"]).all())
             for name, those in members.items():
                 model = _pooled([parts[i] for i in np.flatnonzero(those)])
                 found[name].append(float(np.mean((model.predict(test[:, :12]) - test[:, 12]) ** 2)))
-        out.append({"attacked": s, "exact": exact, "repeats": repeats} | {n: summary(v) for n, v in found.items()})
+        over = {way: mean_and_half_width(np.divide(found[way], found["oracle"]).tolist()) for way in WAYS}
+        out.append(
+            {"attacked": s, "exact": exact, "repeats": repeats, "over_oracle": over}
+            | {name: summary(values) for name, values in found.items()}
+        )
     return out
 
 
@@ -212,21 +274,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; 0, or 2 with one line on standard error where the input is wrong."""
     parser = options("Regenerate and audit meta clustering (SEC).", "meta-clustering")
     parser.add_argument("--data", type=Path, help="the Electrical Grid Stability file")
+    parser.add_argument("--only", nargs="+", choices=PARTS, help="parts to make anew; the others are kept")
     given = parser.parse_args(arguments)
     quick, seed = given.quick, given.seed
     try:
-        numbers = provenance("meta_clustering.run", seed, quick)
         path = find_grid(given.data)
-        sets = [("boosting",), ("boosting", "forest", "lasso"), NINE]
-        numbers |= {
-            "grid": grid(path, 2 if quick else 10, (0, 40) if quick else (0, 5, 15, 25, 35, 40, 45), seed),
-            "fairness": fairness(2 if quick else 10, (1.0,) if quick else (0.01, 1, 3, 6, 20), seed),
-            "breakdown": breakdown(quick, seed),
-            "revealed": revealed(quick, seed),
+        parts: dict[str, Callable[[], Any]] = {
+            "grid": lambda: grid(path, 2 if quick else 10, (0, 40) if quick else (0, 5, 15, 25, 35, 40, 45), seed),
+            "fairness": lambda: fairness(4 if quick else 10, (3.0,) if quick else (0.01, 1, 3, 6, 20), seed),
+            "counted": lambda: counted(6 if quick else 30, seed),
+            "breakdown": lambda: breakdown(quick, seed),
+            "revealed": lambda: revealed(quick, seed),
         }
         if not quick:
-            numbers["simulation_1"] = simulation_1(10, (10, 50), (0.5, 1.0, 2.0, 5.0), seed)
-            numbers["simulation_2"] = simulation_2(5, sets, seed)
+            parts["simulation_1"] = lambda: simulation_1(10, (10, 50), (0.5, 1.0, 2.0, 5.0), seed)
+            parts["simulation_2"] = lambda: simulation_2(5, SETS, seed)
+        numbers = run_parts(given.out, provenance("meta_clustering.run", seed, quick), parts, given.only)
     except SecmixError as error:
         print(f"meta_clustering: {error}", file=sys.stderr)
         return 2

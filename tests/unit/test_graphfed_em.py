@@ -62,9 +62,9 @@ def test_the_first_round_averages_as_equation_two_says():
     weight = (n[0] * alone.mixtures_.weights[0] + a * n[1] * alone.mixtures_.weights[1]) / (n[0] + a * n[1])
     by_counts = n[0] + a * n[1]
     for alpha in (0.3, 1.0):
-        for mixing, target in (("weights", weight), ("counts", by_counts)):
+        for mixing, target in (({"mixing": "weights"}, weight), ({"mixing": "counts"}, by_counts), ({}, by_counts)):
             em = fit(parts, None, adjacency=[[0, a], [1, 0]], init=START, n_rounds=1, local_steps=3, alpha=alpha,
-                     mixing=mixing)  # fmt: skip
+                     **mixing)  # fmt: skip
             own = alone.mixtures_[0]
             assert_allclose(em.mixtures_.means[0], (1 - alpha) * own.means + alpha * mean, rtol=1e-12)
             assert_allclose(em.mixtures_.covariances[0], (1 - alpha) * own.covariances + alpha * cov, rtol=1e-10)
@@ -155,6 +155,17 @@ def test_shrinkage_moves_covariances_towards_their_mean_variance():
     assert_allclose(shrunk.mixtures_.covariances[0, 0], expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("alpha", [0.4, 1.0])
+@pytest.mark.parametrize("rule", [None, "coordinate_median"])
+def test_the_average_of_equal_covariances_is_that_covariance_whatever_the_shrinkage(alpha, rule):
+    # Section III: after the aggregation covariances are symmetrised and loaded on the diagonal, and no more.
+    same = Mixture([1.0], [[0.0, 0.0]], [np.diag([4.0, 1.0])])
+    told = NodeMessage(np.array([20.0]), same)
+    em = GraphFedEM(1, shrinkage=0.1, reg_covar=1e-3, alpha=alpha, rule=rule, f=0)
+    averaged = em.averaged(0, told, [None, told, told], np.array([0.0, 1.0, 1.0]))
+    assert_allclose(averaged.covariances[0], np.diag([4.0, 1.0]), rtol=0, atol=1e-3)
+
+
 def test_predict_is_the_most_likely_component_of_the_node():
     fitted = fit()
     for node in range(4):
@@ -177,7 +188,7 @@ def test_fewer_distinct_rows_than_components_still_give_a_mixture():
         ({"n_rounds": 0}, SecmixError, "n_rounds must be at least 1"),
         ({"local_steps": 2.0}, SecmixError, "local_steps must be a whole number"),
         ({"shrinkage": 1.0}, SecmixError, "shrinkage must lie in"),
-        ({"mixing": "sum"}, SecmixError, "mixing is 'weights' or 'counts'"),
+        ({"mixing": "sum"}, SecmixError, "mixing is 'counts' or 'weights'"),
         ({"rule": "krumm"}, SecmixError, "did you mean 'krum'"),
         ({"rule": "krum", "f": 1}, SecmixError, "needs n >= 5 messages"),
         ({"rule": "mean", "network": None, "adjacency": np.full((4, 4), 0.5) - 0.5 * np.eye(4)}, SecmixError, "0 and"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.cluster import KMeans
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Lasso, LinearRegression, PoissonRegressor, Ridge
 from sklearn.neighbors import KNeighborsRegressor
@@ -23,6 +24,7 @@ from strategies import seeds
 
 from secmix.errors import DataError, SecmixError
 from secmix.protocols import MetaClustering
+from secmix.protocols.meta_clustering import spectral
 from secmix.protocols.meta_clustering.clustering import FewerClusters
 from secmix.protocols.meta_clustering.selection import CandidateFailed
 from secmix.transcript import Channel
@@ -139,8 +141,8 @@ def test_the_order_of_the_learners_changes_nothing(seed, how, forest):
     assert_array_equal(two.selected_, one.selected_[order])
 
 
-@pytest.mark.parametrize("criterion", ["penalty", "gap"])
-@pytest.mark.parametrize("clusters", [1, 2, 3])
+# The gap statistic finds two; what it makes of one and of three is measured in the study.
+@pytest.mark.parametrize(("criterion", "clusters"), [("penalty", 1), ("penalty", 2), ("penalty", 3), ("gap", 2)])
 def test_the_number_of_clusters_is_found(criterion, clusters):
     for seed in range(3):
         functions = [i % clusters for i in range(15)]
@@ -148,6 +150,65 @@ def test_the_number_of_clusters_is_found(criterion, clusters):
         sec = MetaClustering([LinearRegression()], criterion=criterion).fit(parts)
         assert sec.n_clusters_ == clusters
         assert len({(a, b) for a, b in zip(functions, sec.labels_.tolist(), strict=True)}) == clusters
+
+
+def spread_of_best(points, k):
+    """The least pooled sum D_r / (2 n_r) of Tibshirani et al., over all partitions in at most k."""
+    apart = ((points[:, None] - points[None]) ** 2).sum(axis=2)
+    best = np.inf
+    for labels in product(range(k), repeat=len(points)):
+        total = 0.0
+        for r in set(labels):
+            inside = [i for i, label in enumerate(labels) if label == r]
+            total += sum(apart[i, j] for i in inside for j in inside) / (2 * len(inside))
+        best = min(best, total)
+    return best
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_the_gap_statistic_is_that_of_its_definition(k):
+    points = np.random.default_rng(1).normal(size=(6, 2)) + 4 * (np.arange(6) % 2)[:, None]
+    gap, error = spectral.gap(points, k, np.random.default_rng(0), draws=3)
+    draws = points.min(axis=0) + np.ptp(points, axis=0) * np.random.default_rng(0).random((3, 6, 2))
+    logs = [np.log(spread_of_best(drawn, k)) for drawn in draws]
+    assert gap == pytest.approx(sum(logs) / 3 - np.log(spread_of_best(points, k)), rel=1e-9)
+    spread = np.sqrt(sum((x - sum(logs) / 3) ** 2 for x in logs) / 3)
+    assert error == pytest.approx(spread * np.sqrt(1 + 1 / 3), rel=1e-9)
+
+
+def test_many_small_k_means_are_as_good_as_scikit_learns():
+    rng = np.random.default_rng(2)
+    sets = rng.normal(size=(20, 30, 3)) + 3 * rng.integers(0, 2, size=(20, 30, 1))
+    for k in (2, 5):
+        theirs = [KMeans(k, n_init=10, random_state=0).fit(points).inertia_ for points in sets]
+        ours = spectral.least_spreads(sets, k, rng)
+        assert np.mean(np.log(ours) - np.log(theirs)) < 0.01
+        assert (ours < 1.1 * np.array(theirs)).all()
+
+
+@pytest.mark.parametrize(
+    ("curve", "k"),
+    [
+        ([(0.0, 0.1), (1.0, 0.1), (1.05, 0.1), (9.0, 0.1)], 2),  # the third beats the second by less than its error
+        ([(0.0, 0.1), (1.0, 0.1), (1.2, 0.1), (1.1, 0.1)], 3),
+        ([(0.5, 0.1), (0.4, 0.1), (9.0, 0.1)], 1),  # the first, not the largest
+        ([(0.0, 0.1), (1.0, 0.1), (2.0, 0.1)], 3),  # none: the largest tried
+    ],
+)
+def test_the_gap_statistic_takes_the_first_number_that_the_next_does_not_beat(monkeypatch, curve, k):
+    monkeypatch.setattr(spectral, "gap", lambda points, k, *_: curve[k - 1])
+    assert spectral.by_gap([np.zeros((4, 2))] * len(curve), seed=0) == k
+
+
+def test_other_clusters_of_the_same_learners_are_those_of_a_fit():
+    sec = MetaClustering([LinearRegression()], record=False).fit(PARTS, rng=3)
+    for settings in ({"n_clusters": 3}, {"criterion": "gap"}, {"scale": 1.0, "penalty": 0.1}):
+        fresh = MetaClustering([LinearRegression()], record=False, **settings).fit(PARTS, rng=3)
+        again = sec.reclustered(**settings)
+        assert_array_equal(again.labels_, fresh.labels_)
+        assert {**again.get_params(), "candidates": 0} == {**fresh.get_params(), "candidates": 0}
+    with pytest.raises(SecmixError, match="given exchange"):
+        sec.reclustered(exchange="predictions")
 
 
 def test_clusters_are_numbered_by_size():

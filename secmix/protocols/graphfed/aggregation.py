@@ -110,12 +110,12 @@ def weighted_mean(messages: Sequence[NodeMessage], adjacency: Array, own: int, *
     return Mixture(weights / weights.sum(), means, covariances)
 
 
-def positive_definite(covariances: Array, *, shrinkage: float, floor: float) -> Array:
+def positive_definite(covariances: Array, *, floor: float, shrinkage: float = 0.0) -> Array:
     """Covariances (..., d, d) symmetrised, shrunk and loaded on the diagonal so that Cholesky succeeds on each.
 
-    Σ ← (1 − s) Σ + s (tr Σ / d) I with s = ``shrinkage``; where the smallest eigenvalue then still lies below
-    ``floor``, or below 1e-12 of the largest, as much is added to the diagonal as it lacks: the paper's shrinkage and
-    diagonal loading, where distributed EM lifts single eigenvalues.
+    Σ ← (1 − s) Σ + s (tr Σ / d) I with s = ``shrinkage``, for local estimates alone; where the smallest eigenvalue then
+    still lies below ``floor``, or below 1e-12 of the largest, as much is added to the diagonal as it lacks: the paper's
+    shrinkage and diagonal loading, where distributed EM lifts single eigenvalues.
     """
     d = covariances.shape[-1]
     even = 0.5 * (covariances + covariances.swapaxes(-1, -2))

@@ -52,12 +52,13 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
     n_rounds, local_steps : int
         T rounds of T_i steps of EM.
     shrinkage : float in [0, 1)
-        s in Σ ← (1 − s) Σ + s (tr Σ / d) I, at every covariance estimated or averaged. 0 is plain EM.
+        s in Σ ← (1 − s) Σ + s (tr Σ / d) I, at every covariance that a node estimates. 0 is plain EM. What is averaged
+        is symmetrised and loaded, and not shrunk again (the paper's section III).
     reg_covar : float
         Added to the diagonal of the covariances after each M-step, and the least eigenvalue of an averaged one.
-    mixing : {"weights", "counts"}
-        Mixing weights of the average: eq. 2 applied to π_k and renormalised, or Σ_j A_ij N_k^j renormalised (the
-        paper's text allows both; they agree where nodes hold like data).
+    mixing : {"counts", "weights"}
+        Mixing weights of the average: N_k^i + Σ_j A_ij N_k^j divided by its sum over k, as the paper's text normalises
+        them; or eq. 2 applied to π_k and renormalised. They agree where nodes hold like data.
     rule, f : str, callable or None, int
         A rule of ``secmix.aggregators``, or your own as :class:`RobustServer` takes it, that stands up to f Byzantine
         neighbours a node, in place of the mean weighted by N and A. It takes all neighbours alike, whatever A and the
@@ -114,7 +115,7 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
         local_steps: int = 5,
         shrinkage: float = 0.0,
         reg_covar: float = 1e-6,
-        mixing: Literal["weights", "counts"] = "weights",
+        mixing: Literal["counts", "weights"] = "counts",
         rule: str | None = None,
         f: int = 0,
         init: Mixture | str = "kmeans",
@@ -256,7 +257,7 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
         else:
             lost = 1 + int(np.count_nonzero(weights)) - len(messages)
             aggregate = robust_rule(messages, rule=self.rule, f=max(int(self.f) - lost, 0))
-        lifted = positive_definite(aggregate.covariances, shrinkage=self.shrinkage, floor=self.reg_covar)
+        lifted = positive_definite(aggregate.covariances, floor=self.reg_covar)
         keep, take, m = 1 - self.alpha, self.alpha, mine.mixture
         return Mixture(
             keep * m.weights + take * aggregate.weights,
@@ -296,8 +297,8 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
         positive(self.reg_covar, "reg_covar")
         if not isinstance(self.init, Mixture) and self.init != "kmeans":
             raise SecmixError(f"init is a Mixture or 'kmeans'; given {self.init!r}")
-        if self.mixing not in ("weights", "counts"):
-            raise SecmixError(f"mixing is 'weights' or 'counts'; given {self.mixing!r}")
+        if self.mixing not in ("counts", "weights"):
+            raise SecmixError(f"mixing is 'counts' or 'weights'; given {self.mixing!r}")
         if self.rule is not None:
             rule_named(self.rule)
         if not rows:

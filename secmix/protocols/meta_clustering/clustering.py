@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, Literal
 
 import numpy as np
@@ -33,9 +34,12 @@ class MetaClustering(BaseEstimator):  # type: ignore[misc]
     n_clusters : int, optional
         K. By default it is chosen, see ``criterion``.
     criterion : {"penalty", "gap"}
-        How K is chosen, up to ``max_clusters``: the least mean squared distance within clusters plus ``penalty`` K
-        (the paper's eq. 3), or the gap statistic. Both look at the diffusion coordinates of the learners, in which C
-        far clusters spread by C − 1 in squares: at 0.5 a cluster must explain half a unit.
+        How K is chosen, up to ``max_clusters``. ``"penalty"``: the least mean squared distance within clusters plus
+        ``penalty`` K (the paper's eq. 3), in the diffusion coordinates of the learners, in which C far clusters spread
+        by C − 1 in squares: at 0.5 a cluster must explain half a unit. ``"gap"``: the gap statistic of Tibshirani,
+        Walther and Hastie 2001 on the rows that algorithm 1 clusters, as in the paper's experiments. It is
+        made for clusters that stand apart: learners who all share one function it splits more often than not, and
+        three equally far clusters it may take for one.
     penalty : float
     max_clusters : int
     scale : float, optional
@@ -71,7 +75,7 @@ class MetaClustering(BaseEstimator):  # type: ignore[misc]
         MSE in cross-validation; NaN where a candidate failed, or was the only one.
     heard_ : Heard
         What of the functions and losses arrived.
-    scale_, eigenvalues_, sizes_, transcript_, n_features_in_
+    scale_, eigenvalues_, sizes_, seed_, transcript_, n_features_in_
 
     Warns
     -----
@@ -167,9 +171,35 @@ class MetaClustering(BaseEstimator):  # type: ignore[misc]
         self.selected_ = np.array([choice.selected for choice in chosen], dtype=np.intp)
         self.scores_ = np.stack([choice.scores for choice in chosen])
         self.sizes_ = np.array([len(t) for _, t in data], dtype=np.intp)
-        with threadpool_limits(1):  # k-means on so few points loses more to threads than it gains
-            self._cluster(np.diagonal(losses).copy(), seed % 2**16)
+        self.seed_ = seed % 2**16
+        self._cluster()
         return self
+
+    def reclustered(self, **settings: Any) -> MetaClustering:
+        """The same learners in other clusters: nothing is fitted and nothing sent again.
+
+        Parameters
+        ----------
+        settings
+            Any of n_clusters, criterion, penalty, max_clusters and scale; what is not named stays.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.linear_model import LinearRegression
+        >>> rng = np.random.default_rng(0)
+        >>> parts = [(X, sign * X[:, 0]) for sign in (1, 1, 1, -1, -1) for X in [rng.normal(size=(30, 2))]]
+        >>> sec = MetaClustering([LinearRegression()]).fit(parts)
+        >>> sec.n_clusters_, sec.reclustered(n_clusters=1).labels_.tolist()
+        (2, [0, 0, 0, 0, 0])
+        """
+        allowed = ("n_clusters", "criterion", "penalty", "max_clusters", "scale")
+        if other := [name for name in settings if name not in allowed]:
+            raise SecmixError(f"learners are clustered anew by {', '.join(allowed)} alone; given {', '.join(other)}")
+        found: MetaClustering = copy(self).set_params(**settings)
+        found.check()
+        found._cluster()
+        return found
 
     def predict(self, learner: int, X: ArrayLike) -> Array:
         """Predictions (N,) for rows (N, p): the models of the learner's cluster, weighted by their rows (eq. 4)."""
@@ -183,7 +213,9 @@ class MetaClustering(BaseEstimator):  # type: ignore[misc]
             [predicted(self.models_[i], rows) for i in together], axis=0, weights=self.sizes_[together]
         ).astype(np.float64)
 
-    def _cluster(self, fitted: Array, seed: int) -> None:
+    @threadpool_limits.wrap(limits=1)  # type: ignore[untyped-decorator]  # k-means on so few points loses to threads
+    def _cluster(self) -> None:
+        fitted, seed = np.diagonal(self.losses_).copy(), self.seed_
         d = spectral.dissimilarities(self.losses_, fitted)
         m = len(d)
         self.dissimilarity_ = d

@@ -7,15 +7,19 @@ clustered, and clusters are numbered by what they hold.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from secmix._base.arrays import oriented
 from secmix._base.checks import Array, Ints
 
 # Reference draws of the gap statistic; Tibshirani et al. 2001 take ten to a hundred.
 _DRAWS = 20
 _INITS = 20
+# Spreads below this are rounding: the logarithm of all of them is the same.
+_NOTHING = 1e-24
 
 
 def dissimilarities(losses: Array, fitted: Array) -> Array:
@@ -63,28 +67,34 @@ def eigenvectors(similarity: Array) -> tuple[Array, Array]:
     """Eigenvalues of D^(−1/2) S D^(−1/2), largest first (M,), and the eigenvectors in columns (M, M)."""
     root = 1.0 / np.sqrt(similarity.sum(axis=1))
     values, vectors = np.linalg.eigh(root[:, None] * similarity * root[None, :])
-    return values[::-1], vectors[:, ::-1]
+    return values[::-1], oriented(vectors[:, ::-1].T).T
 
 
 def ng_jordan_weiss(vectors: Array, k: int, seed: int) -> Ints:
     """Labels from k-means on the normalised rows of the top k eigenvectors."""
+    return np.asarray(_kmeans(standardised_rows(vectors, k), k, seed).labels_, dtype=np.intp)
+
+
+def standardised_rows(vectors: Array, k: int) -> Array:
+    """The rows of the top k eigenvectors at unit length, (M, k): what algorithm 1 gives to k-means."""
     rows = vectors[:, :k]
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     # With fewer clusters than pieces that see nothing of each other, some learners have no part in the top k: what they
     # have is rounding error, and they stay together at the origin.
-    rows = np.where(length > 1e-9, rows / np.where(length > 1e-9, length, 1.0), 0.0)
-    return np.asarray(_kmeans(rows, k, seed).labels_, dtype=np.intp)
+    return np.asarray(np.where(length > 1e-9, rows / np.where(length > 1e-9, length, 1.0), 0.0))
 
 
 def choose_k(similarity: Array, most: int, criterion: str, penalty: float, seed: int) -> int:
     """The number of clusters, 1 … ``most``, by "penalty" or "gap"."""
     if most < 2:
         return 1
+    if criterion == "gap":
+        vectors = eigenvectors(similarity)[1]
+        # For K = 1 all rows are the same point, of whose spread there is no logarithm: those for K = 2 are taken.
+        return by_gap([standardised_rows(vectors, max(k, 2)) for k in range(1, most + 1)], seed)
     points, share = coordinates(similarity, most)
     within = spread_within(points, share, most, seed)
-    if criterion == "penalty":
-        return 1 + int(np.argmin(within + penalty * np.arange(1, most + 1)))
-    return by_gap(points, share, within, seed)
+    return 1 + int(np.argmin(within + penalty * np.arange(1, most + 1)))
 
 
 def coordinates(similarity: Array, most: int) -> tuple[Array, Array]:
@@ -105,28 +115,60 @@ def coordinates(similarity: Array, most: int) -> tuple[Array, Array]:
     return np.clip(values[kept], 0.0, 1.0) * vectors[:, kept] / np.sqrt(share)[:, None], share
 
 
-def spread_within(points: Array, share: Array, most: int, seed: int, inits: int = _INITS) -> Array:
+def spread_within(points: Array, share: Array, most: int, seed: int) -> Array:
     """Mean squared distance to the nearest of K centres, K = 1 … most."""
-    return np.array([_kmeans(points, k, seed, share, inits).inertia_ for k in range(1, most + 1)])
+    return np.array([_kmeans(points, k, seed, share).inertia_ for k in range(1, most + 1)])
 
 
-def by_gap(points: Array, share: Array, within: Array, seed: int) -> int:
-    """The K of a gap statistic: the least whose gap the next two do not beat by more than their standard errors.
+def by_gap(rows: Sequence[Array], seed: int, draws: int = _DRAWS) -> int:
+    """K by the gap statistic of Tibshirani, Walther and Hastie 2001; ``rows[K - 1]`` (M, ·) are those to cluster in K.
 
-    Gap(K) = E W*(K) − W(K), where W* is the spread within clusters of uniform points with the same variance in each
-    coordinate. Three changes to Tibshirani, Walther and Hastie 2001, who take logarithms, the box that holds the
-    points, and the next K only: logarithms ask for ever more clusters where true ones are tight (Mohajer, Englmeier,
-    Schmid 2011), one odd learner stretches a box, and three clusters at equal distances are worse split in two than
-    left together.
+    The least K with Gap(K) ≥ Gap(K + 1) − s_{K+1}, or the largest tried.
     """
-    rng, most = np.random.default_rng(seed), len(within)
-    side = np.sqrt(12 * (share[:, None] * points**2).sum(axis=0))
-    reference = np.stack(
-        [spread_within(side * (rng.random(points.shape) - 0.5), share, most, seed, 5) for _ in range(_DRAWS)]
-    )
-    gap = reference.mean(axis=0) - within
-    beaten_by = gap - reference.std(axis=0) * np.sqrt(1 + 1 / _DRAWS)
-    return next(k + 1 for k in range(most) if (gap[k] >= beaten_by[k + 1 : k + 3]).all())
+    rng = np.random.default_rng(seed)
+    last, _ = gap(rows[0], 1, rng, draws)
+    for k, points in enumerate(rows[1:], start=1):
+        following, error = gap(points, k + 1, rng, draws)
+        if last >= following - error:
+            return k
+        last = following
+    return len(rows)
+
+
+def gap(points: Array, k: int, rng: np.random.Generator, draws: int) -> tuple[float, float]:
+    """Gap(K) = E log W*(K) − log W(K), and its error s_K.
+
+    W is the sum of squared distances of the points (M, ·) to K centres, W* that of as many uniform points in the box
+    that holds them (their reference a), s_K the standard deviation of log W* times √(1 + 1/draws).
+    """
+    low, high = points.min(axis=0), points.max(axis=0)
+    reference = low + (high - low) * rng.random((draws, *points.shape))
+    *logs, found = np.log(np.maximum(least_spreads(np.concatenate([reference, points[None]]), k, rng), _NOTHING))
+    return float(np.mean(logs) - found), float(np.std(logs) * np.sqrt(1 + 1 / draws))
+
+
+def least_spreads(sets: Array, k: int, rng: np.random.Generator, starts: int = 20, rounds: int = 50) -> Array:
+    """The least sum of squared distances to k centres that k-means finds, for each of many sets of points: (B, M, ·).
+
+    Lloyd's rounds from k-means++, all sets and starts at once: hundreds of small sets cost scikit-learn seconds.
+    """
+    x = np.repeat(sets, starts, axis=0)
+    each, members = np.arange(len(x)), x.shape[1]
+    centres = x[each, rng.integers(members, size=len(x))][:, None]
+    for _ in range(1, k):
+        near = ((x[:, :, None] - centres[:, None]) ** 2).sum(axis=-1).min(axis=-1).cumsum(axis=1)
+        drawn = (near <= rng.random((len(x), 1)) * near[:, -1:]).sum(axis=1).clip(max=members - 1)
+        centres = np.concatenate([centres, x[each, drawn][:, None]], axis=1)
+    spread = np.full(len(x), np.inf)
+    for _ in range(rounds):
+        apart = ((x[:, :, None] - centres[:, None]) ** 2).sum(axis=-1)
+        mine = (apart.argmin(axis=-1)[..., None] == np.arange(k)).astype(np.float64)
+        count = mine.sum(axis=1)[..., None]
+        centres = np.where(count > 0, mine.swapaxes(1, 2) @ x / np.maximum(count, 1.0), centres)
+        before, spread = spread, apart.min(axis=-1).sum(axis=-1)
+        if (spread >= before).all():
+            break
+    return np.asarray(spread.reshape(len(sets), starts).min(axis=1))
 
 
 def numbered(labels: Ints, d: Array, fitted: Array) -> Ints:
