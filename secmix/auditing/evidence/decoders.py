@@ -27,7 +27,7 @@ def _gather(case: Case) -> Gathered:
     findings, curves, spared = [], [], []
     for node in case.setup.asked:
         mine = as_measured(case, node, _by_line(case, node))
-        read = []
+        read: list[Finding] = []
         if isinstance(case.observation, SumObservation) and case.cell.measure.target == "row":
             read += _direct(case.observation, node, case.about(node)) if case.setup.counts[node] == 1 else []
         if node in case.settled or verdicts.settles([*mine, *read], case.cell.policy):
