@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -231,7 +231,8 @@ class Channel:
             raise SecmixError(f"a payload has shape (runs, m) or (messages, runs, m); given {payload.shape}")
         senders = np.atleast_1d(np.asarray(sender, dtype=np.intp))
         receivers = np.atleast_1d(np.asarray(receiver, dtype=np.intp))
-        senders, receivers = np.broadcast_arrays(senders, receivers)
+        if senders.shape != receivers.shape:
+            senders, receivers = np.broadcast_arrays(senders, receivers)
         which = np.arange(len(senders)) if content is None else np.asarray(content, dtype=np.intp)
         if len(which) != len(senders) or (len(which) and which.max() >= len(rows)):
             raise SecmixError(
@@ -311,11 +312,15 @@ def collect(heard: Iterable[tuple[Block, Ints]]) -> View:
     origins: list[Origin] = []
     rows: list[Array] = []
     for block, messages in heard:
-        for content in np.unique(block.content[messages]):
-            same = messages[block.content[messages] == content]
-            receivers = tuple(sorted({int(r) for r in block.receiver[same]}))
-            origins.append(
-                Origin(block.iteration, block.round, block.kind, block.line, int(block.sender[same[0]]), receivers)
-            )
-            rows.append(block.payload[content])
+        order = messages[np.argsort(block.content[messages], kind="stable")]
+        ends = (each[order].tolist() for each in (block.content, block.sender, block.receiver))
+        before = None
+        for content, sender, receiver in zip(*ends, strict=True):
+            if content != before:
+                before, receivers = content, (receiver,)
+                origins.append(Origin(block.iteration, block.round, block.kind, block.line, sender, receivers))
+                rows.append(block.payload[content])
+            elif receiver not in receivers:
+                receivers = tuple(sorted((*receivers, receiver)))
+                origins[-1] = replace(origins[-1], receivers=receivers)
     return View(tuple(origins), tuple(rows))

@@ -19,6 +19,7 @@ from secmix.errors import SecmixError, brief, cause, one_line
 WRONG_INPUT, UNFORESEEN, INTERRUPTED = 2, 70, 130
 _PLAIN = {"σ": "sigma", "λ": "lambda", "κ": "kappa", "ρ": "rho", "τ": "tau", "Φ": "Phi", "ℓ": "l", "≥": ">=", "≤": "<="}
 _PLAIN |= {"→": "->", "−": "-", "–": "-", "—": "-", "✗": "x", "○": "o", "×": "x", "∞": "inf", "≠": "!=", "√": "sqrt "}
+_VERDICTS = (": violated", ": inconclusive", ": not refuted")
 _EVERY = 10.0  # seconds between log lines; what is done sooner says nothing
 
 
@@ -164,12 +165,17 @@ class _Logged:
 def _bar() -> Iterator[Any]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.text import Text
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=None)
+        lines: set[str] = set()
 
         def tell(done: int, total: int, what: str) -> None:
+            if what.endswith(_VERDICTS) and what not in lines:  # a verdict stays to be read while others are awaited
+                lines.add(what)
+                bar.console.print(Text(brief(one_line(what), 100)))
             bar.update(task, completed=done, total=total, description=brief(one_line(what), 60))
 
         yield tell

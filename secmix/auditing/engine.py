@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,15 @@ from threadpoolctl import threadpool_limits
 from secmix.auditing import keeping
 from secmix.auditing.cells.audit_cell import CellResult
 from secmix.auditing.cells.run_cell import run_cell, try_out
+from secmix.auditing.report import Verdict
 from secmix.auditing.setup import Given
 from secmix.errors import NotConverged, SecmixError, cause, shown
 from secmix.scenario import Scenario
 
 Progress = Callable[[int, int, str], None]
 """Called with cells done, cells in all, and what is being done."""
+
+_GLANCE = 0.5  # seconds between looks at what stands early
 
 
 def run_cells(
@@ -74,8 +78,13 @@ def run_cells(
             results[i] = kept
     todo = [i for i in range(len(cells)) if i not in results]
     tell(len(results), len(cells), "running")
+
+    def early(i: int, verdict: Verdict) -> None:
+        if i not in results:
+            tell(len(results), len(cells), _stands(cells[i], verdict))
+
     if scheduler is None:
-        running = _run(cells, commands, todo, given, allow_code, workers)
+        running = _run(cells, commands, todo, given, allow_code, workers, early)
     else:
         running = _run_on_cluster(cells, commands, todo, given, allow_code, scheduler)
     for i, result in running:
@@ -83,8 +92,12 @@ def run_cells(
         place = places[i]
         if place is not None and result[1]:  # a failed cell is tried again next time
             keeping.keep(place, result)
-        tell(len(results), len(cells), f"{cells[i].protocol.title} × {cells[i].adversary.title}")
+        tell(len(results), len(cells), _stands(cells[i], result[0].verdict))
     return [results[i] for i in range(len(cells))]
+
+
+def _stands(cell: Scenario, verdict: Verdict) -> str:
+    return f"{cell.protocol.title} × {cell.adversary.title}: {verdict}"
 
 
 def _pair(cell: Scenario) -> str:
@@ -98,24 +111,48 @@ def _run(
     given: Given | None,
     allow_code: bool,
     workers: int,
+    early: Callable[[int, Verdict], None],
 ) -> Iterator[tuple[int, CellResult]]:
     if workers <= 1 or len(todo) <= 1:
         for i in todo:
-            yield i, run_cell(cells[i], given, commands[i], allow_code)
+            raised: list[BaseException] = []
+            result = run_cell(cells[i], given, commands[i], allow_code, partial(_told, early, i, raised))
+            for error in raised:
+                raise error
+            yield i, result
         return
-    with _pool(min(workers, len(todo))) as pool:
+    with _pool(min(workers, len(todo))) as (pool, stands):
         waiting: dict[Future[CellResult], int] = {
-            pool.submit(run_cell, cells[i], given, commands[i], allow_code): i for i in todo
+            pool.submit(_run_in_worker, i, cells[i], given, commands[i], allow_code): i for i in todo
         }
         processes = list((getattr(pool, "_processes", None) or {}).values())
         while waiting:
-            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+            done, _ = wait(waiting, _GLANCE, return_when=FIRST_COMPLETED)
+            while not stands.empty():
+                early(*stands.get())
             for future in done:
                 i = waiting.pop(future)
                 try:
                     yield i, future.result()
                 except BrokenProcessPool:
                     raise _died(processes) from None
+
+
+def _told(early: Callable[[int, Verdict], None], i: int, raised: list[BaseException], verdict: Verdict) -> None:
+    """What is said early of a cell; where that fails, the cell has not failed."""
+    try:
+        early(i, verdict)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raised.append(error)
+
+
+_STANDS: Any = None  # in a worker process: where it tells what stands early
+
+
+def _run_in_worker(i: int, cell: Scenario, given: Given | None, command: str, allow_code: bool) -> CellResult:
+    return run_cell(cell, given, command, allow_code, lambda verdict: _STANDS.put((i, verdict)))
 
 
 def _run_on_cluster(
@@ -153,12 +190,13 @@ def _run_on_cluster(
 
 
 @contextmanager
-def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Fresh interpreters, which leave Ctrl-C to this process."""
+def _pool(workers: int) -> Iterator[tuple[ProcessPoolExecutor, Any]]:
+    """Fresh interpreters, which leave Ctrl-C to this process, and the queue on which they tell what stands early."""
     spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=spawn, initializer=_ignore_interrupts)
+    stands = spawn.SimpleQueue()
+    pool = ProcessPoolExecutor(workers, mp_context=spawn, initializer=_begin, initargs=(stands,))
     try:
-        yield pool
+        yield pool, stands
     except BaseException:
         for process in list((getattr(pool, "_processes", None) or {}).values()):
             process.terminate()
@@ -167,7 +205,9 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     pool.shutdown()
 
 
-def _ignore_interrupts() -> None:
+def _begin(stands: Any) -> None:
+    global _STANDS
+    _STANDS = stands
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -46,6 +46,18 @@ def is_revealed(finding: Finding) -> bool:
     return from_on is not None and finding.normalised_low >= from_on
 
 
+def settles(findings: Iterable[Finding], policy: PolicySpec) -> bool:
+    """Whether these findings about one node say the worst there is to say of it.
+
+    Its data are known, and where the policy limits the leakage, that limit is exceeded: no other finding can make the
+    verdict on it milder or harsher.
+    """
+    judged = [of_leakage(finding, policy) for finding in findings]
+    if not any(is_revealed(finding) for finding in judged):
+        return False
+    return policy.max_normalised_leakage is None or any(finding.verdict == "violated" for finding in judged)
+
+
 def _is_exact(finding: Finding) -> bool:
     evidence = evidence_of(finding.evidence)
     return evidence is not None and evidence.exact

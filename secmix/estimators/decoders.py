@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from secmix._base.checks import Array, finite_array
 from secmix.errors import DataError
 from secmix.estimators.estimate import Estimate
+from secmix.estimators.trees import boosted
 
 Decoder = Literal["linear", "tree"]
 RECOVERED = 1e-6
@@ -183,15 +184,4 @@ def _linear(x: Array, y: Array, new: Array) -> Array:
     return np.asarray(new @ weights + (mean_y - mean_x @ weights))
 
 
-def _tree(x: Array, y: Array, new: Array) -> Array:
-    from sklearn.base import clone
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
-    # Small trees, a third of the features a split: on views of 70 features that errs less, and is quick.
-    shape: dict[str, Any] = {"max_iter": 50, "learning_rate": 0.12, "max_leaf_nodes": 8, "max_bins": 63}
-    model = HistGradientBoostingRegressor(**shape, max_features=0.3, early_stopping=False, random_state=0)
-    fitted = (clone(model).fit(x, column) for column in y.T)
-    return np.column_stack([model.predict(new) for model in fitted])
-
-
-_PREDICT: dict[Decoder, Callable[[Array, Array, Array], Array]] = {"linear": _linear, "tree": _tree}
+_PREDICT: dict[Decoder, Callable[[Array, Array, Array], Array]] = {"linear": _linear, "tree": boosted}

@@ -360,7 +360,19 @@ def test_the_progress_bar_shows_labels_as_they_are(capsys: pytest.CaptureFixture
 
     with console._bar() as tell:
         tell(0, 3, "a\x1b[31m\nb" * 100)
+        tell(1, 3, "plain × \x1b[31mear: violated")
     assert "\x1b[31m" not in capsys.readouterr().err
+
+
+def test_a_verdict_stays_to_be_read_once(capsys: pytest.CaptureFixture[str]) -> None:
+    from secmix._front import console
+
+    with console._bar() as tell:
+        for done in (0, 1):
+            tell(done, 3, "plain × ear: violated")
+        tell(1, 3, "running")
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.strip() for line in lines].count("plain × ear: violated") == 1
 
 
 # Statuses.

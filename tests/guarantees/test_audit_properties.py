@@ -40,23 +40,65 @@ SWEEP = {
     "adversary": [{"name": "eavesdropper", "label": "ear"}, CURIOUS],
 }
 WITH_KSG = {"evidence": ["structure", "gaussian", "ksg"], "sigmas": [1.0, 1e6]}
+SWEPT: dict[str, Any] = {"measure": WITH_KSG, "sweep": SWEEP, "policy": {"max_revealed_nodes": 0}}
 
 
 @pytest.fixture(scope="module")
 def swept() -> Report:
-    return secmix.audit(scenario(measure=WITH_KSG, sweep=SWEEP))
+    return secmix.audit(scenario(**SWEPT))
 
 
 def test_the_number_of_workers_changes_nothing(swept: Report) -> None:
-    assert secmix.audit(scenario(measure=WITH_KSG, sweep=SWEEP), workers=2).to_dict() == swept.to_dict()
+    told: list[tuple[int, str]] = []
+    several = secmix.audit(scenario(**SWEPT), workers=2, progress=lambda done, total, what: told.append((done, what)))
+    assert several.to_dict() == swept.to_dict()
+    # A violation is told before all of the cell is measured, from another process too.
+    assert [what for _, what in told].count("sum × curious: violated") == 2
 
 
 def test_a_cell_alone_is_the_cell_of_the_sweep(swept: Report) -> None:
     for number in (2, 3):
-        alone = secmix.audit(scenario(measure=WITH_KSG, sweep=SWEEP), cell=number)
+        alone = secmix.audit(scenario(**SWEPT), cell=number)
         assert alone.cells == [swept.cells[number - 1]]
         named = (alone.cells[0].protocol, alone.cells[0].adversary)
         assert alone.findings == [f for f in swept.findings if (f.protocol, f.adversary) == named]
+
+
+def lower_bounds(report: Report) -> set[int]:
+    """The nodes of which trees or nearest neighbours were asked."""
+    return {f.node for f in report.findings if f.evidence in ("ksg", "tree decoder")}
+
+
+def test_only_nodes_whose_data_are_not_known_are_measured_by_lower_bounds() -> None:
+    evidence = {"evidence": ["structure", "decoders", "ksg"], "sigmas": [1.0]}
+    given = scenario(measure=evidence, network={"nodes": 5, "kind": "cycle"}, adversary=CURIOUS)
+    given["protocol"], given["policy"] = {"name": "pdmm"}, {"max_revealed_nodes": 0}
+    report = secmix.audit(given)
+    assert {node.node for node in report.cells[0].nodes if node.standing == "revealed"} == {2}
+    assert lower_bounds(report) == {0, 4}
+    (trees, neighbours) = (note for note in report.cells[0].notes if "not measured of node 2" in note)
+    assert "tree decoders" in trees
+    assert "nearest neighbours" in neighbours
+    # A leakage of all there is exceeds no limit of 1: what remains unresolved must still be said.
+    report = secmix.audit(given | {"policy": {"max_normalised_leakage": 1.0}})
+    assert lower_bounds(report) == {0, 2, 4}
+
+
+def test_a_violation_is_told_before_all_is_measured() -> None:
+    told: list[tuple[int, str]] = []
+    plain = [{"name": "plain", "label": label} for label in ("one", "other")]
+    swept = scenario(policy={"max_revealed_nodes": 0}, adversary=CURIOUS, sweep={"protocol": plain})
+    secmix.audit(swept, progress=lambda done, total, what: told.append((done, what)))
+    assert [done for done, what in told if what.endswith(": violated")] == [0, 1, 1, 2]
+
+
+def test_what_goes_wrong_in_telling_early_is_no_fault_of_the_cell() -> None:
+    def tell(done: int, total: int, what: str) -> None:
+        if what.endswith(": violated"):
+            raise FileNotFoundError(what)
+
+    with pytest.raises(FileNotFoundError):
+        secmix.audit(scenario(policy={"max_revealed_nodes": 0}, protocol={"name": "plain"}), progress=tell)
 
 
 def test_the_order_of_the_sweep_changes_no_cell(swept: Report) -> None:
@@ -71,8 +113,8 @@ def test_the_order_of_the_sweep_changes_no_cell(swept: Report) -> None:
 
 
 def test_the_seed_decides_the_numbers_and_not_the_standings(swept: Report) -> None:
-    again = secmix.audit(scenario(measure=WITH_KSG, sweep=SWEEP), cell=4)
-    other = secmix.audit(scenario(measure=WITH_KSG, sweep=SWEEP), cell=4, seed=1)
+    again = secmix.audit(scenario(**SWEPT), cell=4)
+    other = secmix.audit(scenario(**SWEPT), cell=4, seed=1)
     assert again.cells == [swept.cells[3]]
     measured = [f.value for f in other.findings if f.evidence == "ksg" and f.kind != "exact"]
     assert measured

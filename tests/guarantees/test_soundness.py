@@ -189,6 +189,21 @@ def test_each_check_finds_what_it_is_for(wrong: Any, by: str) -> None:
     assert by in found(wrong)
 
 
+class Readdressed(Dealt):
+    """Writes into its record, once the message is gone, that it went to another node."""
+
+    def sent(self, s: np.ndarray, r: np.ndarray, rng: Any, channel: Channel) -> np.ndarray:
+        channel.send(0, [0], [1], "aside", s[:1])
+        channel.transcript.blocks[-1].receiver[:] = 2
+        return s + r
+
+
+def test_a_message_readdressed_after_it_was_sent_is_noticed() -> None:
+    (check,) = examine(Readdressed(), NETWORK, HonestButCurious([1]), INPUTS).checks[:1]
+    assert check.failed
+    assert "something else than was sent" in str(check.witness)
+
+
 def test_an_even_coefficient_leaves_bits_bare() -> None:
     assert "residues" in found(EvenMasks(), HonestButCurious({1}))
 

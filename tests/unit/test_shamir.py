@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secmix.estimators.exact.whole import combined_residues, integer_null_space
+from secmix.estimators.exact.integers import combined_residues, integer_null_space
 from secmix.protocols.sums.shamir import combined, prime_below, recovery_coefficients, share_coefficients
 
 PRIME = prime_below(52)

@@ -9,7 +9,7 @@ from secmix import Network
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
 from secmix.errors import SecmixError
 from secmix.protocols import PDMM, DistributedEM, Plain, SecureSum
-from secmix.transcript import SERVER, Channel
+from secmix.transcript import SERVER, Channel, collect
 
 TRIANGLE = Network.cycle(3)
 INPUTS = np.array([[[1.0, 10.0], [2.0, 20.0], [6.0, 60.0]]])
@@ -35,6 +35,23 @@ def test_one_content_may_go_to_many_and_is_kept_once():
     view = Eavesdropper().observe(transcript, TRIANGLE)
     assert view.sources == ["y from 0 to 1 and 2, round 4", "y from 1 to 2, round 4"]
     assert view.values.tolist() == [[0.0, 2.0], [1.0, 3.0]]
+
+
+def test_a_view_is_put_together_message_by_message():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        channel, count = Channel(), int(rng.integers(1, 9))
+        ends = rng.integers(0, 4, (2, count))
+        content = rng.integers(0, 3, count)
+        channel.send(0, *ends, "y", rng.normal(size=(3, 2, 1)), content=content)
+        block = channel.transcript.blocks[0]
+        heard = np.sort(rng.permutation(count)[: rng.integers(1, count + 1)])
+        view = collect([(block, heard)])
+        for origin, row, c in zip(view.origins, view.rows, sorted(set(content[heard].tolist())), strict=True):
+            same = heard[content[heard] == c]
+            assert origin.sender == ends[0, same[0]]
+            assert origin.receivers == tuple(sorted(set(ends[1, same].tolist())))
+            assert np.array_equal(row, block.payload[c])
 
 
 def test_what_is_held_is_no_message():

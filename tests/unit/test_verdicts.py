@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from secmix.auditing.report import Finding, NodeSummary, Verdict
-from secmix.auditing.verdicts import is_revealed, of_cell, of_leakage, summary, with_reasons, worst
+from secmix.auditing.verdicts import is_revealed, of_cell, of_leakage, settles, summary, with_reasons, worst
 from secmix.scenario import PolicySpec
 
 ORDER = ["not refuted", "inconclusive", "violated"]
@@ -61,6 +61,26 @@ def test_more_evidence_never_improves_a_verdict(found: list[Finding], more: Find
     before, after = judged(start, policy, []), judged([*start, more], policy, [])
     assert ORDER.index(after.verdict) >= ORDER.index(before.verdict)
     assert after.worst >= before.worst
+
+
+@given(st.lists(findings(), min_size=1, max_size=5), findings(), limits)
+@example([finding(status="determined", low=1.0, value=1.0, high=1.0)], finding(evidence="ksg", status="unresolved"),
+         PolicySpec(max_normalised_leakage=1.0))  # fmt: skip
+def test_no_finding_changes_what_is_said_of_a_settled_node(
+    found: list[Finding], more: Finding, policy: PolicySpec
+) -> None:
+    before, after = judged(found, policy, []), judged([*found, more], policy, [])
+    if settles(found, policy):
+        assert (after.verdict, after.standing, after.worst) == (before.verdict, before.standing, before.worst)
+        assert before.standing == "revealed"
+
+
+def test_a_node_is_settled_only_where_the_limit_is_exceeded_too() -> None:
+    known = finding(status="determined", low=1.0, value=1.0, high=1.0)
+    assert settles([known], PolicySpec(max_revealed_nodes=3))
+    assert settles([known], PolicySpec(max_normalised_leakage=0.5))
+    assert not settles([known], PolicySpec(max_normalised_leakage=1.0))
+    assert not settles([finding(value=0.9, high=0.9, low=0.9)], PolicySpec(max_normalised_leakage=0.5))
 
 
 @given(st.lists(findings(), min_size=1, max_size=5), limits)

@@ -24,6 +24,8 @@ SCHEDULES = (
     ((None, 150), (1e-9, 200)),
 )
 FINEST = 1e-12
+# A start is done when so many iterations gain less than this share of the loss.
+_PATIENCE, _GAIN = 10, 1e-6
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,11 @@ def solve(
     loss = 0.5 * (residual**2).sum(axis=1)
     damping, growth = np.full(len(rows), 1e-2), np.full(len(rows), 2.0)
     active = np.flatnonzero(np.isfinite(loss))
-    for _ in range(iterations):
+    before = np.full(len(rows), np.inf)
+    for iteration in range(iterations):
+        if iteration % _PATIENCE == 0:  # rounding alone may go on to make the loss less for as long as one lets it
+            active = active[loss[active] < (1 - _GAIN) * before[active]]
+            before[active] = loss[active]
         if not len(active):
             break
         step, gain = _step(residual[active], jacobian[active], damping[active], orthogonal)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from secmix.auditing import verdicts
@@ -10,10 +12,10 @@ from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, se
 from secmix.auditing.cells.mask_size import sigma_curve
 from secmix.auditing.cells.sound import observed
 from secmix.auditing.cells.standing import known_sums_suffice, leaked, notes, stand
-from secmix.auditing.evidence.interface import Case, asked
+from secmix.auditing.evidence.interface import Case, Gathered, asked
 from secmix.auditing.evidence.premises import finite
 from secmix.auditing.observation.observe import Seeds, SumObservation
-from secmix.auditing.report import Cell, Finding, SigmaPoint
+from secmix.auditing.report import Cell, Finding, NodeSummary, SigmaPoint, Verdict
 from secmix.auditing.robustness import robustness
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.trials import by_promise, in_words, tried
@@ -22,19 +24,20 @@ from secmix.scenario import Scenario
 CellResult = tuple[Cell, list[Finding]]
 
 
-def audit_cell(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds, reproduce: str) -> CellResult:
-    """Run, measure and judge one cell, whatever its protocol."""
+def audit_cell(
+    cell: Scenario,
+    setup: SumSetup | CollaborationSetup,
+    seeds: Seeds,
+    reproduce: str,
+    early: Callable[[Verdict], None] | None = None,
+) -> CellResult:
+    """Run, measure and judge one cell, whatever its protocol.
+
+    ``early`` is told the verdict where exact evidence alone decides it: a violation stays one, whatever is measured.
+    """
     case, sound = observed(cell, setup, seeds)
-    gathered = [each.gather(case) for each in asked(case)]
-    findings: list[Finding] = []
-    summaries, doubts = [], {}
-    for node in case.judged:
-        mine = [finding for each in gathered for finding in each.findings if finding.node == node]
-        judged = [verdicts.of_leakage(finding, cell.policy) for finding in mine]
-        summary, doubts[node] = stand(case, node, judged)
-        summaries.append(summary)
-        findings += judged
-    verdict, summaries = verdicts.of_cell(summaries, cell.policy)
+    gathered = _gathered(case, early)
+    verdict, summaries, findings, doubts = _judged(case, gathered)
     pushed = robustness(case)
     verdict = verdicts.worst([verdict, *([pushed.verdict] if pushed else [])])
     sums = case.observation if isinstance(case.observation, SumObservation) else None
@@ -57,11 +60,55 @@ def audit_cell(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seed
         picture=next((each.picture for each in gathered if each.picture), None),
         advice=[in_words(trial) for trial in by_promise(trials)],
         trials=trials,
-        notes=notes(case),
+        notes=[*notes(case), *_spared(gathered)],
         checks=checked(sound),
         assumptions=sound.assumptions,
     )
     return content, verdicts.with_reasons(findings, summaries, doubts)
+
+
+def _gathered(case: Case, early: Callable[[Verdict], None] | None) -> list[Gathered]:
+    """What each evidence found, in their order; those that only bound the leakage of nodes not settled come last."""
+    chosen = asked(case)
+    found: dict[str, Gathered] = {}
+    for each in sorted(chosen, key=lambda each: each.bounds_only):
+        found[each.name] = each.gather(case)
+        so_far = [finding for other in found.values() for finding in other.findings]
+        for node in case.judged:
+            if verdicts.settles((finding for finding in so_far if finding.node == node), case.cell.policy):
+                case.settled.add(node)
+        if early and each.exact and _judged(case, list(found.values()))[0] == "violated":
+            early("violated")
+            early = None
+    return [found[each.name] for each in chosen]
+
+
+_Judged = tuple[Verdict, list[NodeSummary], list[Finding], dict[int, list[str]]]
+
+
+def _judged(case: Case, gathered: list[Gathered]) -> _Judged:
+    """The verdict, how each node stands, all findings with their verdicts, and the doubts about each node."""
+    findings: list[Finding] = []
+    summaries, doubts = [], {}
+    for node in case.judged:
+        mine = [finding for each in gathered for finding in each.findings if finding.node == node]
+        judged = [verdicts.of_leakage(finding, case.cell.policy) for finding in mine]
+        summary, doubts[node] = stand(case, node, judged)
+        summaries.append(summary)
+        findings += judged
+    verdict, summaries = verdicts.of_cell(summaries, case.cell.policy)
+    return verdict, summaries, findings, doubts
+
+
+def _spared(gathered: list[Gathered]) -> list[str]:
+    """What was not measured because the data of a node were known already, in words."""
+    nodes: dict[str, list[str]] = {}
+    for what, node in (pair for each in gathered for pair in each.spared):
+        nodes.setdefault(what, []).append(str(node))
+    return [
+        f"{what}: not measured of node{'s' * (len(which) > 1)} {', '.join(which)}, whose data are known already"
+        for what, which in nodes.items()
+    ]
 
 
 def _mask_sizes(case: Case) -> list[SigmaPoint]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from secmix._base.plugins import code_allowed
@@ -11,6 +12,7 @@ from secmix.auditing.cells.fields import failed
 from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaborations, observe
 from secmix.auditing.observation.observe import Seeds
+from secmix.auditing.report import Verdict
 from secmix.auditing.setup import CollaborationSetup, Given, build_setup
 from secmix.auditing.soundness import fresh
 from secmix.auditing.weighing import weigh
@@ -19,10 +21,17 @@ from secmix.scenario import Scenario
 from secmix.transcript import at_most
 
 
-def run_cell(cell: Scenario, given: Given | None, reproduce: str, allow_code: bool = False) -> CellResult:
+def run_cell(
+    cell: Scenario,
+    given: Given | None,
+    reproduce: str,
+    allow_code: bool = False,
+    early: Callable[[Verdict], None] | None = None,
+) -> CellResult:
     """Run and judge one cell. A protocol that fails while running is a finding too: *inconclusive*, with the cause.
 
-    Names like ``package.module:name`` are loaded only where ``allow_code`` says so.
+    Names like ``package.module:name`` are loaded only where ``allow_code`` says so. ``early`` is told the verdict where
+    it stands before all is measured.
     """
     from threadpoolctl import threadpool_limits
 
@@ -30,7 +39,7 @@ def run_cell(cell: Scenario, given: Given | None, reproduce: str, allow_code: bo
     with threadpool_limits(limits=1), code_allowed(allow_code):
         setup = build_setup(cell, given)
         try:
-            judged, findings = audit_cell(cell, setup, seeds(cell), reproduce)
+            judged, findings = audit_cell(cell, setup, seeds(cell), reproduce, early)
             return with_coalitions(cell, setup, judged, reproduce), findings
         except SecmixError as error:
             return failed(cell, setup, f"the run failed: {error}", reproduce), []

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from secmix.auditing import verdicts
 from secmix.auditing.evidence.decoding import MOST, Target, as_measured, decoded, leakage_curve, recovered
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
 from secmix.auditing.observation.observe import DIFFERENCES, SumObservation
@@ -23,24 +24,36 @@ from secmix.estimators.decoders import RECOVERED, Decoder, Decoding
 
 
 def _gather(case: Case) -> Gathered:
-    findings, curves = [], []
+    findings, curves, spared = [], [], []
     for node in case.setup.asked:
-        findings += as_measured(case, node, _found(case, node))
+        mine = as_measured(case, node, _by_line(case, node))
+        read: list[Finding] = []
         if isinstance(case.observation, SumObservation) and case.cell.measure.target == "row":
-            findings += _direct(case.observation, node, case.about(node)) if case.setup.counts[node] == 1 else []
+            read += _direct(case.observation, node, case.about(node)) if case.setup.counts[node] == 1 else []
+        if node in case.settled or verdicts.settles([*mine, *read], case.cell.policy):
+            spared += [("tree decoders", node)] if mine else []
+        else:
+            mine += as_measured(case, node, _by_trees(case, node))
+        findings += [*mine, *read]
         curves += [curve] if (curve := leakage_curve(case, node)) else []
-    return Gathered(findings, curves)
+    return Gathered(findings, curves, spared=tuple(spared))
 
 
-def _found(case: Case, node: int) -> list[Finding]:
+def _by_line(case: Case, node: int) -> list[Finding]:
     known, about = decoded(case, node), case.about(node)
     if known is None or not known.iterations:
         return []
     return [
         _decoded(known.alone[known.worst], "linear", "single", known.target, about),
         _decoded(known.last, "linear", "cumulative", known.target, about),
-        _decoded(known.tree(), "tree", "cumulative", known.target, about),
     ]
+
+
+def _by_trees(case: Case, node: int) -> list[Finding]:
+    known = decoded(case, node)
+    if known is None or not known.iterations:
+        return []
+    return [_decoded(known.tree(), "tree", "cumulative", known.target, case.about(node))]
 
 
 def _decoded(found: Decoding, decoder: Decoder, view: str, target: Target, about: dict[str, Any]) -> Finding:
@@ -110,5 +123,6 @@ EVIDENCE = Evidence(
     lambda case: True,
     _gather,
     rank=3,
+    bounds_only=True,
     not_tried="reconstruction by decoders (evidence 'decoders' was not asked for)",
 )

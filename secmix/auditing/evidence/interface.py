@@ -30,12 +30,15 @@ class Case:
     observation : Observation
     fitted : dict
         What several evidences need and one computes, such as decoders: kept for the others.
+    settled : set of int
+        Nodes whose data are known already, and no measurement can change what the policy says of them.
     """
 
     cell: Scenario
     setup: Setup
     observation: Observation
     fitted: dict[Any, Any] = field(default_factory=dict)
+    settled: set[int] = field(default_factory=set)
 
     @property
     def judged(self) -> tuple[int, ...]:
@@ -61,11 +64,14 @@ class Gathered:
     curves : list of LeakageCurve
     picture : Picture or None
         Rows that were recovered, where they may be shown.
+    spared : tuple of (str, int)
+        What was not measured, and of which node, because the node was settled.
     """
 
     findings: list[Finding] = field(default_factory=list)
     curves: list[LeakageCurve] = field(default_factory=list)
     picture: Picture | None = None
+    spared: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -109,6 +115,8 @@ class Evidence:
         Whether it bounds the leakage from above: without such an evidence a limit on leakage is never met.
     reveals_from : float or None
         Lower end of the normalised leakage from which on the node's data count as known.
+    bounds_only : bool
+        Whether it says by how much a node leaks at least, and may leave out settled nodes: it is gathered after others.
     states_doubts : bool
         Whether its findings become inconclusive with the node, where the premises of exact evidence are in doubt.
     not_tried : str
@@ -123,6 +131,7 @@ class Evidence:
     exact: bool = False
     may_clear: bool = False
     reveals_from: float | None = None
+    bounds_only: bool = False
     states_doubts: bool = False
     not_tried: str = ""
 

@@ -28,11 +28,14 @@ _MANY = 20  # features above which KSG on the raw view would say nothing
 
 
 def _gather(case: Case) -> Gathered:
-    findings, curves = [], []
+    findings, curves, spared = [], [], []
     for node in case.setup.asked:
-        findings += as_measured(case, node, _found(case, node))
+        if node in case.settled:
+            spared.append(("mutual information by nearest neighbours", node))
+        else:
+            findings += as_measured(case, node, _found(case, node))
         curves += [curve] if (curve := leakage_curve(case, node)) else []
-    return Gathered(findings, curves)
+    return Gathered(findings, curves, spared=tuple(spared))
 
 
 def _found(case: Case, node: int) -> list[Finding]:
@@ -148,5 +151,6 @@ EVIDENCE = Evidence(
     _gather,
     rank=4,
     may_clear=True,
+    bounds_only=True,
     not_tried="mutual information by nearest neighbours (evidence 'ksg' was not asked for)",
 )

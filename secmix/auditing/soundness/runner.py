@@ -41,6 +41,7 @@ class Recorder(Channel):
         super().__init__()
         self.iteration = iteration
         self.log: list[Block] = []
+        self.frames: list[tuple[object, ...]] = []
         self.most, self.count = most, 0
         self.silenced = False
         self.begun = 0
@@ -48,7 +49,7 @@ class Recorder(Channel):
     def begin(self) -> None:
         """As :meth:`Channel.begin`."""
         super().begin()
-        self.log = []
+        self.log, self.frames = [], []
         self.begun += 1
 
     def _write(self, *arguments: Any) -> None:
@@ -56,9 +57,12 @@ class Recorder(Channel):
         self.silenced = self.silenced or not recording
         super()._write(*arguments)
         self.record = recording
-        block = self.transcript.blocks[-1]
-        self.log.append(replace(block, payload=block.payload.copy()))
-        self.count += len(block.sender)
+        b = self.transcript.blocks[-1]
+        ends = b.sender.copy(), b.receiver.copy(), b.content.copy()
+        kept = Block(b.iteration, b.round, b.kind, b.line, *ends, b.payload.copy())
+        self.log.append(kept)
+        self.frames.append(frame_of(kept))
+        self.count += len(kept.sender)
         if self.most is not None and self.count > self.most:
             raise Runaway(f"more than {self.most} messages were sent")
 
@@ -77,12 +81,15 @@ class Call:
         The kind of error that ended it; empty for none.
     altered : str
         Why the transcript does not tell all that was sent; empty if it does.
+    frames : tuple of tuple, or None
+        Of the blocks, where they were noted as they were sent.
     """
 
     blocks: tuple[Block, ...]
     results: NDArray[Any]
     failure: str = ""
     altered: str = ""
+    frames: tuple[tuple[object, ...], ...] | None = None
 
     @property
     def messages(self) -> int:
@@ -117,13 +124,16 @@ def observation(run: Callable[[Recorder], ArrayLike], channel: Recorder) -> Call
     altered = ""
     if channel.begun > 1 and _ends_with(written, channel.log):  # run by run, and put together since
         return Call(tuple(written), results, failure)
-    if len(written) != len(channel.log) or not all(map(same_block, written, channel.log)):
+    frames = [frame_of(block) for block in written]
+    if frames != channel.frames or not all(
+        same_bits(one.payload, other.payload) for one, other in zip(written, channel.log, strict=True)
+    ):
         altered = "it says something else than was sent"
     elif channel.silenced:
         altered = "the record was switched off meanwhile"
     elif others:
         altered = "something went through another channel than the one given"
-    return Call(tuple(channel.log), results, failure, altered)
+    return Call(tuple(channel.log), results, failure, altered, tuple(channel.frames))
 
 
 def _ends_with(together: list[Block], last: list[Block]) -> bool:

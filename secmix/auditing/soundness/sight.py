@@ -56,6 +56,16 @@ class Seen:
         return replace(self, rows=rows, tops=self.tops[:, run : run + 1])
 
 
+@dataclass(frozen=True)
+class _Look:
+    """What is seen of every block with the same frame: the messages heard, their contents' names, and all frames."""
+
+    heard: Ints
+    contents: list[int]
+    names: list[str]
+    frames: list[Frame]
+
+
 @dataclass
 class Eyes:
     """What one adversary notices and hears, worked out block by block and kept."""
@@ -64,28 +74,24 @@ class Eyes:
     network: Network
     corrupt: frozenset[int]
     blind: bool = False  # to all but the numbers
-    _known: dict[Frame, tuple[Ints, Ints]] = field(default_factory=dict)
+    _known: dict[Frame, _Look] = field(default_factory=dict)
 
     def see(self, call: Call) -> Seen:
         """``call`` as the adversary sees it."""
-        keys = [frame_of(block) for block in call.blocks]
+        keys = _frames_of(call)
         self._look_at({key: block for key, block in zip(keys, call.blocks, strict=True) if key not in self._known})
         frames: list[Frame] = []
         rows: list[NDArray[Any]] = []
         names, tops, units = [], [], []
         top, unit = np.zeros(0), 0.0
-        for key, block in zip(keys, call.blocks, strict=True):
-            heard, noticed = self._known[key]
-            size = np.abs(numbers(block.payload)).max(axis=(0, 2), initial=0.0)
-            size = np.where(np.isfinite(size), size, 0.0)
-            top = np.maximum(top, size) if top.shape == size.shape else size
+        for key, block, top in zip(keys, call.blocks, _tops(call.blocks), strict=True):
+            look = self._known[key]
             unit = max(unit, roundoff(block.payload.dtype))
-            frames += self._frames(block, heard, noticed)
-            for content in np.unique(block.content[heard]):
-                rows.append(block.payload[content])
-                names.append(_name(block, int(content)))
-                tops.append(top)
-                units.append(unit)
+            frames += look.frames
+            rows += [block.payload[content] for content in look.contents]
+            names += look.names
+            tops += [top] * len(look.contents)
+            units += [unit] * len(look.contents)
         heard_rows = len(rows)
         for node in sorted(self.corrupt) if call.results.ndim == 3 else []:
             if node < call.results.shape[1]:
@@ -101,8 +107,8 @@ class Eyes:
     def overlooks(self, call: Call) -> Witness | None:
         """The first message from or to a corrupt node that the adversary does not hear."""
         nodes = sorted(self.corrupt)
-        for block in call.blocks:
-            heard = self._known[frame_of(block)][0]
+        for block, key in zip(call.blocks, _frames_of(call), strict=True):
+            heard = self._known[key].heard
             own = np.flatnonzero(np.isin(block.sender, nodes) | np.isin(block.receiver, nodes))
             missed = np.setdiff1d(block.content[own], block.content[heard])
             if len(missed):
@@ -142,7 +148,9 @@ class Eyes:
         noticed = np.union1d(heard, self._numbers(in_clear, first))
         for key, block, place in zip(blocks, blocks.values(), places, strict=True):
             mine = [which[(which >= place) & (which < place + len(block.sender))] - place for which in (heard, noticed)]
-            self._known[key] = (mine[0], mine[1])
+            contents = np.unique(block.content[mine[0]]).tolist()
+            names = [_name(block, content) for content in contents]
+            self._known[key] = _Look(mine[0], contents, names, self._frames(block, *mine))
 
     def _numbers(self, transcript: Transcript, count: int) -> Ints:
         """The numbers that the adversary reads; all, where it does not take messages as they are."""
@@ -154,6 +162,27 @@ class Eyes:
         if len(found) != len(rows) or not np.isin(found, np.arange(count)).all():
             return np.arange(count)
         return np.unique(found).astype(np.intp)
+
+
+def _frames_of(call: Call) -> Sequence[Frame]:
+    return [frame_of(block) for block in call.blocks] if call.frames is None else call.frames
+
+
+def _tops(blocks: Sequence[Block]) -> list[Array]:
+    """The largest finite size of each run in each block and those before it, an array (runs,) for each."""
+    shapes = {block.payload.shape[1:] for block in blocks}
+    if len(shapes) == 1 and all(len(block.payload) and block.payload.dtype == np.float64 for block in blocks):
+        largest = np.abs(np.concatenate([block.payload for block in blocks])).max(axis=2, initial=0.0)
+        starts = np.cumsum([0, *(len(block.payload) for block in blocks[:-1])])
+        sizes = np.maximum.reduceat(largest, starts, axis=0)
+        return list(np.maximum.accumulate(np.where(np.isfinite(sizes), sizes, 0.0), axis=0))
+    top, tops = np.zeros(0), []
+    for block in blocks:
+        size = np.abs(numbers(block.payload)).max(axis=(0, 2), initial=0.0)
+        size = np.where(np.isfinite(size), size, 0.0)
+        top = np.maximum(top, size) if top.shape == size.shape else size
+        tops.append(top)
+    return tops
 
 
 def numbers(payload: NDArray[Any]) -> Array:
@@ -173,7 +202,9 @@ def roundoff(dtype: np.dtype[Any]) -> float:
 
 def other_frames(one: Seen, other: Seen, *, prefix: bool = False) -> Witness | None:
     """The first frame in which two calls differ; with ``prefix``, only within what both have."""
-    for place, (a, b) in enumerate(zip(one.frames, other.frames, strict=False)):
+    common = min(len(one.frames), len(other.frames))
+    alike = one.frames[:common] == other.frames[:common]
+    for place, (a, b) in enumerate(() if alike else zip(one.frames, other.frames, strict=False)):
         if a != b:
             return Witness(f"message {place} that the adversary notices", _difference(a, b))
     if not prefix and len(one.frames) != len(other.frames):

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from secmix._base.checks import Array
 from secmix.adversaries import Adversary
 from secmix.errors import SecmixError
-from secmix.estimators.exact.whole import Combination, combined_residues, nearest, integer_null_space
+from secmix.estimators.exact.integers import Combination, combined_residues, integer_null_space, nearest
 from secmix.network import Network
 from secmix.protocols import SumProtocol
 from secmix.protocols.interfaces import Carrying, SumTraits

@@ -19,6 +19,8 @@ from secmix.estimators.neighbours.compiled import compiled, in_threads
 from secmix.estimators.neighbours.scan import by_scan
 from secmix.estimators.neighbours.tree import Counts, Floats, count, kth, plant
 
+_ON_A_LINE = 16  # neighbours up to which those of a line are found by sorting
+
 
 def neighbour_counts(
     x: Floats, y: Floats, z: Floats, k: int, shrink: float = 0.0
@@ -92,9 +94,23 @@ def _distances(xp: Any, some: Any, every: Any) -> Any:
 
 def kth_distances(points: Floats, k: int) -> Floats:
     """Maximum-norm distance of each of the (N, d) rows to its k-th nearest other row; shape (N,)."""
+    if points.shape[1] == 1 and k <= _ON_A_LINE:
+        return _kth_on_a_line(points[:, 0], k)
     tree = plant(points)
     out = np.empty(len(points))
     in_threads(lambda begin, end: kth(*tree, k, out, begin, end), len(points))
+    return out
+
+
+def _kth_on_a_line(values: Floats, k: int) -> Floats:
+    """In one dimension the k nearest are among the k before and the k after, in order of size."""
+    n = len(values)
+    order = np.argsort(values)
+    padded = np.concatenate([np.full(k, -np.inf), values[order], np.full(k, np.inf)])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * k + 1)
+    apart = np.sort(np.abs(windows - values[order][:, None]), axis=1)  # the row itself comes first
+    out = np.empty(n)
+    out[order] = apart[:, k]
     return out
 
 

@@ -193,8 +193,10 @@ class PDMM:
             y[turn.nodes] = (s[turn.nodes] + incoming) / (1.0 + self.c * turn.degrees)[:, None, None]  # (8)
             heard = channel.send(round, turn.senders, turn.receivers, "y", y[turn.nodes], content=turn.content)
             arrived = schedule_rng.random(len(turn.arcs)) >= self.loss
-            sent = turn.arcs[arrived]
-            fresh = 2.0 * self.c * heard[turn.content[arrived]] - z[network.opposite[sent]]  # (9)
+            sent, content, opposite = turn.arcs, turn.content, turn.opposite
+            if self.loss:
+                sent, content, opposite = sent[arrived], content[arrived], opposite[arrived]
+            fresh = (2.0 * self.c * heard)[content] - z[opposite]  # (9)
             z[sent] = 0.5 * (z[sent] + fresh) if self.schedule == "synchronous" else fresh
         else:
             raise NotConverged(
@@ -231,6 +233,7 @@ class _Turn:
     senders: Ints  # their ends; kept, so that a transcript of many rounds holds them once
     receivers: Ints
     content: Ints  # for each of these arcs, the place of its tail in ``nodes``
+    opposite: Ints  # and the arc the other way
 
 
 class _Ties:
@@ -273,4 +276,6 @@ class _Ties:
         gather = csr_array((np.ones(len(arriving)), (rows, arriving)), shape=(len(nodes), len(arcs)))
         senders, receivers = arcs[leaving].T.copy()
         degrees = np.bincount(rows, minlength=len(nodes))
-        return _Turn(nodes, degrees, gather, leaving, senders, receivers, place[senders])
+        return _Turn(
+            nodes, degrees, gather, leaving, senders, receivers, place[senders], self.network.opposite[leaving]
+        )

@@ -161,14 +161,14 @@ def _factor(values: Array, sizes: Array, guess: float) -> float | None:
     if not len(sizes) or not np.isfinite(values).all() or (values == 0).any():
         return None
     few = np.abs(values[:4])
-    candidates = np.concatenate([[abs(guess), 1.0], few[0] / sizes[sizes > 0]])
-    alive = np.ones(len(candidates), dtype=bool)
+    # One value alone is any draw times something; the factors expected are asked first.
+    for expected in (abs(guess), 1.0):
+        if _find(few / expected, sizes)[0].all():
+            return float(expected)
+    candidates = few[0] / sizes[sizes > 0]
     for value in few:
-        alive[alive] = _find(value / candidates[alive], sizes)[0]
-        if not alive.any():
-            return None
-    # One value alone is any draw times something; the factor expected comes first.
-    return float(candidates[np.flatnonzero(alive)[0]])
+        candidates = candidates[_find(value / candidates, sizes)[0]]
+    return float(candidates[0]) if len(candidates) else None
 
 
 def _find(values: Array, sizes: Array) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
