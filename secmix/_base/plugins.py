@@ -6,9 +6,11 @@ only if whoever runs the audit said so, and called only if it is what it is name
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -70,6 +72,12 @@ def names_code(value: object) -> bool:
 
 def available(group: str) -> dict[str, EntryPoint]:
     """The parts installed under ``secmix.<group>``, by name."""
+    return dict(_installed(group, tuple(sys.path)))
+
+
+@functools.cache
+def _installed(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:
+    """Asked many times in an audit; each time the metadata of every installed package would be read."""
     return {entry.name: entry for entry in sorted(entry_points(group=f"secmix.{group}"))}
 
 
