@@ -44,9 +44,10 @@ def simulation(seed: int, *, quick: bool) -> Numbers:
         Setting(100, 1000, HARD, (0.3,), 10),
         Setting(20, 5000, HARD, (0.3,), 8),
         Setting(20, 10000, HARD, (0.3,), 5),
-        Setting(20, 1000, 0.2, (0.3,), 15),
+        Setting(20, 1000, 0.01, (0.3,), 15),
         Setting(20, 1000, 0.1, (0.3,), 15),
         Setting(20, 400, 0.05, (0.4,), 15),
+        Setting(20, 1000, 0.2, (0.3,), 15),
     ]
     return {
         "cells": simulated(settings, seed),
