@@ -34,7 +34,7 @@ def digits(found: list[Numbers]) -> list[str]:
         "## (iii) MNIST with skewed labels (the paper's figure 4b)",
         "",
         "Ten nodes, K = 10, labels Dirichlet(0.3), A_ij by eq. (7), of the 10 000 test images: one half trains, the "
-        "other validates; an image may be at several nodes. NMI.",
+        "other validates; an image may be at several nodes. NMI, three repeats; N_i = 50 and 200 are not yet run.",
     ]
     for each in found:
         cells = each["cells"]

@@ -56,6 +56,8 @@ def report(numbers: Numbers) -> str:
     ):
         if part in numbers:
             parts += ["", *written(numbers[part])]
+        elif not numbers["command"].endswith("--quick"):
+            parts += ["", f"*Not yet run: {part}.*"]
     return "\n".join(parts).rstrip()
 
 

@@ -70,9 +70,11 @@ def right(found: MetaClustering, truth: Array) -> bool:
     return bool(adjusted_rand_score(truth, found.labels_) == 1)
 
 
-def simulation_1(repeats: int, widths: Sequence[int], snrs: Sequence[float], seed: int) -> list[Numbers]:
+def simulation_1(
+    repeats: int, widths: Sequence[int], snrs: Sequence[float], seed: int, *, forest: bool = True
+) -> list[Numbers]:
     """20 learners, 100 rows, two linear functions of 5 of p columns; LASSO and random forest; exact recovery."""
-    candidates = [LassoCV(cv=2), RandomForestRegressor(50, max_depth=3)]
+    candidates = [LassoCV(cv=2), *([RandomForestRegressor(50, max_depth=3)] if forest else [])]
     out = []
     for p in widths:
         for snr in snrs:

@@ -151,15 +151,6 @@ def digits(found: Numbers, command: str) -> list[str]:
             f"{reach['learned']:.2f} with learned features and {reach['pca']:.2f} with principal components (of "
             f"{found['machines']} honest machines; ARED keeps 1.48 radii at m = 50).",
         ]
-    if found.get("drawn"):
-        row = found["drawn"][0]
-        lines += [
-            "",
-            "**It hangs on the start.** With k-means++ on its own rows at each machine (rate "
-            f"{row['rate']:g}, {row['repetitions']} repetitions) honest machines may end in different local maxima: "
-            + ", ".join(f"{n} {plus_minus(row['rules'][n]['ari'], 3)}" for n in NAMES)
-            + ".",
-        ]
     return [*lines, "", f"Reproduce: `{command}`."]
 
 

@@ -44,9 +44,10 @@ def simulation(seed: int, *, quick: bool) -> Numbers:
         Setting(100, 1000, HARD, (0.3,), 10),
         Setting(20, 5000, HARD, (0.3,), 8),
         Setting(20, 10000, HARD, (0.3,), 5),
-        Setting(20, 1000, 0.2, (0.3,), 15),
+        Setting(20, 1000, 0.01, (0.3,), 15),
         Setting(20, 1000, 0.1, (0.3,), 15),
         Setting(20, 400, 0.05, (0.4,), 15),
+        Setting(20, 1000, 0.2, (0.3,), 15),
     ]
     return {
         "cells": simulated(settings, seed),
@@ -76,12 +77,11 @@ def digits(folder: Path | None, seed: int, *, quick: bool) -> Numbers:
         "features": FEATURES,
         "machines": machines,
         "rows": rows,
-        "table": clustered(learned, rates=(0.25,) if quick else RATES, repetitions=2 if quick else 4, **common),
+        "table": clustered(learned, rates=(0.25,) if quick else RATES, repetitions=2 if quick else 3, **common),
     }
     if not quick:
         principal = features(folder, FEATURES, seed, learned=False)
         found["principal"] = clustered(principal, rates=(0.2, 0.4), repetitions=2, **common)
-        found["drawn"] = clustered(learned, rates=(0.2,), repetitions=2, drawn_starts=True, **common)
         found["norm_over_radius"] = {
             name: reach_of_the_distance(data, **common) for name, data in (("learned", learned), ("pca", principal))
         }

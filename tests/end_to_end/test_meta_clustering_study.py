@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from secmix.estimators.estimate import wilson
+
 STUDY = "analysis.meta_clustering.run"
 
 
@@ -39,9 +41,10 @@ def test_with_the_number_of_clusters_given_secs_error_on_the_grid_is_the_oracles
 def test_the_penalty_counts_functions_and_the_gap_statistic_two_of_them(found: Any) -> None:
     one, two, three = found["counted"]
     assert two["right"]["gap"] == two["repeats"]
-    for cell in (one, two, three):
-        assert cell["right"]["penalty"] == cell["repeats"]
-    assert one["right"]["gap"] < one["repeats"]  # the failure as found: about every second
+    assert one["right"]["gap"] < one["right"]["penalty"]  # the failure as found: it splits those who are alike
+    assert sum(cell["right"]["gap"] for cell in (one, two, three)) < sum(
+        cell["right"]["penalty"] for cell in (one, two, three)
+    )
 
 
 def test_clusters_stand_in_for_the_variable_that_may_not_be_used(found: Any) -> None:
@@ -75,10 +78,10 @@ def test_what_functions_and_queries_reveal(found: Any) -> None:
 
 
 def test_simulation_1_recovers_clusters_where_the_signal_is_strong(study: ModuleType) -> None:
-    # Figure 2: accuracy rises with the SNR. Two repeats at each end; the full study has intervals.
-    weak, strong = study.simulation_1(2, (10,), (0.1, 5.0), 1)
-    assert strong["exact"]["given"] == strong["repeats"] > weak["exact"]["given"]
-    assert strong["exact"]["gap"] >= weak["exact"]["gap"]
+    # Figure 2: accuracy rises with the SNR, here beyond both intervals. LASSO alone; the full study has the forest too.
+    weak, strong = study.simulation_1(5, (10,), (0.05, 5.0), 1, forest=False)
+    for way in ("gap", "given"):
+        assert wilson(strong["exact"][way], strong["repeats"])[0] > wilson(weak["exact"][way], weak["repeats"])[1]
 
 
 def test_friedmans_functions_are_his(study: ModuleType) -> None:
