@@ -1,0 +1,138 @@
+"""A Flower app as a collaboration: its ServerApp and ClientApp, in one process, on rows that the audit deals."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import logging
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from secmix._base import plugins
+from secmix._base.checks import Array
+from secmix.errors import ScenarioError, SecmixError
+from secmix.network import Network
+from secmix.protocols.collaboration import checked_parts, run_by_run
+from secmix.transcript import Channel
+
+Loader = Callable[[Array], Any]
+Config = Mapping[str, bool | int | float | str]
+
+
+@dataclass(frozen=True)
+class FlowerApp:
+    """A federation that is written for Flower, as it is.
+
+    The ServerApp with its strategy, and the ClientApp with its mods, run unchanged. Whenever a client calls the
+    function named ``data``, it gets the rows that the audit dealt to its node, in the form that ``load`` gives them.
+
+    Parameters
+    ----------
+    server_app, client_app : str
+        Where they are, as ``package.module:name``. Running them is running that code: in a scenario it must be allowed.
+    data : str
+        The function in which clients get their data, ``package.module:name``, under the name by which they call it.
+    load : str or callable, optional
+        ``load(rows (N, d)) -> what data returns``; by default the rows as they are.
+    config : mapping, optional
+        The run config of the app: what ``[tool.flwr.app.config]`` says.
+
+    Notes
+    -----
+    What it reveals by design: whatever the app sends. Lines between server and nodes are encrypted, as Flower's are;
+    the server reads every message, metrics and numbers of examples among them.
+
+    Each speaker has its own states of Python's and NumPy's global generators (and of torch's, where the app imports
+    it). The server's begins alike in all runs, so that a strategy samples the same nodes in each: runs whose messages
+    differ in kind or length cannot be compared, and are refused. A client that raises an error ends the run. What
+    draws from the system's own generator, as SecAgg+ draws its keys, is not repeatable, and is found out as such.
+
+    Examples
+    --------
+    >>> FlowerApp("m.server_app:app", "m.client_app:app", data="m.client_app:load_data")  # doctest: +SKIP
+    """
+
+    server_app: str
+    client_app: str
+    data: str
+    load: str | Loader | None = None
+    config: Config = field(default_factory=dict)
+    unit = "distance of the last models received, relative to their size"
+
+    def __post_init__(self) -> None:
+        if importlib.util.find_spec("flwr") is None:
+            raise SecmixError("a Flower app needs flwr: pip install 'secmix[flower]'")
+        names = [self.server_app, self.client_app, self.data, *([self.load] if isinstance(self.load, str) else [])]
+        for name in names:
+            if not plugins.names_code(name):
+                raise ScenarioError(f"parts of a Flower app are named as package.module:name; given {name!r}")
+            plugins.load("flower apps", name)  # refuses what was not allowed
+
+    def collaborate(
+        self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
+    ) -> Array:
+        """Run the app on each run's rows; every node ends with the last arrays that the server sent it."""
+        data = checked_parts(parts, network)
+        for_server, for_clients = rng.spawn(2)
+        seed = int(for_server.integers(2**31))
+        with _quietly(), tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            return run_by_run(lambda rows, on: self._once(rows, on, seed, for_clients), data, channel)
+
+    def error(self, results: Array, reference: Array) -> Array:
+        """Largest distance between models at a node, relative to the reference: (runs,)."""
+        size = np.maximum(np.linalg.norm(reference, axis=2), 1e-12)
+        return np.asarray((np.linalg.norm(results - reference, axis=2) / size).max(axis=1))
+
+    def _once(self, rows: list[Array], channel: Channel, seed: int, rng: np.random.Generator) -> Array:
+        from secmix.protocols.flower.grid import ChannelGrid, context, speaking, speech
+
+        for i, part in enumerate(rows):
+            channel.hold(-1, i, "input", part.reshape(1, -1))
+        load = plugins.imported(self.load) if isinstance(self.load, str) else self.load
+        given = rows if load is None else [load(part.copy()) for part in rows]
+        client_app = plugins.imported(self.client_app)
+        states = [speech(int(mine.integers(2**31))) for mine in rng.spawn(len(rows))]
+        contexts = [
+            context(i + 1, self.config, {"partition-id": i, "num-partitions": len(rows)}) for i in range(len(rows))
+        ]
+
+        def answer(node: int, message: Any) -> Any:
+            with _in_place_of(self.data, given[node]), speaking(node + 1, states[node]):
+                return client_app(message, contexts[node])
+
+        grid = ChannelGrid(channel, len(rows), answer, speech(seed))
+        with grid.at_the_server():
+            plugins.imported(self.server_app)(grid, context(0, self.config, {}))
+        return grid.ends
+
+
+@contextlib.contextmanager
+def _in_place_of(name: str, value: Any) -> Iterator[None]:
+    """The function called ``name`` returns ``value`` meanwhile, whatever it is asked."""
+    module, _, attribute = name.partition(":")
+    holder: Any = importlib.import_module(module)
+    *path, last = attribute.split(".")
+    for step in path:
+        holder = getattr(holder, step)
+    genuine = getattr(holder, last)
+    setattr(holder, last, lambda *arguments, **settings: value)
+    try:
+        yield
+    finally:
+        setattr(holder, last, genuine)
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Without Flower's progress on standard error."""
+    logger = logging.getLogger("flwr")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)

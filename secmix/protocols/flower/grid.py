@@ -1,0 +1,188 @@
+"""Flower's Grid on the audit's channel.
+
+Written against flwr 1.41: ``TaskIdentity``, which says in whose name a message is made, is private there, and ids of
+messages are set past their class. flwr is imported in functions, so that this module loads without it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.errors import SecmixError
+from secmix.protocols.flower.records import copied, model_of, sections, with_numbers
+from secmix.transcript import SERVER, Channel
+
+_RUN = 1
+_PATIENCE = 5  # times in a row that a strategy may ask who is there
+
+Answer = Callable[[int, Any], Any]
+
+
+@dataclass
+class Speech:
+    """The states of the process-wide generators when one party speaks."""
+
+    python: Any
+    numpy: Any
+    torch: Any = None
+
+
+def speech(seed: int) -> Speech:
+    """The states that ``seed`` gives."""
+    torch = sys.modules.get("torch")
+    state = torch.Generator().manual_seed(seed).get_state() if torch is not None else None
+    return Speech(random.Random(seed).getstate(), np.random.RandomState(seed).get_state(), state)
+
+
+@contextlib.contextmanager
+def speaking(node: int, own: Speech) -> Iterator[None]:
+    """Messages are made in the name of ``node``, 0 for the server, and draws come from its own states."""
+    from flwr.supercore.task_identity import TaskIdentity
+
+    torch = sys.modules.get("torch")
+    named = TaskIdentity._node_id
+    TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = _RUN, _RUN, node
+    before = random.getstate(), np.random.get_state(), torch.get_rng_state() if torch else None  # noqa: NPY002
+    random.setstate(own.python)
+    np.random.set_state(own.numpy)  # noqa: NPY002
+    if torch is not None and own.torch is not None:
+        torch.set_rng_state(own.torch)
+    try:
+        yield
+    finally:
+        own.python, own.numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+        if torch is not None:
+            own.torch = torch.get_rng_state()
+            torch.set_rng_state(before[2])
+        random.setstate(before[0])
+        np.random.set_state(before[1])  # noqa: NPY002
+        TaskIdentity._node_id = named
+
+
+def context(node: int, run_config: Any, node_config: Any) -> Any:
+    """What an app knows of where it runs."""
+    from flwr.app import Context, RecordDict
+
+    return Context(_RUN, node, dict(node_config), RecordDict(), dict(run_config))
+
+
+class ChannelGrid:
+    """A flwr Grid: sends messages through a channel, a block for each part of one, and lets clients answer in order."""
+
+    def __init__(self, channel: Channel, n: int, answer: Answer, own: Speech) -> None:
+        from flwr.serverapp import Grid
+        from flwr.supercore.run import Run
+
+        Grid.register(ChannelGrid)  # an abstract class: what has its methods is one
+        self.channel, self.n, self.answer, self.own = channel, n, answer, own
+        self.received: dict[int, Array] = {}
+        self._run = Run.create_empty(_RUN)
+        self._replies: dict[str, Any] = {}
+        self._count = self._asked = 0
+
+    def at_the_server(self) -> Any:
+        """What the server does meanwhile is in its name."""
+        return speaking(0, self.own)
+
+    @property
+    def ends(self) -> Array:
+        """The last arrays that each node received, (n, p)."""
+        if sorted(self.received) != list(range(self.n)) or len({len(v) for v in self.received.values()}) > 1:
+            raise SecmixError(
+                "what every node ends with is the last model that the server sends it: this app sends some nodes none, "
+                "or models of different sizes"
+            )
+        return np.stack([self.received[i] for i in range(self.n)])
+
+    def set_run(self, run: Any) -> None:
+        """As Flower sets it."""
+        self._run = run
+
+    @property
+    def run(self) -> Any:
+        """Of this run."""
+        return self._run
+
+    def create_message(
+        self, content: Any, message_type: str, dst_node_id: int, group_id: str, ttl: float | None = None
+    ) -> Any:
+        """A message in the server's name."""
+        from flwr.app import Message
+
+        return Message(content, dst_node_id, message_type, ttl=ttl, group_id=group_id)
+
+    def get_node_ids(self) -> Iterable[int]:
+        """1 to n.
+
+        Raises
+        ------
+        SecmixError
+            If the strategy asks time and again: it waits for more nodes than there are.
+        """
+        self._asked += 1
+        if self._asked > _PATIENCE:
+            raise SecmixError(
+                f"the server app waits for more nodes than the {self.n} of the network; lower min_available_nodes of "
+                "its strategy, or use more nodes"
+            )
+        return list(range(1, self.n + 1))
+
+    def get_nodes(self) -> Iterable[Any]:
+        """Those, as Flower describes nodes."""
+        from flwr.proto.node_pb2 import NodeInfo
+
+        return [NodeInfo(node_id=node) for node in self.get_node_ids()]
+
+    def push_messages(self, messages: Iterable[Any]) -> Iterable[str]:
+        """Deliver messages, in the order of their nodes, and keep what the nodes answer."""
+        from flwr.app import Message
+
+        self._asked = 0
+        pushed = list(messages)
+        answers = []
+        for message in sorted(pushed, key=lambda each: each.metadata.dst_node_id):
+            self._count += 1
+            node = message.metadata.dst_node_id - 1
+            if not 0 <= node < self.n:
+                raise SecmixError(f"a message to node id {node + 1}, which does not exist; ids run from 1 to {self.n}")
+            message.metadata.__dict__["_message_id"] = f"m{self._count}"
+            kind = message.metadata.message_type
+            arrived = self._sent(0, SERVER, node, kind, message.content)
+            model = model_of(arrived)
+            if len(model):
+                self.received[node] = model
+            reply = self.answer(node, Message(arrived, metadata=message.metadata))
+            answers.append((node, kind, message, reply))
+        for node, kind, message, reply in answers:
+            if reply.has_error():
+                raise SecmixError(f"the client app of node {node} answers with an error (code {reply.error.code})")
+            back = Message(self._sent(1, node, SERVER, f"{kind} reply", reply.content), metadata=reply.metadata)
+            self._replies[message.metadata.message_id] = back
+        self.channel.iteration += 1
+        return [message.metadata.message_id for message in pushed]
+
+    def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Any]:
+        """The answers to these messages, each once."""
+        return [self._replies.pop(each) for each in message_ids if each in self._replies]
+
+    def send_and_receive(self, messages: Iterable[Any], *, timeout: float | None = None) -> Iterable[Any]:
+        """Both in one; nobody is late."""
+        return self.pull_messages(self.push_messages(messages))
+
+    def _sent(self, round: int, sender: int, receiver: int, kind: str, content: Any) -> Any:
+        """What arrives of ``content``: a copy, with the numbers that the channel delivers."""
+        arrived = copied(content)
+        for section in sections(content):
+            payload = section.numbers[None]
+            got = self.channel.send(round, sender, receiver, f"{kind}: {section.name}", payload, encrypted=True)
+            if not np.array_equal(got, payload, equal_nan=True):
+                with_numbers(arrived, section, got[0])
+        return arrived

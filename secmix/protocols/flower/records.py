@@ -1,0 +1,99 @@
+"""Flower's records as vectors of numbers, and back."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from secmix._base.checks import Array
+
+
+@dataclass(frozen=True)
+class Section:
+    """The numbers of one record of a message.
+
+    Attributes
+    ----------
+    name : str
+        Which record.
+    numbers : (p,)
+        float32 where all arrays of the record are; float64 for all others. Bytes count as numbers from 0 to 255, a
+        text as its bytes.
+    """
+
+    name: str
+    numbers: Any
+
+
+def copied(content: Any) -> Any:
+    """A copy of a RecordDict: clients may change what they get."""
+    return copy.deepcopy(content)
+
+
+def sections(content: Any) -> list[Section]:
+    """The records of a message that hold anything, numbers first, arrays next, bytes and texts last."""
+    plain = {**content.metric_records, **content.config_records}
+    found = [(name, _numbers(v for v in record.values() if not _is_text(v))) for name, record in plain.items()]
+    for name, record in content.array_records.items():
+        arrays = [value.numpy() for value in record.values()]
+        narrow = bool(arrays) and all(array.dtype == np.float32 for array in arrays)
+        found.append((name, _joined([np.ravel(array) for array in arrays], np.float32 if narrow else np.float64)))
+    texts = [(f"{name}, bytes", _numbers(v for v in record.values() if _is_text(v))) for name, record in plain.items()]
+    return [Section(name, numbers) for name, numbers in [*found, *texts] if len(numbers)]
+
+
+def with_numbers(content: Any, section: Section, numbers: Array) -> None:
+    """Put other numbers into the record of ``section``, in place; bytes and texts stay as they are."""
+    from flwr.app import Array as FlowerArray
+    from flwr.app import ArrayRecord
+
+    at = 0
+    if section.name in content.array_records:
+        replaced = {}
+        for key, value in content.array_records[section.name].items():
+            array = value.numpy()
+            replaced[key] = FlowerArray(numbers[at : at + array.size].reshape(array.shape).astype(array.dtype))
+            at += array.size
+        content[section.name] = ArrayRecord(replaced)
+        return
+    record = {**content.metric_records, **content.config_records}.get(section.name)
+    for key, value in [] if record is None else list(record.items()):
+        if _is_text(value):
+            continue
+        before = value if isinstance(value, list) else [value]
+        after = [_like(old, new) for old, new in zip(before, numbers[at : at + len(before)], strict=True)]
+        record[key] = after if isinstance(value, list) else after[0]
+        at += len(before)
+
+
+def _like(old: Any, new: Any) -> Any:
+    """``new`` as the type of number that ``old`` is."""
+    return type(old)(round(float(new)) if isinstance(old, int) else float(new))
+
+
+def model_of(content: Any) -> Array:
+    """All arrays of a message in one vector."""
+    arrays = [np.ravel(value.numpy()) for record in content.array_records.values() for value in record.values()]
+    return np.asarray(_joined(arrays, np.float64))
+
+
+def _is_text(value: Any) -> bool:
+    """Whether it is bytes or text, or a list of such."""
+    return isinstance(value[0] if isinstance(value, list) and value else value, bytes | str)
+
+
+def _numbers(values: Iterable[Any]) -> Any:
+    flat: list[float] = []
+    for value in values:
+        for each in value if isinstance(value, list) else [value]:
+            each = each.encode() if isinstance(each, str) else each
+            flat += map(float, each) if isinstance(each, bytes) else [float(each)]
+    return np.array(flat, dtype=np.float64)
+
+
+def _joined(arrays: list[Any], dtype: Any) -> Any:
+    return np.concatenate([array.astype(dtype) for array in arrays]) if arrays else np.empty(0, dtype=dtype)

@@ -1,0 +1,178 @@
+"""A Flower app under audit: run unchanged, every message through the channel, the same messages for the same seed."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import secmix
+from secmix import Network
+from secmix.adversaries import CuriousServer
+from secmix.errors import ScenarioError, SecmixError
+from secmix.transcript import Channel
+
+pytest.importorskip("flwr", reason="flwr is not installed; pip install 'secmix[flower]' to run these tests")
+from secmix.protocols.flower import FlowerApp
+
+CLIENT = """
+    import numpy as np
+    from flwr.app import ArrayRecord, Context, Message, MetricRecord, RecordDict
+    from flwr.clientapp import ClientApp
+
+    app = ClientApp()
+
+    def load_data(partition, partitions):
+        raise RuntimeError("the audit's rows come in its place")
+
+    def rows_of(context):
+        return load_data(context.node_config["partition-id"], context.node_config["num-partitions"])
+
+    @app.train()
+    def train(message, context):
+        rows = rows_of(context)
+        weights, bias = message.content["arrays"].to_numpy_ndarrays()
+        x, y = rows[:, :-1], rows[:, -1]
+        off = x @ weights + bias[0] - y
+        rate = context.run_config["rate"]
+        weights = weights - rate * off @ x / len(x)
+        bias = bias - rate * off.mean()
+        content = RecordDict({
+            "arrays": ArrayRecord([weights, bias]),
+            "metrics": MetricRecord({"loss": float(np.mean(off**2)), "num-examples": len(x)}),
+        })
+        return Message(content=content, reply_to=message)
+
+    @app.evaluate()
+    def evaluate(message, context):
+        rows = rows_of(context)
+        metrics = MetricRecord({"noise": float(np.random.random()), "num-examples": len(rows)})
+        return Message(content=RecordDict({"metrics": metrics}), reply_to=message)
+"""
+SERVER = """
+    import numpy as np
+    from flwr.app import ArrayRecord
+    from flwr.serverapp import ServerApp
+    from flwr.serverapp.strategy import {strategy}
+
+    app = ServerApp()
+
+    @app.main()
+    def main(grid, context):
+        start = ArrayRecord([np.zeros(context.run_config["features"]), np.zeros(1)])
+        strategy = {strategy}({settings})
+        result = strategy.start(grid=grid, initial_arrays=start, num_rounds=context.run_config["rounds"])
+        np.savez("final_model.npz", *result.arrays.to_numpy_ndarrays())
+"""
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Writes an app, and returns it as a protocol."""
+
+    def write(strategy="FedAvg", settings="", **config):
+        name = f"flower_app_{time.monotonic_ns()}"
+        (tmp_path / f"{name}_client.py").write_text(textwrap.dedent(CLIENT))
+        (tmp_path / f"{name}_server.py").write_text(
+            textwrap.dedent(SERVER.format(strategy=strategy, settings=settings))
+        )
+        monkeypatch.syspath_prepend(str(tmp_path))
+        config = {"rate": 0.1, "features": 2, "rounds": 2, **config}
+        return FlowerApp(f"{name}_server:app", f"{name}_client:app", data=f"{name}_client:load_data", config=config)
+
+    return write
+
+
+def run(protocol, parts, seed=0):
+    channel = Channel()
+    network = Network.complete(len(parts))
+    return protocol.collaborate(parts, network, np.random.default_rng(seed), channel=channel), channel.transcript
+
+
+def rows_of(counts=(1, 2, 3), d=3, runs=2):
+    return [np.random.default_rng(i).standard_normal((runs, count, d)) for i, count in enumerate(counts)]
+
+
+def test_an_app_learns_what_federated_averaging_of_its_rows_is(written):
+    parts = rows_of()
+    ends, transcript = run(written(), parts)
+    everything = np.concatenate(parts, axis=1)
+    weights = np.zeros((2, 3))
+    for _ in range(2):  # one full-batch step on all rows: what FedAvg of single steps comes to
+        x = np.concatenate([everything[..., :-1], np.ones((2, 6, 1))], axis=2)
+        off = np.einsum("rnd,rd->rn", x, weights) - everything[..., -1]
+        weights = weights - 0.1 * np.einsum("rn,rnd->rd", off, x) / 6
+    assert_allclose(ends, np.repeat(weights[:, None], 3, axis=1), atol=1e-12)
+    kinds = {block.kind for block in transcript}
+    assert {"train: arrays", "train reply: arrays", "train reply: metrics", "evaluate reply: metrics"} <= kinds
+    assert {block.line for block in transcript} == {"held", "encrypted"}
+
+
+def test_one_seed_gives_the_same_messages_and_leaves_no_trace(written, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    app, parts = written("FedAvg", "fraction_train=0.4, min_train_nodes=2"), rows_of()
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    (first, one), (second, two) = (run(app, parts) for _ in range(2))
+    assert np.array_equal(first, second)
+    assert [b.frame for b in one] == [b.frame for b in two]
+    assert all(np.array_equal(a.payload, b.payload) for a, b in zip(one, two, strict=True))
+    other = run(app, parts, seed=1)[1]
+    noise = [next(b.payload for b in t if b.kind == "evaluate reply: metrics") for t in (one, other)]
+    assert not np.array_equal(*noise)
+    assert not list(tmp_path.glob("*.npz"))
+    assert np.array_equal(before, np.random.get_state()[1])  # noqa: NPY002
+
+
+def test_what_the_channel_delivers_is_what_the_app_goes_on_with(written):
+    class Doubling(Channel):
+        def send(self, round, sender, receiver, kind, payload, **how):
+            arrived = super().send(round, sender, receiver, kind, payload, **how)
+            return 2 * arrived if kind == "train reply: arrays" else arrived
+
+    parts, app, network = rows_of(), written(rounds=1), Network.complete(3)
+    honest, _ = run(app, parts)
+    doubled = app.collaborate(parts, network, np.random.default_rng(0), channel=Doubling())
+    assert_allclose(doubled, 2 * honest, atol=1e-12)
+
+
+@pytest.mark.parametrize("strategy", ["FedMedian", "FedTrimmedAvg", "Krum", "MultiKrum", "FedAdam"])
+def test_other_strategies_run_too(written, strategy):
+    ends, _ = run(written(strategy, rounds=1), rows_of((2, 2, 2, 2, 2), runs=1))
+    assert np.isfinite(ends).all()
+
+
+def test_the_audit_finds_the_loss_beside_the_model(written):
+    report = secmix.audit(
+        {
+            "network": {"kind": "complete", "nodes": 3},
+            "data": {"name": "breast_cancer", "features": 3, "rows_per_node": 1},
+            "runs": 100,
+            "measure": {"evidence": ["decoders"], "nodes": [0]},
+            "policy": {"max_revealed_nodes": 0},
+        },
+        protocols={"app": written(rounds=1)},
+        adversaries={"server": CuriousServer()},
+    )
+    cell = report.cells[0]
+    assert cell.verdict != "not refuted"
+    assert not any("outside" in note for note in cell.notes)
+
+
+def test_a_strategy_that_waits_for_more_nodes_is_refused(written, monkeypatch):
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    with pytest.raises(SecmixError, match="waits for more nodes than the 3"):
+        run(written("FedAvg", "min_available_nodes=10"), rows_of())
+
+
+def test_an_app_is_code_that_must_be_allowed():
+    from secmix._base.plugins import code_allowed
+
+    with pytest.raises(ScenarioError, match="parts of a Flower app are named"):
+        FlowerApp("server", "m:app", data="m:data")
+    with code_allowed(False), pytest.raises(ScenarioError, match="--allow-code"):
+        FlowerApp("m:server", "m:app", data="m:data")
+    assert "m" not in sys.modules
