@@ -35,7 +35,8 @@ def observed(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds)
         return Case(cell, setup, replace(watched, doubts=doubts)), sound
     seen = observe(cell, setup, seeds)
     sound = soundness.examine(built, setup.network, setup.adversary, seen.inputs, used=setup.protocol, seed=cell.seed)
-    return Case(cell, setup, replace(seen, doubts=[*seen.doubts, *sound.doubts, *_beyond(seen, sound)])), sound
+    doubted = replace(seen, doubts=[*seen.doubts, *sound.doubts, *_beyond(seen, sound)])
+    return Case(cell, setup, doubted, built=built), sound
 
 
 def _beyond(observation: SumObservation, sound: Soundness) -> list[str]:

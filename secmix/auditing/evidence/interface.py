@@ -30,12 +30,15 @@ class Case:
     observation : Observation
     fitted : dict
         What several evidences need and one computes, such as decoders: kept for the others.
+    built : object, optional
+        The protocol as it was before any run; without it, as it is after them.
     """
 
     cell: Scenario
     setup: Setup
     observation: Observation
     fitted: dict[Any, Any] = field(default_factory=dict)
+    built: Any = None
 
     @property
     def judged(self) -> tuple[int, ...]:
@@ -113,6 +116,8 @@ class Evidence:
         Whether its findings become inconclusive with the node, where the premises of exact evidence are in doubt.
     not_tried : str
         What a report says that was not tried where a scenario leaves it out.
+    always : bool
+        Whether it is gathered wherever it applies, asked for or not.
     """
 
     name: str
@@ -125,6 +130,7 @@ class Evidence:
     reveals_from: float | None = None
     states_doubts: bool = False
     not_tried: str = ""
+    always: bool = False
 
 
 @cache
@@ -159,5 +165,6 @@ def evidence_of(kind: str) -> Evidence | None:
 
 
 def asked(case: Case) -> list[Evidence]:
-    """Those that the scenario asks for and that apply to the cell, in order."""
-    return [each for each in installed() if each.name in case.cell.measure.evidence and each.applies(case)]
+    """Those that the scenario asks for, or that are always gathered, and that apply to the cell, in order."""
+    wanted = (each for each in installed() if each.always or each.name in case.cell.measure.evidence)
+    return [each for each in wanted if each.applies(case)]
