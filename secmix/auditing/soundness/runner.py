@@ -77,12 +77,15 @@ class Call:
         The kind of error that ended it; empty for none.
     altered : str
         Why the transcript does not tell all that was sent; empty if it does.
+    left : str
+        In which state the public generator was left.
     """
 
     blocks: tuple[Block, ...]
     results: NDArray[Any]
     failure: str = ""
     altered: str = ""
+    left: str = ""
 
     @property
     def messages(self) -> int:
@@ -149,7 +152,26 @@ def call_sum(
         given = None if masks is None else masks.copy()
         return np.asarray(protocol.average(inputs.copy(), network, rng, masks=given, channel=channel)[0])
 
-    return observation(run, Recorder(iteration, most))
+    return replace(observation(run, Recorder(iteration, most)), left=repr(rng.bit_generator.state))
+
+
+def call_alone(protocol: Any, inputs: Array, network: Network, rng: np.random.Generator) -> Call:
+    """One call of ``average`` as in use, without masks and without a channel."""
+    used: list[Channel] = []
+
+    def listener(carrier: Channel) -> None:
+        if not any(carrier is each for each in used):
+            used.append(carrier)
+
+    results: NDArray[Any] = np.empty((0, 0, 0))
+    failure = ""
+    with overheard(listener), warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            results = np.asarray(protocol.average(inputs.copy(), network, rng)[0])
+        except Exception as error:
+            failure = type(error).__name__
+    return Call(tuple(block for channel in used for block in channel.transcript.blocks), results, failure)
 
 
 def same_block(one: Block, other: Block) -> bool:

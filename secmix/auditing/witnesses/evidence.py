@@ -11,6 +11,7 @@ convicts and never acquits.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from secmix.auditing.soundness.mechanisms.provenance import NAME as PROVENANCE
 from secmix.auditing.witnesses.clues import clues_in_frames, clues_in_numbers
 from secmix.auditing.witnesses.decode import Decoded, decode
 from secmix.auditing.witnesses.usage import LEAST, Place, Service, Use, steps_of
+from secmix.errors import SecmixError
 from secmix.estimators.estimate import wilson
 from secmix.protocols import Defences
 from secmix.protocols.interfaces import SumTraits
@@ -44,6 +46,16 @@ def _applies(case: Case) -> bool:
 
 
 def _gather(case: Case) -> Gathered:
+    # A stranger's numbers may be anything; they must not cost the other evidence.
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return _found(case)
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError, SecmixError):
+            return Gathered()
+
+
+def _found(case: Case) -> Gathered:
     assert isinstance(case.setup, SumSetup)
     assert isinstance(case.observation, SumObservation)
     setup, doubts = case.setup, case.observation.doubts
