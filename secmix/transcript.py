@@ -131,12 +131,16 @@ class Transcript:
         return [b for b in self.blocks if b.iteration == iteration]
 
 
-_LISTENER: ContextVar[Callable[[Channel], None] | None] = ContextVar("listener", default=None)
+Listener = Callable[["Channel"], None]
+_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_LISTENERS: list[Listener] = []
 
 
 @contextmanager
-def overheard(listener: Callable[[Channel], None]) -> Iterator[None]:
+def overheard(listener: Listener) -> Iterator[None]:
     """Tell ``listener`` of every channel that carries something meanwhile, whoever made it, recording or not.
+
+    A thread that was started meanwhile, or another context, has no listener of its own and tells those of all others.
 
     Examples
     --------
@@ -147,10 +151,28 @@ def overheard(listener: Callable[[Channel], None]) -> Iterator[None]:
     1
     """
     token = _LISTENER.set(listener)
+    _LISTENERS.append(listener)
+    try:
+        yield
+    finally:
+        _LISTENERS.remove(listener)
+        _LISTENER.reset(token)
+
+
+@contextmanager
+def unrelated() -> Iterator[None]:
+    """What this thread sends meanwhile is not told to the listeners of others, as of an audit beside it."""
+    token = _LISTENER.set(lambda channel: None)
     try:
         yield
     finally:
         _LISTENER.reset(token)
+
+
+def _tell(channel: Channel) -> None:
+    listener = _LISTENER.get()
+    for each in [listener] if listener is not None else list(_LISTENERS):
+        each(channel)
 
 
 class Channel:
@@ -205,11 +227,13 @@ class Channel:
         -------
         array like ``payload``
         """
+        _tell(self)  # here: a channel of another class may write otherwise, or not at all
         self._write(round, sender, receiver, kind, payload, "encrypted" if encrypted else "plain", content)
         return payload
 
     def hold(self, round: int, node: ArrayLike, kind: str, payload: Array) -> None:
         """Note what nodes hold without any message: ``payload`` (runs, m), or (M, runs, m) for M nodes."""
+        _tell(self)
         self._write(round, node, node, kind, payload, "held", None)
 
     def _write(
@@ -222,8 +246,6 @@ class Channel:
         line: Line,
         content: ArrayLike | None,
     ) -> None:
-        if (listener := _LISTENER.get()) is not None:
-            listener(self)
         if not self.record:
             return
         rows = payload[None] if payload.ndim == 2 else payload
@@ -238,8 +260,10 @@ class Channel:
             raise SecmixError(
                 f"{len(senders)} messages of kind '{kind}' but contents for {len(which)}, in {len(rows)} payload rows"
             )
-        # A copy: the protocol may go on to change its arrays, the past must not change with them.
-        block = Block(self.iteration, round, kind, line, senders, receivers, which, np.array(rows))
+        # A copy: the protocol may go on to change its arrays, the past must not change with them. Plain numbers and
+        # letters: those of a class of its own may say that they are equal to others, and what passes is not.
+        turn, name = int(round), str.__str__(kind) if isinstance(kind, str) else str(kind)
+        block = Block(int(self.iteration), turn, name, line, senders, receivers, which, np.array(rows))
         self.transcript.append(block)
 
 

@@ -63,6 +63,11 @@ def _is_exact(finding: Finding) -> bool:
     return evidence is not None and evidence.exact
 
 
+def _follows_a_failure(finding: Finding) -> bool:
+    evidence = evidence_of(finding.evidence)
+    return evidence is not None and evidence.always
+
+
 def _states_doubts(finding: Finding) -> bool:
     evidence = evidence_of(finding.evidence)
     return evidence is not None and evidence.states_doubts
@@ -103,11 +108,14 @@ def summary(
     revealing = [f for f in findings if is_revealed(f)]
     top = max(findings, key=lambda f: f.normalised_leakage, default=None)
     firm = [f for f in findings if _is_exact(f)]
+    decoded = [f for f in findings if _follows_a_failure(f) and f.normalised_low > output_share + 1e-3]
     known, most = (max((getattr(f, f"normalised_{end}") for f in firm), default=0.0) for end in ("low", "leakage"))
     verdict = worst(f.verdict for f in findings)
     standing: Standing
     if revealing:
         standing, why = "revealed", (revealing[0].notes or [revealing[0].method])[0]
+    elif decoded:
+        standing, why = "partly leaked", decoded[0].notes[0]
     elif not firm:
         standing, why = "inconclusive", "neither structure nor Gaussian evidence was asked for"
     elif known > output_share + 1e-3:

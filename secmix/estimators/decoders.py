@@ -110,7 +110,7 @@ def reconstruct(
     names = {"linear": "ridge regression", "tree": "gradient-boosted trees"}
     method = f"{names[decoder]} on {features.shape[1]} features, cross-fitted, N = {len(y)}"
     return Decoding(
-        _relative_error(missed, ((scaled - guess) ** 2).mean(axis=1), method),
+        relative_error(missed, ((scaled - guess) ** 2).mean(axis=1), method),
         float((np.sqrt(missed) < RECOVERED * scale).mean()),
         prediction * spread + y.mean(axis=0),
         features.shape[1],
@@ -143,8 +143,14 @@ def _informative(features: Array) -> Array:
     return np.asarray((varying[:, kept] - varying[:, kept].mean(axis=0)) / spread[kept])
 
 
-def _relative_error(missed: Array, guessed: Array, method: str) -> Estimate:
-    """√(Σ missed / Σ guessed) with a 95 % interval by the delta method."""
+def relative_error(missed: Array, guessed: Array, method: str) -> Estimate:
+    """√(Σ missed / Σ guessed) with a 95 % interval by the delta method.
+
+    Parameters
+    ----------
+    missed, guessed : (N,)
+        Squared errors of a decoder and of guessing the mean, in rows that neither was fitted on.
+    """
     n = len(missed)
     ratio = float(missed.mean() / guessed.mean())
     wobble = float((missed - ratio * guessed).std(ddof=1) / math.sqrt(n) / guessed.mean())

@@ -142,6 +142,8 @@ class Case:
         Whether what is recovered is how a call's secret differs from that of the first call.
     steady : bool
         Whether the same public draws give the same messages whatever the data, as a right protocol should.
+    given, chained : bool
+        Whether a channel is given where it is used, and whether one generator serves all averagings of a fit.
     undecided : str
         Of right cases: why *inconclusive* is all an audit can say.
     """
@@ -166,6 +168,8 @@ class Case:
     ears: Adversary | None = None
     relative: bool = False
     steady: bool = True
+    given: bool = True
+    chained: bool = False
     undecided: str = ""
 
     def build(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

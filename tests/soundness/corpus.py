@@ -5,7 +5,21 @@ from __future__ import annotations
 from .beyond import BEYOND
 from .case import Case
 from .right import odd, published
-from .wrong import bits, calls, channel, collaborations, metadata, modular, powers, scale, schedule, state, word
+from .right import surroundings as habits
+from .wrong import (
+    bits,
+    calls,
+    channel,
+    collaborations,
+    metadata,
+    modular,
+    powers,
+    scale,
+    schedule,
+    state,
+    surroundings,
+    word,
+)
 from .wrong.masks import structure, values
 
 _WRONG = (
@@ -22,9 +36,10 @@ _WRONG = (
     channel,
     word,
     collaborations,
+    surroundings,
 )
 WRONG: list[Case] = [case for module in _WRONG for case in module.CASES]
-RIGHT: list[Case] = [*published.CASES, *odd.CASES]
+RIGHT: list[Case] = [*published.CASES, *odd.CASES, *habits.CASES]
 ALL: list[Case] = [*WRONG, *RIGHT]
 """All of which an audit must say the truth. ``BEYOND`` is what it cannot find."""
 

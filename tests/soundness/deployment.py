@@ -59,11 +59,13 @@ def deploy(
                 rng = np.random.default_rng([7, draws])
                 ended.append(np.asarray(protocol.collaborate(list(mine), network, rng, channel=channel)))
             else:
+                chain = np.random.default_rng([7, draws])
                 for place, (iteration, vectors) in enumerate(averagings):
                     channel.iteration = iteration
                     inputs.append(vectors[runs].copy())
-                    rng = np.random.default_rng([7, draws, place])
-                    averages, _ = protocol.average(vectors[runs].copy(), network, rng, channel=channel)
+                    rng = chain if case.chained else np.random.default_rng([7, draws, place])
+                    given = channel if case.given else None
+                    averages, _ = protocol.average(vectors[runs].copy(), network, rng, channel=given)
                     ended.append(np.asarray(averages).copy())
         messages = tuple(heard for one in sent if (heard := _heard(one, adversary, corrupt)) is not None)
         held = tuple({node: result[:, node] for node in sorted(corrupt)} for result in ended)

@@ -18,7 +18,7 @@ from secmix.auditing.soundness import fresh
 from secmix.auditing.weighing import weigh
 from secmix.errors import SecmixError
 from secmix.scenario import Scenario
-from secmix.transcript import at_most
+from secmix.transcript import at_most, unrelated
 
 
 def run_cell(
@@ -36,8 +36,8 @@ def run_cell(
     from threadpoolctl import threadpool_limits
 
     # One thread, always: the sums inside BLAS would else depend on how many there are, and so on the workers.
-    with threadpool_limits(limits=1), code_allowed(allow_code):
-        setup = build_setup(cell, given)
+    with threadpool_limits(limits=1), code_allowed(allow_code), unrelated():
+        setup = build_setup(cell, _new(given))
         try:
             judged, findings = audit_cell(cell, setup, seeds(cell), reproduce, early)
             return with_coalitions(cell, setup, judged, reproduce), findings
@@ -57,8 +57,8 @@ def try_out(cell: Scenario, given: Given | None, allow_code: bool = False) -> No
     SecmixError
         If it cannot be run.
     """
-    with code_allowed(allow_code):
-        setup = build_setup(cell, given)
+    with code_allowed(allow_code), unrelated():
+        setup = build_setup(cell, _new(given))
         setup = replace(setup, protocol=fresh(setup.protocol))  # an object that remembers begins its life in the audit
         if isinstance(setup, CollaborationSetup):
             too_large = (
@@ -69,6 +69,13 @@ def try_out(cell: Scenario, given: Given | None, allow_code: bool = False) -> No
         else:
             weigh(cell, setup)
             observe.block_size(cell, setup)
+
+
+def _new(given: Given | None) -> Given | None:
+    """``given`` with copies of the adversaries: one that remembers is asked for the first time in every cell."""
+    if given is None:
+        return None
+    return {key: fresh(part) if key[0] == "adversary" else part for key, part in given.items()}
 
 
 def seeds(cell: Scenario) -> Seeds:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from secmix._base.random import stream
 from secmix.auditing import soundness
@@ -15,10 +16,19 @@ from secmix.auditing.soundness.mechanisms.undeclared import undeclared_flow
 from secmix.data import deal
 from secmix.scenario import Scenario
 
+_FICKLE = "the adversary says at one time that it controls some nodes, and at another that it controls others"
+
 
 def observed(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds) -> tuple[Case, Soundness]:
     """All runs of ``cell`` and every check of its protocol; what fails is among the observation's doubts."""
     built = soundness.fresh(setup.protocol)  # as it was before any run
+    case, sound = _observed(cell, setup, seeds, built)
+    if setup.adversary.corrupt_nodes(setup.network) != setup.corrupt:
+        case = replace(case, observation=replace(case.observation, doubts=[_FICKLE, *case.observation.doubts]))
+    return case, sound
+
+
+def _observed(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds, built: Any) -> tuple[Case, Soundness]:
     if isinstance(setup, CollaborationSetup):
         watched = watch(cell, setup, seeds)
         sound = soundness.examine_collaboration(
@@ -35,7 +45,8 @@ def observed(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds)
         return Case(cell, setup, replace(watched, doubts=doubts)), sound
     seen = observe(cell, setup, seeds)
     sound = soundness.examine(built, setup.network, setup.adversary, seen.inputs, used=setup.protocol, seed=cell.seed)
-    return Case(cell, setup, replace(seen, doubts=[*seen.doubts, *sound.doubts, *_beyond(seen, sound)])), sound
+    doubted = replace(seen, doubts=[*seen.doubts, *sound.doubts, *_beyond(seen, sound)])
+    return Case(cell, setup, doubted, built=built), sound
 
 
 def _beyond(observation: SumObservation, sound: Soundness) -> list[str]:

@@ -32,6 +32,8 @@ class Case:
         What several evidences need and one computes, such as decoders: kept for the others.
     settled : set of int
         Nodes whose data are known already, and no measurement can change what the policy says of them.
+    built : object, optional
+        The protocol as it was before any run; without it, as it is after them.
     """
 
     cell: Scenario
@@ -39,6 +41,7 @@ class Case:
     observation: Observation
     fitted: dict[Any, Any] = field(default_factory=dict)
     settled: set[int] = field(default_factory=set)
+    built: Any = None
 
     @property
     def judged(self) -> tuple[int, ...]:
@@ -121,6 +124,8 @@ class Evidence:
         Whether its findings become inconclusive with the node, where the premises of exact evidence are in doubt.
     not_tried : str
         What a report says that was not tried where a scenario leaves it out.
+    always : bool
+        Whether it is gathered wherever it applies, asked for or not.
     """
 
     name: str
@@ -134,6 +139,7 @@ class Evidence:
     bounds_only: bool = False
     states_doubts: bool = False
     not_tried: str = ""
+    always: bool = False
 
 
 @cache
@@ -168,5 +174,6 @@ def evidence_of(kind: str) -> Evidence | None:
 
 
 def asked(case: Case) -> list[Evidence]:
-    """Those that the scenario asks for and that apply to the cell, in order."""
-    return [each for each in installed() if each.name in case.cell.measure.evidence and each.applies(case)]
+    """Those that the scenario asks for, or that are always gathered, and that apply to the cell, in order."""
+    wanted = (each for each in installed() if each.always or each.name in case.cell.measure.evidence)
+    return [each for each in wanted if each.applies(case)]

@@ -83,6 +83,8 @@ class Call:
         Why the transcript does not tell all that was sent; empty if it does.
     frames : tuple of tuple, or None
         Of the blocks, where they were noted as they were sent.
+    left : str
+        In which state the public generator was left.
     """
 
     blocks: tuple[Block, ...]
@@ -90,6 +92,7 @@ class Call:
     failure: str = ""
     altered: str = ""
     frames: tuple[tuple[object, ...], ...] | None = None
+    left: str = ""
 
     @property
     def messages(self) -> int:
@@ -159,7 +162,26 @@ def call_sum(
         given = None if masks is None else masks.copy()
         return np.asarray(protocol.average(inputs.copy(), network, rng, masks=given, channel=channel)[0])
 
-    return observation(run, Recorder(iteration, most))
+    return replace(observation(run, Recorder(iteration, most)), left=repr(rng.bit_generator.state))
+
+
+def call_alone(protocol: Any, inputs: Array, network: Network, rng: np.random.Generator) -> Call:
+    """One call of ``average`` as in use, without masks and without a channel."""
+    used: list[Channel] = []
+
+    def listener(carrier: Channel) -> None:
+        if not any(carrier is each for each in used):
+            used.append(carrier)
+
+    results: NDArray[Any] = np.empty((0, 0, 0))
+    failure = ""
+    with overheard(listener), warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            results = np.asarray(protocol.average(inputs.copy(), network, rng)[0])
+        except Exception as error:
+            failure = type(error).__name__
+    return Call(tuple(block for channel in used for block in channel.transcript.blocks), results, failure)
 
 
 def same_block(one: Block, other: Block) -> bool:

@@ -16,6 +16,7 @@ from secmix.estimators.estimate import Estimate
 from secmix.estimators.information import information_lower_bound
 from secmix.estimators.information.scores import normal_scores
 from secmix.estimators.ksg.levels import Read
+from secmix.estimators.ksg.nearness import nearness
 from secmix.estimators.samples import Floats, Samples, standardised, untied
 
 SMOOTH = 10
@@ -108,14 +109,17 @@ def cross_checked(
             ["no lower bound is known for conditional information that could contradict it"], None, math.inf
         )
     on_scales = scales(*readers, samples, nats, streams[0])
+    near = max((nearness(*each[:2]) for each in (raw, samples)), key=lambda found: found.sure)
     doubts, low = on_scales.doubts(error), None
+    if near.sure > max(nats, 0.0) + _MARGIN:
+        doubts.append(f"how near x and y are to each other carries {near.nats:.3g} nats alone")
     if bound is True and not doubts:
         bound = information_lower_bound(raw[0], raw[1], rng=streams[1])
     if isinstance(bound, Estimate):
         doubts, low = doubts + contradicted(bound, nats), bound.low
     elif not bound:
         doubts = [*doubts, "no lower bound that could contradict it was computed"]
-    return CrossCheck(doubts, low, on_scales.high(error))
+    return CrossCheck(doubts, low, max(on_scales.high(error), near.high))
 
 
 def contradicted(bound: Estimate, nats: float) -> list[str]:

@@ -12,7 +12,7 @@ from secmix.auditing.soundness.mechanisms.moves import moves_of
 from secmix.auditing.soundness.mechanisms.provenance import Logged
 from secmix.auditing.soundness.model import Bench, Case, Model, note_shares, read_model
 from secmix.auditing.soundness.result import Check, Witness
-from secmix.auditing.soundness.runner import Call, call_sum, fresh, same_bits
+from secmix.auditing.soundness.runner import Call, call_alone, call_sum, fresh, same_bits
 from secmix.auditing.soundness.sight import other_frames, other_numbers
 
 _LIFE = 48  # calls of one object in a row, at most
@@ -31,6 +31,8 @@ def state(bench: Bench, models: list[Model]) -> Check:
             again = min(wanted, max(_MESSAGES // max(first.messages, 1), 3))
             for _ in range(again if witness is None else 0):
                 witness = witness or _unlike_bits(bench, first, bench.call(case, protocol=bench.used))
+        if bench.used is not None and witness is None:  # a copy need not be what it is a copy of
+            witness = _unlike_bits(bench, _without_masks(bench, one), _without_masks(bench, one, bench.used))
     case = models[-1].case
     if witness is None:
         shape = (case.runs, case.inputs.shape[2], bench.network)
@@ -48,6 +50,22 @@ def state(bench: Bench, models: list[Model]) -> Check:
     if witness is not None:
         sentence = "What is sent depends on more than inputs, masks and public randomness."
     return Check(name, "failed" if witness else "passed", sentence, witness, used, assumes)
+
+
+def _without_masks(bench: Bench, case: Case, protocol: Any = None) -> Call:
+    """A call that draws its own masks."""
+    bench.calls += 1
+    chosen, rng = fresh(bench.protocol) if protocol is None else protocol, bench.public(case.seed)
+    return call_sum(chosen, case.inputs, None, bench.network, rng, iteration=case.iteration, most=bench.most)
+
+
+def _alone(bench: Bench, case: Case) -> Witness | None:
+    """What is different where no channel is given, and the protocol makes its own."""
+    bench.calls += 1
+    alone = call_alone(fresh(bench.protocol), case.inputs, bench.network, bench.public(case.seed))
+    if alone.failure or case.iteration:  # a channel of its own knows of no iteration
+        return None
+    return _unlike_bits(bench, _without_masks(bench, case), alone)
 
 
 def _unlike_bits(bench: Bench, first: Call, other: Call) -> Witness | None:
@@ -75,7 +93,7 @@ def calls(bench: Bench, models: list[Model]) -> Check:
                 or other_frames(together, alone, prefix=True)
                 or other_view(model, (one, together.of_run(run)), (one, alone))
             )
-        witness = witness or own_masks(bench, model)
+        witness = witness or own_masks(bench, model) or _alone(bench, model.case.single(0))
         if witness is not None:
             break
     done = bench.calls - before

@@ -15,7 +15,6 @@ from secmix.auditing.soundness.mechanisms.moves import moves_of
 from secmix.auditing.soundness.model import Bench, Case, Model
 from secmix.auditing.soundness.result import Check, Witness
 from secmix.auditing.soundness.runner import ALLOWED, Call
-from secmix.auditing.soundness.sight import Seen
 from secmix.estimators.exact.linear import KAPPA
 
 NAME = "replay"
@@ -39,10 +38,9 @@ def replay(bench: Bench, models: list[Model]) -> Check:
             if residual > RESIDUAL:
                 what = f"no masks explain other inputs; {residual:.1g} of a change shows"
                 return _failed(bench, before, Witness("all messages together", what))
-            first = model.case, bench.eyes.see(bench.call(model.case))
             moved = model.case.moved(ds, dr)
-            other = bench.call(moved)
-            witness = _unlike(bench, model, first, moved, other, prefix=step > 1)
+            calls = bench.call(model.case), bench.call(moved)
+            witness = _unlike(bench, model, model.case, moved, calls, prefix=step > 1)
             if witness is not None:
                 return _failed(bench, before, witness)
             tried += model.case.runs
@@ -52,8 +50,8 @@ def replay(bench: Bench, models: list[Model]) -> Check:
             one = model.case.single(run % model.case.runs)
             ds, dr, _ = moves.draw(rng, one, (1.0 + run % 2) * bench.scale)
             moved = one.moved(ds, dr)
-            call = bench.call(one)
-            witness = _unlike(bench, model, (one, bench.eyes.see(call)), moved, bench.call(moved), prefix=False)
+            calls = bench.call(one), bench.call(moved)
+            witness = _unlike(bench, model, one, moved, calls, prefix=False)
             if witness is not None:
                 return _failed(bench, before, witness)
             tried += 1
@@ -74,12 +72,15 @@ def _failed(bench: Bench, before: int, witness: Witness) -> Check:
 
 
 def _unlike(
-    bench: Bench, model: Model, first: tuple[Case, Seen], moved: Case, other: Call, *, prefix: bool
+    bench: Bench, model: Model, case: Case, moved: Case, calls: tuple[Call, Call], *, prefix: bool
 ) -> Witness | None:
-
-    case, seen = first
+    first, other = calls
     if other.failure:
         return Witness("the call", f"it ends with {other.failure}, and did not before")
-    looks = bench.eyes.see(other)
+    seen, looks = bench.eyes.see(first), bench.eyes.see(other)
     witness = unlike_frames(bench, (case, seen), (moved, looks), prefix=prefix)
-    return witness or other_view(model, (case, seen), (moved, looks), exact=bench.modulus is not None)
+    witness = witness or other_view(model, (case, seen), (moved, looks), exact=bench.modulus is not None)
+    # As many messages took as many draws, unless the data decide.
+    if witness is None and first.messages == other.messages and first.left != other.left:
+        return Witness("the public generator", "it is left in another state, which shows in what it draws next")
+    return witness

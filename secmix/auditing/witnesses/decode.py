@@ -1,0 +1,187 @@
+"""Decoders of a node's input from clues: chosen in one life of a protocol, and judged in another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secmix._base.checks import Array, Ints
+from secmix.auditing.witnesses.clues import Clue
+from secmix.estimators.decoders import RECOVERED, reconstruct, relative_error
+from secmix.estimators.estimate import Estimate
+
+_PAIRS = 8  # lines tried through two runs each
+_EXACT = ("number", "imaginary part", "lower half as a short number", "whole word")  # of which they may come true
+_TOGETHER = ("number", "sign")  # readings that are put together over all messages
+_MOST_TOGETHER = 40  # messages
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """What one decoder got of one node's input (runs, m), in runs it was not chosen on.
+
+    Attributes
+    ----------
+    where, how : str
+        The message, and what the decoder makes of it.
+    entry : int
+        The entry that it does best.
+    error : Estimate
+        Of that entry, relative to guessing its mean.
+    whole : int
+        Runs in which the whole vector came out to 1e-6 of its size.
+    runs : int
+        Of which it was judged.
+    """
+
+    where: str
+    how: str
+    entry: int
+    error: Estimate
+    whole: int
+    runs: int
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    where: str
+    how: str
+    predict: Callable[[int], Array]  # (runs, m, nodes) in either half; NaN where nothing is claimed
+    clipped: Callable[[Array], Array]
+    train: Array
+
+
+def decode(
+    truth: Array, clues: Sequence[Clue], nodes: Sequence[int], fitted: int, rng: np.random.Generator
+) -> dict[int, Decoded]:
+    """The best decoder of each of ``nodes`` by the first runs, judged on the others.
+
+    Parameters
+    ----------
+    truth : (runs, n, m)
+    fitted : int
+        How many runs are fitted and chosen on.
+    """
+    spread = truth.std(axis=0).T  # (m, n)
+    varying = spread > 1e-9 * np.maximum(np.abs(truth).max(axis=0).T, 1e-300)
+    train, test = np.arange(fitted), np.arange(fitted, len(truth))
+    y = truth.transpose(0, 2, 1)  # (runs, m, n)
+    best: dict[int, tuple[float, int, _Attempt]] = {}
+    for attempt in _attempts(y, clues, (train, test), varying, rng):
+        known = _explained(attempt.clipped(attempt.train), y[train], varying)
+        whole = _whole(attempt.train, y[train], spread, varying).mean(axis=0)
+        for node in nodes:
+            entry = int(np.argmax(known[:, node]))
+            score = max(float(known[entry, node]), 0.0) + float(whole[node])
+            if node not in best or score > best[node][0]:
+                best[node] = (score, entry, attempt)
+    out: dict[int, Decoded] = {}
+    tested: dict[int, Array] = {}
+    for node, (_, entry, attempt) in best.items():
+        made = tested.setdefault(id(attempt), attempt.predict(1))
+        left = (attempt.clipped(made)[:, entry, node] - y[test, entry, node]) ** 2
+        guess = (y[train, entry, node].mean() - y[test, entry, node]) ** 2
+        if not guess.any():
+            continue
+        error = relative_error(
+            left, guess, f"{attempt.how} of {attempt.where}, in {len(test)} runs it was not fitted on"
+        )
+        hits = _whole(made, y[test], spread, varying)[:, node]
+        out[node] = Decoded(attempt.where, attempt.how, entry, error, int(hits.sum()), len(test))
+    return out
+
+
+def _explained(prediction: Array, y: Array, varying: NDArray[np.bool_]) -> Array:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = 1 - ((prediction - y) ** 2).mean(axis=0) / y.var(axis=0)
+    return np.where(varying & np.isfinite(share), share, -np.inf)
+
+
+def _whole(prediction: Array, y: Array, spread: Array, varying: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether the whole vector came out (runs, n), as the other decoders take it."""
+    count = np.maximum(varying.sum(axis=0), 1)
+    unit = np.where(varying, spread, np.inf)
+    with np.errstate(all="ignore"):
+        missed = np.sqrt((((prediction - y) / unit) ** 2).sum(axis=1) / count)
+    size = np.sqrt((((y - y.mean(axis=0)) / unit) ** 2).sum(axis=1) / count)
+    return np.asarray(varying.any(axis=0) & (missed < RECOVERED * np.maximum(size, 1e-3)))
+
+
+def _attempts(
+    y: Array, clues: Sequence[Clue], halves: tuple[Ints, Ints], varying: NDArray[np.bool_], rng: np.random.Generator
+) -> Iterator[_Attempt]:
+    train, _ = halves
+    bounds = y[train].min(axis=0), y[train].max(axis=0)
+    middle = y[train].mean(axis=0)
+
+    def clipped(prediction: Array) -> Array:
+        """Within what was ever seen, and a guess where nothing is claimed."""
+        return np.where(np.isfinite(prediction), np.clip(prediction, *bounds), middle)
+
+    for clue in clues:
+        x = clue.values[:, :, None]
+        what = f"a linear function of the {clue.how}"
+        for slope, offset in _lines(x[train], y[train], rng, _PAIRS * (clue.how in _EXACT)):
+
+            def line(half: int, x: Array = x, slope: Array = slope, offset: Array = offset) -> Array:
+                with np.errstate(all="ignore"):
+                    return np.asarray(slope * x[halves[half]] + offset)
+
+            yield _Attempt(clue.where, what, line, clipped, line(0))
+    m = y.shape[1]
+    together = dict.fromkeys(clue.how for clue in clues if clue.how in _TOGETHER)
+    for how in together:
+        table = [c.values for c in clues if c.how == how and c.values.shape[1] == m and np.isfinite(c.values).all()]
+        if len(table) > 1:
+            rows = np.stack(table[:_MOST_TOGETHER], axis=2)  # (runs, m, rows)
+
+            def regression(half: int, rows: Array = rows) -> Array:
+                return cross_fitted(rows[halves[half]], y[halves[half]], varying)
+
+            what = f"a linear regression on the {how}s"
+            yield _Attempt(f"{rows.shape[2]} messages together", what, regression, clipped, regression(0))
+
+
+def cross_fitted(rows: Array, y: Array, varying: NDArray[np.bool_]) -> Array:
+    """Cross-fitted predictions (runs, m, n) of ``y``, entry by entry, from ``rows`` (runs, m, rows)."""
+    out = np.broadcast_to(y.mean(axis=0), y.shape).copy()
+    for entry in range(y.shape[1]):
+        nodes = np.flatnonzero(varying[entry] & (y[:, entry].std(axis=0) > 0))
+        if len(nodes) and np.ptp(rows[:, entry], axis=0).any():
+            out[:, entry, nodes] = reconstruct(y[:, entry][:, nodes], rows[:, entry]).prediction
+    return out
+
+
+def _lines(x: Array, y: Array, rng: np.random.Generator, pairs: int) -> Iterator[tuple[Array, Array]]:
+    """Slopes and offsets (m, n): the number itself, least squares, and lines through two runs that others lie on.
+
+    The last find a number that is bare in some calls and hidden in others.
+    """
+    shape = y.shape[1:]
+    yield np.ones(shape), np.zeros(shape)
+    known = np.isfinite(x)
+    count = np.maximum(known.sum(axis=0), 1)
+    x0 = np.where(known, x, 0.0)
+    mean_x = x0.sum(axis=0) / count
+    mean_y = np.where(known, y, 0.0).sum(axis=0) / count
+    off = np.where(known, x - mean_x, 0.0)
+    scale = np.maximum(np.abs(off).max(axis=0), 1e-300)
+    off = off / scale
+    slope = (off * (y - mean_y)).sum(axis=0) / np.maximum((off**2).sum(axis=0), 1e-300) / scale
+    yield slope, mean_y - slope * mean_x
+    near = RECOVERED * np.maximum(y.std(axis=0), 1e-300)
+    best, kept = np.zeros(shape), (np.zeros(shape), np.zeros(shape))
+    for _ in range(pairs):
+        p, q = rng.choice(len(x), size=2, replace=False)
+        with np.errstate(all="ignore"):
+            slope = (y[p] - y[q]) / (x[p] - x[q])
+            offset = y[p] - slope * x[p]
+            on = (np.abs(y - slope * x - offset) < near).mean(axis=0)
+        better = np.isfinite(slope) & (on > best)
+        best = np.where(better, on, best)
+        kept = np.where(better, slope, kept[0]), np.where(better, offset, kept[1])
+    if pairs and best.max() > 3 / len(x):
+        yield kept
