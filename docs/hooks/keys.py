@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from secmix._base import plugins
-from secmix._base.docstrings import described, summary
 from secmix.scenario import Scenario
+from secmix.scenario.docstrings import described, summary
 
 Row = tuple[str, str, str, str]
 PARTS = {"protocol": "protocols", "adversary": "adversaries", "data": "datasets"}

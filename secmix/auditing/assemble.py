@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
 from secmix.auditing import verdicts
+from secmix.auditing.advice.refuted import with_what_the_report_says
 from secmix.auditing.cells.audit_cell import CellResult
 from secmix.auditing.evidence.interface import installed
-from secmix.auditing.refuted import with_what_the_report_says
 from secmix.auditing.report import Cell, Report, Verdict
 from secmix.auditing.setup import Given
 from secmix.scenario import Scenario

@@ -12,10 +12,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from secmix._base import plugins
-from secmix._base.docstrings import described, summary
 from secmix._base.settings import hints_of, parameters_of
 from secmix.errors import SecmixError
 from secmix.scenario import specs
+from secmix.scenario.docstrings import described, summary
 from secmix.scenario.scenario import Scenario
 
 _PARTS = {"protocol": "protocols", "adversary": "adversaries", "data": "datasets"}

@@ -8,8 +8,8 @@ import pytest
 
 import secmix
 from secmix.adversaries import HonestButCurious
+from secmix.auditing.advice.trials import changed_scenario, in_words
 from secmix.auditing.report import Cell, Report
-from secmix.auditing.trials import changed_scenario, in_words
 from secmix.protocols import Advice, Plain, SecureSum
 from secmix.scenario import from_dict
 

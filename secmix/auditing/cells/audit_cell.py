@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from secmix.auditing import verdicts
-from secmix.auditing.advice import advised
+from secmix.auditing.advice.measures import advised
+from secmix.auditing.advice.trials import by_promise, in_words, tried
 from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, sentence
 from secmix.auditing.cells.mask_size import sigma_curve
 from secmix.auditing.cells.sound import observed
@@ -18,7 +19,6 @@ from secmix.auditing.observation.observe import Seeds, SumObservation
 from secmix.auditing.report import Cell, Finding, NodeSummary, SigmaPoint, Verdict
 from secmix.auditing.robustness import robustness
 from secmix.auditing.setup import CollaborationSetup, SumSetup
-from secmix.auditing.trials import by_promise, in_words, tried
 from secmix.scenario import Scenario
 
 CellResult = tuple[Cell, list[Finding]]

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from secmix.auditing import verdicts
+from secmix.auditing.advice.trials import by_promise, in_words
 from secmix.auditing.exposure.repair import proposals
 from secmix.auditing.exposure.search import adversary_of, exposure_of, recovered, spec_of
 from secmix.auditing.report import Cell, Coalitions, NodeCoalition, Verdict
 from secmix.auditing.setup import CollaborationSetup, SumSetup
-from secmix.auditing.trials import by_promise, in_words
 from secmix.coalitions import Agent, Exposure, NodeExposure
 from secmix.errors import ScenarioError
 from secmix.protocols import Defences

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from secmix._base.random import sequence
+from secmix.auditing.advice.trials import changed_scenario
 from secmix.auditing.cells.audit_cell import audit_cell
 from secmix.auditing.exposure.search import Level, adversary_of, exposure_of, spec_of
 from secmix.auditing.setup import CollaborationSetup, SumSetup, build_setup
-from secmix.auditing.trials import changed_scenario
 from secmix.coalitions import Agent, Equations, Exposure
 from secmix.coalitions.declared import declared_graph
 from secmix.coalitions.edges import Edge, cheapest_edges

@@ -60,7 +60,7 @@ def with_numbers(content: Any, section: Section, numbers: Array) -> None:
             at += array.size
         content[section.name] = ArrayRecord(replaced)
         return
-    record = {**content.metric_records, **content.config_records}.get(section.name)
+    record: Any = {**content.metric_records, **content.config_records}.get(section.name)
     for key, value in [] if record is None else list(record.items()):
         if _is_text(value):
             continue

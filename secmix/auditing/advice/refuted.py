@@ -7,9 +7,9 @@ from typing import Any
 
 from secmix._base import plugins
 from secmix.auditing import verdicts
+from secmix.auditing.advice.trials import by_promise, changed_scenario, in_words
 from secmix.auditing.report import Cell, Outcome, Trial, Verdict
 from secmix.auditing.setup import Given
-from secmix.auditing.trials import by_promise, changed_scenario, in_words
 from secmix.errors import SecmixError
 from secmix.scenario import Scenario
 
