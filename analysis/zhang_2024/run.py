@@ -70,14 +70,14 @@ def colluders(seed: int, *, quick: bool) -> Numbers:
 
 def digits(folder: Path | None, seed: int, *, quick: bool) -> Numbers:
     """The ARI of digit images, with machines that hold images which are no digits."""
-    machines, rows = (12, 600) if quick else (50, 1000)
+    machines, rows = (12, 1000) if quick else (50, 1000)
     common = {"machines": machines, "rows": rows, "seed": seed}
-    learned = features(folder, FEATURES, seed, passes=4 if quick else PASSES)
+    learned = features(folder, FEATURES, seed, passes=10 if quick else PASSES)
     found: Numbers = {
         "features": FEATURES,
         "machines": machines,
         "rows": rows,
-        "table": clustered(learned, rates=(0.25,) if quick else RATES, repetitions=2 if quick else 3, **common),
+        "table": clustered(learned, rates=(0.25,) if quick else RATES, repetitions=1 if quick else 3, **common),
     }
     if not quick:
         principal = features(folder, FEATURES, seed, learned=False)
