@@ -28,6 +28,7 @@ RATES = (0.0, 0.1, 0.2, 0.3, 0.4)
 # 0.3 with K = 5 and d = 10; means that fail are drawn from N(0, 100²). So are the 50 features of the digits (nist.py).
 HARD = 0.3
 FEATURES = 50
+CENTRES = (Setting(20, 1000, HARD, (0.0, 0.3), 30), Setting(10, 300, 0.05, (0.0, 0.3), 3))  # in full, and quick
 PARTS = ("simulation", "centres", "colluders", "rows", "digits")
 
 
@@ -70,14 +71,14 @@ def colluders(seed: int, *, quick: bool) -> Numbers:
 
 def digits(folder: Path | None, seed: int, *, quick: bool) -> Numbers:
     """The ARI of digit images, with machines that hold images which are no digits."""
-    machines, rows = (12, 600) if quick else (50, 1000)
+    machines, rows = (10, 1000) if quick else (50, 1000)
     common = {"machines": machines, "rows": rows, "seed": seed}
-    learned = features(folder, FEATURES, seed, passes=4 if quick else PASSES)
+    learned = features(folder, FEATURES, seed, passes=10 if quick else PASSES)
     found: Numbers = {
         "features": FEATURES,
         "machines": machines,
         "rows": rows,
-        "table": clustered(learned, rates=(0.25,) if quick else RATES, repetitions=2 if quick else 3, **common),
+        "table": clustered(learned, rates=(0.3,) if quick else RATES, repetitions=2 if quick else 3, **common),
     }
     if not quick:
         principal = features(folder, FEATURES, seed, learned=False)
@@ -104,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--only",
         nargs="+",
-        choices=("simulation", "colluders", "rows", "digits"),
+        choices=PARTS,
         help="parts to make anew; the others are kept",
     )
     given = parser.parse_args(arguments)
@@ -112,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         numbers = provenance("zhang_2024.run", given.seed, given.quick) | {"seed": given.seed}
         parts: dict[str, Callable[[], Any]] = {
             "simulation": lambda: rounded(simulation(given.seed, quick=given.quick)),
-            "centres": lambda: centres(Setting(20, 1000, HARD, (0.0, 0.3), 3 if given.quick else 30), given.seed),
+            "centres": lambda: centres(CENTRES[given.quick], given.seed),
             "colluders": lambda: rounded(colluders(given.seed, quick=given.quick)),
             "rows": lambda: rounded(recovered(3 if given.quick else 12, given.seed, quick=given.quick)),
             "digits": lambda: rounded(digits(folder_of(given.data), given.seed, quick=given.quick)),

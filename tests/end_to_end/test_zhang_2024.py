@@ -65,7 +65,7 @@ def test_few_rows_let_covariance_failures_past_the_later_rule(simulation: Any) -
 def test_weight_failures_pass_and_trimming_is_poor(simulation: Any) -> None:
     rules = cell(simulation, "weight")
     assert rules["ARED"]["hits"] < 24
-    assert in_every_repetition(most(rules, "ARED", "GMR", "COAT"), least(rules, "TRIM"))
+    assert in_every_repetition(most(rules, "ARED", "CRED", "GMR"), least(rules, "TRIM"))
     without = cell(simulation, "none")
     assert in_every_repetition(most(without, "GMR"), least(without, "TRIM"))  # without any failure too
 
@@ -112,9 +112,9 @@ def test_digits_are_clustered_as_well_as_by_the_oracle(study: ModuleType, tmp_pa
     ari = {name: values["ari"][0] for name, values in rules.items()}
     assert found["features"] == 50
     assert rules["ARED"]["hits"] == row["failing"] == 6
-    assert min(ari["ARED"], ari["CRED"]) > max(ari["COAT"], ari["TRIM"], ari["GMR"])
-    mean, half = rules["ARED"]["less_than_oracle"]
-    assert mean - half <= 0 or mean < ari["Oracle"] - ari["CRED"]
+    others = max(ari["COAT"], ari["TRIM"], ari["GMR"])
+    assert min(ari["ARED"], ari["CRED"]) > others
+    assert abs(ari["ARED"] - ari["Oracle"]) < ari["Oracle"] - others
     text = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert "none is in two of these" in text
     assert "0.9194 (0.0015)" in text
