@@ -55,7 +55,9 @@ def with_numbers(content: Any, section: Section, numbers: Array) -> None:
                 return
     at = 0
     record = {**content.metric_records, **content.config_records}.get(section.name)
-    for key, value in [] if record is None else list(record.items()):
+    if record is None:  # bytes and texts
+        return
+    for key, value in list(record.items()):
         if _is_text(value):
             continue
         before = value if isinstance(value, list) else [value]
