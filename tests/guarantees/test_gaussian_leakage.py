@@ -51,7 +51,7 @@ def direct(view, node, sigma):
 @pytest.mark.parametrize("enrolled", [e for e in ENROLLED if not e.chance], ids=str)
 @given(data=st.data(), seed=seeds)
 def test_what_is_judged_is_what_the_adversary_holds(enrolled, data, seed):
-    # A and M, read off unit inputs and unit masks, give back every number of a run on other inputs and masks.
+    # c, A and M, read off unit inputs and unit masks, give back every number of a run on other inputs and masks.
     network, corrupt = data.draw(attacked(hamiltonian=enrolled.cycle))
     rng = np.random.default_rng(seed)
     inputs = rng.integers(-1024, 1024, size=(2, network.n, 1)) / 1024
@@ -59,7 +59,7 @@ def test_what_is_judged_is_what_the_adversary_holds(enrolled, data, seed):
     _, transcript = enrolled.protocol.average(inputs, network, rng, masks=masks)
     held = HonestButCurious(corrupt).observe(transcript, network).values
     view = probe(enrolled.protocol, network, HonestButCurious(corrupt), rng)
-    said = inputs[:, :, 0] @ view.A.T + masks[:, :, 0] @ view.M.T
+    said = view.c + inputs[:, :, 0] @ view.A.T + masks[:, :, 0] @ view.M.T
     both = min(held.shape[1], said.shape[1])  # one of the two may have gone on for a few more rounds
     apart = held[:, :both] - said[:, :both]
     if view.modulus is not None:

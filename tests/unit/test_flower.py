@@ -108,7 +108,7 @@ def test_an_app_learns_what_federated_averaging_of_its_rows_is(written):
         weights = weights - 0.1 * np.einsum("rn,rnd->rd", off, x) / 6
     assert_allclose(ends, np.repeat(weights[:, None], 3, axis=1), atol=1e-12)
     kinds = {block.kind for block in transcript}
-    assert {"train: arrays", "train reply: arrays", "train reply: metrics", "evaluate reply: metrics"} <= kinds
+    assert {"train: arrays/0", "train reply: arrays/1", "train reply: metrics", "evaluate reply: metrics"} <= kinds
     assert {block.line for block in transcript} == {"held", "encrypted"}
 
 
@@ -131,7 +131,7 @@ def test_what_the_channel_delivers_is_what_the_app_goes_on_with(written):
     class Doubling(Channel):
         def send(self, round, sender, receiver, kind, payload, **how):
             arrived = super().send(round, sender, receiver, kind, payload, **how)
-            return 2 * arrived if kind == "train reply: arrays" else arrived
+            return 2 * arrived if kind.startswith("train reply: arrays") else arrived
 
     parts, app, network = rows_of(), written(rounds=1), Network.complete(3)
     honest, _ = run(app, parts)
@@ -145,21 +145,23 @@ def test_other_strategies_run_too(written, strategy):
     assert np.isfinite(ends).all()
 
 
-def test_the_audit_finds_the_loss_beside_the_model(written):
+@pytest.mark.parametrize(("rows", "verdict"), [(1, "violated"), (4, "inconclusive")])
+def test_the_only_row_of_a_client_is_known_to_the_server(written, rows, verdict):
     report = secmix.audit(
         {
             "network": {"kind": "complete", "nodes": 3},
-            "data": {"name": "breast_cancer", "features": 3, "rows_per_node": 1},
+            "data": {"name": "breast_cancer", "features": 3, "rows_per_node": rows},
             "runs": 100,
-            "measure": {"evidence": ["decoders"], "nodes": [0]},
+            "measure": {"evidence": ["reconstruction"], "nodes": [0]},
             "policy": {"max_revealed_nodes": 0},
         },
-        protocols={"app": written(rounds=1)},
+        protocols={"app": written()},
         adversaries={"server": CuriousServer()},
     )
     cell = report.cells[0]
-    assert cell.verdict != "not refuted"
+    assert cell.verdict == verdict
     assert not any("outside" in note for note in cell.notes)
+    assert [finding.value for finding in report.findings] == [1.0] * (rows == 1)
 
 
 def test_a_strategy_that_waits_for_more_nodes_is_refused(written, monkeypatch):

@@ -14,15 +14,14 @@ from secmix._base.checks import Array
 
 @dataclass(frozen=True)
 class Section:
-    """The numbers of one record of a message.
+    """The numbers of one record, or of one array of it.
 
     Attributes
     ----------
     name : str
-        Which record.
+        Which record, and of arrays which one in it.
     numbers : (p,)
-        float32 where all arrays of the record are; float64 for all others. Bytes count as numbers from 0 to 255, a
-        text as its bytes.
+        float32 where an array is; float64 for all others. Bytes count as numbers from 0 to 255, a text as its bytes.
     """
 
     name: str
@@ -39,9 +38,7 @@ def sections(content: Any) -> list[Section]:
     plain = {**content.metric_records, **content.config_records}
     found = [(name, _numbers(v for v in record.values() if not _is_text(v))) for name, record in plain.items()]
     for name, record in content.array_records.items():
-        arrays = [value.numpy() for value in record.values()]
-        narrow = bool(arrays) and all(array.dtype == np.float32 for array in arrays)
-        found.append((name, _joined([np.ravel(array) for array in arrays], np.float32 if narrow else np.float64)))
+        found += [(f"{name}/{key}", _flat(value.numpy())) for key, value in record.items()]
     texts = [(f"{name}, bytes", _numbers(v for v in record.values() if _is_text(v))) for name, record in plain.items()]
     return [Section(name, numbers) for name, numbers in [*found, *texts] if len(numbers)]
 
@@ -49,19 +46,18 @@ def sections(content: Any) -> list[Section]:
 def with_numbers(content: Any, section: Section, numbers: Array) -> None:
     """Put other numbers into the record of ``section``, in place; bytes and texts stay as they are."""
     from flwr.app import Array as FlowerArray
-    from flwr.app import ArrayRecord
 
+    for name, arrays in content.array_records.items():
+        for key, value in arrays.items():
+            if section.name == f"{name}/{key}":
+                array = value.numpy()
+                arrays[key] = FlowerArray(np.asarray(numbers).reshape(array.shape).astype(array.dtype))
+                return
     at = 0
-    if section.name in content.array_records:
-        replaced = {}
-        for key, value in content.array_records[section.name].items():
-            array = value.numpy()
-            replaced[key] = FlowerArray(numbers[at : at + array.size].reshape(array.shape).astype(array.dtype))
-            at += array.size
-        content[section.name] = ArrayRecord(replaced)
-        return
     record: Any = {**content.metric_records, **content.config_records}.get(section.name)
-    for key, value in [] if record is None else list(record.items()):
+    if record is None:  # bytes and texts
+        return
+    for key, value in list(record.items()):
         if _is_text(value):
             continue
         before = value if isinstance(value, list) else [value]
@@ -78,7 +74,7 @@ def _like(old: Any, new: Any) -> Any:
 def model_of(content: Any) -> Array:
     """All arrays of a message in one vector."""
     arrays = [np.ravel(value.numpy()) for record in content.array_records.values() for value in record.values()]
-    return np.asarray(_joined(arrays, np.float64))
+    return np.concatenate([array.astype(np.float64) for array in arrays]) if arrays else np.empty(0)
 
 
 def _is_text(value: Any) -> bool:
@@ -95,5 +91,5 @@ def _numbers(values: Iterable[Any]) -> Any:
     return np.array(flat, dtype=np.float64)
 
 
-def _joined(arrays: list[Any], dtype: Any) -> Any:
-    return np.concatenate([array.astype(dtype) for array in arrays]) if arrays else np.empty(0, dtype=dtype)
+def _flat(array: Any) -> Any:
+    return np.ravel(array).astype(np.float32 if array.dtype == np.float32 else np.float64)

@@ -1,0 +1,81 @@
+"""The row of a client of a Flower app from the model that it sends back: x = ∂L/∂W : ∂L/∂b in every unit.
+
+How the client trains is not known, so nothing is replayed. But as often as there are units and rounds the ratio must be
+the same row; where two of them agree to the precision of the messages, it is certified.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.adversaries.reconstructions.interfaces import HeldMessages, Reconstruction
+from secmix.protocols.flower import FlowerApp
+
+_ROUNDING = 8.0
+_Ratio = tuple[Array, float]  # x, and how far rounding may put it off
+
+
+def reconstruct_flower(held: HeldMessages) -> Reconstruction | None:
+    """The only row of a client, from the first two arrays that fit the weights and biases of a first layer.
+
+    Weights may be stored unit by unit or column by column. A label, in the last column, may be no part of x: it does
+    not come out then.
+    """
+    if not isinstance(held.protocol, FlowerApp) or held.count != 1:
+        return None
+    tables = [table for before, after in _exchanges(held) for table in _ratios(before, after, held.d)]
+    single = [table[0] for table in tables if len(table) == 1]
+    for table in [*(t for t in tables if len(t) > 1), single]:
+        if len(table) > 1 and (found := _agreed(table)) is not None:
+            how = "it has one row, and its weights moved along it wherever the biases did, by the same factor"
+            return Reconstruction(_row(found[0], held.d), True, how, error=found[1])
+    if not tables:
+        return None
+    x, error = min((ratio for table in tables for ratio in table), key=lambda ratio: ratio[1])
+    how = "if the first arrays of its model are a layer, its weights moved along its only row"
+    return Reconstruction(_row(x, held.d), False, how, error=error)
+
+
+def _agreed(ratios: list[_Ratio]) -> _Ratio | None:
+    """The most exact of the ratios, if all are the same row as far as rounding can tell."""
+    x, error = min(ratios, key=lambda ratio: ratio[1])
+    same = all(len(y) == len(x) and np.abs(x - y).max() <= error + other for y, other in ratios)
+    # Where rounding leaves nothing, anything agrees.
+    firm = sorted(other for _, other in ratios)[1] < 0.01 * np.abs(x).max()
+    return (x, error) if same and firm else None
+
+
+def _row(x: Array, d: int) -> Array:
+    return np.append(x, np.full(d - len(x), np.nan))[None]
+
+
+def _exchanges(held: HeldMessages) -> list[tuple[list[Array], list[Array]]]:
+    """The arrays that the node got and those that it sent back, of each round in which it sent some."""
+    got: dict[int, list[Array]] = {}
+    sent: dict[int, list[Array]] = {}
+    for origin, row in held.messages:
+        if "/" in origin.kind and held.node in (origin.sender, *origin.receivers):
+            into = sent if origin.sender == held.node else got
+            into.setdefault(origin.iteration, []).append(row)
+    pairs = [(got[t], sent[t]) for t in sorted(sent) if t in got]
+    return [pair for pair in pairs if [len(a) for a in pair[0]] == [len(a) for a in pair[1]]]
+
+
+def _ratios(before: list[Array], after: list[Array], d: int) -> list[list[_Ratio]]:
+    """x of each unit of the first layer whose bias moved, for either way in which the weights may be stored."""
+    for k in range(len(before) - 1):
+        units, width = len(before[k + 1]), len(before[k]) // max(len(before[k + 1]), 1)
+        if units * width == len(before[k]) and width in (d - 1, d):
+            unit = float(np.finfo(after[k].dtype).eps)
+            moved, biases = (after[j].astype(float) - before[j].astype(float) for j in (k, k + 1))
+            size = _ROUNDING * unit * max(float(np.abs(after[j]).max(initial=0.0)) for j in (k, k + 1))
+            layouts = [moved.reshape(units, width), moved.reshape(width, units).T][: 1 if units == 1 else 2]
+            told = np.flatnonzero(np.abs(biases) > size)
+            return [[_ratio(weights[j], float(biases[j]), size) for j in told] for weights in layouts if len(told)]
+    return []
+
+
+def _ratio(weights: Array, bias: float, size: float) -> _Ratio:
+    x = weights / bias
+    return x, size * (1 + float(np.abs(x).max())) / abs(bias)
