@@ -165,8 +165,11 @@ def relative_error(missed: Array, guessed: Array, method: str) -> Estimate:
     )
 
 
-def _linear(x: Array, y: Array, new: Array) -> Array:
-    """Ridge regression, its penalty chosen by leave-one-out error; with none where the relation is exact."""
+def linear_prediction(x: Array, y: Array, new: Array) -> Array:
+    """What a linear decoder, fitted on ``x`` (N, p) and ``y`` (N, d), makes of ``new`` (M, p): (M, d).
+
+    Ridge regression, its penalty chosen by leave-one-out error; with none where the relation is exact.
+    """
     mean_x, mean_y = x.mean(axis=0), y.mean(axis=0)
     centred = x - mean_x
     u, s, vt = np.linalg.svd(centred, full_matrices=False)
@@ -200,4 +203,4 @@ def _tree(x: Array, y: Array, new: Array) -> Array:
     return np.column_stack([model.predict(new) for model in fitted])
 
 
-_PREDICT: dict[Decoder, Callable[[Array, Array, Array], Array]] = {"linear": _linear, "tree": _tree}
+_PREDICT: dict[Decoder, Callable[[Array, Array, Array], Array]] = {"linear": linear_prediction, "tree": _tree}
