@@ -166,8 +166,11 @@ def relative_error(missed: Array, guessed: Array, method: str) -> Estimate:
     )
 
 
-def _linear(x: Array, y: Array, new: Array) -> Array:
-    """Ridge regression, its penalty chosen by leave-one-out error; with none where the relation is exact."""
+def linear_prediction(x: Array, y: Array, new: Array) -> Array:
+    """What a linear decoder, fitted on ``x`` (N, p) and ``y`` (N, d), makes of ``new`` (M, p): (M, d).
+
+    Ridge regression, its penalty chosen by leave-one-out error; with none where the relation is exact.
+    """
     mean_x, mean_y = x.mean(axis=0), y.mean(axis=0)
     centred = x - mean_x
     u, s, vt = np.linalg.svd(centred, full_matrices=False)
@@ -190,4 +193,4 @@ def _linear(x: Array, y: Array, new: Array) -> Array:
     return np.asarray(new @ weights + (mean_y - mean_x @ weights))
 
 
-_PREDICT: dict[Decoder, Callable[[Array, Array, Array], Array]] = {"linear": _linear, "tree": boosted}
+_PREDICT: dict[Decoder, Callable[[Array, Array, Array], Array]] = {"linear": linear_prediction, "tree": boosted}

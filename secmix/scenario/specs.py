@@ -155,16 +155,22 @@ class ModelSpec(Strict):
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
+NOT_BY_DEFAULT = ("information", "witness")
+"""Evidence that takes long and is gathered where it is named, and one that is gathered wherever it applies."""
+
+
 class MeasureSpec(Strict):
     """Which evidence to gather, about whom.
 
     Attributes
     ----------
     evidence : list of str
-        Names of installed evidence; by default all of it.
+        Names of installed evidence; by default all of it but ``information``, which takes seconds a node.
     """
 
-    evidence: list[str] = Field(default_factory=lambda: list(available("evidence")), min_length=1)
+    evidence: list[str] = Field(
+        default_factory=lambda: [name for name in available("evidence") if name not in NOT_BY_DEFAULT], min_length=1
+    )
     target: Literal["row", "input"] = Field("row", description="What is private: a row of data, or the summed vector")
     nodes: list[Annotated[int, Field(ge=0)]] | None = Field(None, description="Default: every honest node")
     show_private: bool = Field(False, description="Draw recovered rows, true ones beside them, of data of your own too")
