@@ -2,7 +2,7 @@
 
 How it is got: A linear regression and gradient-boosted trees learn to rebuild the secret from the view. Each third
 of the runs is predicted by decoders that were fitted on the other two. A direct reading divides the sums of a
-single row by its count.
+single row by its count. No trees are grown for a node whose data are known already, and the report says so.
 
 What it assumes: Nothing but that runs are independent. It is a lower bound: a better decoder may exist, so it
 convicts and never acquits.

@@ -1,7 +1,8 @@
 """KSG: mutual information from nearest neighbours, over many runs (Kraskov, Stögbauer and Grassberger 2004).
 
 How it is got: Mutual information from distances to nearest neighbours over many runs (Kraskov, Stögbauer and
-Grassberger 2004), on the view itself where it has few features and on the output of the decoders.
+Grassberger 2004), on the view itself where it has few features and on the output of the decoders. A node whose data
+are known already is left out, and the report says so.
 
 What it assumes: Enough runs for the dimension. It reads low in high dimension and near determinism; the estimate is
 then *unresolved* or a lower bound, and clears nobody.

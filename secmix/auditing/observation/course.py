@@ -8,7 +8,7 @@ and what the nodes end with. A protocol that goes by the number of its calls, or
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from secmix.estimators.exact.linear import LinearView, misfit, residue
 from secmix.transcript import Block
 
 Averaging = tuple[Array, Array]  # inputs (runs, n, m) and masks (runs, k, m) of one
+_ROWS = 64  # compared at once
 _AGREED = 1e-6  # by which averages differ, of the largest input, where nodes agreed sooner or later than before
 
 
@@ -58,11 +59,12 @@ class Course:
         """
         if self.tables is None or [block.frame for block in blocks] != self.frames[: len(blocks)]:
             return False
-        if any(block.payload.shape[2] != averages.shape[2] or block.payload.dtype.kind != "f" for block in blocks):
+        alike = averages.shape[0], averages.shape[2]
+        if any(block.payload.shape[1:] != alike or block.payload.dtype.kind != "f" for block in blocks):
             return False
         size = max((float(np.abs(block.payload).max(initial=0.0)) for block in blocks), default=0.0)
-        for block, table in zip(blocks, self.tables, strict=False):
-            values = block.payload - table[:, -1][:, None, None]
+        for payload, table in _together(blocks, self.tables):
+            values = payload - table[:, -1][:, None, None]
             linear = LinearView(table[:, : self.n], table[:, self.n : -1], self.n, self.modulus)
             if (linear_error(linear, values, seen, grid, size) > 1.0).any():
                 return False
@@ -79,6 +81,16 @@ class Course:
         inputs, masks = (part.transpose(1, 0, 2) for part in seen)
         off = values - np.tensordot(linear.A, inputs, axes=1) - np.tensordot(linear.M, masks, axes=1)
         return bool(np.abs(off).max(initial=0.0) <= _AGREED * np.abs(inputs).max() + grid)
+
+
+def _together(blocks: Sequence[Block], tables: Sequence[Array]) -> Iterator[tuple[Array, Array]]:
+    """The payloads and tables of a few blocks at a time: a round may send a single row."""
+    rows, begin = 0, 0
+    for end, block in enumerate(blocks, start=1):
+        rows += len(block.payload)
+        if rows >= _ROWS or end == len(blocks):
+            yield np.concatenate([b.payload for b in blocks[begin:end]]), np.concatenate(tables[begin:end])
+            rows, begin = 0, end
 
 
 def course_of(blocks: Sequence[Block], ended: Array, runs: int, units: int, modulus: float | None) -> Course:

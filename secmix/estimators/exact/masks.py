@@ -7,7 +7,9 @@ they say, so each departure found here is a doubt that keeps a node from being c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -122,8 +124,6 @@ def _step(values: Array) -> float:
 
 def _correlation(a: Array, b: Array, *, all_pairs: bool = False) -> float:
     """The largest significant correlation between columns of (runs, k) and (runs, l); 0 if none is."""
-    from scipy.stats import beta
-
     n = len(a)
     if n < 3:  # two runs always lie on a line
         return 0.0
@@ -132,8 +132,15 @@ def _correlation(a: Array, b: Array, *, all_pairs: bool = False) -> float:
     if not all_pairs:
         np.fill_diagonal(found, 0.0)
     top = float(found.max(initial=0.0))
-    # r² of independent Gaussians is Beta(1/2, n/2 − 1); of a few runs, any value is a matter of chance.
-    return top if top > np.sqrt(beta.isf(_FALSE_ALARM / max(found.size, 1), 0.5, n / 2 - 1)) else 0.0
+    return top if top > _by_chance(found.size, n) else 0.0
+
+
+@cache
+def _by_chance(pairs: int, n: int) -> float:
+    """What the largest of so many correlations of ``n`` runs hardly exceeds; of a few runs, any value may come up."""
+    from scipy.stats import beta
+
+    return math.sqrt(beta.isf(_FALSE_ALARM / max(pairs, 1), 0.5, n / 2 - 1))  # r² is Beta(1/2, n/2 − 1)
 
 
 def _standardised(values: Array) -> Array:
