@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
-from secmix._front.console import INTERRUPTED, Stopped, errors_told, printed, progress, speak_any_encoding
+from secmix._front.console import INTERRUPTED, WRONG_INPUT, Stopped, errors_told, printed, progress, speak_any_encoding
 from secmix.errors import SecmixError, one_line
 
 app = typer.Typer(
@@ -157,10 +156,12 @@ def attacks(
 ) -> None:
     """List the catalogue of adversary configurations, or explain one."""
     with _errors_told(debug):
+        from secmix._front.listing import forgeries_listed
         from secmix.catalogue import entries, find
 
         if forgeries:
-            _list_forgeries()
+            for line in forgeries_listed():
+                typer.echo(line)
             return
         if name is not None:
             entry = find(name)
@@ -172,31 +173,14 @@ def attacks(
             typer.echo(f"{entry.name:<{width}}  {entry.scenario.title}")
 
 
-def _list_forgeries() -> None:
-    """Name, what it does in a line, and the messages it replaces."""
-    from secmix.adversaries.attacks.attack import installed, named
-
-    for name in installed():
-        try:
-            attack = named(name)
-            does = f"{attack.does} Forges: {', '.join(sorted(attack.kinds))}."
-        except SecmixError as error:  # one package that is broken hides no other
-            does = str(error)
-        typer.echo(f"{name}\n    {does}")
-
-
 @app.command()
 def protocols(debug: Debug = False) -> None:
     """List what can be audited, and what each reveals by design."""
     with _errors_told(debug):
-        from secmix._base.plugins import available, load
+        from secmix._front.listing import protocols_listed
 
-        for name in available("protocols"):
-            try:
-                told = _by_design(load("protocols", name))
-            except SecmixError as error:  # one package that is broken hides no other
-                told = str(error)
-            typer.echo(f"{name}\n    {told}")
+        for line in protocols_listed():
+            typer.echo(line)
 
 
 @app.command()
@@ -235,13 +219,15 @@ def compare(
 @app.command()
 def init(
     path: Annotated[Path, typer.Argument(help="File to write")] = Path("scenario.toml"),
+    csv: Annotated[Path | None, typer.Option(help="Your data: its columns, gaps and form are looked at")] = None,
+    network: Annotated[Path | None, typer.Option(help="Your network: a file with a pair of neighbours a line")] = None,
     debug: Debug = False,
 ) -> None:
-    """Write a commented scenario to start from."""
+    """Write a commented scenario to start from, about your own data and network if you name them."""
     with _errors_told(debug):
-        from secmix.catalogue import find
+        from secmix._front.beginning import first_scenario
 
-        text = find("passive-neighbours").path.read_text(encoding="utf-8")
+        text, found = first_scenario(path, csv, network)
         try:
             with open(path, "x", encoding="utf-8") as file:
                 file.write(text)
@@ -249,7 +235,44 @@ def init(
             raise SecmixError(f"'{path}' exists already; name another file") from None
         except OSError as error:
             raise SecmixError(f"'{path}' cannot be written: {error.strerror or error}") from None
+        for line in found:
+            typer.echo(one_line(line))
         typer.echo(f"Wrote {one_line(str(path))}. Change it, then: secmix audit {one_line(shlex.quote(str(path)))}")
+
+
+@app.command()
+def validate(
+    scenario: Annotated[
+        str, typer.Argument(help="Path of a TOML file, or name of a catalogue entry", autocompletion=_catalogue)
+    ],
+    allow_code: Annotated[
+        bool, typer.Option("--allow-code", help="Run code that the scenario names as package.module:name")
+    ] = False,
+    debug: Debug = False,
+) -> None:
+    """Say all that is wrong with a scenario, with key and line, without auditing it.
+
+    Exit status: 0 it can be audited, 2 it cannot.
+    """
+    with _errors_told(debug):
+        from secmix._front.validation import validated
+
+        faults, summary = validated(scenario, allow_code)
+        for fault in faults:
+            typer.echo(f"secmix: {fault}", err=True)
+        if faults:
+            raise Stopped(WRONG_INPUT)
+        typer.echo(summary)
+
+
+@app.command()
+def schema(debug: Debug = False) -> None:
+    """Print a JSON schema of scenarios, for editors that complete and check TOML files."""
+    with _errors_told(debug):
+        from secmix.scenario.schema import as_text
+
+        with printed():
+            typer.echo(as_text(), nl=False)
 
 
 def _what_is_kept(folder: Path) -> str:
@@ -305,11 +328,3 @@ def _options(
     ] = False,
 ) -> None:
     pass
-
-
-def _by_design(part: Any) -> str:
-    """The paragraph of a protocol's docstring that says what it reveals."""
-    paragraphs = (part.__doc__ or "").split("\n\n")
-    told = next((p for p in paragraphs if "reveals by design" in p), paragraphs[0])
-    told = re.sub(r"^\s*\w+\s*\n\s*-+\s*\n", "", told)  # the heading of its section
-    return " ".join(told.replace("**", "").split())

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import inspect
-import re
 from typing import Any
 
 from pydantic import BaseModel
 
 from secmix._base import plugins
+from secmix._base.docstrings import described, summary
 from secmix.scenario import Scenario
 
 Row = tuple[str, str, str, str]
-_SECTION = re.compile(r"^(\w[\w ]*)\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", flags=re.M | re.S)
 PARTS = {"protocol": "protocols", "adversary": "adversaries", "data": "datasets"}
 """The tables that name a part, and the group of entry points it is looked up in."""
 
@@ -54,46 +53,21 @@ def tables() -> dict[str, type[BaseModel]]:
 def rows(model: type[BaseModel]) -> list[Row]:
     """Key, type, default and meaning of each key that is no table itself."""
     schema = model.model_json_schema()
-    told = sections(inspect.getdoc(model) or "").get("Attributes", {})
-    for base in model.__mro__[1:]:
-        if _is_model(base) and base is not BaseModel:
-            told = {**sections(inspect.cleandoc(base.__doc__ or "")).get("Attributes", {}), **told}
+    told = described(model, "Attributes")
     found = []
     for key, field in model.model_fields.items():
         if key in tables_of(model) or (model is Scenario and key == "sweep"):
             continue
         prop = schema["properties"][key]
         default = "required" if field.is_required() else _value(field.get_default(call_default_factory=True))
-        found.append((key, kind_of(prop, schema.get("$defs", {})), default, field.description or told.get(key, "")))
+        meaning = field.description or told.get(key, "")
+        found.append((key, kind_of(prop, schema.get("$defs", {})), default, meaning.replace("|", "\\|")))
     return found
 
 
 def tables_of(model: type[BaseModel]) -> set[str]:
     """Which keys of a model are tables."""
     return set(tables()) if model is Scenario else set()
-
-
-def summary(model: type[BaseModel]) -> str:
-    """The first paragraph of a docstring."""
-    return " ".join((inspect.getdoc(model) or "").split("\n\n")[0].split())
-
-
-def sections(doc: str) -> dict[str, dict[str, str]]:
-    """The parameters or attributes of a NumPy docstring: section, name, text.
-
-    >>> sections("One.\\n\\nParameters\\n----------\\na, b : int\\n    Two\\n    lines.\\n")
-    {'Parameters': {'a': 'Two lines.', 'b': 'Two lines.'}}
-    """
-    found: dict[str, dict[str, str]] = {}
-    for title, body in _SECTION.findall(doc + "\n"):
-        told: dict[str, str] = {}
-        for names, text in re.findall(
-            r"^(\w[\w, ]*)(?: :[^\n]*)?\n((?:[ \t]+[^\n]*\n|\n(?=[ \t]))*)", body, flags=re.M
-        ):
-            cell = " ".join(text.split()).replace("|", "\\|")  # it goes into a table
-            told |= {name.strip(): cell for name in names.split(",")}
-        found[title] = told
-    return found
 
 
 def kind_of(prop: dict[str, Any], defs: dict[str, Any]) -> str:
@@ -148,7 +122,7 @@ def _parts(table: str) -> str:
     lines = []
     for name in plugins.available(PARTS[table]):
         part = plugins.load(PARTS[table], name)
-        told = sections(inspect.getdoc(part) or "").get("Parameters", {})
+        told = {key: text.replace("|", "\\|") for key, text in described(part, "Parameters").items()}
         found = [
             f"| `{key}` | {_default(parameter)} | {told.get(key, '')} |"
             for key, parameter in inspect.signature(part).parameters.items()

@@ -58,6 +58,11 @@ def code_allowed(allowed: bool) -> Iterator[None]:
         _ALLOWED.reset(token)
 
 
+def is_code_allowed() -> bool:
+    """Whether names like ``package.module:name`` are loaded here."""
+    return _ALLOWED.get()
+
+
 def names_code(value: object) -> bool:
     """Whether ``value`` is a name like ``package.module:name``."""
     return isinstance(value, str) and _NAMES_CODE.fullmatch(value) is not None

@@ -37,20 +37,27 @@ def check_settings(part: Any, name: str, settings: Mapping[str, Any]) -> None:
     ScenarioError
         With the setting at fault in ``key``.
     """
+    if (fault := next(faults_of_settings(part, name, settings), None)) is not None:
+        raise fault
+
+
+def faults_of_settings(part: Any, name: str, settings: Mapping[str, Any]) -> Iterator[ScenarioError]:
+    """Every setting that is unknown, missing or mistyped, each as an error."""
     if not callable(part):
         kind = type(part).__name__
-        raise ScenarioError(f"{shown(name)} is no class or function but {kind}; name what makes the part")
-    parameters = _parameters(part)
+        yield ScenarioError(f"{shown(name)} is no class or function but {kind}; name what makes the part")
+        return
+    parameters = parameters_of(part)
     if parameters is not None:
         for key in settings:
             if key not in parameters:
-                raise _at(key, f"{shown(name)} has no setting {shown(key)}; {nearest(key, parameters)}")
+                yield _at(key, f"{shown(name)} has no setting {shown(key)}; {nearest(key, parameters)}")
         missing = [k for k, p in parameters.items() if p.default is p.empty and k not in settings]
         if missing:
-            raise ScenarioError(f"{shown(name)} needs the setting(s) {', '.join(missing)}")
+            yield ScenarioError(f"{shown(name)} needs the setting(s) {', '.join(missing)}")
     # The annotations of others' parts may be looser or stricter than what they take.
     if str(getattr(part, "__module__", "")).startswith("secmix."):
-        _check_kinds(part, name, settings)
+        yield from _of_wrong_kind(part, name, settings)
 
 
 def in_words(part: Any) -> str:
@@ -67,7 +74,7 @@ def in_words(part: Any) -> str:
     return ", ".join(str(p).replace("'", "") for p in parameters) or "no settings"
 
 
-def _parameters(part: Any) -> dict[str, inspect.Parameter] | None:
+def parameters_of(part: Any) -> dict[str, inspect.Parameter] | None:
     """By name; None where any are taken, or where nobody can tell."""
     try:
         parameters = dict(inspect.signature(part).parameters)
@@ -78,16 +85,21 @@ def _parameters(part: Any) -> dict[str, inspect.Parameter] | None:
     return {key: p for key, p in parameters.items() if p.kind is not p.VAR_POSITIONAL}
 
 
-def _check_kinds(part: Any, name: str, settings: Mapping[str, Any]) -> None:
+def hints_of(part: Any) -> dict[str, Any]:
+    """The annotations of what makes ``part``; none where only a type checker can resolve them."""
     try:
-        hints = typing.get_type_hints(getattr(part, "__init__") if isinstance(part, type) else part)  # noqa: B009
-    except Exception:  # an annotation that only a type checker can resolve
-        return
-    for key, value in settings.items():
+        return typing.get_type_hints(getattr(part, "__init__") if isinstance(part, type) else part)  # noqa: B009
+    except Exception:
+        return {}
+
+
+def _of_wrong_kind(part: Any, name: str, settings: Mapping[str, Any]) -> Iterator[ScenarioError]:
+    hints = hints_of(part)
+    for key, value in settings.items() if hints else ():
         if key in _COUNTED and isinstance(value, int) and value > _ROUNDS:
-            raise _at(key, f"{shown(name)}: {key} can be at most {_ROUNDS}; given {shown(value)}")
-        if key in hints and (told := _mistyped(hints[key], value)):
-            raise _at(key, f"{shown(name)}: {key}: {told[0].lower() + told[1:]}; given {shown(value)}")
+            yield _at(key, f"{shown(name)}: {key} can be at most {_ROUNDS}; given {shown(value)}")
+        elif key in hints and (told := _mistyped(hints[key], value)):
+            yield _at(key, f"{shown(name)}: {key}: {told[0].lower() + told[1:]}; given {shown(value)}")
 
 
 def _mistyped(hint: Any, value: Any) -> str | None:

@@ -5,7 +5,7 @@ allowed. Under ``[sweep]`` any of its settings may take several values; the audi
 combination.
 """
 
-from secmix.scenario.scenario import Scenario, from_dict, load, parse, render
+from secmix.scenario.scenario import Scenario, faults, from_dict, load, parse, render
 from secmix.scenario.specs import (
     AcceptedSpec,
     DataSpec,
@@ -25,6 +25,7 @@ __all__ = [
     "PartSpec",
     "PolicySpec",
     "Scenario",
+    "faults",
     "from_dict",
     "load",
     "parse",

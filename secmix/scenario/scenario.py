@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from secmix._base.places import line_of
 from secmix._base.toml_text import check_size, read_text, read_toml
-from secmix.errors import ScenarioError, nearest, shown
+from secmix.errors import ScenarioError, brief, nearest, shown
 from secmix.scenario.specs import (
     AcceptedSpec,
     Count,
@@ -146,6 +146,35 @@ def from_dict(content: Mapping[str, Any], source: str = "the scenario", text: st
     return scenario
 
 
+def faults(content: Mapping[str, Any], source: str = "the scenario", text: str = "") -> list[str]:
+    """Everything that is wrong with the keys of a scenario, in the order of the file; empty where it reads.
+
+    Examples
+    --------
+    >>> faults({"network": {"kind": "cycle", "node": 4}, "runs": "many"})
+    ["the scenario: 'runs': input should be a valid integer; given 'many'",
+     "the scenario: unknown key 'network.node'; did you mean 'nodes'?"]
+    """
+    try:
+        from_dict(content, source, text)
+    except ScenarioError as error:
+        told = [str(error)]
+    else:
+        return []
+    try:
+        Scenario.model_validate(content)
+    except ValidationError as error:
+        # Of a value that may be of several kinds, one fault is enough.
+        first = {_keys_of(each): each for each in reversed(error.errors())}
+        told = [_explain(each, source, text) for each in reversed(list(first.values()))]
+    return sorted(dict.fromkeys(map(brief, told)), key=lambda each: _line_in(each, source))
+
+
+def _line_in(message: str, source: str) -> int:
+    match = re.match(re.escape(source) + r", line (\d+)", message)
+    return int(match[1]) if match else 0
+
+
 def load(path: str | Path) -> Scenario:
     """The scenario in the file ``path``."""
     return parse(read_text(path), f"'{path}'")
@@ -175,12 +204,17 @@ def _replaced(content: Mapping[str, Any], path: list[str], value: Any) -> dict[s
     return {**content, head: _replaced(inner, rest, value)}
 
 
-def _explain(error: Any, source: str, text: str) -> str:
+def _keys_of(error: Any) -> tuple[str | int, ...]:
+    """Where in the file an error is."""
     path = tuple(error["loc"])
-    # In unions pydantic adds the name of the branch to the path, such as "constrained-int": no key of the file.
-    keys = tuple(step for step in path if isinstance(step, int) or re.fullmatch(r"[\w.]+", step))
     if error["type"] == "extra_forbidden":
-        keys = path  # as the user wrote it, however odd
+        return path  # as the user wrote it, however odd
+    # In unions pydantic adds the name of the branch to the path, such as "constrained-int": no key of the file.
+    return tuple(step for step in path if isinstance(step, int) or re.fullmatch(r"[\w.]+", step))
+
+
+def _explain(error: Any, source: str, text: str) -> str:
+    keys = _keys_of(error)
     name = ".".join(str(step) for step in keys) or "the scenario"
     line = line_of(text, keys)
     where = f"{source}, line {line}" if line else source

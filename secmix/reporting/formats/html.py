@@ -10,6 +10,7 @@ from secmix.auditing.report import Cell, Finding, NodeSummary, Report
 from secmix.reporting import robustness as robust
 from secmix.reporting import words
 from secmix.reporting.glossary import HOW_TO_READ, anchor, glossary
+from secmix.reporting.in_short import in_short
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -53,6 +54,7 @@ def render(report: Report) -> str:
         .get_template("report.html.j2")
         .render(
             report=safe,
+            short=in_short(safe),
             sections=sections,
             matrix=matrix(safe, sections),
             css=Markup(css),

@@ -10,6 +10,7 @@ from secmix.reporting import exposed, words
 from secmix.reporting.figures.curves import picture_alt
 from secmix.reporting.formats import markdown_robustness
 from secmix.reporting.glossary import HOW_TO_READ, glossary
+from secmix.reporting.in_short import in_short
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 _ENTITY = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
@@ -52,6 +53,7 @@ def render(report: Report) -> str:
     safe = words.cleaned(report)
     parts = [
         f"# {escape(safe.title)}",
+        escape(in_short(safe)),
         f"**{safe.verdict.upper()}.** {escape(safe.sentence)}",
         *(escape(paragraph) for paragraph in safe.description.split("\n\n") if paragraph.strip()),
         "## Protocols against adversaries",
@@ -132,6 +134,8 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
         parts += ["### Privacy and accuracy against the mask size"]
         parts += [_table(("σ", "Normalised leakage", "Relative error"), points)]
     parts += ["### What to change", _bullets(cell.advice, "Nothing that this audit can name.")]
+    if vain := [f"{trial.advice} {trial.found}" for trial in cell.trials if not trial.recommended]:
+        parts += ["### Tried, and of no use", _bullets(vain, "")]
     if cell.assumptions:
         parts += ["### What the verdict assumes", _bullets(cell.assumptions, "")]
     if any(check.outcome != "not applicable" for check in cell.checks):

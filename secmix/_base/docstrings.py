@@ -1,0 +1,44 @@
+"""What NumPy docstrings say of each parameter: read where models and parts are described to others."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+_SECTION = re.compile(r"^(\w[\w ]*)\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", flags=re.M | re.S)
+
+
+def sections(doc: str) -> dict[str, dict[str, str]]:
+    """The parameters or attributes of a NumPy docstring: section, name, text.
+
+    >>> sections("One.\\n\\nParameters\\n----------\\na, b : int\\n    Two\\n    lines.\\n")
+    {'Parameters': {'a': 'Two lines.', 'b': 'Two lines.'}}
+    """
+    found: dict[str, dict[str, str]] = {}
+    for title, body in _SECTION.findall(doc + "\n"):
+        told: dict[str, str] = {}
+        for names, text in re.findall(
+            r"^(\w[\w, ]*)(?: :[^\n]*)?\n((?:[ \t]+[^\n]*\n|\n(?=[ \t]))*)", body, flags=re.M
+        ):
+            told |= {name.strip(): " ".join(text.split()) for name in names.split(",")}
+        found[title] = told
+    return found
+
+
+def summary(part: Any) -> str:
+    """The first paragraph of a docstring.
+
+    >>> summary(summary)
+    'The first paragraph of a docstring.'
+    """
+    return " ".join((inspect.getdoc(part) or "").split("\n\n")[0].split())
+
+
+def described(part: Any, section: str) -> dict[str, str]:
+    """The entries of a section of a class's docstring, and of those it inherits from."""
+    told: dict[str, str] = {}
+    for base in reversed(getattr(part, "__mro__", (part,))):
+        own = base.__dict__.get("__doc__") if isinstance(base, type) else base.__doc__
+        told |= sections(inspect.cleandoc(own or "")).get(section, {})
+    return told

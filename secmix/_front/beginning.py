@@ -1,0 +1,264 @@
+"""The scenario that ``secmix init`` writes: the main example, about the user's data and network where they are named.
+
+The file is looked at, and what is found stands in the scenario as settings with a comment. No value of the data does.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from secmix._base.files import read_regular
+from secmix.data.delimited import Table, decoded, number, read_table
+from secmix.errors import DataError, NetworkError, SecmixError, one_line, shown
+from secmix.scenario import Scenario, parse
+
+_NODES = 5  # of the example's network
+_SHOWN_NODES = 30
+_LINES = 50  # by which the delimiter is told
+_MOST_LINES = 1_000_000
+_IDENTIFIERS = {"id", "index", "nr", "no", "number", "row", "key", "uuid", "patient", "patient_id", "subject"}
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
+
+
+@dataclass
+class Looked:
+    """What was found of a file: settings of a table, each with what is to be said of it."""
+
+    settings: list[tuple[str, Any, str]]
+    said: str
+    rows: int = 0
+    columns: int = 0
+    nodes: int = _NODES
+    comments: list[str] = field(default_factory=list)
+
+
+def first_scenario(path: Path, csv: Path | None = None, network: Path | None = None) -> tuple[str, list[str]]:
+    """The text of a scenario for the file ``path``, and what there is to say of the files it was made from.
+
+    Raises
+    ------
+    SecmixError
+        If a file cannot be read, or holds nothing to audit.
+    """
+    from secmix.catalogue import find
+
+    text = find("passive-neighbours").path.read_text(encoding="utf-8")
+    if csv is None and network is None:
+        return text, []
+    graph = None if network is None else network_of(network)
+    nodes = _NODES if graph is None else graph.nodes
+    data = None if csv is None else data_of(csv, path.parent, nodes)
+    said = [each.said for each in (data, graph) if each is not None]
+    text = re.sub(r"\A(#[^\n]*\n)+", "", text).lstrip()
+    text = re.sub(r"^description = .*\n", "", text, flags=re.M)
+    corrupt = [1, 3] if nodes >= 5 else [1]
+    who = f"Curious node{'s' * (len(corrupt) > 1)} {' and '.join(map(str, corrupt))}"
+    text = text.replace('title = "Two curious neighbours"', f'title = "{who}"')
+    text = text.replace('corrupt = [1, 3], label = "Curious nodes 1 and 3"', f'corrupt = {corrupt}, label = "{who}"')
+    if data is not None:
+        text = _with_table(text, "data", data)
+    if graph is not None:
+        text = _with_table(text, "network", graph)
+    head = "# Written by secmix init. secmix validate says whether it can be audited; secmix audit audits it.\n\n"
+    return _without_what_fails(head + text, path, said), said
+
+
+def data_of(csv: Path, folder: Path, nodes: int) -> Looked:
+    """What a delimited file holds, as settings of ``[data]`` with the path as it is from ``folder``."""
+    content, encoding = _decoded(csv)
+    delimiter = _delimiter(content)
+    table, header = _table(csv, delimiter, encoding)
+    decimal = _decimal(table, delimiter)
+    kept, left, gaps = [], [], 0
+    columns = [[row[j] for row in table.rows] for j in range(len(table.names))]
+    for j, fields in enumerate(columns):
+        why = _no_measurement(table.names[j], fields, decimal)
+        if why:
+            left.append((table.names[j], why))
+        else:
+            kept.append(j)
+    if not kept:
+        raise DataError(f"no column of '{csv}' holds numbers that differ; is the delimiter {delimiter!r} right?")
+    for row in table.rows:
+        gaps += any(number(row[j], decimal) != number(row[j], decimal) for j in kept)  # NaN alone differs from itself
+    whole = len(table.rows) - gaps
+    settings: list[tuple[str, Any, str]] = [("name", "csv", "")]
+    settings.append(("path", _from(csv, folder), "from the folder of this file"))
+    if delimiter != ",":
+        settings.append(("delimiter", delimiter, ""))
+    if decimal != ".":
+        settings.append(("decimal", decimal, ""))
+    if encoding is not None:
+        settings.append(("encoding", encoding, "a guess: look at the names of the columns"))
+    if header is not None or not table.headed:
+        words = "the first line is a row" if not table.headed else "the first line names the columns"
+        settings.append(("header", table.headed, words))
+    if left:
+        settings.append(("drop", [name for name, _ in left], "; ".join(f"{name}: {why}" for name, why in left)))
+    if gaps:
+        drop = whole >= max(len(table.rows) // 2, nodes)
+        told = f'{gaps} of {len(table.rows)} rows lack values; or "{"mean" if drop else "drop"}"'
+        settings.append(("missing", "drop" if drop else "mean", told))
+        whole = whole if drop else len(table.rows)
+    if whole < nodes:
+        raise DataError(f"'{csv}' has {whole} rows for {nodes} nodes; each node needs one at least")
+    if len(kept) > 2:
+        settings.append(("features", 2, f"principal components of {len(kept)} columns; leave out to keep the columns"))
+    each = max(1, min(10, whole // nodes))
+    settings.append(("rows_per_node", each, f"dealt anew in each run from {whole} rows"))
+    without = f", without {', '.join(name for name, _ in left)}" if left else ""
+    said = f"{shown(str(csv))}: {whole} rows, {len(kept)} columns of numbers{without}"
+    return Looked(settings, said, whole, len(kept))
+
+
+def network_of(path: Path) -> Looked:
+    """A list of neighbours, a pair a line, as settings of ``[network]``; nodes are numbered in the order they come."""
+    cannot = f"the network '{path}' cannot be read: "
+    try:
+        text = decoded(read_regular(path, most=2**28), None, cannot)
+    except OSError as error:
+        raise NetworkError(f"{cannot}{error.strerror or type(error).__name__}") from None
+    pairs: list[tuple[str, str]] = []
+    lines = text.splitlines()
+    if len(lines) > _MOST_LINES:
+        raise NetworkError(f"{cannot}it has more than {_MOST_LINES} lines")
+    for k, line in enumerate(lines, 1):
+        words = [word for word in re.split(r"[\s,;]+", line.partition("#")[0]) if word]
+        if words and len(words) < 2:
+            raise NetworkError(f"{cannot}line {k} is no pair of neighbours; write two names or numbers a line")
+        if words:
+            pairs.append((words[0], words[1]))
+    if pairs and {word.lower() for word in pairs[0]} & {"source", "target", "from", "to", "node", "a_node"}:
+        pairs = pairs[1:]  # a line of names
+    names = list(dict.fromkeys(name for pair in pairs for name in pair))
+    if len(names) < 2:
+        raise NetworkError(f"{cannot}it names fewer than two nodes; write a pair of neighbours a line")
+    if all(name.isdigit() and len(name) < 10 for name in names):
+        ordered = sorted(map(int, names))
+        # Numbers that are all there, from 0, stay as they are.
+        names = [str(k) for k in ordered]
+    place = {name: k for k, name in enumerate(names)}
+    keys = [(str(int(a)), str(int(b))) if a.isdigit() and b.isdigit() and a not in place else (a, b) for a, b in pairs]
+    edges = sorted({(min(place[a], place[b]), max(place[a], place[b])) for a, b in keys if place[a] != place[b]})
+    settings = [("nodes", len(names), ""), ("edges", [list(edge) for edge in edges], "")]
+    renamed = any(name != str(k) for k, name in enumerate(names))
+    comments = [f"node {k} is {shown(name)}" for k, name in enumerate(names[:_SHOWN_NODES])] if renamed else []
+    if renamed and len(names) > _SHOWN_NODES:
+        comments.append(f"and so on, in the order of {shown(path.name)}")
+    said = f"{shown(str(path))}: {len(names)} nodes, {len(edges)} lines between them"
+    return Looked(settings, said, nodes=len(names), comments=comments)
+
+
+def _with_table(text: str, name: str, looked: Looked) -> str:
+    lines = [f"[{name}]", *(f"# {one_line(comment)}" for comment in looked.comments)]
+    for key, value, told in looked.settings:
+        written = _toml(key, value)
+        lines.append(f"{written:<30} # {one_line(told)}" if told else written)
+    table = "\n".join(lines) + "\n\n"
+    return re.sub(rf"^\[{name}\][^\n]*\n(?:(?!\[).*\n)*", lambda _: table, text, flags=re.M)
+
+
+def _toml(key: str, value: Any) -> str:
+    """One line, lists too."""
+    if isinstance(value, list):
+        return f"{key} = [{', '.join(_toml('x', each).partition(' = ')[2] for each in value)}]"
+    return tomli_w.dumps({key: value}).strip()
+
+
+def _without_what_fails(text: str, path: Path, said: list[str]) -> str:
+    """The scenario without protocols that cannot run on this network or these data, each left as a comment."""
+    from secmix._front.paths import seen_from
+    from secmix.auditing.cells.run_cell import try_out
+
+    scenario = parse(text, f"'{path}'")
+    cells = [seen_from(cell, path.parent) for cell in scenario.cells()]
+    kept = 0
+    first: SecmixError | None = None
+    for spec in scenario.sweep["protocol"]:
+        mine: Sequence[Scenario] = [cell for cell in cells if cell.protocol.name == spec["name"]]
+        try:
+            try_out(mine[-1], None)
+            kept += 1
+        except SecmixError as error:
+            first = first or error
+            pattern = rf'^    (\{{ name = "{spec["name"]}".*)$'
+            why = one_line(str(error)).replace("\\", "/")
+            text = re.sub(pattern, rf"    # \1  {why}", text, flags=re.M)
+            said.append(f"left out {spec['name']}: {error}")
+    if not kept and first is not None:
+        raise first
+    return text
+
+
+def _from(file: Path, folder: Path) -> str:
+    if file.is_absolute():
+        return str(file)
+    try:
+        return Path(os.path.relpath(file, folder)).as_posix()
+    except ValueError:  # on another drive
+        return str(file.absolute())
+
+
+def _decoded(path: Path) -> tuple[str, str | None]:
+    """The text, and the encoding where it must be named."""
+    cannot = f"the data file '{path}' cannot be read: "
+    try:
+        content = read_regular(path, most=2**31)
+    except OSError as error:
+        raise DataError(f"{cannot}{error.strerror or type(error).__name__}") from None
+    try:
+        return decoded(content, None, cannot), None
+    except DataError:
+        return decoded(content, "cp1252", cannot), "cp1252"
+
+
+def _delimiter(text: str) -> str:
+    """The sign of which there are as many, and more than none, in every line."""
+    lines = [line for line in text[:1_000_000].splitlines() if line.strip()][:_LINES]
+    counts = {sign: {line.count(sign) for line in lines} for sign in ";\t|,"}
+    found = {sign: min(count) for sign, count in counts.items() if len(count) == 1 and min(count) > 0}
+    return max(found, key=lambda sign: found[sign]) if found else ","
+
+
+def _table(path: Path, delimiter: str, encoding: str | None) -> tuple[Table, bool | None]:
+    """The fields, and whether the first line names columns, where that must be said."""
+    try:
+        return read_table(path, delimiter, None, encoding), None
+    except DataError:
+        pass
+    bare = read_table(path, delimiter, False, encoding)
+    first, rest = bare.rows[0], bare.rows[1:21]
+    # A row of values looks like the rows below it; a line of names does not.
+    alike = all(
+        (number(field, ",") is None) == (number(row[j], ",") is None) for j, field in enumerate(first) for row in rest
+    )
+    return (bare, False) if alike else (read_table(path, delimiter, True, encoding), True)
+
+
+def _decimal(table: Table, delimiter: str) -> str:
+    if delimiter == ",":
+        return "."
+    fields = [field for row in table.rows[:_LINES] for field in row]
+    return "," if sum(map(bool, map(_DECIMAL_COMMA.fullmatch, fields))) > sum("." in f for f in fields) else "."
+
+
+def _no_measurement(name: str, fields: list[str], decimal: str) -> str:
+    """Why a column is none; empty where it is one."""
+    values = [number(field, decimal) for field in fields]
+    if any(value is None for value in values):
+        return "not in numbers"
+    there = [value for value in values if value is not None and value == value]
+    if len(set(there)) < 2:
+        return "constant" if there else "empty"
+    steps = {b - a for a, b in itertools.pairwise(there)}
+    if name.strip().lower() in _IDENTIFIERS or (len(there) > 2 and steps == {1.0}):
+        return "numbers the rows"
+    return ""

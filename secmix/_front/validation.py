@@ -1,0 +1,127 @@
+"""All that is wrong with a scenario, found without auditing it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from secmix._base import plugins
+from secmix._base.places import line_of
+from secmix._base.settings import faults_of_settings
+from secmix._base.toml_text import read_text, read_toml
+from secmix._front.paths import seen_from
+from secmix._front.whereabouts import located
+from secmix.errors import NotConverged, SecmixError, brief, cause, shown
+from secmix.scenario import Scenario, faults, from_dict
+
+_PARTS = {"protocol": "protocols", "adversary": "adversaries", "data": "datasets"}
+_OWN = {"protocol": ("label",), "adversary": ("label",), "data": ("standardise", "features", "rows_per_node")}
+_MOST_TOLD = 50
+
+
+def validated(given: str, allow_code: bool = False) -> tuple[list[str], str]:
+    """Every fault of a scenario's file, and what it is about if it has none.
+
+    Keys and settings first, all of them. If they are right, every combination is built and run once in small, as an
+    audit begins by doing: what does not fit together shows there.
+
+    Parameters
+    ----------
+    given : str
+        Path of a TOML file, or name of a catalogue entry.
+    allow_code : bool
+        Whether names like ``package.module:name`` are loaded.
+
+    Raises
+    ------
+    SecmixError
+        If there is no such file, or it is not TOML.
+    """
+    path = Path(given)
+    if not path.exists() and path.suffix != ".toml":
+        from secmix.catalogue import find
+
+        path = find(given).path
+    text, source = read_text(path), f"'{given}'"
+    content = read_toml(text, source)
+    with plugins.code_allowed(allow_code):
+        found = [*faults(content, source, text), *_faults_of_parts(content, source, text)]
+        if not found:
+            scenario = from_dict(content, source, text)
+            found = _misfits(scenario, text, given, path.parent)
+            if not found:
+                return [], _summary(scenario, given)
+    told = list(dict.fromkeys(map(brief, found)))
+    more = [f"{source}: and {len(told) - _MOST_TOLD} more"] if len(told) > _MOST_TOLD else []
+    return [*told[:_MOST_TOLD], *more], ""
+
+
+def _faults_of_parts(content: Mapping[str, Any], source: str, text: str) -> Iterator[str]:
+    """Parts that there are not, and settings that they do not take, wherever the file names them."""
+    sweep = content.get("sweep")
+    for table, group in _PARTS.items():
+        places: list[tuple[tuple[str | int, ...], Any]] = [((table,), content.get(table))]
+        swept = sweep.get(table) if isinstance(sweep, Mapping) else None
+        if isinstance(swept, list):
+            # What is swept takes the place of the table.
+            places = [(("sweep", table, k), each) for k, each in enumerate(swept)]
+        for path, spec in places:
+            if isinstance(spec, Mapping) and isinstance(spec.get("name"), str):
+                settings = {key: value for key, value in spec.items() if key not in ("name", *_OWN[table])}
+                for error in _faults_of_part(group, str(spec["name"]), settings):
+                    yield _placed(error, path, source, text)
+
+
+def _faults_of_part(group: str, name: str, settings: Mapping[str, Any]) -> Iterator[SecmixError]:
+    try:
+        part = plugins.load(group, name)
+    except SecmixError as error:
+        error.key = ("name",)
+        yield error
+        return
+    wrong = list(faults_of_settings(part, name, settings))
+    yield from wrong
+    if not wrong and group != "datasets":  # data are read where their paths are known
+        try:
+            plugins.build(group, {"name": name, **settings})
+        except SecmixError as error:
+            yield error
+
+
+def _placed(error: SecmixError, path: tuple[str | int, ...], source: str, text: str) -> str:
+    key = (*path, *error.key)
+    line = line_of(text, key)
+    name = ".".join(map(str, key))
+    return f"{source}{f', line {line}' if line else ''}: {shown(name)}: {error}"
+
+
+def _misfits(scenario: Scenario, text: str, source: str, folder: Path) -> list[str]:
+    """What does not fit together, of every combination."""
+    from secmix.auditing.cells.run_cell import try_out
+
+    found = []
+    for k, cell in enumerate(scenario.cells()):
+        try:
+            with suppress(NotConverged):
+                try_out(seen_from(cell, folder), None, allow_code=plugins.is_code_allowed())
+        except SecmixError as error:
+            error.cell = k
+            found.append(str(located(error, scenario, text, source)))
+        except MemoryError:
+            found.append(f"'{source}': {shown(cell.protocol.title)} does not fit into memory; use fewer nodes or rows")
+        except Exception as error:  # a user's own part may fail in any way
+            found.append(f"'{source}': {shown(cell.protocol.title)} fails with {cause(error)}")
+    return found
+
+
+def _summary(scenario: Scenario, given: str) -> str:
+    number = math.prod(map(len, scenario.sweep.values()))
+    limits = ", ".join(f"{key} = {value:g}" for key, value in scenario.policy.model_dump(exclude_none=True).items())
+    several = f"{number} combinations" if number > 1 else "one combination"
+    return brief(
+        f"{shown(given)} is right: {several} on {scenario.network.nodes} nodes, {scenario.runs} runs each; policy: "
+        f"{limits}"
+    )

@@ -1,0 +1,148 @@
+"""The report in one paragraph without the field's words: who learns what about whom, how sure that is, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from secmix.auditing.evidence.interface import evidence_of
+from secmix.auditing.report import Cell, NodeSummary, Report
+from secmix.reporting import words
+
+_MOST_WHO = 3  # adversaries that are told one by one
+_MOST_NAMES = 3
+_MOST_MEASURES = 3
+
+
+def in_short(report: Report) -> str:
+    """One paragraph for whoever decides; what is technical stands below it in the report.
+
+    Participants are the nodes, each known by its number; an adversary goes by its label.
+    """
+    by_adversary: dict[str, list[Cell]] = {}
+    for cell in report.cells:
+        by_adversary.setdefault(cell.adversary, []).append(cell)
+    told = sorted(by_adversary.values(), key=lambda cells: min(map(_rank, cells)))
+    said = [sentence for cells in told[:_MOST_WHO] for sentence in _about(cells)]
+    if len(told) > _MOST_WHO:
+        more = len(told) - _MOST_WHO
+        said.append(f"The table below has {more} more adversar{'ies' if more > 1 else 'y'}.")
+    return " ".join([*said, *_how_sure(report), *_what_to_do(report)])
+
+
+def _about(cells: Sequence[Cell]) -> list[str]:
+    """What one adversary learns, under which protocols, and how far it bends the result."""
+    who = _who(cells[0])
+    known = [cell for cell in cells if _those(cell, "revealed")]
+    partly = [cell for cell in cells if cell not in known and _those(cell, "partly leaked")]
+    unclear = [cell for cell in cells if cell not in known and cell not in partly and _open(cell)]
+    clear = [cell for cell in cells if cell not in known and cell not in partly and cell not in unclear]
+    parts = []
+    if known:
+        parts.append(f"can work out the private data of {_of_whom(known, 'revealed')} {_under(known)}")
+    if partly:
+        parts.append(f"learns part of the private data of {_of_whom(partly, 'partly leaked')} {_under(partly)}")
+    said = [f"{who} {', and '.join(parts)}."] if parts else []
+    named = "it" if said else who
+    if unclear:
+        said.append(f"Whether {named} learns anything it should not {_under(unclear)} could not be settled.")
+    if clear:
+        said.append(f"{_capital(named)} was found to learn nothing beyond the result itself {_under(clear)}.")
+    pushed = [cell for cell in cells if cell.robustness and cell.robustness.verdict == "violated"]
+    if pushed:
+        also = "also " if parts else ""
+        it = _capital("it" if said else who)
+        said.append(f"{it} can {also}bend the joint result further than allowed {_under(pushed)}.")
+    few = [cell.coalitions for cell in cells if cell.coalitions and cell.coalitions.verdict == "violated"]
+    if few and (least := min((found.least for found in few if found.least is not None), default=None)) is not None:
+        how = f"{least} of them acting together" if least > 1 else "one of them alone" if least else "nobody inside"
+        said.append(f"It takes {how} to learn somebody's data, fewer than is asked for.")
+    return said
+
+
+def _who(cell: Cell) -> str:
+    if cell.server:
+        more = "the server"
+    elif not cell.corrupt:
+        more = "an outsider who listens to the lines"
+    elif len(cell.corrupt) == 1:
+        more = f"participant {cell.corrupt[0]}"
+    else:
+        more = f"{len(cell.corrupt)} of the {cell.n_nodes} participants, who pool what they see"
+    return f"“{cell.adversary}” ({more})"
+
+
+def _those(cell: Cell, standing: str) -> list[NodeSummary]:
+    return [node for node in cell.nodes if node.standing == standing]
+
+
+def _open(cell: Cell) -> bool:
+    private = [*cell.nodes] or [cell]
+    return any(one.verdict != "not refuted" for one in private) or bool(_those(cell, "inconclusive")) or not cell.nodes
+
+
+def _of_whom(cells: Sequence[Cell], standing: str) -> str:
+    counts = {(len(_those(cell, standing)), len(words.honest(cell))) for cell in cells}
+    if len(counts) > 1:
+        return f"up to {max(count for count, _ in counts)} other participants"
+    ((count, honest),) = counts
+    if count == honest:
+        return f"all {honest} other participants" if honest > 1 else "the only other participant"
+    return f"{count} of {honest} other participants"
+
+
+def _under(cells: Sequence[Cell]) -> str:
+    return f"under {_listed(dict.fromkeys(cell.protocol for cell in cells))}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    """
+    >>> _listed(["a"]), _listed(["a", "b"]), _listed("abcde")
+    ('“a”', '“a” and “b”', '“a”, “b”, “c” and 2 more')
+    """
+    quoted = [f"“{name}”" for name in names]
+    if len(quoted) > _MOST_NAMES + 1:
+        quoted = [*quoted[:_MOST_NAMES], f"{len(quoted) - _MOST_NAMES} more"]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+
+
+def _how_sure(report: Report) -> list[str]:
+    worst = [node.worst_evidence for cell in report.cells for node in _those(cell, "revealed")]
+    exact = any((evidence := evidence_of(kind)) is not None and evidence.exact for kind in worst)
+    other = any((evidence := evidence_of(kind)) is None or not evidence.exact for kind in worst)
+    runs = report.scenario.get("runs")
+    said = []
+    if exact and other:
+        said.append("Some of this follows by calculation from what is sent; the rest was done, in trial runs.")
+    elif exact:
+        said.append("This is certain: it follows by calculation from what is sent.")
+    elif other:
+        said.append(f"This was done: in {runs or 'trial'} runs of the real programme the data came out.")
+    if any(cell.verdict == "not refuted" for cell in report.cells):
+        said.append("Where nothing was found, that is no proof that there is nothing.")
+    return said
+
+
+def _what_to_do(report: Report) -> list[str]:
+    bad = [cell for cell in report.cells if cell.verdict != "not refuted"]
+    if not bad:
+        return ["Nothing has to be changed for this policy; read below what was not tried."]
+    helps, may = (
+        list(dict.fromkeys(t.plain for cell in bad for t in cell.trials if t.plain and t.outcome in outcomes))
+        for outcomes in (("helps",), ("open", "not tried"))
+    )
+    if helps:
+        measures = "; ".join(helps[:_MOST_MEASURES])
+        return [f"What helped when it was tried: {measures}. Against whom, and how far, is told below."]
+    if may:
+        return [f"What may help, but is not proven to: {'; '.join(may[:_MOST_MEASURES])}."]
+    if any(cell.advice for cell in bad):
+        return ["What to change stands below, with each finding."]
+    return ["This audit knows no change that would mend it."]
+
+
+def _rank(cell: Cell) -> tuple[int, int]:
+    return words.VERDICTS.index(cell.verdict), -len(_those(cell, "revealed"))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,136 @@
+"""A JSON schema of scenarios, for editors: made from the models that read them and from the installed parts.
+
+It is looser than the audit, never stricter: what it refuses, the audit refuses too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+from secmix._base import plugins
+from secmix._base.docstrings import described, summary
+from secmix._base.settings import hints_of, parameters_of
+from secmix.errors import SecmixError
+from secmix.scenario import specs
+from secmix.scenario.scenario import Scenario
+
+_PARTS = {"protocol": "protocols", "adversary": "adversaries", "data": "datasets"}
+_MODELS: dict[str, type[BaseModel]] = {"protocol": specs.PartSpec, "adversary": specs.PartSpec, "data": specs.DataSpec}
+Schema = dict[str, Any]
+
+
+def json_schema() -> Schema:
+    """JSON Schema (draft 7, which editors of TOML understand) of a scenario's file.
+
+    Examples
+    --------
+    >>> schema = json_schema()
+    >>> schema["properties"]["runs"]["minimum"], sorted(schema["required"])
+    (100, ['network'])
+    """
+    schema = Scenario.model_json_schema(ref_template="#/definitions/{model}")
+    definitions: dict[str, Schema] = schema.pop("$defs")
+    _describe(schema, Scenario)
+    for model in _models():
+        if model.__name__ in definitions:
+            _describe(definitions[model.__name__], model)
+    for table, group in _PARTS.items():
+        definitions[table] = _table(group, definitions[_MODELS[table].__name__], _MODELS[table])
+        schema["properties"][table] = {"$ref": f"#/definitions/{table}", "description": summary(_MODELS[table])}
+    for model in set(_MODELS.values()):
+        del definitions[model.__name__]
+    lists = {key: {"type": "array", "minItems": 1, "items": value} for key, value in schema["properties"].items()}
+    schema["properties"]["sweep"] = {
+        "type": "object",
+        "description": "Settings that take several values, each with its list: one cell a combination",
+        "properties": {key: value for key, value in lists.items() if key not in ("sweep", "accepted")},
+        "additionalProperties": {"type": "array", "minItems": 1},
+    }
+    head = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "A scenario of secmix"}
+    return {**schema, **head, "definitions": definitions}
+
+
+def as_text() -> str:
+    """The schema as an editor reads it."""
+    return json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+def _models() -> list[type[BaseModel]]:
+    found = [getattr(specs, name) for name in dir(specs) if name.endswith("Spec")]
+    return [each for each in found if isinstance(each, type) and issubclass(each, BaseModel)]
+
+
+def _describe(schema: Schema, model: type[BaseModel]) -> None:
+    """The meaning of each key, and of the table in its first paragraph."""
+    told = described(model, "Attributes")
+    schema["description"] = summary(model)
+    for key, value in schema["properties"].items():
+        value.pop("title", None)
+        if key in told and "description" not in value:
+            value["description"] = told[key]
+
+
+def _table(group: str, common: Schema, model: type[BaseModel]) -> Schema:
+    """A table that names a part: its own keys, and those of the part."""
+    known = plugins.available(group)
+    own = {key: value for key, value in common["properties"].items() if key != "name"}
+    default = model.model_fields["name"].get_default() if not model.model_fields["name"].is_required() else None
+    names: Schema = {
+        "description": "An installed part, or package.module:name",
+        "anyOf": [{"enum": list(known)}, {"type": "string", "pattern": ":"}],
+    }
+    branches = []
+    for name in known:
+        try:
+            part = plugins.load(group, name)
+        except SecmixError:  # one package that is broken hides no other
+            continue
+        then = _settings(part, {"name": names, **own})
+        branches.append({"if": {"properties": {"name": {"const": name}}, "required": ["name"]}, "then": then})
+        if name == default:
+            branches.append({"if": {"not": {"required": ["name"]}}, "then": then})
+    table: Schema = {"type": "object", "description": summary(model), "properties": {"name": names, **own}}
+    if default is None:
+        table["required"] = ["name"]
+    return {**table, "allOf": branches}
+
+
+def _settings(part: Any, own: Mapping[str, Schema]) -> Schema:
+    """The keys that one part takes beside those of every part."""
+    parameters, hints, told = parameters_of(part), hints_of(part), described(part, "Parameters")
+    found: Schema = {"description": summary(part)}
+    if parameters is None:
+        return found
+    settings = {key: {**_kind(hints.get(key)), **_meaning(told.get(key))} for key in parameters}
+    found["properties"] = {**settings, **own}
+    found["additionalProperties"] = False
+    needed = [key for key, parameter in parameters.items() if parameter.default is parameter.empty]
+    return {**found, "required": needed} if needed else found
+
+
+def _meaning(text: str | None) -> Schema:
+    return {"description": text} if text else {}
+
+
+def _kind(hint: Any) -> Schema:
+    """What a setting may be; anything, where no schema can say it."""
+    if hint is None:
+        return {}
+    try:
+        schema = TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True)).json_schema()
+    except Exception:  # a kind that TOML has no word for, such as a function
+        return {}
+    return {} if "$defs" in json.dumps(schema) else _loosened(schema)
+
+
+def _loosened(schema: Any) -> Any:
+    """Without what TOML cannot heed: its lists stand for sets and pairs too."""
+    if isinstance(schema, Mapping):
+        return {
+            k: _loosened(v) for k, v in schema.items() if k not in ("uniqueItems", "title", "default", "prefixItems")
+        }
+    return [_loosened(each) for each in schema] if isinstance(schema, list) else schema
