@@ -20,7 +20,8 @@ def page() -> str:
     """The page on scenarios."""
     lines = [
         "# Every key of a scenario\n",
-        "A scenario is a TOML file. `secmix init` writes one to start from; each entry of the "
+        "A scenario is a TOML file. `secmix init` writes one to start from, `secmix validate` tells all its faults, "
+        "and `secmix schema` prints a JSON schema of it for editors; each entry of the "
         "[catalogue](threat-models.md) is another. A key that is not here is an error that names the nearest right "
         "one. This page is made from the models that read the file.\n",
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -15,10 +16,11 @@ from secmix._base.toml_text import read_text, read_toml
 from secmix._front.paths import seen_from
 from secmix._front.whereabouts import located
 from secmix.errors import NotConverged, SecmixError, brief, cause, shown
-from secmix.scenario import Scenario, faults, from_dict
+from secmix.scenario import DataSpec, Scenario, faults, from_dict
 
 _PARTS = {"protocol": "protocols", "adversary": "adversaries", "data": "datasets"}
 _OWN = {"protocol": ("label",), "adversary": ("label",), "data": ("standardise", "features", "rows_per_node")}
+_DEFAULTS = {"data": DataSpec().name}
 _MOST_TOLD = 50
 
 
@@ -48,19 +50,24 @@ def validated(given: str, allow_code: bool = False) -> tuple[list[str], str]:
     text, source = read_text(path), f"'{given}'"
     content = read_toml(text, source)
     with plugins.code_allowed(allow_code):
-        found = [*faults(content, source, text), *_faults_of_parts(content, source, text)]
+        found = [*faults(content, source, text), *faults_of_parts(content, source, text)]
         if not found:
             scenario = from_dict(content, source, text)
             found = _misfits(scenario, text, given, path.parent)
             if not found:
                 return [], _summary(scenario, given)
-    told = list(dict.fromkeys(map(brief, found)))
+    told = sorted(dict.fromkeys(map(brief, found)), key=_line)
     more = [f"{source}: and {len(told) - _MOST_TOLD} more"] if len(told) > _MOST_TOLD else []
     return [*told[:_MOST_TOLD], *more], ""
 
 
-def _faults_of_parts(content: Mapping[str, Any], source: str, text: str) -> Iterator[str]:
-    """Parts that there are not, and settings that they do not take, wherever the file names them."""
+def _line(fault: str) -> int:
+    match = re.match(r"'[^']*', line (\d+)", fault)
+    return int(match[1]) if match else 0
+
+
+def faults_of_parts(content: Mapping[str, Any], source: str, text: str) -> Iterator[str]:
+    """Parts that there are not, and settings that they do not take, wherever the file names them, as errors."""
     sweep = content.get("sweep")
     for table, group in _PARTS.items():
         places: list[tuple[tuple[str | int, ...], Any]] = [((table,), content.get(table))]
@@ -69,9 +76,10 @@ def _faults_of_parts(content: Mapping[str, Any], source: str, text: str) -> Iter
             # What is swept takes the place of the table.
             places = [(("sweep", table, k), each) for k, each in enumerate(swept)]
         for path, spec in places:
-            if isinstance(spec, Mapping) and isinstance(spec.get("name"), str):
+            name = spec.get("name", _DEFAULTS.get(table)) if isinstance(spec, Mapping) else None
+            if isinstance(spec, Mapping) and isinstance(name, str):
                 settings = {key: value for key, value in spec.items() if key not in ("name", *_OWN[table])}
-                for error in _faults_of_part(group, str(spec["name"]), settings):
+                for error in _faults_of_part(group, name, settings):
                     yield _placed(error, path, source, text)
 
 

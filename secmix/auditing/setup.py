@@ -192,7 +192,10 @@ def _build(group: str, name: str, settings: Mapping[str, Any], table: str) -> An
         return plugins.build(group, {"name": name, **settings})
     except SecmixError as error:
         told = type(error)(f"[{table}] {error}")
-        told.key = (table, *error.key)
+        about = (
+            ("path",) if isinstance(error, DataError) and "path" in settings else ()
+        )  # what is wrong is in that file
+        told.key = (table, *(error.key or about))
         raise told from error
 
 

@@ -76,8 +76,9 @@ def _those(cell: Cell, standing: str) -> list[NodeSummary]:
 
 
 def _open(cell: Cell) -> bool:
-    private = [*cell.nodes] or [cell]
-    return any(one.verdict != "not refuted" for one in private) or bool(_those(cell, "inconclusive")) or not cell.nodes
+    """Whether anything about what it learns is undecided: a cell is told as clear only if all of it is."""
+    doubtful = any(node.verdict != "not refuted" for node in cell.nodes) or bool(_those(cell, "inconclusive"))
+    return doubtful or not cell.nodes or cell.verdict == "inconclusive"
 
 
 def _of_whom(cells: Sequence[Cell], standing: str) -> str:

@@ -1,0 +1,116 @@
+"""The first paragraph of a report: who learns what about whom, how sure, what to do, in words that anybody knows."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from secmix.auditing.report import Cell, NodeSummary, Report, Standing, Trial, Verdict
+from secmix.reporting.formats import html, markdown
+from secmix.reporting.in_short import in_short
+
+JARGON = re.compile(
+    r"subspace|vector|\bnodes?\b|leak|normalis|entropy|mutual|informati|policy is|Monte|sigma|σ|Hamilton|\bnats\b|"
+    r"estimat|coalition|adversar|inversion|structure|evidence|transcript|protocol|Gaussian|linear",
+    flags=re.IGNORECASE,
+)
+
+
+def node(number: int, standing: Standing, verdict: Verdict, evidence: str = "structure") -> NodeSummary:
+    return NodeSummary(node=number, standing=standing, worst=0.5, worst_evidence=evidence, why="why", verdict=verdict)
+
+
+def cell(protocol: str, adversary: str, verdict: Verdict, nodes: list[NodeSummary], **more: Any) -> Cell:
+    content: dict[str, Any] = {
+        "protocol": protocol,
+        "adversary": adversary,
+        "verdict": verdict,
+        "sentence": "its summed vector lies in the leaked subspace",
+        "n_nodes": 5,
+        "edges": [(0, 1)],
+        "positions": [(0.0, 0.0)] * 5,
+        "corrupt": [1, 3],
+        "tapped": [],
+        "leaked": [],
+        "output_error": 0.0,
+        "nodes": nodes,
+        "curves": [],
+        "sigma_curve": [],
+        "advice": [],
+        "notes": [],
+        "reproduce": "secmix audit x",
+    }
+    return Cell(**{**content, **more})
+
+
+def report(*cells: Cell) -> Report:
+    verdicts = [each.verdict for each in cells]
+    order: list[Verdict] = ["violated", "inconclusive", "not refuted"]
+    worst = next(verdict for verdict in order if verdict in verdicts)
+    return Report(
+        secmix_version="0", versions={}, title="A", description="", verdict=worst, sentence="technical", policy={},
+        findings=[], cells=list(cells), not_tried=[], scenario={"runs": 300}, seed=0, reproduce="secmix audit x",
+    )  # fmt: skip
+
+
+def trial(outcome: Any, plain: str) -> Trial:
+    return Trial(advice="Do.", change={"runs": 100}, outcome=outcome, found="Tried.", plain=plain)
+
+
+REVEALED = [node(0, "partly leaked", "not refuted"), node(2, "revealed", "violated"), node(4, "revealed", "violated")]
+CLEAR = [node(i, "no more than the output itself reveals", "not refuted") for i in (0, 2, 4)]
+OPEN = [node(i, "inconclusive", "inconclusive") for i in (0, 2, 4)]
+
+
+def test_who_learns_what_about_whom_how_sure_and_what_to_do() -> None:
+    mend = [trial("no use", "wish"), trial("helps", "use new masks"), trial("open", "hope")]
+    found = report(
+        cell("Ring", "Neighbours", "violated", REVEALED, trials=mend),
+        cell("Masks", "Neighbours", "inconclusive", OPEN),
+        cell("Ring", "Listener", "not refuted", CLEAR, corrupt=[]),
+    )
+    assert in_short(found) == (
+        "“Neighbours” (2 of the 5 participants, who pool what they see) can work out the private data of 2 of 3 other "
+        "participants under “Ring”. Whether it learns anything it should not under “Masks” could not be settled. "
+        "“Listener” (an outsider who listens to the lines) was found to learn nothing beyond the result itself under "
+        "“Ring”. This is certain: it follows by calculation from what is sent. Where nothing was found, that is no "
+        "proof that there is nothing. What helped when it was tried: use new masks. Against whom, and how far, is told "
+        "below."
+    )
+
+
+@pytest.mark.parametrize("evidence", ["structure", "inversion", "decoder"])
+@pytest.mark.parametrize(
+    ("verdict", "nodes"),
+    [("violated", REVEALED), ("inconclusive", OPEN), ("not refuted", CLEAR), ("inconclusive", [])],
+)
+def test_it_has_no_jargon_and_never_clears(verdict: Verdict, nodes: list[NodeSummary], evidence: str) -> None:
+    mine = [each.model_copy(update={"worst_evidence": evidence}) for each in nodes]
+    for more in ({}, {"server": True, "corrupt": []}, {"corrupt": [1]}):
+        text = in_short(report(cell("P", "A", verdict, mine, **more)))
+        assert not JARGON.search(text.replace("for this policy", "")), text
+        assert not re.search(r"\bsafe\b|secure|guarantee", text, flags=re.IGNORECASE)
+        assert ("no proof" in text) == (verdict == "not refuted")
+        assert len(text) < 900
+        if verdict == "inconclusive":
+            assert "could not be settled" in text
+            assert "nothing beyond" not in text
+
+
+def test_a_cell_that_is_inconclusive_is_never_told_as_clear() -> None:
+    # Its nodes may look well while the cell itself does not: a run that failed, or what colluders do.
+    text = in_short(report(cell("P", "A", "inconclusive", CLEAR)))
+    assert "nothing beyond" not in text
+
+
+def test_the_page_and_the_markdown_begin_with_it() -> None:
+    found = report(cell("Ring", "Neighbours", "violated", REVEALED, trials=[trial("no use", "wish")]))
+    page, text = html.render(found), markdown.render(found)
+    short = in_short(found)
+    assert page.index("can work out the private data") < page.index("technical")
+    assert text.index("can work out the private data") < text.index("technical")
+    assert short.split(". ")[0] in text
+    assert "Tried, and of no use: 1" in page
+    assert "### Tried, and of no use\n\n- Do. Tried." in text
