@@ -41,21 +41,20 @@ def _about(cells: Sequence[Cell]) -> list[str]:
         parts.append(f"can work out the private data of {_of_whom(known, 'revealed')} {_under(known)}")
     if partly:
         parts.append(f"learns part of the private data of {_of_whom(partly, 'partly leaked')} {_under(partly)}")
-    said = [f"{who} {', and '.join(parts)}."] if parts else []
-    named = "it" if said else who
-    if unclear:
-        said.append(f"Whether {named} learns anything it should not {_under(unclear)} could not be settled.")
-    if clear:
-        said.append(f"{_capital(named)} was found to learn nothing beyond the result itself {_under(clear)}.")
     pushed = [cell for cell in cells if cell.robustness and cell.robustness.verdict == "violated"]
     if pushed:
-        also = "also " if parts else ""
-        it = _capital("it" if said else who)
-        said.append(f"{it} can {also}bend the joint result further than allowed {_under(pushed)}.")
+        parts.append(f"can bend the joint result further than allowed {_under(pushed)}")
+    said = [f"{who} {', and '.join(parts)}."] if parts else []
     few = [cell.coalitions for cell in cells if cell.coalitions and cell.coalitions.verdict == "violated"]
     if few and (least := min((found.least for found in few if found.least is not None), default=None)) is not None:
         how = f"{least} of them acting together" if least > 1 else "one of them alone" if least else "nobody inside"
         said.append(f"It takes {how} to learn somebody's data, fewer than is asked for.")
+    if unclear:
+        whether = "it learns anything it should not" if said else f"{who} learns anything it should not"
+        said.append(f"Whether {whether} {_under(unclear)} could not be settled.")
+    if clear:
+        whom = "it" if said else who
+        said.append(f"Nothing beyond the result itself was found that {whom} learns {_under(clear)}.")
     return said
 
 
@@ -113,7 +112,7 @@ def _how_sure(report: Report) -> list[str]:
     runs = report.scenario.get("runs")
     said = []
     if exact and other:
-        said.append("Some of this follows by calculation from what is sent; the rest was done, in trial runs.")
+        said.append("Some of this follows by calculation from what is sent; the rest came out in trial runs.")
     elif exact:
         said.append("This is certain: it follows by calculation from what is sent.")
     elif other:
@@ -127,23 +126,29 @@ def _what_to_do(report: Report) -> list[str]:
     bad = [cell for cell in report.cells if cell.verdict != "not refuted"]
     if not bad:
         return ["Nothing has to be changed for this policy; read below what was not tried."]
-    helps, may = (
-        list(dict.fromkeys(t.plain for cell in bad for t in cell.trials if t.plain and t.outcome in outcomes))
-        for outcomes in (("helps",), ("open", "not tried"))
-    )
-    if helps:
-        measures = "; ".join(helps[:_MOST_MEASURES])
-        return [f"What helped when it was tried: {measures}. Against whom, and how far, is told below."]
-    if may:
-        return [f"What may help, but is not proven to: {'; '.join(may[:_MOST_MEASURES])}."]
+    if helps := _measures(bad, ("helps",)):
+        return [f"What helped, at least in part, when it was tried: {helps}. Details stand below."]
+    if may := _measures(bad, ("open", "not tried")):
+        return [f"What may help, but was not shown to: {may}."]
     if any(cell.advice for cell in bad):
         return ["What to change stands below, with each finding."]
     return ["This audit knows no change that would mend it."]
 
 
+def _measures(bad: Sequence[Cell], outcomes: Sequence[str]) -> str:
+    """Measures with one of these outcomes, each with whom it is against where that is not everybody."""
+    against: dict[str, dict[str, None]] = {}
+    for cell in bad:
+        for trial in cell.trials:
+            if trial.plain and trial.outcome in outcomes:
+                against.setdefault(trial.plain, {})[cell.adversary] = None
+    everybody = {cell.adversary for cell in bad}
+    # What helps against most comes first.
+    told = sorted(against, key=lambda plain: -len(against[plain]))[:_MOST_MEASURES]
+    return "; ".join(
+        plain if set(against[plain]) == everybody else f"{plain} (against {_listed(against[plain])})" for plain in told
+    )
+
+
 def _rank(cell: Cell) -> tuple[int, int]:
     return words.VERDICTS.index(cell.verdict), -len(_those(cell, "revealed"))
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -72,13 +72,21 @@ def test_who_learns_what_about_whom_how_sure_and_what_to_do() -> None:
         cell("Ring", "Listener", "not refuted", CLEAR, corrupt=[]),
     )
     assert in_short(found) == (
-        "“Neighbours” (2 of the 5 participants, who pool what they see) can work out the private data of 2 of 3 other "
-        "participants under “Ring”. Whether it learns anything it should not under “Masks” could not be settled. "
-        "“Listener” (an outsider who listens to the lines) was found to learn nothing beyond the result itself under "
-        "“Ring”. This is certain: it follows by calculation from what is sent. Where nothing was found, that is no "
-        "proof that there is nothing. What helped when it was tried: use new masks. Against whom, and how far, is told "
+        "“Neighbours” (2 of the 5 participants, who pool what they see) can work out the private data of 2 of 3 "
+        "other participants under “Ring”. Whether it learns anything it should not under “Masks” could not be settled. "
+        "Nothing beyond the result itself was found that “Listener” (an outsider who listens to the lines) learns "
+        "under “Ring”. This is certain: it follows by calculation from what is sent. Where nothing was found, that is no "
+        "proof that there is nothing. What helped, at least in part, when it was tried: use new masks. Details stand "
         "below."
     )
+
+
+def test_a_measure_that_helps_against_one_is_not_told_as_if_it_helped_against_all() -> None:
+    found = report(
+        cell("Open", "Listener", "violated", REVEALED, trials=[trial("helps", "encrypt the lines")]),
+        cell("Open", "Server", "violated", REVEALED, trials=[trial("no use", "encrypt the lines")]),
+    )
+    assert "encrypt the lines (against “Listener”)" in in_short(found)
 
 
 @pytest.mark.parametrize("evidence", ["structure", "inversion", "decoder"])
@@ -96,13 +104,13 @@ def test_it_has_no_jargon_and_never_clears(verdict: Verdict, nodes: list[NodeSum
         assert len(text) < 900
         if verdict == "inconclusive":
             assert "could not be settled" in text
-            assert "nothing beyond" not in text
+            assert "othing beyond" not in text
 
 
 def test_a_cell_that_is_inconclusive_is_never_told_as_clear() -> None:
     # Its nodes may look well while the cell itself does not: a run that failed, or what colluders do.
     text = in_short(report(cell("P", "A", "inconclusive", CLEAR)))
-    assert "nothing beyond" not in text
+    assert "othing beyond" not in text
 
 
 def test_the_page_and_the_markdown_begin_with_it() -> None:
