@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import importlib.util
+import json
 import re
 import shutil
 import subprocess
@@ -121,6 +123,31 @@ def test_page_is_not_blank(page: Path, tmp_path: Path, width: int) -> None:
         assert picture.size == (width, 1400) or width < 500  # headless browsers have a least width of their own
         ink = sum(grey.histogram()[:128]) / (grey.width * grey.height)
     assert 0.005 < ink < 0.5
+
+
+def test_a_narrow_page_loses_no_column_of_the_matrix(tmp_path: Path) -> None:
+    unit = _unit()
+    names = ["Eavesdropper on every line", "Curious nodes 1 and 3"]
+    cells = [unit.cell(f"Protocol {k}", name, "violated") for k in range(2) for name in names]
+    (path,) = write(unit.make(title="A", cells=cells, findings=[]), tmp_path, ["html"])
+    # In a frame of that width, since headless browsers have a least width of their own.
+    inside = html.escape(path.read_text("utf-8"), quote=True)
+    measure = (
+        "const d = frames[0].document, tiles = [...d.querySelectorAll('.matrix td .tile')].map(t => {"
+        "const r = t.getBoundingClientRect(); return [r.left, r.right, r.width]});"
+        "document.title = JSON.stringify([d.documentElement.scrollWidth, tiles])"
+    )
+    outer = tmp_path / "outer.html"
+    outer.write_text(
+        f'<iframe width="390" height="900" srcdoc="{inside}"></iframe><script>onload = () => {{{measure}}}</script>'
+    )
+    dom = browse(outer, tmp_path, "--virtual-time-budget=3000", "--dump-dom")
+    found = re.search(r"<title>(.*?)</title>", dom)
+    assert found
+    wide, tiles = json.loads(found[1])
+    assert wide <= 390
+    assert len(tiles) == 4
+    assert all(left >= 0 and right <= 390 and width > 200 for left, right, width in tiles)
 
 
 def test_page_prints_with_everything_unfolded(page: Path, tmp_path: Path) -> None:

@@ -73,11 +73,11 @@ def test_who_learns_what_about_whom_how_sure_and_what_to_do() -> None:
     )
     assert in_short(found) == (
         "“Neighbours” (2 of the 5 participants, who pool what they see) can work out the private data of 2 of 3 "
-        "other participants under “Ring”. Whether it learns anything it should not under “Masks” could not be settled. "
-        "Nothing beyond the result itself was found that “Listener” (an outsider who listens to the lines) learns "
-        "under “Ring”. This is certain: it follows by calculation from what is sent. Where nothing was found, that is "
-        "no proof that there is nothing. What helped, at least in part, when it was tried: use new masks. Details "
-        "stand below."
+        "other participants under “Ring”. Whether it learns anything it should not under “Masks” could not be "
+        "settled. Nothing beyond the result itself was found that “Listener” (an outsider who listens to the lines) "
+        "learns under “Ring”. This is certain: it follows by calculation from what is sent. Where nothing was found, "
+        "that is no proof that there is nothing. What helped, at least in part, when it was tried: use new masks. "
+        "Details stand below."
     )
 
 

@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from secmix._base import plugins
 from secmix._base.checks import Array
 from secmix.aggregators import Traits, is_ours
@@ -24,12 +22,13 @@ from secmix.auditing.report import Trial
 from secmix.auditing.setup import SumSetup, build_network
 from secmix.auditing.soundness import fresh
 from secmix.errors import SecmixError, brief
-from secmix.estimators.exact.structure import leaked_subspace
+from secmix.estimators.exact.structure import LeakedSubspace, leaked_subspace
 from secmix.protocols import SumProtocol
 from secmix.protocols.interfaces import Advice, SumTraits, nodes_in_words
 from secmix.scenario import Scenario, from_dict
+from secmix.transcript import at_most
 
-_MOST_NODES, _MOST_EDGES = 40, 300  # on which a trial takes no longer than a moment
+_MOST_NODES, _MOST_EDGES = 20, 80  # on which a trial takes no longer than a moment
 _MOST_TRIALS = 24
 
 _REVEALED, _SOLVABLE, _PARTLY, _OUTPUT = 3, 2, 1, 0
@@ -52,7 +51,7 @@ def tried(case: Case, advised: Sequence[Advice], colluders: int) -> list[Trial]:
     try:
         now = _model(case)
         before = None if now is None else _stands(now)
-    except (SecmixError, ArithmeticError, np.linalg.LinAlgError):
+    except Exception:  # a trial is never the reason why a cell fails; what cannot be tried is said to be untried
         now = before = None
     found: dict[tuple[str, ...], list[Trial]] = {}
     for k, advice in enumerate(advised):
@@ -97,6 +96,7 @@ class _Model:
     cell: Scenario
     setup: SumSetup
     sizes: Mapping[int, int]  # entries of what is summed in each iteration; those before EM's own are below 0
+    seen: LeakedSubspace  # of one averaging, or of two where masks are reused
 
 
 def _model(case: Case) -> _Model | None:
@@ -105,15 +105,20 @@ def _model(case: Case) -> _Model | None:
     if case.setup.network.n > _MOST_NODES or len(case.setup.network.edges) > _MOST_EDGES:
         return None
     sizes = {t: inputs.shape[2] for t, inputs in case.observation.inputs.items()}
-    return _Model(case.cell, case.setup, sizes)
+    return _Model(case.cell, case.setup, sizes, _probed(case.cell, case.setup))
+
+
+def _probed(cell: Scenario, setup: SumSetup) -> LeakedSubspace:
+    protocol = fresh(setup.protocol)
+    rounds = 2 if SumTraits.of(protocol).reuses_masks else 1
+    with at_most(cell.memory_limit * 2**20, "the messages of the trial take more than memory_limit"):
+        return leaked_subspace(protocol, setup.network, setup.adversary, rounds=rounds)
 
 
 def _tried(now: _Model, before: Mapping[int, Stand], advice: Advice, colluders: int) -> Trial:
     told: dict[str, Any] = {"advice": advice.words, "change": dict(advice.change), "plain": advice.plain}
     try:
         then = _changed(now, advice.change)
-        if len(then.setup.network.edges) > _MOST_EDGES:
-            return _untried(advice)
         after = _stands(then)
     except SecmixError as error:
         return Trial(**told, outcome="cannot be run", found=brief(f"Tried: it cannot be run here ({error})."))
@@ -137,20 +142,22 @@ def _changed(now: _Model, change: Mapping[str, Any]) -> _Model:
     cell = changed_scenario(now.cell, change)
     network = build_network(cell.network) if "network" in change else now.setup.network
     settings = {key.partition(".")[2]: value for key, value in change.items() if key.startswith("protocol.")}
-    protocol: Any = fresh(now.setup.protocol)
+    protocol: Any = now.setup.protocol
+    protocol_stays = "protocol" not in change and not settings
     if "protocol" in change:
         protocol = plugins.build("protocols", {"name": cell.protocol.name, **cell.protocol.settings})
     elif settings:
         if not dataclasses.is_dataclass(protocol) or isinstance(protocol, type):
             raise SecmixError("its settings cannot be changed by name")
-        protocol = dataclasses.replace(protocol, **settings)
+        protocol = dataclasses.replace(fresh(protocol), **settings)
     counts = now.setup.counts
     if "data.rows_per_node" in change:
         each = cell.data.rows_per_node
         counts = (each,) * network.n if isinstance(each, int) else tuple(each)
     setup = dataclasses.replace(now.setup, network=network, protocol=protocol, counts=counts)
     kept = {t: size for t, size in now.sizes.items() if t < cell.model.iterations}
-    return _Model(cell, setup, kept)
+    same = protocol_stays and network is now.setup.network
+    return _Model(cell, setup, kept, now.seen if same else _probed(cell, setup))
 
 
 def changed_scenario(cell: Scenario, change: Mapping[str, Any]) -> Scenario:
@@ -166,10 +173,8 @@ def changed_scenario(cell: Scenario, change: Mapping[str, Any]) -> Scenario:
 def _stands(model: _Model) -> dict[int, Stand]:
     """How each honest node stands by exact evidence alone."""
     setup = model.setup
-    protocol = fresh(setup.protocol)
-    reused = SumTraits.of(protocol).reuses_masks
-    several = reused and len(model.sizes) > 1
-    seen = leaked_subspace(protocol, setup.network, setup.adversary, rounds=2 if several else 1)
+    several = SumTraits.of(setup.protocol).reuses_masks and len(model.sizes) > 1
+    seen = model.seen
     n, corrupt = setup.network.n, setup.corrupt
     unknowns = [count * setup.rows.shape[1] for count in setup.counts]
     bases: dict[int, Array] = dict.fromkeys(model.sizes, seen.basis[:, :n])
