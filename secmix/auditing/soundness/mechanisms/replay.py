@@ -39,8 +39,8 @@ def replay(bench: Bench, models: list[Model]) -> Check:
                 what = f"no masks explain other inputs; {residual:.1g} of a change shows"
                 return _failed(bench, before, Witness("all messages together", what))
             moved = model.case.moved(ds, dr)
-            calls = bench.call(model.case), bench.call(moved)
-            witness = _unlike(bench, model, model.case, moved, calls, prefix=step > 1)
+            pair = bench.call(model.case), bench.call(moved)
+            witness = _unlike(bench, model, model.case, moved, pair, prefix=step > 1)
             if witness is not None:
                 return _failed(bench, before, witness)
             tried += model.case.runs
@@ -50,8 +50,8 @@ def replay(bench: Bench, models: list[Model]) -> Check:
             one = model.case.single(run % model.case.runs)
             ds, dr, _ = moves.draw(rng, one, (1.0 + run % 2) * bench.scale)
             moved = one.moved(ds, dr)
-            calls = bench.call(one), bench.call(moved)
-            witness = _unlike(bench, model, one, moved, calls, prefix=False)
+            pair = bench.call(one), bench.call(moved)
+            witness = _unlike(bench, model, one, moved, pair, prefix=False)
             if witness is not None:
                 return _failed(bench, before, witness)
             tried += 1
