@@ -72,9 +72,16 @@ class Dealt:
 
 
 def digits(
-    folder: Path | None, ways: Sequence[str], repeats: int, dims: Sequence[int], sizes: Sequence[int], seed: int
+    folder: Path | None,
+    ways: Sequence[str],
+    repeats: int,
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    seed: int,
+    *,
+    thorough: bool = True,
 ) -> list[Numbers]:
-    """NMI of the three ways, by embedding, and what the causes looked for are worth in it."""
+    """NMI of the three ways, by embedding, and what the causes looked for are worth in it (if ``thorough``)."""
     out = []
     for how in ways:
         dealt = {d: Dealt(folder, d, how, seed) for d in dims}
@@ -85,24 +92,24 @@ def digits(
 
         cells = over(dims, sizes, repeats, one)
         d, size = dims[0], sizes[min(1, len(sizes) - 1)]
-        found = causes(dealt[d], size, max(repeats, 2))
+        found = causes(dealt[d], size, max(repeats, 2), thorough=thorough)
         out.append({"embedding": how, "cells": cells, "causes": {"d": d, "rows": size, "ways": found}})
     return out
 
 
-def causes(dealt: Dealt, size: int, repeats: int) -> Numbers:
+def causes(dealt: Dealt, size: int, repeats: int, *, thorough: bool = True) -> Numbers:
     """NMI less that of centralised training on the same rows, mean and half-width, with one thing changed at a time."""
     found: dict[str, list[float]] = {}
     for r in range(repeats):
         parts, validation, priors = dealt.deal(size, r)
         central = _nmi(fit([np.concatenate(parts)], None, r, K).mixtures_[0].expand(NODES), validation)
-        for name, value in _changed(parts, validation, priors, r).items():
+        for name, value in _changed(parts, validation, priors, r, thorough=thorough).items():
             found.setdefault(name, []).append(value - central)
     return {name: mean_and_half_width(values) for name, values in found.items()}
 
 
 def _changed(
-    parts: list[Array], validation: Sequence[tuple[Array, Ints]], priors: Array, seed: int
+    parts: list[Array], validation: Sequence[tuple[Array, Ints]], priors: Array, seed: int, *, thorough: bool
 ) -> dict[str, float]:
     graph, pooled = overlap(priors), [np.concatenate(parts)]
     shared = np.minimum(priors[:, None], priors[None]).sum(axis=-1)
@@ -116,9 +123,10 @@ def _changed(
     def centralised(k: int = K, **settings: object) -> float:
         return _nmi(fit(pooled, None, seed, k, **settings).mixtures_[0].expand(NODES), validation)
 
-    return {
-        "GraphFed": graphfed(),
-        "local": graphfed(None),
+    plain = {"GraphFed": graphfed(), "local": graphfed(None)}
+    if not thorough:
+        return plain
+    return plain | {
         "GraphFed, all start from one mixture, that of pooled k-means": graphfed(init=start),
         "GraphFed, A_ij the overlap itself, rows not divided by their sums": graphfed(shared),
         "GraphFed, one mixture to start from and the overlap itself": graphfed(shared, init=start),

@@ -81,17 +81,15 @@ def _causes(found: list[Numbers]) -> list[str]:
     return [
         *lines,
         "",
-        "What explains it: "
+        "Of what was tried: "
         + (
             f"with {', with '.join(ahead)} it is above centralised training."
             if ahead
             else f"none of these makes GraphFed better than centralised training; what helps most is *{best}* "
             f"({first['ways'][best][0]:+.3f}, from {plain:+.3f}; local {local:+.3f})."
         )
-        + " Ten components are fitted at nodes that hold three or four digits: k-means then splits digits, each node "
-        "in its own way, and the least Bhattacharyya distance pairs parts of different digits, whose averages are "
-        "neither. Centralised training sees every digit, and validation rows of one mixture of all digits fall into "
-        "the right clusters whatever the labels of a node. The embedding is not the reason: it is the same with both.",
+        + " A reading of it, not measured further: ten components are fitted at nodes that hold three or four digits, "
+        "k-means splits digits at each node in its own way, and the matching pairs parts of different digits.",
     ]
 
 

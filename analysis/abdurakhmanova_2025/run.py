@@ -168,7 +168,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "consensus": lambda: consensus(repeats, densities, alphas, 10 if quick else 50, seed),
         "spurious": lambda: spurious(repeats, leaks, strengths, seed),
         "own_priors": lambda: own_priors(repeats, dims, sizes, seed),
-        "digits": lambda: digits(given.data, ["PCA"] if quick else embeddings(), 3, embedded, shares, seed),
+        "digits": lambda: digits(
+            given.data,
+            ["PCA"] if quick else embeddings(),
+            2 if quick else 3,
+            embedded,
+            shares,
+            seed,
+            thorough=not quick,
+        ),
         "recovered": lambda: recovered(quick, seed),
         "liars": lambda: liars(quick, seed),
     }

@@ -79,7 +79,7 @@ def test_what_functions_and_queries_reveal(found: Any) -> None:
 
 def test_simulation_1_recovers_clusters_where_the_signal_is_strong(study: ModuleType) -> None:
     # Figure 2: accuracy rises with the SNR, here beyond both intervals. LASSO alone; the full study has the forest too.
-    weak, strong = study.simulation_1(5, (10,), (0.05, 5.0), 1, forest=False)
+    weak, strong = study.simulation_1(4, (10,), (0.05, 5.0), 1, forest=False)
     for way in ("gap", "given"):
         assert wilson(strong["exact"][way], strong["repeats"])[0] > wilson(weak["exact"][way], weak["repeats"])[1]
 
