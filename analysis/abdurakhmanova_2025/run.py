@@ -160,6 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     quick, seed = given.quick, given.seed
     dims, sizes = ((10,), (10,)) if quick else ((2, 6, 10), (10, 50, 100))
     repeats = 3 if quick else 5
+    ways, times = (["PCA"], 2) if quick else (embeddings(), 3)
     embedded, shares = ((6,), (50,)) if quick else (dims, (100,))
     densities, alphas = ((0.4, 1.0), (0.2, 1.0)) if quick else ((0.2, 0.4, 0.7, 1.0), (0.1, 0.4, 0.7, 1.0))
     leaks, strengths = ((0.4,), (0.4, 1.0)) if quick else ((0.0, 0.2, 0.4), (0.1, 0.4, 0.7, 1.0))
@@ -168,15 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "consensus": lambda: consensus(repeats, densities, alphas, 10 if quick else 50, seed),
         "spurious": lambda: spurious(repeats, leaks, strengths, seed),
         "own_priors": lambda: own_priors(repeats, dims, sizes, seed),
-        "digits": lambda: digits(
-            given.data,
-            ["PCA"] if quick else embeddings(),
-            2 if quick else 3,
-            embedded,
-            shares,
-            seed,
-            thorough=not quick,
-        ),
+        "digits": lambda: digits(given.data, ways, times, embedded, shares, seed, thorough=not quick),
         "recovered": lambda: recovered(quick, seed),
         "liars": lambda: liars(quick, seed),
     }
