@@ -272,7 +272,7 @@ def _byzantine(
         elif how == "mirrored":
             sent = base + far * np.outer(np.where(np.arange(b) % 2, -1.0, 1.0), direction)
         elif how == "sizes":  # one drowns what the other does
-            sizes = 10.0 ** rng.uniform(-1, np.log10(max(far, 10.0)), b)
+            sizes = 10.0 ** rng.uniform(-1, np.log10(min(max(far, 10.0), 1e300)), b)
             sent = base + sizes[:, None] * rng.standard_normal((b, p))
             sent[:1] = base + far * direction
         elif how == "near":

@@ -187,11 +187,11 @@ def test_few_rows_that_leak_wholly_are_not_resolved():
     draw = np.random.default_rng(0)
     x, y = draw.standard_normal((2, 2000))
     y[:40] = x[:40]
-    assert ksg(x, y, bound=SILENT).status == "resolved"  # this is what the bound is for
+    assert ksg(x, y, bound=SILENT).status == "unresolved"  # rows that nearly agree already tell
     estimate = ksg(x, y)
     assert (estimate.status, estimate.high) == ("unresolved", math.inf)
     assert estimate.value < 0.02
-    assert any("held-out InfoNCE" in note for note in estimate.notes)
+    assert any("how near x and y are" in note for note in estimate.notes)
 
 
 @pytest.mark.parametrize("seed", range(3))

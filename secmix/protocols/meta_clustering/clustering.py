@@ -189,7 +189,7 @@ class MetaClustering(BaseEstimator):  # type: ignore[misc]
         >>> from sklearn.linear_model import LinearRegression
         >>> rng = np.random.default_rng(0)
         >>> parts = [(X, sign * X[:, 0]) for sign in (1, 1, 1, -1, -1) for X in [rng.normal(size=(30, 2))]]
-        >>> sec = MetaClustering([LinearRegression()]).fit(parts)
+        >>> sec = MetaClustering([LinearRegression()], criterion="gap").fit(parts)
         >>> sec.n_clusters_, sec.reclustered(n_clusters=1).labels_.tolist()
         (2, [0, 0, 0, 0, 0])
         """
