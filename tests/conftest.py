@@ -30,6 +30,15 @@ for _name, _examples in {"fast": 20, "default": 100, "thorough": 1000}.items():
 settings.load_profile(os.environ.get("SECMIX_HYPOTHESIS") or os.environ.get("HYPOTHESIS_PROFILE") or "fast")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _same_cases_in_every_build():
+    """What ``derandomize`` is to Hypothesis, to the checks of ``secmix.testing``, which draw a seed of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        if IN_CI:
+            patch.setattr("secrets.randbits", lambda bits: 0)
+        yield
+
+
 @pytest.fixture(scope="session")
 def data_file():
     """A function from a data file's name to its path, which skips the test where the file is not at hand."""

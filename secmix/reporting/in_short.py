@@ -1,4 +1,4 @@
-"""The report in one paragraph without the field's words: who learns what about whom, how sure that is, what to do."""
+"""The report in short and without the field's words: who learns what about whom, how sure that is, what to do."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _MOST_NAMES = 3
 _MOST_MEASURES = 3
 
 
-def in_short(report: Report) -> str:
-    """One paragraph for whoever decides; what is technical stands below it in the report.
+def in_short(report: Report) -> list[str]:
+    """Paragraphs for whoever decides: one for each adversary, then how sure this is, and what to do.
 
     Participants are the nodes, each known by its number; an adversary goes by its label.
     """
@@ -22,11 +22,11 @@ def in_short(report: Report) -> str:
     for cell in report.cells:
         by_adversary.setdefault(cell.adversary, []).append(cell)
     ranked = sorted(by_adversary.values(), key=lambda cells: min(map(_rank, cells)))
-    said = [sentence for cells in ranked[:_MOST_WHO] for sentence in _about(cells)]
+    said = [" ".join(_about(cells)) for cells in ranked[:_MOST_WHO]]
     if len(ranked) > _MOST_WHO:
         more = len(ranked) - _MOST_WHO
         said.append(f"The table below has {more} more adversar{'ies' if more > 1 else 'y'}.")
-    return " ".join([*said, *_how_sure(report), *_what_to_do(report)])
+    return [*said, *filter(None, [" ".join(_how_sure(report))]), *_what_to_do(report)]
 
 
 def _about(cells: Sequence[Cell]) -> list[str]:
@@ -82,12 +82,13 @@ def _open(cell: Cell) -> bool:
 
 def _of_whom(cells: Sequence[Cell], standing: str) -> str:
     counts = {(len(_those(cell, standing)), len(words.honest(cell))) for cell in cells}
+    other = "other " if cells[0].corrupt else ""
     if len(counts) > 1:
-        return f"up to {max(count for count, _ in counts)} other participants"
+        return f"up to {max(count for count, _ in counts)} {other}participants"
     ((count, honest),) = counts
     if count == honest:
-        return f"all {honest} other participants" if honest > 1 else "the only other participant"
-    return f"{count} of {honest} other participants"
+        return f"all {honest} {other}participants" if honest > 1 else f"the only {other}participant"
+    return f"{count} of {honest} {other}participants"
 
 
 def _under(cells: Sequence[Cell]) -> str:

@@ -37,7 +37,8 @@ def test_trees_take_at_most_a_fifth_of_a_general_librarys(benchmark):
         ours, general = least(lambda: boosted(x, y, x)), least(theirs)
         benchmark.pedantic(boosted, args=(x, y, x), rounds=1)
     benchmark.extra_info["of scikit-learn's time"] = ours / general
-    assert ours < general / 5
+    if benchmark.enabled:
+        assert ours < general / 5
 
 
 def test_of_nodes_whose_data_are_known_no_time_goes_into_lower_bounds(benchmark, monkeypatch):

@@ -96,7 +96,11 @@ def test_a_command_with_odd_names_and_every_option_reproduces_the_report() -> No
     assert report("again") == report()
     words = shlex.split(report().cells[1].reproduce)
     assert call(*words[1:], "--out", "cell", "--workers", "1", "--format", "json").exit_code == 1
-    assert report("cell").cells == report().cells[1:]
+    # What to change may refer to the other cells of a report.
+    alone, among = (
+        each.model_copy(update={"advice": [], "trials": []}) for each in (report("cell").cells + report().cells[1:])
+    )
+    assert alone == among
 
 
 def test_a_file_whose_name_begins_with_a_dash() -> None:

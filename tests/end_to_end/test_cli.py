@@ -165,7 +165,7 @@ NUMBER = "81.273645"
     ("rows", "expected"),
     [
         ([f"1,{NUMBER},3", "2,,5"], ["row 2", "'b'", "mine.csv"]),
-        ([f"1,{NUMBER},3", "2,nan,5"], ["not finite"]),
+        ([f"1,{NUMBER},3", "2,nan,5"], ["lack values", "row 2", "'b'", "mine.csv"]),
         ([f"1,{NUMBER},3", f"2,{NUMBER},5"], ["'b'", "constant"]),
         ([f"1,{NUMBER}x,3"], ["row 1", "'b'"]),
     ],
@@ -269,7 +269,9 @@ def test_a_cell_alone_is_as_in_the_sweep() -> None:
     for number, (name, status) in enumerate([("plain", 1), ("secure_sum", 0)], 1):
         assert audit(SWEEP, "--cell", str(number), out=name).exit_code == status
         (cell,) = report(name)["cells"]
-        assert cell == report("all")["cells"][number - 1]
+        same = report("all")["cells"][number - 1]
+        # What to change may refer to the other cells of a report.
+        assert {**cell, "advice": [], "trials": []} == {**same, "advice": [], "trials": []}
         assert f"--cell {number}" in cell["reproduce"]
     refused(audit(SWEEP, "--cell", "4"), "cell 4", "3")
 

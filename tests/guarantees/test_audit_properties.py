@@ -59,7 +59,11 @@ def test_the_number_of_workers_changes_nothing(swept: Report) -> None:
 def test_a_cell_alone_is_the_cell_of_the_sweep(swept: Report) -> None:
     for number in (2, 3):
         alone = secmix.audit(scenario(**SWEPT), cell=number)
-        assert alone.cells == [swept.cells[number - 1]]
+        # What to change may refer to the other cells of a report.
+        mine, same = (
+            cell.model_copy(update={"advice": [], "trials": []}) for cell in (alone.cells[0], swept.cells[number - 1])
+        )
+        assert mine == same
         named = (alone.cells[0].protocol, alone.cells[0].adversary)
         assert alone.findings == [f for f in swept.findings if (f.protocol, f.adversary) == named]
 

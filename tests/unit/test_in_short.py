@@ -71,7 +71,7 @@ def test_who_learns_what_about_whom_how_sure_and_what_to_do() -> None:
         cell("Masks", "Neighbours", "inconclusive", OPEN),
         cell("Ring", "Listener", "not refuted", CLEAR, corrupt=[]),
     )
-    assert in_short(found) == (
+    assert " ".join(in_short(found)) == (
         "“Neighbours” (2 of the 5 participants, who pool what they see) can work out the private data of 2 of 3 "
         "other participants under “Ring”. Whether it learns anything it should not under “Masks” could not be "
         "settled. Nothing beyond the result itself was found that “Listener” (an outsider who listens to the lines) "
@@ -86,7 +86,7 @@ def test_a_measure_that_helps_against_one_is_not_told_as_if_it_helped_against_al
         cell("Open", "Listener", "violated", REVEALED, trials=[trial("helps", "encrypt the lines")]),
         cell("Open", "Server", "violated", REVEALED, trials=[trial("no use", "encrypt the lines")]),
     )
-    assert "encrypt the lines (against “Listener”)" in in_short(found)
+    assert "encrypt the lines (against “Listener”)" in " ".join(in_short(found))
 
 
 @pytest.mark.parametrize("evidence", ["structure", "inversion", "decoder"])
@@ -97,7 +97,7 @@ def test_a_measure_that_helps_against_one_is_not_told_as_if_it_helped_against_al
 def test_it_has_no_jargon_and_never_clears(verdict: Verdict, nodes: list[NodeSummary], evidence: str) -> None:
     mine = [each.model_copy(update={"worst_evidence": evidence}) for each in nodes]
     for more in ({}, {"server": True, "corrupt": []}, {"corrupt": [1]}):
-        text = in_short(report(cell("P", "A", verdict, mine, **more)))
+        text = " ".join(in_short(report(cell("P", "A", verdict, mine, **more))))
         assert not JARGON.search(text.replace("for this policy", "")), text
         assert not re.search(r"\bsafe\b|secure|guarantee", text, flags=re.IGNORECASE)
         assert ("no proof" in text) == (verdict == "not refuted")
@@ -109,7 +109,7 @@ def test_it_has_no_jargon_and_never_clears(verdict: Verdict, nodes: list[NodeSum
 
 def test_a_cell_that_is_inconclusive_is_never_told_as_clear() -> None:
     # Its nodes may look well while the cell itself does not: a run that failed, or what colluders do.
-    text = in_short(report(cell("P", "A", "inconclusive", CLEAR)))
+    text = " ".join(in_short(report(cell("P", "A", "inconclusive", CLEAR))))
     assert "othing beyond" not in text
 
 
@@ -119,6 +119,6 @@ def test_the_page_and_the_markdown_begin_with_it() -> None:
     short = in_short(found)
     assert page.index("can work out the private data") < page.index("technical")
     assert text.index("can work out the private data") < text.index("technical")
-    assert short.split(". ")[0] in text
+    assert short[0].split(". ")[0] in text
     assert "Tried, and of no use: 1" in page
     assert "### Tried, and of no use\n\n- Do. Tried." in text

@@ -53,7 +53,7 @@ def render(report: Report) -> str:
     safe = words.cleaned(report)
     parts = [
         f"# {escape(safe.title)}",
-        escape(in_short(safe)),
+        *map(escape, in_short(safe)),
         f"**{safe.verdict.upper()}.** {escape(safe.sentence)}",
         *(escape(paragraph) for paragraph in safe.description.split("\n\n") if paragraph.strip()),
         "## Protocols against adversaries",
