@@ -1,7 +1,7 @@
 """What all tests share: Hypothesis profiles, data files, and where the shared helpers are.
 
 The profile is chosen by the environment variable SECMIX_HYPOTHESIS (or HYPOTHESIS_PROFILE): ``fast`` (20
-examples, where neither is set), ``default`` (100) or ``thorough`` (1000).
+examples, where neither is set), ``build`` (50), ``default`` (100) or ``thorough`` (1000).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 IN_CI = bool(os.environ.get("CI"))
-for _name, _examples in {"fast": 20, "default": 100, "thorough": 1000}.items():
+for _name, _examples in {"fast": 20, "build": 50, "default": 100, "thorough": 1000}.items():
     settings.register_profile(
         _name,
         max_examples=_examples,

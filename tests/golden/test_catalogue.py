@@ -23,7 +23,7 @@ SLOW: dict[str, set[int]] = {
     "alie": {4},
     "basis-before-the-server": {1, 5},
     "colluders-under-the-threshold": {2, 3, 4, 5},
-    "colluders-worst-case": {4, 5, 6, 7, 8},
+    "colluders-worst-case": {3, 4, 5, 6, 7, 8},
     "covariance-failure": {1, 3, 4, 5},
     "eavesdropper": {5},
     "eavesdropper-one-edge": {4},
@@ -33,7 +33,7 @@ SLOW: dict[str, set[int]] = {
     "graphfed-eavesdropper": {2, 3},
     "inversion-cumulative": {4},
     "ipm": {1, 4},
-    "lossy-network": {1, 3},
+    "lossy-network": {1, 3, 5},
     "mask-reuse": {1, 3},
     "mean-failure": {2, 3, 4, 5},
     "min-max": {3},
@@ -42,7 +42,10 @@ SLOW: dict[str, set[int]] = {
     "sec-flipped-labels": {2},
     "sec-forged-predictions": {2},
     "sec-imitation": {2},
+    "secure-aggregation-malicious-server": {4, 5, 6},
     "sign-flip": {4},
+    "smallest-coalition": {1, 2},
+    "steering-colluders": {2},
     "weight-failure": {1, 2, 3, 5},
 }
 """Cells of several seconds, where the entry has quicker ones of the kind, or other entries have them."""
