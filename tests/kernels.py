@@ -1,8 +1,8 @@
 """The OpenBLAS kernels under which the delicate tests are repeated, and which of them can be tried here.
 
 NumPy's OpenBLAS chooses its code by the processor, or takes what the variable OPENBLAS_CORETYPE names; results then
-differ in the last bit. As a script this prints a line for each kernel: its name, a tab, and why it cannot be tried,
-which is nothing where it can.
+differ in the last bit. As a script this prints a line for each kernel: its name, a tab, and why it is not tried, which
+is nothing where it is to be. The one that NumPy chooses by itself is not: all the tests run under it.
 """
 
 from __future__ import annotations
@@ -34,13 +34,20 @@ def obstacle(kernel: str) -> str:
     """Why ``kernel`` cannot be tried on this processor with this NumPy; empty where it can."""
     if missing := NEEDED[kernel] - _instructions():
         return f"the processor lacks {', '.join(sorted(missing))}"
-    asked = subprocess.run(
-        [sys.executable, "-c", _ASKED], env=environment(kernel), capture_output=True, text=True, check=False
-    )
-    used = asked.stdout.split()
+    used = _used(environment(kernel))
     if kernel in used:
         return ""
     return f"NumPy's BLAS does not take it: it uses {', '.join(used) or 'no OpenBLAS'}"
+
+
+def chosen() -> list[str]:
+    """The kernels that NumPy uses where nothing is asked of it."""
+    return _used({name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"})
+
+
+def _used(variables: dict[str, str]) -> list[str]:
+    asked = subprocess.run([sys.executable, "-c", _ASKED], env=variables, capture_output=True, text=True, check=False)
+    return asked.stdout.split()
 
 
 def _instructions() -> set[str]:
@@ -52,5 +59,6 @@ def _instructions() -> set[str]:
 
 
 if __name__ == "__main__":
+    own = chosen()
     for name in NEEDED:
-        print(name, obstacle(name), sep="\t")
+        print(name, "NumPy's own choice: all the tests ran under it" if name in own else obstacle(name), sep="\t")

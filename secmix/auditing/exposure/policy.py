@@ -20,15 +20,15 @@ from secmix.transcript import SERVER
 
 _SOLVED = 3  # groups of rows that are solved for, until one comes out
 _MOST_KEPT = 16
-_USUAL = (
-    "Order the cycle",
-    "Or sum by",
-    "Give node",
-    "Give each",
-    "Encrypt the lines along",
-    "Draw fresh masks",
-    "Run ",
-)
+_SOUGHT = {
+    "network",
+    "protocol.cycle",
+    "protocol.encrypted",
+    "protocol.masks",
+    "data.rows_per_node",
+    "model.iterations",
+}
+"""Keys of a scenario that repairs change: other measures that change them were weighed already."""
 _FARTHEST = 4  # size up to which coalitions are looked for, where the policy asks for less
 
 
@@ -42,7 +42,7 @@ def with_coalitions(cell: Scenario, setup: SumSetup | CollaborationSetup, cell_r
     sentence = f"{cell_result.sentence} {found.why}"
     changed: dict[str, object] = {"coalitions": found, "verdict": verdict, "sentence": sentence}
     if found.repairs:  # what was tried takes the place of what is usual
-        trials = [trial for trial in cell_result.trials if not trial.advice.startswith(_USUAL)]
+        trials = [trial for trial in cell_result.trials if not set(trial.change) & _SOUGHT]
         changed["trials"] = trials
         changed["advice"] = [*found.repairs, *(in_words(trial) for trial in by_promise(trials))]
     return cell_result.model_copy(update=changed)
