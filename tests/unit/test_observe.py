@@ -238,3 +238,11 @@ def test_what_is_not_linear_is_noticed(bend: float) -> None:
 def test_nothing_is_doubted_in_the_protocols_of_the_house(protocol: Any, adversary: Any, init: str) -> None:
     model = {"iterations": 2, "init": init}
     assert seen(protocol, adversary, model=model, data={"name": "wine", "features": 2, "rows_per_node": 8}).doubts == []
+
+
+def test_blocks_in_which_more_messages_were_not_linear_join_the_others():
+    # A rounding on the edge once left one block of four with twelve more features than the rest, and the cell failed.
+    from secmix.auditing.observation.observe import _of_one_width
+
+    joined = _of_one_width([np.ones((2, 3)), np.ones((1, 5))])
+    assert joined.tolist() == [[1, 1, 1, 0, 0]] * 2 + [[1] * 5]

@@ -256,6 +256,12 @@ def _output_error(
     return float(np.abs(run.mixtures[-1].means[:, 0] - truth).max() / np.abs(truth).max())
 
 
+def _of_one_width(features: list[Array]) -> Array:
+    """The features of all blocks, (runs, p): where a block has fewer, as messages were linear there, zeros follow."""
+    width = max(block.shape[1] for block in features)
+    return np.concatenate([np.pad(block, ((0, 0), (0, width - block.shape[1]))) for block in features])
+
+
 def _joined(blocks: list[SumObservation]) -> SumObservation:
     first = blocks[0]
 
@@ -269,7 +275,7 @@ def _joined(blocks: list[SumObservation]) -> SumObservation:
         rows={i: stacked(lambda b, i=i: b.rows[i], 0) for i in first.rows},
         inputs={t: stacked(lambda b, t=t: b.inputs[t], 1) for t in first.inputs},
         features={
-            i: {t: stacked(lambda b, i=i, t=t: b.features[i][t], 0) for t in per_node}
+            i: {t: _of_one_width([b.features[i][t] for b in blocks]) for t in per_node}
             for i, per_node in first.features.items()
         },
         guesses={
