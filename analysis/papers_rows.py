@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.papers import DIFFERS, IMPOSSIBLE, MISSING, NONE, PROOF, REPRODUCED, Paper, Row, about, when
+from analysis.papers_items import DIFFERS, IMPOSSIBLE, MISSING, NONE, PROOF, REPRODUCED, Paper, Row, about, when
 from analysis.study import Numbers
 from secmix.estimators.estimate import wilson
 
