@@ -6,8 +6,10 @@ Exposed at size s: an honest node whose piece of the network without the corrupt
 from __future__ import annotations
 
 import heapq
+import math
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, maximum_flow
 from scipy.special import comb
@@ -86,30 +88,28 @@ def chosen(graph: Graph, most: int) -> list[int]:
 def bound(graph: Graph, most: int) -> float:
     """No ``most`` corrupt nodes leave more than this many alone: the largest closure at the best price of a node.
 
-    For any price λ, alone ≤ max over sets A of |A| − λ |N(A)|, plus λ times ``most``; the maximum is a minimum cut.
+    For any price λ, alone ≤ max over sets A of |A| − λ |N(A)|, plus λ times ``most``; the maximum is a minimum cut, the
+    sum is convex in λ, and its least value is that of the linear programme.
     """
-    low, high, best = 0.0, 8.0, float(len(graph[0]) - 1)
-    scale = 1 << 20
-    for _ in range(15):
-        price = (low + high) / 2
-        gain, used = _closure(graph, round(price * scale), scale)
-        best = min(best, gain + price * most)
-        low, high = (price, high) if used > most else (low, price)
-    return best
+    found = minimize_scalar(
+        lambda price: _closure(graph, price) + price * most,
+        bounds=(0.0, 8.0),
+        method="bounded",
+        options={"xatol": 1e-4, "maxiter": 40},
+    )
+    return float(min(found.fun, len(graph[0]) - 1))
 
 
-def _closure(graph: Graph, price: int, scale: int) -> tuple[float, int]:
-    """max |A| − λ |N(A)| with λ = price / scale, and how many nodes N(A) has there."""
+def _closure(graph: Graph, price: float) -> float:
+    """At least max |A| − λ |N(A)|, the price λ rounded down to a whole number of 2⁻²⁰, as cuts are in integers."""
     indptr, indices = graph
-    n = len(indptr) - 1
+    n, scale = len(indptr) - 1, 1 << 20
     tails = np.repeat(np.arange(n), np.diff(indptr))
     source, sink = 2 * n, 2 * n + 1
     rows = np.concatenate([np.full(n, source), tails, n + np.arange(n)])
     columns = np.concatenate([np.arange(n), n + indices, np.full(n, sink)])
     room = np.iinfo(np.int32).max
-    capacity = np.concatenate([np.full(n, scale), np.full(len(tails), room), np.full(n, price)]).astype(np.int32)
+    prices = np.full(n, math.floor(price * scale))
+    capacity = np.concatenate([np.full(n, scale), np.full(len(tails), room), prices]).astype(np.int32)
     network = csr_array((capacity, (rows, columns)), shape=(2 * n + 2, 2 * n + 2))
-    found = maximum_flow(network, source, sink)
-    full = found.flow[n + np.arange(n), np.full(n, sink)]
-    used = int((np.asarray(full).ravel() >= price).sum()) if price else n
-    return n - found.flow_value / scale, used
+    return float(n - maximum_flow(network, source, sink).flow_value / scale)

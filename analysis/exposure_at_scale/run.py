@@ -77,7 +77,7 @@ def main() -> None:
     parser = options(__doc__.split("\n")[0], "exposure-at-scale")
     given = parser.parse_args()
     large, medium = (4_000, 300) if given.quick else (1_000_000, 100_000)
-    numbers: dict[str, Any] = provenance("exposure_at_scale/run.py", given.seed, given.quick)
+    numbers: dict[str, Any] = provenance("exposure_at_scale.run", given.seed, given.quick)
     numbers |= {"sizes": list(SIZES), "kinds": KINDS, "scale": [], "targeted": []}
     for k, kind in enumerate(KINDS):
         numbers["scale"].append(at_scale(kind, large, np.random.default_rng([given.seed, k])))

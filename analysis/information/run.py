@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--draws", type=int, default=1, help="draws of each task and size")
     given = parser.parse_args(arguments)
     try:
-        numbers = provenance("information/run.py", given.seed, given.quick)
+        numbers = provenance("information.run", given.seed, given.quick)
     except SecmixError as error:
         print(f"information: {error}", file=sys.stderr)
         return 2

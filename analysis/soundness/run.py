@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for case in cases:
         table.append(line(case, given.seed))
         print(f"{case.family} | {case.name} | {case.truth} | {table[-1]['verdict']}", flush=True)
-    numbers = provenance("soundness/run.py", given.seed, given.quick, ("numpy", "scipy"))
+    numbers = provenance("soundness.run", given.seed, given.quick, ("numpy", "scipy"))
     numbers["cases"] = table
     write(given.out, numbers, report(numbers))
     return int(not all(entry["right"] or entry["beyond"] for entry in table))
