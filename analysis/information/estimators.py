@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib.util
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from analysis.information import neural
 from analysis.information.tasks import Array
 from secmix.estimators import information_lower_bound, ksg
 from secmix.estimators.estimate import Estimate
@@ -40,9 +42,15 @@ def estimators() -> dict[str, Estimator]:
         found["npeet-plus"] = _npeet_plus
     if importlib.util.find_spec("infomeasure"):
         found["infomeasure"] = _infomeasure
-    if importlib.util.find_spec("bmi"):
-        found["BMI InfoNCE"] = _bmi
+    if neural.installed():
+        found |= {name: partial(_neural, name) for name in neural.NAMES}
     return found
+
+
+def ours(x: Array, y: Array, seed: int) -> dict[str, Reading]:
+    """The bound and KSG, which is handed the bound instead of working it out again."""
+    bound = information_lower_bound(x, y, rng=seed)
+    return {"lower bound": _reading(bound), "KSG": _reading(ksg(x, y, bound=bound, rng=seed))}
 
 
 def _reading(found: Estimate) -> Reading:
@@ -82,7 +90,5 @@ def _infomeasure(x: Array, y: Array, seed: int) -> Reading:
     return Reading(float(infomeasure.mutual_information(x, y, approach="metric", k=4)))
 
 
-def _bmi(x: Array, y: Array, seed: int) -> Reading:
-    from bmi.estimators import InfoNCEEstimator
-
-    return Reading(float(InfoNCEEstimator(verbose=False, seed=seed + 1).estimate(x, y)))
+def _neural(name: str, x: Array, y: Array, seed: int) -> Reading:
+    return Reading(float(neural.estimator(name, seed + 1).estimate(x, y)))

@@ -1,55 +1,74 @@
 """Estimators of mutual information on the 40 tasks of Czyż et al. (2023) and on tasks of our own.
 
 Run ``python -m analysis.information.run``. Every estimator reads the same draws; how near it comes, how often its
-interval misses, what it vouches for and what it costs go into the report.
+interval misses, what it vouches for and what it costs go into the report. The number of processes changes the time
+alone. Where JAX finds an accelerator, the neural estimators run there.
 """
 
 from __future__ import annotations
 
 import math
+import multiprocessing
 import sys
 import time
 import warnings
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from typing import NamedTuple
 
 import numpy as np
 
-from analysis.information.estimators import Estimator, estimators
+from analysis.information import neural
+from analysis.information.estimators import Reading, estimators, ours
 from analysis.information.figures import figures
 from analysis.information.report import report
-from analysis.information.tasks import Task, beyond_normal
-from analysis.information.tasks_own import light_tailed, own_tasks
-from analysis.study import Numbers, options, provenance, write
+from analysis.information.tasks import Array, Task, beyond_normal
+from analysis.information.tasks_own import light_tailed, own_tasks, strangers
+from analysis.study import Numbers, options, provenance, run_parts, write
 from secmix.errors import SecmixError
 
 _QUICK = (0, 9, 25)  # tasks
-_SLOW = {"BMI InfoNCE": 2000}  # rows above which it is not asked
 
 
-def cells(
-    tasks: Sequence[Task], methods: dict[str, Estimator], rows: Sequence[int], draws: int, seed: int
-) -> list[Numbers]:
-    """Every method on every task: readings and processor time, a line each."""
-    out = []
-    for number, task in enumerate(tasks):
-        for n in rows:
-            for draw in range(draws):
-                x, y = task.draw(np.random.default_rng([seed, number, n, draw]), n)
-                for name, method in methods.items():
-                    if n <= _SLOW.get(name, n):
-                        out.append(_cell(task, name, method, x, y, seed + draw) | {"rows": n, "draw": draw})
-    return out
+class Job(NamedTuple):
+    """One draw: of which part of the study, which task of it, how many rows, and the how manieth draw."""
+
+    part: str
+    task: int
+    rows: int
+    draw: int
 
 
-def _cell(task: Task, name: str, method: Estimator, x: np.ndarray, y: np.ndarray, seed: int) -> Numbers:
-    start = time.process_time()
+@cache
+def _tasks(part: str) -> list[Task]:
+    lists = {"own": lambda: light_tailed() + own_tasks(), "independent": strangers}
+    return lists.get(part, beyond_normal)()
+
+
+def cells(job: Job, seed: int) -> list[Numbers]:
+    """All that is read from one draw, a line a method: every method in "peers", ours in the other parts."""
+    task = _tasks(job.part)[job.task]
+    kind = ("own", "independent").index(job.part) + 1 if job.part in ("own", "independent") else 0
+    x, y = task.draw(np.random.default_rng([seed, kind, job.task, job.rows, job.draw]), job.rows)
+    about = {"task": task.name, "family": task.family, "truth": _finite(task.truth), "rows": job.rows, "draw": job.draw}
+    found = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = method(x, y, seed)
-    numbers = {key: _finite(value) for key, value in found._asdict().items()}
-    truth = _finite(task.truth)
-    about = {"task": task.name, "family": task.family, "truth": truth, "method": name}
-    return about | numbers | {"seconds": time.process_time() - start}
+        if job.part != "peers":
+            return [about | {"method": name} | _plain(reading) for name, reading in ours(x, y, seed + job.draw).items()]
+        for name, method in estimators().items():
+            start = time.perf_counter(), time.process_time()
+            reading = method(x, y, seed + job.draw)
+            # An accelerator's time is on the clock, the others' in the processor.
+            seconds = time.perf_counter() - start[0] if name in neural.NAMES else time.process_time() - start[1]
+            found.append(about | {"method": name} | _plain(reading) | {"seconds": seconds})
+    return found
+
+
+def _plain(reading: Reading) -> Numbers:
+    return {key: _finite(value) for key, value in reading._asdict().items()}
 
 
 def _finite(value: float | bool | None) -> float | bool | None:
@@ -57,24 +76,72 @@ def _finite(value: float | bool | None) -> float | bool | None:
     return None if value is None or not math.isfinite(value) else value
 
 
+def read(jobs: Sequence[Job], seed: int, workers: int) -> list[Numbers]:
+    """The cells of all jobs in their order, the longest begun first."""
+    if workers == 1:
+        _warm()
+        return [cell for job in jobs for cell in cells(job, seed)]
+    order = sorted(range(len(jobs)), key=lambda i: -jobs[i].rows)
+    with ProcessPoolExecutor(
+        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_begin, initargs=(sys.path,)
+    ) as pool:
+        running = {i: pool.submit(cells, jobs[i], seed) for i in order}
+        return [cell for i in range(len(jobs)) for cell in running[i].result()]
+
+
+def _begin(path: list[str]) -> None:
+    sys.path[:] = path
+    _warm()
+
+
+def _warm() -> None:
+    """Compile what is compiled, so that no cell's seconds hold it."""
+    x, y = np.random.default_rng(0).standard_normal((2, 200, 2))
+    ours(x, y, 0)
+
+
+def _peers() -> list[str]:
+    """The packages that are compared, where they are installed."""
+    return [name for name in ("scikit-learn", "npeet-plus", "infomeasure", "benchmark-mi", "jax") if _has(name)]
+
+
+def _has(package: str) -> bool:
+    try:
+        distribution(package)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; 0, or 2 with one line on standard error where the input is wrong."""
     parser = options("Estimators of mutual information on data with a known truth.", "information")
-    parser.add_argument("--rows", type=int, nargs="+", help="sizes of the draws (500 2000 10000)")
-    parser.add_argument("--draws", type=int, default=1, help="draws of each task and size")
+    parser.add_argument("--workers", type=int, default=1, help="processes (1)")
+    parser.add_argument("--only", nargs="+", choices=["peers", "draws", "own", "independent"], help="parts to run")
     given = parser.parse_args(arguments)
+    seed, quick = given.seed, given.quick
     try:
-        numbers = provenance("information.run", given.seed, given.quick)
+        numbers = provenance("information.run", seed, quick, ("numpy", "scipy", "numba", *_peers()))
     except SecmixError as error:
         print(f"information: {error}", file=sys.stderr)
         return 2
-    rows = given.rows or ([300] if given.quick else [500, 2000, 10_000])
-    peers = [task for number, task in enumerate(beyond_normal()) if not given.quick or number in _QUICK]
-    own = (light_tailed() + own_tasks())[:: 8 if given.quick else 1]
-    methods = estimators()
-    numbers["peers"] = cells(peers, methods, rows, given.draws, given.seed)
-    numbers["own"] = cells(own, {name: methods[name] for name in ("lower bound", "KSG")}, rows, given.draws, given.seed)
-    write(given.out, numbers, report(numbers))
+    numbers["accelerator"] = neural.accelerator()
+    sizes, medium = ((300,), 300) if quick else ((500, 2000, 10_000), 2000)
+    peers = _QUICK if quick else range(len(beyond_normal()))
+    own = range(0, len(_tasks("own")), 8 if quick else 1)
+    jobs = {
+        "peers": [Job("peers", task, n, 0) for task in peers for n in sizes],
+        "draws": [Job("draws", task, medium, draw) for task in peers for draw in range(1, 2 if quick else 5)],
+        "own": [Job("own", task, n, draw) for task in own for n in sizes[:2] for draw in range(1 if quick else 10)],
+        "independent": [
+            Job("independent", task, medium, draw)
+            for task in range(len(strangers()))
+            for draw in range(1 if quick else 30)
+        ],
+    }
+    parts = {name: lambda todo=todo: read(todo, seed, given.workers) for name, todo in jobs.items()}
+    numbers = run_parts(given.out, numbers, parts, given.only)
+    write(given.out, numbers, report(numbers), indent=None)
     figures(numbers, given.out)
     return 0
 

@@ -132,3 +132,16 @@ def own_tasks() -> list[Task]:
         two_pairs(10),
         dense(4),
     ]
+
+
+def strangers() -> list[Task]:
+    """Nothing to be found: x and y are independent, in 1, 3 (Cauchy), 5 and 25 dimensions each."""
+
+    def task(d: int, cauchy: bool = False) -> Task:
+        def draw(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+            x, y = rng.standard_cauchy((2, n, d)) if cauchy else rng.standard_normal((2, n, d))
+            return x, y
+
+        return Task(f"Independent {'Cauchy' if cauchy else 'normal'} {d} × {d}", "independent", 0.0, draw)
+
+    return [task(1), task(3, cauchy=True), task(5), task(25)]
