@@ -24,7 +24,7 @@ from analysis.information import neural
 from analysis.information.estimators import Reading, estimators, ours
 from analysis.information.figures import figures
 from analysis.information.report import report
-from analysis.information.tasks import Array, Task, beyond_normal
+from analysis.information.tasks import Task, beyond_normal
 from analysis.information.tasks_own import light_tailed, own_tasks, strangers
 from analysis.study import Numbers, options, provenance, run_parts, write
 from secmix.errors import SecmixError

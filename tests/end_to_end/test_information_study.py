@@ -35,6 +35,7 @@ def test_the_report_counts_them(written: Path) -> None:
     text = (written / "README.md").read_text(encoding="utf-8")
     assert "Of 3 lower bounds" in text
     assert "| KSG | 3 |" in text
+    assert (written / "readings-300.png").stat().st_size > 5000
 
 
 def test_aims_are_judged_by_the_numbers() -> None:
@@ -52,11 +53,14 @@ def test_aims_are_judged_by_the_numbers() -> None:
 
     good = [cell("lower bound", 0.95) for _ in range(40)]
     assert all(held(good, "the bound is at least"))
-    assert held([*good[:35], *(cell("lower bound", 0.5) for _ in range(5))], "the bound is at least") == [False, True, False]
+    assert held([*good[:35], *(cell("lower bound", 0.5) for _ in range(5))], "the bound is at least") == [
+        False,
+        True,
+        False,
+    ]
     assert held(good, "exceeds the truth") == [True]
     assert held([*good, cell("lower bound", 1.01)], "exceeds the truth") == [False]
     sure = [cell("KSG", 1.0, resolved=True)]
     assert held(sure, "KSG vouches") == [True]
     assert held([*sure, cell("KSG", 0.5, resolved=True)], "KSG vouches") == [False]
     assert held([*sure, cell("KSG", 0.5)], "resolved in 80 %") == [False]
-    assert (written / "readings-300.png").stat().st_size > 5000
