@@ -29,28 +29,30 @@ class Reading(NamedTuple):
 Estimator = Callable[[Array, Array, int], Reading]
 
 
-def estimators() -> dict[str, Estimator]:
-    """Ours and those of others that are installed, by name."""
-    found: dict[str, Estimator] = {
-        "lower bound": lambda x, y, seed: _reading(information_lower_bound(x, y, rng=seed)),
-        "KSG": lambda x, y, seed: _reading(ksg(x, y, rng=seed)),
-        "KSG on normal scores": _on_scores,
-        "CCA": _cca,
-        "scikit-learn": _scikit_learn,
-    }
+def others() -> dict[str, Estimator]:
+    """Those of others that are installed, and simple ones, by name."""
+    found: dict[str, Estimator] = {"KSG on normal scores": _on_scores, "CCA": _cca, "scikit-learn": _scikit_learn}
     if importlib.util.find_spec("npeet_plus"):
         found["npeet-plus"] = _npeet_plus
     if importlib.util.find_spec("infomeasure"):
         found["infomeasure"] = _infomeasure
-    if neural.installed():
-        found |= {name: partial(_neural, name) for name in neural.NAMES}
     return found
 
 
-def ours(x: Array, y: Array, seed: int) -> dict[str, Reading]:
-    """The bound and KSG, which is handed the bound instead of working it out again."""
-    bound = information_lower_bound(x, y, rng=seed)
-    return {"lower bound": _reading(bound), "KSG": _reading(ksg(x, y, bound=bound, rng=seed))}
+def ours() -> dict[str, Estimator]:
+    """The bound, and KSG, which is handed the bound instead of working it out again."""
+    bounds: list[Estimate] = []
+
+    def bound(x: Array, y: Array, seed: int) -> Reading:
+        bounds[:] = [information_lower_bound(x, y, rng=seed)]
+        return _reading(bounds[0])
+
+    return {"lower bound": bound, "KSG": lambda x, y, seed: _reading(ksg(x, y, bound=bounds[0], rng=seed))}
+
+
+def neural_ones() -> dict[str, Estimator]:
+    """BMI's, where its package is installed."""
+    return {name: partial(_neural, name) for name in neural.NAMES} if neural.installed() else {}
 
 
 def _reading(found: Estimate) -> Reading:

@@ -13,8 +13,9 @@ Numbers = dict[str, Any]
 
 def figures(numbers: Numbers, folder: Path) -> None:
     """``readings-N.png`` for each N: tasks by methods, reading over truth."""
-    for n in sorted({cell["rows"] for cell in numbers["peers"]}):
-        cells = [cell for cell in numbers["peers"] if cell["rows"] == n and cell["draw"] == 0]
+    peers = numbers.get("peers", []) + numbers.get("neural", [])
+    for n in sorted({cell["rows"] for cell in peers}):
+        cells = [cell for cell in peers if cell["rows"] == n and cell["draw"] == 0]
         tasks = list(dict.fromkeys(cell["task"] for cell in cells))
         methods = ["bound (95 %)", *dict.fromkeys(cell["method"] for cell in cells)]
         ratios = np.full((len(tasks), len(methods)), np.nan)

@@ -14,7 +14,7 @@ Numbers = dict[str, Any]
 def report(numbers: Numbers) -> str:
     """The whole report; parts that have not been run are left out."""
     words = ", ".join(f"{name} {number}" for name, number in sorted(numbers["versions"].items()))
-    peers, own = numbers.get("peers", []), numbers.get("own", [])
+    peers, own = numbers.get("peers", []) + numbers.get("neural", []), numbers.get("own", [])
     where = numbers["accelerator"]
     parts = [
         "# Mutual information: what estimators read where the truth is known",
@@ -37,7 +37,15 @@ def report(numbers: Numbers) -> str:
         at = [cell for cell in peers if cell["rows"] == n]
         parts += [f"## The 40 tasks, N = {n:,}", "", *_accuracy(at), "", *_bound(at), ""]
         parts += [f"![Reading over truth, task by task, N = {n}](readings-{n}.png)", ""]
-    parts += ["## Tasks of our own", "", *_own(own), "", "## Every task", "", *_all(peers)]
+    parts += [
+        "## Tasks of our own",
+        "",
+        *_own(own),
+        "",
+        "## Every task",
+        "",
+        *(_all(peers) if numbers.get("peers") else []),
+    ]
     return "\n".join(parts)
 
 

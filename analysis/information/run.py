@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from analysis.information import neural
-from analysis.information.estimators import Reading, estimators, ours
+from analysis.information.estimators import Estimator, Reading, neural_ones, others, ours
 from analysis.information.figures import figures
 from analysis.information.report import report
 from analysis.information.tasks import Task, beyond_normal
@@ -29,7 +29,10 @@ from analysis.information.tasks_own import light_tailed, own_tasks, strangers
 from analysis.study import Numbers, options, provenance, run_parts, write
 from secmix.errors import SecmixError
 
+PARTS = ("peers", "draws", "own", "independent", "neural")
 _QUICK = (0, 9, 25)  # tasks
+_STREAMS = {"own": 1, "independent": 2}  # all others share one, so that they read the same draws
+_NAMED = ("light", "few rows leak")  # families that the aims name: ten draws each
 
 
 class Job(NamedTuple):
@@ -48,23 +51,29 @@ def _tasks(part: str) -> list[Task]:
 
 
 def cells(job: Job, seed: int) -> list[Numbers]:
-    """All that is read from one draw, a line a method: every method in "peers", ours in the other parts."""
+    """All that is read from one draw, a line a method."""
     task = _tasks(job.part)[job.task]
-    kind = ("own", "independent").index(job.part) + 1 if job.part in ("own", "independent") else 0
+    kind = _STREAMS.get(job.part, 0)
     x, y = task.draw(np.random.default_rng([seed, kind, job.task, job.rows, job.draw]), job.rows)
     about = {"task": task.name, "family": task.family, "truth": _finite(task.truth), "rows": job.rows, "draw": job.draw}
     found = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if job.part != "peers":
-            return [about | {"method": name} | _plain(reading) for name, reading in ours(x, y, seed + job.draw).items()]
-        for name, method in estimators().items():
+        for name, method in _methods(job.part).items():
             start = time.perf_counter(), time.process_time()
             reading = method(x, y, seed + job.draw)
             # An accelerator's time is on the clock, the others' in the processor.
-            seconds = time.perf_counter() - start[0] if name in neural.NAMES else time.process_time() - start[1]
+            on_clock = job.part == "neural" and neural.accelerator()
+            seconds = time.perf_counter() - start[0] if on_clock else time.process_time() - start[1]
             found.append(about | {"method": name} | _plain(reading) | {"seconds": seconds})
     return found
+
+
+def _methods(part: str) -> dict[str, Estimator]:
+    """Everybody's in "peers"; ours, or the neural ones, in the other parts."""
+    if part == "neural":
+        return neural_ones()
+    return ours() | (others() if part == "peers" else {})
 
 
 def _plain(reading: Reading) -> Numbers:
@@ -97,7 +106,13 @@ def _begin(path: list[str]) -> None:
 def _warm() -> None:
     """Compile what is compiled, so that no cell's seconds hold it."""
     x, y = np.random.default_rng(0).standard_normal((2, 200, 2))
-    ours(x, y, 0)
+    for method in ours().values():
+        method(x, y, 0)
+
+
+def _draws(task: int, quick: bool) -> int:
+    """How many draws of a task of our own."""
+    return 1 if quick else 10 if _tasks("own")[task].family in _NAMED else 4
 
 
 def _peers() -> list[str]:
@@ -117,7 +132,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; 0, or 2 with one line on standard error where the input is wrong."""
     parser = options("Estimators of mutual information on data with a known truth.", "information")
     parser.add_argument("--workers", type=int, default=1, help="processes (1)")
-    parser.add_argument("--only", nargs="+", choices=["peers", "draws", "own", "independent"], help="parts to run")
+    parser.add_argument(
+        "--only", nargs="+", choices=["peers", "draws", "own", "independent", "neural"], help="parts to run"
+    )
     given = parser.parse_args(arguments)
     seed, quick = given.seed, given.quick
     try:
@@ -132,12 +149,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     jobs = {
         "peers": [Job("peers", task, n, 0) for task in peers for n in sizes],
         "draws": [Job("draws", task, medium, draw) for task in peers for draw in range(1, 2 if quick else 5)],
-        "own": [Job("own", task, n, draw) for task in own for n in sizes[:2] for draw in range(1 if quick else 10)],
+        "own": [Job("own", task, n, draw) for task in own for n in sizes[:2] for draw in range(_draws(task, quick))],
         "independent": [
             Job("independent", task, medium, draw)
             for task in range(len(strangers()))
             for draw in range(1 if quick else 30)
         ],
+        "neural": [Job("neural", task, medium, 0) for task in peers],
     }
     parts = {name: lambda todo=todo: read(todo, seed, given.workers) for name, todo in jobs.items()}
     numbers = run_parts(given.out, numbers, parts, given.only)
