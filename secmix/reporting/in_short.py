@@ -26,7 +26,7 @@ def in_short(report: Report) -> list[str]:
     if len(ranked) > _MOST_WHO:
         more = len(ranked) - _MOST_WHO
         said.append(f"The table below has {more} more adversar{'ies' if more > 1 else 'y'}.")
-    return [*said, *filter(None, [" ".join(_how_sure(report))]), *_what_to_do(report)]
+    return [*said, *_who_suffices(report), *filter(None, [" ".join(_how_sure(report))]), *_what_to_do(report)]
 
 
 def _about(cells: Sequence[Cell]) -> list[str]:
@@ -45,10 +45,6 @@ def _about(cells: Sequence[Cell]) -> list[str]:
     if pushed:
         parts.append(f"can bend the joint result further than allowed {_under(pushed)}")
     said = [f"{who} {', and '.join(parts)}."] if parts else []
-    few = [cell.coalitions for cell in cells if cell.coalitions and cell.coalitions.verdict == "violated"]
-    if few and (least := min((found.least for found in few if found.least is not None), default=None)) is not None:
-        how = f"{least} of them acting together" if least > 1 else "one of them alone" if least else "nobody inside"
-        said.append(f"It takes {how} to learn somebody's data, fewer than is asked for.")
     if unclear:
         whether = "it learns anything it should not" if said else f"{who} learns anything it should not"
         said.append(f"Whether {whether} {_under(unclear)} could not be settled.")
@@ -56,6 +52,21 @@ def _about(cells: Sequence[Cell]) -> list[str]:
         whom = "it" if said else who
         said.append(f"Nothing beyond the result itself was found that {whom} learns {_under(clear)}.")
     return said
+
+
+def _who_suffices(report: Report) -> list[str]:
+    """How few participants can learn somebody's data, where that is fewer than the policy asks for."""
+    least: dict[str, tuple[int, str]] = {}
+    for cell in report.cells:
+        found = cell.coalitions
+        if found and found.verdict == "violated" and found.least is not None:
+            one = "owner" if found.witness and found.witness.owners else "participant"
+            least[cell.protocol] = min((found.least, one), least.get(cell.protocol, (found.least, one)))
+    said = []
+    for protocol, (few, one) in least.items():
+        who = f"{few} {one}s who act together" if few > 1 else f"one {one} alone" if few else "an outsider"
+        said.append(f"Under “{protocol}” {who} can learn somebody's data; the policy asks for more.")
+    return [" ".join(said)] if said else []
 
 
 def _who(cell: Cell) -> str:

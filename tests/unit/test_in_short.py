@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from secmix.auditing.report import Cell, NodeSummary, Report, Standing, Trial, Verdict
+from secmix.auditing.report import Cell, Coalitions, NodeSummary, Report, Standing, Trial, Verdict
 from secmix.reporting.formats import html, markdown
 from secmix.reporting.in_short import in_short
 
@@ -122,3 +122,19 @@ def test_the_page_and_the_markdown_begin_with_it() -> None:
     assert short[0].split(". ")[0] in text
     assert "Tried, and of no use: 1" in page
     assert "### Tried, and of no use\n\n- Do. Tried." in text
+
+
+@pytest.mark.parametrize(
+    ("least", "who"), [(2, "2 participants who act together"), (1, "one participant alone"), (0, "an outsider")]
+)
+def test_who_suffices_is_said_once_for_all_cells_of_a_protocol(least: int, who: str) -> None:
+    found = Coalitions(
+        min_colluders=3, least=least, limit=4, nodes=[], witness=None, command="", method="", notes=[],
+        verdict="violated", why="",
+    )  # fmt: skip
+    cells = [cell("Ring", name, "violated", nodes, coalitions=found) for name, nodes in (("A", REVEALED), ("B", CLEAR))]
+    short = in_short(report(*cells))
+    text = " ".join(short)
+    assert text.count(f"Under “Ring” {who} can learn somebody's data; the policy asks for more.") == 1
+    # Of an adversary that learns nothing, its name is said.
+    assert any(said.startswith("Nothing beyond the result itself was found that “B”") for said in short)

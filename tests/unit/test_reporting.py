@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import jsonschema
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -40,6 +41,7 @@ from secmix.reporting import (
     words,
     write,
 )
+from secmix.reporting.figures.network import apart
 from secmix.reporting.figures.svg import inline
 from secmix.reporting.formats.sarif import _MEANING
 from secmix.reporting.schema import as_text, published
@@ -648,3 +650,13 @@ def test_figures_are_drawn_coarser_and_labelled_as_they_were() -> None:
     assert ">0.0125<" in drawn
     assert not re.search(r"\d\.\d{3}", re.sub(r">[^<]*<", "><", drawn))
     ET.fromstring(drawn)
+
+
+def test_nodes_are_not_drawn_upon_one_another() -> None:
+    rng = np.random.default_rng(0)
+    for points in (rng.random((12, 2)), np.zeros((3, 2)), np.tile(rng.random((4, 2)), (2, 1))):
+        moved = apart(points, 0.1)
+        distance = np.hypot(*(moved[:, None] - moved[None]).transpose(2, 0, 1)) + np.eye(len(points))
+        assert distance.min() > 0.099
+    far = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    assert np.array_equal(apart(far, 0.1), far)

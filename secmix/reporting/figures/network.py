@@ -11,6 +11,8 @@ from secmix.reporting.figures.svg import COLOUR, STYLE, ink_on, inline, shade
 from secmix.reporting.words import share
 
 CROWD = 24  # more nodes than this leave no room for a number beside each
+MANY = 300  # more than this are dots anyway
+ROOM = 0.15  # between two nodes, as a share of the drawing: the node itself and a number beside it
 
 
 def network_figure(cell: Cell, name: str) -> str:
@@ -106,10 +108,36 @@ def spots(cell: Cell) -> dict[int, Any]:
     points = np.array(cell.positions, dtype=float).reshape(-1, 2)
     spread = float(np.ptp(points, axis=0).max()) if len(points) else 1.0
     points = points / (spread or 1.0)
-    places = dict(enumerate(points[: cell.n_nodes]))
+    room = ROOM * min(1.0, CROWD / max(cell.n_nodes, 1)) ** 0.5
+    places = dict(enumerate(apart(points[: cell.n_nodes], room) if cell.n_nodes <= MANY else points))
     if places and (cell.server or any(end < 0 for edge in cell.tapped or [] for end in edge)):
         places[-1] = points.mean(axis=0)
     return places
+
+
+def apart(points: Any, least: float) -> Any:
+    """The points (n, 2), those nearer than ``least`` to one another pushed apart until none is drawn upon another.
+
+    Examples
+    --------
+    >>> apart(np.array([[0.0, 0.0], [0.1, 0.0], [1.0, 0.0]]), 0.3).round(2).tolist()
+    [[-0.1, 0.0], [0.2, 0.0], [1.0, 0.0]]
+    """
+    points = np.array(points, dtype=float)
+    for _ in range(200):
+        between = points[:, None] - points[None]
+        distance = np.hypot(between[..., 0], between[..., 1])
+        np.fill_diagonal(distance, np.inf)
+        if (distance >= 0.999 * least).all():
+            break
+        for i, j in zip(*np.nonzero(np.triu(distance < least)), strict=True):
+            gap = points[i] - points[j]
+            length = float(np.hypot(*gap))
+            # Two on one spot part in a direction of their own.
+            way = gap / length if length > 1e-9 else np.array([np.cos(i + 2.0 * j), np.sin(i + 2.0 * j)])
+            points[i] += way * max(least - length, 0.0) / 2
+            points[j] -= way * max(least - length, 0.0) / 2
+    return points
 
 
 def network_alt(cell: Cell) -> str:

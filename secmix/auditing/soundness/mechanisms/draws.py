@@ -151,5 +151,6 @@ def public_draws(bench: Bench, models: list[Model]) -> Check:
     if witness is not None:
         return Check(NAME, "failed", "With other public draws the protocol is another.", witness, done)
     sentence = f"Over {done} calls with other public draws, extreme ones among them, no more was given away."
-    odds = f"Public draws as rare as one in {max(seeds // 3, 1)} may give away more, unless they are extreme ones."
+    rare = 1 - 0.05 ** (1 / seeds)  # what comes up more often would have been met with 95 % confidence
+    odds = f"Public draws that come up in fewer than {rare:.2g} of the calls may give away more, unless extreme."
     return Check(NAME, "passed", more or sentence, calls=done, assumes=odds)
