@@ -117,12 +117,15 @@ class FlowerApp:
         self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
     ) -> Array:
         """Run the app on each run's rows; every node ends with the last arrays that the server sent it."""
+        from secmix.protocols.flower.grid import leaving_no_trace
+
         data = checked_parts(parts, network)
         for_server, for_clients = rng.spawn(2)
         seed = int(for_server.integers(2**31))
         with (
             importable(self._folder),
             _quietly(),
+            leaving_no_trace(),
             tempfile.TemporaryDirectory() as folder,
             contextlib.chdir(folder),
         ):
