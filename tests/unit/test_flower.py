@@ -12,9 +12,12 @@ from numpy.testing import assert_allclose
 
 import secmix
 from secmix import Network
-from secmix.adversaries import CuriousServer, Eavesdropper
+from secmix.adversaries import Colluders, CuriousServer, Eavesdropper
+from secmix.auditing.robustness.collaborations import errors_of_collaborations
+from secmix.auditing.setup import build_setup
 from secmix.errors import ScenarioError, SecmixError
 from secmix.protocols.collaboration import RunsDiffer
+from secmix.scenario import from_dict
 from secmix.transcript import Channel
 
 pytest.importorskip("flwr", reason="flwr is not installed; pip install 'secmix[flower]' to run these tests")
@@ -206,6 +209,32 @@ def test_a_node_that_is_never_sampled_ends_with_nothing(written):
     ends, _ = run(app, rows_of((1, 1)))
     assert np.isnan(ends).all(axis=2).sum(axis=1).tolist() == [1, 1]
     assert app.error(ends, ends).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "settings", "withstands"),
+    [
+        ("FedAvg", "", 0),
+        ("FedTrimmedAvg", "beta=0.2", 1),
+        ("MultiKrum", "num_malicious_nodes=1, num_nodes_to_select=5", 2),
+        ("FedMedian", "", 3),
+    ],
+)
+def test_as_many_colluders_break_a_strategy_as_its_arithmetic_says(written, strategy, settings, withstands):
+    """Of seven nodes: 0.2 of them are cut at each end, one; five are averaged, and four honest leave room for one."""
+    cell = from_dict(
+        {
+            "network": {"kind": "complete", "nodes": 7},
+            "data": {"name": "breast_cancer", "features": 3, "rows_per_node": 3},
+            "runs": 100,
+            "protocol": {"name": "p", "label": "p"},
+            "adversary": {"name": "a", "label": "a"},
+        }
+    )
+    app, colluders = written(strategy, settings, rounds=1), Colluders([6], "update_far", eavesdrops=False)
+    setup = build_setup(cell, {("protocol", "p"): app, ("adversary", "a"): colluders})
+    push = errors_of_collaborations(cell, setup).push
+    assert [push(f)[0] is None for f in range(1, 4)] == [f > withstands for f in range(1, 4)]
 
 
 def test_a_strategy_that_waits_for_more_nodes_is_refused(written, monkeypatch):

@@ -48,8 +48,9 @@ class FlowerApp:
 
     Each speaker has its own states of Python's and NumPy's global generators (and of torch's, where the app imports
     it). The server's begins alike in all runs of a call, so that a strategy samples the same nodes in each. A client
-    that raises an error answers with that, as in Flower, and the strategy goes on without it; where all do in all runs,
-    that is an error. Runs whose messages differ for that or another reason are judged in groups. What draws from the system's own generator, as SecAgg+ draws its keys, is not repeatable, and is found out as such.
+    that raises an error answers with that, as in Flower, and the strategy goes on without it; where all do in all
+    runs, that is an error. Runs whose messages differ for that or another reason are judged in groups. What draws from
+    the system's own generator, as SecAgg+ draws its keys, is not repeatable, and is found out as such.
 
     Examples
     --------
@@ -75,7 +76,7 @@ class FlowerApp:
     def collaborate(
         self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
     ) -> Array:
-        """Run the app on each run's rows; every node ends with the last arrays that the server sent it, NaN for none."""
+        """Run the app on each run's rows; a node ends with the last arrays that the server sent it, or NaN."""
         data = checked_parts(parts, network)
         for_server, for_clients = rng.spawn(2)
         seed = int(for_server.integers(2**31))
