@@ -60,9 +60,10 @@ class FlowerApp:
     the server reads every message, metrics and numbers of examples among them.
 
     Each speaker has its own states of Python's and NumPy's global generators (and of torch's, where the app imports
-    it). The server's begins alike in all runs, so that a strategy samples the same nodes in each: runs whose messages
-    differ in kind or length cannot be compared, and are refused. A client that raises an error ends the run. What
-    draws from the system's own generator, as SecAgg+ draws its keys, is not repeatable, and is found out as such.
+    it). The server's begins alike in all runs of a call, so that a strategy samples the same nodes in each. A client
+    that raises an error answers with that, as in Flower, and the strategy goes on without it; where all do in all
+    runs, that is an error. Runs whose messages differ for that or another reason are judged in groups. What draws from
+    the system's own generator, as SecAgg+ draws its keys, is not repeatable, and is found out as such.
 
     Examples
     --------
@@ -116,12 +117,13 @@ class FlowerApp:
     def collaborate(
         self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
     ) -> Array:
-        """Run the app on each run's rows; every node ends with the last arrays that the server sent it."""
+        """Run the app on each run's rows; a node ends with the last arrays that the server sent it, or NaN."""
         from secmix.protocols.flower.grid import leaving_no_trace
 
         data = checked_parts(parts, network)
         for_server, for_clients = rng.spawn(2)
         seed = int(for_server.integers(2**31))
+        failures: list[str] = []
         with (
             importable(self._folder),
             _quietly(),
@@ -129,14 +131,24 @@ class FlowerApp:
             tempfile.TemporaryDirectory() as folder,
             contextlib.chdir(folder),
         ):
-            return run_by_run(lambda rows, on: self._once(rows, on, seed, for_clients), data, channel)
+            try:
+                return run_by_run(lambda rows, on: self._once(rows, on, seed, for_clients, failures), data, channel)
+            finally:
+                if len(failures) == len(data[0]):
+                    raise SecmixError(f"no client app answered but with errors, in any run: {failures[0]}")
 
     def error(self, results: Array, reference: Array) -> Array:
         """Largest distance between models at a node, relative to the reference: (runs,)."""
         size = np.maximum(np.linalg.norm(reference, axis=2), 1e-12)
-        return np.asarray((np.linalg.norm(results - reference, axis=2) / size).max(axis=1))
+        off = np.linalg.norm(results - reference, axis=2) / size
+        # Who is sampled in neither run ends with nothing in both; in one of them alone, that run has no outcome there.
+        return np.asarray(
+            np.where(np.isnan(results).all(axis=2) & np.isnan(reference).all(axis=2), 0.0, off).max(axis=1)
+        )
 
-    def _once(self, rows: list[Array], channel: Channel, seed: int, rng: np.random.Generator) -> Array:
+    def _once(
+        self, rows: list[Array], channel: Channel, seed: int, rng: np.random.Generator, failures: list[str]
+    ) -> Array:
         from secmix.protocols.flower.grid import ChannelGrid, context, speaking, speech
 
         for i, part in enumerate(rows):
@@ -152,14 +164,15 @@ class FlowerApp:
         asked = [0]
 
         def answer(node: int, message: Any) -> Any:
-            who = f"the client app of node {node}, given rows of shape {rows[node].shape},"
-            with _in_place_of(self.data, given[node], asked), speaking(node + 1, states[node]), _told(who):
+            with _in_place_of(self.data, given[node], asked), speaking(node + 1, states[node]):
                 return client_app(message, contexts[node])
 
         grid = ChannelGrid(channel, len(rows), answer, speech(seed))
         with grid.at_the_server(), _told("the server app"):
             plugins.imported(self.server_app)(grid, context(0, self.config, {}))
-        if self.data is not None and not asked[0]:
+        if grid.unanswered:
+            failures.append(f"{grid.unanswered}{'' if asked[0] or not self.data else f'; nobody asked {self.data}'}")
+        elif self.data is not None and not asked[0]:
             raise SecmixError(
                 f"no client asks {shown(self.data)} for its data, so what the audit deals does not go in; name the "
                 "function as the module that calls it does, such as pkg.client_app:load_data"
