@@ -83,7 +83,9 @@ SERVER = """
 """
 
 
-def flower_app(folder: Path, model="linear", strategy="FedAvg", settings="", imports="", mods="", **config) -> FlowerApp:
+def flower_app(
+    folder: Path, model="linear", strategy="FedAvg", settings="", imports="", mods="", **config
+) -> FlowerApp:
     """Writes an app into ``folder``, which is to be on Python's path, and returns it as a protocol."""
     name = f"flower_{folder.name}_{next(_number)}"
     gradients = textwrap.indent(textwrap.dedent(MODELS[model]), "    ").strip()

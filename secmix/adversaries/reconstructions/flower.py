@@ -16,7 +16,9 @@ from secmix.protocols.flower import FlowerApp
 
 _ROUNDING = 8.0
 _Ratio = tuple[Array, float]  # x, and how far rounding may put it off
-_Exchange = tuple[list[Array], list[Array], list[float]]  # arrays before and after, and how far rounding may put them off
+_Exchange = tuple[
+    list[Array], list[Array], list[float]
+]  # arrays before and after, and how far rounding may put them off
 
 
 def reconstruct_flower(held: HeldMessages) -> Reconstruction | None:
