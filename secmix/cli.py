@@ -47,8 +47,9 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an e
 @app.command()
 def audit(
     scenario: Annotated[
-        str, typer.Argument(help="Path of a TOML file, or name of a catalogue entry", autocompletion=_catalogue)
-    ],
+        str | None, typer.Argument(help="Path of a TOML file, or name of a catalogue entry", autocompletion=_catalogue)
+    ] = None,
+    flower: Annotated[Path | None, typer.Option(help="In place of a scenario: folder of a Flower project")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the report [default: audit-NAME]")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's")] = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core")] = 0,
@@ -69,18 +70,19 @@ def audit(
     debug: Debug = False,
 ) -> None:
     """Audit a scenario and write the report. Run again after an interruption, it resumes."""
-    folder = out or Path(f"audit-{Path(scenario).stem}")
+    folder = out or Path(f"audit-{flower.resolve().name if flower else Path(scenario or '').stem}")
     with _errors_told(debug, lambda: _what_is_kept(folder)):
         from rich.console import Console
 
         from secmix import reporting
+        from secmix._front.flower import chosen
         from secmix.auditing.exposure.policy import read
         from secmix.run import audit as run
 
         formats = tuple(part.strip() for part in format.split(",") if part.strip())
         with progress() as tell:
             report = run(
-                scenario,
+                chosen(scenario, flower),
                 folder,
                 seed=seed,
                 workers=workers or os.cpu_count() or 1,
@@ -221,13 +223,17 @@ def init(
     path: Annotated[Path, typer.Argument(help="File to write")] = Path("scenario.toml"),
     csv: Annotated[Path | None, typer.Option(help="Your data: its columns, gaps and form are looked at")] = None,
     network: Annotated[Path | None, typer.Option(help="Your network: a file with a pair of neighbours a line")] = None,
+    flower: Annotated[Path | None, typer.Option(help="Your Flower app: the folder of its pyproject.toml")] = None,
     debug: Debug = False,
 ) -> None:
-    """Write a commented scenario to start from, about your own data and network if you name them."""
+    """Write a commented scenario to start from, about your own data, network or Flower app if you name them."""
     with _errors_told(debug):
         from secmix._front.beginning import first_scenario
+        from secmix._front.flower import flower_scenario
 
-        text, found = first_scenario(path, csv, network)
+        if flower and network:
+            raise SecmixError("a Flower app's nodes talk to the server alone: give --flower or --network, not both")
+        text, found = flower_scenario(flower, path.parent, csv) if flower else first_scenario(path, csv, network)
         try:
             with open(path, "x", encoding="utf-8") as file:
                 file.write(text)
@@ -237,7 +243,8 @@ def init(
             raise SecmixError(f"'{path}' cannot be written: {error.strerror or error}") from None
         for line in found:
             typer.echo(one_line(line))
-        typer.echo(f"Wrote {one_line(str(path))}. Change it, then: secmix audit {one_line(shlex.quote(str(path)))}")
+        command = f"secmix audit {one_line(shlex.quote(str(path)))}{' --allow-code' * bool(flower)}"
+        typer.echo(f"Wrote {one_line(str(path))}. Change it, then: {command}")
 
 
 @app.command()

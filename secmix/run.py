@@ -142,9 +142,10 @@ def audit(
     if cell is not None:
         command = commands[0]
     path = name if name.endswith(".toml") else _BESIDE
+    source = None if text is None or path != name else path
     text = text if text is not None and path == name else render(scenario)
     folder = None if out is None else Path(out)
-    with taken(folder), _errors_located(scenario, text, path if path == name and text else None, every):
+    with taken(folder), _errors_located(scenario, text, source, every):
         kept = None if folder is None else kept_cells(folder)
         results = run_cells(
             [cells[i] for i in every],

@@ -17,6 +17,7 @@ HERE = Path(__file__).parent
 # Under --import-mode=importlib no test folder is importable; the shared modules beside this file must be.
 sys.path.insert(0, str(HERE))
 
+collect_ignore = ["flower_projects"]  # apps that tests run; they need flwr, and hold no tests
 IN_CI = bool(os.environ.get("CI"))
 for _name, _examples in {"fast": 20, "build": 50, "default": 100, "thorough": 1000}.items():
     settings.register_profile(

@@ -33,6 +33,7 @@ _ONE = {
     "protocols": "protocol",
     "aggregators": "rule",
     "reconstructions": "reconstruction",
+    "flower apps": "Flower app",
     "candidates": "candidate",
 }
 # Of a class, before it is called: calling what is something else might do anything.

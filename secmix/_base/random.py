@@ -27,6 +27,7 @@ PURPOSES = (
     "worst case",  # the search for the worst of all messages
     "coalitions",  # the search for who would have to collude
     "soundness",  # rows on which a collaboration is held to the checks of soundness
+    "frames",  # which half of the runs chooses what messages by themselves tell of rows
 )
 """What streams are for. A new purpose is a line at the end: its place in the list is part of the derivation."""
 

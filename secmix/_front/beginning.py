@@ -91,7 +91,7 @@ def data_of(csv: Path, folder: Path, nodes: int) -> Looked:
         gaps += any(number(row[j], decimal) != number(row[j], decimal) for j in kept)  # NaN alone differs from itself
     whole = len(table.rows) - gaps
     settings: list[tuple[str, Any, str]] = [("name", "csv", "")]
-    settings.append(("path", _from(csv, folder), "from the folder of this file"))
+    settings.append(("path", relative(csv, folder), "from the folder of this file"))
     if delimiter != ",":
         settings.append(("delimiter", delimiter, ""))
     if decimal != ".":
@@ -160,16 +160,16 @@ def network_of(path: Path) -> Looked:
 def _with_table(text: str, name: str, looked: Looked) -> str:
     lines = [f"[{name}]", *(f"# {one_line(comment)}" for comment in looked.comments)]
     for key, value, told in looked.settings:
-        written = _toml(key, value)
+        written = toml_line(key, value)
         lines.append(f"{written:<30} # {one_line(told)}" if told else written)
     table = "\n".join(lines) + "\n\n"
     return re.sub(rf"^\[{name}\][^\n]*\n(?:(?!\[).*\n)*", lambda _: table, text, flags=re.M)
 
 
-def _toml(key: str, value: Any) -> str:
+def toml_line(key: str, value: Any) -> str:
     """One line, lists too."""
     if isinstance(value, list):
-        return f"{key} = [{', '.join(_toml('x', each).partition(' = ')[2] for each in value)}]"
+        return f"{key} = [{', '.join(toml_line('x', each).partition(' = ')[2] for each in value)}]"
     return tomli_w.dumps({key: value}).strip()
 
 
@@ -198,7 +198,7 @@ def _without_what_fails(text: str, path: Path, said: list[str]) -> str:
     return text
 
 
-def _from(file: Path, folder: Path) -> str:
+def relative(file: Path, folder: Path) -> str:
     if file.is_absolute():
         return str(file)
     try:

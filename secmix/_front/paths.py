@@ -1,4 +1,4 @@
-"""Paths of data files: those in a scenario's file start from the folder that file is in."""
+"""Paths of data files and projects: those in a scenario's file start from the folder that file is in."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from typing import Any
 
 from secmix.scenario import Scenario, from_dict
 
+_PATHS = {"data": "path", "protocol": "project"}
+_APP = "flower_app"
+
 
 def with_paths(scenario: Scenario, change: Callable[[str], str]) -> Scenario:
-    """``scenario`` with each path of a data file changed, those of its sweep too.
+    """``scenario`` with each path of a data file or project changed, those of its sweep too.
 
     Examples
     --------
@@ -21,15 +24,13 @@ def with_paths(scenario: Scenario, change: Callable[[str], str]) -> Scenario:
     {'path': 'old/rows.csv'}
     """
     content = scenario.to_dict()
-    changed = {**content, "data": _in_table(content["data"], change)}
+    changed = {**content, **{table: in_table(table, content[table], change) for table in _PATHS}}
     sweep: dict[str, list[Any]] = content.get("sweep", {})
     if sweep:
         changed["sweep"] = {
             key: [_moved(value, change) for value in values]
             if key == "data.path"
-            else [_in_table(value, change) for value in values]
-            if key == "data"
-            else values
+            else [in_table(key, value, change) for value in values]
             for key, values in sweep.items()
         }
     return scenario if changed == content else from_dict(changed)
@@ -51,10 +52,14 @@ def _relative(path: Path, here: str | Path) -> str:
         return os.path.abspath(path)
 
 
-def _in_table(table: Any, change: Callable[[str], str]) -> Any:
-    if isinstance(table, Mapping) and "path" in table:
-        return {**table, "path": _moved(table["path"], change)}
-    return table
+def in_table(name: str, table: Any, change: Callable[[str], str]) -> Any:
+    """A table of a scenario with its path changed, if it is one that has a path."""
+    key = _PATHS.get(name)
+    if key is None or not isinstance(table, Mapping) or key not in table:
+        return table
+    if name == "protocol" and table.get("name") != _APP:  # what others call so may be no path
+        return table
+    return {**table, key: _moved(table[key], change)}
 
 
 def _moved(path: Any, change: Callable[[str], str]) -> Any:

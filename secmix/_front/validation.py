@@ -13,7 +13,7 @@ from secmix._base import plugins
 from secmix._base.places import line_of
 from secmix._base.settings import faults_of_settings
 from secmix._base.toml_text import read_text, read_toml
-from secmix._front.paths import seen_from
+from secmix._front.paths import in_table, seen_from
 from secmix._front.whereabouts import located
 from secmix.errors import NotConverged, SecmixError, brief, cause, shown
 from secmix.scenario import DataSpec, Scenario, faults, from_dict
@@ -50,7 +50,7 @@ def validated(given: str, allow_code: bool = False) -> tuple[list[str], str]:
     text, source = read_text(path), f"'{given}'"
     content = read_toml(text, source)
     with plugins.code_allowed(allow_code):
-        found = [*faults(content, source, text), *faults_of_parts(content, source, text)]
+        found = [*faults(content, source, text), *faults_of_parts(content, source, text, path.parent)]
         if not found:
             scenario = from_dict(content, source, text)
             found = _misfits(scenario, text, given, path.parent)
@@ -66,8 +66,11 @@ def _line(fault: str) -> int:
     return int(match[1]) if match else 0
 
 
-def faults_of_parts(content: Mapping[str, Any], source: str, text: str) -> Iterator[str]:
-    """Parts that there are not, and settings that they do not take, wherever the file names them, as errors."""
+def faults_of_parts(content: Mapping[str, Any], source: str, text: str, folder: Path = Path()) -> Iterator[str]:
+    """Parts that there are not, and settings that they do not take, wherever the file names them, as errors.
+
+    Paths start from ``folder``.
+    """
     sweep = content.get("sweep")
     for table, group in _PARTS.items():
         places: list[tuple[tuple[str | int, ...], Any]] = [((table,), content.get(table))]
@@ -78,7 +81,8 @@ def faults_of_parts(content: Mapping[str, Any], source: str, text: str) -> Itera
         for path, spec in places:
             name = spec.get("name", _DEFAULTS.get(table)) if isinstance(spec, Mapping) else None
             if isinstance(spec, Mapping) and isinstance(name, str):
-                settings = {key: value for key, value in spec.items() if key not in ("name", *_OWN[table])}
+                moved = in_table(table, spec, lambda where: str(folder / where))
+                settings = {key: value for key, value in moved.items() if key not in ("name", *_OWN[table])}
                 for error in _faults_of_part(group, name, settings):
                     yield _placed(error, path, source, text)
 

@@ -50,12 +50,19 @@ def fingerprint(cell: Scenario, given: Given | None) -> str:
         for name in _strings([named.name, named.settings]):
             if plugins.names_code(name) and (module := sys.modules.get(name.partition(":")[0])) is not None:
                 described.append(_source(module))
+    if isinstance(folder := cell.protocol.settings.get("project"), str):  # of a Flower app, in many modules
+        for place in sorted([*Path(folder).rglob("*.py"), *Path(folder).glob("pyproject.toml")]):
+            described.append(f"{place} {_digest_of(place)}")
     if (path := cell.data.settings.get("path")) is not None:
-        try:
-            described.append(hashlib.sha256(files.read_regular(Path(path))).hexdigest())
-        except (OSError, TypeError, ValueError):
-            described.append(secrets.token_hex(16))  # it cannot be compared: never read back
+        described.append(_digest_of(path))
     return hashlib.sha256("\n".join(described).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _digest_of(path: Any) -> str:
+    try:
+        return hashlib.sha256(files.read_regular(Path(path))).hexdigest()
+    except (OSError, TypeError, ValueError):
+        return secrets.token_hex(16)  # it cannot be compared: never read back
 
 
 def keep(place: Path, result: CellResult) -> None:

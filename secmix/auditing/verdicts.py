@@ -160,13 +160,14 @@ def summary_of_samples(
     """
     revealing = [f for f in findings if is_revealed(f)]
     top = max(findings, key=lambda f: (f.normalised_low, f.normalised_leakage), default=None)
+    shown = top is not None and top.normalised_low > output_leakage + 1e-3
     verdict = worst(f.verdict for f in findings)
     standing: Standing
     if revealing:
         standing, why = "revealed", (revealing[0].notes or [revealing[0].method])[0]
-    elif hidden is None and holds_nothing:
+    elif hidden is None and holds_nothing and not shown:
         standing, why = "no more than the output itself reveals", "this adversary holds no message at all"
-    elif top is not None and top.normalised_low > output_leakage + 1e-3:
+    elif shown and top is not None:
         standing = "partly leaked"
         share = f"at least {top.normalised_low:.0%} of its row is known"
         why = f"{share}; the output alone gives at most {output_leakage:.0%}"

@@ -71,6 +71,9 @@ class CollaborationTraits:
         return cls(**{each.name: getattr(protocol, each.name) for each in fields(cls) if hasattr(protocol, each.name)})
 
 
+BYTES = ", bytes"
+"""Ends the kind of a message whose numbers are bytes, of a key or a text: others are measured first."""
+
 Once = Callable[[list[Array], Channel], ArrayLike]
 """One run: ``once(parts, channel) -> (n, p)``, with parts n arrays (N_i, d)."""
 
@@ -78,12 +81,17 @@ Once = Callable[[list[Array], Channel], ArrayLike]
 def run_by_run(once: Once, parts: Sequence[ArrayLike], channel: Channel) -> Array:
     """``once`` for each run by itself, with all messages in the channel's transcript afterwards.
 
-    For protocols that are written for one data set. Every run must send messages of the same kinds, in the same order
-    and of the same length; ``channel`` holds its axis of runs then as if all had been sent together.
+    For protocols that are written for one data set. Where every run sends messages of the same kinds, in the same order
+    and of the same length, ``channel`` holds its axis of runs then as if all had been sent together.
 
     Returns
     -------
     (runs, n, p)
+
+    Raises
+    ------
+    RunsDiffer
+        Where some runs send other messages than others. It holds what came of each: an audit judges them in groups.
 
     Examples
     --------
@@ -103,8 +111,69 @@ def run_by_run(once: Once, parts: Sequence[ArrayLike], channel: Channel) -> Arra
         channel.begin()
         results.append(np.asarray(once([part[run] for part in arrays], channel), dtype=np.float64))
         transcripts.append(channel.transcript)
+    groups = _alike(transcripts, results)
+    if len(groups) > 1:
+        raise RunsDiffer(
+            [
+                Alike(tuple(runs), together([transcripts[r] for r in runs]), [results[r] for r in runs])
+                for runs in groups
+            ]
+        )
     channel.transcript = together(transcripts)
     return np.stack(results)
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Runs that sent the same messages, but for the numbers in them.
+
+    Attributes
+    ----------
+    runs : tuple of int
+        Which of the call.
+    transcript : Transcript
+        Theirs, side by side.
+    results : list of (n, p)
+        What each node ends each of them with.
+    """
+
+    runs: tuple[int, ...]
+    transcript: Transcript
+    results: list[Array]
+
+
+class RunsDiffer(SecmixError):
+    """The runs of one call sent different messages; ``groups`` holds those that sent the same, first come first."""
+
+    def __init__(self, groups: list[Alike]) -> None:
+        super().__init__(
+            f"the runs sent different messages (other kinds, senders or lengths, {len(groups)} ways in all), so they "
+            "cannot be put together; run them one by one, or send messages of fixed number and length"
+        )
+        self.groups = groups
+
+    @property
+    def results(self) -> Array:
+        """What each node ends with, (runs, n, p), in the order of the runs.
+
+        Raises
+        ------
+        SecmixError
+            If some runs end with other numbers of numbers.
+        """
+        ends = {run: result for group in self.groups for run, result in zip(group.runs, group.results, strict=True)}
+        if len({result.shape for result in ends.values()}) > 1:
+            raise SecmixError("what nodes end with has another length in some runs: outcomes cannot be compared")
+        return np.stack([ends[run] for run in sorted(ends)])
+
+
+def _alike(transcripts: Sequence[Transcript], results: Sequence[Array]) -> list[list[int]]:
+    """Which runs sent the same messages, types of numbers included, and ended with equally many numbers."""
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for run, (transcript, result) in enumerate(zip(transcripts, results, strict=True)):
+        frame = (result.shape, *((*block.frame, block.payload.dtype.str) for block in transcript))
+        groups.setdefault(frame, []).append(run)
+    return list(groups.values())
 
 
 def together(transcripts: Sequence[Transcript]) -> Transcript:
@@ -119,8 +188,7 @@ def together(transcripts: Sequence[Transcript]) -> Transcript:
     for other in transcripts[1:]:
         if [block.frame for block in other] != [block.frame for block in first]:
             raise SecmixError(
-                "the runs sent different messages (other kinds, senders or lengths), so they cannot be compared; let "
-                "the protocol run for a fixed number of rounds, and send messages of fixed length"
+                "the runs sent different messages (other kinds, senders or lengths): these are joined group by group"
             )
     joined = Transcript()
     for blocks in zip(*transcripts, strict=True):

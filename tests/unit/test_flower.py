@@ -12,8 +12,12 @@ from numpy.testing import assert_allclose
 
 import secmix
 from secmix import Network
-from secmix.adversaries import CuriousServer
+from secmix.adversaries import Colluders, CuriousServer, Eavesdropper
+from secmix.auditing.robustness.collaborations import errors_of_collaborations
+from secmix.auditing.setup import build_setup
 from secmix.errors import ScenarioError, SecmixError
+from secmix.protocols.collaboration import RunsDiffer
+from secmix.scenario import from_dict
 from secmix.transcript import Channel
 
 pytest.importorskip("flwr", reason="flwr is not installed; pip install 'secmix[flower]' to run these tests")
@@ -36,6 +40,8 @@ CLIENT = """
     def train(message, context):
         rows = rows_of(context)
         weights, bias = message.content["arrays"].to_numpy_ndarrays()
+        if context.run_config.get("fails", 0) and rows[0, 0] < 0:
+            raise ValueError(f"a negative number: {rows[0, 0]}")
         x, y = rows[:, :-1], rows[:, -1]
         off = x @ weights + bias[0] - y
         rate = context.run_config["rate"]
@@ -162,6 +168,73 @@ def test_the_only_row_of_a_client_is_known_to_the_server(written, rows, verdict)
     assert cell.verdict == verdict
     assert not any("outside" in note for note in cell.notes)
     assert [finding.value for finding in report.findings] == [1.0] * (rows == 1)
+
+
+def test_a_client_that_fails_is_left_out_and_the_runs_are_grouped(written):
+    app, network = written(rounds=1, fails=1), Network.complete(2)
+    ends, _ = run(app, [np.ones((1, 1, 3)), np.ones((1, 2, 3))])
+    channel = Channel()
+    first = np.stack([np.ones((1, 3)), -np.ones((1, 3))])
+    with pytest.raises(RunsDiffer) as differing:
+        app.collaborate([first, np.ones((2, 2, 3))], network, np.random.default_rng(0), channel=channel)
+    good, bad = differing.value.groups
+    assert (good.runs, bad.runs) == ((0,), (1,))
+    assert [b.sender.tolist() for b in bad.transcript if b.kind == "train reply: error"] == [[0]]
+    assert_allclose(good.results[0], ends[0])
+    assert_allclose(bad.results[0], ends[0])  # both nodes have the same rows, and node 1 alone answers
+    with pytest.raises(SecmixError, match=r"in any run: node 0 answers 'train' with ValueError in \w+\.py, line \d+$"):
+        run(app, [-np.ones((1, 1, 3)), -np.ones((1, 2, 3))])
+
+
+def test_which_clients_fail_is_seen_by_an_outsider(written):
+    """Nobody reads a message; that node 0 fails on negative numbers is seen in what it sends nevertheless."""
+    report = secmix.audit(
+        {
+            "network": {"kind": "complete", "nodes": 2},
+            "data": {"name": "breast_cancer", "features": 3, "rows_per_node": [1, 20]},
+            "runs": 160,
+            "measure": {"evidence": ["reconstruction"], "nodes": [0]},
+            "policy": {"max_normalised_leakage": 0.15},
+        },
+        protocols={"app": written("FedAvg", "fraction_evaluate=0.0", rounds=1, fails=1)},
+        adversaries={"outsider": Eavesdropper()},
+    )
+    [frames] = [f for f in report.findings if f.evidence == "frames"]
+    assert frames.normalised_low > 0.15
+    assert report.verdict == "violated"
+
+
+def test_a_node_that_is_never_sampled_ends_with_nothing(written):
+    app = written("FedAvg", "fraction_train=0.5, min_train_nodes=1, fraction_evaluate=0.0", rounds=1)
+    ends, _ = run(app, rows_of((1, 1)))
+    assert np.isnan(ends).all(axis=2).sum(axis=1).tolist() == [1, 1]
+    assert app.error(ends, ends).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "settings", "withstands"),
+    [
+        ("FedAvg", "", 0),
+        ("FedTrimmedAvg", "beta=0.2", 1),
+        ("MultiKrum", "num_malicious_nodes=1, num_nodes_to_select=5", 2),
+        ("FedMedian", "", 3),
+    ],
+)
+def test_as_many_colluders_break_a_strategy_as_its_arithmetic_says(written, strategy, settings, withstands):
+    """Of seven nodes: 0.2 of them are cut at each end, one; five are averaged, and four honest leave room for one."""
+    cell = from_dict(
+        {
+            "network": {"kind": "complete", "nodes": 7},
+            "data": {"name": "breast_cancer", "features": 3, "rows_per_node": 3},
+            "runs": 100,
+            "protocol": {"name": "p", "label": "p"},
+            "adversary": {"name": "a", "label": "a"},
+        }
+    )
+    app, colluders = written(strategy, settings, rounds=1), Colluders([6], "update_far", eavesdrops=False)
+    setup = build_setup(cell, {("protocol", "p"): app, ("adversary", "a"): colluders})
+    push = errors_of_collaborations(cell, setup).push
+    assert [push(f)[0] is None for f in range(1, 4)] == [f > withstands for f in range(1, 4)]
 
 
 def test_a_strategy_that_waits_for_more_nodes_is_refused(written, monkeypatch):

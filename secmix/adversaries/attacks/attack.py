@@ -6,6 +6,7 @@ import functools
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from importlib.metadata import EntryPoint
 from typing import Any
 
@@ -63,7 +64,8 @@ class Attack:
     Parameters
     ----------
     kinds : iterable of str
-        The messages it can replace; others go out as they are. "contribution" are those that are summed, "*" all.
+        The messages it can replace; others go out as they are. "contribution" are those that are summed, "*" all;
+        within a kind a "*" stands for anything, as in "train reply: *".
     forge : callable, optional
         ``forge(messages: RoundMessages) -> (f, m)``: the colluders' messages.
     poison : callable, optional
@@ -105,7 +107,9 @@ class Attack:
 
     def speaks(self, kinds: Iterable[str]) -> bool:
         """Whether it can replace messages of one of these kinds."""
-        return ANY in self.kinds or bool(set(kinds) & set(self.kinds))
+        if ANY in self.kinds:
+            return True
+        return any(kind == own or (ANY in own and fnmatchcase(kind, own)) for kind in kinds for own in self.kinds)
 
     def send(self, messages: RoundMessages) -> Array:
         """The colluders' messages (f, m).

@@ -1,7 +1,9 @@
 """The row of a client of a Flower app from the model that it sends back: x = ∂L/∂W : ∂L/∂b in every unit.
 
 How the client trains is not known, so nothing is replayed. But as often as there are units and rounds the ratio must be
-the same row; where two of them agree to the precision of the messages, it is certified.
+the same row; where two of them agree to the precision of the messages, it is certified. Clients who are all but one need
+not see its model: under federated averaging (McMahan et al. 2017, algorithm 1) it is what the next model has beside
+theirs. If the server combines models in another way, the ratios do not agree.
 """
 
 from __future__ import annotations
@@ -14,6 +16,9 @@ from secmix.protocols.flower import FlowerApp
 
 _ROUNDING = 8.0
 _Ratio = tuple[Array, float]  # x, and how far rounding may put it off
+_Exchange = tuple[
+    list[Array], list[Array], list[float]
+]  # arrays before and after, and how far rounding may put them off
 
 
 def reconstruct_flower(held: HeldMessages) -> Reconstruction | None:
@@ -24,7 +29,8 @@ def reconstruct_flower(held: HeldMessages) -> Reconstruction | None:
     """
     if not isinstance(held.protocol, FlowerApp) or held.count != 1:
         return None
-    tables = [table for before, after in _exchanges(held) for table in _ratios(before, after, held.d)]
+    exchanges = _exchanges(held) or _left_by_the_others(held)
+    tables = [table for exchange in exchanges for table in _ratios(*exchange, held.d)]
     single = [table[0] for table in tables if len(table) == 1]
     for table in [*(t for t in tables if len(t) > 1), single]:
         if len(table) > 1 and (found := _agreed(table)) is not None:
@@ -50,7 +56,7 @@ def _row(x: Array, d: int) -> Array:
     return np.append(x, np.full(d - len(x), np.nan))[None]
 
 
-def _exchanges(held: HeldMessages) -> list[tuple[list[Array], list[Array]]]:
+def _exchanges(held: HeldMessages) -> list[_Exchange]:
     """The arrays that the node got and those that it sent back, of each round in which it sent some."""
     got: dict[int, list[Array]] = {}
     sent: dict[int, list[Array]] = {}
@@ -59,17 +65,61 @@ def _exchanges(held: HeldMessages) -> list[tuple[list[Array], list[Array]]]:
             into = sent if origin.sender == held.node else got
             into.setdefault(origin.iteration, []).append(row)
     pairs = [(got[t], sent[t]) for t in sorted(sent) if t in got]
-    return [pair for pair in pairs if [len(a) for a in pair[0]] == [len(a) for a in pair[1]]]
+    return [
+        (before, after, [_ROUNDING * _unit(array) for array in after])
+        for before, after in pairs
+        if _sizes(before) == _sizes(after)
+    ]
 
 
-def _ratios(before: list[Array], after: list[Array], d: int) -> list[list[_Ratio]]:
+def _left_by_the_others(held: HeldMessages) -> list[_Exchange]:
+    """The same from what all other nodes know: averages weighted by rows, less their own models."""
+    rows = {o.sender: len(row) // held.d for o, row in held.messages if o.line == "held" and o.kind == "input"}
+    if held.node in rows or len(rows) != held.network.n - 1:
+        return []
+    got: dict[int, dict[int, list[Array]]] = {}
+    sent: dict[int, dict[int, list[Array]]] = {}
+    for origin, row in held.messages:
+        if "/" in origin.kind and origin.line != "held":
+            mine = origin.sender in rows
+            of = origin.sender if mine else origin.receivers[0]
+            (sent if mine else got).setdefault(origin.iteration, {}).setdefault(of, []).append(row)
+    found = []
+    everything = held.count + sum(rows.values())
+    for t, models in sorted(sent.items()):
+        later = min((s for s in got if s > t), default=None)
+        if later is None or t not in got or set(models) != set(rows):
+            continue
+        before, new = (next(iter(got[k].values())) for k in (t, later))
+        if any(_sizes(new) != _sizes(each) for each in (before, *models.values())):
+            continue
+        left = [
+            (everything * array.astype(float) - sum(rows[i] * models[i][k].astype(float) for i in rows)) / held.count
+            for k, array in enumerate(new)
+        ]
+        # Each product and each partial sum is rounded to its last digit, and all that is divided by the node's share.
+        steps = _ROUNDING + len(rows)
+        off = [max(_unit(each[k]) for each in (new, *models.values())) for k in range(len(new))]
+        found.append((before, left, [steps * unit * everything / held.count for unit in off]))
+    return found
+
+
+def _unit(array: Array) -> float:
+    """The last digit of the largest number."""
+    return float(np.finfo(array.dtype).eps * np.abs(array).max(initial=0.0))
+
+
+def _sizes(arrays: list[Array]) -> list[int]:
+    return [len(array) for array in arrays]
+
+
+def _ratios(before: list[Array], after: list[Array], off: list[float], d: int) -> list[list[_Ratio]]:
     """x of each unit of the first layer whose bias moved, for either way in which the weights may be stored."""
     for k in range(len(before) - 1):
         units, width = len(before[k + 1]), len(before[k]) // max(len(before[k + 1]), 1)
         if units * width == len(before[k]) and width in (d - 1, d):
-            unit = float(np.finfo(after[k].dtype).eps)
             moved, biases = (after[j].astype(float) - before[j].astype(float) for j in (k, k + 1))
-            size = _ROUNDING * unit * max(float(np.abs(after[j]).max(initial=0.0)) for j in (k, k + 1))
+            size = max(off[k], off[k + 1])
             layouts = [moved.reshape(units, width), moved.reshape(width, units).T][: 1 if units == 1 else 2]
             told = np.flatnonzero(np.abs(biases) > size)
             return [[_ratio(weights[j], float(biases[j]), size) for j in told] for weights in layouts if len(told)]

@@ -10,6 +10,7 @@ from secmix.auditing import verdicts
 from secmix.auditing.advice.measures import advised
 from secmix.auditing.advice.trials import by_promise, in_words, tried
 from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, sentence
+from secmix.auditing.cells.groups import gather, notes_on_groups
 from secmix.auditing.cells.mask_size import sigma_curve
 from secmix.auditing.cells.sound import observed
 from secmix.auditing.cells.standing import known_sums_suffice, leaked, notes, stand
@@ -60,7 +61,7 @@ def audit_cell(
         picture=next((each.picture for each in gathered if each.picture), None),
         advice=[in_words(trial) for trial in by_promise(trials)],
         trials=trials,
-        notes=[*notes(case), *_spared(gathered)],
+        notes=[*notes(case), *notes_on_groups(case), *_spared(gathered)],
         checks=checked(sound),
         assumptions=sound.assumptions,
     )
@@ -72,7 +73,7 @@ def _gathered(case: Case, early: Callable[[Verdict], None] | None) -> list[Gathe
     chosen = asked(case)
     found: dict[str, Gathered] = {}
     for each in sorted(chosen, key=lambda each: each.bounds_only):
-        found[each.name] = each.gather(case)
+        found[each.name] = gather(each, case)
         so_far = [finding for other in found.values() for finding in other.findings]
         for node in case.judged:
             if verdicts.settles((finding for finding in so_far if finding.node == node), case.cell.policy):

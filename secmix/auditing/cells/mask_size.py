@@ -25,7 +25,8 @@ _RUNS = 8
 def sigma_curve(case: Case) -> list[SigmaPoint]:
     """Exact Gaussian leakage and float64 error of one averaging at each mask size the scenario lists.
 
-    Empty for a protocol without masks of a variable size.
+    Empty for a protocol without masks of a variable size, and where a message is no vector of what is summed: what such
+    a one tells at other sizes is not known.
     """
     cell, setup, observation = case.cell, case.setup, case.observation
     if not isinstance(setup, SumSetup) or not isinstance(observation, SumObservation):
@@ -41,7 +42,13 @@ def sigma_curve(case: Case) -> list[SigmaPoint]:
             points.append(_point(setup, sigma, inputs, spread, stream(cell.seed, "mask sizes", repr(sigma))))
         except NotConverged:
             continue  # the size is out of the protocol's reach: no point, rather than a wrong one
+        except _OtherMessages:
+            return []
     return points
+
+
+class _OtherMessages(Exception):
+    """A message has another length than what is summed."""
 
 
 def _has_sigma(protocol: SumProtocol) -> bool:
@@ -55,6 +62,8 @@ def _point(setup: SumSetup, sigma: float, inputs: np.ndarray, spread: float, rng
     probed, channel = Probed(protocol), Channel()
     averages, _ = probed.average(inputs, setup.network, rng, channel=channel)
     view = setup.adversary.observe(channel.transcript, setup.network)
+    if any(row.shape[1] != inputs.shape[2] for row in view.rows):
+        raise _OtherMessages
     masks = probed.seen[0][1].shape[1]
     linear = read_off(view, [0], runs=len(inputs), masks=masks, network=setup.network, protocol=protocol)
     reading = GaussianView.of(linear.equilibrated())

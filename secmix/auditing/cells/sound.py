@@ -36,12 +36,12 @@ def _observed(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds
             setup.network,
             setup.adversary,
             lambda runs, key: deal(setup.rows, setup.counts, runs, stream(cell.seed, "soundness", key)),
-            heard=any(watched.features[node] for node in setup.asked),
+            heard=not all(watched.holds_nothing_of(node) for node in setup.asked),
             used=setup.protocol,
             seed=cell.seed,
         )
         hidden = undeclared_flow(cell, setup)
-        doubts = [hidden] if hidden else sound.doubts
+        doubts = [*([hidden] if hidden else sound.doubts), *watched.doubts]
         return Case(cell, setup, replace(watched, doubts=doubts)), sound
     seen = observe(cell, setup, seeds)
     sound = soundness.examine(built, setup.network, setup.adversary, seen.inputs, used=setup.protocol, seed=cell.seed)

@@ -31,7 +31,7 @@ def stand(case: Case, node: int, findings: list[Finding]) -> tuple[NodeSummary, 
         return verdicts.summary(node, findings, doubts, share, exact=exact), doubts
     assert isinstance(observation, CollaborationObservation)
     known = _output_leakage(observation, node)
-    nothing = not observation.features[node]
+    nothing = observation.holds_nothing_of(node)
     hidden = "; ".join(observation.doubts) or None
     return verdicts.summary_of_samples(node, findings, known, hidden, holds_nothing=nothing), []
 
@@ -122,10 +122,12 @@ def _bounds(finding: Finding) -> bool:
 
 def _output_leakage(observation: CollaborationObservation, node: int) -> float:
     """Normalised leakage of what the adversary ends with by right, at most; 0 where that is nothing."""
-    target = target_of("row", observation.rows[node])
-    if observation.output is None or target is None:
+    outputs = [group.output for group in observation.groups]
+    target = target_of("row", np.concatenate([group.rows[node] for group in observation.groups]))
+    if target is None or len({None if output is None else output.shape[1] for output in outputs}) > 1:
         return 0.0
-    return reconstruct(target.values, observation.output[:, :COLUMNS]).explained[2]
+    known = [output for output in outputs if output is not None]
+    return reconstruct(target.values, np.concatenate(known)[:, :COLUMNS]).explained[2] if known else 0.0
 
 
 def _notes_on_sums(cell: Scenario) -> list[str]:

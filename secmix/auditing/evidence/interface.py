@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from secmix._base import plugins
 from secmix.auditing.observation.observation import Observation
@@ -126,6 +126,10 @@ class Evidence:
         What a report says that was not tried where a scenario leaves it out.
     always : bool
         Whether it is gathered wherever it applies, asked for or not.
+    judges : {"group", "run", "all runs"}
+        Of a collaboration whose runs send different messages: whether it needs repetitions of the same messages, and
+        so is gathered in every group that has enough; is of single runs, and so of groups of any size; or compares
+        the groups.
     """
 
     name: str
@@ -140,6 +144,7 @@ class Evidence:
     states_doubts: bool = False
     not_tried: str = ""
     always: bool = False
+    judges: Literal["group", "run", "all runs"] = "group"
 
 
 @cache

@@ -172,4 +172,5 @@ EVIDENCE = Evidence(
     lambda case: isinstance(case.setup, CollaborationSetup),
     _gather,
     rank=6,
+    judges="run",
 )

@@ -1,8 +1,14 @@
-"""The runs of a collaboration, seen through the adversary: each node's messages, and what the adversary ends with."""
+"""The runs of a collaboration, seen through the adversary: each node's messages, and what the adversary ends with.
+
+Runs whose messages differ, by who is sampled, who drops out, how long a message is, are put into groups: in a group the
+adversary notices the same messages and holds numbers of the same places. Each group is judged by itself.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,21 +18,25 @@ from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.observation.observation import Observation
 from secmix.auditing.observation.observe import Seeds, deals, fitting
 from secmix.auditing.setup import CollaborationSetup
+from secmix.auditing.soundness.runner import Call
+from secmix.auditing.soundness.sight import Eyes, Frame
 from secmix.data import deal
 from secmix.errors import SecmixError
+from secmix.protocols.collaboration import BYTES, RunsDiffer
 from secmix.scenario import Scenario
-from secmix.transcript import Channel, View
+from secmix.transcript import Channel, Origin, Transcript, View
 
 COLUMNS = 60
 """Numbers of a node's messages in one iteration that decoders get."""
 TRIED = 5
 """Runs on which reconstructions are tried."""
-_Seen = dict[int, tuple[Array, dict[int, Array]]]  # by node, its first row and what is held of it by iteration
+ENOUGH = 60
+"""Runs of a group from which on it is judged by what needs repetitions; no decoder is fitted on fewer."""
 
 
 @dataclass(frozen=True)
 class CollaborationObservation(Observation):
-    """The runs of a collaboration.
+    """The runs of a collaboration; where their messages differ, those of the largest group.
 
     Attributes
     ----------
@@ -34,16 +44,47 @@ class CollaborationObservation(Observation):
         What the adversary ends with by right, being a participant or because all end with the same.
     view, rows_by_node : View, list of (runs, N_i, d)
         Of the first runs, for reconstructions.
+    runs : int
+        Of this group.
+    noticed : list of tuple
+        The messages that the adversary notices in each of them, without their numbers; none where it is blind to that.
+    others : tuple of CollaborationObservation
+        The smaller groups, the largest first.
     """
 
     output: Array | None
     view: View
     rows_by_node: list[Array]
+    runs: int
+    noticed: list[Frame]
+    others: tuple[CollaborationObservation, ...] = ()
+
+    @property
+    def groups(self) -> tuple[CollaborationObservation, ...]:
+        """All groups, the largest first."""
+        return (replace(self, others=()), *self.others)
 
     @property
     def reads_low(self) -> str:
         """The features of a node are its own messages."""
         return "measured on the node's own messages: more may be known"
+
+    def holds_nothing_of(self, node: int) -> bool:
+        """Whether the adversary holds no message in any run."""
+        return not any(group.features[node] for group in (self, *self.others))
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Runs that came of one call and look alike: copies of what is needed, lest all transcripts stay in memory."""
+
+    key: tuple[object, ...]
+    noticed: list[Frame]
+    seen: dict[int, tuple[Array, dict[int, Array]]]  # by node, its first row and what is held of it by iteration
+    output: Array | None
+    view: View  # of the first runs, as are the rows
+    rows_by_node: list[Array]
+    runs: int
 
 
 def block_size(cell: Scenario, setup: CollaborationSetup) -> int:
@@ -59,68 +100,127 @@ def block_size(cell: Scenario, setup: CollaborationSetup) -> int:
 
 def _run(setup: CollaborationSetup, rows_by_node: list[Array], rng: np.random.Generator, channel: Channel) -> Array:
     results = setup.protocol.collaborate(rows_by_node, setup.network, rng, channel=channel)
+    return _checked(setup, results, len(rows_by_node[0]))
+
+
+def _checked(setup: CollaborationSetup, results: Any, runs: int) -> Array:
     shape = np.shape(results)
-    if len(shape) != 3 or shape[:2] != (len(rows_by_node[0]), setup.network.n):
+    if len(shape) != 3 or shape[:2] != (runs, setup.network.n):
         raise SecmixError(
             f"collaborate returned an array of shape {shape}; due is what each node ends with, (runs, n, p) = "
-            f"({len(rows_by_node[0])}, {setup.network.n}, p)"
+            f"({runs}, {setup.network.n}, p)"
         )
     return np.asarray(results, dtype=np.float64)
 
 
 def watch(cell: Scenario, setup: CollaborationSetup, seeds: Seeds) -> CollaborationObservation:
-    """All runs of ``cell``."""
-    blocks: list[tuple[_Seen, Array | None]] = []
+    """All runs of ``cell``, in groups."""
+    blind = not AdversaryTraits.of(setup.adversary).sees_metadata
+    eyes = Eyes(setup.adversary, setup.network, setup.corrupt, blind)
+    groups: dict[tuple[object, ...], list[_Piece]] = {}
     for rows_by_node, seed in deals(cell, setup, block_size(cell, setup), seeds):
-        few, seen, output = _block(setup, rows_by_node, seed)
-        if not blocks:
-            view, first = few, [part[:TRIED] for part in rows_by_node]
-        blocks.append((seen, output))
-    rows = {i: np.concatenate([seen[i][0] for seen, _ in blocks]) for i in setup.asked}
-    features = {
-        i: {t: np.concatenate([seen[i][1][t] for seen, _ in blocks]) for t in blocks[0][0][i][1]} for i in setup.asked
-    }
-    outputs = [output for _, output in blocks]
-    output = None if any(o is None for o in outputs) else np.concatenate([o for o in outputs if o is not None])
-    return CollaborationObservation(
-        rows=rows,
-        features=features,
-        doubts=[],
-        output=output,
-        view=view,
-        rows_by_node=first,
+        for piece in _pieces(setup, eyes, rows_by_node, seed):
+            groups.setdefault(piece.key, []).append(piece)
+    found = sorted((_joined(pieces, setup) for pieces in groups.values()), key=lambda group: -group.runs)
+    few = sum(group.runs for group in found if group.runs < ENOUGH)
+    doubts = []
+    if len(found) > 1 and few:
+        doubts = [
+            f"{few} of {cell.runs} runs sent messages like those of fewer than {ENOUGH} runs: too few to be judged by "
+            "what needs repetitions"
+        ]
+    return replace(found[0], others=tuple(found[1:]), doubts=doubts)
+
+
+def _pieces(
+    setup: CollaborationSetup, eyes: Eyes, rows_by_node: list[Array], seed: np.random.SeedSequence
+) -> Iterator[_Piece]:
+    channel = Channel()
+    try:
+        results = _run(setup, rows_by_node, np.random.default_rng(seed), channel)
+    except RunsDiffer as differing:
+        for group in differing.groups:
+            rows = [part[list(group.runs)] for part in rows_by_node]
+            ends = _checked(setup, np.stack(group.results), len(group.runs))
+            yield _piece(setup, eyes, rows, group.transcript, ends)
+        return
+    yield _piece(setup, eyes, rows_by_node, channel.transcript, results)
+
+
+def _piece(
+    setup: CollaborationSetup, eyes: Eyes, rows_by_node: list[Array], transcript: Transcript, results: Array
+) -> _Piece:
+    view = setup.adversary.observe(transcript, setup.network)
+    noticed = eyes.see(Call(tuple(transcript), results, "")).frames
+    shapes = tuple((row.shape[1], row.dtype.str) for row in view.rows)
+    return _Piece(
+        key=(view.origins, shapes, results.shape[2], tuple(noticed)),
+        noticed=noticed,
+        seen=_seen(setup, rows_by_node, view),
+        output=_output(setup, results),
+        view=View(view.origins, tuple(row[:TRIED].copy() for row in view.rows)),
+        rows_by_node=[part[:TRIED].copy() for part in rows_by_node],
+        runs=len(results),
     )
 
 
-def _block(
-    setup: CollaborationSetup, rows_by_node: list[Array], seed: np.random.SeedSequence
-) -> tuple[View, _Seen, Array | None]:
-    """Copies of what is needed of a block, lest the whole transcript stay in memory behind it."""
-    channel = Channel()
-    results = _run(setup, rows_by_node, np.random.default_rng(seed), channel)
-    view = setup.adversary.observe(channel.transcript, setup.network)
-    few = View(view.origins, tuple(row[:TRIED].copy() for row in view.rows))
-    return few, _seen(setup, rows_by_node, view), _output(setup, results)
+def _joined(pieces: list[_Piece], setup: CollaborationSetup) -> CollaborationObservation:
+    first = pieces[0]
+    few = pieces[:TRIED]  # each holds one run at least
+    outputs = [piece.output for piece in pieces if piece.output is not None]
+    return CollaborationObservation(
+        rows={i: np.concatenate([piece.seen[i][0] for piece in pieces]) for i in setup.asked},
+        features={
+            i: {t: np.concatenate([piece.seen[i][1][t] for piece in pieces]) for t in first.seen[i][1]}
+            for i in setup.asked
+        },
+        doubts=[],
+        output=np.concatenate(outputs) if len(outputs) == len(pieces) else None,
+        view=View(
+            first.view.origins,
+            tuple(np.concatenate(rows)[:TRIED] for rows in zip(*(piece.view.rows for piece in few), strict=True)),
+        ),
+        rows_by_node=[
+            np.concatenate(parts)[:TRIED] for parts in zip(*(piece.rows_by_node for piece in few), strict=True)
+        ],
+        runs=sum(piece.runs for piece in pieces),
+        noticed=first.noticed,
+    )
 
 
-def _seen(setup: CollaborationSetup, rows_by_node: list[Array], view: View) -> _Seen:
+def _seen(setup: CollaborationSetup, rows_by_node: list[Array], view: View) -> dict[int, Any]:
     """Each asked node's first row, and its own messages by iteration; those of others where it sends none."""
     seen = {}
     for node in setup.asked:
         used = [origin.sender == node and origin.line != "held" for origin in view.origins]
         if not any(used):
             used = [origin.line != "held" for origin in view.origins]
-        mine: dict[int, list[Array]] = {}
+        mine: dict[int, list[tuple[Origin, Array]]] = {}
         for row, origin, use in zip(view.rows, view.origins, used, strict=True):
             if use:
-                mine.setdefault(origin.iteration, []).append(row)
-        features = {t: np.concatenate(rows, axis=1)[:, :COLUMNS].copy() for t, rows in mine.items()}
+                mine.setdefault(origin.iteration, []).append((origin, row))
+        features = {t: _columns(messages) for t, messages in mine.items()}
         seen[node] = (rows_by_node[node][:, 0].copy(), features)
     return seen
 
 
+def _columns(messages: list[tuple[Origin, Array]]) -> Array:
+    """At most ``COLUMNS`` numbers of them, (runs, p): short messages whole, of long ones the beginnings, bytes last."""
+    widths = np.array([row.shape[1] for _, row in messages])
+    last = np.array([origin.kind.endswith(BYTES) for origin, _ in messages])
+    shares = np.zeros(len(widths), dtype=int)
+    for which in (~last, last):
+        left = COLUMNS - int(shares.sum())
+        waiting = np.flatnonzero(which)
+        for place, k in enumerate(waiting[np.argsort(widths[waiting], kind="stable")]):
+            # What short messages leave of their share goes to the longer ones; the first of equals get the rest.
+            shares[k] = min(widths[k], -(-left // (len(waiting) - place)))
+            left -= shares[k]
+    return np.concatenate([row[:, :share] for (_, row), share in zip(messages, shares, strict=True)], axis=1)
+
+
 def _output(setup: CollaborationSetup, results: Array) -> Array | None:
     if setup.corrupt:
-        return results[:, min(setup.corrupt)]
+        return results[:, min(setup.corrupt)].copy()
     same = np.allclose(results, results[:, :1], rtol=1e-9, atol=0.0)
-    return results[:, 0] if same else None
+    return results[:, 0].copy() if same else None

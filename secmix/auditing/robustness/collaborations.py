@@ -20,7 +20,7 @@ from secmix.auditing.robustness.curve import Errors, Push, bounded
 from secmix.auditing.setup import CollaborationSetup
 from secmix.data import deal
 from secmix.errors import ScenarioError, SecmixError
-from secmix.protocols.collaboration import CollaborationTraits
+from secmix.protocols.collaboration import CollaborationTraits, RunsDiffer
 from secmix.scenario import Scenario
 from secmix.transcript import Channel
 
@@ -63,7 +63,9 @@ def errors_of_collaborations(cell: Scenario, setup: CollaborationSetup) -> Error
     def push(colluders: int) -> Push:
         errors = by_attack(colluders)
         by = max(errors, key=lambda name: float(errors[name].max()))
-        allowed = traits.bound(channel.transcript, honest, colluders)
+        # A bound is derived from the messages of all runs; where those differ there is none for all.
+        together = all(block.runs == len(honest) for block in channel.transcript)
+        allowed = traits.bound(channel.transcript, honest, colluders) if together else None
         return size(errors[by]), None if allowed is None else ratio(float(allowed)), by.replace("_", " ")
 
     return Errors(
@@ -80,7 +82,12 @@ def errors_of_collaborations(cell: Scenario, setup: CollaborationSetup) -> Error
 def _run(cell: Scenario, setup: CollaborationSetup, rows_by_node: list[Array], channel: Channel) -> Array:
     """With the same draws whoever attacks, so that the colluders alone make the difference."""
     rng = stream(cell.seed, "attacked protocol")
-    return np.asarray(setup.protocol.collaborate(rows_by_node, setup.network, rng, channel=channel), dtype=np.float64)
+    try:
+        results = setup.protocol.collaborate(rows_by_node, setup.network, rng, channel=channel)
+    except RunsDiffer as differing:  # outcomes can be compared, whatever was sent
+        results = differing.results
+        channel.transcript = max(differing.groups, key=lambda group: len(group.runs)).transcript
+    return np.asarray(results, dtype=np.float64)
 
 
 def _errors(

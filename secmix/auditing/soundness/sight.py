@@ -202,12 +202,17 @@ def roundoff(dtype: np.dtype[Any]) -> float:
 
 def other_frames(one: Seen, other: Seen, *, prefix: bool = False) -> Witness | None:
     """The first frame in which two calls differ; with ``prefix``, only within what both have."""
-    common = min(len(one.frames), len(other.frames))
-    alike = one.frames[:common] == other.frames[:common]
-    for place, (a, b) in enumerate(() if alike else zip(one.frames, other.frames, strict=False)):
+    return unlike(one.frames, other.frames, prefix=prefix)
+
+
+def unlike(one: Sequence[Frame], other: Sequence[Frame], *, prefix: bool = False) -> Witness | None:
+    """As :func:`other_frames`, of the frames alone."""
+    common = min(len(one), len(other))
+    alike = one[:common] == other[:common]
+    for place, (a, b) in enumerate(() if alike else zip(one, other, strict=False)):
         if a != b:
             return Witness(f"message {place} that the adversary notices", _difference(a, b))
-    if not prefix and len(one.frames) != len(other.frames):
+    if not prefix and len(one) != len(other):
         return Witness("the messages that the adversary notices", "there are more of them, or fewer")
     return None
 

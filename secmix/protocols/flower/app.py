@@ -8,15 +8,17 @@ import logging
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from secmix._base import plugins
 from secmix._base.checks import Array
-from secmix.errors import ScenarioError, SecmixError
+from secmix.errors import ScenarioError, SecmixError, cause, shown
 from secmix.network import Network
 from secmix.protocols.collaboration import checked_parts, run_by_run
+from secmix.protocols.flower.project import check_origin, importable, read_project
 from secmix.transcript import Channel
 
 Loader = Callable[[Array], Any]
@@ -33,13 +35,24 @@ class FlowerApp:
     Parameters
     ----------
     server_app, client_app : str
-        Where they are, as ``package.module:name``. Running them is running that code: in a scenario it must be allowed.
-    data : str
-        The function in which clients get their data, ``package.module:name``, under the name by which they call it.
+        Where they are, as ``package.module:name``; by default as the project's ``[tool.flwr.app.components]`` says.
+        Running them is running that code: in a scenario it must be allowed.
+    data : str, optional
+        The function in which clients get their data, ``package.module:name``, under the name by which they call it: if
+        ``client_app.py`` says ``from task import load_data``, that is ``client_app:load_data``. Without it the clients
+        get no data of the audit's, and nothing can be found out about any.
     load : str or callable, optional
         ``load(rows (N, d)) -> what data returns``; by default the rows as they are.
     config : mapping, optional
-        The run config of the app: what ``[tool.flwr.app.config]`` says.
+        The run config of the app, in place of single values in the project's ``[tool.flwr.app.config]``.
+    project : path, optional
+        The folder of the Flower project, with its pyproject.toml. Python looks there first for the app's modules.
+
+    Raises
+    ------
+    SecmixError
+        If flwr is not installed; if the parts are not named, not allowed to run, or not what they are named for. While
+        it runs: if an app fails, if no client asks for its data, or if the server waits for more nodes than there are.
 
     Notes
     -----
@@ -47,79 +60,155 @@ class FlowerApp:
     the server reads every message, metrics and numbers of examples among them.
 
     Each speaker has its own states of Python's and NumPy's global generators (and of torch's, where the app imports
-    it). The server's begins alike in all runs, so that a strategy samples the same nodes in each: runs whose messages
-    differ in kind or length cannot be compared, and are refused. A client that raises an error ends the run. What
-    draws from the system's own generator, as SecAgg+ draws its keys, is not repeatable, and is found out as such.
+    it). The server's begins alike in all runs of a call, so that a strategy samples the same nodes in each. A client
+    that raises an error answers with that, as in Flower, and the strategy goes on without it; where all do in all
+    runs, that is an error. Runs whose messages differ for that or another reason are judged in groups. What draws from
+    the system's own generator, as SecAgg+ draws its keys, is not repeatable, and is found out as such.
 
     Examples
     --------
     >>> FlowerApp("m.server_app:app", "m.client_app:app", data="m.client_app:load_data")  # doctest: +SKIP
     """
 
-    server_app: str
-    client_app: str
-    data: str
+    server_app: str = ""
+    client_app: str = ""
+    data: str | None = None
     load: str | Loader | None = None
     config: Config = field(default_factory=dict)
+    project: str | Path | None = None
     unit = "distance of the last models received, relative to their size"
 
     def __post_init__(self) -> None:
         if importlib.util.find_spec("flwr") is None:
             raise SecmixError("a Flower app needs flwr: pip install 'secmix[flower]'")
-        names = [self.server_app, self.client_app, self.data, *([self.load] if isinstance(self.load, str) else [])]
+        if self.project is not None:
+            found = read_project(self.project)
+            object.__setattr__(self, "server_app", self.server_app or found.server_app)
+            object.__setattr__(self, "client_app", self.client_app or found.client_app)
+            object.__setattr__(self, "config", {**found.config, **self.config})
+        parts = (self.server_app, self.client_app, self.data, self.load)
+        names = [name for name in parts if isinstance(name, str)]
         for name in names:
             if not plugins.names_code(name):
                 raise ScenarioError(f"parts of a Flower app are named as package.module:name; given {name!r}")
-            plugins.load("flower apps", name)  # refuses what was not allowed
+        with importable(self._folder):
+            for name in names:
+                plugins.load("flower apps", name)  # refuses what was not allowed
+            self._check()
+
+    def _check(self) -> None:
+        """Whether the parts are the project's, and what they are named for."""
+        from flwr.clientapp import ClientApp
+        from flwr.serverapp import ServerApp
+
+        for name, kind in ((self.server_app, ServerApp), (self.client_app, ClientApp)):
+            if self._folder is not None:
+                check_origin(name, self._folder)
+            if not isinstance(found := plugins.imported(name), kind):
+                raise ScenarioError(f"{shown(name)} is no {kind.__name__} of Flower but {type(found).__name__}")
+        for what, part in (("data", self.data), ("load", self.load)):
+            if not callable(found := plugins.imported(part) if isinstance(part, str) else part) and part is not None:
+                raise ScenarioError(f"{what} names a function; {shown(part)} is {type(found).__name__}")
+
+    @property
+    def _folder(self) -> Path | None:
+        return None if self.project is None else Path(self.project).absolute()
 
     def collaborate(
         self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
     ) -> Array:
-        """Run the app on each run's rows; every node ends with the last arrays that the server sent it."""
+        """Run the app on each run's rows; a node ends with the last arrays that the server sent it, or NaN."""
+        from secmix.protocols.flower.grid import leaving_no_trace
+
         data = checked_parts(parts, network)
         for_server, for_clients = rng.spawn(2)
         seed = int(for_server.integers(2**31))
-        with _quietly(), tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-            return run_by_run(lambda rows, on: self._once(rows, on, seed, for_clients), data, channel)
+        failures: list[str] = []
+        with (
+            importable(self._folder),
+            _quietly(),
+            leaving_no_trace(),
+            tempfile.TemporaryDirectory() as folder,
+            contextlib.chdir(folder),
+        ):
+            try:
+                return run_by_run(lambda rows, on: self._once(rows, on, seed, for_clients, failures), data, channel)
+            finally:
+                if len(failures) == len(data[0]):
+                    raise SecmixError(f"no client app answered but with errors, in any run: {failures[0]}")
 
     def error(self, results: Array, reference: Array) -> Array:
         """Largest distance between models at a node, relative to the reference: (runs,)."""
         size = np.maximum(np.linalg.norm(reference, axis=2), 1e-12)
-        return np.asarray((np.linalg.norm(results - reference, axis=2) / size).max(axis=1))
+        off = np.linalg.norm(results - reference, axis=2) / size
+        # Who is sampled in neither run ends with nothing in both; in one of them alone, that run has no outcome there.
+        return np.asarray(
+            np.where(np.isnan(results).all(axis=2) & np.isnan(reference).all(axis=2), 0.0, off).max(axis=1)
+        )
 
-    def _once(self, rows: list[Array], channel: Channel, seed: int, rng: np.random.Generator) -> Array:
+    def _once(
+        self, rows: list[Array], channel: Channel, seed: int, rng: np.random.Generator, failures: list[str]
+    ) -> Array:
         from secmix.protocols.flower.grid import ChannelGrid, context, speaking, speech
 
         for i, part in enumerate(rows):
             channel.hold(-1, i, "input", part.reshape(1, -1))
         load = plugins.imported(self.load) if isinstance(self.load, str) else self.load
-        given = rows if load is None else [load(part.copy()) for part in rows]
+        with _told(f"load of the Flower app, given rows of shape {rows[0].shape},"):
+            given = rows if load is None else [load(part.copy()) for part in rows]
         client_app = plugins.imported(self.client_app)
         states = [speech(int(mine.integers(2**31))) for mine in rng.spawn(len(rows))]
         contexts = [
             context(i + 1, self.config, {"partition-id": i, "num-partitions": len(rows)}) for i in range(len(rows))
         ]
+        asked = [0]
 
         def answer(node: int, message: Any) -> Any:
-            with _in_place_of(self.data, given[node]), speaking(node + 1, states[node]):
+            with _in_place_of(self.data, given[node], asked), speaking(node + 1, states[node]):
                 return client_app(message, contexts[node])
 
         grid = ChannelGrid(channel, len(rows), answer, speech(seed))
-        with grid.at_the_server():
+        with grid.at_the_server(), _told("the server app"):
             plugins.imported(self.server_app)(grid, context(0, self.config, {}))
+        if grid.unanswered:
+            failures.append(f"{grid.unanswered}{'' if asked[0] or not self.data else f'; nobody asked {self.data}'}")
+        elif self.data is not None and not asked[0]:
+            raise SecmixError(
+                f"no client asks {shown(self.data)} for its data, so what the audit deals does not go in; name the "
+                "function as the module that calls it does, such as pkg.client_app:load_data"
+            )
         return grid.ends
 
 
 @contextlib.contextmanager
-def _in_place_of(name: str, value: Any) -> Iterator[None]:
-    """The function called ``name`` returns ``value`` meanwhile, whatever it is asked."""
+def _told(who: str) -> Iterator[None]:
+    """An error of the user's code is told as such, without its words, which may hold private values."""
+    try:
+        yield
+    except (SecmixError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # sys.exit too
+        raise SecmixError(f"{who} fails with {cause(error)}") from error
+
+
+@contextlib.contextmanager
+def _in_place_of(name: str | None, value: Any, asked: list[int]) -> Iterator[None]:
+    """The function called ``name`` returns ``value`` meanwhile, whatever it is asked; ``asked`` counts how often."""
+    if name is None:
+        yield
+        return
     module, _, attribute = name.partition(":")
     holder: Any = importlib.import_module(module)
     *path, last = attribute.split(".")
     for step in path:
         holder = getattr(holder, step)
     genuine = getattr(holder, last)
-    setattr(holder, last, lambda *arguments, **settings: value)
+
+    def given(*arguments: Any, **settings: Any) -> Any:
+        asked[0] += 1
+        return value
+
+    setattr(holder, last, given)
     try:
         yield
     finally:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.errors import SecmixError
+from secmix.errors import SecmixError, cause
 from secmix.protocols.flower.records import copied, model_of, sections, with_numbers
 from secmix.transcript import SERVER, Channel
 
@@ -28,7 +28,11 @@ Answer = Callable[[int, Any], Any]
 
 @dataclass
 class Speech:
-    """The states of the process-wide generators when one party speaks."""
+    """The states of the process-wide generators when one party speaks.
+
+    NumPy's is a bit generator of its own, since saving and setting its state takes a thousand times as long as
+    exchanging it. What NumPy keeps beside it, the second of two normal numbers, is dropped.
+    """
 
     python: Any
     numpy: Any
@@ -39,7 +43,18 @@ def speech(seed: int) -> Speech:
     """The states that ``seed`` gives."""
     torch = sys.modules.get("torch")
     state = torch.Generator().manual_seed(seed).get_state() if torch is not None else None
-    return Speech(random.Random(seed).getstate(), np.random.RandomState(seed).get_state(), state)
+    return Speech(random.Random(seed).getstate(), np.random.MT19937(seed), state)
+
+
+@contextlib.contextmanager
+def leaving_no_trace() -> Iterator[None]:
+    """NumPy's process-wide generator is afterwards as it was before."""
+    bits, state = np.random.get_bit_generator(), np.random.get_state()  # noqa: NPY002
+    try:
+        yield
+    finally:
+        np.random.set_bit_generator(bits)
+        np.random.set_state(state)  # noqa: NPY002
 
 
 @contextlib.contextmanager
@@ -50,20 +65,20 @@ def speaking(node: int, own: Speech) -> Iterator[None]:
     torch = sys.modules.get("torch")
     named = TaskIdentity._node_id
     TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = _RUN, _RUN, node
-    before = random.getstate(), np.random.get_state(), torch.get_rng_state() if torch else None  # noqa: NPY002
+    before = random.getstate(), np.random.get_bit_generator(), torch.get_rng_state() if torch else None
     random.setstate(own.python)
-    np.random.set_state(own.numpy)  # noqa: NPY002
+    np.random.set_bit_generator(own.numpy)
     if torch is not None and own.torch is not None:
         torch.set_rng_state(own.torch)
     try:
         yield
     finally:
-        own.python, own.numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+        own.python, own.numpy = random.getstate(), np.random.get_bit_generator()
         if torch is not None:
             own.torch = torch.get_rng_state()
             torch.set_rng_state(before[2])
         random.setstate(before[0])
-        np.random.set_state(before[1])  # noqa: NPY002
+        np.random.set_bit_generator(before[1])
         TaskIdentity._node_id = named
 
 
@@ -87,6 +102,8 @@ class ChannelGrid:
         self._run = Run.create_empty(_RUN)
         self._replies: dict[str, Any] = {}
         self._count = self._asked = 0
+        self._failed: dict[str, str] = {}  # by kind of message, how the first client failed
+        self._answers: set[str] = set()  # kinds that a client has answered
 
     def at_the_server(self) -> Any:
         """What the server does meanwhile is in its name."""
@@ -94,13 +111,19 @@ class ChannelGrid:
 
     @property
     def ends(self) -> Array:
-        """The last arrays that each node received, (n, p)."""
-        if sorted(self.received) != list(range(self.n)) or len({len(v) for v in self.received.values()}) > 1:
+        """The last arrays that each node received, (n, p); NaN for a node that the server never asked."""
+        if not self.received or len({len(v) for v in self.received.values()}) > 1:
             raise SecmixError(
-                "what every node ends with is the last model that the server sends it: this app sends some nodes none, "
-                "or models of different sizes"
+                "what every node ends with is the last model that the server sends it: this app sends no node any, or "
+                "models of different sizes"
             )
-        return np.stack([self.received[i] for i in range(self.n)])
+        none = np.full_like(next(iter(self.received.values())), np.nan)
+        return np.stack([self.received.get(i, none) for i in range(self.n)])
+
+    @property
+    def unanswered(self) -> str:
+        """How the first client failed at a kind of message that nobody answered but with errors; empty for none."""
+        return next((how for kind, how in self._failed.items() if kind not in self._answers), "")
 
     def set_run(self, run: Any) -> None:
         """As Flower sets it."""
@@ -159,15 +182,32 @@ class ChannelGrid:
             model = model_of(arrived)
             if len(model):
                 self.received[node] = model
-            reply = self.answer(node, Message(arrived, metadata=message.metadata))
-            answers.append((node, kind, message, reply))
+            answers.append((node, kind, message, self._answered(node, Message(arrived, metadata=message.metadata))))
         for node, kind, message, reply in answers:
-            if reply.has_error():
-                raise SecmixError(f"the client app of node {node} answers with an error (code {reply.error.code})")
+            if reply.has_error():  # the server gets the code, and the strategy goes on without that node
+                self._failed.setdefault(kind, f"node {node} answers '{kind}' with {reply.error.reason}")
+                code = np.array([[float(reply.error.code)]])
+                self.channel.send(1, node, SERVER, f"{kind} reply: error", code, encrypted=True)
+                self._replies[message.metadata.message_id] = reply
+                continue
+            self._answers.add(kind)
             back = Message(self._sent(1, node, SERVER, f"{kind} reply", reply.content), metadata=reply.metadata)
             self._replies[message.metadata.message_id] = back
         self.channel.iteration += 1
         return [message.metadata.message_id for message in pushed]
+
+    def _answered(self, node: int, message: Any) -> Any:
+        """What the client answers; where its app raises an exception, an error, as Flower's nodes answer then."""
+        from flwr.app import Error, Message
+        from flwr.common.constant import ErrorCode
+
+        try:
+            return self.answer(node, message)
+        except SecmixError:
+            raise
+        except Exception as error:  # the user's code; its words may hold private values, and stay here
+            code = ErrorCode.CLIENT_APP_RAISED_EXCEPTION
+            return Message(Error(code=code, reason=cause(error)), reply_to=message)
 
     def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Any]:
         """The answers to these messages, each once."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import functools
+import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +12,9 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
+
+_PLAIN = (int, float, str, bytes)
+_VERSION_1 = b"\x93NUMPY\x01\x00"
 
 
 @dataclass(frozen=True)
@@ -29,16 +34,22 @@ class Section:
 
 
 def copied(content: Any) -> Any:
-    """A copy of a RecordDict: clients may change what they get."""
-    return copy.deepcopy(content)
+    """A copy of a RecordDict: clients may change what they get. Bytes are shared."""
+    fresh = content.copy()
+    for name, record in content.items():
+        mine = fresh[name] = record.copy()
+        for key, value in record.items():
+            if not isinstance(value, _PLAIN):
+                mine[key] = copy.copy(value)  # a list of numbers, or an array in bytes
+    return fresh
 
 
 def sections(content: Any) -> list[Section]:
     """The records of a message that hold anything, numbers first, arrays next, bytes and texts last."""
-    plain = {**content.metric_records, **content.config_records}
+    arrays, plain = _sorted(content)
     found = [(name, _numbers(v for v in record.values() if not _is_text(v))) for name, record in plain.items()]
-    for name, record in content.array_records.items():
-        found += [(f"{name}/{key}", _flat(value.numpy())) for key, value in record.items()]
+    for name, record in arrays.items():
+        found += [(f"{name}/{key}", _flat(_array(value))) for key, value in record.items()]
     texts = [(f"{name}, bytes", _numbers(v for v in record.values() if _is_text(v))) for name, record in plain.items()]
     return [Section(name, numbers) for name, numbers in [*found, *texts] if len(numbers)]
 
@@ -47,14 +58,15 @@ def with_numbers(content: Any, section: Section, numbers: Array) -> None:
     """Put other numbers into the record of ``section``, in place; bytes and texts stay as they are."""
     from flwr.app import Array as FlowerArray
 
-    for name, arrays in content.array_records.items():
+    named, plain = _sorted(content)
+    for name, arrays in named.items():
         for key, value in arrays.items():
             if section.name == f"{name}/{key}":
                 array = value.numpy()
                 arrays[key] = FlowerArray(np.asarray(numbers).reshape(array.shape).astype(array.dtype))
                 return
     at = 0
-    record: Any = {**content.metric_records, **content.config_records}.get(section.name)
+    record: Any = plain.get(section.name)
     if record is None:  # bytes and texts
         return
     for key, value in list(record.items()):
@@ -73,8 +85,39 @@ def _like(old: Any, new: Any) -> Any:
 
 def model_of(content: Any) -> Array:
     """All arrays of a message in one vector."""
-    arrays = [np.ravel(value.numpy()) for record in content.array_records.values() for value in record.values()]
+    arrays = [np.ravel(_array(value)) for record in _sorted(content)[0].values() for value in record.values()]
     return np.concatenate([array.astype(np.float64) for array in arrays]) if arrays else np.empty(0)
+
+
+def _sorted(content: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The records of arrays, and all others: those of metrics before those of configurations.
+
+    Flower's own views of them are dictionaries that are filled anew at each look.
+    """
+    from flwr.app import ArrayRecord, MetricRecord
+
+    arrays = {name: record for name, record in content.items() if isinstance(record, ArrayRecord)}
+    others = {name: record for name, record in content.items() if name not in arrays}
+    metrics = {name: record for name, record in others.items() if isinstance(record, MetricRecord)}
+    return arrays, metrics | others
+
+
+def _array(value: Any) -> Any:
+    """The numbers in Flower's Array; as its own ``numpy()``, which reads the same header anew each time."""
+    data = value.data
+    if value.stype != "numpy.ndarray" or data[:8] != _VERSION_1:
+        return value.numpy()
+    start = 10 + int.from_bytes(data[8:10], "little")
+    shape, fortran, dtype = _header(data[8:start])
+    if dtype.hasobject:
+        return value.numpy()  # which refuses it
+    return np.frombuffer(data, dtype, offset=start).reshape(shape, order="F" if fortran else "C")
+
+
+@functools.lru_cache(maxsize=1024)
+def _header(text: bytes) -> tuple[tuple[int, ...], bool, Any]:
+    """Shape, order and type of an array in NumPy's format."""
+    return np.lib.format.read_array_header_1_0(io.BytesIO(text))
 
 
 def _is_text(value: Any) -> bool:

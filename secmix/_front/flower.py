@@ -1,0 +1,130 @@
+"""The scenario of a Flower project: who is on the other side, on which rows, against what limit.
+
+Nothing of the project is run to make it; auditing it runs the app.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from secmix._front.beginning import Looked, data_of, relative, toml_line
+from secmix.errors import ScenarioError, shown
+from secmix.protocols.flower.project import calls_for_data, read_project
+from secmix.scenario import Scenario, parse
+
+_NODES, _MOST_NODES, _RUNS = 5, 1000, 200
+
+
+def chosen(scenario: str | None, project: Path | None) -> str | Scenario:
+    """What is to be audited: a scenario that is named, or that of a Flower project.
+
+    Raises
+    ------
+    ScenarioError
+        If none of both is named, or both, or the project cannot be audited.
+    """
+    if (scenario is None) == (project is None):
+        raise ScenarioError("name what to audit: a scenario, or the folder of a Flower project with --flower DIR")
+    if project is None:
+        return str(scenario)
+    return parse(flower_scenario(project)[0], f"'{project / 'pyproject.toml'}'")
+
+
+def flower_scenario(folder: Path, beside: Path = Path(), csv: Path | None = None) -> tuple[str, list[str]]:
+    """The text of a scenario for the project in ``folder``, and what there is to say of it.
+
+    Parameters
+    ----------
+    folder : Path
+    beside : Path
+        The folder that the scenario's file will be in: its paths start there.
+    csv : Path, optional
+        A file of rows, in place of those that ``[tool.secmix]`` names.
+
+    Raises
+    ------
+    SecmixError
+        If the project describes no Flower app, or its ``[tool.secmix]`` says what cannot be.
+    """
+    project = read_project(folder)
+    own = project.settings
+    nodes = own.get("nodes", _NODES)
+    if isinstance(nodes, bool) or not isinstance(nodes, int) or not 2 <= nodes <= _MOST_NODES:
+        raise ScenarioError(f"[tool.secmix] nodes is a whole number from 2 to {_MOST_NODES}; given {shown(nodes)}")
+    calls = calls_for_data(project)
+    rows = Looked([], "") if csv is None else data_of(csv, beside, nodes)
+    data = _data(own, rows, folder, beside)
+    app: list[tuple[str, Any, str]] = [
+        ("name", "flower_app", ""),
+        ("label", f"Flower app {folder.resolve().name}", ""),
+        ("project", relative(folder, beside), "from the folder of this file"),
+    ]
+    said = [rows.said] if rows.said else []
+    hook = own.get("data", calls[0] if calls else None)
+    if hook is None:
+        said.append(
+            "no function was found from which the clients get data; name it under [protocol] as data = "
+            '"package.module:name", else no row of the audit\'s goes in'
+        )
+    else:
+        others = [name for name in calls if name != hook]
+        app.append(("data", hook, "where clients get their rows" + (f"; or {', '.join(others[:5])}" * bool(others))))
+        said.append(f"the clients get their data from {shown(hook)}; the audit puts its rows in there")
+    if "load" in own:
+        app.append(("load", own["load"], "load(rows (N, d)) -> what that function returns"))
+    several = nodes > 2
+    lines = [
+        "# Written by secmix init. The audit runs the app, so it must be allowed to: secmix audit FILE --allow-code",
+        "",
+        toml_line("title", f"Flower app {folder.resolve().name}"),
+        toml_line("runs", own.get("runs", _RUNS)),
+        "",
+        "[network]",
+        'kind = "complete"              # every node talks to the server alone',
+        toml_line("nodes", nodes),
+        "",
+        *_table("data", data),
+        *_table("protocol", app),
+        *([] if "load" in own or hook is None else _NO_LOAD),
+        "[policy]",
+        "max_revealed_nodes = 0",
+        "",
+        "[sweep]",
+        "adversary = [",
+        '    { name = "curious_server", label = "The server" },',
+        f'    {{ name = "honest_but_curious", corrupt = {list(range(1, nodes))}, label = "All clients but one" }},',
+        *(['    { name = "honest_but_curious", corrupt = [1], label = "One client" },'] if several else []),
+        "]",
+    ]
+    return "\n".join(lines) + "\n", said
+
+
+_NO_LOAD = [
+    '# load = "package.module:name" # a function of yours: load(rows (N, d)) -> what the function under data returns;',
+    "#                              without it that is the rows themselves",
+    "",
+]
+
+
+def _data(own: Any, rows: Looked, folder: Path, beside: Path) -> list[tuple[str, Any, str]]:
+    """The settings of ``[data]``: those of the file, else those that the project names, else an example's."""
+    if rows.settings:
+        found = rows.settings
+    elif isinstance(given := own.get("rows", {}), dict):
+        found = [
+            (key, relative(folder / value, beside) if key == "path" else value, "") for key, value in given.items()
+        ]
+    else:
+        raise ScenarioError(f'[tool.secmix] rows is a table such as {{ name = "wine" }}; given {shown(given)}')
+    if "name" not in {key for key, _, _ in found}:
+        found = [("name", "breast_cancer", "rows like those of the clients; or your own: secmix init --csv"), *found]
+    if "rows_per_node" in own:
+        found = [each for each in found if each[0] != "rows_per_node"]
+        found = [*found, ("rows_per_node", own["rows_per_node"], "")]
+    return found
+
+
+def _table(name: str, settings: list[tuple[str, Any, str]]) -> list[str]:
+    written = [(toml_line(key, value), told) for key, value, told in settings]
+    return [f"[{name}]", *(f"{line:<30} # {told}" if told else line for line, told in written), ""]

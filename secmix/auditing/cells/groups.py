@@ -1,0 +1,112 @@
+"""Runs of a collaboration whose messages differ: each group of runs that look alike is judged by itself.
+
+What a report says of a node is what the worst group shows, with the number of runs it is of. A group of too few runs
+to be judged by what needs repetitions keeps doubts on the cell (``observation/collaborations.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from secmix.auditing import verdicts
+from secmix.auditing.evidence.interface import Case, Evidence, Gathered
+from secmix.auditing.observation.collaborations import ENOUGH, CollaborationObservation
+from secmix.auditing.report import Finding
+from secmix.auditing.soundness.sight import unlike
+
+_SMALL = 8  # groups of too few runs of which single runs are looked at
+_NAMED = 6  # groups that a report describes
+_ORDER = ("not refuted", "inconclusive", "violated")
+
+
+def gather(each: Evidence, case: Case) -> Gathered:
+    """What ``each`` finds; of runs in groups, what it finds in the group where it is worst for the node."""
+    cases = _cases(case)
+    if len(cases) == 1 or each.judges == "all runs":
+        return each.gather(case)
+    many = [one for one in cases if _runs(one) >= ENOUGH]
+    few = [one for one in cases if _runs(one) < ENOUGH]
+    chosen = [*many, *(few[:_SMALL] if each.judges == "run" else [])]
+    found = [(one, each.gather(one)) for one in chosen]
+    for one, gathered in found:
+        one.fitted.setdefault(_FOUND, []).extend(gathered.findings)
+    return Gathered(
+        _worst(case, found),
+        curves=[curve for _, gathered in found for curve in gathered.curves],
+        picture=next((gathered.picture for _, gathered in found if gathered.picture), None),
+        spared=tuple(dict.fromkeys(pair for _, gathered in found for pair in gathered.spared)),
+    )
+
+
+_GROUPS, _FOUND = "groups of runs", "findings in a group"
+
+
+def _cases(case: Case) -> list[Case]:
+    """The case of each group, the largest first; the same ones at every call."""
+    if not isinstance(case.observation, CollaborationObservation) or not case.observation.others:
+        return [case]
+    if _GROUPS not in case.fitted:
+        case.fitted[_GROUPS] = [
+            replace(case, observation=replace(group, doubts=case.observation.doubts), fitted={})
+            for group in case.observation.groups
+        ]
+    cases: list[Case] = case.fitted[_GROUPS]
+    return cases
+
+
+def _runs(case: Case) -> int:
+    assert isinstance(case.observation, CollaborationObservation)
+    return case.observation.runs
+
+
+def _worst(case: Case, found: list[tuple[Case, Gathered]]) -> list[Finding]:
+    """For each node and kind of finding, those of the group in which it is worst, with how many runs that is of."""
+    by_kind: dict[tuple[int, str], list[tuple[int, list[Finding]]]] = {}
+    for one, gathered in found:
+        mine: dict[tuple[int, str], list[Finding]] = {}
+        for finding in gathered.findings:
+            mine.setdefault((finding.node, finding.evidence), []).append(finding)
+        for key, findings in mine.items():
+            by_kind.setdefault(key, []).append((_runs(one), findings))
+
+    def badness(group: tuple[int, list[Finding]]) -> tuple[int, bool, float, float, int]:
+        judged = [verdicts.of_leakage(finding, case.cell.policy) for finding in group[1]]
+        return max(
+            (_ORDER.index(f.verdict), verdicts.is_revealed(f), f.normalised_low, f.normalised_leakage, group[0])
+            for f in judged
+        )
+
+    out = []
+    for groups in by_kind.values():
+        runs, findings = max(groups, key=badness)
+        said = f"in {runs} of {case.cell.runs} runs, which send the same messages"
+        for finding in findings:
+            first, *rest = finding.notes or [finding.method]
+            out.append(finding.model_copy(update={"notes": [f"{first}; {said}", *rest]}))
+    return out
+
+
+def notes_on_groups(case: Case) -> list[str]:
+    """How many groups there are, of how many runs, how they differ, and how the nodes stand in each."""
+    cases = _cases(case)
+    if len(cases) == 1:
+        return []
+    sizes = [_runs(one) for one in cases]
+    named = ", ".join(map(str, sizes[:_NAMED])) + (", ..." if len(sizes) > _NAMED else "")
+    notes = [
+        f"the messages differ between runs: {len(cases)} groups of runs that look alike to the adversary ({named} "
+        "runs); each is judged by itself, and which group a run is in is something that the adversary sees"
+    ]
+    return [*notes, *(_in_words(k, one, cases[0], case) for k, one in enumerate(cases[:_NAMED], 1))]
+
+
+def _in_words(place: int, one: Case, first: Case, case: Case) -> str:
+    assert isinstance(one.observation, CollaborationObservation)
+    assert isinstance(first.observation, CollaborationObservation)
+    witness = unlike(first.observation.noticed, one.observation.noticed)
+    differs = f"; against group 1, {witness}" if witness is not None else ""
+    found = one.fitted.get(_FOUND, [])
+    revealed = [str(i) for i in case.judged if any(f.node == i and verdicts.is_revealed(f) for f in found)]
+    known = f"rows of node{'s' * (len(revealed) > 1)} {', '.join(revealed)} known" if revealed else "no row known"
+    judged = known if found else "not judged, for few runs"
+    return f"group {place}: {_runs(one)} runs{differs}: {judged}"

@@ -1,0 +1,1 @@
+"""quickstart-sklearn: A Flower / scikit-learn app."""
