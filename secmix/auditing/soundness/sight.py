@@ -55,6 +55,15 @@ class Seen:
         rows = [row[run : run + 1] for row in self.rows]
         return replace(self, rows=rows, tops=self.tops[:, run : run + 1])
 
+    def same_numbers(self, other: Seen) -> bool:
+        """Whether the other's rows are these to the last bit, from messages as large and as coarse; frames may differ."""
+        return (
+            (self.heard, self.names) == (other.heard, other.names)
+            and same_bits(self.tops, other.tops)
+            and same_bits(self.coarseness, other.coarseness)
+            and all(same_bits(*pair) for pair in zip(self.rows, other.rows, strict=True))
+        )
+
 
 @dataclass(frozen=True)
 class _Look:
