@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from secmix._base.checks import Array, Ints
 from secmix.errors import SecmixError
@@ -92,6 +92,12 @@ class Block:
         """All but the numbers and how many runs they are of: when, what, from whom to whom, and how long."""
         ends = (tuple(which.tolist()) for which in (self.sender, self.receiver, self.content))
         return (self.iteration, self.round, self.kind, self.line, *ends, self.payload.shape[0], self.payload.shape[2])
+
+
+def touching(block: Block, nodes: Ints) -> NDArray[np.bool_]:
+    """Which messages of ``block`` come from one of ``nodes`` or go to one, (M,)."""
+    ends = (block.sender[:, None] == nodes) | (block.receiver[:, None] == nodes)
+    return np.asarray(ends.any(axis=1))
 
 
 @dataclass
@@ -338,13 +344,11 @@ def collect(heard: Iterable[tuple[Block, Ints]]) -> View:
     for block, messages in heard:
         order = messages[np.argsort(block.content[messages], kind="stable")]
         ends = (each[order].tolist() for each in (block.content, block.sender, block.receiver))
-        before = None
+        whose: dict[int, tuple[int, set[int]]] = {}
         for content, sender, receiver in zip(*ends, strict=True):
-            if content != before:
-                before, receivers = content, (receiver,)
-                origins.append(Origin(block.iteration, block.round, block.kind, block.line, sender, receivers))
-                rows.append(block.payload[content])
-            elif receiver not in receivers:
-                receivers = tuple(sorted((*receivers, receiver)))
-                origins[-1] = replace(origins[-1], receivers=receivers)
+            whose.setdefault(content, (sender, set()))[1].add(receiver)
+        for content, (sender, receivers) in whose.items():
+            to = tuple(sorted(receivers))
+            origins.append(Origin(block.iteration, block.round, block.kind, block.line, sender, to))
+            rows.append(block.payload[content])
     return View(tuple(origins), tuple(rows))

@@ -20,7 +20,7 @@ RECOVERED = 1e-6
 """Relative error below which a run counts as recovered."""
 
 _FOLDS = 3
-_PENALTIES = tuple(10.0**e for e in np.arange(-6, 1.1, 0.5))
+_PENALTIES = (0.0, *(10.0**e for e in np.arange(-6, 1.1, 0.5)))
 _LEAST_ROWS = 60  # below this neither a fit nor an interval means anything
 
 
@@ -176,20 +176,21 @@ def linear_prediction(x: Array, y: Array, new: Array) -> Array:
     u, s, vt = np.linalg.svd(centred, full_matrices=False)
     kept = s > 1e-10 * s[0]
     u, s, vt = u[:, kept], s[kept], vt[kept]
-    inside = u.T @ (y - mean_y)
-    best, weights, chosen = math.inf, np.zeros((x.shape[1], y.shape[1])), math.inf
-    for penalty in (0.0, *_PENALTIES):
-        shrink = s**2 / (s**2 + penalty * len(x))
-        leverage = 1 / len(x) + (u**2 * shrink).sum(axis=1)
-        left = (y - mean_y - u @ (shrink[:, None] * inside)) / np.maximum(1 - leverage, 1e-6)[:, None]
-        error = float((left**2).mean())
-        if error < best:
-            best, weights, chosen = error, vt.T @ ((shrink / s)[:, None] * inside), penalty
+    goal = y - mean_y
+    inside = u.T @ goal
+    # Every penalty at once: what shrinks each direction, (penalties, r), and the leave-one-out errors, (penalties, N, d).
+    shrink = s**2 / (s**2 + np.array(_PENALTIES)[:, None] * len(x))
+    leverage = 1 / len(x) + shrink @ (u**2).T
+    shape = (len(_PENALTIES), y.shape[1])
+    shrunk = (shrink[:, :, None] * inside).transpose(1, 0, 2).reshape(len(s), math.prod(shape))
+    fitted = (u @ shrunk).reshape(len(x), *shape)
+    left = (goal[:, None] - fitted) / np.maximum(1 - leverage, 1e-6).T[:, :, None]
+    best = int(np.argmin((left**2).mean(axis=(0, 2))))
+    chosen, weights = _PENALTIES[best], vt.T @ ((shrink[best] / s)[:, None] * inside)
     if chosen == 0:
         # Iterative refinement: the SVD errs by the condition number times what rounding of x alone forces.
         for _ in range(2):
-            left = y - mean_y - centred @ weights
-            weights += vt.T @ ((u.T @ left) / s[:, None])
+            weights += vt.T @ ((u.T @ (goal - centred @ weights)) / s[:, None])
     return np.asarray(new @ weights + (mean_y - mean_x @ weights))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from secmix.adversaries.interfaces import view_of
 from secmix.adversaries.passive.honest_but_curious import HonestButCurious
 from secmix.network import Network
-from secmix.transcript import SERVER, Transcript, View
+from secmix.transcript import SERVER, Transcript, View, touching
 
 
 @dataclass(frozen=True)
@@ -50,5 +50,5 @@ class CuriousServer:
 
     def observe(self, transcript: Transcript, network: Network) -> View:
         """Every message to or from the server or a node that tells it."""
-        ends = [SERVER, *self.corrupt_nodes(network)]
-        return view_of(transcript, lambda block: np.isin(block.sender, ends) | np.isin(block.receiver, ends))
+        ends = np.array([SERVER, *sorted(self.corrupt_nodes(network))])
+        return view_of(transcript, lambda block: touching(block, ends))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from secmix.adversaries.interfaces import view_of
 from secmix.errors import NetworkError, SecmixError
 from secmix.network import Network
-from secmix.transcript import Block, Transcript, View
+from secmix.transcript import Block, Transcript, View, touching
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,10 @@ class HonestButCurious:
 
     def observe(self, transcript: Transcript, network: Network) -> View:
         """What the corrupt nodes hold, send and receive, and the plain lines if they eavesdrop."""
-        nodes = list(self.corrupt_nodes(network))
+        nodes = np.array(sorted(self.corrupt_nodes(network)))
 
         def heard(block: Block) -> npt.NDArray[np.bool_]:
-            mine = np.isin(block.sender, nodes) | np.isin(block.receiver, nodes)
+            mine = touching(block, nodes)
             return mine | (block.line == "plain") if self.eavesdrops else mine
 
         return view_of(transcript, heard)

@@ -194,20 +194,19 @@ def coarsest(view: View) -> float:
 def _linear_error(linear: LinearView, values: Array, seen: Averaging, grid: float, unit: float) -> Array:
     """Largest |V − c − A s − M r| of each row (F,), in units of what rounding allows: KAPPA · e_f.
 
-    e_f is the unit roundoff times the largest number sent so far, by run and entry, or times |A||s| + |M||r|.
+    e_f is the unit roundoff times the largest number sent so far, by run and entry, or times |A||s| + |M||r|. Where
+    that of what nodes hold to begin with is enough for every row, the error is in units of the least of it.
     """
-    inputs, masks = (part.transpose(1, 0, 2) for part in seen)
+    inputs, masks = (np.ascontiguousarray(part.transpose(1, 0, 2)) for part in seen)
     scale = np.ones(len(values)) if linear.scale is None else linear.scale
+    if ((error := _least_error(linear, values, (inputs, masks), grid, scale * unit)) <= 1.0).all():
+        return error
     top = np.maximum(*(np.abs(part).max(axis=0, initial=0.0) for part in (inputs, masks)))  # what nodes hold to begin
     errors = []
     for begin in range(0, len(values), _CHUNK):  # a view may take as much memory as there is, and this as much again
         some = slice(begin, begin + _CHUNK)
         part = linear.rows(some)
-        off = values[some] - np.tensordot(part.A, inputs, axes=1)
-        off -= np.tensordot(part.M, masks, axes=1)
-        if linear.modulus is not None:
-            off -= linear.modulus * np.round(off / linear.modulus)
-        off = np.abs(off, out=off)
+        off = _off(part, values[some], inputs, masks)
         sizes = np.abs(values[some])
         sizes /= scale[some, None, None]
         if part.c is not None and part.c.any():
@@ -228,6 +227,29 @@ def _linear_error(linear: LinearView, values: Array, seen: Averaging, grid: floa
         errors.append(error)
     error = np.concatenate(errors)
     return np.where(np.isfinite(error), error, np.inf)  # NaN compares as small
+
+
+def _least_error(linear: LinearView, values: Array, held: Averaging, grid: float, units: Array) -> Array:
+    """A bound of :func:`_linear_error`, in units of the least that is ``held``: (n, runs, m) and (k, runs, m)."""
+    least = float(np.maximum(*(np.abs(part).max(axis=0, initial=0.0) for part in held)).min(initial=np.inf))
+    error = np.empty(len(values))
+    for begin in range(0, len(values), _CHUNK):
+        some = slice(begin, begin + _CHUNK)
+        part = linear.rows(some)
+        allowed = KAPPA * units[some] * least + 1.001 * 0.5 * grid * np.abs(part.A).sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            error[some] = _off(part, values[some], *held).max(axis=(1, 2), initial=0.0) / allowed
+    return error
+
+
+def _off(linear: LinearView, values: Array, inputs: Array, masks: Array) -> Array:
+    """|V − A s − M r| of rows (F, runs, m), for inputs (n, runs, m) and masks (k, runs, m)."""
+    off = np.tensordot(linear.A, inputs, axes=1)
+    off += np.tensordot(linear.M, masks, axes=1)
+    np.subtract(values, off, out=off)
+    if linear.modulus is not None:
+        off -= linear.modulus * np.round(off / linear.modulus)
+    return np.asarray(np.abs(off, out=off))
 
 
 def _worst(off: Array, allowed: Array, steps: Array) -> Array:

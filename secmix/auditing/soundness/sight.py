@@ -18,7 +18,7 @@ from secmix.adversaries import Adversary
 from secmix.auditing.soundness.result import Witness
 from secmix.auditing.soundness.runner import Call, frame_of, same_bits
 from secmix.network import Network
-from secmix.transcript import SERVER, Block, Transcript
+from secmix.transcript import SERVER, Block, Transcript, touching
 
 Frame = tuple[object, ...]
 
@@ -54,6 +54,15 @@ class Seen:
         """One run of it."""
         rows = [row[run : run + 1] for row in self.rows]
         return replace(self, rows=rows, tops=self.tops[:, run : run + 1])
+
+    def same_numbers(self, other: Seen) -> bool:
+        """Whether the other's rows are these to the last bit, from messages as large and as coarse; frames may differ."""
+        return (
+            (self.heard, self.names) == (other.heard, other.names)
+            and same_bits(self.tops, other.tops)
+            and same_bits(self.coarseness, other.coarseness)
+            and all(same_bits(*pair) for pair in zip(self.rows, other.rows, strict=True))
+        )
 
 
 @dataclass(frozen=True)
@@ -106,10 +115,10 @@ class Eyes:
 
     def overlooks(self, call: Call) -> Witness | None:
         """The first message from or to a corrupt node that the adversary does not hear."""
-        nodes = sorted(self.corrupt)
+        nodes = np.array(sorted(self.corrupt), dtype=int)
         for block, key in zip(call.blocks, _frames_of(call), strict=True):
             heard = self._known[key].heard
-            own = np.flatnonzero(np.isin(block.sender, nodes) | np.isin(block.receiver, nodes))
+            own = np.flatnonzero(touching(block, nodes))
             missed = np.setdiff1d(block.content[own], block.content[heard])
             if len(missed):
                 return Witness(_name(block, int(missed[0])), "a corrupt node holds it, and the adversary does not")

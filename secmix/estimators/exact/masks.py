@@ -65,20 +65,20 @@ def mask_doubts(drawn: Sequence[Array], modulus: float | None, grid: float = 0.0
 
 
 def _within(masks: Sequence[Array]) -> str:
-    top = max(_correlation(m[:, :, 0], m[:, :, 0]) for m in masks)
+    top = max(_correlation(z, z) for z in (_standardised(m[:, :, 0]) for m in masks))
     return f"masks of one averaging are correlated (up to {top:.2f}), so they may cancel" if top else ""
 
 
 def _entries(masks: Sequence[Array]) -> str:
-    top = max(_correlation(m[:, i], m[:, i]) for m in masks for i in range(m.shape[1]))
+    top = max(_correlation(z, z) for z in (_standardised(m).transpose(1, 0, 2) for m in masks))
     return f"the entries of a vector share masks (correlation up to {top:.2f})" if top else ""
 
 
 def _across(masks: Sequence[Array]) -> str:
     # The same masks from some averaging to the last are read jointly, and count as one; any other reuse is not.
     kept = [m for m, *later in (masks[i:] for i in range(len(masks))) if not all(np.array_equal(m, x) for x in later)]
-    for one, other in combinations([*kept, masks[-1]], 2):
-        top = _correlation(one[:, :, 0], other[:, :, 0], all_pairs=True)
+    for one, other in combinations([_standardised(m[:, :, 0]) for m in (*kept, masks[-1])], 2):
+        top = _correlation(one, other, all_pairs=True)
         if top:
             return f"masks of two iterations are correlated (up to {top:.2f})"
     return ""
@@ -123,16 +123,19 @@ def _step(values: Array) -> float:
 
 
 def _correlation(a: Array, b: Array, *, all_pairs: bool = False) -> float:
-    """The largest significant correlation between columns of (runs, k) and (runs, l); 0 if none is."""
-    n = len(a)
+    """The largest significant correlation between standardised columns of (..., runs, k) and (..., runs, l), or 0.
+
+    What is significant goes by the pairs of one table (k, l).
+    """
+    n = a.shape[-2]
     if n < 3:  # two runs always lie on a line
         return 0.0
-    first, second = (_standardised(v) for v in (a, b))
-    found = np.abs(first.T @ second) / n
+    found = np.abs(a.swapaxes(-1, -2) @ b) / n
     if not all_pairs:
-        np.fill_diagonal(found, 0.0)
-    top = float(found.max(initial=0.0))
-    return top if top > _by_chance(found.size, n) else 0.0
+        same = np.arange(min(found.shape[-2:]))
+        found[..., same, same] = 0.0
+    top = float(np.fmax.reduce(found, axis=None, initial=0.0))  # one that is no number hides no other
+    return top if top > _by_chance(found.shape[-2] * found.shape[-1], n) else 0.0
 
 
 @cache

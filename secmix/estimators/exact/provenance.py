@@ -30,6 +30,13 @@ def unexplained(blocks: Sequence[Block], averages: Array, runs: int, units: int,
         What each node ended with in the probes.
     """
     known: dict[int, _Span] = {}
+    sorted_by: dict[tuple[bytes, bytes], list[tuple[int, Ints]]] = {}  # rounds repeat who sends what to whom
+
+    def by_node(nodes: Ints, contents: Ints) -> list[tuple[int, Ints]]:
+        key = nodes.tobytes(), contents.tobytes()
+        if key not in sorted_by:
+            sorted_by[key] = _by_node(nodes, contents)
+        return sorted_by[key]
 
     def span(node: int) -> _Span:
         return known.setdefault(node, _Span(units))
@@ -41,14 +48,14 @@ def unexplained(blocks: Sequence[Block], averages: Array, runs: int, units: int,
         with np.errstate(invalid="ignore"):  # infinities less infinities: they follow from nothing
             rows = residue(table[:, :units] - table[:, units:], modulus)
         if block.line != "held":
-            for sender, contents in _by_node(block.sender, block.content):
+            for sender, contents in by_node(block.sender, block.content):
                 if not span(sender).holds(rows[contents]):
                     who = "the server" if sender == SERVER else f"node {sender}"
                     return (
                         f"'{block.kind}' from {who} does not follow from what the transcript says it holds: "
                         "note inputs and masks with channel.hold, and send everything through the channel"
                     )
-        for receiver, contents in _by_node(block.receiver, block.content):
+        for receiver, contents in by_node(block.receiver, block.content):
             span(receiver).add(rows[contents])
     results = averages.transpose(1, 0, 2).reshape(averages.shape[1], -1)
     for node, row in enumerate(results[:, :units] - results[:, units : units + 1]):

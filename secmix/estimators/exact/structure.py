@@ -115,15 +115,24 @@ def leaked_subspace(
 
 def subspace_of(view: LinearView, corrupt: frozenset[int], reach: MaskRange | None = None) -> LeakedSubspace:
     """The leaked subspace of a view whose A and M are known; ``reach`` is its ``mask_range``, where that is known."""
-    basis, _ = reach or mask_range(view)
-    return LeakedSubspace(row_echelon(view.A - basis @ (basis.T @ view.A)), view.n, corrupt)
+    A, basis = view.A, reach[0] if reach else None
+    if basis is None:
+        both = np.hstack([view.M, A])
+        if len(both) > both.shape[1]:  # the triangle has the rows' inner products, and with them all that is asked here
+            both = np.asarray(np.linalg.qr(both, mode="r"))
+        A, basis = both[:, view.M.shape[1] :], _range(both[:, : view.M.shape[1]])[0]
+    return LeakedSubspace(row_echelon(A - basis @ (basis.T @ A)), view.n, corrupt)
 
 
 def mask_range(view: LinearView) -> MaskRange:
     """Orthonormal basis (F, q) of the combinations that masks reach, and the q singular values of M."""
-    if not view.M.size:
-        return np.empty((len(view.A), 0)), np.empty(0)
-    u, s, _ = np.linalg.svd(view.M, full_matrices=False)
+    return _range(view.M)
+
+
+def _range(M: Array) -> MaskRange:
+    if not M.size:
+        return np.empty((len(M), 0)), np.empty(0)
+    u, s, _ = np.linalg.svd(M, full_matrices=False)
     keep = s > MASK_TOL * s[0] if s[0] > 0 else np.zeros(len(s), dtype=bool)
     return u[:, keep], s[keep]
 

@@ -16,7 +16,7 @@ from secmix.mixture import Mixture
 from secmix.network import Network
 from secmix.protocols.em.defences import Defences
 from secmix.protocols.em.start import secure_start
-from secmix.protocols.em.statistics import Center, local_statistics, updated
+from secmix.protocols.em.statistics import Center, statistics_by_node, updated
 from secmix.protocols.interfaces import SumProtocol, SumTraits, without_average
 from secmix.protocols.sums.pdmm import PDMM
 from secmix.transcript import Channel, Transcript
@@ -184,9 +184,7 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
         asked = likelihood or bool(defences.likelihood_drop)
         for t in range(self.max_iter):
             channel.iteration = t
-            vectors = np.stack(
-                [local_statistics(part, theta[:, i], likelihood=asked) for i, part in enumerate(parts)], axis=1
-            )
+            vectors = statistics_by_node(parts, theta, likelihood=asked)
             if defences.likelihood_drop:
                 seen = vectors[..., -1] / sizes
                 takes_part = seen >= taken_at - defences.likelihood_drop

@@ -11,6 +11,7 @@ library. NumPy is the default.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -52,6 +53,15 @@ def local_statistics(rows: Array, mixture: Mixture, *, likelihood: bool) -> Arra
     for start in range(step, size, step):
         vector += _chunk_statistics(rows[..., start : min(start + step, size), :], mixture)
     return vector if likelihood else vector[..., :-1]
+
+
+def statistics_by_node(parts: Sequence[Array], mixture: Mixture, *, likelihood: bool) -> Array:
+    """The E-step at every node: NumPy rows (runs, N_i, d) of each, mixtures (runs, n), vectors (runs, n, m)."""
+    runs, size, d = parts[0].shape
+    if len({part.shape for part in parts}) == 1 and runs * len(parts) * size * d <= _NUMBERS:
+        return local_statistics(np.stack(parts, axis=1), mixture, likelihood=likelihood)
+    each = [local_statistics(part, mixture[:, i], likelihood=likelihood) for i, part in enumerate(parts)]
+    return np.stack(each, axis=1)
 
 
 def _chunk_statistics(rows: Array, mixture: Mixture) -> Array:

@@ -26,6 +26,7 @@ from secmix.protocols.interfaces import Advice, Shown, checked_inputs, checked_m
 from secmix.transcript import Channel, Transcript
 
 Schedule = Literal["coloured", "synchronous", "asynchronous"]
+_FEW = 8  # active nodes whose sums are formed one by one
 
 
 @dataclass(frozen=True)
@@ -189,7 +190,7 @@ class PDMM:
             turn = ties.turn(active)
             if not len(turn.nodes):
                 continue
-            incoming = (turn.gather @ z.reshape(len(z), -1)).reshape(len(turn.nodes), runs, m)
+            incoming = turn.incoming(z)
             y[turn.nodes] = (s[turn.nodes] + incoming) / (1.0 + self.c * turn.degrees)[:, None, None]  # (8)
             heard = channel.send(round, turn.senders, turn.receivers, "y", y[turn.nodes], content=turn.content)
             arrived = schedule_rng.random(len(turn.arcs)) >= self.loss
@@ -234,6 +235,13 @@ class _Turn:
     receivers: Ints
     content: Ints  # for each of these arcs, the place of its tail in ``nodes``
     opposite: Ints  # and the arc the other way
+    few: tuple[Ints, ...]  # the arcs that end at each, where they are few nodes
+
+    def incoming(self, z: Array) -> Array:
+        """The sum of what arrives at each active node, of z on all arcs (2E, runs, m), in the order of the arcs."""
+        if self.few:  # a product with a sparse matrix takes longer to set up than these sums
+            return np.stack([np.add.reduce(z[arcs], axis=0) for arcs in self.few])
+        return np.asarray((self.gather @ z.reshape(len(z), -1)).reshape(len(self.nodes), *z.shape[1:]))
 
 
 class _Ties:
@@ -276,6 +284,6 @@ class _Ties:
         gather = csr_array((np.ones(len(arriving)), (rows, arriving)), shape=(len(nodes), len(arcs)))
         senders, receivers = arcs[leaving].T.copy()
         degrees = np.bincount(rows, minlength=len(nodes))
-        return _Turn(
-            nodes, degrees, gather, leaving, senders, receivers, place[senders], self.network.opposite[leaving]
-        )
+        opposite = self.network.opposite[leaving]
+        few = tuple(arriving[rows == k] for k in range(len(nodes))) if len(nodes) <= _FEW else ()
+        return _Turn(nodes, degrees, gather, leaving, senders, receivers, place[senders], opposite, few)

@@ -24,8 +24,15 @@ class Movable(Protocol):
 
 
 def moves_of(bench: Bench, model: Model) -> Movable:
-    """The moves that suit the arithmetic of the protocol."""
-    return Moves(model, bench.eyes.corrupt) if bench.modulus is None else WholeMoves(bench, model)
+    """The moves that suit the arithmetic of the protocol; of one linear view they are worked out once."""
+    if bench.modulus is not None:
+        return WholeMoves(bench, model)
+    for linear, known in bench.moves:
+        if linear is model.linear:
+            return known
+    moves = Moves(model, bench.eyes.corrupt)
+    bench.moves.append((model.linear, moves))
+    return moves
 
 
 class Moves:

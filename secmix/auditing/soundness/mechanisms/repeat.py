@@ -13,7 +13,7 @@ from secmix.auditing.soundness.mechanisms.provenance import Logged
 from secmix.auditing.soundness.model import Bench, Case, Model, note_shares, read_model
 from secmix.auditing.soundness.result import Check, Witness
 from secmix.auditing.soundness.runner import Call, call_alone, call_sum, fresh, same_bits
-from secmix.auditing.soundness.sight import other_frames, other_numbers
+from secmix.auditing.soundness.sight import Seen, other_frames, other_numbers
 
 _LIFE = 48  # calls of one object in a row, at most
 _MESSAGES = 5000  # of them together
@@ -28,9 +28,10 @@ def state(bench: Bench, models: list[Model]) -> Check:
         for case, wanted in ((model.case, 3), (one, _LIFE)):
             wanted = 1 if bench.heavy else wanted
             first = bench.call(case)
+            seen = bench.eyes.see(first)
             again = min(wanted, max(_MESSAGES // max(first.messages, 1), 3))
             for _ in range(again if witness is None else 0):
-                witness = witness or _unlike_bits(bench, first, bench.call(case, protocol=bench.used))
+                witness = witness or _unlike_bits(bench, first, bench.call(case, protocol=bench.used), seen)
         if bench.used is not None and witness is None:  # a copy need not be what it is a copy of
             witness = _unlike_bits(bench, _without_masks(bench, one), _without_masks(bench, one, bench.used))
     case = models[-1].case
@@ -68,10 +69,11 @@ def _alone(bench: Bench, case: Case) -> Witness | None:
     return _unlike_bits(bench, _without_masks(bench, case), alone)
 
 
-def _unlike_bits(bench: Bench, first: Call, other: Call) -> Witness | None:
+def _unlike_bits(bench: Bench, first: Call, other: Call, seen: Seen | None = None) -> Witness | None:
+    """Where they differ by a bit; ``seen`` is the first, if it has been looked at."""
     if other.failure != first.failure:
         return Witness("the call", f"a used object ends with {other.failure or 'a result'}")
-    one, two = bench.eyes.see(first), bench.eyes.see(other)
+    one, two = seen or bench.eyes.see(first), bench.eyes.see(other)
     return other_frames(one, two) or other_numbers(one.rows, two.rows, one.names)
 
 
