@@ -131,7 +131,8 @@ def rates(found: Numbers, command: str) -> list[str]:
         f"{n} populations of overlap {found['overlap']:g}, up to {max(found['machines'])} machines; of the rows of a "
         "machine the first N are those of the smaller N. *P(exact set) → 1* is said to hold where all sets are "
         "exact at the largest N, or the interval of the share there lies above that at the smallest. Slopes of ln ISE "
-        "in ln N, of each population by itself, mean ± half of the 95 % interval over populations; the values are geometric means:",
+        "in ln N, of each population by itself, mean ± half of the 95 % interval over populations; the values are "
+        "geometric means:",
         "",
         "| | slope | " + " | ".join(f"N = {rows}" for rows in found["rows"]) + " |",
         "|---" * (len(found["rows"]) + 2) + "|",
