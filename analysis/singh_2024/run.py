@@ -41,7 +41,8 @@ from secmix.aggregators.subspace import (
 from secmix.estimators.robustness.proven import geometric_median_constant
 from secmix.network import Network
 from secmix.protocols import ByzFedAltGDmin, FederatedPCA
-from secmix.protocols.subspace.federated_pca import own_basis, revealed
+from secmix.protocols.subspace.federated_pca import own_basis
+from secmix.protocols.subspace.revealed import revealed
 from secmix.transcript import Channel
 
 NORMS: tuple[Any, ...] = ("fro", 2)

@@ -62,6 +62,33 @@ def components(cells: list[Numbers], path: Path) -> None:
     _finish(fig, path)
 
 
+def sizes(cells: list[Numbers], path: Path) -> None:
+    """Mean W1 against the number of machines: N rows each, and below 100000 rows in all (figures 3 and 4)."""
+    mine = [c for c in cells if c["overlap"] == 0.3 and c["rate"] == 0.3]
+    fig = Figure(figsize=(9.0, 5.2), layout="constrained")
+    grid = fig.subplots(2, 3, sharey=True, sharex=True)
+    for column, failure in enumerate(("mean", "covariance", "weight")):
+        here = [c for c in mine if c["failure"] == failure]
+        each: list[tuple[Axes, str, list[Numbers]]] = [
+            (grid[0][column], line, [c for c in here if c["rows"] == rows])
+            for rows, line in ((1000, "-"), (5000, "--"), (10000, ":"))
+        ]
+        each.append((grid[1][column], "-", [c for c in here if c["machines"] * c["rows"] == 100_000]))
+        for axes, line, found in each:
+            found = sorted(found, key=lambda c: c["machines"])
+            for name, colour in (("Oracle", INK), *((n, COLOURS.get(n, GREY)) for n in ("ARED", "CRED", "COAT"))):
+                w1 = [c["rules"][name]["mean_w1"] for c in found]
+                label = name if line == "-" and column == 0 else None
+                axes.plot([c["machines"] for c in found], w1, line, color=colour, marker=".", lw=1, label=label)
+            axes.set_yscale("log")
+        grid[0][column].set_title(f"{failure} failure", loc="left", fontsize=9)
+        grid[1][column].set_xlabel("machines", fontsize=8)
+    grid[0][0].set_ylabel("mean W1; N = 1000 (—),\n5000 (- -), 10000 (···) each", fontsize=8)
+    grid[1][0].set_ylabel("mean W1; 100000 rows in all", fontsize=8)
+    grid[0][0].legend(frameon=False, fontsize=7)
+    _finish(fig, path)
+
+
 def collusion(points: list[Numbers], path: Path) -> None:
     """The bias of colluders who are not rejected, against their share, for each number of machines."""
     rules = list(dict.fromkeys(p["rule"] for p in points))

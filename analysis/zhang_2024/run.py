@@ -16,11 +16,13 @@ from threadpoolctl import threadpool_limits
 
 from analysis.study import Numbers, options, provenance, run_parts, write
 from analysis.zhang_2024.colluders import anywhere, near
-from analysis.zhang_2024.digits import PASSES, clustered, features, folder_of, reach_of_the_distance
-from analysis.zhang_2024.figures import boxes, collusion, components
+from analysis.zhang_2024.digits import PASSES, clustered, features, folder_of, honest_rejected, reach_of_the_distance
+from analysis.zhang_2024.figures import boxes, collusion, components, sizes
+from analysis.zhang_2024.rates import rates
 from analysis.zhang_2024.report import report
+from analysis.zhang_2024.report_rates import growth
 from analysis.zhang_2024.rows import recovered
-from analysis.zhang_2024.simulation import Setting, by_component, centres, simulated
+from analysis.zhang_2024.simulation import REPETITIONS, Nested, Setting, by_component, centres, simulated
 from secmix.errors import SecmixError
 
 RATES = (0.0, 0.1, 0.2, 0.3, 0.4)
@@ -29,31 +31,41 @@ RATES = (0.0, 0.1, 0.2, 0.3, 0.4)
 HARD = 0.3
 FEATURES = 50
 CENTRES = (Setting(20, 1000, HARD, (0.0, 0.3), 30), Setting(10, 300, 0.05, (0.0, 0.3), 3))  # in full, and quick
-PARTS = ("simulation", "centres", "colluders", "rows", "digits")
+PARTS = ("simulation", "rates", "centres", "colluders", "rows", "digits")
 
 
-def simulation(seed: int, *, quick: bool) -> Numbers:
-    """Failures by rate; then by the number of machines, their rows and the overlap."""
+def simulation(seed: int, folder: Path, repetitions: int | None, *, quick: bool) -> Numbers:
+    """Failures by rate; then by the number of machines, their rows and the overlap.
+
+    The sizes of figures 2 and 3 are m = 20, 50, 100 with N = 1000, 5000, 10000; figure 4 cuts 100000 rows into them, as
+    the example of the authors' code does, so that m = 50 has 2000 each.
+    """
     if quick:
         return {
-            "cells": simulated([Setting(20, 400, 0.05, (0.0, 0.4), 3)], seed),
+            "cells": simulated([Nested(400, 0.05, {20: (0.0, 0.4)}, 3)], seed),
             "components": by_component(Setting(20, 400, 0.05, (0.4,), 2), seed),
         }
+    most = repetitions or REPETITIONS
+    large = max(most // 5, 2)  # their fits take longest
+    all_sizes = {50: RATES, 20: (0.3,), 100: (0.3,)}
     settings = [
-        Setting(50, 1000, HARD, RATES, 25),
-        Setting(20, 1000, HARD, (0.3,), 15),
-        Setting(100, 1000, HARD, (0.3,), 10),
-        Setting(20, 5000, HARD, (0.3,), 8),
-        Setting(20, 10000, HARD, (0.3,), 5),
-        Setting(20, 1000, 0.01, (0.3,), 15),
-        Setting(20, 1000, 0.1, (0.3,), 15),
-        Setting(20, 400, 0.05, (0.4,), 15),
-        Setting(20, 1000, 0.2, (0.3,), 15),
+        Nested(1000, HARD, all_sizes, most),
+        Nested(2000, HARD, {50: (0.3,)}, most),
+        *(Nested(1000, overlap, {20: (0.3,)}, most) for overlap in (0.01, 0.1, 0.2)),
+        Nested(400, 0.05, {20: (0.4,)}, most),
+        *(Nested(rows, HARD, all_sizes, large) for rows in (5000, 10000)),
     ]
     return {
-        "cells": simulated(settings, seed),
-        "components": by_component(Setting(20, 1000, 0.1, RATES[1:], 15), seed),
+        "cells": simulated(settings, seed, folder),
+        "components": by_component(Setting(20, 1000, 0.1, RATES[1:], min(most, 15)), seed),
     }
+
+
+def exact_sets(seed: int, folder: Path, repetitions: int | None, *, quick: bool) -> Numbers:
+    """The rates of the theorem, from N = 1000 on as in the paper's simulations."""
+    if quick:
+        return rates((500, 2000), (20,), 3, seed)
+    return rates((1000, 2000, 4000, 8000), (20, 50), min(repetitions or REPETITIONS, REPETITIONS), seed, folder)
 
 
 def colluders(seed: int, *, quick: bool) -> Numbers:
@@ -69,22 +81,28 @@ def colluders(seed: int, *, quick: bool) -> Numbers:
     }
 
 
-def digits(folder: Path | None, seed: int, *, quick: bool) -> Numbers:
+def digits(data: Path | None, seed: int, folder: Path, repetitions: int | None, *, quick: bool) -> Numbers:
     """The ARI of digit images, with machines that hold images which are no digits."""
     machines, rows = (10, 1000) if quick else (50, 1000)
-    common = {"machines": machines, "rows": rows, "seed": seed}
-    learned = features(folder, FEATURES, seed, passes=10 if quick else PASSES)
-    found: Numbers = {
-        "features": FEATURES,
-        "machines": machines,
-        "rows": rows,
-        "table": clustered(learned, rates=(0.3,) if quick else RATES, repetitions=2 if quick else 3, **common),
-    }
+    size = {"machines": machines, "rows": rows, "seed": seed}
+    learned = features(data, FEATURES, seed, passes=10 if quick else PASSES)
+    most = min(repetitions or 10, 10)
+    if quick:
+        ways = clustered(learned, rates=(0.3,), repetitions=2, **size)
+    else:
+        ways = clustered(learned, rates=RATES, repetitions=most, folder=folder, name="digits", **size)
+    found: Numbers = {"features": FEATURES, **size, "table": ways["ise"], "transport": ways["transport"]}
+    del found["seed"]
     if not quick:
-        principal = features(folder, FEATURES, seed, learned=False)
-        found["principal"] = clustered(principal, rates=(0.2, 0.4), repetitions=2, **common)
+        found["honest"] = honest_rejected(
+            learned, machines=machines, rows=(1000, 2000), repetitions=min(most, 2), seed=seed, folder=folder
+        )
+        principal = features(data, FEATURES, seed, learned=False)
+        more: Numbers = {"by_transport": False, "folder": folder, "name": "digits-principal"}
+        ways = clustered(principal, rates=(0.2, 0.4), repetitions=2, **more, **size)
+        found["principal"] = ways["ise"]
         found["norm_over_radius"] = {
-            name: reach_of_the_distance(data, **common) for name, data in (("learned", learned), ("pca", principal))
+            name: reach_of_the_distance(made, **size) for name, made in (("learned", learned), ("pca", principal))
         }
     return found
 
@@ -108,15 +126,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         choices=PARTS,
         help="parts to make anew; the others are kept",
     )
+    parser.add_argument("--repetitions", type=int, help=f"of the simulations (default {REPETITIONS}; at least 2)")
     given = parser.parse_args(arguments)
     try:
+        if given.repetitions is not None and given.repetitions < 2:
+            raise SecmixError(f"--repetitions must be at least 2; given {given.repetitions}")
         numbers = provenance("zhang_2024.run", given.seed, given.quick) | {"seed": given.seed}
         parts: dict[str, Callable[[], Any]] = {
-            "simulation": lambda: rounded(simulation(given.seed, quick=given.quick)),
+            "simulation": lambda: rounded(simulation(given.seed, given.out, given.repetitions, quick=given.quick)),
+            "rates": lambda: rounded(exact_sets(given.seed, given.out, given.repetitions, quick=given.quick)),
             "centres": lambda: centres(CENTRES[given.quick], given.seed),
             "colluders": lambda: rounded(colluders(given.seed, quick=given.quick)),
             "rows": lambda: rounded(recovered(3 if given.quick else 12, given.seed, quick=given.quick)),
-            "digits": lambda: rounded(digits(folder_of(given.data), given.seed, quick=given.quick)),
+            "digits": lambda: rounded(
+                digits(folder_of(given.data), given.seed, given.out, given.repetitions, quick=given.quick)
+            ),
         }
         # One thread: sums in another order round otherwise.
         with threadpool_limits(1):
@@ -128,6 +152,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "simulation" in numbers:
         boxes(numbers["simulation"]["cells"], given.out / "failures.png")
         components(numbers["simulation"]["components"], given.out / "components.png")
+        if growth(numbers["simulation"]["cells"]):
+            sizes(numbers["simulation"]["cells"], given.out / "sizes.png")
     if "colluders" in numbers:
         collusion(numbers["colluders"]["near"], given.out / "colluders.png")
     return 0

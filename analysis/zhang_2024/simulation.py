@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
+from analysis.repetitions import repeated
 from analysis.study import Numbers, mean_and_half_width
 from analysis.zhang_2024.population import population
 from secmix._base.checks import Array, Ints
@@ -29,6 +31,7 @@ from secmix.mixture import Mixture
 from secmix.protocols import fit_mixtures
 
 K, D, HELD_OUT = 5, 10, 2000
+REPETITIONS = 50  # the authors have 300
 RULES: dict[str, Callable[..., Any]] = {
     "ARED": ared,
     "DFMR": dfmr,
@@ -54,6 +57,20 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class Nested:
+    """One number of rows and one overlap; of the largest number of machines the first m are those of the smaller.
+
+    So numbers of machines are compared on the same fits, and those of rows on the same populations. ``rates`` has the
+    rates that are tried, by number of machines.
+    """
+
+    rows: int
+    overlap: float
+    rates: dict[int, tuple[float, ...]]
+    repetitions: int
+
+
+@dataclass(frozen=True)
 class Drawn:
     """One repetition: the truth, the machines' own fits, rows nobody was fitted on, and their true clusters."""
 
@@ -63,9 +80,9 @@ class Drawn:
     clusters: Ints
 
 
-def drawn(setting: Setting, rng: np.random.Generator) -> Drawn:
+def drawn(setting: Setting, rng: np.random.Generator, true: Mixture | None = None) -> Drawn:
     """A population, and what the machines fit to their rows from the truth on, as in the paper."""
-    true = population(K, D, setting.overlap, rng)
+    true = population(K, D, setting.overlap, rng) if true is None else true
     rows = np.stack([true.sample(setting.rows, rng) for _ in range(setting.machines)])
     held_out = true.sample(HELD_OUT, rng)
     return Drawn(true, fit_mixtures(rows, true).mixture, held_out, clusters(true, held_out))
@@ -101,24 +118,41 @@ def _judged(one: Drawn, mixture: Mixture) -> Numbers:
     }
 
 
-def simulated(settings: Sequence[Setting], seed: int) -> list[Numbers]:
-    """Every setting, failure and rate, with the values of each repetition."""
+def simulated(settings: Sequence[Nested], seed: int, folder: Path | None = None) -> list[Numbers]:
+    """Every setting, number of machines, failure and rate; repetitions are kept in ``folder`` as they are made."""
     table = []
-    for at, setting in enumerate(settings):
-        cells: dict[tuple[str, float], list[dict[str, Numbers]]] = {}
-        for rng in np.random.default_rng([seed, 1, at]).spawn(setting.repetitions):
-            one = drawn(setting, rng)
-            for rate in setting.rates:
-                count = int(rate * setting.machines + 1e-9)
-                for name, failure in FAILURES.items():
-                    byzantine = np.sort(rng.permutation(setting.machines)[:count])
-                    if count == 0 and name != "mean":  # without failures they are all the same
-                        continue
-                    sent = failure(one.local, byzantine, rng)
-                    cells.setdefault((name if count else "none", rate), []).append(measured(one, sent, byzantine))
-        each = len(setting.rates) > 1
-        table += [_cell(setting, failure, rate, values, each=each) for (failure, rate), values in cells.items()]
+    for setting in settings:
+
+        def make(i: int, setting: Nested = setting) -> list[Numbers]:
+            place = [seed, 1, round(1000 * setting.overlap), i]
+            true = population(K, D, setting.overlap, np.random.default_rng(place))
+            return _repetition(setting, true, np.random.default_rng([*place, setting.rows]))
+
+        what = (seed, setting.rows, setting.overlap, sorted(setting.rates.items()))
+        name = f"simulation-{setting.rows}-{setting.overlap:g}"
+        values = repeated(folder, name, what, setting.repetitions, make, study="zhang_2024")
+        for each in zip(*values, strict=True):
+            m, failure, rate = (each[0][key] for key in ("machines", "failure", "rate"))
+            size = Setting(m, setting.rows, setting.overlap, (rate,), setting.repetitions)
+            table.append(_cell(size, failure, rate, [one["found"] for one in each]))
     return table
+
+
+def _repetition(setting: Nested, true: Mixture, rng: np.random.Generator) -> list[Numbers]:
+    """All numbers of machines, failures and rates on one population."""
+    largest = Setting(max(setting.rates), setting.rows, setting.overlap, (), 1)
+    every, out = drawn(largest, rng, true), []
+    for m, rates in setting.rates.items():
+        one = Drawn(every.true, every.local[np.arange(m)], every.held_out, every.clusters)
+        for rate in rates:
+            count = int(rate * m + 1e-9)
+            for name, failure in FAILURES.items():
+                byzantine = np.sort(rng.permutation(m)[:count])
+                if count == 0 and name != "mean":  # without failures they are all the same
+                    continue
+                found = measured(one, failure(one.local, byzantine, rng), byzantine)
+                out.append({"machines": m, "failure": name if count else "none", "rate": rate, "found": found})
+    return out
 
 
 def by_component(setting: Setting, seed: int) -> list[Numbers]:
@@ -136,7 +170,7 @@ def by_component(setting: Setting, seed: int) -> list[Numbers]:
                 cells.setdefault((kind, rate), []).append(measured(one, sent, byzantine, best))
                 touched_machines.setdefault((kind, rate), []).append(len(byzantine) / setting.machines)
     return [
-        _cell(setting, kind, rate, values, each=True) | {"touched": float(np.mean(touched_machines[kind, rate]))}
+        _cell(setting, kind, rate, values) | {"touched": float(np.mean(touched_machines[kind, rate]))}
         for (kind, rate), values in cells.items()
     ]
 
@@ -160,7 +194,7 @@ def centres(setting: Setting, seed: int) -> Numbers:
     return size | {"other": rates, "repetitions": setting.repetitions}
 
 
-def _cell(setting: Setting, failure: str, rate: float, values: list[dict[str, Numbers]], *, each: bool) -> Numbers:
+def _cell(setting: Setting, failure: str, rate: float, values: list[dict[str, Numbers]]) -> Numbers:
     rules: dict[str, Numbers] = {}
     for name in NAMES:
         mine = [value[name] for value in values]
@@ -169,8 +203,7 @@ def _cell(setting: Setting, failure: str, rate: float, values: list[dict[str, Nu
         rules[name] = {key: mean_and_half_width(values_of[key]) for key in ("ari", "log_likelihood")}
         rules[name]["mean_w1"] = float(np.mean(values_of["w1"]))
         rules[name]["above_twice"] = sum(bool(v[name]["w1"] > 2 * v["Oracle"]["w1"]) for v in values)
-        if each:  # drawn in figures
-            rules[name]["w1"] = values_of["w1"]
+        rules[name]["w1"] = values_of["w1"]
         rules[name]["ratio"] = mean_and_half_width([v[name]["w1"] / v["Oracle"]["w1"] for v in values])
         if name in REJECTING:
             rules[name] |= {key: sum(v[key] for v in mine) for key in ("rejected", "hits")}

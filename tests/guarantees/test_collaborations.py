@@ -28,6 +28,9 @@ COLLABORATIONS: dict[str, Enrolled] = {
         2, rule="component_wise", starts=1, max_iterations=20
     ),
     "FederatedPCA, subspace median": lambda: FederatedPCA(1),
+    "FederatedPCA, subspace median of means": lambda: FederatedPCA(
+        1, rule="subspace_median_of_means", groups=3, iterations=3
+    ),
     "FederatedPCA, resilient power method": lambda: FederatedPCA(1, rule="resilient_power_method", iterations=3),
     "GraphFedEM": lambda: GraphFedEM(2, n_rounds=2, local_steps=1),
     "GraphFedEM, median": lambda: GraphFedEM(2, n_rounds=2, local_steps=1, rule="coordinate_median", f=1),

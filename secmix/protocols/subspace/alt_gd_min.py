@@ -31,6 +31,8 @@ class AltGDRun:
         Orthonormal.
     iterates : (iterations + 1, n, r)
         From the start to ``basis``.
+    coefficients : (L, q, r)
+        b_k by each node's own rows at the end, which it does not send: its θ_k is ``basis`` b_k.
     rejected : (L,)
         How many of each node's messages the server set aside.
     transcript : Transcript
@@ -38,6 +40,7 @@ class AltGDRun:
 
     basis: Array = field(repr=False)
     iterates: Array = field(repr=False)
+    coefficients: Array = field(repr=False)
     rejected: Ints
     transcript: Transcript = field(repr=False)
 
@@ -52,6 +55,10 @@ class ByzFedAltGDmin:
     iterations : int
     rule : {"geometric_median", "mean"}
         Combines the gradients. The start is the Subspace Median either way.
+    groups : int, optional
+        L̃: the geometric median is that of the mean gradients of so many groups of neighbouring nodes, of ρ = L/L̃ nodes
+        each or nearly so (the step η/(ρ m̃) of algorithm 2). One Byzantine node spoils its group. By default every node
+        is a group of its own.
     truncation : float
         The factor 9 κ² μ² of the threshold: measurements larger than √(truncation · mean square) are left out of the
         start.
@@ -77,10 +84,15 @@ class ByzFedAltGDmin:
     truncation: float = 9.0
     step: float = 0.5
     encrypted: bool = False
+    groups: int | None = None
 
     def __post_init__(self) -> None:
         integer(self.r, "r")
         integer(self.iterations, "iterations")
+        if self.groups is not None:
+            integer(self.groups, "groups")
+            if self.rule == "mean":
+                raise SecmixError("groups goes with rule 'geometric_median'; a mean of means is the mean")
         positive(self.truncation, "truncation")
         positive(self.step, "step")
         if self.rule not in ("geometric_median", "mean"):
@@ -125,7 +137,8 @@ class ByzFedAltGDmin:
             moved /= max(float(np.abs(moved).max()), 1.0)
             basis = self._to_nodes(channel, 1, np.linalg.qr(moved)[0], count)
             iterates.append(basis)
-        return AltGDRun(basis, np.stack(iterates), rejected, channel.transcript)
+        b, _ = _coefficients(blocks, values, basis)
+        return AltGDRun(basis, np.stack(iterates), b.swapaxes(0, 1), rejected, channel.transcript)
 
     def _start(self, blocks: Array, values: Array, channel: Channel, rejected: Ints) -> tuple[Array, float]:
         """The start, and σ² for the step: both from messages of which fewer than half may be wrong."""
@@ -154,6 +167,9 @@ class ByzFedAltGDmin:
     def _combined(self, arrived: Array, rejected: Ints) -> Array:
         messages = arrived.reshape(len(arrived), -1)
         rejected += ~np.isfinite(messages).all(axis=1)
+        if self.groups is not None:
+            with np.errstate(over="ignore", invalid="ignore"):  # of a group that is spoilt the mean is set aside below
+                messages = np.stack([some.mean(axis=0) for some in np.array_split(messages, self.groups)])
         with warnings.catch_warnings():
             # The server sets bad messages aside and goes on; they are counted, and the transcript shows them.
             warnings.simplefilter("ignore", RejectedMessages)
@@ -191,6 +207,8 @@ class ByzFedAltGDmin:
             raise DataError(
                 f"{m} measurements a column for {nodes} nodes: each needs the same number, at least r = {self.r}"
             )
+        if self.groups is not None and self.groups > nodes:
+            raise SecmixError(f"{nodes} nodes cannot form {self.groups} groups; give at most {nodes}")
         if self.r > min(n, q):
             raise DataError(f"a matrix of {n} by {q} has no rank of r = {self.r}; give at most {min(n, q)}")
         return matrices.reshape(q, nodes, -1, n), values.reshape(q, nodes, -1)

@@ -3,7 +3,7 @@
 What it reveals by design. A basis U_ℓ tells the server in which r directions the node's own samples vary most; and if
 the node has q <= r samples, n − q linear equations on every one of them: they lie in the span of the first q columns,
 exactly. A product Φ_ℓ U tells the covariance applied to known directions. The server sees either from every node; nodes
-see only what the server sends back. :func:`revealed` measures the first from a transcript.
+see only what the server sends back. ``secmix.protocols.subspace.revealed`` measures the first from a transcript.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.checks import Array, Ints, finite_array, integer
+from secmix._base.checks import Array, Ints, integer
 from secmix.aggregators import RejectedMessages, geometric_median
 from secmix.aggregators.subspace import orthonormal, subspace_median, subspace_median_bound
 from secmix.aggregators.vector.coordinatewise import mean
@@ -26,7 +26,7 @@ from secmix.network import Network
 from secmix.protocols.collaboration import checked_parts
 from secmix.transcript import SERVER, Channel, Transcript
 
-_RULES = ("subspace_median", "power_method", "resilient_power_method")
+_RULES = ("subspace_median", "subspace_median_of_means", "power_method", "resilient_power_method")
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class PCARun:
     bases : (runs, n, r)
         Orthonormal.
     index : (runs,) or None
-        Whose basis it is, for the Subspace Median.
+        Whose basis it is, for the Subspace Median; of means, which group's.
     rejected : (L,)
         How many of each node's messages the server set aside.
     transcript : Transcript
@@ -57,11 +57,15 @@ class FederatedPCA:
     Parameters
     ----------
     r : int
-    rule : {"subspace_median", "power_method", "resilient_power_method"}
+    rule : {"subspace_median", "subspace_median_of_means", "power_method", "resilient_power_method"}
         One round of bases and their Subspace Median; or ``iterations`` rounds of products Φ_ℓ U, combined by their
-        mean or their geometric median.
+        mean or their geometric median. The Subspace Median of Means (algorithm 3) has a power method in each of
+        ``groups`` groups of neighbours, as :func:`secmix.aggregators.subspace.subspace_median_of_means` cuts them, and
+        takes the Subspace Median of their bases: more samples to a basis, but one Byzantine node spoils its group.
     iterations : int
         Of the power methods.
+    groups : int, optional
+        L̃, for the Subspace Median of Means alone, at most the number of nodes.
     encrypted : bool
         Whether the lines between nodes and server are encrypted.
 
@@ -83,9 +87,12 @@ class FederatedPCA:
     """
 
     r: int
-    rule: Literal["subspace_median", "power_method", "resilient_power_method"] = "subspace_median"
+    rule: Literal["subspace_median", "subspace_median_of_means", "power_method", "resilient_power_method"] = (
+        "subspace_median"
+    )
     iterations: int = 30
     encrypted: bool = False
+    groups: int | None = None
     unit: ClassVar[str] = "SD_F between subspaces"
     broken: ClassVar[float] = math.sqrt(0.5)
     """Half of a direction's squared length is lost. Colluders who can put one false direction in reach about 1."""
@@ -95,6 +102,12 @@ class FederatedPCA:
         integer(self.iterations, "iterations")
         if self.rule not in _RULES:
             raise SecmixError(f"rule is one of {', '.join(_RULES)}; given {self.rule!r}")
+        if (self.groups is None) == (self.rule == "subspace_median_of_means"):
+            raise SecmixError(
+                f"groups goes with rule 'subspace_median_of_means'; given {self.groups} and {self.rule!r}"
+            )
+        if self.groups is not None:
+            integer(self.groups, "groups")
 
     def run(self, parts: Sequence[ArrayLike], *, rng: np.random.Generator, channel: Channel | None = None) -> PCARun:
         """Run the protocol.
@@ -115,7 +128,7 @@ class FederatedPCA:
             Samples that are not finite or of different length, or other numbers of runs; all messages of a run
             unusable.
         SecmixError
-            r above the samples' length.
+            r above the samples' length; more groups than nodes.
         """
         data = checked_parts(parts)
         if self.r > data[0].shape[2]:
@@ -125,6 +138,8 @@ class FederatedPCA:
             channel.hold(-1, i, "input", part.reshape(len(part), -1))
         if self.rule == "subspace_median":
             return self._bases(data, rng, channel)
+        if self.rule == "subspace_median_of_means":
+            return self._of_means(data, rng, channel)
         return self._products(data, rng, channel)
 
     def collaborate(
@@ -146,21 +161,46 @@ class FederatedPCA:
         """√(2(1 − τ)/(1 − 2τ)) δ, the most that ``colluders`` can take the Subspace Median from ``reference``.
 
         δ is the largest SD_F of a node's basis, as sent in an honest run, from the reference (runs, nodes, n r);
-        τ = colluders/L. Proven in ``secmix.aggregators.subspace.median``, with lemma 2.1 of Minsker 2015. None for the
-        power methods, which have no such bound here; from half of the nodes on; and where it is no less than
+        τ = colluders/L. Proven in ``secmix.aggregators.subspace.median``, with lemma 2.1 of Minsker 2015. Of means, the
+        bases are the groups', which follow from their last products, and each colluder may spoil another group. None
+        for the power methods, which have no such bound here; from half of the bases on; and where it is no less than
         :attr:`broken`, as where honest nodes differ much: then it does not exclude the worst.
         """
-        sent = [block for block in transcript if block.kind == "basis"]
-        if self.rule != "subspace_median" or len(sent) != 1 or 2 * colluders >= len(sent[0].payload):
+        bases = self._medianed(transcript)
+        if bases is None or 2 * colluders >= len(bases):
             return None
-        bases = self._matrices(sent[0].payload)  # (L, runs, n, r)
         apart = _distances(bases, self._matrices(reference)[:, 0])
         most = subspace_median_bound(colluders / len(bases)) * float(apart.max())
         return most if most < self.broken else None
 
+    def _medianed(self, transcript: Transcript) -> Array | None:
+        """The bases (L, runs, n, r) of which the Subspace Median was taken in an honest run."""
+        if self.rule == "subspace_median":
+            sent = [block for block in transcript if block.kind == "basis"]
+            return self._matrices(sent[0].payload) if len(sent) == 1 else None
+        sent = [block for block in transcript if block.kind == "product"]
+        if self.rule != "subspace_median_of_means" or len(sent) != self.iterations:
+            return None
+        products = self._matrices(sent[-1].payload)
+        means = [products[group].mean(axis=0) for group in self._members(len(products))]
+        return np.asarray(np.linalg.qr(np.stack(means))[0])
+
     def combined(self, products: ArrayLike) -> Array:
-        """What the server makes of products (L, n r): their mean, or, of the resilient method, geometric median."""
+        """What the server makes of products (L, n r).
+
+        Their mean; of the resilient method, geometric median; of groups, the Subspace Median of their means.
+        """
+        if self.rule == "subspace_median_of_means":
+            means = _means(self._matrices(np.asarray(products)), self._members(len(np.asarray(products))))
+            return np.asarray(subspace_median(means).basis).ravel()
         return np.asarray((mean if self.rule == "power_method" else geometric_median)(products))
+
+    def _members(self, nodes: int) -> list[Ints]:
+        """The nodes of each group."""
+        assert self.groups is not None
+        if self.groups > nodes:
+            raise SecmixError(f"{nodes} nodes cannot form {self.groups} groups; give at most {nodes}")
+        return np.array_split(np.arange(nodes), self.groups)
 
     def _matrices(self, flat: Array) -> Array:
         return flat.reshape(*flat.shape[:-1], -1, self.r)
@@ -203,6 +243,42 @@ class FederatedPCA:
         basis = self._to_nodes(channel, 0, "subspace", basis, len(data))
         return PCARun(basis, None, rejected, channel.transcript)
 
+    def _of_means(self, data: list[Array], rng: np.random.Generator, channel: Channel) -> PCARun:
+        runs, n = data[0].shape[0], data[0].shape[2]
+        members = self._members(len(data))
+        group_of = np.concatenate([np.full(len(group), k, dtype=np.intp) for k, group in enumerate(members)])
+        start = np.linalg.qr(rng.standard_normal((runs, n, self.r)))[0]
+        bases = np.repeat(start[None], len(members), axis=0)
+        rejected = np.zeros(len(data), dtype=np.intp)
+        spoilt = np.zeros((len(members), runs), dtype=bool)
+        for t in range(self.iterations):
+            channel.iteration = t
+            bases = self._to_groups(channel, bases, group_of)
+            own = bases[group_of]
+            products = [part.swapaxes(1, 2) @ (part @ u) / part.shape[1] for part, u in zip(data, own, strict=True)]
+            arrived = self._to_server(channel, 1, "product", np.stack(products))
+            rejected += (~np.isfinite(arrived).all(axis=(2, 3))).sum(axis=1)
+            for run in range(runs):
+                found = _means(arrived[:, run], members)
+                lost = np.isnan(found[:, 0, 0])
+                spoilt[:, run] |= lost
+                # A group whose product has no basis goes on with its last one, and does not count in the end.
+                bases[:, run] = np.where(lost[:, None, None], bases[:, run], found)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RejectedMessages)
+            usable = np.where(spoilt[:, :, None, None], np.nan, bases)
+            medians = [subspace_median(usable[:, run]) for run in range(runs)]
+        channel.iteration = self.iterations
+        result = self._to_nodes(channel, 0, "subspace", np.stack([found.basis for found in medians]), len(data))
+        index = np.array([found.index for found in medians], dtype=np.intp)
+        return PCARun(result, index, rejected, channel.transcript)
+
+    def _to_groups(self, channel: Channel, bases: Array, group_of: Ints) -> Array:
+        flat = bases.reshape(*bases.shape[:2], -1)
+        nodes = np.arange(len(group_of))
+        arrived = channel.send(0, SERVER, nodes, "iterate", flat, encrypted=self.encrypted, content=group_of)
+        return np.array(arrived.reshape(bases.shape))
+
     def _to_server(self, channel: Channel, round: int, kind: str, sent: Array) -> Array:
         flat = sent.reshape(*sent.shape[:2], -1)
         arrived = channel.send(round, np.arange(len(sent)), SERVER, kind, flat, encrypted=self.encrypted)
@@ -213,6 +289,18 @@ class FederatedPCA:
         flat = basis.reshape(1, len(basis), -1)
         arrived = channel.send(round, SERVER, np.arange(nodes), kind, flat, encrypted=self.encrypted, content=content)
         return np.asarray(arrived[0].reshape(basis.shape))
+
+
+def _means(products: Array, members: Sequence[Ints]) -> Array:
+    """Orthonormal bases (groups, n, r) of the groups' mean products (L, n, r); NaN where a mean has none."""
+    found = np.full((len(members), *products.shape[1:]), np.nan)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for k, group in enumerate(members):
+            try:
+                found[k] = orthonormal(products[group].mean(axis=0))
+            except DataError:  # not finite, or of lower rank: by its Byzantine members' doing
+                continue
+    return found
 
 
 def _distances(first: Array, second: Array) -> Array:
@@ -231,55 +319,3 @@ def own_basis(rows: Array, r: int, rng: np.random.Generator) -> Array:
         more = rng.standard_normal((len(rows), rows.shape[2], missing))
         top = np.linalg.qr(np.concatenate([top, more], axis=2))[0]
     return np.asarray(top)
-
-
-@dataclass(frozen=True)
-class Revealed:
-    """What a node's basis tells of its samples.
-
-    Attributes
-    ----------
-    equations : (q,) int
-        Linear equations that the span tells of each sample exactly: n − r where it lies in it, else 0.
-    captured : (q,)
-        The share of each sample's squared length that lies in the span.
-    by_chance : float
-        r/n, what a random subspace captures on average of anything.
-    """
-
-    equations: Ints
-    captured: Array
-    by_chance: float
-
-
-def revealed(basis: ArrayLike, rows: ArrayLike, *, tolerance: float = 1e-9) -> Revealed:
-    """What a basis U_ℓ (n, r), as sent, tells of the node's samples ``rows`` (q, n).
-
-    Whoever holds U_ℓ knows of a sample d in its span that (I − U_ℓ U_ℓᵀ) d = 0: n − r equations on n numbers, without
-    any error, which no amount of further samples at other nodes would have shown. This happens to every sample of a
-    node with q <= r; where q < r the order of the columns tells r − q more. No mutual information is finite then. Of a
-    sample outside the span nothing is claimed here beyond the share captured: ``equations`` = 0 does not say that
-    nothing leaked.
-
-    Parameters
-    ----------
-    basis : (n, r)
-    rows : (q, n)
-    tolerance : float
-        A sample lies in the span if the rest is at most this share of its length.
-
-    Examples
-    --------
-    >>> found = revealed(np.eye(4)[:, :2], [[1.0, 2.0, 0.0, 0.0], [3.0, 0.0, 0.0, 4.0]])
-    >>> found.equations.tolist(), found.captured.round(9).tolist(), found.by_chance
-    ([2, 0], [1.0, 0.36], 0.5)
-    """
-    u, samples = orthonormal(basis), finite_array(rows, "rows", ndim=2)
-    if samples.shape[1] != len(u):
-        raise DataError(f"samples of length {samples.shape[1]} for a basis in {len(u)} dimensions")
-    lengths = np.linalg.norm(samples, axis=1)
-    units = samples / np.where(lengths > 0, lengths, 1.0)[:, None]
-    outside = np.linalg.norm(units - (units @ u) @ u.T, axis=1)
-    n, r = u.shape
-    equations = np.where(outside <= tolerance, n - r, 0).astype(np.intp)
-    return Revealed(equations, ((units @ u) ** 2).sum(axis=1), r / n)
