@@ -22,6 +22,11 @@ from secmix.protocols.meta_clustering.select_exchange_cluster import wrongly_pla
 from secmix.transcript import Channel
 
 Numbers = dict[str, Any]
+_CHOICES: dict[str, Numbers] = {
+    "K = 2": {"n_clusters": 2},
+    "K by penalty": {"criterion": "penalty"},
+    "K by gap": {"criterion": "gap"},
+}
 
 
 def _learners(m: int, runs: int, rows: int, p: int, rng: np.random.Generator, noise: float = 1.0) -> list[Array]:
@@ -45,10 +50,10 @@ def breakdown(quick: bool, seed: int) -> Numbers:
     for lie in lies:
         out["lies"][lie] = {}
         forgery = getattr(learner_forgeries, lie)
-        for k in (2, None):
-            sec = SelectExchangeCluster(["ols"], n_clusters=k, max_clusters=6, exchange="predictions")
+        for way, settings in _CHOICES.items():
+            sec = SelectExchangeCluster(["ols"], max_clusters=6, exchange="predictions", **settings)
             honest = [sec.run([part[r] for part in parts], r, Channel(record=False))[1] for r in range(runs)]
-            out["lies"][lie]["K = 2" if k else "K by penalty"] = [
+            out["lies"][lie][way] = [
                 {"colluders": f} | _attacked(sec, parts, honest, forgery, f, seed) for f in colluders
             ]
     return out

@@ -165,8 +165,10 @@ def test_with_a_fixed_number_of_clusters_one_liar_makes_the_honest_merge(liar):
     # The liar is a cluster by itself, and one cluster is left for two functions.
     parts = draw_learners(2, noise=2.0)
     assert pushed(SEC, parts, learners.losses_far_off, [liar]).min() > 0.5
-    # A penalty finds the number, and the honest stay apart.
+    # A penalty finds the number, and the honest stay apart: why it is the default. The gap statistic stops at two.
     assert pushed(SelectExchangeCluster(["ols"]), parts, learners.losses_far_off, [liar]).max() < 0.1
+    gap = SelectExchangeCluster(["ols"], criterion="gap")
+    assert pushed(gap, parts, learners.losses_far_off, [liar]).min() > 0.5
 
 
 def test_a_turncoat_moves_its_cluster_as_far_as_it_likes():

@@ -152,6 +152,21 @@ def test_the_number_of_clusters_is_found(criterion, clusters):
         assert len({(a, b) for a, b in zip(functions, sec.labels_.tolist(), strict=True)}) == clusters
 
 
+@pytest.mark.parametrize("learners", [4, 5, 6, 8])
+def test_two_groups_of_few_learners_are_told_apart(learners):
+    # The scale is one of differences within a group, whose members have fewer than four others. Few learners of one
+    # function may be split, which costs them rows; those of different functions never share a cluster.
+    whole = 0
+    for seed in range(5):
+        functions = [i % 2 for i in range(learners)]
+        parts = draw_parts(np.random.default_rng(300 + seed), functions)
+        labels = MetaClustering([LinearRegression()], max_clusters=learners - 1).fit(parts).labels_.tolist()
+        pairs = set(zip(functions, labels, strict=True))
+        assert len(pairs) == len(set(labels)) >= 2
+        whole += len(pairs) == 2
+    assert whole >= 4
+
+
 def spread_of_best(points, k):
     """The least pooled sum D_r / (2 n_r) of Tibshirani et al., over all partitions in at most k."""
     apart = ((points[:, None] - points[None]) ** 2).sum(axis=2)

@@ -36,15 +36,16 @@ class MetaClustering(BaseEstimator):  # type: ignore[misc]
     criterion : {"penalty", "gap"}
         How K is chosen, up to ``max_clusters``. ``"penalty"``: the least mean squared distance within clusters plus
         ``penalty`` K (the paper's eq. 3), in the diffusion coordinates of the learners, in which C far clusters spread
-        by C − 1 in squares: at 0.5 a cluster must explain half a unit. ``"gap"``: the gap statistic of Tibshirani,
-        Walther and Hastie 2001 on the rows that algorithm 1 clusters, as in the paper's experiments. It is
-        made for clusters that stand apart: learners who all share one function it splits more often than not, and
-        three equally far clusters it may take for one.
+        by C − 1 in squares: at 0.5 a cluster must explain half a unit. It is the default because one liar who is unlike
+        all others makes no honest clusters merge, of eight learners and more. ``"gap"``: the gap statistic of
+        Tibshirani, Walther and Hastie 2001 on the rows that algorithm 1 clusters, as in the paper's experiments. It
+        needs no weight and hardly depends on ``scale``, but is made for two clusters that stand apart: learners who all
+        share one function it splits more often than not, and of three clusters, a liar for one, it may merge two.
     penalty : float
     max_clusters : int
     scale : float, optional
-        s_ij = exp(−d_ij / scale). By default the median over learners of the dissimilarity to the fourth
-        nearest.
+        s_ij = exp(−d_ij / scale). By default the median over learners of the dissimilarity to the fourth nearest; of
+        M < 9 learners, to the (M − 1) // 2-th, so that two groups of few learners are told apart.
     exchange : {"models", "predictions"}
         ``"models"``: learner i sends its fitted function, and j finds the loss L_{i→j}. A linear one is (coef,
         intercept). Any other cannot be written as numbers, and the transcript holds its values at j's rows, kind

@@ -38,13 +38,14 @@ def dissimilarities(losses: Array, fitted: Array) -> Array:
 def default_scale(d: Array) -> float:
     """The median over learners of the distance to their fourth nearest; 1 where all are alike.
 
-    A scale of the differences within a cluster, as long as most learners share theirs with four others: give your own
-    where clusters are smaller. Any larger and clusters blur, any smaller and they crumble.
+    Of fewer than nine learners it is that to the (M − 1) // 2-th nearest, so that two groups are told apart. It is to
+    be a scale of the differences within a cluster: give your own where clusters are smaller than half of few learners,
+    or than five of many. Any larger and clusters blur, any smaller and they crumble.
     """
     m = len(d)
     if m < 2:
         return 1.0
-    near = np.sort(d, axis=1)[:, min(4, m - 1)]
+    near = np.sort(d, axis=1)[:, max(1, min(4, (m - 1) // 2))]
     found = float(np.median(near[np.isfinite(near)])) if np.isfinite(near).any() else 0.0
     if found > 0:
         return found
