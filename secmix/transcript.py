@@ -261,6 +261,8 @@ class Channel:
         receivers = np.atleast_1d(np.asarray(receiver, dtype=np.intp))
         if senders.shape != receivers.shape:
             senders, receivers = np.broadcast_arrays(senders, receivers)
+        if line == "held" and (senders != receivers).any():
+            raise SecmixError(f"'{kind}' is said to be held, but passes from one node to another; send it instead")
         which = np.arange(len(senders)) if content is None else np.asarray(content, dtype=np.intp)
         if len(which) != len(senders) or (len(which) and which.max() >= len(rows)):
             raise SecmixError(

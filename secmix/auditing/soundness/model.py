@@ -85,7 +85,9 @@ class Bench:
         """Step of fixed-point numbers."""
         return float(SumTraits.of(self.protocol).grid)
 
-    def call(self, case: Case, *, rng: np.random.Generator | None = None, protocol: Any = None) -> Call:
+    def call(
+        self, case: Case, *, rng: np.random.Generator | None = None, protocol: Any = None, record: bool = True
+    ) -> Call:
         """One call on ``case`` by a fresh copy of the protocol, with the case's public randomness."""
         self.calls += 1
         return call_sum(
@@ -96,6 +98,7 @@ class Bench:
             self.public(case.seed) if rng is None else rng,
             iteration=case.iteration,
             most=self.most,
+            record=record,
         )
 
     def public(self, seed: int) -> np.random.Generator:

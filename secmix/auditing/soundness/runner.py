@@ -35,15 +35,17 @@ class Recorder(Channel):
     iteration : int
     most : int, optional
         Messages after which the call is ended.
+    record : bool
+        What the protocol is told; a record is kept anyway.
     """
 
-    def __init__(self, iteration: int = 0, most: int | None = None) -> None:
-        super().__init__()
+    def __init__(self, iteration: int = 0, most: int | None = None, *, record: bool = True) -> None:
+        super().__init__(record=record)
         self.iteration = iteration
         self.log: list[Block] = []
         self.frames: list[tuple[object, ...]] = []
         self.most, self.count = most, 0
-        self.silenced = False
+        self.told, self.silenced = record, False
         self.begun = 0
 
     def begin(self) -> None:
@@ -54,7 +56,7 @@ class Recorder(Channel):
 
     def _write(self, *arguments: Any) -> None:
         recording, self.record = self.record, True  # whoever switches the record off is heard nevertheless
-        self.silenced = self.silenced or not recording
+        self.silenced = self.silenced or recording != self.told
         super()._write(*arguments)
         self.record = recording
         b = self.transcript.blocks[-1]
@@ -155,6 +157,7 @@ def call_sum(
     *,
     iteration: int = 0,
     most: int | None = None,
+    record: bool = True,
 ) -> Call:
     """One call of a sum protocol's ``average``; it gets copies of inputs and masks."""
 
@@ -162,7 +165,7 @@ def call_sum(
         given = None if masks is None else masks.copy()
         return np.asarray(protocol.average(inputs.copy(), network, rng, masks=given, channel=channel)[0])
 
-    return replace(observation(run, Recorder(iteration, most)), left=repr(rng.bit_generator.state))
+    return replace(observation(run, Recorder(iteration, most, record=record)), left=repr(rng.bit_generator.state))
 
 
 def call_alone(protocol: Any, inputs: Array, network: Network, rng: np.random.Generator) -> Call:

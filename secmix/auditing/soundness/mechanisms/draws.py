@@ -52,7 +52,9 @@ class Forced(np.random.Generator):
         if not self.count.hit():
             return drawn
         end = high if self.count.high else low
-        return type(drawn)(end) if np.ndim(drawn) == 0 else np.broadcast_to(end, np.shape(drawn)).astype(drawn.dtype)
+        if isinstance(drawn, np.ndarray):  # of no dimension too: numpy asks for such itself
+            return np.broadcast_to(end, drawn.shape).astype(drawn.dtype)
+        return type(drawn)(end)
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
         """As numpy's, or 0 or 1 − 2⁻⁵³."""

@@ -22,6 +22,7 @@ from secmix.auditing.soundness.runner import fresh
 NAME = "mask provenance"
 _SHAPES = [(4, 2)] * 6 + [(1, 1)] * 4 + [(2, 3)] * 8  # runs and entries: the same again, as in fit after fit
 _LARGE = 200_000  # numbers traced at once
+_BITS = 40.0  # so many bits of masks are not drawn again by chance
 _CLOSE = 8 * float(np.finfo(float).eps)
 
 
@@ -102,10 +103,14 @@ def provenance(bench: Bench, models: list[Model]) -> Check:
     for place, (protocol, (runs, entries)) in enumerate([*newly, *((used, shape) for shape in [*_SHAPES, large])]):
         generator = Logged(np.random.PCG64(sequence(bench.seed, "soundness", "masks", place)))
         masks = np.asarray(protocol.draw_masks(runs, entries, bench.network, generator), dtype=float)
+        log = Log(list(generator.log.normal), list(generator.log.integers))
         if masks.shape != (runs, k, entries):
             witness = witness or Witness("the masks", "their number is not the same in each call")
             break
-        traced = trace(masks, generator.log, bench.modulus, bench.grid, scales[0] if scales else None)
+        again = np.asarray(protocol.draw_masks(runs, entries, bench.network, generator), dtype=float)
+        if place < 3 and _repeats(masks, again, bench.modulus, bench.grid):
+            witness = witness or Witness("the masks", "the generator hands out the same draws again")
+        traced = trace(masks, log, bench.modulus, bench.grid, scales[0] if scales else None)
         witness = witness or traced.witness
         scales.append(traced.scales)
     if witness is None:
@@ -121,6 +126,15 @@ def provenance(bench: Bench, models: list[Model]) -> Check:
         "Each mask was traced to a draw of its own; that the generator's own draws cannot be predicted is assumed."
     )
     return Check(NAME, "passed", sentence, assumes=assumes)
+
+
+def _repeats(masks: Array, again: Array, modulus: float | None, grid: float) -> bool:
+    """Whether masks drawn one after the other have more values in common than independent ones ever would."""
+    if not masks.size or masks.shape != again.shape:
+        return False
+    if modulus is None:
+        return bool(np.isin(np.abs(again), np.abs(masks)).any())
+    return masks.size * np.log2(modulus / (grid or 1.0)) > _BITS and bool((masks == again).all())
 
 
 def trace(masks: Array, log: Log, modulus: float | None, grid: float, expected: Array | None = None) -> Traced:

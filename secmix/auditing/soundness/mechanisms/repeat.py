@@ -69,6 +69,11 @@ def _alone(bench: Bench, case: Case) -> Witness | None:
     return _unlike_bits(bench, _without_masks(bench, case), alone)
 
 
+def _unrecorded(bench: Bench, case: Case) -> Witness | None:
+    """What is different on a channel that says that it keeps no record, as in use."""
+    return _unlike_bits(bench, bench.call(case), bench.call(case, record=False))
+
+
 def _unlike_bits(bench: Bench, first: Call, other: Call, seen: Seen | None = None) -> Witness | None:
     """Where they differ by a bit; ``seen`` is the first, if it has been looked at."""
     if other.failure != first.failure:
@@ -96,6 +101,7 @@ def calls(bench: Bench, models: list[Model]) -> Check:
                 or other_view(model, (one, together.of_run(run)), (one, alone))
             )
         witness = witness or own_masks(bench, model) or _alone(bench, model.case.single(0))
+        witness = witness or _unrecorded(bench, model.case.single(0))
         if witness is not None:
             break
     done = bench.calls - before

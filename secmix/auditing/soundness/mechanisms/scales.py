@@ -60,18 +60,20 @@ def _among(scaled: Seen, seen: Seen, factor: float) -> bool:
 
 
 def _unscaled(one: Seen, other: Seen, factor: float) -> Witness | None:
-    for place in range(min(one.heard, other.heard)):
-        a, b = one.rows[place], other.rows[place]
+    pairs = [(one.rows[place], other.rows[place], one.names[place]) for place in range(min(one.heard, other.heard))]
+    if one.heard == other.heard:  # what corrupt nodes end with
+        pairs += zip(one.rows[one.heard :], other.rows[other.heard :], one.names[one.heard :], strict=False)
+    for a, b, name in pairs:
         if a.dtype.kind != "f" or a.shape != b.shape:
             if a.shape == b.shape and bool(np.array_equal(a, b)) and bool((a == a[:1]).all()):
                 continue
-            return Witness(one.names[place], "it is no vector of floating-point numbers of the same length")
+            return Witness(name, "it is no vector of floating-point numbers of the same length")
         if np.array_equal(a, b, equal_nan=True) and bool((a == a[:1]).all()):
             continue  # a public constant
         due = factor * a
         if not np.array_equal(due, b, equal_nan=True):
             entry = np.flatnonzero((due != b).any(axis=0))
-            return Witness(one.names[place], f"at {factor:g} times the size it is something else", int(entry[0]))
+            return Witness(name, f"at {factor:g} times the size it is something else", int(entry[0]))
     return None
 
 
