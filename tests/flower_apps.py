@@ -39,21 +39,21 @@ CLIENT = """
     from flwr.clientapp import ClientApp
     {imports}
 
-    app = ClientApp(mods=[{mods}])
+    app = ClientApp()
 
     def load_data(partition, partitions):
         raise RuntimeError("the audit's rows come in its place")
 
     {gradients}
 
-    @app.train()
+    @app.train(mods=[{mods}])
     def train(message, context):
         rows = load_data(context.node_config["partition-id"], context.node_config["num-partitions"])
         model = message.content["arrays"].to_numpy_ndarrays()
         rows = rows.astype(model[0].dtype)
         loss, slopes = gradients(model, rows[:, :-1], rows[:, -1])
         model = [array - array.dtype.type(0.1) * slope.astype(array.dtype) for array, slope in zip(model, slopes)]
-        metrics = MetricRecord({{"loss": loss, "num-examples": len(rows)}})
+        metrics = MetricRecord({{"loss": {metric}, "num-examples": len(rows)}})
         return Message(content=RecordDict({{"arrays": ArrayRecord(model), "metrics": metrics}}), reply_to=message)
 
     @app.evaluate()
@@ -66,7 +66,7 @@ SERVER = """
     import numpy as np
     from flwr.app import ArrayRecord
     from flwr.serverapp import ServerApp
-    from flwr.serverapp.strategy import {strategy}
+    from flwr.serverapp.strategy import FedAvg, {strategy}
 
     app = ServerApp()
 
@@ -84,12 +84,12 @@ SERVER = """
 
 
 def flower_app(
-    folder: Path, model="linear", strategy="FedAvg", settings="", imports="", mods="", **config
+    folder: Path, model="linear", strategy="FedAvg", settings="", imports="", mods="", metric="loss", **config
 ) -> FlowerApp:
     """Writes an app into ``folder``, which is to be on Python's path, and returns it as a protocol."""
     name = f"flower_{folder.name}_{next(_number)}"
     gradients = textwrap.indent(textwrap.dedent(MODELS[model]), "    ").strip()
-    client = CLIENT.format(gradients=gradients, imports=imports, mods=mods)
+    client = CLIENT.format(gradients=gradients, imports=imports, mods=mods, metric=metric)
     (folder / f"{name}_client.py").write_text(textwrap.dedent(client))
     (folder / f"{name}_server.py").write_text(textwrap.dedent(SERVER.format(strategy=strategy, settings=settings)))
     config = {"features": 2, "hidden": 8 * (model == "mlp"), "rounds": 2, "precision": "float64", **config}

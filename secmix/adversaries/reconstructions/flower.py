@@ -1,8 +1,8 @@
 """The row of a client of a Flower app from the model that it sends back: x = ∂L/∂W : ∂L/∂b in every unit.
 
 How the client trains is not known, so nothing is replayed. But as often as there are units and rounds the ratio must be
-the same row; where two of them agree to the precision of the messages, it is certified. Clients who are all but one need
-not see its model: under federated averaging (McMahan et al. 2017, algorithm 1) it is what the next model has beside
+the same row; where two of them agree to the precision of the messages, it is certified. All clients but one do not see
+the model of that one: under federated averaging (McMahan et al. 2017, algorithm 1) it is what the next model has beside
 theirs. If the server combines models in another way, the ratios do not agree.
 """
 

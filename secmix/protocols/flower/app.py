@@ -60,7 +60,8 @@ class FlowerApp:
     the server reads every message, metrics and numbers of examples among them.
 
     Each speaker has its own states of Python's and NumPy's global generators (and of torch's, where the app imports
-    it). The server's begins alike in all runs of a call, so that a strategy samples the same nodes in each. A client
+    it). Python's at the server begins alike in all runs of a call, so that a strategy samples the same nodes in each;
+    what the server adds as noise is drawn anew. A client
     that raises an error answers with that, as in Flower, and the strategy goes on without it; where all do in all
     runs, that is an error. Runs whose messages differ for that or another reason are judged in groups. What draws from
     the system's own generator, as SecAgg+ draws its keys, is not repeatable, and is found out as such.
@@ -157,17 +158,18 @@ class FlowerApp:
         with _told(f"load of the Flower app, given rows of shape {rows[0].shape},"):
             given = rows if load is None else [load(part.copy()) for part in rows]
         client_app = plugins.imported(self.client_app)
-        states = [speech(int(mine.integers(2**31))) for mine in rng.spawn(len(rows))]
+        *states, servers = [int(mine.integers(2**31)) for mine in rng.spawn(len(rows) + 1)]
+        spoken = [speech(mine) for mine in states]
         contexts = [
             context(i + 1, self.config, {"partition-id": i, "num-partitions": len(rows)}) for i in range(len(rows))
         ]
         asked = [0]
 
         def answer(node: int, message: Any) -> Any:
-            with _in_place_of(self.data, given[node], asked), speaking(node + 1, states[node]):
+            with _in_place_of(self.data, given[node], asked), speaking(node + 1, spoken[node]):
                 return client_app(message, contexts[node])
 
-        grid = ChannelGrid(channel, len(rows), answer, speech(seed))
+        grid = ChannelGrid(channel, len(rows), answer, speech(seed, servers))
         with grid.at_the_server(), _told("the server app"):
             plugins.imported(self.server_app)(grid, context(0, self.config, {}))
         if grid.unanswered:

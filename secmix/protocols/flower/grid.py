@@ -20,6 +20,7 @@ from secmix.errors import SecmixError, cause
 from secmix.protocols.flower.records import copied, model_of, sections, with_numbers
 from secmix.transcript import SERVER, Channel
 
+_numpy_bits: Any = np.random  # not exported by name
 _RUN = 1
 _PATIENCE = 5  # times in a row that a strategy may ask who is there
 
@@ -39,21 +40,22 @@ class Speech:
     torch: Any = None
 
 
-def speech(seed: int) -> Speech:
-    """The states that ``seed`` gives."""
+def speech(seed: int, draws: int | None = None) -> Speech:
+    """The states that ``seed`` gives; those of NumPy and torch from ``draws``, where it is given."""
+    draws = seed if draws is None else draws
     torch = sys.modules.get("torch")
-    state = torch.Generator().manual_seed(seed).get_state() if torch is not None else None
-    return Speech(random.Random(seed).getstate(), np.random.MT19937(seed), state)
+    state = torch.Generator().manual_seed(draws).get_state() if torch is not None else None
+    return Speech(random.Random(seed).getstate(), np.random.MT19937(draws), state)
 
 
 @contextlib.contextmanager
 def leaving_no_trace() -> Iterator[None]:
     """NumPy's process-wide generator is afterwards as it was before."""
-    bits, state = np.random.get_bit_generator(), np.random.get_state()  # noqa: NPY002
+    bits, state = _numpy_bits.get_bit_generator(), np.random.get_state()  # noqa: NPY002
     try:
         yield
     finally:
-        np.random.set_bit_generator(bits)
+        _numpy_bits.set_bit_generator(bits)
         np.random.set_state(state)  # noqa: NPY002
 
 
@@ -65,20 +67,20 @@ def speaking(node: int, own: Speech) -> Iterator[None]:
     torch = sys.modules.get("torch")
     named = TaskIdentity._node_id
     TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = _RUN, _RUN, node
-    before = random.getstate(), np.random.get_bit_generator(), torch.get_rng_state() if torch else None
+    before = random.getstate(), _numpy_bits.get_bit_generator(), torch.get_rng_state() if torch else None
     random.setstate(own.python)
-    np.random.set_bit_generator(own.numpy)
+    _numpy_bits.set_bit_generator(own.numpy)
     if torch is not None and own.torch is not None:
         torch.set_rng_state(own.torch)
     try:
         yield
     finally:
-        own.python, own.numpy = random.getstate(), np.random.get_bit_generator()
+        own.python, own.numpy = random.getstate(), _numpy_bits.get_bit_generator()
         if torch is not None:
             own.torch = torch.get_rng_state()
             torch.set_rng_state(before[2])
         random.setstate(before[0])
-        np.random.set_bit_generator(before[1])
+        _numpy_bits.set_bit_generator(before[1])
         TaskIdentity._node_id = named
 
 
