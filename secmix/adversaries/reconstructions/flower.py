@@ -6,11 +6,14 @@ the same row; where two of them agree to the precision of the messages, it is ce
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.reconstructions.interfaces import HeldMessages, Reconstruction
 from secmix.protocols.flower import FlowerApp
+from secmix.transcript import Origin
 
 _ROUNDING = 8.0
 _Ratio = tuple[Array, float]  # x, and how far rounding may put it off
@@ -24,17 +27,31 @@ def reconstruct_flower(held: HeldMessages) -> Reconstruction | None:
     """
     if not isinstance(held.protocol, FlowerApp) or held.count != 1:
         return None
-    tables = [table for before, after in _exchanges(held) for table in _ratios(before, after, held.d)]
+    return only_row(held.node, held.messages, held.d)
+
+
+def only_row(node: int, messages: Iterable[tuple[Origin, Array]], d: int | None = None) -> Reconstruction | None:
+    """As :func:`reconstruct_flower`, of a client that is known to have one row.
+
+    Parameters
+    ----------
+    node : int
+    messages : iterable of (Origin, (m,) array)
+        Of one run; arrays of models are kinds with a "/".
+    d : int, optional
+        Numbers of the row; without it as many come out as the first layer has inputs.
+    """
+    tables = [table for before, after in _exchanges(node, messages) for table in _ratios(before, after, d)]
     single = [table[0] for table in tables if len(table) == 1]
     for table in [*(t for t in tables if len(t) > 1), single]:
         if len(table) > 1 and (found := _agreed(table)) is not None:
             how = "it has one row, and its weights moved along it wherever the biases did, by the same factor"
-            return Reconstruction(_row(found[0], held.d), True, how, error=found[1])
+            return Reconstruction(_row(found[0], d), True, how, error=found[1])
     if not tables:
         return None
     x, error = min((ratio for table in tables for ratio in table), key=lambda ratio: ratio[1])
     how = "if the first arrays of its model are a layer, its weights moved along its only row"
-    return Reconstruction(_row(x, held.d), False, how, error=error)
+    return Reconstruction(_row(x, d), False, how, error=error)
 
 
 def _agreed(ratios: list[_Ratio]) -> _Ratio | None:
@@ -46,27 +63,27 @@ def _agreed(ratios: list[_Ratio]) -> _Ratio | None:
     return (x, error) if same and firm else None
 
 
-def _row(x: Array, d: int) -> Array:
-    return np.append(x, np.full(d - len(x), np.nan))[None]
+def _row(x: Array, d: int | None) -> Array:
+    return np.append(x, np.full(0 if d is None else d - len(x), np.nan))[None]
 
 
-def _exchanges(held: HeldMessages) -> list[tuple[list[Array], list[Array]]]:
+def _exchanges(node: int, messages: Iterable[tuple[Origin, Array]]) -> list[tuple[list[Array], list[Array]]]:
     """The arrays that the node got and those that it sent back, of each round in which it sent some."""
     got: dict[int, list[Array]] = {}
     sent: dict[int, list[Array]] = {}
-    for origin, row in held.messages:
-        if "/" in origin.kind and held.node in (origin.sender, *origin.receivers):
-            into = sent if origin.sender == held.node else got
+    for origin, row in messages:
+        if "/" in origin.kind and node in (origin.sender, *origin.receivers):
+            into = sent if origin.sender == node else got
             into.setdefault(origin.iteration, []).append(row)
     pairs = [(got[t], sent[t]) for t in sorted(sent) if t in got]
     return [pair for pair in pairs if [len(a) for a in pair[0]] == [len(a) for a in pair[1]]]
 
 
-def _ratios(before: list[Array], after: list[Array], d: int) -> list[list[_Ratio]]:
+def _ratios(before: list[Array], after: list[Array], d: int | None) -> list[list[_Ratio]]:
     """x of each unit of the first layer whose bias moved, for either way in which the weights may be stored."""
     for k in range(len(before) - 1):
         units, width = len(before[k + 1]), len(before[k]) // max(len(before[k + 1]), 1)
-        if units * width == len(before[k]) and width in (d - 1, d):
+        if units and units * width == len(before[k]) and (width > 1 if d is None else width in (d - 1, d)):
             unit = float(np.finfo(after[k].dtype).eps)
             moved, biases = (after[j].astype(float) - before[j].astype(float) for j in (k, k + 1))
             size = _ROUNDING * unit * max(float(np.abs(after[j]).max(initial=0.0)) for j in (k, k + 1))

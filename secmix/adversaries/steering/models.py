@@ -39,8 +39,9 @@ class ModelServer:
     --------
     >>> channel, rng = Channel(), np.random.default_rng(0)
     >>> served = ModelServer("bins").serves(FederatedRegression("relu", hidden=4))
-    >>> _ = served.collaborate([rng.standard_normal((1, 5, 3))], Network.complete(1), rng, channel=channel)
-    >>> channel.transcript.blocks[1].payload[0, 0, 8:12].round(2).tolist()  # where the units begin
+    >>> parts = [rng.standard_normal((1, 5, 3)) for _ in range(2)]
+    >>> _ = served.collaborate(parts, Network.complete(2), rng, channel=channel)
+    >>> channel.transcript.blocks[2].payload[0, 0, 8:12].round(2).tolist()  # where the units begin
     [-0.84, -0.25, 0.25, 0.84]
     """
 
