@@ -30,7 +30,9 @@ from numpy.typing import NDArray
 from secmix._base import files
 from secmix.errors import DataError, shown
 
-FORMAT, VERSION = "secmix recording", 1
+FORMAT = "secmix recording"
+VERSION = 1
+"""Of the format: a reader refuses others."""
 MOST_BYTES = 4 * 2**30
 """Of all numbers together; more is not read."""
 _INDEX_BYTES, _FILE_BYTES, _HEADER_BYTES = 256 * 2**20, 2**30, 4096
