@@ -51,6 +51,9 @@ def audit(
     ] = None,
     flower: Annotated[Path | None, typer.Option(help="In place of a scenario: folder of a Flower project")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the report [default: audit-NAME]")] = None,
+    recorded: Annotated[
+        Path | None, typer.Option(help="In place of a scenario: folder of a recorded run, of which less can be said")
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's")] = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core")] = 0,
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to run the cells on")] = None,
@@ -70,6 +73,14 @@ def audit(
     debug: Debug = False,
 ) -> None:
     """Audit a scenario and write the report. Run again after an interruption, it resumes."""
+    if recorded is not None:
+        elsewhere = {
+            "a scenario": scenario, "--flower": flower, "--seed": seed, "--scheduler": scheduler, "--policy": policy,
+            "--baseline": baseline, "--cell": cell, "--colluders": colluders, "--accepted": accepted,
+        }  # fmt: skip
+        if given := [name for name, value in elsewhere.items() if value is not None]:
+            raise typer.BadParameter(f"--recorded goes without {', '.join(given)}: one run was recorded, as it was")
+        _audit_recorded(recorded, out or Path(f"audit-{recorded.resolve().name}"), show_private, debug)
     folder = out or Path(f"audit-{flower.resolve().name if flower else Path(scenario or '').stem}")
     with _errors_told(debug, lambda: _what_is_kept(folder)):
         from rich.console import Console
@@ -102,6 +113,17 @@ def audit(
         with printed():
             reporting.print_report(report, Console(), files)
     raise typer.Exit(STATUS[report.verdict])
+
+
+def _audit_recorded(recording: Path, folder: Path, show_private: bool, debug: bool) -> None:
+    with _errors_told(debug):
+        from secmix._front.recorded import as_lines, audited
+
+        found, files = audited(recording, folder, show_private)
+        with printed():
+            for line in [*as_lines(found, show_private), "", *map(str, files)]:
+                typer.echo(line)
+    raise typer.Exit(STATUS[found.verdict])
 
 
 @app.command()

@@ -18,7 +18,7 @@ import lists  # noqa: E402
 
 COPIED = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 API = ("secmix", "secmix.protocols", "secmix.adversaries", "secmix.aggregators", "secmix.estimators", "secmix.auditing",
-       "secmix.reporting", "secmix.testing")  # fmt: skip
+       "secmix.recording", "secmix.reporting", "secmix.testing")  # fmt: skip
 _SHOWN = {".png", ".svg", ".html", ".json"}
 
 

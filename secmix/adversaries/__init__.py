@@ -23,6 +23,7 @@ from secmix.adversaries.steering.adversaries import (
     Steering,
     detectability,
 )
+from secmix.adversaries.steering.models import ModelServer
 from secmix.adversaries.tampering import TamperingChannel
 from secmix.adversaries.unmasking import UnmaskingServer
 
@@ -56,6 +57,7 @@ __all__ = [
     "Inversion",
     "Isolated",
     "MaliciousServer",
+    "ModelServer",
     "Reconstruction",
     "RoundMessages",
     "Search",

@@ -42,6 +42,8 @@ class AdversaryTraits:
         Whether it sees how many messages there are, of which kind, size and time, encrypted ones included.
     active : callable or None
         ``active(protocol) -> protocol``: the sum protocol as it runs when this adversary takes part.
+    serves : callable or None
+        ``serves(collaboration) -> collaboration``: as it runs when its server sends what this adversary chooses.
     tapped : iterable of (a, b), or None
         The edges it taps; None means that it is not bound to some.
     eavesdrops : bool or None
@@ -55,6 +57,7 @@ class AdversaryTraits:
 
     sees_metadata: bool = True
     active: Callable[[Any], Any] | None = None
+    serves: Callable[[Any], Any] | None = None
     tapped: Iterable[Sequence[int]] | None = None
     eavesdrops: bool | None = None
     against: Callable[[Iterable[str]], Mapping[str, Attack]] | None = None

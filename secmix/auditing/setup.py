@@ -85,7 +85,8 @@ def build_setup(cell: Scenario, given: Given | None = None) -> SumSetup | Collab
     asked = _asked(cell, network, corrupt)
     if isinstance(protocol, Collaboration):
         _only_for_collaborations(cell)
-        return CollaborationSetup(*setting, asked, protocol)
+        serves = AdversaryTraits.of(adversary).serves
+        return CollaborationSetup(*setting, asked, protocol if serves is None else serves(protocol))
     if (against := AdversaryTraits.of(adversary).against) is not None:
         against([CONTRIBUTION])
     if cell.model.components > sum(setting[3]):

@@ -13,10 +13,12 @@ from numpy.testing import assert_allclose
 import secmix
 from secmix import Network
 from secmix.adversaries import Colluders, CuriousServer, Eavesdropper
+from secmix.auditing.recorded import audit_recording
 from secmix.auditing.robustness.collaborations import errors_of_collaborations
 from secmix.auditing.setup import build_setup
 from secmix.errors import ScenarioError, SecmixError
 from secmix.protocols.collaboration import RunsDiffer
+from secmix.recording import read_recording
 from secmix.scenario import from_dict
 from secmix.transcript import Channel
 
@@ -235,6 +237,37 @@ def test_as_many_colluders_break_a_strategy_as_its_arithmetic_says(written, stra
     setup = build_setup(cell, {("protocol", "p"): app, ("adversary", "a"): colluders})
     push = errors_of_collaborations(cell, setup).push
     assert [push(f)[0] is None for f in range(1, 4)] == [f > withstands for f in range(1, 4)]
+
+
+def test_what_a_server_and_its_clients_record_is_what_passed(written, tmp_path, monkeypatch):
+    """The recorder changes nothing; what it wrote gives the rows of those that say they have one."""
+    parts = rows_of((1, 2, 1), runs=1)
+    plain, transcript = run(written(), parts)
+    wrapped = "        grid = recorded(grid, context.run_config['folder'])\n        start ="
+    server = SERVER.replace("        start =", wrapped)
+    recorded = "    from secmix.recording.flower import recorded, recording_mod\n    import numpy"
+    monkeypatch.setitem(globals(), "SERVER", server.replace("    import numpy", recorded, 1))
+    mods = 'mods=[recording_mod("' + str(tmp_path / "clients") + '")]'
+    client = CLIENT.replace("ClientApp()", f"ClientApp({mods})")
+    client = client.replace(
+        "    import numpy", "    from secmix.recording.flower import recording_mod\n    import numpy"
+    )
+    monkeypatch.setitem(globals(), "CLIENT", client)
+    ends, _ = run(written(folder=str(tmp_path / "server")), parts)
+    assert np.array_equal(ends, plain)
+    recording = read_recording(tmp_path / "server")
+    passed = [(b.kind, b.payload[0, 0].tolist()) for b in transcript if b.line != "held" and "config" not in b.kind]
+    written_down = [
+        (kind, numbers.tolist()) for m in recording.messages for kind, _, numbers in m.parts if "config" not in kind
+    ]
+    assert sorted(passed) == sorted(written_down)
+    found = audit_recording(recording)
+    assert [known.node for known in found.rows] == [0, 2]
+    assert_allclose(found.rows[0].row, parts[0][0, 0, :-1], atol=1e-8)
+    assert "any 2 of these nodes together" in found.coalitions[0]
+    own = [read_recording(folder) for folder in sorted((tmp_path / "clients").iterdir())]
+    assert [len(audit_recording(each).rows) for each in own] == [1, 0, 1]
+    assert sum(len(each.messages) for each in own) == len(recording.messages)
 
 
 def test_a_strategy_that_waits_for_more_nodes_is_refused(written, monkeypatch):

@@ -13,11 +13,12 @@ from soundness.verdict import audited
 
 from secmix._base.checks import Array
 from secmix.adversaries import Attack, Colluders, CuriousServer, Eavesdropper
+from secmix.auditing.observation.collaborations import COLUMNS, _columns
 from secmix.auditing.report import Report
 from secmix.network import Network
 from secmix.protocols import run_by_run
 from secmix.run import audit
-from secmix.transcript import SERVER, Channel
+from secmix.transcript import SERVER, Channel, Origin
 
 Speakers = Callable[[list[Array], np.random.Generator], Sequence[int]]
 
@@ -136,3 +137,15 @@ def test_a_message_shorter_than_what_is_summed_is_judged_too() -> None:
     outcome = audited(next(case for case in ALL if case.name == "length"))
     assert outcome.verdict == "violated"
     assert "linear function of the number of length from 0" in outcome.reason
+
+
+def test_long_messages_and_keys_do_not_crowd_out_short_ones() -> None:
+    rows = {"keys, bytes": 500, "arrays/0": 100, "loss": 2, "note, bytes": 5, "arrays/1": 3}
+    messages = [
+        (Origin(0, 1, kind, "plain", 0, (SERVER,)), np.full((4, width), float(place)))
+        for place, (kind, width) in enumerate(rows.items())
+    ]
+    columns = _columns(messages)
+    assert columns.shape == (4, COLUMNS)
+    assert [int((columns[0] == place).sum()) for place in range(5)] == [0, 55, 2, 0, 3]
+    assert [int((_columns(messages[::2])[0] == place).sum()) for place in (0, 2, 4)] == [55, 2, 3]

@@ -8,11 +8,14 @@ theirs. If the server combines models in another way, the ratios do not agree.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.reconstructions.interfaces import HeldMessages, Reconstruction
 from secmix.protocols.flower import FlowerApp
+from secmix.transcript import Origin
 
 _ROUNDING = 8.0
 _Ratio = tuple[Array, float]  # x, and how far rounding may put it off
@@ -29,18 +32,35 @@ def reconstruct_flower(held: HeldMessages) -> Reconstruction | None:
     """
     if not isinstance(held.protocol, FlowerApp) or held.count != 1:
         return None
-    exchanges = _exchanges(held) or _left_by_the_others(held)
-    tables = [table for exchange in exchanges for table in _ratios(*exchange, held.d)]
+    return _from(_exchanges(held.node, held.messages) or _left_by_the_others(held), held.d)
+
+
+def only_row(node: int, messages: Iterable[tuple[Origin, Array]], d: int | None = None) -> Reconstruction | None:
+    """As :func:`reconstruct_flower`, of a client that is known to have one row.
+
+    Parameters
+    ----------
+    node : int
+    messages : iterable of (Origin, (m,) array)
+        Of one run; arrays of models are kinds with a "/".
+    d : int, optional
+        Numbers of the row; without it as many come out as the first layer has inputs.
+    """
+    return _from(_exchanges(node, messages), d)
+
+
+def _from(exchanges: list[_Exchange], d: int | None) -> Reconstruction | None:
+    tables = [table for exchange in exchanges for table in _ratios(*exchange, d)]
     single = [table[0] for table in tables if len(table) == 1]
     for table in [*(t for t in tables if len(t) > 1), single]:
         if len(table) > 1 and (found := _agreed(table)) is not None:
             how = "it has one row, and its weights moved along it wherever the biases did, by the same factor"
-            return Reconstruction(_row(found[0], held.d), True, how, error=found[1])
+            return Reconstruction(_row(found[0], d), True, how, error=found[1])
     if not tables:
         return None
     x, error = min((ratio for table in tables for ratio in table), key=lambda ratio: ratio[1])
     how = "if the first arrays of its model are a layer, its weights moved along its only row"
-    return Reconstruction(_row(x, held.d), False, how, error=error)
+    return Reconstruction(_row(x, d), False, how, error=error)
 
 
 def _agreed(ratios: list[_Ratio]) -> _Ratio | None:
@@ -52,17 +72,17 @@ def _agreed(ratios: list[_Ratio]) -> _Ratio | None:
     return (x, error) if same and firm else None
 
 
-def _row(x: Array, d: int) -> Array:
-    return np.append(x, np.full(d - len(x), np.nan))[None]
+def _row(x: Array, d: int | None) -> Array:
+    return np.append(x, np.full(0 if d is None else d - len(x), np.nan))[None]
 
 
-def _exchanges(held: HeldMessages) -> list[_Exchange]:
+def _exchanges(node: int, messages: Iterable[tuple[Origin, Array]]) -> list[_Exchange]:
     """The arrays that the node got and those that it sent back, of each round in which it sent some."""
     got: dict[int, list[Array]] = {}
     sent: dict[int, list[Array]] = {}
-    for origin, row in held.messages:
-        if "/" in origin.kind and held.node in (origin.sender, *origin.receivers):
-            into = sent if origin.sender == held.node else got
+    for origin, row in messages:
+        if "/" in origin.kind and node in (origin.sender, *origin.receivers):
+            into = sent if origin.sender == node else got
             into.setdefault(origin.iteration, []).append(row)
     pairs = [(got[t], sent[t]) for t in sorted(sent) if t in got]
     return [
@@ -113,11 +133,11 @@ def _sizes(arrays: list[Array]) -> list[int]:
     return [len(array) for array in arrays]
 
 
-def _ratios(before: list[Array], after: list[Array], off: list[float], d: int) -> list[list[_Ratio]]:
+def _ratios(before: list[Array], after: list[Array], off: list[float], d: int | None) -> list[list[_Ratio]]:
     """x of each unit of the first layer whose bias moved, for either way in which the weights may be stored."""
     for k in range(len(before) - 1):
         units, width = len(before[k + 1]), len(before[k]) // max(len(before[k + 1]), 1)
-        if units * width == len(before[k]) and width in (d - 1, d):
+        if units and units * width == len(before[k]) and (width > 1 if d is None else width in (d - 1, d)):
             moved, biases = (after[j].astype(float) - before[j].astype(float) for j in (k, k + 1))
             size = max(off[k], off[k + 1])
             layouts = [moved.reshape(units, width), moved.reshape(width, units).T][: 1 if units == 1 else 2]

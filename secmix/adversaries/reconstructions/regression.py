@@ -52,7 +52,11 @@ def reconstruct_regression(held: HeldMessages) -> Reconstruction | None:
 
 def _exchanges(held: HeldMessages) -> list[_Exchange]:
     """The rounds of which the adversary knows what the node got and sent."""
-    models = {origin.iteration: row for origin, row in held.messages if origin.kind == "model"}
+    models: dict[int, Array] = {}
+    for origin, row in held.messages:
+        # The node's own, where it is held; else it got what others got.
+        if origin.kind == "model" and (held.node in origin.receivers or origin.iteration not in models):
+            models[origin.iteration] = row
     sent = {i: {origin.iteration: row for origin, row in held.sent_by(i, "update")} for i in range(held.network.n)}
     others = [i for i in range(held.network.n) if i != held.node]
     found = []
@@ -154,7 +158,11 @@ def _refined(trainer: Trainer, exchange: _Exchange, rows: Array, spare: int = 0)
 def _several(held: HeldMessages, exchange: _Exchange) -> Reconstruction | None:
     """Rows that ReLU units tell apart, after a single step."""
     trainer = held.protocol.trainer
-    if trainer.model != "relu" or trainer.steps > 1 or held.count > _MOST_ROWS:
+    if trainer.model != "relu" or trainer.steps > 1:
+        return None
+    if not np.ptp(trainer.first_layer(exchange.before)[0], axis=0).any():
+        return _binned(held, exchange)
+    if held.count > _MOST_ROWS:
         return None
     weights, biases = _moved(trainer, exchange)
     a, c = trainer.output_layer(exchange.before)
@@ -170,6 +178,41 @@ def _several(held: HeldMessages, exchange: _Exchange) -> Reconstruction | None:
     y = np.maximum(x @ first.T + bias, 0.0) @ a + c - held.count * factors
     rows, error, certified = _refined(trainer, exchange, np.column_stack([x, y]), _SPARE)
     how = "its units are active on different rows, and their gradients were taken apart row by row"
+    return Reconstruction(rows, certified, how, error=error)
+
+
+def _binned(held: HeldMessages, exchange: _Exchange) -> Reconstruction | None:
+    """Rows that are alone between two units which look in the same direction and begin one after the other.
+
+    Such a first layer is a server's choice (Fowl et al. 2022, Robbing the Fed, section 4): neighbours differ by the
+    rows between them. Where all rows come out, they are certified as others are.
+    """
+    trainer = held.protocol.trainer
+    layer, offsets = trainer.first_layer(exchange.before)
+    a, c = trainer.output_layer(exchange.before)
+    if not np.abs(a).min() > 1e-3 * np.abs(a).max():
+        return None
+    order = np.argsort(offsets)
+    sums = (_moved_units(*_moved(trainer, exchange), trainer) / a[:, None])[order]
+    noise = _ROUNDING * exchange.rounding / (trainer.rate * float(np.abs(a).min()))
+    between = np.diff(sums, axis=0, prepend=np.zeros((1, sums.shape[1])))
+    begins, ends = -offsets[order], np.append(np.inf, -offsets[order][:-1])
+    told = np.abs(between[:, 0]) > noise
+    factors, x = between[told, :1], between[told, 1:] / between[told, :1]
+    along = x @ layer[0]
+    # A mean of several rows may lie between the two units as well; what lies elsewhere certainly is one.
+    single = (begins[told] < along) & (along <= ends[told])
+    factors, x = factors[single], x[single]
+    if not len(x):
+        return None
+    y = np.maximum(x @ layer.T + offsets, 0.0) @ a + c - held.count * factors[:, 0]
+    rows, how = (
+        np.column_stack([x, y]),
+        "its units begin one after the other, and neighbours differ by the row between them",
+    )
+    if len(rows) != held.count:
+        return Reconstruction(rows, False, how)
+    rows, error, certified = _refined(trainer, exchange, rows, _SPARE)
     return Reconstruction(rows, certified, how, error=error)
 
 

@@ -17,6 +17,7 @@ from secmix._base import plugins
 from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.adversaries.reconstructions.interfaces import Reconstruction, Reconstructor, held_in_run
+from secmix.adversaries.steering.models import Served
 from secmix.auditing.evidence.decoding import MOST, recovered
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
 from secmix.auditing.evidence.picture import picture
@@ -57,10 +58,11 @@ def _tried(
     name: str, attack: Reconstructor, cell: Scenario, setup: CollaborationSetup, view: View, runs: int, node: int
 ) -> list[Reconstruction | None]:
     d = setup.rows.shape[1]
+    protocol = setup.protocol.inner if isinstance(setup.protocol, Served) else setup.protocol
     found = []
     for run in range(runs):
         rng = stream(cell.seed, "reconstruction", name, node, run)
-        held = held_in_run(view, run, node, setup.counts, d, setup.protocol, setup.network, rng)
+        held = held_in_run(view, run, node, setup.counts, d, protocol, setup.network, rng)
         try:
             found.append(attack(held))
         except SecmixError:  # what it was given does not suffice

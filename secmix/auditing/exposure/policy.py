@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from secmix.auditing import verdicts
 from secmix.auditing.advice.trials import by_promise, in_words
 from secmix.auditing.exposure.repair import proposals
-from secmix.auditing.exposure.search import adversary_of, exposure_of, recovered, spec_of
+from secmix.auditing.exposure.search import exposure_of, recovered, spec_of
 from secmix.auditing.report import Cell, Coalitions, NodeCoalition, Verdict
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.coalitions import Agent, Exposure, NodeExposure
@@ -71,7 +71,7 @@ def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, repr
     verdict, why = _verdict(witness, need, blurred)
     sizes = [entry.size for entry in nodes if entry.size is not None]
     command = ""
-    if witness is not None and witness.coalition is not None and adversary_of(frozenset(witness.coalition)):
+    if witness is not None and witness.coalition is not None:
         command = f"{reproduce} --colluders {listed(witness.coalition)}"
     if verdict == "violated" and known.repairs is None:
         levels = [exposure.level for exposure in exposures]
@@ -267,8 +267,6 @@ def read(text: str) -> list[int]:
 
 def against(scenario: Scenario, colluders: list[int]) -> Scenario:
     """``scenario`` with a coalition for its adversary; none of the honest may be revealed."""
-    if SERVER in colluders and len(colluders) > 1:
-        raise ScenarioError("no adversary of the house is the server and nodes together; name one or the other")
     content = scenario.to_dict()
     content["adversary"] = spec_of(colluders).model_dump(exclude_none=True)
     swept = {key: values for key, values in content.pop("sweep", {}).items() if key.split(".")[0] != "adversary"}

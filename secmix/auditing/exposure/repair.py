@@ -18,6 +18,7 @@ from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols import PDMM, SecureSum
 from secmix.scenario import PolicySpec, Scenario
+from secmix.transcript import SERVER
 
 _MOST_NODES = 40  # on which edges are sought
 _TIMES = (2, 3, 4, 6, 8, 12, 16)  # rows a node, in multiples of what there are
@@ -193,7 +194,7 @@ def _audited(cell: Scenario, setup: SumSetup, before: Sequence[Exposure], need: 
     tried = 0
     for coalition in list(dict.fromkeys(small))[:_AUDITED]:
         adversary = adversary_of(coalition)
-        if adversary is None or len(coalition) >= setup.network.n - 1:
+        if len(coalition - {SERVER}) >= setup.network.n - 1:
             continue
         corrupt = adversary.corrupt_nodes(setup.network)
         asked = tuple(i for i in range(setup.network.n) if i not in corrupt)

@@ -102,8 +102,6 @@ def recovered(cell: Scenario, setup: SumSetup, exposed: NodeExposure) -> bool:
     """Whether the rows of a node's group come out, in one run that its coalition observes."""
     coalition = exposed.coalition or frozenset()
     adversary = adversary_of(coalition)
-    if adversary is None:
-        return False
     if exposed.group == {exposed.node} and exposed.rows == 1:
         return True  # its statistics are P_j and P_j x: the row is their quotient
     corrupt = adversary.corrupt_nodes(setup.network)
@@ -123,21 +121,22 @@ def _short(known: KnownSums) -> KnownSums:
     return replace(known, values=known.values[:1], parameters=parameters, rows=known.rows[:1])
 
 
-def adversary_of(coalition: frozenset[int]) -> Adversary | None:
-    """The coalition as an adversary of an audit; None for a server together with nodes."""
+def adversary_of(coalition: frozenset[int]) -> Adversary:
+    """The coalition as an adversary of an audit."""
     if not coalition:
         return Eavesdropper()
-    if coalition == {SERVER}:
-        return CuriousServer()
-    return None if SERVER in coalition else HonestButCurious(coalition)
+    if SERVER in coalition:
+        return CuriousServer(corrupt=sorted(coalition - {SERVER}))
+    return HonestButCurious(coalition)
 
 
 def spec_of(coalition: Sequence[int] | frozenset[int]) -> PartSpec:
     """The same in a scenario."""
-    nodes = sorted(coalition)
+    nodes = sorted(set(coalition) - {SERVER})
+    named = f"node{'s' if len(nodes) > 1 else ''} {', '.join(map(str, nodes))}"
+    if SERVER in coalition:
+        with_nodes = {"corrupt": nodes, "label": f"Server with {named}"} if nodes else {"label": "Server"}
+        return PartSpec.model_validate({"name": "curious_server", **with_nodes})
     if not nodes:
         return PartSpec(name="eavesdropper", label="Eavesdropper")
-    if nodes == [SERVER]:
-        return PartSpec(name="curious_server", label="Server")
-    named = f"node{'s' if len(nodes) > 1 else ''} {', '.join(map(str, nodes))}"
     return PartSpec.model_validate({"name": "honest_but_curious", "corrupt": nodes, "label": f"Colluding {named}"})

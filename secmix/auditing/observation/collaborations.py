@@ -205,17 +205,14 @@ def _seen(setup: CollaborationSetup, rows_by_node: list[Array], view: View) -> d
 
 
 def _columns(messages: list[tuple[Origin, Array]]) -> Array:
-    """At most ``COLUMNS`` numbers of them, (runs, p): short messages whole, of long ones the beginnings, bytes last."""
-    widths = np.array([row.shape[1] for _, row in messages])
-    last = np.array([origin.kind.endswith(BYTES) for origin, _ in messages])
-    shares = np.zeros(len(widths), dtype=int)
-    for which in (~last, last):
-        left = COLUMNS - int(shares.sum())
-        waiting = np.flatnonzero(which)
-        for place, k in enumerate(waiting[np.argsort(widths[waiting], kind="stable")]):
-            # What short messages leave of their share goes to the longer ones; the first of equals get the rest.
-            shares[k] = min(widths[k], -(-left // (len(waiting) - place)))
-            left -= shares[k]
+    """At most ``COLUMNS`` numbers of them, (runs, p): short messages whole, then long ones in order, bytes last."""
+    widths = [row.shape[1] for _, row in messages]
+    last = [origin.kind.endswith(BYTES) for origin, _ in messages]
+    long = [width > COLUMNS / len(messages) for width in widths]
+    shares, left = np.zeros(len(messages), dtype=int), COLUMNS
+    for k in sorted(range(len(messages)), key=lambda k: (last[k], long[k], k)):
+        shares[k] = min(widths[k], left)
+        left -= shares[k]
     return np.concatenate([row[:, :share] for (_, row), share in zip(messages, shares, strict=True)], axis=1)
 
 

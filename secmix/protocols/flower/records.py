@@ -54,6 +54,18 @@ def sections(content: Any) -> list[Section]:
     return [Section(name, numbers) for name, numbers in [*found, *texts] if len(numbers)]
 
 
+def single_names(content: Any) -> dict[str, tuple[str, ...]]:
+    """What the numbers of each record are called, by record: the names of its metrics, a list's with a number each."""
+    found = {}
+    for name, record in {**content.metric_records, **content.config_records}.items():
+        keys: list[str] = []
+        for key, value in record.items():
+            if not _is_text(value):
+                keys += [f"{key}[{k}]" for k in range(len(value))] if isinstance(value, list) else [key]
+        found[name] = tuple(keys)
+    return found
+
+
 def with_numbers(content: Any, section: Section, numbers: Array) -> None:
     """Put other numbers into the record of ``section``, in place; bytes and texts stay as they are."""
     from flwr.app import Array as FlowerArray

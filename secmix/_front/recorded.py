@@ -1,0 +1,74 @@
+"""``secmix audit --recorded``: what one recorded run says, in plain words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from secmix._base import files
+from secmix.auditing.recorded import Reading, RecordedAudit, audit_recording
+from secmix.recording import read_recording
+
+_NAMED = 12
+
+
+def audited(recording: Path, out: Path, show_private: bool) -> tuple[RecordedAudit, list[Path]]:
+    """Audit the recording and write ``recorded.md`` and ``recorded.json`` into ``out``; rows only if asked for."""
+    found = audit_recording(read_recording(recording))
+    out.mkdir(parents=True, exist_ok=True)
+    places = [out / "recorded.md", out / "recorded.json"]
+    files.write(places[0], ("\n".join(as_lines(found, show_private)) + "\n").encode())
+    files.write(places[1], (json.dumps(as_plain(found, show_private), indent=1, ensure_ascii=False) + "\n").encode())
+    return found, places
+
+
+def as_lines(found: RecordedAudit, show_private: bool = False) -> Iterator[str]:
+    """The report as Markdown."""
+    yield f"# A recorded run: {found.verdict}"
+    yield ""
+    rows = len(found.rows)
+    yield (
+        f"{rows} node{'s' * (rows != 1)} of which the messages give the row away. "
+        if rows
+        else "No row was found in the messages. One run never shows that there is none to be found. "
+    ) + "Verdicts of one run are *violated* or *inconclusive*."
+    yield from ("", "## Who reads what", "")
+    for reading in found.read:
+        yield f"- {_in_words(reading)}"
+    yield from ("", "## Rows that follow from the messages", "")
+    for known in found.rows:
+        numbers = ", ".join(f"{value:.6g}" for value in known.row) if show_private else "not shown"
+        yield (
+            f"- node {known.node}: a row of {len(known.row)} numbers, each within {known.error:.1g}: {known.how}. "
+            f"Row: {numbers}"
+        )
+    if not found.rows:
+        yield "- none"
+    yield from ("", "## What a coalition could compute", "", *(f"- {each}" for each in found.coalitions))
+    yield from ("", "## What is noticed without reading", "", *(f"- {each}" for each in found.seen or ["nothing"]))
+    yield from ("", "## What one run does not show", "", *(f"- {each}" for each in found.not_said))
+
+
+def _in_words(reading: Reading) -> str:
+    names = ", ".join(reading.names[:_NAMED]) + ", ..." * (len(reading.names) > _NAMED)
+    return (
+        f"{reading.party} reads of {reading.sender}: {reading.kind}, {reading.messages} time"
+        f"{'s' * (reading.messages != 1)}, {reading.numbers} number{'s' * (reading.numbers != 1)}"
+    ) + (f" ({names})" if names else "")
+
+
+def as_plain(found: RecordedAudit, show_private: bool = False) -> dict[str, object]:
+    """The report as plain values."""
+    return {
+        "verdict": found.verdict,
+        "read": [vars(reading) for reading in found.read],
+        "rows": [
+            {"node": known.node, "numbers": len(known.row), "error": known.error, "how": known.how}
+            | ({"row": [float(value) for value in known.row]} if show_private else {})
+            for known in found.rows
+        ],
+        "coalitions": found.coalitions,
+        "seen": found.seen,
+        "not_said": list(found.not_said),
+    }

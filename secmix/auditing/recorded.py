@@ -1,0 +1,218 @@
+"""What one recorded run says by itself: who read what, rows that follow from it, and what a coalition could compute.
+
+One run has no truth beside it and no repetitions. So nothing here clears anybody: what is found is there, and the
+verdict is *violated* or *inconclusive*, never *not refuted*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.adversaries.reconstructions.flower import only_row
+from secmix.recording import Message, Recording
+from secmix.transcript import SERVER, Origin
+
+COUNT = "num-examples"
+"""The metric in which a client says how many rows it has."""
+NOT_SAID = (
+    "how much messages tell of rows in which no row was found: that needs many runs on rows that are known",
+    "whether masks or noise hide what they should: that needs repetitions",
+    "whether anything passed beside what was recorded",
+    "how far a client that lies could push the result",
+)
+_ROUNDING = 64.0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one party reads of another's messages of one kind: how many messages, of how many numbers at most."""
+
+    party: str
+    sender: str
+    kind: str
+    messages: int
+    numbers: int
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class KnownRow:
+    """A row that follows from the messages of one node, with how far it may be off for rounding."""
+
+    node: int
+    row: Array = field(repr=False)
+    error: float
+    how: str
+
+
+@dataclass(frozen=True)
+class RecordedAudit:
+    """What is said of a recording.
+
+    Attributes
+    ----------
+    verdict : {"violated", "inconclusive"}
+        Whether a row was found. One run never clears anybody.
+    read : list of Reading
+        By the server, and by whoever hears lines that are not encrypted.
+    rows : list of KnownRow
+        Certified without the truth.
+    coalitions, seen : list of str
+        What some parties could compute together, and what anybody notices without reading.
+    not_said : tuple of str
+        What one run cannot show.
+    """
+
+    verdict: Literal["violated", "inconclusive"]
+    read: list[Reading]
+    rows: list[KnownRow]
+    coalitions: list[str]
+    seen: list[str]
+    not_said: tuple[str, ...] = NOT_SAID
+
+
+def audit_recording(recording: Recording) -> RecordedAudit:
+    """What ``recording`` says, as a policy reads it that wants no row to be known.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from secmix.recording import Recorder, read_recording
+    >>> recorder = Recorder(tempfile.mkdtemp())
+    >>> recorder.write(0, 0, -1, 0, [("train: arrays/0", (), np.zeros(2)), ("train: arrays/1", (), np.zeros(1))])
+    >>> audit_recording(read_recording(recorder.folder)).verdict
+    'inconclusive'
+    """
+    rows = _rows(recording)
+    server = _read("the server", recording.messages)
+    outsider = _read("an outsider", (m for m in recording.messages if not m.encrypted))
+    return RecordedAudit(
+        "violated" if rows else "inconclusive",
+        [*server, *outsider],
+        rows,
+        _coalitions(recording),
+        _seen(recording),
+    )
+
+
+def _read(party: str, messages: Iterable[Message]) -> list[Reading]:
+    """Messages of nodes, by sender and kind; what the server sends is known to it anyway."""
+    found: dict[tuple[int, str], list[tuple[int, tuple[str, ...]]]] = {}
+    for message in messages:
+        if message.sender != SERVER:
+            for kind, names, numbers in message.parts:
+                found.setdefault((message.sender, kind), []).append((len(numbers), names))
+    return [
+        Reading(party, _who(sender), kind, len(held), max(size for size, _ in held), max(names for _, names in held))
+        for (sender, kind), held in sorted(found.items())
+    ]
+
+
+def _who(end: int) -> str:
+    return "the server" if end == SERVER else f"node {end}"
+
+
+def _claimed(message: Message) -> float | None:
+    """How many rows the sender says it has."""
+    said = [float(numbers[names.index(COUNT)]) for _, names, numbers in message.parts if COUNT in names]
+    return said[0] if said else None
+
+
+def _rows(recording: Recording) -> list[KnownRow]:
+    """Rows of nodes that say in all their messages that they have one, where they are certified."""
+    found = []
+    for node in recording.nodes:
+        claims = [_claimed(m) for m in recording.messages if m.sender == node]
+        told = {claim for claim in claims if claim is not None}
+        if told != {1.0}:  # with more rows the ratio is a mean of them, and units may agree all the same
+            continue
+        known = only_row(node, _with_origins(recording.messages, node))
+        if known is not None and known.certified and known.rows is not None:
+            found.append(KnownRow(node, np.asarray(known.rows)[0], known.error, known.how))
+    return found
+
+
+def _with_origins(messages: Iterable[Message], node: int) -> list[tuple[Origin, Array]]:
+    return [
+        (Origin(m.iteration, m.round, kind, "encrypted" if m.encrypted else "plain", m.sender, (m.receiver,)), numbers)
+        for m in messages
+        if node in (m.sender, m.receiver)
+        for kind, _, numbers in m.parts
+    ]
+
+
+def _arrays(message: Message) -> dict[str, Array]:
+    """The arrays of a model, by what they are called."""
+    return {kind.rpartition(": ")[2]: np.asarray(numbers) for kind, _, numbers in message.parts if "/" in kind}
+
+
+def _coalitions(recording: Recording) -> list[str]:
+    """Whether the next model is an average of what the nodes sent: all of them but one then know what that one sent."""
+    if recording.by != "server":
+        return ["what others could compute together is not known from the messages of one node"]
+    iterations = sorted({m.iteration for m in recording.messages})
+    for before, after in pairwise(iterations):
+        sent = {m.sender: m for m in recording.messages if m.iteration == before and m.sender != SERVER and _arrays(m)}
+        told = [_arrays(m) for m in recording.messages if m.iteration == after and m.sender == SERVER and _arrays(m)]
+        if len(sent) < 2 or not told:
+            continue
+        for weights, how in _weights(list(sent.values())):
+            if _is_mean([_arrays(m) for m in sent.values()], weights, told[0]):
+                last = (
+                    f"in iteration {before} nodes {', '.join(map(str, sorted(sent)))} sent models, and the next model"
+                )
+                return [
+                    f"{last} is their average {how}: any {len(sent) - 1} of these nodes together can compute what the "
+                    "other one sent, from what they sent and the next model"
+                ]
+    return ["no next model was found to be an average of what nodes sent; what a coalition could compute is open"]
+
+
+def _weights(messages: list[Message]) -> list[tuple[Array, str]]:
+    claims = [_claimed(m) for m in messages]
+    found = [(np.ones(len(messages)), "with equal weights")]
+    known = [claim for claim in claims if claim is not None]
+    if len(known) == len(claims) and min(known) > 0 and max(known) > min(known):
+        found.insert(0, (np.array(known), f"by {COUNT}"))
+    return found
+
+
+def _is_mean(models: list[dict[str, Array]], weights: Array, told: dict[str, Array]) -> bool:
+    moved = False
+    for name, array in told.items():
+        parts = [model.get(name) for model in models]
+        same = [part for part in parts if part is not None and part.shape == array.shape]
+        if array.dtype.kind != "f":
+            continue
+        if len(same) < len(parts):
+            return False
+        mean = np.average(np.stack(same).astype(np.float64), axis=0, weights=weights)
+        size = max(float(np.abs(part).max(initial=0.0)) for part in (*same, array))
+        if not np.abs(mean - array).max(initial=0.0) <= _ROUNDING * float(np.finfo(array.dtype).eps) * size:
+            return False
+        moved = moved or any(np.abs(part - array).max(initial=0.0) > 0 for part in same)
+    return moved
+
+
+def _seen(recording: Recording) -> list[str]:
+    """What is noticed without reading: who took part when, who failed."""
+    out = []
+    nodes = set(recording.nodes)
+    for iteration in sorted({m.iteration for m in recording.messages}):
+        here = [m for m in recording.messages if m.iteration == iteration]
+        asked = {m.receiver for m in here if m.sender == SERVER}
+        failed = {m.sender for m in here if any(kind.endswith(": error") for kind, _, _ in m.parts)}
+        silent = asked - {m.sender for m in here if m.sender != SERVER}
+        sizes = {sum(numbers.nbytes for _, _, numbers in m.parts) for m in here if m.sender not in {SERVER, *failed}}
+        for which, what in ((nodes - asked, "not asked"), (failed, "answered with an error"), (silent, "silent")):
+            if which:
+                out.append(f"iteration {iteration}: {what}: {', '.join(_who(i) for i in sorted(which))}")
+        if len(sizes) > 1:
+            out.append(f"iteration {iteration}: answers differ in length, {min(sizes)} to {max(sizes)} bytes")
+    return out

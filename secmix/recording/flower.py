@@ -1,0 +1,129 @@
+"""A Flower app recorded: by its server, of every client, or by a client, of itself.
+
+At the server::
+
+    from secmix.recording.flower import recorded
+
+    @app.main()
+    def main(grid, context):
+        grid = recorded(grid, "recording")
+        ...  # as before: strategy.start(grid=grid, ...)
+
+At a client::
+
+    from secmix.recording.flower import recording_mod
+
+    app = ClientApp(mods=[recording_mod("recording")])
+
+What a mod sees is what its neighbours in the list pass on: put it first, and it records what leaves the client.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from secmix.protocols.flower.records import sections, single_names
+from secmix.recording.folder import Recorder
+from secmix.transcript import SERVER
+
+
+class _RecordedGrid:
+    """A Grid that passes everything on, and writes down what passed."""
+
+    def __init__(self, grid: Any, folder: str | os.PathLike[str]) -> None:
+        self._grid, self._recorder = grid, Recorder(folder)
+        self._numbers: dict[int, int] = {}  # of Flower's node ids
+        self._pushed: dict[str, tuple[int, int, str]] = {}  # messages that wait for an answer
+        self._iteration = -1
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._grid, name)
+
+    def push_messages(self, messages: Iterable[Any]) -> Iterable[str]:
+        """As the Grid does."""
+        pushed = self._asked(messages)
+        ids = list(self._grid.push_messages(pushed))
+        for message, given in zip(pushed, ids, strict=True):
+            self._pushed[given] = (self._iteration, self._node(message.metadata.dst_node_id), _type(message))
+        return ids
+
+    def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Any]:
+        """As the Grid does."""
+        replies = list(self._grid.pull_messages(message_ids))
+        for reply in replies:
+            known = self._pushed.pop(reply.metadata.reply_to_message_id, None)
+            if known is not None:
+                _write(self._recorder, known[0], 1, known[1], SERVER, f"{known[2]} reply", reply)
+        return replies
+
+    def send_and_receive(self, messages: Iterable[Any], *, timeout: float | None = None) -> Iterable[Any]:
+        """As the Grid does."""
+        pushed = self._asked(messages)
+        replies = list(self._grid.send_and_receive(pushed, timeout=timeout))
+        kinds = {self._node(message.metadata.dst_node_id): _type(message) for message in pushed}
+        for reply in replies:
+            node = self._node(reply.metadata.src_node_id)
+            _write(self._recorder, self._iteration, 1, node, SERVER, f"{kinds.get(node, _type(reply))} reply", reply)
+        return replies
+
+    def _asked(self, messages: Iterable[Any]) -> list[Any]:
+        pushed = list(messages)
+        self._iteration += 1
+        for message in pushed:
+            node = self._node(message.metadata.dst_node_id)
+            _write(self._recorder, self._iteration, 0, SERVER, node, _type(message), message)
+        return pushed
+
+    def _node(self, flower_id: int) -> int:
+        return self._numbers.setdefault(flower_id, len(self._numbers))
+
+
+def recorded(grid: Any, folder: str | os.PathLike[str]) -> Any:
+    """``grid`` of a ServerApp, with everything that passes written into ``folder``.
+
+    Nodes are counted from 0 in the order in which they are first sent something.
+    """
+    from flwr.serverapp import Grid
+
+    Grid.register(_RecordedGrid)  # an abstract class: what has its methods is one
+    return _RecordedGrid(grid, folder)
+
+
+def recording_mod(folder: str | os.PathLike[str]) -> Callable[[Any, Any, Callable[[Any, Any], Any]], Any]:
+    """A mod of a ClientApp that writes what this client gets and sends into a folder of its own in ``folder``.
+
+    The folder of a node is named by its id in Flower; in the recording the node is 0.
+    """
+
+    def mod(message: Any, context: Any, call_next: Callable[[Any, Any], Any]) -> Any:
+        recorder = Recorder(Path(folder) / f"node-{context.node_id}", "node")
+        turn = recorder.count // 2
+        _write(recorder, turn, 0, SERVER, 0, _type(message), message)
+        reply = call_next(message, context)
+        _write(recorder, turn, 1, 0, SERVER, f"{_type(message)} reply", reply)
+        return reply
+
+    return mod
+
+
+def _type(message: Any) -> str:
+    return str(message.metadata.message_type)
+
+
+def _write(recorder: Recorder, iteration: int, round: int, sender: int, receiver: int, kind: str, message: Any) -> None:
+    """One message, an error as its code."""
+    parts: list[tuple[str, tuple[str, ...], Any]]
+    if message.has_error():
+        parts = [(f"{kind}: error", ("code",), [float(message.error.code)])]
+    else:
+        names = single_names(message.content)
+        parts = [
+            (f"{kind}: {section.name}", names.get(section.name, ()), section.numbers)
+            for section in sections(message.content)
+        ]
+    recorder.write(iteration, round, sender, receiver, parts)

@@ -1,0 +1,228 @@
+"""Recordings of real runs: what is written is read back, what is hostile is refused, and one run clears nobody."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from secmix._front.recorded import as_lines, as_plain, audited
+from secmix.auditing.recorded import audit_recording
+from secmix.errors import DataError
+from secmix.recording import Recorder, Recording, read_recording
+from secmix.transcript import SERVER
+
+CLIENTS = {0: [[0.5, -1.25, 2.0]], 1: [[1.0, 3.0, -0.5], [0.25, 0.75, 1.0]], 2: [[-2.0, 0.5, 0.125]]}
+
+
+def federation(folder, rounds=3, precision="float64", say=True):
+    """FedAvg of a linear model on x and y, the last number of a row; weighted by rows."""
+    recorder = Recorder(folder)
+    weights, bias = np.zeros(2), np.zeros(1)
+
+    def arrays(kind, w, b):
+        return [
+            (f"{kind}: arrays/0", (), w.astype(precision)),
+            (f"{kind}: arrays/1", (), b.astype(precision)),
+        ]
+
+    for t in range(rounds):
+        for node in CLIENTS:
+            recorder.write(t, 0, SERVER, node, arrays("train", weights, bias))
+        sent = []
+        for node, rows in CLIENTS.items():
+            x, y = np.array(rows)[:, :-1], np.array(rows)[:, -1]
+            off = x @ weights + bias - y
+            w, b = weights - 0.1 * off @ x / len(x), bias - 0.1 * off.mean()
+            metrics = ("train reply: metrics", ("loss", "num-examples"), np.array([float((off**2).mean()), len(x)]))
+            recorder.write(t, 1, node, SERVER, [*([metrics] if say else []), *arrays("train reply", w, b)])
+            sent.append((len(x), w.astype(precision), b.astype(precision)))
+        total = sum(count for count, _, _ in sent)
+        weights = sum(count * w.astype(float) for count, w, _ in sent) / total
+        bias = sum(count * b.astype(float) for count, _, b in sent) / total
+    return read_recording(folder)
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    recorder = Recorder(tmp_path / "r", "node")
+    numbers = np.array([1.5, np.nan, -0.0], dtype=np.float32)
+    recorder.write(3, 1, 0, SERVER, [("reply", (), numbers), ("metrics", ("loss",), [0.25])], encrypted=False)
+    Recorder(tmp_path / "r", "node").write(4, 0, SERVER, 0, [])  # gone on with after a restart
+    found = read_recording(tmp_path / "r")
+    assert (found.by, found.nodes, len(found.messages)) == ("node", (0,), 2)
+    first = found.messages[0]
+    assert (first.iteration, first.round, first.sender, first.receiver, first.encrypted) == (3, 1, 0, -1, False)
+    assert first.parts[0][2].dtype == np.float32
+    assert_array_equal(first.parts[0][2], numbers)
+    assert first.parts[1][:2] == ("metrics", ("loss",))
+    with pytest.raises(DataError, match="by another"):
+        Recorder(tmp_path / "r", "server")
+    with pytest.raises(DataError, match="no vector of real numbers"):
+        recorder.write(0, 0, -1, 0, [("a", (), np.array([{}]))])
+
+
+def test_a_recording_that_was_cut_off_holds_what_passed_before(tmp_path):
+    federation(tmp_path, rounds=1)
+    index = tmp_path / "index.jsonl"
+    index.write_bytes(index.read_bytes()[:-20])
+    assert len(read_recording(tmp_path).messages) == 5
+
+
+def damaged(tmp_path, how):
+    federation(tmp_path, rounds=1)
+    index, first, header = tmp_path / "index.jsonl", tmp_path / "000000.npz", tmp_path / "recording.json"
+    lines = index.read_text().splitlines()
+    said = json.loads(lines[0])
+
+    def members(content):
+        with zipfile.ZipFile(first, "w", how.get("compression", zipfile.ZIP_STORED)) as archive:
+            for name, data in content.items():
+                archive.writestr(name, data)
+
+    def npy(array):
+        out = io.BytesIO()
+        np.save(out, array, allow_pickle=True)
+        return out.getvalue()
+
+    match how["what"]:
+        case "version":
+            header.write_text('{"format": "secmix recording", "version": 2, "by": "server"}')
+        case "header":
+            header.write_text("[" * 4000)
+        case "line":
+            index.write_text("\n".join([json.dumps({**said, **how["said"]}), *lines[1:]]) + "\n")
+        case "deep":
+            index.write_text("[" * 100_000 + "\n")
+        case "link":
+            first.unlink()
+            first.symlink_to(header)
+        case "pipe":
+            first.unlink()
+            os.mkfifo(first)
+        case "pickle":
+            members({"0.npy": npy(np.array([{}], dtype=object)), "1.npy": npy(np.zeros(1))})
+        case "bomb":
+            members({"0.npy": npy(np.zeros(10**6)), "1.npy": npy(np.zeros(1))})
+        case "table":
+            members({"0.npy": npy(np.zeros((2, 2))), "1.npy": npy(np.zeros(1))})
+        case "junk":
+            first.write_bytes(b"PK\x05\x06 and so on")
+        case "header that lies":
+            text = npy(np.zeros(2)).replace(b"(2,)", b"(9,)")
+            members({"0.npy": text, "1.npy": npy(np.zeros(1))})
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"what": "version"}, "version 2 of the format; this secmix reads version 1"),
+        ({"what": "header"}, "not the header"),
+        ({"what": "deep"}, "is not JSON"),
+        ({"what": "line", "said": {"file": "../../etc/passwd"}}, "line 1 .* no message of this format"),
+        ({"what": "line", "said": {"file": "/000001.npz"}}, "no message of this format"),
+        ({"what": "line", "said": {"sender": True}}, "no message of this format"),
+        ({"what": "line", "said": {"sender": -2}}, "no message of this format"),
+        ({"what": "line", "said": {"parts": 5}}, "no message of this format"),
+        ({"what": "line", "said": {"parts": [{"kind": "k" * 500, "names": []}]}}, "no message of this format"),
+        ({"what": "line", "said": {"parts": []}}, "does not hold the 0 parts"),
+        ({"what": "line", "said": {"file": "000099.npz"}}, "cannot read"),
+        ({"what": "link"}, "cannot read"),
+        ({"what": "pipe"}, "no regular file"),
+        ({"what": "pickle"}, "is damaged"),
+        ({"what": "bomb", "compression": zipfile.ZIP_DEFLATED}, "uncompressed"),
+        ({"what": "table"}, "something else than vectors"),
+        ({"what": "junk"}, "damaged"),
+        ({"what": "header that lies"}, "damaged"),
+    ],
+    ids=lambda value: "-".join(map(str, value.values()))[:40] if isinstance(value, dict) else "",
+)
+def test_what_is_hostile_or_damaged_is_refused_in_a_line(tmp_path, how, message):
+    damaged(tmp_path, how)
+    with pytest.raises(DataError, match=message) as refused:
+        read_recording(tmp_path)
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) <= 300
+
+
+def test_too_much_is_not_read(tmp_path, monkeypatch):
+    from secmix.recording import folder
+
+    federation(tmp_path, rounds=1)
+    monkeypatch.setattr(folder, "MOST_BYTES", 1500)
+    with pytest.raises(DataError, match="larger than"):
+        read_recording(tmp_path)
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_the_row_of_a_client_that_says_it_has_one_is_certified_without_the_truth(tmp_path, precision):
+    found = audit_recording(federation(tmp_path, precision=precision))
+    assert found.verdict == "violated"
+    assert [known.node for known in found.rows] == [0, 2]
+    for known in found.rows:
+        assert np.abs(known.row - CLIENTS[known.node][0][:-1]).max() <= max(known.error, 1e-12)
+        assert known.error < (1e-9 if precision == "float64" else 1e-2)
+
+
+def test_without_a_count_nothing_is_certified_and_nothing_is_ever_cleared(tmp_path):
+    found = audit_recording(federation(tmp_path, say=False))
+    assert (found.verdict, found.rows) == ("inconclusive", [])
+    assert any("repetitions" in each for each in found.not_said)
+    assert "not refuted" not in "\n".join(as_lines(found)).replace("never *not refuted*", "")
+
+
+def test_all_clients_but_one_can_compute_what_that_one_sent(tmp_path):
+    recording = federation(tmp_path)
+    [said] = audit_recording(recording).coalitions
+    assert "any 2 of these nodes together" in said
+    assert "by num-examples" in said
+    moved = [m for m in recording.messages if not (m.iteration and m.sender == SERVER)]
+    assert "no next model was found" in audit_recording(Recording("server", tuple(moved))).coalitions[0]
+
+
+def test_who_reads_and_who_notices(tmp_path):
+    recorder = Recorder(tmp_path)
+    for node in range(3):
+        recorder.write(0, 0, SERVER, node, [("train: arrays/0", (), np.zeros(2))])
+    recorder.write(0, 1, 0, SERVER, [("train reply: metrics", ("loss",), [0.5])], encrypted=False)
+    recorder.write(0, 1, 1, SERVER, [("train reply: error", ("code",), [2.0])])
+    recorder.write(1, 0, SERVER, 0, [("train: arrays/0", (), np.zeros(2))])
+    found = audit_recording(read_recording(tmp_path))
+    assert {(r.party, r.sender, r.names) for r in found.read} == {
+        ("the server", "node 0", ("loss",)),
+        ("the server", "node 1", ("code",)),
+        ("an outsider", "node 0", ("loss",)),
+    }
+    assert found.seen == [
+        "iteration 0: answered with an error: node 1",
+        "iteration 0: silent: node 2",
+        "iteration 1: not asked: node 1, node 2",
+        "iteration 1: silent: node 0",
+    ]
+
+
+def test_no_private_value_is_shown_unless_asked(tmp_path):
+    recording = federation(tmp_path / "run")
+    for asked in (False, True):
+        found, places = audited(tmp_path / "run", tmp_path / f"out-{asked}", show_private=asked)
+        texts = [place.read_text() for place in places]
+        assert all(("-1.25" in text) == asked for text in texts)
+        assert json.loads(texts[1])["verdict"] == found.verdict == "violated"
+    assert "row" not in as_plain(audit_recording(recording))["rows"][0]
+
+
+def test_the_command_says_what_the_report_does(tmp_path):
+    federation(tmp_path / "run", rounds=2)
+    command = [sys.executable, "-W", "ignore", "-m", "secmix", "audit"]
+    done = subprocess.run([*command, "--recorded", "run"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "# A recorded run: violated" in done.stdout
+    assert (tmp_path / "audit-run" / "recorded.md").read_text() in done.stdout
+    for wrong in ([], ["passive-neighbours", "--recorded", "run"], ["--recorded", "nowhere"]):
+        assert subprocess.run([*command, *wrong], cwd=tmp_path, capture_output=True, check=False).returncode == 2
