@@ -11,7 +11,9 @@ then *unresolved* or a lower bound, and clears nobody.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,7 @@ from secmix.auditing.evidence.premises import finite
 from secmix.auditing.report import Finding
 from secmix.estimators.decoders import Decoding, information_bound
 from secmix.estimators.estimate import Estimate, Status, normalised
-from secmix.estimators.ksg.information import ksg
+from secmix.estimators.ksg.information import ksg, ksg_number
 
 _MANY = 20  # features above which KSG on the raw view would say nothing
 
@@ -68,20 +70,29 @@ def _measured(
     """
     found: list[Estimate] = []
     varying = view[:, np.ptp(view, axis=0) > 0]
+    # What is no more than a lower bound, with its number, and how to find out all else of it: of the largest alone.
+    bounds: list[tuple[float, Callable[[], Estimate]]] = []
     if 0 < varying.shape[1] <= _MANY:
-        found.append(ksg(target.values, varying, k=k, bound=limited))
+        if limited:
+            found.append(ksg(target.values, varying, k=k, bound=True))
+        else:
+            number = ksg_number(target.values, varying, k=k)
+            bounds.append((number, lambda: ksg(target.values, varying, k=k, bound=False)))
     elif not varying.shape[1]:
         return Estimate.exact(0.0, "nats", "nothing in the view varies")
     for decoder in decoders:
         if decoder.features and np.ptp(decoder.prediction, axis=0).all():
-            reading = ksg(target.values, decoder.prediction, k=k, bound=False)  # a lower bound in any case
             bound = information_bound(target.values, decoder.prediction)
-            found.append(_as_bound(reading, bound, decoder))
+            number = ksg_number(target.values, decoder.prediction, k=k)
+            number = max(number, bound if math.isfinite(bound) else number)
+            bounds.append((number, partial(_as_bound, target, decoder, k, bound)))
     if part is not None and part.kind != "exact":
         status: Status = "determined" if part.status == "determined" else "unresolved"
-        found.append(
-            replace(part, high=math.inf, kind="lower bound", status=status, method=f"{part.method}, one iteration")
-        )
+        method = f"{part.method}, one iteration"
+        whole = replace(part, high=math.inf, kind="lower bound", status=status, method=method)
+        bounds.append((whole.value, lambda: whole))
+    if bounds:
+        found.append(max(bounds, key=lambda each: each[0])[1]())
     direct = [e for e in found if e.kind != "lower bound"]
     best = max(found, key=lambda e: (e.status == "determined", e.value), default=None)
     if best is None:
@@ -105,8 +116,9 @@ def _measured(
     return Estimate(best.value, best.low, math.inf, "nats", best.method, "lower bound", "unresolved", notes)
 
 
-def _as_bound(reading: Estimate, gaussian: float, decoder: Decoding) -> Estimate:
+def _as_bound(target: Target, decoder: Decoding, k: int, gaussian: float) -> Estimate:
     """KSG on a decoder's output, as the lower bound it is."""
+    reading = ksg(target.values, decoder.prediction, k=k, bound=False)
     value = max(reading.value, gaussian if math.isfinite(gaussian) else reading.value)
     method = f"{reading.method}, on the output of {decoder.error.method}"
     status: Status = "determined" if reading.status == "determined" else "unresolved"

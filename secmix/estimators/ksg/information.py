@@ -177,6 +177,36 @@ def ksg(
     return Estimate(value / scale, low / scale, high / scale, unit, method, kind, status, tuple(notes))
 
 
+def ksg_number(x: ArrayLike, y: ArrayLike, *, k: int = 3, rng: int | np.random.Generator = 0) -> float:
+    """The value of ``ksg(x, y, k=k, rng=rng)`` alone, at a fraction of its price: no interval, and no doubts.
+
+    Infinite where a combination of x is a linear function of y.
+
+    Parameters
+    ----------
+    x, y : (N, d) or (N,) arrays
+    k : int
+        Neighbours, as in `ksg`.
+    rng : int or Generator
+
+    Raises
+    ------
+    DataError
+        As `ksg`.
+
+    Examples
+    --------
+    >>> x, noise = np.random.default_rng(0).standard_normal((2, 1000))
+    >>> ksg_number(x, x + noise) == ksg(x, x + noise).value, ksg_number(x, 2 * x)
+    (True, inf)
+    """
+    samples, k = validated(x, y, None, k)
+    samples = standardised_samples(samples)
+    for_ties, _, for_checks, _, _ = np.random.default_rng(rng).spawn(5)
+    nats = reader(k, accelerated(x, y))(*untied(samples, for_ties))
+    return math.inf if determined(samples, nats, for_checks) else nats
+
+
 def nmi_paper(x: ArrayLike, y: ArrayLike, *, k: int = 3) -> float:
     """The ratio that Li (2022) plots: KSG's I(X; Y) over KSG's I(X; X) = ψ(N) − ψ(k). For reproductions only.
 

@@ -229,19 +229,22 @@ class _Turn:
 
     nodes: Ints  # the active ones that are alive
     degrees: Ints  # their living neighbours
-    gather: csr_array  # sums the arriving z of each
+    gather: csr_array | None  # sums the arriving z of each, where they are many
     arcs: Ints  # the arcs on which they broadcast
     senders: Ints  # their ends; kept, so that a transcript of many rounds holds them once
     receivers: Ints
     content: Ints  # for each of these arcs, the place of its tail in ``nodes``
     opposite: Ints  # and the arc the other way
-    few: tuple[Ints, ...]  # the arcs that end at each, where they are few nodes
+    few: tuple[Ints, ...]  # the arcs that end at each, where they are few
 
     def incoming(self, z: Array) -> Array:
         """The sum of what arrives at each active node, of z on all arcs (2E, runs, m), in the order of the arcs."""
-        if self.few:  # a product with a sparse matrix takes longer to set up than these sums
-            return np.stack([np.add.reduce(z[arcs], axis=0) for arcs in self.few])
-        return np.asarray((self.gather @ z.reshape(len(z), -1)).reshape(len(self.nodes), *z.shape[1:]))
+        out = np.empty((len(self.nodes), *z.shape[1:]))
+        if self.gather is not None:
+            out[:] = (self.gather @ z.reshape(len(z), -1)).reshape(out.shape)
+        for k, arcs in enumerate(self.few):  # of a few, a product with a sparse matrix takes longer to set up
+            np.add.reduce(z[arcs], axis=0, out=out[k])
+        return out
 
 
 class _Ties:
@@ -281,9 +284,10 @@ class _Ties:
         leaving = np.sort(leaving[self.alive[arcs[leaving]].all(axis=1)])
         arriving = np.sort(self.network.opposite[leaving])
         rows = place[arcs[arriving, 1]]
-        gather = csr_array((np.ones(len(arriving)), (rows, arriving)), shape=(len(nodes), len(arcs)))
+        gather, few = None, tuple(arriving[rows == k] for k in range(len(nodes)) if len(nodes) <= _FEW)
+        if not few:
+            gather = csr_array((np.ones(len(arriving)), (rows, arriving)), shape=(len(nodes), len(arcs)))
         senders, receivers = arcs[leaving].T.copy()
         degrees = np.bincount(rows, minlength=len(nodes))
         opposite = self.network.opposite[leaving]
-        few = tuple(arriving[rows == k] for k in range(len(nodes))) if len(nodes) <= _FEW else ()
         return _Turn(nodes, degrees, gather, leaving, senders, receivers, place[senders], opposite, few)
