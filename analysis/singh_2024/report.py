@@ -11,6 +11,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
+from analysis.singh_2024.report_means import MORE
+
 Numbers = dict[str, Any]
 PAPER = {
     "Table 1": {
@@ -95,6 +97,7 @@ def report(numbers: Numbers) -> str:
             *_constants(numbers["constants"]),
             *_costs(numbers),
             *_learning(numbers),
+            *(line for part, written in MORE.items() if part in numbers for line in written(numbers[part])),
             *_leakage(numbers["leakage"]),
         ]
     )
