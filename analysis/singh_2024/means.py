@@ -27,15 +27,13 @@ PLACES: dict[str, tuple[int, ...]] = {  # nodes are cut into groups of neighbour
 def of_means(trials: int, seed: int, *, n: int, r: int, q: int) -> Numbers:
     """SD_F of the Subspace Median of Means by the number of groups and who sends an alternating pattern.
 
-    Trials share their samples, so that the slope of ln SD_F in ln ρ (nobody corrupt) is fitted to each by itself; the
-    corollary has the number of samples a node needs fall as 1/ρ, which is a slope of −1/2.
+    The corollary has the number of samples a node needs fall as 1/ρ, which is a slope of −1/2 of ln SD_F in ln ρ. That
+    is for small errors: it is fitted at q samples a node and at ten times as many.
     """
     network = Network.complete(NODES)
     errors: dict[tuple[int, str], list[float]] = {}
     for rng in np.random.default_rng([seed, 21]).spawn(trials):
-        roots = np.sqrt(np.concatenate([np.full(r, 15.0), np.ones(n - r)]))
-        turn = np.linalg.qr(rng.standard_normal((n, n)))[0]
-        parts = [(rng.standard_normal((1, q, n)) * roots) @ turn.T for _ in range(NODES)]
+        parts, truth = _samples(n, r, q, rng)
         for groups in GROUPS:
             protocol = FederatedPCA(r, rule="subspace_median_of_means", groups=groups, iterations=10)
             for place, corrupt in PLACES.items():
@@ -44,12 +42,7 @@ def of_means(trials: int, seed: int, *, n: int, r: int, q: int) -> Numbers:
                     SUBSPACE_FORGERIES["alternating"], corrupt, np.random.default_rng(seed), **options
                 )
                 found = protocol.collaborate(parts, network, np.random.default_rng(seed), channel=channel)
-                errors.setdefault((groups, place), []).append(subspace_distance(turn[:, :r], found[0, 0].reshape(n, r)))
-    sizes = [NODES / groups for groups in GROUPS]
-    slopes = [
-        float(np.polyfit(np.log(sizes), np.log([errors[groups, "nobody"][i] for groups in GROUPS]), 1)[0])
-        for i in range(trials)
-    ]
+                errors.setdefault((groups, place), []).append(subspace_distance(truth, found[0, 0].reshape(n, r)))
     rows = [
         {
             "groups": groups,
@@ -65,7 +58,28 @@ def of_means(trials: int, seed: int, *, n: int, r: int, q: int) -> Numbers:
         for groups in GROUPS
     ]
     size = {"n": n, "r": r, "q": q, "nodes": NODES, "trials": trials, "rounds": 10}
-    return size | {"rows": rows, "slope": mean_and_half_width(slopes)}
+    slopes = [{"q": more, "slope": _slope(trials, seed, n, r, more)} for more in (q, 10 * q)]
+    return size | {"rows": rows, "slopes": slopes}
+
+
+def _slope(trials: int, seed: int, n: int, r: int, q: int) -> list[float]:
+    """The slope of ln SD_F in ln ρ with nobody corrupt, of each trial by itself, and its interval."""
+    slopes = []
+    for rng in np.random.default_rng([seed, 24, q]).spawn(trials):
+        parts, truth = _samples(n, r, q, rng)
+        errors = []
+        for groups in GROUPS:
+            protocol = FederatedPCA(r, rule="subspace_median_of_means", groups=groups, iterations=10)
+            errors.append(subspace_distance(truth, protocol.run(parts, rng=np.random.default_rng(seed)).bases[0]))
+        slopes.append(float(np.polyfit(np.log([NODES / groups for groups in GROUPS]), np.log(errors), 1)[0]))
+    return mean_and_half_width(slopes)
+
+
+def _samples(n: int, r: int, q: int, rng: np.random.Generator) -> tuple[list[Array], Array]:
+    """Every node's samples (1, q, n), of variance 15 in r directions and 1 in the others; and U*."""
+    roots = np.sqrt(np.concatenate([np.full(r, 15.0), np.ones(n - r)]))
+    turn = np.linalg.qr(rng.standard_normal((n, n)))[0]
+    return [(rng.standard_normal((1, q, n)) * roots) @ turn.T for _ in range(NODES)], turn[:, :r]
 
 
 def _differences(mine: list[float], theirs: list[float]) -> list[float]:

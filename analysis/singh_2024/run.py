@@ -18,7 +18,8 @@ import numpy as np
 
 from analysis.singh_2024.means import descent, of_means
 from analysis.singh_2024.probability import probabilities
-from analysis.singh_2024.report import figures, report, times
+from analysis.singh_2024.report import figures, report
+from analysis.singh_2024.report_means import times
 from analysis.study import Numbers, mean_and_half_width, options, provenance, run_parts, write
 from secmix._base.checks import Array
 from secmix.adversaries import SUBSPACE_FORGERIES, CuriousServer, TamperingChannel
@@ -324,7 +325,7 @@ def measured(
         return run_parts(out, head, parts, only, sort_keys=False), seconds
 
 
-DESCENT = {"n": 40, "q": 60, "r": 2, "m": 120, "rounds": 150}
+DESCENT = {"n": 30, "q": 40, "r": 2, "m": 96, "rounds": 120}
 
 
 if __name__ == "__main__":
