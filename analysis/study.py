@@ -75,7 +75,14 @@ def find_data(name: str) -> Path | None:
     return next((folder / name for folder in data_folders() if (folder / name).is_file()), None)
 
 
-def run_parts(out: Path, numbers: Numbers, parts: dict[str, Callable[[], Any]], only: Sequence[str] | None) -> Numbers:
+def run_parts(
+    out: Path,
+    numbers: Numbers,
+    parts: dict[str, Callable[[], Any]],
+    only: Sequence[str] | None,
+    *,
+    sort_keys: bool = True,
+) -> Numbers:
     """``numbers`` with every part; with ``only``, those named are made anew and the others kept from ``out``.
 
     Only what the same command wrote with the same versions is kept, so that the file is that of one whole run. Each
@@ -93,7 +100,9 @@ def run_parts(out: Path, numbers: Numbers, parts: dict[str, Callable[[], Any]], 
         found[name] = parts[name]()
         if only is not None:
             out.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(found, sort_keys=True, allow_nan=False, ensure_ascii=False), encoding="utf-8")
+            path.write_text(
+                json.dumps(found, sort_keys=sort_keys, allow_nan=False, ensure_ascii=False), encoding="utf-8"
+            )
     return found
 
 

@@ -24,8 +24,9 @@ def figure_2(found: Numbers, path: Path) -> None:
     t = np.arange(1, len(found["pooled"]) + 1)
     above.plot(t, found["pooled"], color=INK, lw=1, label="pooled EM (scikit-learn)")
     marks = {"plain": ("o", 9.0), "secure summation": ("s", 5.5), "PDMM": (".", 4.0)}
+    marks |= {name: ("+", 5.0) for name in found["protocols"] if name not in marks}
     ends: list[tuple[float, str]] = []
-    for (name, (marker, size)), colour in zip(marks.items(), COLOURS, strict=True):
+    for (name, (marker, size)), colour in zip(marks.items(), (*COLOURS, INK), strict=False):
         entry = found["protocols"][name]
         above.plot(t, entry["log_likelihood"], marker, ms=size, mfc="none", mec=colour, label=name)
         deviation = np.maximum(entry["deviation"], 1e-17)

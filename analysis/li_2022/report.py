@@ -52,8 +52,10 @@ def _about_2(found: Numbers, command: str) -> list[str]:
         f"({found['edges']} edges; draw number {found['graph_draws']} was the first connected one with a "
         f"Hamiltonian cycle). {found['components']} components (the paper does not say how many), started "
         f"by k-means through the same sums. Masks N(0, σ²), σ = {found['sigma']:.0e}; PDMM by the "
-        f"{found['pdmm_schedule']} schedule (nodes of one colour of a greedy colouring at once), to its "
-        "default tolerance, which at this σ rounding sets. Pooled EM is scikit-learn's `GaussianMixture` "
+        f"{found['pdmm_schedule']} schedule (nodes of one colour of a greedy colouring at once), and once "
+        "more as algorithm 1 has it: one node at a time, drawn uniformly, from y⁽⁰⁾ ~ N(0, 100²) at every node (the "
+        "text: arbitrarily). All to its default tolerance, which at this σ rounding sets. "
+        "Pooled EM is scikit-learn's `GaussianMixture` "
         "from the same start. Deviations are deterministic, so they have no interval; in the figure 0 is "
         "drawn at 1e-17.",
         "",
@@ -62,7 +64,7 @@ def _about_2(found: Numbers, command: str) -> list[str]:
         *rows,
         "",
         ("**Reproduces**" if largest < 1e-8 else "**Does not reproduce**")
-        + f": the curves of the three protocols differ from pooled EM by at most {largest:.1e}. For PDMM it "
+        + f": the curves of all protocols differ from pooled EM by at most {largest:.1e}. For PDMM it "
         "is rounding, which grows with the masks: "
         + ", ".join(f"{point['largest_deviation']:.1e} at σ = {point['sigma']:.0e}" for point in found["pdmm_by_sigma"])
         + ". Privacy is paid for in digits.",

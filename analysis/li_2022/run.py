@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ from secmix.network import Network
 from secmix.protocols import PDMM, DistributedEM, EMRun, Plain, SecureSum, SumProtocol
 from secmix.protocols.em.statistics import Center
 
+TEXT = "PDMM, asynchronous, any y⁽⁰⁾"
 REG_COVAR = 1e-6  # scikit-learn's default too
 
 
@@ -40,6 +42,29 @@ def principal_components(path: Path | None) -> Array:
     if rows.shape != (195, 22):
         raise DataError(f"the Parkinsons data have 195 rows of 22 measurements; this file has {rows.shape}")
     return np.asarray(PCA(2, svd_solver="full").fit_transform(StandardScaler().fit_transform(rows)))
+
+
+@dataclass(frozen=True)
+class ArbitraryStart(PDMM):
+    """PDMM from y⁽⁰⁾ ~ N(0, ``start``²), as algorithm 1 allows; 0 in :class:`PDMM`.
+
+    By (8) and (9) y_j⁽⁰⁾ is met only in c y_j⁽⁰⁾ − B_{i|j} λ_{j|i}⁽⁰⁾, and B_{i|j} = −B_{j|i} = ±1: another y⁽⁰⁾ is
+    another λ⁽⁰⁾, by B_{j|i} c y_j⁽⁰⁾. So it runs as PDMM itself, with masks moved by that.
+    """
+
+    start: float = 100.0
+
+    def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
+        """λ⁽⁰⁾ of each arc, moved by what y⁽⁰⁾ of its tail adds."""
+        y = rng.normal(scale=self.start, size=(runs, network.n, m))
+        return super().draw_masks(runs, m, network, rng) + moved(y, network, self.c)
+
+
+def moved(y: Array, network: Network, c: float) -> Array:
+    """What y⁽⁰⁾ (runs, n, m) adds to λ⁽⁰⁾ of each arc (runs, 2E, m): B_{j|i} c y_j for the arc from j to i."""
+    tail, head = network.arcs.T
+    sign = np.where(tail > head, 1.0, -1.0)
+    return np.asarray(sign[:, None] * c * y[:, tail])
 
 
 def graph_with_cycle(n: int, rng: np.random.Generator, tries: int = 100) -> tuple[Network, int]:
@@ -83,6 +108,8 @@ def output_correctness(rows: Array, *, n: int, iterations: int, seed: int) -> Nu
         "plain": Plain(),
         "secure summation": SecureSum(sigma=SIGMA),
         "PDMM": PDMM(sigma=SIGMA),
+        # Algorithm 1 to the letter: one node at a time, drawn uniformly, from any y⁽⁰⁾.
+        TEXT: ArbitraryStart(sigma=SIGMA, schedule="asynchronous"),
     }
     out: Numbers = {
         "nodes": n,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,8 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+
+from analysis.singh_2024.report_means import MORE
 
 Numbers = dict[str, Any]
 PAPER = {
@@ -36,8 +40,14 @@ BEATEN = ("ResPowMeth / alternating", "ResPowMeth / ones")
 
 
 def figures(numbers: Numbers, out: Path) -> None:
-    """constants.png and convergence.png."""
-    rows = numbers["constants"]
+    """constants.png and convergence.png, of those parts that there are."""
+    if "constants" in numbers:
+        _draw_constants(numbers["constants"], out)
+    if "convergence" in numbers:
+        _draw_convergence(numbers["convergence"], out)
+
+
+def _draw_constants(rows: list[Numbers], out: Path) -> None:
     tau = [row["tau"] for row in rows]
     fig, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
     for axis, title, lines in (
@@ -69,8 +79,11 @@ def figures(numbers: Numbers, out: Path) -> None:
         axis.legend(fontsize=8)
     fig.savefig(out / "constants.png", dpi=100, metadata={"Software": None})
     plt.close(fig)
+
+
+def _draw_convergence(curves: dict[str, list[float]], out: Path) -> None:
     fig, axis = plt.subplots(figsize=(6, 3.8), layout="constrained")
-    for name, curve in numbers["convergence"].items():
+    for name, curve in curves.items():
         if "reverse" in name or "nobody" in name:
             axis.semilogy(curve, "--" if name.startswith("mean") else "-", label=name)
     axis.axhline(1e-8, color="k", linestyle=":", linewidth=0.8)
@@ -83,6 +96,14 @@ def figures(numbers: Numbers, out: Path) -> None:
 def report(numbers: Numbers) -> str:
     """The report as Markdown."""
     versions = ", ".join(f"{name} {number}" for name, number in numbers["versions"].items())
+    parts: dict[str, Callable[[], list[str]]] = {
+        "tables": lambda: _tables(numbers),
+        "constants": lambda: _constants(numbers["constants"]),
+        "costs": lambda: _costs(numbers) if "samples" in numbers else [],
+        "convergence": lambda: _learning(numbers),
+        **{part: partial(written, numbers.get(part)) for part, written in MORE.items()},
+        "leakage": lambda: _leakage(numbers["leakage"]),
+    }
     return "\n".join(
         [
             "# Singh 2024, Byzantine-resilient subspaces: what reproduces",
@@ -91,11 +112,7 @@ def report(numbers: Numbers) -> str:
             f"from run to run and stand in [times.md](times.md). Seed {numbers['seed']}; {versions}. Intervals are "
             "95 %, of the mean over trials (Student's t).",
             "",
-            *_tables(numbers),
-            *_constants(numbers["constants"]),
-            *_costs(numbers),
-            *_learning(numbers),
-            *_leakage(numbers["leakage"]),
+            *(line for part, written in parts.items() if part in numbers for line in written()),
         ]
     )
 
@@ -282,24 +299,6 @@ def _against_the_bounds(needed: Numbers) -> list[str]:
         "ResPowMeth and n² L/ε² for SVD-RCE. At these sizes the order of what was needed "
         + ("agrees." if first else "**does not agree**: the others combine all nodes' samples, SubsMed takes one's."),
     ]
-
-
-def times(numbers: Numbers, seconds: dict[str, float]) -> str:
-    """The seconds, in a file of their own."""
-    size = numbers["pca"]
-    return "\n".join(
-        [
-            "# Seconds",
-            "",
-            f"n = {size['n']}, r = {size['r']}, {size['nodes']} nodes, {size['q']} samples a node, {size['rounds']} "
-            "rounds: nodes and server together on one machine, the best of three runs. Unlike all other files of this "
-            "report, this one differs from run to run.",
-            "",
-            "| rule | seconds |",
-            "|---|---|",
-            *(f"| {rule} | {took:.3f} |" for rule, took in seconds.items()),
-        ]
-    )
 
 
 def _learning(numbers: Numbers) -> list[str]:

@@ -11,12 +11,16 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from analysis.singh_2024.report import figures, report, times
-from analysis.study import Numbers, mean_and_half_width, options, provenance, write
+from analysis.singh_2024.means import descent, of_means
+from analysis.singh_2024.probability import probabilities
+from analysis.singh_2024.report import figures, report
+from analysis.singh_2024.report_means import times
+from analysis.study import Numbers, mean_and_half_width, options, provenance, run_parts, write
 from secmix._base.checks import Array
 from secmix.adversaries import SUBSPACE_FORGERIES, CuriousServer, TamperingChannel
 from secmix.adversaries.attacks.subspace import (
@@ -256,25 +260,32 @@ def _that_hold(normals: Array, data: Array) -> int:
     return int((np.abs(normals @ data).max(axis=1) < 1e-9 * np.linalg.norm(data, axis=0).max()).sum())
 
 
+PARTS = ("tables", "constants", "costs", "samples", "convergence", "leakage", "of_means", "probability", "descent")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; 0, or 2 with one line on standard error where the input is wrong."""
     parser = options("Regenerate tables 1 and 2 of Singh 2024, and what lies behind them.", "singh-2024")
     parser.add_argument("--trials", type=int, help="of the tables (default 10; at least 2)")
+    parser.add_argument("--only", nargs="+", choices=PARTS, help="parts to make anew; the others are kept")
     given = parser.parse_args(arguments)
     trials = given.trials if given.trials is not None else (3 if given.quick else 10)
     if trials < 2 or given.seed < 0:
         words = f"--trials must be at least 2 and --seed at least 0; given {trials} and {given.seed}"
         print(f"singh_2024: {words}", file=sys.stderr)
         return 2
-    numbers, seconds = measured(trials, given.seed, quick=given.quick)
+    numbers, seconds = measured(trials, given.seed, given.out, given.only, quick=given.quick)
     write(given.out, numbers, report(numbers), sort_keys=False)
     figures(numbers, given.out)
-    (given.out / "times.md").write_text(times(numbers, seconds) + "\n", encoding="utf-8")
+    if seconds:
+        (given.out / "times.md").write_text(times(numbers, seconds) + "\n", encoding="utf-8")
     return 0
 
 
-def measured(trials: int, seed: int, *, quick: bool) -> tuple[Numbers, dict[str, float]]:
-    """Everything but the seconds, which differ from run to run; and the seconds."""
+def measured(
+    trials: int, seed: int, out: Path, only: Sequence[str] | None, *, quick: bool
+) -> tuple[Numbers, dict[str, float]]:
+    """Everything but the seconds, which differ from run to run; and the seconds, where costs were measured."""
     pca = {"n": 1000, "r": 60, "q": 600, "nodes": 3, "rounds": 10}
     learn = {"n": 600, "q": 600, "r": 4, "m": 198, "nodes": 6, "rounds": 160}
     needs = {"n": 100, "r": 6, "nodes": 5, "rounds": 10}
@@ -283,28 +294,38 @@ def measured(trials: int, seed: int, *, quick: bool) -> tuple[Numbers, dict[str,
         learn |= {"n": 40, "q": 60, "r": 2, "m": 60, "rounds": 160}
         needs |= {"n": 40, "r": 3}
     goal, most = 0.2, 3200 if quick else 25600
+    seconds: dict[str, float] = {}
+
+    def costly() -> list[Numbers]:
+        rows, took = costs(pca, seed)
+        seconds.update(took)
+        return rows
+
+    def needed() -> Numbers:
+        found = samples_needed(needs, goal, most, 5, seed)
+        return {"sizes": needs, "goal": goal, "most": most, "trials": 5, "needed": found}
+
+    groups = {"n": 30, "r": 2, "q": 40} if quick else {"n": 100, "r": 6, "q": 100}
+    small = {"n": 20, "q": 30, "r": 2, "m": 96, "rounds": 100}
+    parts: dict[str, Callable[[], Any]] = {
+        "tables": lambda: {tail: table(tail, pca, trials, seed) for tail in TAILS},
+        "constants": lambda: constants(100, 1, seed) if quick else constants(800, 3, seed),
+        "costs": costly,
+        "samples": needed,
+        "convergence": lambda: convergence(learn, seed),
+        "leakage": lambda: leakage(seed),
+        "of_means": lambda: of_means(4 if quick else 20, seed, **groups),
+        "probability": lambda: probabilities(10 if quick else 200, seed),
+        "descent": lambda: descent(*((2, seed) if quick else (5, seed)), **(small if quick else DESCENT)),
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RejectedMessages)  # the report says which attacks end that way
-        costly, seconds = costs(pca, seed)
-        libraries = ("numpy", "scipy", "matplotlib")
-        return provenance(f"singh_2024.run --trials {trials}", seed, quick, libraries) | {
-            "seed": seed,
-            "trials": trials,
-            "pca": pca,
-            "learn": learn,
-            "tables": {tail: table(tail, pca, trials, seed) for tail in TAILS},
-            "constants": constants(100, 1, seed) if quick else constants(800, 3, seed),
-            "costs": costly,
-            "samples": {
-                "sizes": needs,
-                "goal": goal,
-                "most": most,
-                "trials": 5,
-                "needed": samples_needed(needs, goal, most, 5, seed),
-            },
-            "convergence": convergence(learn, seed),
-            "leakage": leakage(seed),
-        }, seconds
+        head = provenance(f"singh_2024.run --trials {trials}", seed, quick, ("numpy", "scipy", "matplotlib"))
+        head |= {"seed": seed, "trials": trials, "pca": pca, "learn": learn}
+        return run_parts(out, head, parts, only, sort_keys=False), seconds
+
+
+DESCENT = {"n": 30, "q": 40, "r": 2, "m": 96, "rounds": 120}
 
 
 if __name__ == "__main__":

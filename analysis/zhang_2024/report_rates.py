@@ -66,7 +66,7 @@ def fixed_total(cells: list[Numbers]) -> list[Numbers]:
 def _at(cells: list[Numbers], failure: str, m: int, rows: int) -> Numbers | None:
     place = (failure, m, rows, HARD, HARD)
     keys = ("failure", "machines", "rows", "overlap", "rate")
-    return next((c for c in cells if tuple(c[key] for key in keys) == place), None)
+    return next((c for c in cells if tuple(c[key] for key in keys) == place and "w1" in c["rules"]["Oracle"]), None)
 
 
 def _compared(cells: list[Numbers], failure: str, few: tuple[int, int], many: tuple[int, int]) -> Numbers:

@@ -213,8 +213,24 @@ def test_protocols_follow_pooled_em(study: ModuleType, data_file: Any, tmp_path:
     assert np.all(np.diff(numbers["pooled"]) > 0)
     for name, entry in numbers["protocols"].items():
         assert entry["largest_deviation"] < (1e-12 if name == "plain" else 1e-9), name
+    assert set(numbers["protocols"]) == {"plain", "secure summation", "PDMM", "PDMM, asynchronous, any y⁽⁰⁾"}
     small, middle, large = (point["largest_deviation"] for point in numbers["pdmm_by_sigma"])
     assert small < middle < large
+
+
+def test_an_arbitrary_start_is_a_moved_mask(study: ModuleType) -> None:
+    """B_{j|i} c y_j on the arc from j to i; tests/reference has PDMM with it beside equations (8) and (9)."""
+    network = Network.cycle(3)
+    y = np.array([[[1.0], [10.0], [100.0]]])
+    found = {
+        tuple(arc): value for arc, value in zip(network.arcs.tolist(), study.moved(y, network, 0.5)[0], strict=True)
+    }
+    assert {arc: float(value[0]) for arc, value in found.items()} == {
+        (0, 1): -0.5, (0, 2): -0.5, (1, 0): 5.0, (1, 2): -5.0, (2, 0): 50.0, (2, 1): 50.0
+    }  # fmt: skip
+    rng = np.random.default_rng(0)
+    drawn = study.ArbitraryStart(sigma=1.0, start=1e6).draw_masks(1, 1, network, rng)
+    assert np.abs(drawn).min() > 1e3  # the start, not σ, is what is seen
 
 
 def test_data_of_another_shape_are_refused(

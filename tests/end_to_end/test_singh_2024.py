@@ -93,6 +93,38 @@ def test_altgdmin_converges_linearly_but_not_with_the_mean(numbers):
             assert first < 3 * half  # twice the digits in about twice the iterations
 
 
+def test_groups_gain_while_they_are_covered_and_break_beyond(numbers):
+    report = importlib.import_module("analysis.singh_2024.report_means")
+    better, cells = report.gains(numbers["of_means"])
+    assert better == cells == 8
+    three = next(row for row in numbers["of_means"]["rows"] if row["groups"] == 3)
+    (broken, half), (one, _) = (three["errors"][place] for place in ("2 nodes of two groups", "2 nodes of one group"))
+    assert broken - half > 0.7 > one  # √½ is what a protocol calls broken
+    for found in numbers["of_means"]["slopes"]:
+        assert -0.8 < found["slope"][0] < -0.2
+
+
+def test_the_median_fails_no_more_often_than_the_theorem_allows(numbers):
+    report = importlib.import_module("analysis.singh_2024.report_means")
+    rows = numbers["probability"]
+    assert report.exceeding(rows) == 0
+    assert report.exceeding([row | {"beyond_23": row["trials"]} for row in rows]) == len(rows)
+    assert all(23 * row["delta"] < math.sqrt(2) for row in rows)  # or nothing could exceed it
+    psi = importlib.import_module("analysis.singh_2024.probability").psi
+    assert rows[1]["bound"] == pytest.approx(math.exp(-10 * psi(0.2, 0.05)))
+    assert psi(0.2, 0.05) == pytest.approx(0.8 * math.log(0.8 / 0.95) + 0.2 * math.log(4))
+
+
+def test_mean_gradients_converge_while_they_are_covered(numbers):
+    rows = numbers["descent"]["rows"]
+    for row in rows:
+        if row["covered"]:
+            assert row["arrived"] == numbers["descent"]["trials"], row
+            assert 0 < row["theta"][0] < 20  # θ_k falls as SD_F does, by a constant above it
+    beyond = [row for row in rows if (row["groups"], row["corrupt"]) == (4, "2 nodes of two groups")]
+    assert beyond[0]["arrived"] == 0
+
+
 def test_few_samples_are_told_by_a_basis_and_more_by_products(numbers):
     rows = {row["q"]: row for row in numbers["leakage"]}
     assert [rows[q]["basis"] for q in (1, 5, 10, 11, 20, 100, 1000)] == [99, 95, 90, 0, 0, 0, 0]

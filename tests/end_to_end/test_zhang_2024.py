@@ -76,6 +76,62 @@ def test_component_wise_stands_where_machines_as_a_whole_fail(simulation: Any) -
         assert in_every_repetition(most(failing["rules"], "component-wise"), least(failing["rules"], "ARED", "CRED"))
 
 
+def test_the_distance_falls_with_the_rows_and_ared_finds_who_failed(study: ModuleType, tmp_path: Path) -> None:
+    found = ran(study, tmp_path, "--only", "rates")["rates"]
+    assert found["rows"] == [500, 2000]
+    for name, (few, many) in found["typical_values"].items():
+        assert 2 < few / many < 8, name  # 4 in the limit
+        assert found["slopes"][name][0] == pytest.approx(-np.log(few / many) / np.log(4), rel=1e-3)
+    exact = {(c["failure"], c["rows"]): c["exact"] for c in found["found"]}
+    assert exact["mean", 2000] == exact["covariance", 2000] == 3
+    assert exact["weight", 500] < 3  # failing weights are near the true ones: few rows do not tell them apart
+    assert "exactly* those who failed" in (tmp_path / "README.md").read_text(encoding="utf-8")
+
+
+def made_cells(w1: dict[tuple[int, int], dict[str, list[float]]]) -> list[dict[str, Any]]:
+    """Cells of mean failures at the hard overlap, by machines and rows, with the W1 of three rules."""
+    return [
+        {"failure": "mean", "machines": m, "rows": rows, "overlap": 0.3, "rate": 0.3, "repetitions": 3}
+        | {"rules": {rule: {"w1": values} for rule, values in rules.items()}}
+        for (m, rows), rules in w1.items()
+    ]
+
+
+def test_sizes_are_compared_within_populations(study: ModuleType) -> None:
+    compared = importlib.import_module("analysis.zhang_2024.report_rates")
+    few = {"Oracle": [1.0, 10.0, 100.0], "ARED": [1.0, 10.0, 100.0], "CRED": [1.0, 1.0, 1.0], "COAT": [1.0, 2.0, 4.0]}
+    many = {"Oracle": [0.5, 5.0, 50.0], "ARED": [0.5, 5.0, 50.0], "CRED": [0.5, 1.0, 2.0], "COAT": [3.0, 6.0, 12.0]}
+    cells = made_cells({(20, 1000): few, (100, 1000): many, (20, 5000): few})
+    (row,) = compared.growth(cells)
+    assert row["factors"]["ARED"] == pytest.approx([0.5, 0.5, 0.5])  # though populations differ a hundredfold
+    assert row["factors"]["CRED"][0] == pytest.approx(1.0)
+    assert row["factors"]["CRED"][1] < 0.5 < 2 < row["factors"]["CRED"][2]
+    (row,) = compared.fixed_total(cells)
+    assert row["factors"]["COAT"] == pytest.approx([3.0, 3.0, 3.0])
+    text = "\n".join(compared.sizes(cells))
+    assert "the whole interval is below 1 in 0 of 1 settings" in text
+    assert "COAT becomes worse in 1 of 1" in text
+
+
+def test_the_divergence_of_the_authors_code(study: ModuleType) -> None:
+    made = importlib.import_module("analysis.zhang_2024.divergence")
+    one = made.Mixture(np.ones((2, 1)), np.array([[[0.0]], [[3.0]]]), np.array([[[[1.0]]], [[[4.0]]]]))
+    across = 0.5 * (0.25 + 9 / 4 - 1 + np.log(4)), 0.5 * (4 + 9 - 1 - np.log(4))
+    np.testing.assert_allclose(made.transports(one), [[0.0, across[0]], [across[1], 0.0]])
+
+
+def test_few_rows_a_class_make_ared_reject_honest_machines(study: ModuleType) -> None:
+    """What the digits show with the text's distance, on Gaussians: nobody fails, and no row is shared."""
+    made = importlib.import_module("analysis.zhang_2024.digits")
+    rng = np.random.default_rng(0)
+    labels = np.arange(made.POOL) % 10
+    pool = rng.standard_normal((made.POOL, 16)) + 4 * rng.standard_normal((10, 16))[labels]
+    data = made.Digits(pool, labels, (pool, pool), pool, labels)
+    few, many = made.honest_rejected(data, machines=20, rows=(250, 2500), repetitions=2, seed=0)
+    assert few["rejected"] > many["rejected"] == 0
+    assert few["spread"] > 2 * many["spread"]
+
+
 def test_the_texts_ball_and_the_codes_median_are_not_always_the_same(study: ModuleType, tmp_path: Path) -> None:
     found = ran(study, tmp_path, "--only", "centres")["centres"]
     assert set(found["other"]) == {"0", "0.3"}
@@ -115,8 +171,12 @@ def test_digits_are_clustered_as_well_as_by_the_oracle(study: ModuleType, tmp_pa
     others = max(ari["COAT"], ari["TRIM"], ari["GMR"])
     assert min(ari["ARED"], ari["CRED"]) > others
     assert abs(ari["ARED"] - ari["Oracle"]) < ari["Oracle"] - others
+    (other,) = found["transport"]
+    assert other["rules"]["ARED"]["hits"] == 6
+    assert other["rules"]["GMR"]["ari"][0] < other["rules"]["ARED"]["ari"][0]
     text = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert "none is in two of these" in text
+    assert "Why ARED rejects honest machines" in text
     assert "0.9194 (0.0015)" in text
 
 

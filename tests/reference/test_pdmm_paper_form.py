@@ -15,9 +15,9 @@ from secmix.protocols import PDMM
 class Paper:
     """One node after another, one number a node, in the letters of the paper."""
 
-    def __init__(self, s, network, c, lam):
+    def __init__(self, s, network, c, lam, y=None):
         self.s, self.network, self.c = s, network, c
-        self.y = np.zeros(network.n)
+        self.y = np.zeros(network.n) if y is None else y.copy()
         self.lam = {(int(i), int(j)): value for (i, j), value in zip(network.arcs, lam, strict=True)}
 
     def activate(self, i):
@@ -50,6 +50,19 @@ def test_every_broadcast_is_that_of_equations_8_and_9(schedule, network, seed, c
             node = int(block.sender[block.content == content][0])
             assert_allclose(block.payload[content, 0, 0], paper.activate(node), atol=1e-12 * (1 + 10 * sigma))
     assert_allclose(averages[0, :, 0], paper.y, atol=1e-12 * (1 + 10 * sigma))
+
+
+@given(networks(), seeds, penalties)
+def test_another_start_is_another_mask(network, seed, c):
+    """Algorithm 1 starts y⁽⁰⁾ arbitrarily: that is λ⁽⁰⁾ of the arc from j to i moved by B_{j|i} c y_j⁽⁰⁾."""
+    rng = np.random.default_rng(seed)
+    s, y, lam = rng.normal(size=network.n), rng.normal(scale=9.0, size=network.n), rng.normal(size=len(network.arcs))
+    masks = np.array([[[value + B(j, i) * c * y[j]] for value, (j, i) in zip(lam, network.arcs, strict=True)]])
+    averages, transcript = PDMM(schedule="asynchronous", c=c).average(s[None, :, None], network, rng, masks=masks)
+    paper = Paper(s, network, c, lam, y)
+    for block in (block for block in transcript if block.kind == "y"):
+        assert_allclose(block.payload[0, 0, 0], paper.activate(int(block.sender[0])), atol=1e-10)
+    assert_allclose(averages[0, :, 0], s.mean(), atol=1e-8)
 
 
 @given(networks(), seeds, penalties)
