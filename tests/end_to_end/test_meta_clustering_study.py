@@ -86,7 +86,7 @@ def test_one_liar_breaks_a_fixed_number_of_clusters_and_not_a_free_one(found: An
         assert max(ways["K = 2"][0]["error"]) > 0.5
         assert max(ways["K by penalty"][0]["wrong"]) == 0
         assert max(ways["K by penalty"][0]["error"]) < 0.1
-        assert max(ways["K by gap"][0]["wrong"]) > 0.3  # the failure as found: why the penalty is the default
+        assert max(ways["K by gap"][0]["wrong"]) > 0.05  # the failure as found: why the penalty is the default
 
 
 def test_what_functions_and_queries_reveal(found: Any) -> None:
