@@ -7,19 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.papers_items import about, when
+from analysis.papers_items import about, share, when
 from analysis.singh_2024.report_means import exceeding, gains, near
 from analysis.study import Numbers
 from analysis.zhang_2024.rates import MEASURES
 from analysis.zhang_2024.report_rates import PROPOSED, fixed_total, growth, interval
-from secmix.estimators.estimate import wilson
 
 TEXT = "PDMM, asynchronous, any y⁽⁰⁾"
-
-
-def _share(hits: int, n: int) -> str:
-    low, high = wilson(hits, n)
-    return f"{hits} of {n} [{low:.2f}, {high:.2f}]"
 
 
 def to_the_letter(numbers: Numbers) -> tuple[str, str]:
@@ -94,7 +88,7 @@ def exact_sets(numbers: Numbers) -> tuple[str, str]:
         tried = n * len(mine[0])
         first, last = sum(mine[0]), sum(mine[1])
         holds &= last == tried or wilson(last, tried)[0] > wilson(first, tried)[1]
-        words.append(f"{failure} {_share(first, tried)}, then {_share(last, tried)}")
+        words.append(f"{failure} {share(first, tried)}, then {share(last, tried)}")
     return when(holds, f"ARED rejects exactly who failed at N = {ends[0]}, then {ends[1]}: " + "; ".join(words))
 
 
@@ -115,7 +109,7 @@ def probability(numbers: Numbers) -> tuple[str, str]:
     """Singh, 1 − exp(−L ψ)."""
     rows = numbers["probability"]
     words = "; ".join(
-        f"L = {r['nodes']}, τ = {r['tau']:g}: {_share(r['beyond_23'], r['trials'])} beyond 23 δ, bound {r['bound']:.3f}"
+        f"L = {r['nodes']}, τ = {r['tau']:g}: {share(r['beyond_23'], r['trials'])} beyond 23 δ, bound {r['bound']:.3f}"
         for r in rows
     )
     return when(exceeding(rows) == 0, f"{words}; largest {max(r['largest'] for r in rows):.2f} δ; no interval above it")
@@ -126,7 +120,7 @@ def mean_gradients(numbers: Numbers) -> tuple[str, str]:
     found = numbers["descent"]
     covered = [row for row in found["rows"] if row["covered"]]
     arrived, tried = sum(row["arrived"] for row in covered), found["trials"] * len(covered)
-    return when(arrived == tried, f"{_share(arrived, tried)} runs come to SD_F/√r <= 1e-8, {found['nodes']} nodes")
+    return when(arrived == tried, f"{share(arrived, tried)} runs come to SD_F/√r <= 1e-8, {found['nodes']} nodes")
 
 
 def columns(numbers: Numbers) -> tuple[str, str]:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from analysis import papers_judged as judged
-from analysis.papers_items import DIFFERS, IMPOSSIBLE, MISSING, NONE, PROOF, REPRODUCED, Paper, Row, about, when
+from analysis.papers_items import (
+    DIFFERS,
+    IMPOSSIBLE,
+    NONE,
+    REPRODUCED,
+    SCHEME,
+    Paper,
+    Row,
+    about,
+    share,
+    when,
+)  # fmt: skip
+from analysis.papers_learners import GRAPHFED, META
 from analysis.study import Numbers
-from secmix.estimators.estimate import wilson
-
-SCHEME = (NONE, "a drawing of the method")
-
-
-def _share(hits: int, n: int) -> str:
-    low, high = wilson(hits, n)
-    return f"{hits} of {n} [{low:.2f}, {high:.2f}]"
-
 
 # Li et al. 2022
 
@@ -106,7 +109,7 @@ _RULES, _WORSE = ("Oracle", "ARED", "CRED", "GMR", "TRIM", "COAT"), ("COAT", "TR
 
 def _centres(numbers: Numbers) -> tuple[str, str]:
     found = numbers["centres"]
-    words = ", ".join(f"{_share(hits, found['repetitions'])} at rate {rate}" for rate, hits in found["other"].items())
+    words = ", ".join(f"{share(hits, found['repetitions'])} at rate {rate}" for rate, hits in found["other"].items())
     return DIFFERS, f"text and authors' code disagree, ours follows the code; another centre in {words}"
 
 
@@ -125,7 +128,7 @@ ZHANG = Paper(
         Row("Table 2", "ARI at 0.2 / 0.4: Oracle .919/.919, ARED .919/.919, CRED .919/.919, GMR .867/.845, TRIM "
             ".880/.905, COAT .862/.860", _digits),
         Row("Table 3", "architecture of a CNN", (DIFFERS, "a perceptron 784-200-50-10; no deep-learning library here")),
-        Row("Figures 8 to 10 (its text has no 7)", "ARI in the order of W1, in the settings of figures 3 to 5", judged.ari),
+        Row("Figures 8 to 10 (no 7)", "ARI in the order of W1, in the settings of figures 3 to 5", judged.ari),
         Row("Lemmas 4.1 and 4.2", "√N-consistent fits: ISE and COAT's radius fall as 1/N", judged.slopes),
         Row("Lemma 4.3, theorem 4.1", "P(ARED rejects exactly those who failed) → 1", judged.exact_sets),
         Row("Appendix A.1, penalties for location-scale and Gamma mixtures", "recommended, from Chen et al. 2008, 2016",
@@ -179,141 +182,5 @@ SINGH = Paper(
         Row("AltGDmin theorem, θ_k", "‖θ_k − θ_k*‖ <= ε ‖θ_k*‖ at every node", judged.columns),
     ),
 )  # fmt: skip
-
-# Abdurakhmanova, Jung 2025
-
-
-def _ahead(cells: list[Numbers], better: str, than: str, which: int, sign: float = 1.0) -> int:
-    return sum(sign * c["scores"][better]["mean"][which] > sign * c["scores"][than]["mean"][which] for c in cells)
-
-
-def _figure_1(numbers: Numbers) -> tuple[str, str]:
-    cells = numbers["clusters"]
-    nmi, local = (_ahead(cells, "GraphFed", than, 1) for than in ("centralised", "local"))
-    words = f"GraphFed's NMI above centralised in {nmi}, above local in {local} of {len(cells)} settings"
-    return when(nmi == len(cells), words)
-
-
-def _matches(numbers: Numbers) -> tuple[str, str]:
-    cells = [c for c in numbers["clusters"] if c["d"] in (2, 6)]
-    behind = [c["scores"]["oracle pooling"]["mean"][0] - c["scores"]["centralised"]["mean"][0] for c in cells]
-    error = max(c["scores"][w]["error"][0] for c in cells for w in ("oracle pooling", "centralised"))
-    words = f"{min(behind):.2f} to {max(behind):.2f} nats below; the paper does not give how far clusters are apart"
-    return when(max(behind) < 2 * error, words)
-
-
-def _consensus(numbers: Numbers) -> tuple[str, str]:
-    error = numbers["consensus"]["error"]["mean"]
-    falls, denser = sum(r[-1] < r[0] for r in error), sum(a > b for a, b in zip(error[0], error[-1], strict=True))
-    words = f"falls with α at {falls} of {len(error)} densities, with p_in at {denser} of {len(error[0])} strengths"
-    return when(falls == len(error) and denser == len(error[0]), words)
-
-
-def _spurious(numbers: Numbers) -> tuple[str, str]:
-    found = dict(zip(numbers["spurious"]["p_out"], numbers["spurious"]["best_alpha"], strict=True))
-    holds = all(alpha == (1.0 if p == 0 else 0.4) for p, alpha in found.items())
-    return when(holds, ", ".join(f"best α {alpha} at p_out = {p}" for p, alpha in found.items()))
-
-
-def _priors(numbers: Numbers) -> tuple[str, str]:
-    cells = [c for c in numbers["own_priors"] if c["d"] in (6, 10) or c["rows"] == 10]
-    local, central = _ahead(cells, "GraphFed", "local", 0), _ahead(cells, "centralised", "GraphFed", 0)
-    words = f"by likelihood GraphFed above local in {local}, centralised above GraphFed in {central} of {len(cells)}"
-    return when(local == central == len(cells), words)
-
-
-def _mnist(numbers: Numbers) -> tuple[str, str]:
-    each = next((e for e in numbers["digits"] if e.get("embedding") == "UMAP"), None)
-    if each is None:
-        raise KeyError("digits by UMAP")
-    cells, first = each["cells"], each["cells"][0]
-    local, central = (_ahead(cells, "GraphFed", than, 1) for than in ("local", "centralised"))
-    values = ", ".join(f"{w} {first['scores'][w]['mean'][1]:.3f} ± {first['scores'][w]['error'][1]:.3f}" for w in _WAYS)
-    words = f"with UMAP: above local in {local}, above centralised in {central} of {len(cells)} settings"
-    return when(local == central == len(cells), f"{words}; d = {first['d']}, N_i = {first['rows']}: {values}")
-
-
-_WAYS = ("local", "centralised", "GraphFed")
-
-GRAPHFED = Paper(
-    "Abdurakhmanova, Jung 2025, GraphFed-EM",
-    "abdurakhmanova-2025",
-    (
-        Row("Figure 1, NMI", "GraphFed above centralised", _figure_1),
-        Row("Figure 1, likelihood", "centralised matches Oracle for d = 2, 6", _matches),
-        Row("Figure 1, cluster-pooled GraphFed", "a variant on pooled rows", (MISSING, "")),
-        Row("Figure 2", "consensus error falls with α and p_in", _consensus),
-        Row("Figure 3", "α = 0.4 best with edges across clusters", _spurious),
-        Row("Figure 4a", "above local, below centralised for d = 6, 10 and N_i = 10", _priors),
-        Row("Figure 4b", "NMI above local and centralised in all settings", _mnist),
-        Row("Section VI", "aggregation as a proximal step", (PROOF, "algebra; eqs. 2 and 3 are tested by hand")),
-    ),
-)
-
-# Ye, Ding et al. 2022
-
-
-def _simulation_1(numbers: Numbers) -> tuple[str, str]:
-    cells = numbers["simulation_1"]
-    words = []
-    for p in sorted({c["p"] for c in cells}):
-        mine = [c for c in cells if c["p"] == p]
-        total = sum(c["repeats"] for c in mine)
-        each = ", ".join(f"{w} {_share(sum(c['exact'][w] for c in mine), total)}" for w in ("gap", "penalty", "given"))
-        words.append(f"p = {p}: {each}")
-    narrow = [c for c in cells if c["p"] == min(c["p"] for c in cells)]
-    rises = narrow[-1]["exact"]["gap"] >= narrow[0]["exact"]["gap"]
-    return when(rises, "all labels right over the SNRs, " + "; ".join(words))
-
-
-def _simulation_2(numbers: Numbers) -> tuple[str, str]:
-    cells = numbers["simulation_2"]
-    if any(c["columns"] != 500 for c in cells):
-        raise KeyError("simulation_2 with 500 columns")
-    words = "; ".join(
-        f"{len(c['candidates'])} methods: {_share(c['exact']['gap'], c['repeats'])} right, MSE {about(c['gain'], 3)} "
-        "less together"
-        for c in cells
-    )
-    return when(all(c["gain"][0] > 0 for c in cells), words + "; sets of 5 and 7 not yet run")
-
-
-def _fairness(numbers: Numbers) -> tuple[str, str]:
-    large = [c for c in numbers["fairness"] if c["gamma"] >= 2]
-    words = "; ".join(
-        f"γ = {c['gamma']:g}: gap {about(c['ratio']['gap'])}, K = 3 {about(c['ratio']['given'])}" for c in large
-    )
-    holds = all(c["ratio"]["gap"][0] - c["ratio"]["gap"][1] <= 0.5 for c in large)
-    return when(holds, "MSE over Fairness's, " + words)
-
-
-def _grid(numbers: Numbers) -> tuple[str, str]:
-    cells = numbers["grid"]
-    total = sum(c["repeats"] for c in cells)
-    hits = {way: sum(c["exact"][way] for c in cells) for way in ("gap", "penalty", "given")}
-    words = ", ".join(f"{way} {_share(count, total)}" for way, count in hits.items())
-    worst = max((c["over_oracle"]["gap"] for c in cells), key=lambda pair: pair[0])
-    return when(hits["gap"] == total, f"oracle's cluster: {words}; MSE over oracle's with gap at most {about(worst)}")
-
-
-META = Paper(
-    "Ye, Ding et al. 2022, meta clustering (SEC)",
-    "meta-clustering",
-    (
-        Row("Figure 1", "the three steps", SCHEME),
-        Row(
-            "Theorem 4, lemmas 1 to 3",
-            "labels right with probability → 1",
-            (MISSING, "asymptotic; no study of the rate yet"),
-        ),
-        Row("Table 1", "SEC-Fairness about half the MSE for large γ (ratios .34, .24, .18 at γ = 3, 6, 20)", _fairness),
-        Row("Figure 2", "accuracy rises with the SNR; nearly 1", _simulation_1),
-        Row("Figure 3", "eigenvalues and eigenvectors of one replication", (MISSING, "")),
-        Row("Table 2", "66, 74, 64 % right; MSE .100, .095, .060 together, .133, .131, .112 alone", _simulation_2),
-        Row("Table 3", "CT slices", (IMPOSSIBLE, "the CT data are not among the data here; another set not yet run")),
-        Row("Figure 4", "SEC's curve lies on the oracle's", _grid),
-        Row("Choice of K by cross-validation", "suggested in section 4", (MISSING, "")),
-    ),
-)
 
 PAPERS = (LI, ZHANG, SINGH, GRAPHFED, META)

@@ -106,6 +106,17 @@ def run_parts(
     return found
 
 
+def kept(folder: Path | None, name: str, make: Callable[[], Any]) -> Any:
+    """What ``make`` gives, kept in ``folder`` under ``name`` from one run to the next where there is a folder."""
+    if folder is None:
+        return make()
+    path = folder / f"{name}.json"
+    if not path.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(make(), allow_nan=False), encoding="utf-8")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
 def write(out: Path, numbers: Numbers, text: str, *, indent: int | None = 1, sort_keys: bool = True) -> None:
     """``numbers.json`` and ``README.md``, in a folder that is made where there is none."""
     out.mkdir(parents=True, exist_ok=True)

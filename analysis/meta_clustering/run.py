@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         }
         if not quick:
             parts["simulation_1"] = lambda: simulation_1(repeats, (10, 50), (0.5, 1.0, 2.0, 5.0), seed)
-            parts["simulation_2"] = lambda: simulation_2(repeats, SETS, seed)
+            parts["simulation_2"] = lambda: simulation_2(repeats, SETS, seed, folder=given.out)
         numbers = run_parts(given.out, provenance("meta_clustering.run", seed, quick), parts, given.only)
     except SecmixError as error:
         print(f"meta_clustering: {error}", file=sys.stderr)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from analysis.meta_clustering.common import (
     right,
     standardised,
 )
-from analysis.study import Numbers, mean_and_half_width, summary
+from analysis.study import Numbers, kept, mean_and_half_width, summary
 from secmix._base.checks import Array
 from secmix.protocols import SelectExchangeCluster
 from secmix.protocols.meta_clustering.spectral import eigenvectors, standardised_rows
@@ -157,53 +158,74 @@ class Remembered(BaseEstimator):  # type: ignore[misc]
 
 
 def simulation_2(
-    repeats: int, sets: Sequence[Sequence[str]], seed: int, rows: int = 150, p: int = 500
+    repeats: int,
+    sets: Sequence[Sequence[str]],
+    seed: int,
+    rows: int = 150,
+    p: int = 500,
+    *,
+    folder: Path | None = None,
 ) -> list[Numbers]:
     """20 learners, Friedman functions: how often clusters are right, and learner 0's error with and without others.
 
-    Every set of candidates is given the same learners.
+    Every set of candidates is given the same learners. With a ``folder`` each repeat is kept there until all are done,
+    so that a run that was interrupted goes on.
     """
-    cells: list[Numbers] = [
-        {"exact": dict.fromkeys(WAYS, 0), "together": [], "alone": [], "selected": np.zeros(len(names))}
-        for names in sets
-    ]
+    found = []
     for r in range(repeats):
-        Remembered.kept.clear()
-        rng = np.random.default_rng([seed, 2, r])
-        parts, raw = [], []
-        for i in range(20):
-            X = _friedman_rows(rows, p, rng)
-            y = friedman(i // 10, X)
-            y = y + 0.3 * y.std() * rng.standard_normal(rows)
-            raw.append((X, y))
-            parts.append(standardised(X, y))
-        X = _friedman_rows(1000, p, rng)
-        (X0, y0) = raw[0]
-        y = (friedman(0, X) - y0.mean()) / y0.std()
-        X = (X - X0.mean(axis=0)) / X0.std(axis=0)
-        for names, cell in zip(sets, cells, strict=True):
-            candidates = [Remembered(one) for one in SelectExchangeCluster(names).clustering().candidates]
-            ways = in_three_ways(clustered(parts, candidates, r, max_clusters=6), 2)
-            for way, each in ways.items():
-                cell["exact"][way] += right(each, np.arange(20) // 10)
-            found = ways["gap"]
-            cell["selected"] += np.bincount(found.selected_, minlength=len(names)) / 20 / repeats
-            cell["together"].append(float(np.mean((found.predict(0, X) - y) ** 2)))
-            cell["alone"].append(float(np.mean((found.models_[0].predict(X) - y) ** 2)))
+        name = f"simulation_2-{seed}-{rows}-{p}-{len(sets)}-{r}"
+        found.append(kept(folder, name, lambda r=r: _once(r, sets, seed, rows, p)))
         print(f"simulation_2: {r + 1} of {repeats}", file=sys.stderr, flush=True)
+    for path in folder.glob("simulation_2-*.json") if folder else ():
+        path.unlink()
+    out = []
+    for i, names in enumerate(sets):
+        mine = [each[i] for each in found]
+        together, alone = ([each[what] for each in mine] for what in ("together", "alone"))
+        out.append(
+            {
+                "candidates": list(names),
+                "selected": np.mean([each["selected"] for each in mine], axis=0).tolist(),
+                "columns": p,
+                "rows": rows,
+                "exact": {way: sum(each["exact"][way] for each in mine) for way in WAYS},
+                "repeats": repeats,
+                "gain": mean_and_half_width(np.subtract(alone, together).tolist()),
+                "p": float(ttest_rel(alone, together, alternative="greater").pvalue),
+                "collaboration": summary(together),
+                "alone": summary(alone),
+            }
+        )
+    return out
+
+
+def _once(r: int, sets: Sequence[Sequence[str]], seed: int, rows: int, p: int) -> list[Numbers]:
+    """One repeat of simulation 2, each set of candidates in turn."""
     Remembered.kept.clear()
-    return [
-        {
-            "candidates": list(names),
-            "selected": cell["selected"].tolist(),
-            "columns": p,
-            "rows": rows,
-            "exact": cell["exact"],
-            "repeats": repeats,
-            "gain": mean_and_half_width(np.subtract(cell["alone"], cell["together"]).tolist()),
-            "p": float(ttest_rel(cell["alone"], cell["together"], alternative="greater").pvalue),
-            "collaboration": summary(cell["together"]),
-            "alone": summary(cell["alone"]),
-        }
-        for names, cell in zip(sets, cells, strict=True)
-    ]
+    rng = np.random.default_rng([seed, 2, r])
+    parts, raw = [], []
+    for i in range(20):
+        X = _friedman_rows(rows, p, rng)
+        y = friedman(i // 10, X)
+        y = y + 0.3 * y.std() * rng.standard_normal(rows)
+        raw.append((X, y))
+        parts.append(standardised(X, y))
+    X = _friedman_rows(1000, p, rng)
+    (X0, y0) = raw[0]
+    y = (friedman(0, X) - y0.mean()) / y0.std()
+    X = (X - X0.mean(axis=0)) / X0.std(axis=0)
+    out: list[Numbers] = []
+    for names in sets:
+        candidates = [Remembered(one) for one in SelectExchangeCluster(names).clustering().candidates]
+        ways = in_three_ways(clustered(parts, candidates, r, max_clusters=6), 2)
+        found = ways["gap"]
+        out.append(
+            {
+                "exact": {way: right(each, np.arange(20) // 10) for way, each in ways.items()},
+                "selected": (np.bincount(found.selected_, minlength=len(names)) / 20).tolist(),
+                "together": float(np.mean((found.predict(0, X) - y) ** 2)),
+                "alone": float(np.mean((found.models_[0].predict(X) - y) ** 2)),
+            }
+        )
+    Remembered.kept.clear()
+    return out

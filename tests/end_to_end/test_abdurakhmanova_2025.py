@@ -48,6 +48,22 @@ def test_with_few_rows_of_many_columns_nodes_gain_from_their_cluster(found: Any)
     assert apart(cell, "local", "centralised", off, -1) > 2
 
 
+def test_averaging_adds_nothing_once_rows_are_pooled(study: ModuleType, found: Any) -> None:
+    # The paper's cluster-pooled variant, each node from a start of its own: no score beyond two standard errors.
+    (cell,) = found["clusters"]
+    for which in (0, 1, 2):
+        assert abs(apart(cell, "GraphFed, pooled", "oracle pooling", which)) < 2
+    # From one start for all it is pooling itself.
+    ways = importlib.import_module("analysis.abdurakhmanova_2025.ways")
+    rng = np.random.default_rng(1)
+    pool = study.labelled(study.base_mixture(3, rng), 60, rng)[0]
+    together = ways.fit([pool] * 4, 1.0 - np.eye(4), 0, n_rounds=3).mixtures_
+    alone = ways.fit([pool], None, 0, n_rounds=3).mixtures_
+    for name in ("weights", "means", "covariances"):
+        values = getattr(together, name)
+        np.testing.assert_allclose(values, np.broadcast_to(getattr(alone, name), values.shape), rtol=1e-9)
+
+
 def test_consensus_grows_with_alpha_and_edges(found: Any) -> None:
     error = np.array(found["consensus"]["error"]["mean"])
     assert (error[:, 1] < error[:, 0]).all()
@@ -70,12 +86,15 @@ def test_own_priors_gain_over_local_training_and_less_than_pooling_does(found: A
 
 def test_digits_gain_over_local_training_and_not_over_pooling(found: Any) -> None:
     # Figure 4b has GraphFed above both. As found: above local, and below centralised training.
-    (each,) = found["digits"]
+    each = found["digits"]
     (cell,) = each["cells"]
     assert each["embedding"] == "PCA"
     assert cell["scores"]["GraphFed"]["mean"][1] > cell["scores"]["local"]["mean"][1]
     assert cell["scores"]["GraphFed"]["mean"][1] < cell["scores"]["centralised"]["mean"][1]
     assert set(each["causes"]["ways"]) == {"GraphFed", "local"}
+    # The cause as found: what nodes match is as often as not of different digits.
+    alike, half = each["causes"]["same digit"]["GraphFed"]
+    assert alike + half < 0.8
 
 
 def test_umap_embeds_where_it_is_installed(study: ModuleType) -> None:
