@@ -12,6 +12,7 @@ from analysis.singh_2024.report_means import exceeding, gains, near
 from analysis.study import Numbers
 from analysis.zhang_2024.rates import MEASURES
 from analysis.zhang_2024.report_rates import PROPOSED, fixed_total, growth, interval
+from secmix.estimators.estimate import wilson
 
 TEXT = "PDMM, asynchronous, any y⁽⁰⁾"
 

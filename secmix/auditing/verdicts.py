@@ -154,9 +154,9 @@ def summary_of_samples(
     output_leakage : float
         Normalised leakage of what the adversary ends with by right, at most.
     hidden : str, optional
-        Why the transcript may not tell all: who holds no message may then know something nevertheless.
+        Why the transcript may not tell all: who holds no such message may then know something nevertheless.
     holds_nothing : bool
-        Whether the adversary holds no message at all.
+        Whether no message that the adversary holds depends on anybody's rows.
     """
     revealing = [f for f in findings if is_revealed(f)]
     top = max(findings, key=lambda f: (f.normalised_low, f.normalised_leakage), default=None)
@@ -166,7 +166,7 @@ def summary_of_samples(
     if revealing:
         standing, why = "revealed", (revealing[0].notes or [revealing[0].method])[0]
     elif hidden is None and holds_nothing and not shown:
-        standing, why = "no more than the output itself reveals", "this adversary holds no message at all"
+        standing, why = "no more than the output itself reveals", "no message that this adversary holds depends on it"
     elif shown and top is not None:
         standing = "partly leaked"
         share = f"at least {top.normalised_low:.0%} of its row is known"
@@ -196,6 +196,8 @@ def _summary(
 
 def of_cell(nodes: list[NodeSummary], policy: PolicySpec) -> tuple[Verdict, list[NodeSummary]]:
     """The cell's verdict, and its nodes with the limit on revealed ones applied."""
+    if not nodes:  # a policy that asks about nobody has nothing to hold
+        return "inconclusive", []
     revealed = [s.node for s in nodes if s.standing == "revealed"]
     limit = policy.max_revealed_nodes
     if limit is None and policy.max_normalised_leakage is None:  # the policy does not ask about privacy

@@ -90,7 +90,7 @@ class Trials:
         """
         messages = arrays.get("messages")
         guise = one.only_if or one.title == "number type"
-        if not guise or "expected" not in failed or messages.dtype != np.float64:
+        if messages is None or not guise or "expected" not in failed or messages.dtype != np.float64:
             return False
         rng, few = np.random.default_rng(0), 16 * np.finfo(float).eps * np.abs(messages).max(axis=0, initial=0.0)
         one_way = other_way = False  # entry by entry: a rule may choose in each by itself

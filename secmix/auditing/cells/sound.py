@@ -40,6 +40,8 @@ def _observed(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds
             used=setup.protocol,
             seed=cell.seed,
         )
+        if sound.public:
+            watched = replace(watched, features={node: {} for node in watched.features})
         hidden = undeclared_flow(cell, setup)
         doubts = [*([hidden] if hidden else sound.doubts), *watched.doubts]
         return Case(cell, setup, replace(watched, doubts=doubts)), sound

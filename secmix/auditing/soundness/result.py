@@ -81,10 +81,13 @@ class Soundness:
     checks : list of Check
     shares : dict of int -> float
         Largest share of each node's variance that any variation of a call gave away: other scales, other public draws.
+    public : bool
+        Of a collaboration: whether what the adversary hears, if anything, is to the last bit the same on all rows.
     """
 
     checks: list[Check]
     shares: dict[int, float] = field(default_factory=dict)
+    public: bool = False
 
     @property
     def doubts(self) -> list[str]:

@@ -1,7 +1,8 @@
-"""Collaborations: an adversary that hears nothing in the clear must see the same, whatever the rows of the honest.
+"""Collaborations: an adversary that hears nothing of honest rows must see the same, whatever they are.
 
-Nothing clears any other adversary of a collaboration, so these checks are all that a clear verdict rests on there:
-frames of single calls on other rows, of batches, of an object long in use, and with extreme public draws.
+What it hears is then public, to the last bit the same for all rows. Nothing clears any other adversary of a
+collaboration, so these checks are all that a clear verdict rests on there: frames and numbers of single calls on
+other rows, of batches, of an object long in use, and with extreme public draws.
 """
 
 from __future__ import annotations
@@ -24,6 +25,14 @@ from secmix.network import Network
 from secmix.protocols import Collaboration
 
 _SCALES = (2.0**4, 2.0**-4, 2.0**12)
+_SHAPES: tuple[Callable[[Array], Array], ...] = (  # rows as they hardly come by chance
+    np.abs,
+    lambda rows: -np.abs(rows),
+    np.rint,
+    np.zeros_like,
+    lambda rows: np.repeat(rows[:, :1], rows.shape[1], axis=1),
+    lambda rows: np.sort(rows, axis=1),
+)
 _DEALS = 6
 _LIFE = (6, 40)  # calls in a row, fewer where each takes long
 _SEEDS = (4, 16)
@@ -49,6 +58,7 @@ class _Bench:
         self.most = ALLOWED * max(self.first.messages, 1)
 
     most: int | None
+    heard = False  # whether the adversary heard any message in the runs of the audit
 
     def call(self, rows: Sequence[Array], *, rng: np.random.Generator | None = None, protocol: Any = None) -> Call:
         """One call with the same draws each time; corrupt nodes keep their rows."""
@@ -66,11 +76,11 @@ class _Bench:
         """How often to call, within ``bounds``."""
         return int(np.clip(_MESSAGES // max(self.first.messages, 1), *bounds))
 
-    def others(self, runs: int, key: int, factor: float = 1.0) -> list[Array]:
+    def others(self, runs: int, key: int, change: Callable[[Array], Array] = np.asarray) -> list[Array]:
         """Other rows at honest nodes."""
         first = self.deal(runs, 0) if runs > 1 else self.rows
         return [
-            mine if node in self.corrupt else factor * other
+            mine if node in self.corrupt else change(other)
             for node, (mine, other) in enumerate(zip(first, self.deal(runs, key), strict=True))
         ]
 
@@ -91,15 +101,25 @@ def examine_collaboration(
     message in the runs of the audit.
     """
     bench = _Bench(protocol, network, adversary, deal, seed, protocol if used is None else used)
+    bench.heard = heard
     checks = [guarded("transcript", lambda: _transcript(bench))]
-    if not heard:  # who hears something is never cleared
-        checks += [
-            guarded("other rows", lambda: _other_rows(bench)),
-            guarded("company", lambda: _company(bench)),
-            guarded("state", lambda: _state(bench)),
-            guarded("public draws", lambda: _draws(bench)),
-        ]
-    return Soundness([BLIND, *checks] if bench.blind else checks)
+    other = guarded("other rows", lambda: _other_rows(bench))
+    public = not heard
+    if heard and not other.failed:  # to the last bit the same on all rows: what is heard may be public
+        more = _others(bench)
+        public = not any(check.failed for check in [*checks, *more])
+        checks += [other, *more] if public else []
+    elif not heard:
+        checks += [other, *_others(bench)]
+    return Soundness([BLIND, *checks] if bench.blind else checks, public=public)
+
+
+def _others(bench: _Bench) -> list[Check]:
+    return [
+        guarded("company", lambda: _company(bench)),
+        guarded("state", lambda: _state(bench)),
+        guarded("public draws", lambda: _draws(bench)),
+    ]
 
 
 def _transcript(bench: _Bench) -> Check:
@@ -134,13 +154,18 @@ def _result(name: str, bench: _Bench, before: int, witness: Witness | None, said
 def _other_rows(bench: _Bench) -> Check:
     before, witness = bench.calls, None
     for key in range(1, _DEALS + 1):
-        witness = witness or _unlike(bench, bench.call(bench.others(1, key)))
-    for key, factor in enumerate(_SCALES, 1):
-        call = bench.call(bench.others(1, key, factor))
+        witness = _unlike(bench, bench.call(bench.others(1, key)))
+        if witness is not None:
+            break
+    scaled = [lambda rows, factor=factor: factor * rows for factor in _SCALES]
+    for key, change in enumerate([*scaled, *_SHAPES], 1):
+        if witness is not None:
+            break
+        call = bench.call(bench.others(1, key, change))
         if not call.failure:  # rows that are no data of this kind any more may be refused
             witness = witness or _unlike(bench, call)
     bad = "What the adversary notices changes with the rows of honest nodes."
-    good = "On {} other sets of honest rows, some scaled by 2^-4 to 2^12, the adversary notices the same."
+    good = "On {} other sets of honest rows, some scaled, equal, sorted or zero, the adversary notices the same."
     return _result(
         "other rows", bench, before, witness, (bad, good, "{} sets of honest rows looked alike; others may not.")
     )
@@ -148,9 +173,12 @@ def _other_rows(bench: _Bench) -> Check:
 
 def _company(bench: _Bench) -> Check:
     before = bench.calls
-    said = [name for name in bench.seen.names if " from " in name]
+    said = [name for name in bench.seen.names if " from " in name and not bench.heard]
     witness = Witness(said[0], "it can be heard in a single run, and could not in many") if said else None
-    if not bench.corrupt:
+    if bench.heard:
+        first = bench.eyes.see(bench.call(bench.deal(3, 0)))
+        witness = _unlike(bench, bench.call(bench.others(3, 1)), first)
+    elif not bench.corrupt:
         witness = witness or _unlike(bench, bench.call(bench.others(3, 1)), bench.seen)
     bad, good = "Several runs together do not look like one by itself.", "Single runs look as they do in company."
     return _result("company", bench, before, witness, (bad, good, ""))

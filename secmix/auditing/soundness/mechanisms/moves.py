@@ -58,7 +58,16 @@ class Moves:
     def draw(self, rng: np.random.Generator, case: Case, size: Array) -> tuple[Array, Array, float]:
         """Δs (runs, n, m), Δr (runs, k, m), and how much of Δs no masks explain, relative to it."""
         runs, n, m = case.inputs.shape
-        z = rng.standard_normal((n, runs * m)) * np.tile(size, runs)
+        return self.along(rng.standard_normal((n, runs * m)) * np.tile(size, runs), case)
+
+    def ordered(self, case: Case, size: Array) -> tuple[Array, Array, float]:
+        """As :meth:`draw`, but in all runs and entries each node's input is moved farther up than the one before."""
+        runs, n = case.inputs.shape[:2]
+        return self.along(np.outer(np.arange(n) - (n - 1) / 2, np.tile(size, runs)), case)
+
+    def along(self, z: Array, case: Case) -> tuple[Array, Array, float]:
+        """As :meth:`draw`, for the part of ``z`` (n, runs m) that changes nothing that is known."""
+        runs, _, m = case.inputs.shape
         ds = self.null @ (self.null.T @ z)
         ds = self.null @ (self.null.T @ ds)
         best, residual = np.zeros((self.M.shape[1], runs * m)), np.inf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,20 @@ def _alone(bench: Bench, case: Case) -> Witness | None:
     return _unlike_bits(bench, _without_masks(bench, case), alone)
 
 
+def _later(bench: Bench, case: Case) -> Witness | None:
+    """Iterations that the audit does not come to; what more is given away there is noted in the bench's shares."""
+    for more in (1, 30) if bench.heavy else (1, 2, 3, 5, 30, 1000):
+        later = replace(case, iteration=case.iteration + more)
+        call = bench.call(bench.probed(later))
+        if call.failure:  # so many may be too many for it
+            continue
+        model = read_model(bench, later, call)
+        if model.odd is not None:
+            return Witness(f"iteration {later.iteration}, {model.odd.where}", model.odd.what, model.odd.entry)
+        note_shares(bench, model)
+    return None
+
+
 def _unrecorded(bench: Bench, case: Case) -> Witness | None:
     """What is different on a channel that says that it keeps no record, as in use."""
     return _unlike_bits(bench, bench.call(case), bench.call(case, record=False))
@@ -104,6 +119,7 @@ def calls(bench: Bench, models: list[Model]) -> Check:
         witness = witness or _unrecorded(bench, model.case.single(0))
         if witness is not None:
             break
+    witness = witness or _later(bench, models[-1].case)
     done = bench.calls - before
     if witness is not None:
         sentence = "A run by itself, or one that draws its own masks, does not send what the audited runs do."

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from secmix.auditing.soundness.compare import other_view, unlike_frames
-from secmix.auditing.soundness.mechanisms.moves import moves_of
+from secmix.auditing.soundness.mechanisms.moves import Moves, moves_of
 from secmix.auditing.soundness.model import Bench, Case, Model
 from secmix.auditing.soundness.result import Check, Witness
 from secmix.auditing.soundness.runner import ALLOWED, Call
@@ -20,6 +20,7 @@ from secmix.estimators.exact.linear import KAPPA
 NAME = "replay"
 RESIDUAL = 1e-12
 _STEPS = (2.0**-10, 1.0, 2.0**10)
+_APART = 2.0**4  # of the spread, between one node and the next where all are put in order
 _SINGLES = (6, 48)
 _MESSAGES = 2_000  # of all single calls
 
@@ -44,6 +45,15 @@ def replay(bench: Bench, models: list[Model]) -> Check:
             if witness is not None:
                 return _failed(bench, before, witness)
             tried += model.case.runs
+        if isinstance(moves, Moves) and not bench.heavy:
+            for sign in (1.0, -1.0):
+                ds, dr, _ = moves.ordered(model.case, sign * _APART * bench.scale)
+                moved = model.case.moved(ds, dr)
+                pair = bench.call(model.case), bench.call(moved)
+                witness = _unlike(bench, model, model.case, moved, pair, prefix=True)
+                if witness is not None:
+                    return _failed(bench, before, witness)
+                tried += model.case.runs
         messages = max((bench.most or 1) // ALLOWED, 1)
         singles = 2 if bench.heavy else int(np.clip(_MESSAGES // messages, *_SINGLES)) // len(models)
         for run in range(singles):
