@@ -1,4 +1,4 @@
-"""Apps in the form in which Flower's own quickstarts are written, unchanged; noise as declared; strategies that break."""
+"""Apps in the form of Flower's own quickstarts, unchanged; noise as it is declared; strategies that liars break."""
 
 from __future__ import annotations
 
@@ -76,10 +76,7 @@ def test_the_noise_of_privacy_mods_is_the_noise_declared(made, where, declared):
         noisy = made(rounds=1, features=features, imports="from flwr.clientapp.mod import LocalDpMod", mods=LOCAL)
         kind, sender = "train reply: arrays/0", 0
     else:
-        mod = "fixedclipping_mod"
-        strategy = "DifferentialPrivacyServerSideFixedClipping"
-        noisy = made("linear", strategy, CENTRAL, f"from flwr.clientapp.mod import {mod}", mod,
-                     rounds=1, features=features)  # fmt: skip
+        noisy = made("linear", "DifferentialPrivacyServerSideFixedClipping", CENTRAL, rounds=1, features=features)
         kind, sender = "evaluate: arrays/0", -1
     found = [
         next(block.payload[0] for block in transcript if block.kind == kind and block.sender[0] == sender)
@@ -101,8 +98,8 @@ def test_a_metric_that_carries_no_noise_is_found(made):
         {
             "network": {"kind": "complete", "nodes": 2},
             "data": {"name": "breast_cancer", "features": 3},
-            "runs": 300,
-            "measure": {"nodes": [0], "evidence": ["ksg", "reconstruction"]},
+            "runs": 200,
+            "measure": {"nodes": [0], "evidence": ["ksg"]},
             "policy": {"max_normalised_leakage": 0.1},
         },
         protocols=apps,
