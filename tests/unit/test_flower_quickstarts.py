@@ -62,8 +62,9 @@ def test_two_runs_of_a_quickstart_send_the_same_messages(name, data):
     one, two, other = (messages(protocol, parts, seed) for seed in (0, 0, 1))
     assert [block.frame for block in one] == [block.frame for block in two]
     assert all(np.array_equal(a.payload, b.payload) for a, b in zip(one, two, strict=True))
-    differ = [not np.array_equal(a.payload, b.payload) for a, b in zip(one, other, strict=True)]
-    assert any(differ) == (name == "quickstart_numpy")  # the second draws nothing
+    # The second app draws nothing; the order in which the strategy adds up models is drawn.
+    alike = [np.allclose(a.payload, b.payload, rtol=1e-6, atol=1e-9) for a, b in zip(one, other, strict=True)]
+    assert all(alike) == (name == "quickstart_sklearn")
 
 
 @pytest.mark.parametrize(("where", "declared"), [("client", LOCAL_NOISE), ("server", CENTRAL_NOISE)])
@@ -98,8 +99,8 @@ def test_a_metric_that_carries_no_noise_is_found(made):
         {
             "network": {"kind": "complete", "nodes": 2},
             "data": {"name": "breast_cancer", "features": 3},
-            "runs": 200,
-            "measure": {"nodes": [0], "evidence": ["ksg"]},
+            "runs": 300,
+            "measure": {"nodes": [0], "evidence": ["ksg", "reconstruction"]},
             "policy": {"max_normalised_leakage": 0.1},
         },
         protocols=apps,
