@@ -117,6 +117,7 @@ def test_init_writes_a_scenario_that_starts_from_its_own_folder(project):
     assert [each["name"] for each in scenario.sweep["adversary"]] == ["curious_server", *["honest_but_curious"] * 2]
     moved = seen_from(scenario, "studies")
     assert moved.protocol.settings["project"] == "studies/../app"
+    assert seen_from(moved, Path(), "audit-app").protocol.settings["project"] == "../app"
     swept = parse(Path("studies/mine.toml").read_text() + 'protocol = [{ name = "flower_app", project = "../app" }]\n')
     assert seen_from(swept, "studies").sweep["protocol"][0]["project"] == "studies/../app"
     assert call("validate", "studies/mine.toml").exit_code == 2  # the code is not allowed

@@ -1,4 +1,4 @@
-"""Apps in the form in which Flower's own quickstarts are written, unchanged; noise as declared; strategies that break."""
+"""Apps in the form of Flower's own quickstarts, unchanged; noise as it is declared; strategies that liars break."""
 
 from __future__ import annotations
 
@@ -62,8 +62,9 @@ def test_two_runs_of_a_quickstart_send_the_same_messages(name, data):
     one, two, other = (messages(protocol, parts, seed) for seed in (0, 0, 1))
     assert [block.frame for block in one] == [block.frame for block in two]
     assert all(np.array_equal(a.payload, b.payload) for a, b in zip(one, two, strict=True))
-    differ = [not np.array_equal(a.payload, b.payload) for a, b in zip(one, other, strict=True)]
-    assert any(differ) == (name == "quickstart_numpy")  # the second draws nothing
+    # The second app draws nothing; the order in which the strategy adds up models is drawn.
+    alike = [np.allclose(a.payload, b.payload, rtol=1e-6, atol=1e-9) for a, b in zip(one, other, strict=True)]
+    assert all(alike) == (name == "quickstart_sklearn")
 
 
 @pytest.mark.parametrize(("where", "declared"), [("client", LOCAL_NOISE), ("server", CENTRAL_NOISE)])
@@ -76,10 +77,7 @@ def test_the_noise_of_privacy_mods_is_the_noise_declared(made, where, declared):
         noisy = made(rounds=1, features=features, imports="from flwr.clientapp.mod import LocalDpMod", mods=LOCAL)
         kind, sender = "train reply: arrays/0", 0
     else:
-        mod = "fixedclipping_mod"
-        strategy = "DifferentialPrivacyServerSideFixedClipping"
-        noisy = made("linear", strategy, CENTRAL, f"from flwr.clientapp.mod import {mod}", mod,
-                     rounds=1, features=features)  # fmt: skip
+        noisy = made("linear", "DifferentialPrivacyServerSideFixedClipping", CENTRAL, rounds=1, features=features)
         kind, sender = "evaluate: arrays/0", -1
     found = [
         next(block.payload[0] for block in transcript if block.kind == kind and block.sender[0] == sender)
