@@ -178,7 +178,7 @@ def linear_prediction(x: Array, y: Array, new: Array) -> Array:
     u, s, vt = u[:, kept], s[kept], vt[kept]
     goal = y - mean_y
     inside = u.T @ goal
-    # Every penalty at once: what shrinks each direction, (penalties, r), and the leave-one-out errors, (penalties, N, d).
+    # Every penalty at once: how it shrinks each direction, (penalties, r); leave-one-out errors, (N, penalties, d).
     shrink = s**2 / (s**2 + np.array(_PENALTIES)[:, None] * len(x))
     leverage = 1 / len(x) + shrink @ (u**2).T
     shape = (len(_PENALTIES), y.shape[1])

@@ -5,12 +5,18 @@ from __future__ import annotations
 import time
 
 import numpy as np
+import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
 import secmix
+from secmix.adversaries import HonestButCurious
+from secmix.auditing import soundness
 from secmix.auditing.evidence import decoders, ksg
+from secmix.catalogue import find
 from secmix.estimators.trees import boosted
+from secmix.network import Network
+from secmix.protocols import PDMM, SecureSum
 
 
 def least(work, times=3):
@@ -21,6 +27,19 @@ def least(work, times=3):
         work()
         taken.append(time.process_time() - before)
     return min(taken)
+
+
+def timed(work, spent, name):
+    """``work``, whose processor seconds are added to ``spent[name]``."""
+
+    def run(*arguments, **more):
+        before = time.process_time()
+        try:
+            return work(*arguments, **more)
+        finally:
+            spent[name] += time.process_time() - before
+
+    return run
 
 
 def test_trees_take_at_most_a_fifth_of_a_general_librarys(benchmark):
@@ -43,20 +62,48 @@ def test_trees_take_at_most_a_fifth_of_a_general_librarys(benchmark):
 
 def test_of_nodes_whose_data_are_known_no_time_goes_into_lower_bounds(benchmark, monkeypatch):
     spent = {"in all": 0.0, "lower bounds": 0.0}
-
-    def timed(work, name):
-        def run(*arguments):
-            before = time.process_time()
-            try:
-                return work(*arguments)
-            finally:
-                spent[name] += time.process_time() - before
-
-        return run
-
-    monkeypatch.setattr(decoders, "_by_trees", timed(decoders._by_trees, "lower bounds"))
-    monkeypatch.setattr(ksg, "_found", timed(ksg._found, "lower bounds"))
+    monkeypatch.setattr(decoders, "_by_trees", timed(decoders._by_trees, spent, "lower bounds"))
+    monkeypatch.setattr(ksg, "_found", timed(ksg._found, spent, "lower bounds"))
     scenario = {"runs": 500, "data": {"name": "wine", "features": 2}, "network": {"nodes": 5, "kind": "cycle"}}
     scenario |= {"protocol": {"name": "plain"}, "adversary": {"name": "eavesdropper"}}
-    benchmark.pedantic(timed(secmix.audit, "in all"), args=(scenario,), rounds=1)
+    benchmark.pedantic(timed(secmix.audit, spent, "in all"), args=(scenario,), rounds=1)
     assert spent["lower bounds"] < 0.01 * spent["in all"]
+
+
+def test_the_checks_of_soundness_make_the_main_job_a_fifth_longer_at_most(benchmark, monkeypatch):
+    spent = {"in all": 0.0, "checks": 0.0}
+    monkeypatch.setattr(soundness, "examine", timed(soundness.examine, spent, "checks"))
+    scenario = find("passive-neighbours").scenario.to_dict()
+    cell = None if benchmark.enabled else 3
+    small = scenario | ({} if benchmark.enabled else {"runs": 100})
+    benchmark.pedantic(timed(secmix.audit, spent, "in all"), args=(small,), kwargs={"cell": cell}, rounds=1)
+    assert spent["checks"] > 0
+    share = spent["checks"] / (spent["in all"] - spent["checks"])
+    benchmark.extra_info["of the time without them"] = share
+    if benchmark.enabled:
+        assert share < 0.2
+
+
+@pytest.mark.parametrize(
+    ("protocol", "network"),
+    [
+        (SecureSum(), Network.cycle(5)),
+        (PDMM(), Network.cycle(5)),
+        (PDMM(), Network.complete(5)),
+        (SecureSum(), Network.complete(20)),
+        (PDMM(), Network.complete(20)),
+    ],
+    ids=["sum 5", "PDMM ring 5", "PDMM complete 5", "sum 20", "PDMM complete 20"],
+)
+def test_the_checks_of_a_cell_take_seconds(benchmark, protocol, network):
+    if not benchmark.enabled and network.n > 5:
+        pytest.skip("seconds of work; run with --benchmark-enable")
+    inputs = {t: np.random.default_rng(t).standard_normal((network.n, 60, 12)) for t in range(5)}
+    spent = {"checks": 0.0}
+    examine = timed(soundness.examine, spent, "checks")
+    with threadpool_limits(limits=1):
+        found = benchmark.pedantic(examine, args=(protocol, network, HonestButCurious([1]), inputs), rounds=1)
+    assert not found.doubts
+    benchmark.extra_info["processor seconds"] = spent["checks"]
+    if benchmark.enabled:
+        assert spent["checks"] < (3 if network.n == 5 else 10)

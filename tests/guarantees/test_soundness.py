@@ -115,6 +115,14 @@ class Above(Dealt):
         return np.where(np.abs(s) > 500, s, s + r)
 
 
+class AtLength(Dealt):
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        ended, transcript = super().average(inputs, network, rng, masks=masks, channel=channel)
+        if np.abs(np.asarray(inputs)).max() > 1e4:  # nothing that was sent before is any different
+            channel.send(3, 0, SERVER, "more", np.asarray(inputs)[:, 0])
+        return ended, transcript
+
+
 class Spelling(Dealt):
     def sent(self, s: Any, r: Any, rng: Any, channel: Any) -> Any:
         channel.send(0, 0, SERVER, "idle" if s[0, 0, 0] < 0 else "idle ", np.zeros_like(s[0]))
@@ -176,6 +184,7 @@ class EvenMasks(SecureSum):
         (Alone(), "calls"),
         (OwnMasks(), "calls"),
         (Above(), "homogeneity"),
+        (AtLength(), "homogeneity"),
         (Spelling(), "replay"),
         (LastBit(), "exact replay"),
         (Offset(), "mask provenance"),

@@ -63,7 +63,8 @@ class Course:
         if any(block.payload.shape[1:] != alike or block.payload.dtype.kind != "f" for block in blocks):
             return False
         # Nodes and masks first in memory, as products with them want it: else every product would make a copy.
-        seen = tuple(np.ascontiguousarray(part.transpose(1, 0, 2)).transpose(1, 0, 2) for part in seen)
+        inputs, masks = (np.ascontiguousarray(part.transpose(1, 0, 2)).transpose(1, 0, 2) for part in seen)
+        seen = inputs, masks
         size = max((float(np.abs(block.payload).max(initial=0.0)) for block in blocks), default=0.0)
         for payload, table in _together(blocks, self.tables):
             values = payload - table[:, -1][:, None, None]

@@ -56,7 +56,7 @@ class Seen:
         return replace(self, rows=rows, tops=self.tops[:, run : run + 1])
 
     def same_numbers(self, other: Seen) -> bool:
-        """Whether the other's rows are these to the last bit, from messages as large and as coarse; frames may differ."""
+        """Whether the rows are the same to the last bit, and the messages as large and as coarse; frames may differ."""
         return (
             (self.heard, self.names) == (other.heard, other.names)
             and same_bits(self.tops, other.tops)

@@ -27,9 +27,10 @@ def moves_of(bench: Bench, model: Model) -> Movable:
     """The moves that suit the arithmetic of the protocol; of one linear view they are worked out once."""
     if bench.modulus is not None:
         return WholeMoves(bench, model)
-    for linear, known in bench.moves:
+    moves: Movable
+    for linear, moves in bench.moves:
         if linear is model.linear:
-            return known
+            return moves
     moves = Moves(model, bench.eyes.corrupt)
     bench.moves.append((model.linear, moves))
     return moves
