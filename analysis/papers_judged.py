@@ -107,7 +107,8 @@ def of_means(numbers: Numbers) -> tuple[str, str]:
     return when(
         better == cells and near(found),
         f"SD_F with 1 of {found['nodes']} corrupt: {errors}; better than single nodes in {better} of {cells} covered "
-        f"settings; slope in ln ρ {words} (−1/2 expected)",
+        f"settings; slope in ln ρ {words} (−1/2 expected; of the groups' own bases "
+        f"{about(found['slopes'][-1]['own'], 3)}, and the most central of fewer is less central)",
     )
 
 

@@ -63,7 +63,10 @@ def _claims(found: Numbers) -> list[str]:
         ("- **Holds.**" if near(found) else "- **Differs.**")
         + " *As 1/ρ*: the slope of ln SD_F in ln ρ, nobody corrupt, is "
         + ", ".join(f"{s['slope'][0]:.3f} ± {s['slope'][1]:.3f} with {s['q']} samples a node" for s in found["slopes"])
-        + "; 1/ρ in samples is −1/2, for small errors (the second was run because the first missed it).",
+        + "; 1/ρ in samples is −1/2, for small errors (the second was run because the first missed it). Of the groups' "
+        "own bases, on average: "
+        + ", ".join(f"{s['own'][0]:.3f} ± {s['own'][1]:.3f} with {s['q']}" for s in found["slopes"])
+        + ". The result is the most central of the groups' bases, and fewer groups leave less to choose from.",
     ]
     if broken is not None:
         lines.append(
