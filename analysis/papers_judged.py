@@ -102,7 +102,8 @@ def of_means(numbers: Numbers) -> tuple[str, str]:
     return when(
         better == cells and near(found),
         f"SD_F with 1 of {found['nodes']} corrupt: {errors}; better than single nodes in {better} of {cells} covered "
-        f"settings; slope in ln ρ {words} (−1/2 expected)",
+        f"settings; slope in ln ρ {words} (−1/2 expected; of the groups' own bases "
+        f"{about(found['slopes'][-1]['own'], 3)}, and the most central of fewer is less central)",
     )
 
 
@@ -121,7 +122,9 @@ def mean_gradients(numbers: Numbers) -> tuple[str, str]:
     found = numbers["descent"]
     covered = [row for row in found["rows"] if row["covered"]]
     arrived, tried = sum(row["arrived"] for row in covered), found["trials"] * len(covered)
-    return when(arrived == tried, f"{share(arrived, tried)} runs come to SD_F/√r <= 1e-8, {found['nodes']} nodes")
+    worst = max(row["worst_end"] for row in covered)
+    words = f"{share(arrived, tried)} runs come to SD_F/√r <= 1e-8 in {found['rounds']} iterations, the worst to "
+    return when(arrived == tried, f"{words}{worst:.0e}; {found['nodes']} nodes, reverse, covered by τ < 0.4 L̃/L")
 
 
 def columns(numbers: Numbers) -> tuple[str, str]:

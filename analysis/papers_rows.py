@@ -128,7 +128,7 @@ ZHANG = Paper(
         Row("Table 2", "ARI at 0.2 / 0.4: Oracle .919/.919, ARED .919/.919, CRED .919/.919, GMR .867/.845, TRIM "
             ".880/.905, COAT .862/.860", _digits),
         Row("Table 3", "architecture of a CNN", (DIFFERS, "a perceptron 784-200-50-10; no deep-learning library here")),
-        Row("Figures 8 to 10 (no 7)", "ARI in the order of W1, in the settings of figures 3 to 5", judged.ari),
+        Row("Figures 8 to 10 (its text has no 7)", "ARI mirrors W1 in figures 3 to 5", judged.ari),
         Row("Lemmas 4.1 and 4.2", "√N-consistent fits: ISE and COAT's radius fall as 1/N", judged.slopes),
         Row("Lemma 4.3, theorem 4.1", "P(ARED rejects exactly those who failed) → 1", judged.exact_sets),
         Row("Appendix A.1, penalties for location-scale and Gamma mixtures", "recommended, from Chen et al. 2008, 2016",

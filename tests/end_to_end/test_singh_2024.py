@@ -119,10 +119,10 @@ def test_mean_gradients_converge_while_they_are_covered(numbers):
     rows = numbers["descent"]["rows"]
     for row in rows:
         if row["covered"]:
-            assert row["arrived"] == numbers["descent"]["trials"], row
+            assert row["worst_end"] < 1e-4, row
             assert 0 < row["theta"][0] < 20  # θ_k falls as SD_F does, by a constant above it
     beyond = [row for row in rows if (row["groups"], row["corrupt"]) == (4, "2 nodes of two groups")]
-    assert beyond[0]["arrived"] == 0
+    assert (beyond[0]["arrived"], beyond[0]["worst_end"] > 0.3) == (0, True)
 
 
 def test_few_samples_are_told_by_a_basis_and_more_by_products(numbers):
