@@ -111,7 +111,9 @@ def _priors(numbers: Numbers) -> tuple[str, str]:
     (local, a), (central, b) = (
         _ahead(cells, better, than, LIKELIHOOD) for better, than in (("GraphFed", "local"), ("centralised", "GraphFed"))
     )
+    off = [f"d = {c['d']}, N_i = {c['rows']}" for c in cells if _apart(c, "centralised", "GraphFed", LIKELIHOOD) <= 0]
     words = f"by likelihood GraphFed above local in {a}, centralised above GraphFed in {b}"
+    words += f", not at {'; '.join(off)}" * bool(off)
     return when(local == central == len(cells), words)
 
 
