@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.papers_items import IMPOSSIBLE, PROOF, SCHEME, Paper, Row, about, share, when
+from analysis.papers_items import IMPOSSIBLE, MISSING, PROOF, SCHEME, Paper, Row, about, share, when
 from analysis.study import Numbers
 from secmix.estimators.estimate import wilson
 
@@ -111,7 +111,9 @@ def _priors(numbers: Numbers) -> tuple[str, str]:
     (local, a), (central, b) = (
         _ahead(cells, better, than, LIKELIHOOD) for better, than in (("GraphFed", "local"), ("centralised", "GraphFed"))
     )
+    off = [f"d = {c['d']}, N_i = {c['rows']}" for c in cells if _apart(c, "centralised", "GraphFed", LIKELIHOOD) <= 0]
     words = f"by likelihood GraphFed above local in {a}, centralised above GraphFed in {b}"
+    words += f", not at {'; '.join(off)}" * bool(off)
     return when(local == central == len(cells), words)
 
 
@@ -184,8 +186,14 @@ def _simulation_1(numbers: Numbers) -> tuple[str, str]:
         hits[snr], total[snr] = sum(c["exact"]["gap"] for c in mine), sum(c["repeats"] for c in mine)
     low, high = (share(hits[snr], total[snr]) for snr in (snrs[0], snrs[-1]))
     rises = wilson(hits[snrs[-1]], total[snrs[-1]])[0] > wilson(hits[snrs[0]], total[snrs[0]])[1]
-    text = f"with gap {low} at SNR {snrs[0]}, {high} at {snrs[-1]}" + ("" if rises else ": no clear rise")
-    return when(rises, f"{text}; over the SNRs, {'; '.join(words)}; their SNRs and p are lost in the text")
+    falls = wilson(hits[snrs[-1]], total[snrs[-1]])[1] < wilson(hits[snrs[0]], total[snrs[0]])[0]
+    text = (
+        f"with gap {low} at SNR {snrs[0]}, {high} at {snrs[-1]}; over the SNRs, {'; '.join(words)}; their SNRs and p "
+    )
+    text += "are lost in the text"
+    if not rises and not falls:
+        return MISSING, f"{text}; {cells[0]['repeats']} repetitions a cell are too few to tell a rise"
+    return when(rises, text)
 
 
 def _spectrum(numbers: Numbers) -> tuple[str, str]:
@@ -207,7 +215,9 @@ def _simulation_2(numbers: Numbers) -> tuple[str, str]:
         f"{c['exact']['given']}, MSE {about(c['gain'], 3)} less together, p = {c['p']:.1g}"
         for c in cells
     )
-    return when(all(c["gain"][0] > c["gain"][1] for c in cells), words)
+    if any(abs(c["gain"][0]) <= c["gain"][1] for c in cells):
+        return MISSING, f"{words}; {cells[0]['repeats']} repetitions are too few for the sets whose interval holds 0"
+    return when(all(c["gain"][0] > 0 for c in cells), words)
 
 
 def _fairness(numbers: Numbers) -> tuple[str, str]:

@@ -81,10 +81,10 @@ def _changed(
         "averaging: α = 0.4": graphfed(alpha=0.4),
         "regularisation: none": graphfed(shrinkage=0.0),
         "regularisation: that of the authors' code": graphfed(**code),
-        f"model: K = {few}, the labels a node has": graphfed(k=few),
+        "model: K the mean number of labels at a node, 4 or 5": graphfed(k=few),
         "centralised: one draw of k-means": centralised(n_init=1),
         "centralised: the Gaussians of the true digits": centralised(init=digits),
-        f"centralised: K = {few}": centralised(few),
+        "centralised: K the mean number of labels at a node": centralised(few),
         "judged: centralised on all validation rows at once": _pooled_nmi(central, validation) - base,
     }
     return {"ways": ways, "same digit": alike}

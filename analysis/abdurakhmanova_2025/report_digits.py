@@ -99,7 +99,7 @@ def _causes(found: Numbers, repeats: int) -> list[str]:
         + ", ".join(f"{m:.2f} [{m - h:.2f}, {m + h:.2f}] ({name})" for name, (m, h) in alike.items())
         + ". A node holds three or four digits and fits ten components to them: most of its components are pieces of "
         "digits that its neighbour has otherwise cut or does not have, and eq. (2) averages them all the same. A start "
-        "that is the same at all nodes, and even the true digits', does not last through the local steps.",
+        "that is the same at all nodes raises the share little: it does not last through the local steps.",
     ]
 
 

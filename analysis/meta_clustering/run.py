@@ -41,8 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--repeats", type=int, help="repetitions of the two simulations, if not 10")
     parser.add_argument("--only", nargs="+", choices=PARTS, help="parts to make anew; the others are kept")
     given = parser.parse_args(arguments)
-    quick, seed, repeats = given.quick, given.seed, given.repeats or 10
+    quick, seed, repeats = given.quick, given.seed, 10 if given.repeats is None else given.repeats
     try:
+        if repeats < 2:
+            raise SecmixError(f"--repeats must be at least 2, for an interval; given {repeats}")
         path = find_grid(given.data)
         parts: dict[str, Callable[[], Any]] = {
             "grid": lambda: grid(path, 2 if quick else 10, (0, 40) if quick else (0, 5, 15, 25, 35, 40, 45), seed),
