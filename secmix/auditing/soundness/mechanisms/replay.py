@@ -8,6 +8,8 @@ ch. 7).
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
 from secmix.auditing.soundness.compare import other_view, unlike_frames
@@ -21,6 +23,7 @@ NAME = "replay"
 RESIDUAL = 1e-12
 _STEPS = (2.0**-10, 1.0, 2.0**10)
 _APART = 2.0**4  # of the spread, between one node and the next where all are put in order
+_AHEAD = 6  # nodes that are put before all others, and behind
 _SINGLES = (6, 48)
 _MESSAGES = 2_000  # of all single calls
 
@@ -46,8 +49,9 @@ def replay(bench: Bench, models: list[Model]) -> Check:
                 return _failed(bench, before, witness)
             tried += model.case.runs
         if isinstance(moves, Moves) and not bench.heavy:
-            for sign in (1.0, -1.0):
-                ds, dr, _ = moves.ordered(model.case, sign * _APART * bench.scale)
+            honest = [node for node in range(bench.network.n) if node not in bench.eyes.corrupt]
+            for sign, node in product((1.0, -1.0), [None, *honest[:_AHEAD]]):
+                ds, dr, _ = moves.ordered(model.case, sign * _APART * bench.scale, node)
                 moved = model.case.moved(ds, dr)
                 pair = bench.call(model.case), bench.call(moved)
                 witness = _unlike(bench, model, model.case, moved, pair, prefix=True)
