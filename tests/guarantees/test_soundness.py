@@ -176,6 +176,21 @@ class EvenMasks(SecureSum):
         return super().average(inputs, network, rng, masks=doubled, channel=channel)
 
 
+class Unrecorded(Dealt):
+    """Needs no mask where nobody keeps a record."""
+
+    def sent(self, s: Any, r: Any, rng: Any, channel: Any) -> Any:
+        return s + r * channel.record
+
+
+class Rewound(Dealt):
+    def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> np.ndarray:
+        before = rng.bit_generator.state
+        drawn = super().draw_masks(runs, m, network, rng)
+        rng.bit_generator.state = before
+        return drawn
+
+
 @pytest.mark.parametrize(
     ("wrong", "by"),
     [
@@ -190,6 +205,8 @@ class EvenMasks(SecureSum):
         (Offset(), "mask provenance"),
         (OwnSeed(), "mask provenance"),
         (SeldomOpen(), "public draws"),
+        (Unrecorded(), "calls"),
+        (Rewound(), "mask provenance"),
         (Aside(), "linearity"),
         (Erased(), "linearity"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .beyond import BEYOND
 from .case import Case
-from .right import odd, published
+from .right import odd, published, styles
 from .right import surroundings as habits
 from .wrong import (
     bits,
@@ -16,6 +16,7 @@ from .wrong import (
     powers,
     scale,
     schedule,
+    seldom,
     state,
     surroundings,
     word,
@@ -37,9 +38,10 @@ _WRONG = (
     word,
     collaborations,
     surroundings,
+    seldom,
 )
 WRONG: list[Case] = [case for module in _WRONG for case in module.CASES]
-RIGHT: list[Case] = [*published.CASES, *odd.CASES, *habits.CASES]
+RIGHT: list[Case] = [*published.CASES, *odd.CASES, *habits.CASES, *styles.CASES]
 ALL: list[Case] = [*WRONG, *RIGHT]
 """All of which an audit must say the truth. ``BEYOND`` is what it cannot find."""
 

@@ -220,3 +220,16 @@ def test_strategies_give_what_they_promise(data):
     assert np.linalg.eigvalsh(mixture.covariances).min() > 0.05
     basis = data.draw(subspaces())
     np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-12)
+
+
+def nearest_to_the_median(messages, f):
+    """The mean of the n - f values nearest to the median; of equally near ones the first."""
+    if f < 0 or 2 * f >= len(messages) or not np.isfinite(messages).all():
+        raise ValueError("f")
+    order = np.argsort(np.abs(messages - np.median(messages, axis=0)), axis=0, kind="stable")[: len(messages) - f]
+    return np.take_along_axis(np.asarray(messages, dtype=float), order, axis=0).mean(axis=0)
+
+
+def test_who_takes_the_first_of_equals_breaks_no_promise():
+    for seed in (89019954, 685016583):
+        check_aggregator(nearest_to_the_median, f=1, examples=10, budget=200, seed=seed)

@@ -61,6 +61,11 @@ def test_what_is_held_is_no_message():
     assert len(Eavesdropper().observe(channel.transcript, TRIANGLE)) == 0
 
 
+def test_what_is_held_does_not_pass():
+    with pytest.raises(SecmixError, match="'y' is said to be held, but passes from one node to another"):
+        Channel()._write(0, 0, 1, "y", np.ones((2, 3)), "held", None)
+
+
 @pytest.mark.parametrize(
     ("sender", "payload", "content", "message"),
     [

@@ -164,3 +164,7 @@ def test_reasons_go_to_the_findings() -> None:
 def test_the_worst_verdict_counts(verdicts: list[str]) -> None:
     expected = max(verdicts, key=ORDER.index) if verdicts else "not refuted"
     assert worst(verdicts) == expected  # type: ignore[arg-type]
+
+
+def test_a_policy_that_asks_about_nobody_is_not_kept() -> None:
+    assert of_cell([], PolicySpec(max_revealed_nodes=0))[0] == "inconclusive"

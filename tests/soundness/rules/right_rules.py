@@ -53,6 +53,24 @@ def midpoint_of_the_shorth(messages, f):
     return (np.where(shortest, low + (high - low) / 2, 0)).sum(axis=0) / shortest.sum(axis=0)
 
 
+def first_krum(messages, f):
+    """Krum as most write it: of equal scores the first."""
+    refuse(messages, f)
+    x = np.asarray(messages, dtype=np.float64)
+    if len(x) < 2 * f + 3:
+        raise ValueError("Krum needs n >= 2f + 3")
+    distances = np.linalg.norm(x[:, None] - x, axis=2)
+    return x[np.argmin(np.sort(distances, axis=1)[:, : len(x) - f - 1].sum(axis=1))]
+
+
+def nearest_to_the_median(messages, f):
+    """The mean of the n − f values nearest to the median, in each entry; of equally near ones the first."""
+    refuse(messages, f)
+    x = np.asarray(messages, dtype=np.float64)
+    order = np.argsort(np.abs(x - np.median(x, axis=0)), axis=0, kind="stable")[: len(x) - f]
+    return np.take_along_axis(x, order, axis=0).mean(axis=0)
+
+
 def by_value(scores, messages):
     """The places of the messages in ascending order of score, ties by value."""
     rounded = np.array([float(f"{score:.10g}") for score in scores])
@@ -167,6 +185,8 @@ RIGHT = [
     Right("own winsorised mean", winsorised_mean, "the clipped values lie between honest ones"),
     Right("own shorth", midpoint_of_the_shorth, "Rousseeuw 1984: the interval meets the honest range"),
     Right("own Krum", textbook_krum, "Blanchard et al. 2017"),
+    Right("first of equal scores", first_krum, "Blanchard et al. 2017"),
+    Right("first of equally near", nearest_to_the_median, "Xie et al. 2018"),
     Right("own Weiszfeld", weiszfeld, "Vardi and Zhang 2000", quick=False),
     Right("own median of means", median_of_group_means, "Chen et al. 2017", settings=(("equivariances", UNORDERED),)),
     Right("own Phocas", phocas, "Xie et al. 2018"),

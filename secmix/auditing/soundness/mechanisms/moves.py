@@ -61,10 +61,11 @@ class Moves:
         runs, n, m = case.inputs.shape
         return self.along(rng.standard_normal((n, runs * m)) * np.tile(size, runs), case)
 
-    def ordered(self, case: Case, size: Array) -> tuple[Array, Array, float]:
-        """As :meth:`draw`, but in all runs and entries each node's input is moved farther up than the one before."""
+    def ordered(self, case: Case, size: Array, first: int | None) -> tuple[Array, Array, float]:
+        """As :meth:`draw`, alike in all runs and entries: one node is moved up, or each farther than the last."""
         runs, n = case.inputs.shape[:2]
-        return self.along(np.outer(np.arange(n) - (n - 1) / 2, np.tile(size, runs)), case)
+        places = np.arange(n) - (n - 1) / 2 if first is None else n * np.eye(n)[first]
+        return self.along(np.outer(places, np.tile(size, runs)), case)
 
     def along(self, z: Array, case: Case) -> tuple[Array, Array, float]:
         """As :meth:`draw`, for the part of ``z`` (n, runs m) that changes nothing that is known."""

@@ -13,10 +13,11 @@ from secmix.auditing.soundness.mechanisms.moves import moves_of
 from secmix.auditing.soundness.mechanisms.provenance import Logged
 from secmix.auditing.soundness.model import Bench, Case, Model, note_shares, read_model
 from secmix.auditing.soundness.result import Check, Witness
-from secmix.auditing.soundness.runner import Call, call_alone, call_sum, fresh, same_bits
+from secmix.auditing.soundness.runner import ALLOWED, Call, call_alone, call_sum, fresh, same_bits
 from secmix.auditing.soundness.sight import Seen, other_frames, other_numbers
 
 _LIFE = 48  # calls of one object in a row, at most
+_MANY = 500  # messages of a call
 _MESSAGES = 5000  # of them together
 
 
@@ -72,7 +73,8 @@ def _alone(bench: Bench, case: Case) -> Witness | None:
 
 def _later(bench: Bench, case: Case) -> Witness | None:
     """Iterations that the audit does not come to; what more is given away there is noted in the bench's shares."""
-    for more in (1, 30) if bench.heavy else (1, 2, 3, 5, 30, 1000):
+    many = (bench.most or 0) > ALLOWED * _MANY
+    for more in (1, 30) if many else (1, 2, 3, 5, 30, 1000):
         later = replace(case, iteration=case.iteration + more)
         call = bench.call(bench.probed(later))
         if call.failure:  # so many may be too many for it
