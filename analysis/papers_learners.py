@@ -187,10 +187,8 @@ def _simulation_1(numbers: Numbers) -> tuple[str, str]:
     low, high = (share(hits[snr], total[snr]) for snr in (snrs[0], snrs[-1]))
     rises = wilson(hits[snrs[-1]], total[snrs[-1]])[0] > wilson(hits[snrs[0]], total[snrs[0]])[1]
     falls = wilson(hits[snrs[-1]], total[snrs[-1]])[1] < wilson(hits[snrs[0]], total[snrs[0]])[0]
-    text = (
-        f"with gap {low} at SNR {snrs[0]}, {high} at {snrs[-1]}; over the SNRs, {'; '.join(words)}; their SNRs and p "
-    )
-    text += "are lost in the text"
+    text = f"with gap {low} at SNR {snrs[0]}, {high} at {snrs[-1]}; over the SNRs, {'; '.join(words)}"
+    text += "; their SNRs and p are lost in the text"
     if not rises and not falls:
         return MISSING, f"{text}; {cells[0]['repeats']} repetitions a cell are too few to tell a rise"
     return when(rises, text)

@@ -46,7 +46,8 @@ def report(numbers: Numbers) -> str:
         f"Written by `{numbers['command']}`; every number is in `numbers.json`. {words}. ± is one standard error over "
         "repeats, [ ] a 95 % interval (Wilson's for counts, Student's t for means). The formulas and many settings of "
         "the paper are lost in its text; where that is so, ours are stated. Similarity is exp(−d / scale), scale the "
-        "median distance to the fourth nearest learner (of fewer than nine, to the nearer half).",
+        "median distance to the fourth nearest learner (of fewer than nine, to the nearer half). "
+        "The two simulations have as many repeats as their tables say, which `--repeats` sets.",
         "",
         "**K.** In every experiment K is chosen by the gap statistic of Tibshirani, Walther and Hastie (2001), which "
         "the paper recommends, on the rows that its algorithm 1 clusters; beside it stand K by the penalty of eq. 3 "
