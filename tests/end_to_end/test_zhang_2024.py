@@ -82,9 +82,11 @@ def test_the_distance_falls_with_the_rows_and_ared_finds_who_failed(study: Modul
     for name, (few, many) in found["typical_values"].items():
         assert 2 < few / many < 8, name  # 4 in the limit
         assert found["slopes"][name][0] == pytest.approx(-np.log(few / many) / np.log(4), rel=1e-3)
-    exact = {(c["failure"], c["rows"]): c["exact"] for c in found["found"]}
-    assert exact["mean", 2000] == exact["covariance", 2000] == 3
-    assert exact["weight", 500] < 3  # failing weights are near the true ones: few rows do not tell them apart
+    cells = {(c["failure"], c["rows"]): c for c in found["found"]}
+    # Who failed is found; of 20 machines, though, an honest one is rejected now and then: the sets are not all exact.
+    assert cells["mean", 2000]["none_missed"] == cells["covariance", 2000]["none_missed"] == 3
+    assert all(c["exact"] <= min(c["none_missed"], c["none_wronged"]) for c in cells.values())
+    assert cells["weight", 500]["exact"] < 3  # failing weights are near the true ones: few rows do not tell them apart
     assert "exactly* those who failed" in (tmp_path / "README.md").read_text(encoding="utf-8")
 
 
