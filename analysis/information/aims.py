@@ -72,25 +72,31 @@ def _strangers(numbers: Numbers) -> list[tuple[str, str, bool]]:
 
 def _leaks(numbers: Numbers) -> list[tuple[str, str, bool]]:
     rows = []
-    for name, least in LEAKS.items():
-        for task in dict.fromkeys(c["task"] for c in numbers.get("own", ()) if c["task"].startswith(name)):
-            lows = [c["low"] for c in _of(numbers, "lower bound", "own", rows=2000) if c["task"] == task]
-            sure = sum(c["resolved"] for c in _of(numbers, "KSG", "own", rows=2000) if c["task"] == task)
+    tasks = dict.fromkeys((part, c["task"]) for part in ("own", "again") for c in numbers.get(part, ()))
+    for part, task in tasks:
+        for least in (least for name, least in LEAKS.items() if task.startswith(name)):
+            lows = [c["low"] for c in _of(numbers, "lower bound", part, rows=2000) if c["task"] == task]
+            sure = sum(c["resolved"] for c in _of(numbers, "KSG", part, rows=2000) if c["task"] == task)
             seen = sum(low >= least for low in lows)
-            aim = f"{task}, N = 2,000: the bound is at least {least:g} in 9 of 10, KSG resolved in none"
+            which = ", on fresh draws" * (part == "again")
+            aim = f"{task}, N = 2,000: the bound is at least {least:g} in 9 of 10, KSG resolved in none{which}"
             found = f"{seen} of {len(lows)}, median {np.median(lows):.3f}; resolved {sure}"
             rows.append((aim, found, seen >= 0.9 * len(lows) and not sure))
     return rows
 
 
 def _vouched(numbers: Numbers) -> list[tuple[str, str, bool]]:
-    readings = _of(numbers, "KSG", "peers", "draws", "own", "independent")
-    sure = [cell for cell in readings if cell["resolved"]]
-    misses = sum(map(outside, sure))
-    aim = "at most 5 % of the intervals KSG vouches for miss the truth"
-    rows = [(aim, f"{misses} of {len(sure)} ({len(readings)} readings)", misses <= 0.05 * len(sure))]
-    light = [cell for cell in readings if cell["family"] == "light" and cell["rows"] == 2000]
-    for task in dict.fromkeys(cell["task"] for cell in light):
-        at = [cell["resolved"] for cell in light if cell["task"] == task]
-        rows.append((f"{task}, N = 2,000: resolved in 80 %", f"{sum(at)} of {len(at)}", sum(at) >= 0.8 * len(at)))
+    rows = []
+    for parts, which in ((("peers", "draws", "own", "independent"), ""), (("again",), ", on fresh draws")):
+        readings = _of(numbers, "KSG", *parts)
+        sure = [cell for cell in readings if cell["resolved"]]
+        misses = sum(map(outside, sure))
+        aim = f"at most 5 % of the intervals KSG vouches for miss the truth{which}"
+        if readings:
+            rows.append((aim, f"{misses} of {len(sure)} ({len(readings)} readings)", misses <= 0.05 * len(sure)))
+        light = [cell for cell in readings if cell["family"] == "light" and cell["rows"] == 2000]
+        for task in dict.fromkeys(cell["task"] for cell in light):
+            at = [cell["resolved"] for cell in light if cell["task"] == task]
+            aim = f"{task}, N = 2,000: resolved in 80 %{which}"
+            rows.append((aim, f"{sum(at)} of {len(at)}", sum(at) >= 0.8 * len(at)))
     return rows

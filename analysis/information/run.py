@@ -29,9 +29,9 @@ from analysis.information.tasks_own import light_tailed, own_tasks, strangers
 from analysis.study import Numbers, options, provenance, run_parts, write
 from secmix.errors import SecmixError
 
-PARTS = ("peers", "draws", "own", "independent", "neural")
+PARTS = ("peers", "draws", "own", "again", "independent", "neural")
 _QUICK = (0, 9, 25)  # tasks
-_STREAMS = {"own": 1, "independent": 2}  # all others share one, so that they read the same draws
+_STREAMS = {"own": 1, "independent": 2, "again": 3}  # all others share one, so that they read the same draws
 _NAMED = ("light", "few rows leak")  # families that the aims name: ten draws each
 
 
@@ -46,7 +46,8 @@ class Job(NamedTuple):
 
 @cache
 def _tasks(part: str) -> list[Task]:
-    lists = {"own": lambda: light_tailed() + own_tasks(), "independent": strangers}
+    own = lambda: light_tailed() + own_tasks()  # noqa: E731
+    lists = {"own": own, "again": own, "independent": strangers}
     return lists.get(part, beyond_normal)()
 
 
@@ -150,6 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "peers": [Job("peers", task, n, 0) for task in peers for n in sizes],
         "draws": [Job("draws", task, medium, draw) for task in peers for draw in range(1, 2 if quick else 5)],
         "own": [Job("own", task, n, draw) for task in own for n in sizes[:2] for draw in range(_draws(task, quick))],
+        "again": [Job("again", task, medium, draw) for task in own for draw in range(_draws(task, quick))],
         "independent": [
             Job("independent", task, medium, draw)
             for task in range(len(strangers()))

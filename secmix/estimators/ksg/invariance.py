@@ -25,6 +25,7 @@ SMOOTH = 10
 _SPREAD = 0.1  # of the largest reading, or
 _APART = 0.04  # nats, by which readings on several scales may differ
 _MARGIN = 0.02  # nats: what a bound or a part may exceed the whole by, from noise
+_SURE = 1.645  # standard errors, 95 % one-sided, that the number may lie below what a bound shows
 _SHARE = 1.1  # a bound's value above this share of the number contradicts it, and so far may the truth lie above it
 
 
@@ -110,23 +111,25 @@ def cross_checked(
         )
     on_scales = scales(*readers, samples, nats, streams[0])
     near = max((nearness(*each[:2]) for each in (raw, samples)), key=lambda found: found.sure)
-    doubts, low = on_scales.doubts(error), None
-    if near.sure > max(nats, 0.0) + _MARGIN:
+    doubts, low, least_high = on_scales.doubts(error), None, 0.0
+    if near.sure > max(nats, _MARGIN):
         doubts.append(f"how near x and y are to each other carries {near.nats:.3g} nats alone")
     if bound is True and not doubts:
         bound = information_lower_bound(raw[0], raw[1], rng=streams[1])
     if isinstance(bound, Estimate):
-        doubts, low = doubts + contradicted(bound, nats), bound.low
+        doubts, low = doubts + contradicted(bound, nats, error), bound.low
+        least_high = _SHARE * bound.value + 1.96 * error
     elif not bound:
         doubts = [*doubts, "no lower bound that could contradict it was computed"]
-    return CrossCheck(doubts, low, max(on_scales.high(error), near.high))
+    return CrossCheck(doubts, low, max(on_scales.high(error), near.high, least_high))
 
 
-def contradicted(bound: Estimate, nats: float) -> list[str]:
-    """Whether a lower bound (nats) says that the number reads low: one doubt, or none."""
-    if bound.low > max(nats, 0.0):
+def contradicted(bound: Estimate, nats: float, error: float) -> list[str]:
+    """Whether a lower bound (nats) says that the number reads low by more than its standard error explains."""
+    noise = _SURE * error
+    if bound.low > max(nats + noise, 0.0):
         return [f"at least {bound.low:.3g} nats are known by {bound.method}"]
-    if bound.value > _SHARE * max(nats, 0.0) + _MARGIN:
+    if bound.value > _SHARE * max(nats + noise, 0.0) + _MARGIN:
         return [f"{bound.value:.3g} nats were found by {bound.method}"]
     return []
 
