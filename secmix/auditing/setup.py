@@ -215,5 +215,6 @@ def _asked(cell: Scenario, network: Network, corrupt: frozenset[int]) -> tuple[i
         return tuple(sorted(set(range(network.n)) - corrupt))
     asked = network.node_set(cell.measure.nodes, "[measure]")
     if not asked - corrupt:
-        raise NetworkError(f"[measure] nodes = {sorted(asked)} are all corrupt; ask about an honest node")
+        given = f"{sorted(asked)} are all corrupt" if asked else "[] names nobody"
+        raise NetworkError(f"[measure] nodes = {given}; ask about an honest node, or leave it out for all of them")
     return tuple(sorted(asked - corrupt))
