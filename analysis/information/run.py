@@ -133,9 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; 0, or 2 with one line on standard error where the input is wrong."""
     parser = options("Estimators of mutual information on data with a known truth.", "information")
     parser.add_argument("--workers", type=int, default=1, help="processes (1)")
-    parser.add_argument(
-        "--only", nargs="+", choices=["peers", "draws", "own", "independent", "neural"], help="parts to run"
-    )
+    parser.add_argument("--only", nargs="+", choices=PARTS, help="parts to run")
     given = parser.parse_args(arguments)
     seed, quick = given.seed, given.quick
     try:
