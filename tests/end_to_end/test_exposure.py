@@ -216,5 +216,5 @@ def test_coalitions_in_words():
         read("one")
     with pytest.raises(ScenarioError, match="3-1"):
         parsed_costs("3-1")
-    with pytest.raises(ScenarioError, match="one or the other"):
-        against(find("passive-neighbours").scenario, [-1, 0])
+    both = against(find("passive-neighbours").scenario, [-1, 0]).to_dict()["adversary"]
+    assert (both["name"], both["corrupt"]) == ("curious_server", [0])
