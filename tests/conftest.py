@@ -1,7 +1,7 @@
 """What all tests share: Hypothesis profiles, data files, and where the shared helpers are.
 
 The profile is chosen by the environment variable SECMIX_HYPOTHESIS (or HYPOTHESIS_PROFILE): ``fast`` (20
-examples, where neither is set), ``build`` (50), ``default`` (100) or ``thorough`` (1000).
+examples, where neither is set), ``build`` (30), ``default`` (100) or ``thorough`` (1000).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ sys.path.insert(0, str(HERE))
 
 collect_ignore = ["flower_projects"]  # apps that tests run; they need flwr, and hold no tests
 IN_CI = bool(os.environ.get("CI"))
-for _name, _examples in {"fast": 20, "build": 50, "default": 100, "thorough": 1000}.items():
+for _name, _examples in {"fast": 20, "build": 30, "default": 100, "thorough": 1000}.items():
     settings.register_profile(
         _name,
         max_examples=_examples,

@@ -48,9 +48,12 @@ def test_a_quickstart_is_audited_by_its_folder(name, tmp_path, monkeypatch):
     options = ["--allow-code", "--workers", "1", "--cell", "1", "--format", "json,md", "--out", "report"]
     told = CliRunner().invoke(app, ["audit", "--flower", str(PROJECTS / name), *options])
     assert told.exit_code == 3, told.output
-    [cell] = json.loads(Path("report", "report.json").read_text(encoding="utf-8"))["cells"]
+    report = json.loads(Path("report", "report.json").read_text(encoding="utf-8"))
+    [cell] = report["cells"]
+    assert "revealed" not in {node["standing"] for node in cell["nodes"]}
     # Of the first the rows do not go in; of the second twelve rows go into each model, with labels of their own.
-    assert {node["standing"] for node in cell["nodes"]} == {"inconclusive"}
+    decoded = [found["normalised_low"] for found in report["findings"] if found["evidence"].endswith("decoder")]
+    assert max(decoded) < 1e-3 if name == "quickstart_numpy" else 0.1 < max(decoded) < 0.9
     assert sorted(path.name for path in Path().iterdir()) == ["report"]  # what the server writes is not left there
 
 
@@ -123,4 +126,5 @@ def test_three_of_seven_do_not_break_a_strategy_that_looks_at_distances(made, st
     app, colluders = made("linear", strategy, "num_malicious_nodes=1", rounds=1), Colluders([6], "update_far")
     setup = build_setup(cell, {("protocol", "p"): app, ("adversary", "a"): colluders})
     push = errors_of_collaborations(cell, setup).push
-    assert [push(f)[0] is None for f in range(1, 4)] == [False] * 3
+    sizes = [1, 2, 3] if strategy == "Krum" else [3]  # Bulyan takes its time
+    assert not any(push(f)[0] is None for f in sizes)
