@@ -24,7 +24,7 @@ def weigh(cell: Scenario, setup: SumSetup) -> None:
     rng = stream(cell.seed, "trial run")
     d = setup.rows.shape[1]
     entries = cell.model.components * (1 + d + d * (d + 1) // 2)
-    masks = np.shape(setup.protocol.draw_masks(1, 1, setup.network, rng))
+    masks = np.shape(setup.protocol.draw_masks(1, entries, setup.network, rng))
     probes = -(-(setup.network.n + (masks[1] if len(masks) == 3 else 0)) // entries)
     message = (
         f"the messages of a single run, with the {probes} that show what they depend on, take more than memory_limit = "
