@@ -83,10 +83,9 @@ def main() -> None:
         numbers["scale"].append(at_scale(kind, large, np.random.default_rng([given.seed, k])))
         numbers["targeted"].append(targeted(kind, medium, np.random.default_rng([given.seed, k, 1])))
         print(kind, flush=True)
-    given.out.mkdir(parents=True, exist_ok=True)
+    write(given.out, numbers, report(numbers))
     random_figure(numbers, given.out / "random.png")
     targeted_figure(numbers, given.out / "targeted.png")
-    write(given.out, numbers, report(numbers))
 
 
 if __name__ == "__main__":

@@ -46,9 +46,9 @@ class Job(NamedTuple):
 
 @cache
 def _tasks(part: str) -> list[Task]:
-    own = lambda: light_tailed() + own_tasks()  # noqa: E731
-    lists = {"own": own, "again": own, "independent": strangers}
-    return lists.get(part, beyond_normal)()
+    if part == "independent":
+        return strangers()
+    return light_tailed() + own_tasks() if part in ("own", "again") else beyond_normal()
 
 
 def cells(job: Job, seed: int) -> list[Numbers]:
