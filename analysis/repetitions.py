@@ -8,38 +8,77 @@ from __future__ import annotations
 
 import hashlib
 import json
+import multiprocessing
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from threadpoolctl import threadpool_limits
 
 from analysis.study import ROOT
 
 FOLDER = ".repetitions"
 
 
-def repeated(
-    folder: Path | None, name: str, setting: object, count: int, make: Callable[[int], Any], *, study: str
-) -> list[Any]:
-    """``make(i)`` for i = 0 .. count − 1, each as JSON gives it back; those in the file of ``folder`` are not made.
+@dataclass(frozen=True)
+class Repetitions:
+    """How the repetitions of a study are made: its package under analysis/, where they are kept, in how many processes.
 
-    ``make(i)`` hangs on i alone, so that more repetitions later leave the first as they were. ``study`` is its package
-    under analysis/. Without a folder nothing is kept.
+    Without a folder nothing is kept.
     """
-    path = None if folder is None else folder / FOLDER / f"{name}.jsonl"
-    header = {"sources": _sources(study), "setting": repr(setting)}
-    done = {} if path is None else _kept(path, header)
-    missing = [i for i in range(count) if i not in done]
-    start = time.process_time()
-    for at, i in enumerate(missing, start=1):
-        done[i] = json.loads(json.dumps(make(i)))
-        if path is not None:
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps([i, done[i]]) + "\n")
-        left = (time.process_time() - start) / at * (len(missing) - at)
-        print(f"{name}: {i + 1} of {count}, {left:.0f} s of CPU left", file=sys.stderr, flush=True)
-    return [done[i] for i in range(count)]
+
+    study: str
+    folder: Path | None = None
+    workers: int = 1
+
+    def __call__(self, name: str, setting: object, count: int, make: Callable[[int], Any]) -> list[Any]:
+        """``make(i)`` for i = 0 .. count − 1, each as JSON gives it back; those that are kept are not made.
+
+        ``make(i)`` hangs on i alone, so that more repetitions later leave the first as they were. It is pickled where
+        there is more than one process.
+        """
+        path = None if self.folder is None else self.folder / FOLDER / f"{name}.jsonl"
+        done = {} if path is None else _kept(path, {"sources": _sources(self.study), "setting": repr(setting)})
+        missing = [i for i in range(count) if i not in done]
+        start = time.perf_counter()
+        for at, (i, value) in enumerate(self._made(make, missing), start=1):
+            done[i] = json.loads(json.dumps(value))
+            if path is not None:
+                with path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps([i, done[i]]) + "\n")
+            left = (time.perf_counter() - start) / at * (len(missing) - at)
+            print(f"{name}: {len(done)} of {count}, {left:.0f} s left", file=sys.stderr, flush=True)
+        return [done[i] for i in range(count)]
+
+    def _made(self, make: Callable[[int], Any], missing: list[int]) -> Iterator[tuple[int, Any]]:
+        """Each repetition as it is ready."""
+        if self.workers == 1 or len(missing) < 2:
+            yield from ((i, make(i)) for i in missing)
+            return
+        context = multiprocessing.get_context("spawn")
+        begin = (sys.path, make)
+        with ProcessPoolExecutor(self.workers, mp_context=context, initializer=_begin, initargs=begin) as pool:
+            running = {pool.submit(_one, i): i for i in missing}
+            for each in as_completed(running):
+                yield running[each], each.result()
+
+
+_make: list[Callable[[int], Any]] = []
+
+
+def _begin(path: list[str], make: Callable[[int], Any]) -> None:
+    """What a process is given once, since ``make`` may hold the data; one thread each."""
+    sys.path[:] = path
+    threadpool_limits(1)
+    _make[:] = [make]
+
+
+def _one(i: int) -> Any:
+    return _make[0](i)
 
 
 def _kept(path: Path, header: dict[str, str]) -> dict[int, Any]:

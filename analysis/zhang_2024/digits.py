@@ -8,6 +8,7 @@ import urllib.request
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neural_network import MLPClassifier
 
-from analysis.repetitions import repeated
+from analysis.repetitions import Repetitions
 from analysis.study import Numbers, data_folders, mean_and_half_width
 from analysis.zhang_2024.divergence import transports
-from analysis.zhang_2024.simulation import REJECTING, RULES, clusters
+from analysis.zhang_2024.simulation import HERE, REJECTING, RULES, clusters
 from secmix._base.checks import Array, Ints
 from secmix.aggregators.mixture import coat, ise_matrix, oracle
 from secmix.aggregators.mixture.overlap import norms
@@ -136,45 +137,46 @@ def clustered(
     repetitions: int,
     seed: int,
     name: str = "digits",
-    folder: Path | None = None,
     by_transport: bool = True,
+    repeated: Repetitions = HERE,
 ) -> dict[str, list[Numbers]]:
     """ARI on the images held out, by rate of machines whose images are no digits, and rule.
 
     "ise": with the text's distance. "transport", where asked for: with that of the authors' code for these data.
     """
-    start = of_the_classes(data)
-    most = int(max(rates) * machines + 1e-9)
-    draws = np.random.default_rng([seed, 6]).spawn(repetitions)
-
-    def make(i: int) -> dict[str, list[dict[str, Numbers]]]:
-        rng = draws[i]
-        # The rows of one machine are distinct; with so few images, machines share some.
-        picked = np.stack([rng.permutation(POOL)[:rows] for _ in range(machines + most)])
-        honest = fit_mixtures(data.pool[picked[:machines]], start).mixture
-        # Machines in turn hold images turned by 90 degrees and images with black and white exchanged.
-        wrong = np.stack([data.spoilt[j % 2][picked[machines + j]] for j in range(most)])
-        foreign = fit_mixtures(wrong, start).mixture
-        every = Mixture(*(np.concatenate([getattr(one, f) for one in (honest, foreign)]) for f in _FIELDS))
-        squared = {"ise": ise_matrix(every)} | ({"transport": transports(every)} if by_transport else {})
-        found: dict[str, list[dict[str, Numbers]]] = {way: [] for way in squared}
-        for rate in rates:
-            f = int(rate * machines + 1e-9)
-            sent = np.concatenate([machines + np.arange(f), np.arange(f, machines)])
-            for way, each in squared.items():
-                found[way].append(_measured(data, every[sent], f, each[np.ix_(sent, sent)]))
-        return found
-
     what = (seed, machines, rows, rates, by_transport, _mark(data))
-    values = repeated(folder, name, what, repetitions, make, study="zhang_2024")
+    make = partial(_clustered, data, machines, rows, rates, by_transport, seed)
+    values = repeated(name, what, repetitions, make)
     return {
         way: [_row(rate, int(rate * machines + 1e-9), [v[way][at] for v in values]) for at, rate in enumerate(rates)]
         for way in values[0]
     }
 
 
+def _clustered(
+    data: Digits, machines: int, rows: int, rates: tuple[float, ...], by_transport: bool, seed: int, i: int
+) -> dict[str, list[dict[str, Numbers]]]:
+    start, rng = of_the_classes(data), np.random.default_rng([seed, 6]).spawn(i + 1)[i]
+    most = int(max(rates) * machines + 1e-9)
+    # The rows of one machine are distinct; with so few images, machines share some.
+    picked = np.stack([rng.permutation(POOL)[:rows] for _ in range(machines + most)])
+    honest = fit_mixtures(data.pool[picked[:machines]], start).mixture
+    # Machines in turn hold images turned by 90 degrees and images with black and white exchanged.
+    wrong = np.stack([data.spoilt[j % 2][picked[machines + j]] for j in range(most)])
+    foreign = fit_mixtures(wrong, start).mixture
+    every = Mixture(*(np.concatenate([getattr(one, f) for one in (honest, foreign)]) for f in _FIELDS))
+    squared = {"ise": ise_matrix(every)} | ({"transport": transports(every)} if by_transport else {})
+    found: dict[str, list[dict[str, Numbers]]] = {way: [] for way in squared}
+    for rate in rates:
+        f = int(rate * machines + 1e-9)
+        sent = np.concatenate([machines + np.arange(f), np.arange(f, machines)])
+        for way, each in squared.items():
+            found[way].append(_measured(data, every[sent], f, each[np.ix_(sent, sent)]))
+    return found
+
+
 def honest_rejected(
-    data: Digits, *, machines: int, rows: tuple[int, ...], repetitions: int, seed: int, folder: Path | None = None
+    data: Digits, *, machines: int, rows: tuple[int, ...], repetitions: int, seed: int, repeated: Repetitions = HERE
 ) -> list[Numbers]:
     """How many honest machines ARED rejects where rows are drawn from the Gaussians of the classes, by their number.
 
@@ -183,20 +185,20 @@ def honest_rejected(
     """
     start, out = of_the_classes(data), []
     for n in rows:
-        draws = np.random.default_rng([seed, 11, n]).spawn(repetitions)
-
-        def make(i: int, n: int = n, draws: list[np.random.Generator] = draws) -> list[float]:
-            local = fit_mixtures(np.stack([start.sample(n, draws[i]) for _ in range(machines)]), start).mixture
-            rejected = len(RULES["ARED"](local, squared=ise_matrix(local)).rejected)
-            return [rejected, float(np.log(norms(local)).std(ddof=1))]
-
         what = (seed, machines, n, _mark(data))
-        values = repeated(folder, f"honest-{n}", what, repetitions, make, study="zhang_2024")
+        values = repeated(f"honest-{n}", what, repetitions, partial(_honest, start, machines, n, seed))
         size = {"rows": n, "machines": machines, "repetitions": repetitions}
         out.append(
             size | {"rejected": int(sum(v[0] for v in values)), "spread": float(np.mean([v[1] for v in values]))}
         )
     return out
+
+
+def _honest(start: Mixture, machines: int, n: int, seed: int, i: int) -> list[float]:
+    rng = np.random.default_rng([seed, 11, n]).spawn(i + 1)[i]
+    local = fit_mixtures(np.stack([start.sample(n, rng) for _ in range(machines)]), start).mixture
+    rejected = len(RULES["ARED"](local, squared=ise_matrix(local)).rejected)
+    return [rejected, float(np.log(norms(local)).std(ddof=1))]
 
 
 def _mark(data: Digits) -> float:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from analysis.repetitions import repeated
+from analysis.repetitions import Repetitions
 from analysis.study import Numbers, mean_and_half_width
 from analysis.zhang_2024.population import population
-from analysis.zhang_2024.simulation import D, K
+from analysis.zhang_2024.simulation import HERE, D, K
 from secmix.adversaries.attacks.mixture_failures import FAILURES
 from secmix.aggregators.mixture import ared, coat, ise, ise_matrix
 from secmix.protocols import fit_mixtures
@@ -24,19 +24,15 @@ MEASURES = {
 
 
 def rates(
-    sizes: tuple[int, ...], machines: tuple[int, ...], repetitions: int, seed: int, folder: Path | None = None
+    sizes: tuple[int, ...], machines: tuple[int, ...], repetitions: int, seed: int, repeated: Repetitions = HERE
 ) -> Numbers:
     """Slopes of log ISE in log N, and how often ARED rejects exactly those who failed, by N and m.
 
     A repetition is a population; of its rows the first N a machine, and of the machines the first m, are those of the
     smaller sizes. A slope is fitted to each population by itself, so that its interval is over populations.
     """
-    draws = np.random.default_rng([seed, 12]).spawn(repetitions)
-
-    def make(i: int) -> Numbers:
-        return _population(sizes, machines, draws[i])
-
-    values = repeated(folder, "rates", (seed, sizes, machines, OVERLAP), repetitions, make, study="zhang_2024")
+    what = (seed, sizes, machines, OVERLAP)
+    values = repeated("rates", what, repetitions, partial(_population, sizes, machines, seed))
     logs = np.log(sizes)
 
     def slope(measure: str, value: Numbers) -> float:
@@ -59,7 +55,8 @@ def rates(
     }
 
 
-def _population(sizes: tuple[int, ...], machines: tuple[int, ...], rng: np.random.Generator) -> Numbers:
+def _population(sizes: tuple[int, ...], machines: tuple[int, ...], seed: int, i: int) -> Numbers:
+    rng = np.random.default_rng([seed, 12]).spawn(i + 1)[i]
     true = population(K, D, OVERLAP, rng)
     most = max(machines)
     rows = np.stack([true.sample(max(sizes), rng) for _ in range(most)])

@@ -14,6 +14,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from analysis.repetitions import Repetitions
 from analysis.study import Numbers, options, provenance, run_parts, write
 from analysis.zhang_2024.colluders import anywhere, near
 from analysis.zhang_2024.digits import PASSES, clustered, features, folder_of, honest_rejected, reach_of_the_distance
@@ -34,7 +35,7 @@ CENTRES = (Setting(20, 1000, HARD, (0.0, 0.3), 30), Setting(10, 300, 0.05, (0.0,
 PARTS = ("simulation", "rates", "centres", "colluders", "rows", "digits")
 
 
-def simulation(seed: int, folder: Path, repetitions: int | None, *, quick: bool) -> Numbers:
+def simulation(seed: int, repeated: Repetitions, repetitions: int | None, *, quick: bool) -> Numbers:
     """Failures by rate; then by the number of machines, their rows and the overlap.
 
     The sizes of figures 2 and 3 are m = 20, 50, 100 with N = 1000, 5000, 10000; figure 4 cuts 100000 rows into them, as
@@ -56,16 +57,16 @@ def simulation(seed: int, folder: Path, repetitions: int | None, *, quick: bool)
         *(Nested(rows, HARD, all_sizes, large) for rows in (5000, 10000)),
     ]
     return {
-        "cells": simulated(settings, seed, folder),
-        "components": by_component(Setting(20, 1000, 0.1, RATES[1:], min(most, 15)), seed),
+        "cells": simulated(settings, seed, repeated),
+        "components": by_component(Setting(20, 1000, 0.1, RATES[1:], min(most, 15)), seed, repeated),
     }
 
 
-def exact_sets(seed: int, folder: Path, repetitions: int | None, *, quick: bool) -> Numbers:
+def exact_sets(seed: int, repeated: Repetitions, repetitions: int | None, *, quick: bool) -> Numbers:
     """The rates of the theorem, from N = 1000 on as in the paper's simulations."""
     if quick:
         return rates((500, 2000), (20,), 3, seed)
-    return rates((1000, 2000, 4000, 8000), (20, 50), min(repetitions or REPETITIONS, REPETITIONS), seed, folder)
+    return rates((1000, 2000, 4000, 8000), (20, 50), min(repetitions or REPETITIONS, REPETITIONS), seed, repeated)
 
 
 def colluders(seed: int, *, quick: bool) -> Numbers:
@@ -81,7 +82,7 @@ def colluders(seed: int, *, quick: bool) -> Numbers:
     }
 
 
-def digits(data: Path | None, seed: int, folder: Path, repetitions: int | None, *, quick: bool) -> Numbers:
+def digits(data: Path | None, seed: int, repeated: Repetitions, repetitions: int | None, *, quick: bool) -> Numbers:
     """The ARI of digit images, with machines that hold images which are no digits."""
     machines, rows = (10, 1000) if quick else (50, 1000)
     size = {"machines": machines, "rows": rows, "seed": seed}
@@ -90,15 +91,15 @@ def digits(data: Path | None, seed: int, folder: Path, repetitions: int | None, 
     if quick:
         ways = clustered(learned, rates=(0.3,), repetitions=2, **size)
     else:
-        ways = clustered(learned, rates=RATES, repetitions=most, folder=folder, name="digits", **size)
+        ways = clustered(learned, rates=RATES, repetitions=most, repeated=repeated, name="digits", **size)
     found: Numbers = {"features": FEATURES, **size, "table": ways["ise"], "transport": ways["transport"]}
     del found["seed"]
     if not quick:
         found["honest"] = honest_rejected(
-            learned, machines=machines, rows=(1000, 2000), repetitions=min(most, 2), seed=seed, folder=folder
+            learned, machines=machines, rows=(1000, 2000), repetitions=min(most, 2), seed=seed, repeated=repeated
         )
         principal = features(data, FEATURES, seed, learned=False)
-        more: Numbers = {"by_transport": False, "folder": folder, "name": "digits-principal"}
+        more: Numbers = {"by_transport": False, "repeated": repeated, "name": "digits-principal"}
         ways = clustered(principal, rates=(0.2, 0.4), repetitions=2, **more, **size)
         found["principal"] = ways["ise"]
         found["norm_over_radius"] = {
@@ -127,19 +128,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="parts to make anew; the others are kept",
     )
     parser.add_argument("--repetitions", type=int, help=f"of the simulations (default {REPETITIONS}; at least 2)")
+    parser.add_argument("--workers", type=int, default=1, help="processes that share the repetitions (1)")
     given = parser.parse_args(arguments)
+    repeated = Repetitions("zhang_2024", given.out, given.workers)
     try:
+        if given.workers < 1:
+            raise SecmixError(f"--workers must be at least 1; given {given.workers}")
         if given.repetitions is not None and given.repetitions < 2:
             raise SecmixError(f"--repetitions must be at least 2; given {given.repetitions}")
         numbers = provenance("zhang_2024.run", given.seed, given.quick) | {"seed": given.seed}
         parts: dict[str, Callable[[], Any]] = {
-            "simulation": lambda: rounded(simulation(given.seed, given.out, given.repetitions, quick=given.quick)),
-            "rates": lambda: rounded(exact_sets(given.seed, given.out, given.repetitions, quick=given.quick)),
+            "simulation": lambda: rounded(simulation(given.seed, repeated, given.repetitions, quick=given.quick)),
+            "rates": lambda: rounded(exact_sets(given.seed, repeated, given.repetitions, quick=given.quick)),
             "centres": lambda: centres(CENTRES[given.quick], given.seed),
             "colluders": lambda: rounded(colluders(given.seed, quick=given.quick)),
             "rows": lambda: rounded(recovered(3 if given.quick else 12, given.seed, quick=given.quick)),
             "digits": lambda: rounded(
-                digits(folder_of(given.data), given.seed, given.out, given.repetitions, quick=given.quick)
+                digits(folder_of(given.data), given.seed, repeated, given.repetitions, quick=given.quick)
             ),
         }
         # One thread: sums in another order round otherwise.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from analysis.repetitions import repeated
+from analysis.repetitions import Repetitions
 from analysis.study import Numbers, mean_and_half_width
 from analysis.zhang_2024.population import population
 from secmix._base.checks import Array, Ints
@@ -32,6 +32,7 @@ from secmix.protocols import fit_mixtures
 
 K, D, HELD_OUT = 5, 10, 2000
 REPETITIONS = 50  # the authors have 300
+HERE = Repetitions("zhang_2024")  # nothing kept, one process
 RULES: dict[str, Callable[..., Any]] = {
     "ARED": ared,
     "DFMR": dfmr,
@@ -118,24 +119,24 @@ def _judged(one: Drawn, mixture: Mixture) -> Numbers:
     }
 
 
-def simulated(settings: Sequence[Nested], seed: int, folder: Path | None = None) -> list[Numbers]:
-    """Every setting, number of machines, failure and rate; repetitions are kept in ``folder`` as they are made."""
+def simulated(settings: Sequence[Nested], seed: int, repeated: Repetitions = HERE) -> list[Numbers]:
+    """Every setting, number of machines, failure and rate."""
     table = []
     for setting in settings:
-
-        def make(i: int, setting: Nested = setting) -> list[Numbers]:
-            place = [seed, 1, round(1000 * setting.overlap), i]
-            true = population(K, D, setting.overlap, np.random.default_rng(place))
-            return _repetition(setting, true, np.random.default_rng([*place, setting.rows]))
-
         what = (seed, setting.rows, setting.overlap, sorted(setting.rates.items()))
         name = f"simulation-{setting.rows}-{setting.overlap:g}"
-        values = repeated(folder, name, what, setting.repetitions, make, study="zhang_2024")
+        values = repeated(name, what, setting.repetitions, partial(_population, setting, seed))
         for each in zip(*values, strict=True):
             m, failure, rate = (each[0][key] for key in ("machines", "failure", "rate"))
             size = Setting(m, setting.rows, setting.overlap, (rate,), setting.repetitions)
             table.append(_cell(size, failure, rate, [one["found"] for one in each]))
     return table
+
+
+def _population(setting: Nested, seed: int, i: int) -> list[Numbers]:
+    place = [seed, 1, round(1000 * setting.overlap), i]
+    true = population(K, D, setting.overlap, np.random.default_rng(place))
+    return _repetition(setting, true, np.random.default_rng([*place, setting.rows]))
 
 
 def _repetition(setting: Nested, true: Mixture, rng: np.random.Generator) -> list[Numbers]:
@@ -155,24 +156,29 @@ def _repetition(setting: Nested, true: Mixture, rng: np.random.Generator) -> lis
     return out
 
 
-def by_component(setting: Setting, seed: int) -> list[Numbers]:
+def by_component(setting: Setting, seed: int, repeated: Repetitions = HERE) -> list[Numbers]:
     """Failures of single components: of each, ``rate`` of the machines fail, and nearly every machine somewhere."""
-    cells: dict[tuple[str, float], list[dict[str, Numbers]]] = {}
-    touched_machines: dict[tuple[str, float], list[float]] = {}
-    for rng in np.random.default_rng([seed, 2]).spawn(setting.repetitions):
-        one = drawn(setting, rng)
-        best = gmr(one.local).mixture
-        for rate in setting.rates:
-            for kind in ("mean", "covariance"):
-                touched = touched_components(setting.machines, K, rate, rng)
-                sent = component_failure(one.local, touched, rng, kind)
-                byzantine = np.flatnonzero(touched.any(axis=1))
-                cells.setdefault((kind, rate), []).append(measured(one, sent, byzantine, best))
-                touched_machines.setdefault((kind, rate), []).append(len(byzantine) / setting.machines)
+    what = (seed, setting.machines, setting.rows, setting.overlap, setting.rates)
+    values = repeated("components", what, setting.repetitions, partial(_components, setting, seed))
     return [
-        _cell(setting, kind, rate, values) | {"touched": float(np.mean(touched_machines[kind, rate]))}
-        for (kind, rate), values in cells.items()
+        _cell(setting, each[0]["kind"], each[0]["rate"], [one["found"] for one in each])
+        | {"touched": float(np.mean([one["touched"] for one in each]))}
+        for each in zip(*values, strict=True)
     ]
+
+
+def _components(setting: Setting, seed: int, i: int) -> list[Numbers]:
+    rng = np.random.default_rng([seed, 2]).spawn(i + 1)[i]
+    one, out = drawn(setting, rng), []
+    best = gmr(one.local).mixture
+    for rate in setting.rates:
+        for kind in ("mean", "covariance"):
+            touched = touched_components(setting.machines, K, rate, rng)
+            sent = component_failure(one.local, touched, rng, kind)
+            byzantine = np.flatnonzero(touched.any(axis=1))
+            found = measured(one, sent, byzantine, best)
+            out.append({"kind": kind, "rate": rate, "found": found, "touched": len(byzantine) / setting.machines})
+    return out
 
 
 def centres(setting: Setting, seed: int) -> Numbers:
