@@ -6,6 +6,7 @@ of other code is made anew, never mixed in.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import multiprocessing
@@ -20,6 +21,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from analysis.study import ROOT
+from secmix.errors import SecmixError
 
 FOLDER = ".repetitions"
 
@@ -34,6 +36,10 @@ class Repetitions:
     study: str
     folder: Path | None = None
     workers: int = 1
+
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise SecmixError(f"--workers must be at least 1; given {self.workers}")
 
     def __call__(self, name: str, setting: object, count: int, make: Callable[[int], Any]) -> list[Any]:
         """``make(i)`` for i = 0 .. count − 1, each as JSON gives it back; those that are kept are not made.
@@ -65,6 +71,11 @@ class Repetitions:
             running = {pool.submit(_one, i): i for i in missing}
             for each in as_completed(running):
                 yield running[each], each.result()
+
+
+def processes(parser: argparse.ArgumentParser) -> None:
+    """The option of a study whose repetitions can be shared; their number changes the time alone."""
+    parser.add_argument("--workers", type=int, default=1, help="processes that share the repetitions (1)")
 
 
 _make: list[Callable[[int], Any]] = []

@@ -20,6 +20,7 @@ from secmix.errors import SecmixError
 
 ROOT = Path(__file__).resolve().parents[1]
 Numbers = dict[str, Any]
+TIMES = "seconds.json"
 
 
 def options(about: str, report: str) -> argparse.ArgumentParser:
@@ -79,14 +80,15 @@ def run_parts(
     out: Path,
     numbers: Numbers,
     parts: dict[str, Callable[[], Any]],
-    only: Sequence[str] | None,
+    only: Sequence[str] | None = None,
     *,
     sort_keys: bool = True,
 ) -> Numbers:
     """``numbers`` with every part; with ``only``, those named are made anew and the others kept from ``out``.
 
     Only what the same command wrote with the same versions is kept, so that the file is that of one whole run. Each
-    part is written as soon as it is there: a study that was interrupted goes on with the parts that are missing.
+    part is written as soon as it is there: a study that was interrupted goes on with the parts that are missing. What
+    a part took is kept beside it, in a file of its own, since it is not the same twice.
     """
     path = out / "numbers.json"
     earlier: Numbers = {}
@@ -95,31 +97,54 @@ def run_parts(
         if any(earlier.get(key) != numbers[key] for key in ("command", "versions")):
             earlier = {}
     found = numbers | {name: earlier[name] for name in parts if name in earlier}
+    took = {name: seconds for name, seconds in _took(out).items() if name in earlier}
     for name in (name for name in parts if only is None or name in only):
         print(f"{name} ...", file=sys.stderr, flush=True)
+        start = _spent()
         found[name] = parts[name]()
+        took[name] = round(_spent() - start, 1)
         if only is not None:
             out.mkdir(parents=True, exist_ok=True)
             path.write_text(
                 json.dumps(found, sort_keys=sort_keys, allow_nan=False, ensure_ascii=False), encoding="utf-8"
             )
+            _note(out, took)
+    if only is None:
+        _note(out, took)
     return found
 
 
-def kept(folder: Path | None, name: str, make: Callable[[], Any]) -> Any:
-    """What ``make`` gives, kept in ``folder`` under ``name`` from one run to the next where there is a folder."""
-    if folder is None:
-        return make()
-    path = folder / f"{name}.json"
-    if not path.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(make(), allow_nan=False), encoding="utf-8")
-    return json.loads(path.read_text(encoding="utf-8"))
+def _note(out: Path, took: dict[str, float]) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    (out / TIMES).write_text(json.dumps(took, indent=1) + "\n", encoding="utf-8")
+
+
+def _spent() -> float:
+    """Processor seconds of this process and of those it has waited for."""
+    now = os.times()
+    return now.user + now.system + now.children_user + now.children_system
+
+
+def _took(out: Path) -> dict[str, float]:
+    path = out / TIMES
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def _how_long(out: Path) -> str:
+    """What the parts took when each was made last, in a sentence; empty where that was not noted."""
+    took = _took(out)
+    each = ", ".join(f"{name} {_minutes(seconds)}" for name, seconds in took.items())
+    whole = f"It took {_minutes(sum(took.values()))} of processor time"
+    return f"\n\n{whole}{f' ({each})' if len(took) > 1 else ''}.\n" if took else ""
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def write(out: Path, numbers: Numbers, text: str, *, indent: int | None = 1, sort_keys: bool = True) -> None:
-    """``numbers.json`` and ``README.md``, in a folder that is made where there is none."""
+    """``numbers.json`` and ``README.md``, in a folder that is made where there is none; at the end, what it took."""
     out.mkdir(parents=True, exist_ok=True)
     packed = json.dumps(numbers, indent=indent, sort_keys=sort_keys, allow_nan=False, ensure_ascii=False)
     (out / "numbers.json").write_text(packed + "\n", encoding="utf-8")
-    (out / "README.md").write_text(text + "\n", encoding="utf-8")
+    (out / "README.md").write_text(text.rstrip() + (_how_long(out) or "\n"), encoding="utf-8")

@@ -7,6 +7,7 @@ so many nodes once the corrupt ones are taken out, which is what PDMM and pairwi
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from analysis.exposure_at_scale.corruption import SIZES, at_random, bound, chose
 from analysis.exposure_at_scale.figures import random_figure, targeted_figure
 from analysis.exposure_at_scale.networks import KINDS, drawn
 from analysis.exposure_at_scale.report import report
-from analysis.study import options, provenance, write
+from analysis.study import options, provenance, run_parts, write
 from secmix.coalitions.graph import cheapest_boundaries
 
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -78,11 +79,17 @@ def main() -> None:
     given = parser.parse_args()
     large, medium = (4_000, 300) if given.quick else (1_000_000, 100_000)
     numbers: dict[str, Any] = provenance("exposure_at_scale.run", given.seed, given.quick)
-    numbers |= {"sizes": list(SIZES), "kinds": KINDS, "scale": [], "targeted": []}
-    for k, kind in enumerate(KINDS):
-        numbers["scale"].append(at_scale(kind, large, np.random.default_rng([given.seed, k])))
-        numbers["targeted"].append(targeted(kind, medium, np.random.default_rng([given.seed, k, 1])))
-        print(kind, flush=True)
+    numbers |= {"sizes": list(SIZES), "kinds": KINDS}
+    streams = [[given.seed, k] for k in range(len(KINDS))]
+    parts: dict[str, Callable[[], Any]] = {
+        "scale": lambda: [
+            at_scale(kind, large, np.random.default_rng(s)) for kind, s in zip(KINDS, streams, strict=True)
+        ],
+        "targeted": lambda: [
+            targeted(kind, medium, np.random.default_rng([*s, 1])) for kind, s in zip(KINDS, streams, strict=True)
+        ],
+    }
+    numbers = run_parts(given.out, numbers, parts)
     write(given.out, numbers, report(numbers))
     random_figure(numbers, given.out / "random.png")
     targeted_figure(numbers, given.out / "targeted.png")

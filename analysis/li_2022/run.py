@@ -18,11 +18,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.preprocessing import StandardScaler
 
-from analysis.li_2022.decoder import Numbers
 from analysis.li_2022.figures import figure_2, figure_3
 from analysis.li_2022.privacy import SIGMA, individual_privacy
 from analysis.li_2022.report import report
-from analysis.study import find_data, options, provenance, write
+from analysis.study import Numbers, find_data, options, provenance, run_parts, write
 from secmix._base.checks import Array
 from secmix.errors import DataError, NetworkError, SecmixError
 from secmix.mixture import Mixture
@@ -184,13 +183,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if runs < 200 or given.seed < 0:
             raise SecmixError(f"--runs must be at least 200 and --seed at least 0; given {runs} and {given.seed}")
         numbers = provenance(f"li_2022.run --runs {runs}", given.seed, given.quick) | {"seed": given.seed}
-        if given.only != 3:
+        size = {"n": 40, "iterations": 5} if given.quick else {"n": 80, "iterations": 30}
+
+        def correct() -> Numbers:
             rows = principal_components(given.data or find_data("parkinsons.csv"))
-            numbers["figure_2"] = output_correctness(
-                rows, n=40 if given.quick else 80, iterations=5 if given.quick else 30, seed=given.seed
-            )
-        if given.only != 2:
-            numbers["figure_3"] = individual_privacy(runs=runs, iterations=3 if given.quick else 10, seed=given.seed)
+            return output_correctness(rows, **size, seed=given.seed)
+
+        def private() -> Numbers:
+            return individual_privacy(runs=runs, iterations=3 if given.quick else 10, seed=given.seed)
+
+        figures = {2: ("figure_2", correct), 3: ("figure_3", private)}
+        chosen = dict(figure for number, figure in figures.items() if given.only in (None, number))
+        numbers = run_parts(given.out, numbers, chosen)
     except SecmixError as error:
         print(f"li_2022: {error}", file=sys.stderr)
         return 2

@@ -16,6 +16,7 @@ from analysis.meta_clustering.audit import breakdown, revealed
 from analysis.meta_clustering.public import public
 from analysis.meta_clustering.report import figures, report
 from analysis.meta_clustering.simulations import SETS, counted, rate, simulation_1, simulation_2, spectrum
+from analysis.repetitions import Repetitions, processes
 from analysis.study import options, provenance, run_parts, write
 from secmix.errors import SecmixError
 
@@ -40,9 +41,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--table", type=Path, help="a CSV file, y last, in place of the diabetes data")
     parser.add_argument("--repeats", type=int, help="repetitions of the two simulations, if not 10")
     parser.add_argument("--only", nargs="+", choices=PARTS, help="parts to make anew; the others are kept")
+    processes(parser)
     given = parser.parse_args(arguments)
     quick, seed, repeats = given.quick, given.seed, 10 if given.repeats is None else given.repeats
     try:
+        repeated = Repetitions("meta_clustering", given.out, given.workers)
         if repeats < 2:
             raise SecmixError(f"--repeats must be at least 2, for an interval; given {repeats}")
         path = find_grid(given.data)
@@ -57,8 +60,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "spectrum": lambda: spectrum(seed, forest=not quick),
         }
         if not quick:
-            parts["simulation_1"] = lambda: simulation_1(repeats, (10, 50), (0.5, 1.0, 2.0, 5.0), seed)
-            parts["simulation_2"] = lambda: simulation_2(repeats, SETS, seed, folder=given.out)
+            parts["simulation_1"] = lambda: simulation_1(
+                repeats, (10, 50), (0.5, 1.0, 2.0, 5.0), seed, repeated=repeated
+            )
+            parts["simulation_2"] = lambda: simulation_2(repeats, SETS, seed, repeated=repeated)
         numbers = run_parts(given.out, provenance("meta_clustering.run", seed, quick), parts, given.only)
     except SecmixError as error:
         print(f"meta_clustering: {error}", file=sys.stderr)

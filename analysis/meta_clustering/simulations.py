@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
+from functools import partial
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,13 +22,15 @@ from analysis.meta_clustering.common import (
     right,
     standardised,
 )
-from analysis.study import Numbers, kept, mean_and_half_width, summary
+from analysis.repetitions import Repetitions
+from analysis.study import Numbers, mean_and_half_width, summary
 from secmix._base.checks import Array
 from secmix.protocols import SelectExchangeCluster
 from secmix.protocols.meta_clustering.spectral import eigenvectors, standardised_rows
 
 # The sets of 5 and 7 are lost in the paper's text: those of 3 and two of its nine more each time.
 NINE = ("boosting", "forest", "lasso", "knn", "svr", "ridge", "elastic_net", "neural_network", "lars")
+HERE = Repetitions("meta_clustering")  # nothing kept, one process
 SETS = tuple(NINE[:size] for size in (1, 3, 5, 7, 9))
 
 
@@ -47,22 +48,33 @@ def _linear_learners(p: int, snr: float, rng: np.random.Generator) -> list[Part]
 
 
 def simulation_1(
-    repeats: int, widths: Sequence[int], snrs: Sequence[float], seed: int, *, forest: bool = True
+    repeats: int,
+    widths: Sequence[int],
+    snrs: Sequence[float],
+    seed: int,
+    *,
+    forest: bool = True,
+    repeated: Repetitions = HERE,
 ) -> list[Numbers]:
     """20 learners, 100 rows, two linear functions of 5 of p columns; LASSO and random forest; exact recovery."""
-    candidates = [LassoCV(cv=2), *([RandomForestRegressor(50, max_depth=3)] if forest else [])]
     out = []
     for p in widths:
         for snr in snrs:
-            exact, two = dict.fromkeys(WAYS, 0), dict.fromkeys(WAYS, 0)
-            for r in range(repeats):
-                rng = np.random.default_rng([seed, 1, p, int(10 * snr), r])
-                parts = _linear_learners(p, snr, rng)
-                for way, found in in_three_ways(clustered(parts, candidates, r, max_clusters=6), 2).items():
-                    exact[way] += right(found, np.arange(20) // 10)
-                    two[way] += found.n_clusters_ == 2
-            out.append({"p": p, "snr": snr, "exact": exact, "two": two, "repeats": repeats})
+            make = partial(_recovered, p, snr, forest, seed)
+            values = repeated(f"simulation_1-{p}-{snr:g}", (seed, p, snr, forest), repeats, make)
+            counts = {what: {way: sum(v[what][way] for v in values) for way in WAYS} for what in ("exact", "two")}
+            out.append({"p": p, "snr": snr} | counts | {"repeats": repeats})
     return out
+
+
+def _recovered(p: int, snr: float, forest: bool, seed: int, r: int) -> Numbers:
+    candidates = [LassoCV(cv=2), *([RandomForestRegressor(50, max_depth=3)] if forest else [])]
+    parts = _linear_learners(p, snr, np.random.default_rng([seed, 1, p, int(10 * snr), r]))
+    ways = in_three_ways(clustered(parts, candidates, r, max_clusters=6), 2)
+    return {
+        "exact": {way: bool(right(found, np.arange(20) // 10)) for way, found in ways.items()},
+        "two": {way: bool(found.n_clusters_ == 2) for way, found in ways.items()},
+    }
 
 
 def spectrum(seed: int, *, forest: bool = True) -> Numbers:
@@ -164,20 +176,14 @@ def simulation_2(
     rows: int = 150,
     p: int = 500,
     *,
-    folder: Path | None = None,
+    repeated: Repetitions = HERE,
 ) -> list[Numbers]:
     """20 learners, Friedman functions: how often clusters are right, and learner 0's error with and without others.
 
-    Every set of candidates is given the same learners. With a ``folder`` each repeat is kept there until all are done,
-    so that a run that was interrupted goes on.
+    Every set of candidates is given the same learners.
     """
-    found = []
-    for r in range(repeats):
-        name = f"simulation_2-{seed}-{rows}-{p}-{len(sets)}-{r}"
-        found.append(kept(folder, name, lambda r=r: _once(r, sets, seed, rows, p)))
-        print(f"simulation_2: {r + 1} of {repeats}", file=sys.stderr, flush=True)
-    for path in folder.glob("simulation_2-*.json") if folder else ():
-        path.unlink()
+    what = (seed, rows, p, [list(names) for names in sets])
+    found = repeated("simulation_2", what, repeats, partial(_once, sets, seed, rows, p))
     out = []
     for i, names in enumerate(sets):
         mine = [each[i] for each in found]
@@ -199,7 +205,7 @@ def simulation_2(
     return out
 
 
-def _once(r: int, sets: Sequence[Sequence[str]], seed: int, rows: int, p: int) -> list[Numbers]:
+def _once(sets: Sequence[Sequence[str]], seed: int, rows: int, p: int, r: int) -> list[Numbers]:
     """One repeat of simulation 2, each set of candidates in turn."""
     Remembered.kept.clear()
     rng = np.random.default_rng([seed, 2, r])
@@ -221,7 +227,7 @@ def _once(r: int, sets: Sequence[Sequence[str]], seed: int, rows: int, p: int) -
         found = ways["gap"]
         out.append(
             {
-                "exact": {way: right(each, np.arange(20) // 10) for way, each in ways.items()},
+                "exact": {way: bool(right(each, np.arange(20) // 10)) for way, each in ways.items()},
                 "selected": (np.bincount(found.selected_, minlength=len(names)) / 20).tolist(),
                 "together": float(np.mean((found.predict(0, X) - y) ** 2)),
                 "alone": float(np.mean((found.models_[0].predict(X) - y) ** 2)),

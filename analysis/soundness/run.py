@@ -17,7 +17,7 @@ from soundness.corpus import ALL, BEYOND
 from soundness.verdict import audited, shown
 
 from analysis.soundness.report import report
-from analysis.study import Numbers, options, provenance, write
+from analysis.study import Numbers, options, provenance, run_parts, write
 
 
 def line(case: Case, seed: int) -> Numbers:
@@ -34,6 +34,7 @@ def line(case: Case, seed: int) -> Numbers:
         "undecided": case.undecided,
         "beyond": case in BEYOND,
     }
+    print(f"{case.family} | {case.name} | {case.truth} | {found['verdict']}", flush=True)
     if case.attack is not None:
         got = shown(case)
         found["attack"] = {"goal": case.goal, "score": got.score, "claimed": got.claimed, "success": got.success}
@@ -48,14 +49,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         first = {(case.family, case.truth): case for case in reversed(cases)}
         cases = [case for case in cases if case in first.values()]
     warnings.simplefilter("ignore", RuntimeWarning)
-    table = []
-    for case in cases:
-        table.append(line(case, given.seed))
-        print(f"{case.family} | {case.name} | {case.truth} | {table[-1]['verdict']}", flush=True)
     numbers = provenance("soundness.run", given.seed, given.quick, ("numpy", "scipy"))
-    numbers["cases"] = table
+    numbers = run_parts(given.out, numbers, {"cases": lambda: [line(case, given.seed) for case in cases]})
     write(given.out, numbers, report(numbers))
-    return int(not all(entry["right"] or entry["beyond"] for entry in table))
+    return int(not all(entry["right"] or entry["beyond"] for entry in numbers["cases"]))
 
 
 if __name__ == "__main__":

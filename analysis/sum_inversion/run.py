@@ -8,14 +8,15 @@ distributed EM: the corrupt node 0 gets the average, and knows what it put in it
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from analysis.study import Numbers, find_data, options, provenance, write
+from analysis.study import Numbers, find_data, options, provenance, run_parts, write
 from analysis.sum_inversion.report import figures, report
 from analysis.sum_inversion.rows import (
     REG_COVAR,
@@ -179,8 +180,8 @@ def components(rows: Array) -> Array:
     return np.asarray(kept / kept.std(axis=0))
 
 
-def study(seed: int, quick: bool, path: Path | None) -> Numbers:
-    """All numbers."""
+def study(seed: int, quick: bool, path: Path | None) -> dict[str, Callable[[], Any]]:
+    """All parts."""
     sizes = [(h, 2, c) for c in (2, 3) for h in (3, 5, 8, 12, 20, 40)] + [(h, 4, 2) for h in (3, 5, 8, 12)]
     if quick:
         sizes = [(3, 2, 2), (5, 2, 3)]
@@ -189,18 +190,14 @@ def study(seed: int, quick: bool, path: Path | None) -> Numbers:
     cancer = components(data.breast_cancer().rows)
     sets = {"breast cancer": cancer, "Parkinsons": components(data.parkinsons(path).rows)}
     seeds = 2 if quick else 5
-    found = [
-        each
-        for name, rows in sets.items()
-        for each in real(name, rows, (4,) if quick else (5, 10, 20), seeds, seed, 64 if quick else 160)
-    ]
+    sums, effort = (4,) if quick else (5, 10, 20), 64 if quick else 160
     return {
-        "phases": phases(sizes, 2 if quick else 4, seed, 64 if quick else 128),
-        "noise": noise_curve([float(size) for size in noises], seeds, seed),
-        "protocols": protocols(seeds, seed),
-        "real": found,
-        "steering": steering(cancer, 1 if quick else 10, seed),
-        "defences": [defence(name, cancer, 1 if quick else 5, seed) for name in chosen],
+        "phases": lambda: phases(sizes, 2 if quick else 4, seed, 64 if quick else 128),
+        "noise": lambda: noise_curve([float(size) for size in noises], seeds, seed),
+        "protocols": lambda: protocols(seeds, seed),
+        "real": lambda: [each for name, rows in sets.items() for each in real(name, rows, sums, seeds, seed, effort)],
+        "steering": lambda: steering(cancer, 1 if quick else 10, seed),
+        "defences": lambda: [defence(name, cancer, 1 if quick else 5, seed) for name in chosen],
     }
 
 
@@ -211,7 +208,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         numbers = provenance("sum_inversion.run", given.seed, given.quick) | {"seed": given.seed}
-        numbers |= study(given.seed, given.quick, given.data or find_data("parkinsons.csv"))
+        parts = study(given.seed, given.quick, given.data or find_data("parkinsons.csv"))
+        numbers = run_parts(given.out, numbers, parts)
     except SecmixError as error:
         print(f"sum_inversion: {error}", file=sys.stderr)
         return 2

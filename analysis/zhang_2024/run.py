@@ -14,7 +14,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from analysis.repetitions import Repetitions
+from analysis.repetitions import Repetitions, processes
 from analysis.study import Numbers, options, provenance, run_parts, write
 from analysis.zhang_2024.colluders import anywhere, near
 from analysis.zhang_2024.digits import PASSES, clustered, features, folder_of, honest_rejected, reach_of_the_distance
@@ -128,12 +128,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="parts to make anew; the others are kept",
     )
     parser.add_argument("--repetitions", type=int, help=f"of the simulations (default {REPETITIONS}; at least 2)")
-    parser.add_argument("--workers", type=int, default=1, help="processes that share the repetitions (1)")
+    processes(parser)
     given = parser.parse_args(arguments)
-    repeated = Repetitions("zhang_2024", given.out, given.workers)
     try:
-        if given.workers < 1:
-            raise SecmixError(f"--workers must be at least 1; given {given.workers}")
+        repeated = Repetitions("zhang_2024", given.out, given.workers)
         if given.repetitions is not None and given.repetitions < 2:
             raise SecmixError(f"--repetitions must be at least 2; given {given.repetitions}")
         numbers = provenance("zhang_2024.run", given.seed, given.quick) | {"seed": given.seed}

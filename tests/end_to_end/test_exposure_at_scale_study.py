@@ -104,7 +104,13 @@ def test_it_runs_and_reports(tmp_path: Path) -> None:
     done = subprocess.run(script, cwd=FOLDER.parents[1], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     numbers = json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))
-    assert {path.name for path in tmp_path.iterdir()} == {"numbers.json", "README.md", "random.png", "targeted.png"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "numbers.json",
+        "README.md",
+        "random.png",
+        "targeted.png",
+        "seconds.json",
+    }
     for entry in numbers["targeted"]:
         assert all(greedy <= most + 1e-6 for greedy, most in zip(entry["greedy"], entry["bound"], strict=True))
     for entry in numbers["scale"]:

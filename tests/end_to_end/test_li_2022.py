@@ -46,7 +46,7 @@ def found(figure_3: Path) -> Any:
 
 
 def test_writes_the_report_the_numbers_and_a_figure(figure_3: Path) -> None:
-    assert {path.name for path in figure_3.iterdir()} == {"README.md", "numbers.json", "figure-3.svg"}
+    assert {path.name for path in figure_3.iterdir()} == {"README.md", "numbers.json", "figure-3.svg", "seconds.json"}
     ET.parse(figure_3 / "figure-3.svg")
     text = (figure_3 / "README.md").read_text(encoding="utf-8")
     assert "figure-3.svg" in text

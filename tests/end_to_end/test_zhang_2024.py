@@ -23,7 +23,13 @@ def ran(study: ModuleType, out: Path, *options: str) -> Any:
 def simulation(study: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Any:
     out: Path = tmp_path_factory.mktemp("simulation")
     found = ran(study, out, "--only", "simulation")["simulation"]
-    assert {path.name for path in out.iterdir()} == {"README.md", "numbers.json", "failures.png", "components.png"}
+    assert {path.name for path in out.iterdir()} == {
+        "README.md",
+        "numbers.json",
+        "failures.png",
+        "components.png",
+        "seconds.json",
+    }
     assert "precision" in (out / "README.md").read_text(encoding="utf-8")
     return found
 
