@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
 if "PYTEST_XDIST_WORKER" in os.environ:
-    # Several processes that each start a thread a core wait for one another: on 16 cores the suite took ten times as long.
+    # Several processes that each start a thread a core wait for one another: on many cores the suite hardly moves.
     for _library in ("OPENBLAS", "OMP", "MKL"):
         os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 # Under --import-mode=importlib no test folder is importable; the shared modules beside this file must be.

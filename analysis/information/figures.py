@@ -11,9 +11,8 @@ from matplotlib.figure import Figure
 Numbers = dict[str, Any]
 
 
-def figures(numbers: Numbers, folder: Path) -> None:
+def figures(peers: list[Numbers], folder: Path) -> None:
     """``readings-N.png`` for each N: tasks by methods, reading over truth."""
-    peers = numbers.get("peers", []) + numbers.get("neural", [])
     for n in sorted({cell["rows"] for cell in peers}):
         cells = [cell for cell in peers if cell["rows"] == n and cell["draw"] == 0]
         tasks = list(dict.fromkeys(cell["task"] for cell in cells))

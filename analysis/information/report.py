@@ -11,17 +11,15 @@ from analysis.information.aims import aims, outside
 Numbers = dict[str, Any]
 
 
-def report(numbers: Numbers) -> str:
+def report(numbers: Numbers, neural: Numbers) -> str:
     """The whole report; parts that have not been run are left out."""
-    words = ", ".join(f"{name} {number}" for name, number in sorted(numbers["versions"].items()))
-    peers, own = numbers.get("peers", []) + numbers.get("neural", []), numbers.get("own", [])
-    where = numbers["accelerator"]
+    peers, own = numbers.get("peers", []) + neural["cells"], numbers.get("own", [])
     parts = [
         "# Mutual information: what estimators read where the truth is known",
         "",
-        f"Written by `{numbers['command']}`; every number is in `numbers.json`. {words}. The tasks are those of Czyż "
-        "et al., *Beyond Normal*, NeurIPS 2023, drawn by our own code, and tasks of our own. Nats throughout; seconds "
-        f"are of one processor core{f', those of the neural estimators on the clock beside a {where}' * bool(where)}.",
+        f"Written by `{numbers['command']}`; every number is in `numbers.json`. {_versions(numbers)}. The tasks are "
+        "those of Czyż et al., *Beyond Normal*, NeurIPS 2023, drawn by our own code, and tasks of our own. Nats "
+        f"throughout; seconds are of the processor. {_about(neural)}",
         "",
         "The lower bound is below the truth in at least 95 % of the draws, and clears nobody. KSG is *resolved* where "
         "it vouches for its interval; elsewhere the truth may be larger.",
@@ -53,6 +51,21 @@ def report(numbers: Numbers) -> str:
         *(_all(peers) if numbers.get("peers") else []),
     ]
     return "\n".join(parts)
+
+
+def _versions(numbers: Numbers) -> str:
+    return ", ".join(f"{name} {number}" for name, number in sorted(numbers["versions"].items()))
+
+
+def _about(neural: Numbers) -> str:
+    """Where the readings of the neural estimators come from."""
+    if not neural["cells"]:
+        return "The neural estimators of Czyż et al. have not been run (`--neural`)."
+    on = f"; their seconds are on the clock, beside a {neural['accelerator']}" if neural["accelerator"] else ""
+    return (
+        f"The neural estimators are those of Czyż et al., with their own settings, by `{neural['command']}` in an "
+        f"environment of its own: {_versions(neural)}{on}; `neural.json`."
+    )
 
 
 def _accuracy(cells: list[Numbers]) -> list[str]:

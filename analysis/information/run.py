@@ -2,20 +2,20 @@
 
 Run ``python -m analysis.information.run``. Every estimator reads the same draws; how near it comes, how often its
 interval misses, what it vouches for and what it costs go into the report. The number of processes changes the time
-alone. Where JAX finds an accelerator, the neural estimators run there.
+alone. ``--neural`` runs the neural estimators, on an accelerator where JAX finds one.
 """
 
 from __future__ import annotations
 
+import json
 import math
-import multiprocessing
 import sys
 import time
 import warnings
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -26,10 +26,12 @@ from analysis.information.figures import figures
 from analysis.information.report import report
 from analysis.information.tasks import Task, beyond_normal
 from analysis.information.tasks_own import light_tailed, own_tasks, strangers
+from analysis.repetitions import Repetitions, processes
 from analysis.study import Numbers, options, provenance, run_parts, write
 from secmix.errors import SecmixError
 
-PARTS = ("peers", "draws", "own", "again", "independent", "neural")
+PARTS = ("peers", "draws", "own", "again", "independent")
+NEURAL = "neural.json"  # of another environment mostly, so with its own command and versions
 _QUICK = (0, 9, 25)  # tasks
 _STREAMS = {"own": 1, "independent": 2, "again": 3}  # all others share one, so that they read the same draws
 _NAMED = ("light", "few rows leak")  # families that the aims name: ten draws each
@@ -86,24 +88,21 @@ def _finite(value: float | bool | None) -> float | bool | None:
     return None if value is None or not math.isfinite(value) else value
 
 
-def read(jobs: Sequence[Job], seed: int, workers: int) -> list[Numbers]:
+def read(part: str, jobs: Sequence[Job], seed: int, repeated: Repetitions) -> list[Numbers]:
     """The cells of all jobs in their order, the longest begun first."""
-    if workers == 1:
-        _warm()
-        return [cell for job in jobs for cell in cells(job, seed)]
     order = sorted(range(len(jobs)), key=lambda i: -jobs[i].rows)
-    with ProcessPoolExecutor(
-        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_begin, initargs=(sys.path,)
-    ) as pool:
-        running = {i: pool.submit(cells, jobs[i], seed) for i in order}
-        return [cell for i in range(len(jobs)) for cell in running[i].result()]
+    longest_first = [jobs[i] for i in order]
+    found = repeated(part, (seed, longest_first), len(jobs), partial(_read, longest_first, seed))
+    cells_of = dict(zip(order, found, strict=True))
+    return [cell for i in range(len(jobs)) for cell in cells_of[i]]
 
 
-def _begin(path: list[str]) -> None:
-    sys.path[:] = path
+def _read(jobs: Sequence[Job], seed: int, i: int) -> list[Numbers]:
     _warm()
+    return cells(jobs[i], seed)
 
 
+@cache
 def _warm() -> None:
     """Compile what is compiled, so that no cell's seconds hold it."""
     x, y = np.random.default_rng(0).standard_normal((2, 200, 2))
@@ -132,16 +131,19 @@ def _has(package: str) -> bool:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; 0, or 2 with one line on standard error where the input is wrong."""
     parser = options("Estimators of mutual information on data with a known truth.", "information")
-    parser.add_argument("--workers", type=int, default=1, help="processes (1)")
+    processes(parser)
     parser.add_argument("--only", nargs="+", choices=PARTS, help="parts to run")
+    parser.add_argument(
+        "--neural", action="store_true", help="run the neural estimators of benchmark-mi instead, beside what is there"
+    )
     given = parser.parse_args(arguments)
     seed, quick = given.seed, given.quick
     try:
+        repeated = Repetitions("information", given.out, given.workers)
         numbers = provenance("information.run", seed, quick, ("numpy", "scipy", "numba", *_peers()))
     except SecmixError as error:
         print(f"information: {error}", file=sys.stderr)
         return 2
-    numbers["accelerator"] = neural.accelerator()
     sizes, medium = ((300,), 300) if quick else ((500, 2000, 10_000), 2000)
     peers = _QUICK if quick else range(len(beyond_normal()))
     own = range(0, len(_tasks("own")), 8 if quick else 1)
@@ -155,13 +157,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for task in range(len(strangers()))
             for draw in range(1 if quick else 30)
         ],
-        "neural": [Job("neural", task, medium, 0) for task in peers],
     }
-    parts = {name: lambda todo=todo: read(todo, seed, given.workers) for name, todo in jobs.items()}
-    numbers = run_parts(given.out, numbers, parts, given.only)
-    write(given.out, numbers, report(numbers), indent=None)
-    figures(numbers, given.out)
+    if given.neural:
+        if not neural.installed():
+            words = "--neural needs jax, equinox, optax and benchmark-mi (pip install --no-deps benchmark-mi)"
+            print(f"information: {words}", file=sys.stderr)
+            return 2
+        todo = [Job("neural", task, medium, 0) for task in peers]
+        _write_neural(given.out, numbers | {"cells": read("neural", todo, seed, repeated)})
+        return 0
+    parts = {name: lambda name=name, todo=todo: read(name, todo, seed, repeated) for name, todo in jobs.items()}
+    _write(given.out, run_parts(given.out, numbers, parts, given.only))
     return 0
+
+
+def _write(out: Path, numbers: Numbers) -> None:
+    path = out / NEURAL
+    neurals = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"cells": []}
+    write(out, numbers, report(numbers, neurals), indent=None)
+    figures(numbers.get("peers", []) + neurals["cells"], out)
+
+
+def _write_neural(out: Path, found: Numbers) -> None:
+    """The neural estimators' cells in a file of their own, and the report anew where there is one."""
+    found["command"] += " --neural"
+    found["accelerator"] = neural.accelerator()
+    out.mkdir(parents=True, exist_ok=True)
+    (out / NEURAL).write_text(json.dumps(found, allow_nan=False, ensure_ascii=False) + "\n", encoding="utf-8")
+    earlier = out / "numbers.json"
+    if earlier.is_file():
+        _write(out, json.loads(earlier.read_text(encoding="utf-8")))
 
 
 if __name__ == "__main__":

@@ -38,6 +38,26 @@ def test_the_report_counts_them(written: Path) -> None:
     assert (written / "readings-300.png").stat().st_size > 5000
 
 
+def test_neural_readings_stand_in_a_file_of_their_own(
+    written: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They come from another environment; the report is written anew from both files."""
+    monkeypatch.syspath_prepend(ROOT)
+    run = importlib.import_module("analysis.information.run")
+    assert "have not been run" in (written / "README.md").read_text(encoding="utf-8")
+    monkeypatch.setattr(run.neural, "installed", lambda: False)
+    assert run.main(["--quick", "--neural", "--out", str(written)]) == 2
+    assert "needs jax" in capsys.readouterr().err
+    monkeypatch.setattr(run.neural, "installed", lambda: True)
+    monkeypatch.setattr(run.neural, "accelerator", lambda: "")
+    monkeypatch.setattr(run, "neural_ones", lambda: {"BMI MINE": lambda x, y, seed: run.Reading(0.25)})
+    assert run.main(["--quick", "--neural", "--out", str(written)]) == 0
+    text = (written / "README.md").read_text(encoding="utf-8")
+    assert "| BMI MINE | 3 |" in text
+    assert "--neural` in an environment of its own" in text
+    assert "Of 3 lower bounds" in text
+
+
 def test_aims_are_judged_by_the_numbers() -> None:
     """A bound above the truth, one that reaches too little and a miss that is vouched for are each said."""
     with pytest.MonkeyPatch.context() as patch:
