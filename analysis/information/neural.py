@@ -43,6 +43,7 @@ def _estimators() -> ModuleType:
         spec = importlib.util.find_spec("bmi")
         assert spec is not None
         package = ModuleType("bmi")
+        package.__spec__ = spec  # so that who looks for the package finds it again
         package.__path__ = list(spec.submodule_search_locations or ())
         samplers: Any = ModuleType("bmi.samplers")
         samplers.bmm = None  # what one estimator that is not asked for would fit

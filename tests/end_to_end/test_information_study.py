@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,29 @@ def test_neural_readings_stand_in_a_file_of_their_own(
     assert "| BMI MINE | 3 |" in text
     assert "--neural` in an environment of its own" in text
     assert "Of 3 lower bounds" in text
+
+
+def test_the_package_is_found_again_after_its_estimators_are_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own first lines cannot run; the second draw in one process asks again whether it is there."""
+    monkeypatch.syspath_prepend(ROOT)
+    neural = importlib.import_module("analysis.information.neural")
+    for name in ("bmi", "jax", "equinox", "optax"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise RuntimeError('cannot run here')")
+    (tmp_path / "bmi" / "estimators.py").write_text(
+        "class MINEEstimator:\n    def __init__(self, verbose, seed):\n        self.seed = seed\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in sys.modules if name.split(".")[0] in ("bmi", "jax", "equinox", "optax")]:
+            patch.delitem(sys.modules, name)
+        assert neural.installed()
+        assert [neural.estimator("BMI MINE", seed).seed for seed in (3, 4)] == [3, 4]
+        assert neural.installed()
+        for name in ("bmi", "bmi.samplers", "bmi.estimators"):
+            del sys.modules[name]
 
 
 def test_aims_are_judged_by_the_numbers() -> None:
