@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from analysis.study import Numbers
-from secmix.estimators.estimate import wilson
 
 REPRODUCED, DIFFERS, IMPOSSIBLE, MISSING, PROOF, NONE = (
     "reproduced",
@@ -53,9 +52,3 @@ def when(holds: bool, words: str) -> tuple[str, str]:
 def about(pair: list[float], digits: int = 2) -> str:
     """Mean and 95 % interval, of a mean and half of its width."""
     return f"{pair[0]:.{digits}f} [{pair[0] - pair[1]:.{digits}f}, {pair[0] + pair[1]:.{digits}f}]"
-
-
-def share(hits: int, n: int) -> str:
-    """A count of repetitions and its 95 % interval (Wilson's)."""
-    low, high = wilson(hits, n)
-    return f"{hits} of {n} [{low:.2f}, {high:.2f}]"

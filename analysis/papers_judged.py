@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.papers_items import about, share, when
+from analysis.papers_items import about, when
 from analysis.singh_2024.report_means import exceeding, gains, near
 from analysis.study import Numbers
+from analysis.words import out_of
 from analysis.zhang_2024.rates import MEASURES
 from analysis.zhang_2024.report_rates import PROPOSED, fixed_total, growth, interval
 from secmix.estimators.estimate import wilson
@@ -89,7 +90,7 @@ def exact_sets(numbers: Numbers) -> tuple[str, str]:
         tried = n * len(mine[0])
         first, last = sum(mine[0]), sum(mine[1])
         holds &= last == tried or wilson(last, tried)[0] > wilson(first, tried)[1]
-        words.append(f"{failure} {share(first, tried)}, then {share(last, tried)}")
+        words.append(f"{failure} {out_of(first, tried)}, then {out_of(last, tried)}")
     return when(holds, f"ARED rejects exactly who failed at N = {ends[0]}, then {ends[1]}: " + "; ".join(words))
 
 
@@ -111,7 +112,7 @@ def probability(numbers: Numbers) -> tuple[str, str]:
     """Singh, 1 − exp(−L ψ)."""
     rows = numbers["probability"]
     words = "; ".join(
-        f"L = {r['nodes']}, τ = {r['tau']:g}: {share(r['beyond_23'], r['trials'])} beyond 23 δ, bound {r['bound']:.3f}"
+        f"L = {r['nodes']}, τ = {r['tau']:g}: {out_of(r['beyond_23'], r['trials'])} beyond 23 δ, bound {r['bound']:.3f}"
         for r in rows
     )
     return when(exceeding(rows) == 0, f"{words}; largest {max(r['largest'] for r in rows):.2f} δ; no interval above it")
@@ -123,7 +124,7 @@ def mean_gradients(numbers: Numbers) -> tuple[str, str]:
     covered = [row for row in found["rows"] if row["covered"]]
     arrived, tried = sum(row["arrived"] for row in covered), found["trials"] * len(covered)
     worst = max(row["worst_end"] for row in covered)
-    words = f"{share(arrived, tried)} runs come to SD_F/√r <= 1e-8 in {found['rounds']} iterations, the worst to "
+    words = f"{out_of(arrived, tried)} runs come to SD_F/√r <= 1e-8 in {found['rounds']} iterations, the worst to "
     return when(arrived == tried, f"{words}{worst:.0e}; {found['nodes']} nodes, reverse, covered by τ < 0.4 L̃/L")
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from analysis.papers_items import IMPOSSIBLE, MISSING, PROOF, SCHEME, Paper, Row, about, share, when
+from analysis.papers_items import IMPOSSIBLE, MISSING, PROOF, SCHEME, Paper, Row, about, when
 from analysis.study import Numbers
+from analysis.words import out_of
 from secmix.estimators.estimate import wilson
 
 TWO = 2.0  # standard errors of a difference, about 95 %
@@ -164,7 +165,7 @@ def _theorem(numbers: Numbers) -> tuple[str, str]:
         for w in ("penalty", "given")
     )
     words = "; ".join(
-        f"{c['rows']} rows: penalty {share(c['exact']['penalty'], c['repeats'])}, gap {c['exact']['gap']}, K given "
+        f"{c['rows']} rows: penalty {out_of(c['exact']['penalty'], c['repeats'])}, gap {c['exact']['gap']}, K given "
         f"{c['exact']['given']}"
         for c in cells
     )
@@ -177,14 +178,14 @@ def _simulation_1(numbers: Numbers) -> tuple[str, str]:
     for p in sorted({c["p"] for c in cells}):
         mine = [c for c in cells if c["p"] == p]
         total = sum(c["repeats"] for c in mine)
-        each = ", ".join(f"{w} {share(sum(c['exact'][w] for c in mine), total)}" for w in ("gap", "penalty", "given"))
+        each = ", ".join(f"{w} {out_of(sum(c['exact'][w] for c in mine), total)}" for w in ("gap", "penalty", "given"))
         words.append(f"p = {p}: {each}")
     snrs = sorted({c["snr"] for c in cells})
     hits, total = {}, {}
     for snr in (snrs[0], snrs[-1]):
         mine = [c for c in cells if c["snr"] == snr]
         hits[snr], total[snr] = sum(c["exact"]["gap"] for c in mine), sum(c["repeats"] for c in mine)
-    low, high = (share(hits[snr], total[snr]) for snr in (snrs[0], snrs[-1]))
+    low, high = (out_of(hits[snr], total[snr]) for snr in (snrs[0], snrs[-1]))
     rises = wilson(hits[snrs[-1]], total[snrs[-1]])[0] > wilson(hits[snrs[0]], total[snrs[0]])[1]
     falls = wilson(hits[snrs[-1]], total[snrs[-1]])[1] < wilson(hits[snrs[0]], total[snrs[0]])[0]
     text = f"with gap {low} at SNR {snrs[0]}, {high} at {snrs[-1]}; over the SNRs, {'; '.join(words)}"
@@ -209,7 +210,7 @@ def _simulation_2(numbers: Numbers) -> tuple[str, str]:
     if len(cells) < 5 or any(c["columns"] != 500 for c in cells):
         raise KeyError("simulation_2 with five sets and 500 columns")
     words = "; ".join(
-        f"{len(c['candidates'])} methods: {share(c['exact']['gap'], c['repeats'])} right with gap, K given "
+        f"{len(c['candidates'])} methods: {out_of(c['exact']['gap'], c['repeats'])} right with gap, K given "
         f"{c['exact']['given']}, MSE {about(c['gain'], 3)} less together, p = {c['p']:.1g}"
         for c in cells
     )
@@ -232,10 +233,10 @@ def _fairness(numbers: Numbers) -> tuple[str, str]:
 def _cross_validation(numbers: Numbers) -> tuple[str, str]:
     counts = numbers["counted"]
     hits, total = sum(c["right"]["cv"] for c in counts), sum(c["repeats"] for c in counts)
-    others = ", ".join(f"{w} {share(sum(c['right'][w] for c in counts), total)}" for w in ("gap", "penalty"))
+    others = ", ".join(f"{w} {out_of(sum(c['right'][w] for c in counts), total)}" for w in ("gap", "penalty"))
     large = [c for c in numbers["fairness"] if c["gamma"] >= 2]
     ratios = ", ".join(f"{about(c['ratio']['cv'])}" for c in large)
-    words = f"K right in {share(hits, total)} ({others}); fairness, MSE over Fairness's at γ = 3, 6, 20: {ratios}"
+    words = f"K right in {out_of(hits, total)} ({others}); fairness, MSE over Fairness's at γ = 3, 6, 20: {ratios}"
     return when(all(sum(c["ratio"]["cv"]) < 1 for c in large), words)
 
 
@@ -247,7 +248,7 @@ def _public(numbers: Numbers) -> tuple[str, str]:
     )
     return IMPOSSIBLE, (
         f"the CT slices are not public here; the same on {found['data']}: MSE {found['ways']['none']['mean']:.0f} "
-        f"without clusters, {words}; K = 1 by the gap statistic in {share(found['clusters'][1], found['repeats'])}"
+        f"without clusters, {words}; K = 1 by the gap statistic in {out_of(found['clusters'][1], found['repeats'])}"
     )
 
 
@@ -255,7 +256,7 @@ def _grid(numbers: Numbers) -> tuple[str, str]:
     cells = [c for c in numbers["grid"] if c["attacked"] > 0]
     total = sum(c["repeats"] for c in cells)
     hits = {way: sum(c["exact"][way] for c in cells) for way in ("gap", "penalty", "given")}
-    words = ", ".join(f"{way} {share(count, total)}" for way, count in hits.items())
+    words = ", ".join(f"{way} {out_of(right, total)}" for way, right in hits.items())
     worst = max((c["over_oracle"]["gap"] for c in cells), key=lambda pair: pair[0])
     return when(
         hits["gap"] == total, f"oracle's cluster: {words}; MSE over oracle's with gap at most {about(worst, 3)}"
@@ -264,7 +265,7 @@ def _grid(numbers: Numbers) -> tuple[str, str]:
 
 def _nobody(numbers: Numbers) -> tuple[str, str]:
     cell = next(c for c in numbers["grid"] if c["attacked"] == 0)
-    words = ", ".join(f"{way} {share(cell['exact'][way], cell['repeats'])}" for way in ("gap", "penalty"))
+    words = ", ".join(f"{way} {out_of(cell['exact'][way], cell['repeats'])}" for way in ("gap", "penalty"))
     return when(
         cell["exact"]["gap"] == cell["repeats"],
         f"all in one cluster: {words}; MSE over oracle's with gap {about(cell['over_oracle']['gap'], 3)}. The "

@@ -14,11 +14,11 @@ from analysis.papers_items import (
     Paper,
     Row,
     about,
-    share,
     when,
 )  # fmt: skip
 from analysis.papers_learners import GRAPHFED, META
 from analysis.study import Numbers
+from analysis.words import out_of
 
 # Li et al. 2022
 
@@ -109,7 +109,7 @@ _RULES, _WORSE = ("Oracle", "ARED", "CRED", "GMR", "TRIM", "COAT"), ("COAT", "TR
 
 def _centres(numbers: Numbers) -> tuple[str, str]:
     found = numbers["centres"]
-    words = ", ".join(f"{share(hits, found['repetitions'])} at rate {rate}" for rate, hits in found["other"].items())
+    words = ", ".join(f"{out_of(hits, found['repetitions'])} at rate {rate}" for rate, hits in found["other"].items())
     return DIFFERS, f"text and authors' code disagree, ours follows the code; another centre in {words}"
 
 

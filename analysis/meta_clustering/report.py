@@ -8,7 +8,8 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from analysis.meta_clustering.report_audit import breakdown, revealed
-from analysis.meta_clustering.report_more import between, counted, of, pm, public, rate, spectrum
+from analysis.meta_clustering.report_more import between, counted, pm, public, rate, spectrum
+from analysis.words import out_of
 from secmix.estimators.estimate import wilson
 
 Numbers = dict[str, Any]
@@ -141,7 +142,7 @@ def _simulation_1(cells: list[Numbers]) -> list[str]:
             f"| {p} | {_NAMED[w]} | "
             + " | ".join(f"{at[p, s]['exact'][w]} of {at[p, s]['repeats']}" for s in snrs)
             + " | "
-            + of(sum(at[p, s]["exact"][w] for s in snrs), sum(at[p, s]["repeats"] for s in snrs))
+            + out_of(sum(at[p, s]["exact"][w] for s in snrs), sum(at[p, s]["repeats"] for s in snrs))
             + " |"
             for p in widths
             for w in WAYS
@@ -150,7 +151,7 @@ def _simulation_1(cells: list[Numbers]) -> list[str]:
         "The paper: accuracy rises with the SNR, is better for smaller p, and flat beyond some SNR. "
         + " ".join(_simulation_1_verdict(at, p, snrs) for p in widths)
         + " With K by the gap statistic, p = "
-        + " against ".join(f"{p}: {of(*_pooled_hits(at, p, snrs))}" for p in widths)
+        + " against ".join(f"{p}: {out_of(*_pooled_hits(at, p, snrs))}" for p in widths)
         + (" (smaller p is better)." if _clear(at, widths, snrs) else " (too few repeats to tell widths apart)."),
         "",
     ]
@@ -172,8 +173,8 @@ def _simulation_1_verdict(at: dict[Any, Numbers], p: int, snrs: list[float]) -> 
     if high["exact"]["gap"] < low["exact"]["gap"]:
         word = "falls"
     return (
-        f"p = {p}: from {of(low['exact']['gap'], low['repeats'])} at SNR {snrs[0]} to "
-        f"{of(high['exact']['gap'], high['repeats'])} at SNR {snrs[-1]} it {word}."
+        f"p = {p}: from {out_of(low['exact']['gap'], low['repeats'])} at SNR {snrs[0]} to "
+        f"{out_of(high['exact']['gap'], high['repeats'])} at SNR {snrs[-1]} it {word}."
     )
 
 

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from secmix.estimators.estimate import wilson
+from analysis.words import out_of
 
 Numbers = dict[str, Any]
-
-
-def of(hits: int, n: int) -> str:
-    low, high = wilson(hits, n)
-    return f"{hits} of {n} [{low:.2f}, {high:.2f}]"
 
 
 def between(pair: list[float], digits: int = 2) -> str:
@@ -36,7 +31,7 @@ def counted(cells: list[Numbers]) -> list[str]:
         "|---|---|---|---|---|",
         *(
             f"| {c['learners']} | {c['functions']} | "
-            + " | ".join(of(c["right"][w], c["repeats"]) for w in ways)
+            + " | ".join(out_of(c["right"][w], c["repeats"]) for w in ways)
             + " |"
             for c in cells
         ),
@@ -45,7 +40,7 @@ def counted(cells: list[Numbers]) -> list[str]:
         "parts of an arc look like clusters; and three clusters at equal distances are hardly better in two than in "
         "one, where the statistic, which takes the first K that the next does not beat, stops. In all, K is right in "
         + ", ".join(
-            f"{of(sum(c['right'][w] for c in cells), sum(c['repeats'] for c in cells))} ({name})"
+            f"{out_of(sum(c['right'][w] for c in cells), sum(c['repeats'] for c in cells))} ({name})"
             for w, name in zip(ways, ("gap", "penalty", "cross-validation"), strict=True)
         )
         + ".",
@@ -63,7 +58,7 @@ def rate(cells: list[Numbers]) -> list[str]:
         "",
         "| rows a learner | gap statistic | penalty | K = 2 given |",
         "|---|---|---|---|",
-        *(f"| {c['rows']} | " + " | ".join(of(c["exact"][w], c["repeats"]) for w in ways) + " |" for c in cells),
+        *(f"| {c['rows']} | " + " | ".join(out_of(c["exact"][w], c["repeats"]) for w in ways) + " |" for c in cells),
         "",
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from analysis.words import out_of
 from secmix.estimators.estimate import wilson
 
 Numbers = dict[str, Any]
@@ -90,7 +91,7 @@ def _probability(rows: list[Numbers]) -> list[str]:
         "|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        shares = " | ".join(_share(row[key], row["trials"]) for key in ("too_many_off", "beyond_23", "beyond_sharp"))
+        shares = " | ".join(out_of(row[key], row["trials"], 3) for key in ("too_many_off", "beyond_23", "beyond_sharp"))
         lines.append(
             f"| {row['nodes']}, {row['tau']:g}, {row['p']:g} | {row['delta']:.3f} | {row['bound']:.4f} | {shares} | "
             f"{row['largest']:.2f} |"
@@ -111,11 +112,6 @@ def exceeding(rows: list[Numbers]) -> int:
     """How many of the counts have an interval that lies above the bound."""
     keys = ("too_many_off", "beyond_23", "beyond_sharp")
     return sum(wilson(row[key], row["trials"])[0] > row["bound"] for row in rows for key in keys)
-
-
-def _share(hits: int, n: int) -> str:
-    low, high = wilson(hits, n)
-    return f"{hits} of {n} [{low:.3f}, {high:.3f}]"
 
 
 def _descent(found: Numbers) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from secmix.estimators.estimate import wilson
+from analysis.words import out_of
 
 Numbers = dict[str, Any]
 
@@ -42,11 +42,6 @@ def _hopeless(found: Numbers) -> str:
     return f", {beyond} beyond precision" if beyond else ""
 
 
-def _share(hits: int, of: int) -> str:
-    low, high = wilson(hits, of)
-    return f"{hits} of {of} ({low:.2f} to {high:.2f})"
-
-
 def _phases(found: list[Numbers]) -> list[str]:
     cells = sorted({(f["h"], f["d"], f["c"], f["T*"]) for f in found}, key=lambda key: (key[1], key[2], key[0]))
     extras = sorted({f["rounds"] - f["T*"] for f in found})
@@ -54,7 +49,7 @@ def _phases(found: list[Numbers]) -> list[str]:
     for h, d, c, needed in cells:
         mine = {f["rounds"] - needed: f for f in found if (f["h"], f["d"], f["c"]) == (h, d, c)}
         enough = [mine[e]["rounds"] for e in extras if mine[e]["recovered"] >= 0.75 * mine[e]["seeds"]]
-        shown = " | ".join(_share(mine[e]["recovered"], mine[e]["seeds"]) + _hopeless(mine[e]) for e in extras)
+        shown = " | ".join(out_of(mine[e]["recovered"], mine[e]["seeds"]) + _hopeless(mine[e]) for e in extras)
         lines.append(f"| {h} | {d} | {c} | {needed} | {enough[0] if enough else 'none of these'} | {shown} |")
     wrong = sum(f["wrong"] for f in found)
     missed = sum(f["seeds"] - f["recovered"] for f in found)
@@ -89,7 +84,7 @@ def _real(found: list[Numbers]) -> list[str]:
         "",
         "| data | h | rounds | recovered |",
         "|---|---|---|---|",
-        *(f"| {f['data']} | {f['h']} | {f['rounds']} | {_share(f['recovered'], f['seeds'])} |" for f in found),
+        *(f"| {f['data']} | {f['h']} | {f['rounds']} | {out_of(f['recovered'], f['seeds'])} |" for f in found),
     ]
 
 
@@ -114,7 +109,7 @@ def _noise(found: list[Numbers], protocols: list[Numbers]) -> list[str]:
         "|---|---|---|---|---|",
         *lines,
         "",
-        f"The stated error covered the true one in {_share(within, sum(len(f['error']) for f in found))} runs.",
+        f"The stated error covered the true one in {out_of(within, sum(len(f['error']) for f in found))} runs.",
         "",
         "The protocols' own arithmetic, on the same problems:",
         "",
@@ -136,7 +131,7 @@ def _steering(found: list[Numbers]) -> list[str]:
         middle = f"{np.median(rounds):.0f} ({min(rounds)} to {max(rounds)})" if rounds else "none"
         worst = f"{max(errors):.0e}" if errors else "none"
         lines.append(
-            f"| {f['way']} | {f['protocol']} | {f['corrupt']} | {_share(len(rounds), f['seeds'])} | {middle} | "
+            f"| {f['way']} | {f['protocol']} | {f['corrupt']} | {out_of(len(rounds), f['seeds'])} | {middle} | "
             f"{worst} | {np.median(f['drop']):.3g} | {np.median(f['move']):.2g} |"
         )
     return [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from analysis.words import plus_minus, share, verdict
 from analysis.zhang_2024.report_attacks import colluders, digits, rows
 from analysis.zhang_2024.report_rates import rates, sizes
 from analysis.zhang_2024.simulation import NAMES, REJECTING, REPETITIONS
-from analysis.zhang_2024.words import plus_minus, share, verdict
 
 Numbers = dict[str, Any]
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from analysis.words import plus_minus, share, verdict
 from analysis.zhang_2024.colluders import OVERLAP, REACH, ROWS
 from analysis.zhang_2024.colluders import PAPER as ROBUST
 from analysis.zhang_2024.digits import HIDDEN, PAPER, POOL, TRAINED
 from analysis.zhang_2024.simulation import NAMES
-from analysis.zhang_2024.words import plus_minus, share, verdict
 
 Numbers = dict[str, Any]
 SPREAD = 0.0019  # of ARED over the paper's repetitions, Table 2

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from analysis.study import mean_and_half_width
+from analysis.words import plus_minus, share, verdict
 from analysis.zhang_2024.rates import MEASURES
-from analysis.zhang_2024.words import plus_minus, share, verdict
 from secmix.estimators.estimate import wilson
 
 Numbers = dict[str, Any]

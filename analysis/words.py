@@ -1,4 +1,4 @@
-"""Words and numbers that both parts of the report on Zhang 2024 use."""
+"""Words and numbers that reports of studies share."""
 
 from __future__ import annotations
 
@@ -16,6 +16,12 @@ def share(hits: int, n: int) -> str:
         return "—"
     low, high = wilson(hits, n)
     return f"{100 * hits / n:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def out_of(hits: int, n: int, digits: int = 2) -> str:
+    """A count of repetitions with the 95 % interval of its share."""
+    low, high = wilson(hits, n)
+    return f"{hits} of {n} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
 def plus_minus(pair: list[float], digits: int = 2) -> str:
