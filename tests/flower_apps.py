@@ -33,6 +33,7 @@ MODELS = {
             return float(np.mean(off**2)), [back.T @ x, back.sum(axis=0), off @ hidden, np.array([off.sum()])]
     """,
 }
+TRAINING = {"steps": 1, "decay": 0.0, "bias-decays": True, "signs": False}
 CLIENT = """
     import numpy as np
     from flwr.app import ArrayRecord, Message, MetricRecord, RecordDict
@@ -51,8 +52,14 @@ CLIENT = """
         rows = load_data(context.node_config["partition-id"], context.node_config["num-partitions"])
         model = message.content["arrays"].to_numpy_ndarrays()
         rows = rows.astype(model[0].dtype)
-        loss, slopes = gradients(model, rows[:, :-1], rows[:, -1])
-        model = [array - array.dtype.type(0.1) * slope.astype(array.dtype) for array, slope in zip(model, slopes)]
+        config = context.run_config
+        for _ in range(config["steps"]):
+            loss, slopes = gradients(model, rows[:, :-1], rows[:, -1])
+            if config["signs"]:
+                slopes = [np.sign(slope) for slope in slopes]
+            decays = [config["decay"] if config["bias-decays"] or k % 2 == 0 else 0.0 for k in range(len(model))]
+            slopes = [slope + decay * array for slope, decay, array in zip(slopes, decays, model)]
+            model = [array - array.dtype.type(0.1) * slope.astype(array.dtype) for array, slope in zip(model, slopes)]
         metrics = MetricRecord({{"loss": {metric}, "num-examples": len(rows)}})
         return Message(content=RecordDict({{"arrays": ArrayRecord(model), "metrics": metrics}}), reply_to=message)
 
@@ -92,5 +99,5 @@ def flower_app(
     client = CLIENT.format(gradients=gradients, imports=imports, mods=mods, metric=metric)
     (folder / f"{name}_client.py").write_text(textwrap.dedent(client))
     (folder / f"{name}_server.py").write_text(textwrap.dedent(SERVER.format(strategy=strategy, settings=settings)))
-    config = {"features": 2, "hidden": 8 * (model == "mlp"), "rounds": 2, "precision": "float64", **config}
+    config = {"features": 2, "hidden": 8 * (model == "mlp"), "rounds": 2, "precision": "float64", **TRAINING, **config}
     return FlowerApp(f"{name}_server:app", f"{name}_client:app", data=f"{name}_client:load_data", config=config)

@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 from secmix._base.checks import Array, finite_array
 from secmix.errors import DataError, SecmixError
 from secmix.network import Network
-from secmix.transcript import Block, Channel, Transcript
+from secmix.protocols.interfaces import Advice, Shown, no_advice
+from secmix.transcript import Block, Channel, Origin, Transcript
 
 
 @runtime_checkable
@@ -45,6 +46,11 @@ def no_bound(transcript: Transcript, reference: Array, colluders: int) -> float 
     return None
 
 
+def no_premises(heard: Sequence[Origin]) -> list[str]:
+    """What a collaboration takes for granted that has no ``premises``."""
+    return []
+
+
 @dataclass(frozen=True)
 class CollaborationTraits:
     """The optional members of a collaboration. What it does not have is as the default here says.
@@ -59,11 +65,19 @@ class CollaborationTraits:
         ``bound(transcript, reference, colluders) -> float or None``: the largest error that a theorem allows so many
         colluders, given the messages of an honest run; None where there is none. Whoever reads the report will trust
         it: cite the theorem.
+    premises : callable
+        ``premises(heard) -> sentences``: what a verdict takes for granted, and what passes as it is beside what is
+        hidden, given the origins of all messages that the adversary holds from nodes that are not its own.
+    advise : callable
+        ``advise(shown) -> list of str or Advice``: what to change where this adversary learns something, as of a sum
+        protocol; see :class:`~secmix.protocols.interfaces.Shown`.
     """
 
     unit: str = "in the protocol's own measure"
     broken: float = math.inf
     bound: Callable[[Transcript, Array, int], float | None] = no_bound
+    premises: Callable[[Sequence[Origin]], Sequence[str]] = no_premises
+    advise: Callable[[Shown], Sequence[str | Advice]] = no_advice
 
     @classmethod
     def of(cls, protocol: Any) -> CollaborationTraits:

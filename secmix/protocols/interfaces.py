@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from secmix._base.checks import Array, finite_array
 from secmix.errors import DataError
 from secmix.network import Network
-from secmix.transcript import Channel, Transcript
+from secmix.transcript import Channel, Origin, Transcript
 
 
 @runtime_checkable
@@ -52,23 +52,27 @@ class SumProtocol(Protocol):
 
 @dataclass(frozen=True)
 class Shown:
-    """What an audit shows of a sum protocol: what its own advice goes by.
+    """What an audit shows of a protocol: what its own advice goes by.
 
     Attributes
     ----------
     revealed : tuple of int
-        The honest nodes whose summed vector this adversary computes from the messages.
+        The honest nodes whose summed vector this adversary computes from the messages; of a collaboration, those whose
+        rows it learns, wholly or in part.
     corrupt : frozenset of int
         The adversary's own nodes.
     network : Network
     colluders : int
         How many colluders push the result farther than the policy allows; 0 where none do.
+    heard : tuple of Origin
+        Of a collaboration, the messages of other nodes that this adversary reads.
     """
 
     revealed: tuple[int, ...]
     corrupt: frozenset[int]
     network: Network
     colluders: int = 0
+    heard: tuple[Origin, ...] = ()
 
 
 @dataclass(frozen=True)

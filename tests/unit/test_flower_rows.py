@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 import secmix
 from secmix import Network
 from secmix.adversaries import CuriousServer, HonestButCurious
-from secmix.adversaries.reconstructions.flower import reconstruct_flower
+from secmix.adversaries.reconstructions.flower import only_row, reconstruct_flower
 from secmix.adversaries.reconstructions.interfaces import held_in_run
 from secmix.transcript import Channel
 
@@ -81,4 +81,43 @@ def test_rows_are_counted_where_the_others_have_more(made):
 @pytest.mark.parametrize("strategy", ["FedMedian", "FedAdam"])
 def test_nothing_is_certified_where_models_are_not_averaged(made, strategy):
     for one, _ in found(made("linear", strategy), "all but one", runs=3):
+        assert one is None or not one.certified
+
+
+@pytest.mark.parametrize("who", ["server", "all but one"])
+@pytest.mark.parametrize("model", ["linear", "logistic", "mlp"])
+@pytest.mark.parametrize(("steps", "decay", "bias_decays"), [(5, 0.0, True), (5, 0.3, True), (1, 0.3, False)])
+def test_several_steps_and_weight_decay_leave_the_row_certified(made, who, model, steps, decay, bias_decays):
+    """After several steps the ratio is the same; what decay left of the weights is found where units agree."""
+    settings = {"steps": steps, "decay": decay, "bias-decays": bias_decays, "rounds": 4, "features": 4}
+    for one, truth in found(made(model, **settings), who, runs=4, d=5):
+        assert one.certified
+        assert_allclose(one.rows[0, :4], truth[:4], rtol=1e-6)
+        assert np.abs(one.rows[0, :4] - truth[:4]).max() <= max(one.error, 1e-12)
+
+
+@pytest.mark.parametrize("model", ["linear", "mlp"])
+def test_nothing_false_is_certified_where_decay_leaves_no_ratio(made, model):
+    """Several steps in which the weights decay and the biases do not: no factor gives the row."""
+    settings = {"steps": 5, "decay": 0.3, "bias-decays": False, "rounds": 4, "features": 4}
+    for one, truth in found(made(model, **settings), "server", runs=10, d=5):
+        assert one is None or not one.certified or np.abs(one.rows[0, :4] - truth[:4]).max() <= one.error
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_several_rows_are_not_taken_for_one(made, precision):
+    """The arithmetic is told that there is one row; with three, and decay, no factor makes the rounds agree."""
+    app, network = made(precision=precision, decay=0.3, rounds=3, features=4), Network.complete(2)
+    channel, rng = Channel(), np.random.default_rng(0)
+    parts = [np.random.default_rng(i).standard_normal((10, 3, 5)) for i in range(2)]
+    app.collaborate(parts, network, rng, channel=channel)
+    view = CuriousServer().observe(channel.transcript, network)
+    for run in range(10):
+        told = only_row(0, zip(view.origins, (row[run] for row in view.rows), strict=True), 5)
+        assert told is None or not told.certified
+
+
+def test_steps_of_one_size_are_not_taken_for_a_row(made):
+    """Whoever sends signs of gradients moves weights and bias equally far: the ratio is 1 or -1, in every round."""
+    for one, _ in found(made("mlp", signs=True, features=4), "server", runs=5, d=5):
         assert one is None or not one.certified

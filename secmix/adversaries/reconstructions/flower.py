@@ -14,11 +14,11 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.reconstructions.interfaces import HeldMessages, Reconstruction
+from secmix.adversaries.reconstructions.layer import Unit, agreed, ratio, with_decay
 from secmix.protocols.flower import FlowerApp
 from secmix.transcript import Origin
 
 _ROUNDING = 8.0
-_Ratio = tuple[Array, float]  # x, and how far rounding may put it off
 _Exchange = tuple[
     list[Array], list[Array], list[float]
 ]  # arrays before and after, and how far rounding may put them off
@@ -50,26 +50,32 @@ def only_row(node: int, messages: Iterable[tuple[Origin, Array]], d: int | None 
 
 
 def _from(exchanges: list[_Exchange], d: int | None) -> Reconstruction | None:
-    tables = [table for exchange in exchanges for table in _ratios(*exchange, d)]
-    single = [table[0] for table in tables if len(table) == 1]
-    for table in [*(t for t in tables if len(t) > 1), single]:
-        if len(table) > 1 and (found := _agreed(table)) is not None:
+    tables = [table for exchange in exchanges for table in _tables(*exchange, d)]
+    moved = [[ratio(unit) for unit in table if unit.moved] for table in tables]
+    single = [each[0] for table, each in zip(tables, moved, strict=True) if len(table) == len(each) == 1]
+    for ratios in [*(each for each in moved if len(each) > 1), single]:
+        if len(ratios) > 1 and (found := agreed(ratios)) is not None:
             how = "it has one row, and its weights moved along it wherever the biases did, by the same factor"
-            return Reconstruction(_row(found[0], d), True, how, error=found[1])
-    if not tables:
+            return Reconstruction(_row(found.x, d), True, how, error=found.error)
+    for units in _by_layout(tables):
+        if (found := with_decay(units)) is not None:
+            how = "it has one row, and but for weight decay its weights moved along it, the biases by the same factor"
+            return Reconstruction(_row(found.x, d), True, how, error=found.error)
+    if not any(moved):
         return None
-    x, error = min((ratio for table in tables for ratio in table), key=lambda ratio: ratio[1])
+    best = min((each for ratios in moved for each in ratios), key=lambda each: each.error)
     how = "if the first arrays of its model are a layer, its weights moved along its only row"
-    return Reconstruction(_row(x, d), False, how, error=error)
+    return Reconstruction(_row(best.x, d), False, how, error=best.error)
 
 
-def _agreed(ratios: list[_Ratio]) -> _Ratio | None:
-    """The most exact of the ratios, if all are the same row as far as rounding can tell."""
-    x, error = min(ratios, key=lambda ratio: ratio[1])
-    same = all(len(y) == len(x) and np.abs(x - y).max() <= error + other for y, other in ratios)
-    # Where rounding leaves nothing, anything agrees.
-    firm = sorted(other for _, other in ratios)[1] < 0.01 * np.abs(x).max()
-    return (x, error) if same and firm else None
+def _by_layout(tables: list[list[Unit]]) -> list[list[Unit]]:
+    """The units of all rounds together, by their number and that of their weights: rounds with the same layer."""
+    found: dict[tuple[int, int, int], list[Unit]] = {}
+    layouts = 2 if tables and len(tables[0]) > 1 else 1
+    for k, table in enumerate(tables):
+        shape = len(table), len(table[0].weights)
+        found.setdefault((*shape, k % layouts), []).extend(table)
+    return list(found.values())
 
 
 def _row(x: Array, d: int | None) -> Array:
@@ -133,19 +139,18 @@ def _sizes(arrays: list[Array]) -> list[int]:
     return [len(array) for array in arrays]
 
 
-def _ratios(before: list[Array], after: list[Array], off: list[float], d: int | None) -> list[list[_Ratio]]:
-    """x of each unit of the first layer whose bias moved, for either way in which the weights may be stored."""
+def _tables(before: list[Array], after: list[Array], off: list[float], d: int | None) -> list[list[Unit]]:
+    """The units of the first layer whose biases may have moved, for either way in which the weights may be stored."""
     for k in range(len(before) - 1):
         units, width = len(before[k + 1]), len(before[k]) // max(len(before[k + 1]), 1)
         if units and units * width == len(before[k]) and (width > 1 if d is None else width in (d - 1, d)):
-            moved, biases = (after[j].astype(float) - before[j].astype(float) for j in (k, k + 1))
             size = max(off[k], off[k + 1])
-            layouts = [moved.reshape(units, width), moved.reshape(width, units).T][: 1 if units == 1 else 2]
-            told = np.flatnonzero(np.abs(biases) > size)
-            return [[_ratio(weights[j], float(biases[j]), size) for j in told] for weights in layouts if len(told)]
+            (weights, trained), (bias, trained_bias) = (
+                (before[j].astype(float), after[j].astype(float)) for j in (k, k + 1)
+            )
+            stored = [(each.reshape(units, width), each.reshape(width, units).T) for each in (weights, trained)]
+            return [
+                [Unit(w[j], v[j], float(bias[j]), float(trained_bias[j]), size) for j in range(units)]
+                for w, v in list(zip(*stored, strict=True))[: 1 if units == 1 else 2]
+            ]
     return []
-
-
-def _ratio(weights: Array, bias: float, size: float) -> _Ratio:
-    x = weights / bias
-    return x, size * (1 + float(np.abs(x).max())) / abs(bias)

@@ -6,11 +6,15 @@ report recommends is decided where it is tried (``secmix.auditing.advice.trials`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.report import NodeSummary, Robustness, SigmaPoint
-from secmix.auditing.setup import Setup, SumSetup
+from secmix.auditing.setup import CollaborationSetup, Setup, SumSetup
+from secmix.protocols.collaboration import CollaborationTraits
 from secmix.protocols.interfaces import Advice, Shown, SumTraits
 from secmix.scenario import Scenario
+from secmix.transcript import Origin
 
 _TIMES = (2, 3, 4, 6, 8, 12, 16)  # rows a node, in multiples of what there are
 
@@ -22,6 +26,7 @@ def advised(
     points: list[SigmaPoint],
     robustness: Robustness | None,
     solvable: bool,
+    heard: Sequence[Origin] = (),
 ) -> list[Advice]:
     """Measures for the findings of one cell, the most effective first; empty where there is nothing to mend.
 
@@ -29,11 +34,14 @@ def advised(
     ----------
     solvable : bool
         Whether the sums that are known may be solved for the rows of a node that is not revealed otherwise.
+    heard : sequence of Origin
+        Of a collaboration, the messages of other nodes that the adversary reads.
     """
     if isinstance(setup, SumSetup):
         found = _of_sums(cell, setup, nodes, points, robustness, solvable)
     else:
-        found = _of_collaborations(setup, nodes, robustness)
+        assert isinstance(setup, CollaborationSetup)
+        found = _of_collaborations(setup, nodes, robustness, tuple(heard))
     return [Advice(each) if isinstance(each, str) else each for each in found]
 
 
@@ -108,16 +116,23 @@ def _enough_sigma(points: list[SigmaPoint], now: float | None) -> list[Advice]:
     return [Advice(words, {"protocol.sigma": enough.sigma}, "use larger masks", found=found)]
 
 
-def _of_collaborations(setup: Setup, nodes: list[NodeSummary], robustness: Robustness | None) -> list[Advice | str]:
-    sentences: list[Advice | str] = []
+def _of_collaborations(
+    setup: CollaborationSetup, nodes: list[NodeSummary], robustness: Robustness | None, heard: tuple[Origin, ...]
+) -> list[Advice | str]:
+    broken = robustness is not None and robustness.verdict == "violated"
+    colluders = robustness.colluders if robustness is not None and broken else 0
+    learned = tuple(s.node for s in nodes if s.standing in ("revealed", "partly leaked"))
+    shown = Shown(learned, setup.corrupt, setup.network, colluders, heard)
+    sentences: list[Advice | str] = list(CollaborationTraits.of(setup.protocol).advise(shown))
     if any(s.standing == "revealed" for s in nodes):
         sentences.append(
             "Give each node more rows than its messages have numbers to tell of them, or add noise to what is sent: as "
             "they are, the messages determine rows."
         )
-    if not setup.corrupt and any(s.standing in ("revealed", "partly leaked") for s in nodes):
+    outsider = not setup.corrupt and AdversaryTraits.of(setup.adversary).eavesdrops
+    if learned and outsider and any(origin.line == "plain" for origin in heard):
         sentences.append("Encrypt the lines: that keeps outsiders out, though not the participants.")
-    if robustness is not None and robustness.verdict == "violated":
+    if broken:
         sentences.append(
             "Combine what arrives by a rule with a proven bound, where there is one, or admit fewer strangers."
         )

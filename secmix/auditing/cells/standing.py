@@ -14,10 +14,12 @@ from secmix.auditing.evidence.premises import output_share
 from secmix.auditing.observation.collaborations import COLUMNS, CollaborationObservation
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Finding, NodeSummary
-from secmix.auditing.setup import SumSetup
+from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.estimators.decoders import reconstruct
 from secmix.protocols import Defences
+from secmix.protocols.collaboration import CollaborationTraits
 from secmix.scenario import Scenario
+from secmix.transcript import Origin
 
 
 def stand(case: Case, node: int, findings: list[Finding]) -> tuple[NodeSummary, list[str]]:
@@ -42,7 +44,17 @@ def notes(case: Case) -> list[str]:
     draws = f"{cell.runs} runs; in each, rows are dealt anew without replacement from {case.setup.source}"
     if isinstance(case.setup, SumSetup):
         return [draws, *_notes_on_sums(cell), *observation.doubts]
-    return [draws, *_notes_on_collaborations(cell), *observation.doubts]
+    assert isinstance(case.setup, CollaborationSetup)
+    premises = CollaborationTraits.of(case.setup.protocol).premises(heard(case))
+    return [draws, *_notes_on_collaborations(cell), *premises, *observation.doubts]
+
+
+def heard(case: Case) -> list[Origin]:
+    """The messages of a collaboration that the adversary reads, and that are not of its own nodes; none of a sum."""
+    if not isinstance(case.observation, CollaborationObservation):
+        return []
+    origins = (origin for group in case.observation.groups for origin in group.view.origins)
+    return [each for each in dict.fromkeys(origins) if each.line != "held" and each.sender not in case.setup.corrupt]
 
 
 def leaked(case: Case) -> list[str]:

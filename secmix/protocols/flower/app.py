@@ -18,8 +18,10 @@ from secmix._base.checks import Array
 from secmix.errors import ScenarioError, SecmixError, cause, shown
 from secmix.network import Network
 from secmix.protocols.collaboration import checked_parts, run_by_run
+from secmix.protocols.flower import sayings
 from secmix.protocols.flower.project import check_origin, importable, read_project
-from secmix.transcript import Channel
+from secmix.protocols.interfaces import Shown
+from secmix.transcript import Channel, Origin
 
 Loader = Callable[[Array], Any]
 Config = Mapping[str, bool | int | float | str]
@@ -63,8 +65,9 @@ class FlowerApp:
     it). Python's at the server begins alike in all runs of a call, so that a strategy samples the same nodes in each;
     what the server adds as noise is drawn anew. A client
     that raises an error answers with that, as in Flower, and the strategy goes on without it; where all do in all
-    runs, that is an error. Runs whose messages differ for that or another reason are judged in groups. What draws from
-    the system's own generator, as SecAgg+ draws its keys, is not repeatable, and is found out as such.
+    runs, that is an error. Runs whose messages differ for that or another reason are judged in groups. The system's own
+    generator, from which SecAgg+ draws its keys, gives each speaker a stream of its own too, see
+    ``secmix.protocols.flower.system``; what is not repeatable in spite of that is found out as such.
 
     Examples
     --------
@@ -119,7 +122,7 @@ class FlowerApp:
         self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
     ) -> Array:
         """Run the app on each run's rows; a node ends with the last arrays that the server sent it, or NaN."""
-        from secmix.protocols.flower.grid import leaving_no_trace
+        from secmix.protocols.flower.grid import leaving_no_trace, nobody_joins
 
         data = checked_parts(parts, network)
         for_server, for_clients = rng.spawn(2)
@@ -129,6 +132,7 @@ class FlowerApp:
             importable(self._folder),
             _quietly(),
             leaving_no_trace(),
+            nobody_joins(),
             tempfile.TemporaryDirectory() as folder,
             contextlib.chdir(folder),
         ):
@@ -137,6 +141,14 @@ class FlowerApp:
             finally:
                 if len(failures) == len(data[0]):
                     raise SecmixError(f"no client app answered but with errors, in any run: {failures[0]}")
+
+    def premises(self, heard: Sequence[Origin]) -> list[str]:
+        """What is taken for granted of secure aggregation, and what passes beside its masks."""
+        return sayings.premises(heard)
+
+    def advise(self, shown: Shown) -> list[str]:
+        """What to change in the app: its lines are encrypted already."""
+        return sayings.advice(shown)
 
     def error(self, results: Array, reference: Array) -> Array:
         """Largest distance between models at a node, relative to the reference: (runs,)."""

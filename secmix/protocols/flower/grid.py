@@ -18,11 +18,16 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.errors import SecmixError, cause
 from secmix.protocols.flower.records import copied, model_of, sections, with_numbers
+from secmix.protocols.flower.system import drawing_from
 from secmix.transcript import SERVER, Channel
 
 _numpy_bits: Any = np.random  # not exported by name
 _RUN = 1
 _PATIENCE = 5  # times in a row that a strategy may ask who is there
+_WAITS = (
+    "the server app waits for more nodes than the {} of the network; lower min_available_nodes (min_available_clients) "
+    "of its strategy, or use more nodes"
+)
 
 Answer = Callable[[int, Any], Any]
 
@@ -37,6 +42,7 @@ class Speech:
 
     python: Any
     numpy: Any
+    system: random.Random
     torch: Any = None
 
 
@@ -45,7 +51,7 @@ def speech(seed: int, draws: int | None = None) -> Speech:
     draws = seed if draws is None else draws
     torch = sys.modules.get("torch")
     state = torch.Generator().manual_seed(draws).get_state() if torch is not None else None
-    return Speech(random.Random(seed).getstate(), np.random.MT19937(draws), state)
+    return Speech(random.Random(seed).getstate(), np.random.MT19937(draws), random.Random(f"system {draws}"), state)
 
 
 @contextlib.contextmanager
@@ -57,6 +63,25 @@ def leaving_no_trace() -> Iterator[None]:
     finally:
         _numpy_bits.set_bit_generator(bits)
         np.random.set_state(state)  # noqa: NPY002
+
+
+@contextlib.contextmanager
+def nobody_joins() -> Iterator[None]:
+    """A client manager of Flower's old interface that waits for more nodes is told so; it would wait for a day."""
+    from flwr.server.client_manager import SimpleClientManager
+
+    waiting = SimpleClientManager.wait_for
+
+    def wait_for(self: Any, num_clients: int, timeout: int = 0) -> bool:
+        if len(self.clients) < num_clients:
+            raise SecmixError(_WAITS.format(len(self.clients)))
+        return True
+
+    SimpleClientManager.wait_for = wait_for
+    try:
+        yield
+    finally:
+        SimpleClientManager.wait_for = waiting
 
 
 @contextlib.contextmanager
@@ -73,7 +98,8 @@ def speaking(node: int, own: Speech) -> Iterator[None]:
     if torch is not None and own.torch is not None:
         torch.set_rng_state(own.torch)
     try:
-        yield
+        with drawing_from(own.system):
+            yield
     finally:
         own.python, own.numpy = random.getstate(), _numpy_bits.get_bit_generator()
         if torch is not None:
@@ -154,10 +180,7 @@ class ChannelGrid:
         """
         self._asked += 1
         if self._asked > _PATIENCE:
-            raise SecmixError(
-                f"the server app waits for more nodes than the {self.n} of the network; lower min_available_nodes of "
-                "its strategy, or use more nodes"
-            )
+            raise SecmixError(_WAITS.format(self.n))
         return list(range(1, self.n + 1))
 
     def get_nodes(self) -> Iterable[Any]:

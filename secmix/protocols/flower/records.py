@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import functools
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from secmix._base.checks import Array
+from secmix.protocols.collaboration import BYTES
 
 _PLAIN = (int, float, str, bytes)
 _VERSION_1 = b"\x93NUMPY\x01\x00"
@@ -26,7 +27,8 @@ class Section:
     name : str
         Which record, and of arrays which one in it.
     numbers : (p,)
-        float32 where an array is; float64 for all others. Bytes count as numbers from 0 to 255, a text as its bytes.
+        float32 where an array is; float64 for all others. Bytes count as numbers from 0 to 255, a text as its bytes,
+        and an array that NumPy saved to bytes, as masked models of SecAgg+ are, as the numbers in it.
     """
 
     name: str
@@ -50,7 +52,12 @@ def sections(content: Any) -> list[Section]:
     found = [(name, _numbers(v for v in record.values() if not _is_text(v))) for name, record in plain.items()]
     for name, record in arrays.items():
         found += [(f"{name}/{key}", _flat(_array(value))) for key, value in record.items()]
-    texts = [(f"{name}, bytes", _numbers(v for v in record.values() if _is_text(v))) for name, record in plain.items()]
+    for name, record in plain.items():
+        found += [(f"{name}/{key}", _flat(array)) for key, (_, _, array) in _saved(record).items()]
+    texts = [
+        (f"{name}{BYTES}", _numbers(each for _, _, each in _texts(record) if not _is_saved(each)))
+        for name, record in plain.items()
+    ]
     return [Section(name, numbers) for name, numbers in [*found, *texts] if len(numbers)]
 
 
@@ -67,20 +74,29 @@ def single_names(content: Any) -> dict[str, tuple[str, ...]]:
 
 
 def with_numbers(content: Any, section: Section, numbers: Array) -> None:
-    """Put other numbers into the record of ``section``, in place; bytes and texts stay as they are."""
+    """Put other numbers into the record of ``section``, in place."""
     from flwr.app import Array as FlowerArray
 
     named, plain = _sorted(content)
     for name, arrays in named.items():
         for key, value in arrays.items():
             if section.name == f"{name}/{key}":
-                array = value.numpy()
-                arrays[key] = FlowerArray(np.asarray(numbers).reshape(array.shape).astype(array.dtype))
+                arrays[key] = FlowerArray(_in_place_of(value.numpy(), numbers))
                 return
+    for name, record in plain.items():
+        if section.name == name:
+            _with_single_numbers(record, numbers)
+        elif section.name == f"{name}{BYTES}":
+            _with_texts(record, numbers)
+        for key, (place, k, array) in _saved(record).items():
+            if section.name == f"{name}/{key}":
+                written = io.BytesIO()
+                np.save(written, _in_place_of(array, numbers), allow_pickle=False)
+                _put(record, place, k, written.getvalue())
+
+
+def _with_single_numbers(record: Any, numbers: Array) -> None:
     at = 0
-    record: Any = plain.get(section.name)
-    if record is None:  # bytes and texts
-        return
     for key, value in list(record.items()):
         if _is_text(value):
             continue
@@ -88,6 +104,33 @@ def with_numbers(content: Any, section: Section, numbers: Array) -> None:
         after = [_like(old, new) for old, new in zip(before, numbers[at : at + len(before)], strict=True)]
         record[key] = after if isinstance(value, list) else after[0]
         at += len(before)
+
+
+def _with_texts(record: Any, numbers: Array) -> None:
+    """Each of the bytes and texts as long as it was."""
+    whole = np.clip(np.nan_to_num(np.round(numbers)), 0, 255).astype(np.uint8).tobytes()
+    at = 0
+    for place, k, text in list(_texts(record)):
+        if _is_saved(text):
+            continue
+        length = len(_bytes(text))
+        new = whole[at : at + length]
+        _put(record, place, k, new.decode("utf-8", "replace") if isinstance(text, str) else new)
+        at += length
+
+
+def _put(record: Any, key: str, k: int | None, value: bytes | str) -> None:
+    record[key] = value if k is None else [value if j == k else old for j, old in enumerate(record[key])]
+
+
+def _in_place_of(array: Any, numbers: Array) -> Any:
+    """``numbers`` in the shape and type of ``array``; whole numbers as near as the type has them."""
+    new = np.asarray(numbers).reshape(array.shape)
+    if array.dtype.kind in "iu":
+        most = np.iinfo(array.dtype)
+        inside = np.clip(np.nan_to_num(np.round(new)), most.min, float(most.max) * (1 - 2**-52))
+        return inside.astype(array.dtype)
+    return new.astype(array.dtype)
 
 
 def _like(old: Any, new: Any) -> Any:
@@ -130,6 +173,41 @@ def _array(value: Any) -> Any:
 def _header(text: bytes) -> tuple[tuple[int, ...], bool, Any]:
     """Shape, order and type of an array in NumPy's format."""
     return np.lib.format.read_array_header_1_0(io.BytesIO(text))
+
+
+def _texts(record: Any) -> Iterator[tuple[str, int | None, Any]]:
+    """Bytes and texts of a record: (key, place in the list or None, text)."""
+    for key, value in record.items():
+        if not _is_text(value):
+            continue
+        if isinstance(value, list):
+            yield from ((key, k, each) for k, each in enumerate(value))
+        else:
+            yield key, None, value
+
+
+def _saved(record: Any) -> dict[str, tuple[str, int | None, Any]]:
+    """The arrays that NumPy saved to bytes: by name, (key, place in the list or None, array)."""
+    found = {}
+    for key, k, text in _texts(record):
+        if _is_saved(text):
+            array = np.load(io.BytesIO(text), allow_pickle=False)
+            found[key if k is None else f"{key}[{k}]"] = (key, k, array)
+    return found
+
+
+def _is_saved(text: Any) -> bool:
+    """Whether it is an array of real numbers in NumPy's format; anything else that begins so stays bytes."""
+    if not isinstance(text, bytes) or text[:8] != _VERSION_1:
+        return False
+    try:
+        return bool(np.load(io.BytesIO(text), allow_pickle=False).dtype.kind in "iufb")
+    except (ValueError, OSError, EOFError):
+        return False
+
+
+def _bytes(text: Any) -> bytes:
+    return text.encode() if isinstance(text, str) else bytes(text)
 
 
 def _is_text(value: Any) -> bool:

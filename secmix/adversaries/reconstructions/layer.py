@@ -1,0 +1,143 @@
+"""The only row behind a linear layer that was trained on it: x = (W' − κW) : (b' − κb), in every unit and every round.
+
+One row x moves the weights of a unit along x, and its bias by the same factor (Phong et al. 2018, section 3). After any
+number of steps of gradient descent the sum of all moves is along x still, so κ = 1 gives the row. Weight decay leaves
+the share κ of what was there before, and adds up the moves with other factors, the same ones for W and b: then κ is the
+one number at which all units and rounds give the same row. If biases do not decay, this holds for a single step.
+
+Nothing is presumed of κ, of the loss or of the steps. What is found is certified where more equations hold than there
+are numbers to choose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from secmix._base.checks import Array
+
+_TRIED = 24  # values of κ
+_SPARE = 2  # equations that must hold beyond those that give x and κ
+_SAME = 1e-3
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One unit in one round: weights (d,) and bias before and after, and how far rounding may put each off."""
+
+    weights: Array
+    trained: Array
+    bias: float
+    trained_bias: float
+    size: float
+
+    @property
+    def moved(self) -> bool:
+        """Whether its bias did, by more than rounding."""
+        return abs(self.trained_bias - self.bias) > self.size
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """x, how far it may be off, and by how much the bias moved that it is taken from."""
+
+    x: Array
+    error: float
+    moved: float
+
+
+def ratio(unit: Unit, kept: float = 1.0, doubt: float = 0.0, bias_kept: float | None = None) -> Ratio:
+    """x of one unit, if ``kept`` of the weights, give or take ``doubt``, is what was there before.
+
+    Of the bias as much, or ``bias_kept``.
+    """
+    of_bias, unsure = (kept, doubt) if bias_kept is None else (bias_kept, 0.0)
+    moved = unit.trained_bias - of_bias * unit.bias
+    x = (unit.trained - kept * unit.weights) / moved
+    off = unit.size * (1 + float(np.abs(x).max()))
+    off += float(np.abs(doubt * unit.weights - unsure * x * unit.bias).max())
+    return Ratio(x, off / abs(moved), moved)
+
+
+def agreed(ratios: Sequence[Ratio], firm: float = 0.01) -> Ratio | None:
+    """The most exact of the ratios, if all are the same row as far as rounding can tell."""
+    best = min(ratios, key=lambda each: each.error)
+    same = all(len(y.x) == len(best.x) and np.abs(best.x - y.x).max() <= best.error + y.error for y in ratios)
+    # Where rounding leaves nothing, anything agrees.
+    told = sorted(each.error for each in ratios)[1] < firm * np.abs(best.x).max()
+    return best if same and told and not _of_one_size(best.x, ratios) else None
+
+
+def _of_one_size(x: Array, ratios: Sequence[Ratio]) -> bool:
+    """Whether the moves are those of signs, as some optimisers make them: each number by as much, or not at all."""
+    size = np.abs(x)
+    moves = [abs(each.moved) for each in ratios]
+    return bool(np.all((np.abs(size - 1) < _SAME) | (size < _SAME)) and min(moves) > (1 - _SAME) * max(moves))
+
+
+def with_decay(units: Sequence[Unit]) -> Ratio | None:
+    """The row at which all units agree for one share κ in (0, 1); None where there is none, or too few bear it out.
+
+    Examples
+    --------
+    >>> rng, x = np.random.default_rng(0), np.array([0.5, -2.0, 1.5])
+    >>> starts, moves = rng.normal(size=(4, 4)), rng.normal(size=4)
+    >>> units = [Unit(s[:3], 0.9 * s[:3] + m * x, s[3], 0.9 * s[3] + m, 1e-15) for s, m in zip(starts, moves)]
+    >>> with_decay(units).x.round(9).tolist()
+    [0.5, -2.0, 1.5]
+    """
+    if len(units) < 2:
+        return None
+    for decaying in (True, False):
+        for kept, doubt in _shares(units, decaying):
+            found = _at(units, kept, doubt, decaying)
+            if found is not None:
+                return found
+    return None
+
+
+def _at(units: Sequence[Unit], kept: float, doubt: float, decaying: bool) -> Ratio | None:
+    told: list[Unit] = []
+    still: list[Unit] = []
+    for unit in units:
+        moved = unit.trained_bias - (kept if decaying else 1.0) * unit.bias
+        off = unit.size + doubt * abs(unit.bias) * decaying
+        (told if abs(moved) > 4 * off else still).append(unit)
+    if len(told) < 2:
+        return None
+    found = agreed([ratio(unit, kept, doubt, None if decaying else 1.0) for unit in told], firm=_SAME)
+    d = len(told[0].weights)
+    if found is None or (len(told) - 1) * d + len(still) * d - 1 < _SPARE:
+        return None
+    # One row that does not move a bias does not move the weights.
+    most = 4 * (1 + float(np.abs(found.x).max()))
+    calm = all(
+        np.abs(unit.trained - kept * unit.weights).max()
+        <= most * (unit.size + doubt * max(float(np.abs(unit.weights).max()), abs(unit.bias)))
+        for unit in still
+    )
+    return found if calm else None
+
+
+def _shares(units: Sequence[Unit], decaying: bool) -> list[tuple[float, float]]:
+    """Where κ may be and how far off each may be, the surest first: (W₁' − κW₁)(b₂' − κb₂) = (W₂' − κW₂)(b₁' − κb₁)."""
+    w, v = (np.array([getattr(unit, name) for unit in units]) for name in ("weights", "trained"))
+    b, c = (np.array([getattr(unit, name) for unit in units])[:, None] for name in ("bias", "trained_bias"))
+    if not decaying:
+        b, c = np.zeros_like(b), c - b
+    size = max(unit.size for unit in units)
+    one = int(np.argmax(np.abs(c - b)[:, 0]))
+    square = w[one] * b - w * b[one]
+    slope = v * b[one] + w * c[one] - v[one] * b - w[one] * c
+    level = v[one] * c - v * c[one]
+    scale = size * 2 * sum(np.abs(each) + np.abs(each[one]) for each in (w, v, b, c))
+    with np.errstate(all="ignore"):
+        root = np.sqrt(slope**2 - 4 * square * level)
+        half = -(slope + np.where(slope < 0, -1.0, 1.0) * root) / 2
+        places = np.stack([half / square, level / half])
+        doubts = scale / np.abs(2 * square * places + slope)
+        good = np.isfinite(places) & np.isfinite(doubts) & (places > 0) & (places < 1)
+    pairs = sorted(zip(doubts[good].tolist(), places[good].tolist(), strict=True))
+    return [(place, doubt) for doubt, place in pairs[:_TRIED]]

@@ -1,0 +1,56 @@
+"""What a report says of a Flower app: what is taken for granted, what passes beside masks, and what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from secmix.protocols.collaboration import BYTES
+from secmix.protocols.interfaces import Shown
+from secmix.transcript import SERVER, Origin
+
+_SECAGG = "secaggplus_configs"
+_MASKED = f"{_SECAGG}/masked_params"
+_EMPTY = "fitres.status"  # that training went well, in each answer
+
+
+def premises(heard: Sequence[Origin]) -> list[str]:
+    """Of SecAgg+: what its masks do not cover, and that keys cannot be guessed. None of other apps."""
+    if not any(_SECAGG in origin.kind for origin in heard):
+        return []
+    said = [
+        "SecAgg+ takes keys, seeds and shares from the system's generator; here they are drawn by the audit. That real "
+        "ones cannot be guessed from what is sent is taken for granted, not tested"
+    ]
+    if beside := _beside(heard):
+        said.append(f"the masks of SecAgg+ cover the model alone: the server reads {', '.join(beside)} as they are")
+    return said
+
+
+def advice(shown: Shown) -> list[str]:
+    """For the adversary who learns something: lines are encrypted already."""
+    if not shown.revealed:
+        return []
+    if not shown.heard:
+        return [
+            "Let every client answer in every round, with messages of the same kinds and lengths: nobody outside reads "
+            "them, and yet when and how long they are tells something."
+        ]
+    if any(_MASKED in origin.kind for origin in shown.heard):
+        beside = ", ".join(_beside(shown.heard))
+        return [f"Leave out what clients send beside their masked models ({beside}), or blur it."] * bool(beside)
+    who = "clients who collude" if shown.corrupt else "the server"
+    return [
+        f"Lines are encrypted, and it is {who} who learns this: let clients mask their models (SecAggPlusWorkflow and "
+        "secaggplus_mod), with no metrics beside, or let them add noise before they send (LocalDpMod). Masks hide a "
+        "model in the sum of all; where all others collude, only noise helps."
+    ]
+
+
+def _beside(heard: Sequence[Origin]) -> list[str]:
+    """Records that clients send to the server in answers with a masked model, or beside."""
+    names = {
+        origin.kind.removeprefix("train reply: ")
+        for origin in heard
+        if origin.receivers == (SERVER,) and origin.kind.startswith("train reply: ") and _SECAGG not in origin.kind
+    }
+    return sorted(name for name in names if not name.endswith(BYTES) and name != _EMPTY)

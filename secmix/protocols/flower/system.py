@@ -1,0 +1,66 @@
+"""The system's random generator, while a party of a Flower app speaks: a stream of that party's own.
+
+SecAgg+ (Bell et al. 2020) draws its keys, seeds and shares from the operating system. Runs could not be repeated then,
+and an audit that runs a protocol twice would take each key for something that passed outside the channel. Drawn here
+are numbers of the same length from the stream of who speaks. That keys of the real system cannot be guessed is
+therefore taken for granted, not tested.
+
+Replaced are ``os.urandom``, the copies of it that PyCryptodome keeps, elliptic curve keys of ``cryptography``, which
+OpenSSL draws, and the time that its Fernet writes into a message. What draws in another way stays unrepeatable, and is
+found out as such. Threads that Flower starts to split secrets would draw in any order: one after the other instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
+
+_WHEN = 1_700_000_000
+"""What Fernet takes for the time, in seconds."""
+
+
+@contextlib.contextmanager
+def drawing_from(own: random.Random) -> Iterator[None]:
+    """Meanwhile the system's generator is ``own``."""
+    draws = own.randbytes
+    replaced: list[tuple[str, str, Any]] = [
+        ("os", "urandom", draws),
+        ("Crypto.Random", "get_random_bytes", draws),
+        ("Crypto.Random", "urandom", draws),
+        ("Crypto.Protocol.SecretSharing", "rng", draws),
+        ("cryptography.hazmat.primitives.asymmetric.ec", "generate_private_key", _keys_of(own)),
+        ("cryptography.fernet", "time", SimpleNamespace(time=lambda: _WHEN)),
+        ("flwr.common.secure_aggregation.crypto.shamir", "ThreadPoolExecutor", _one_thread),
+    ]
+    before = []
+    for name, attribute, value in replaced:
+        module = sys.modules.get(name)
+        if module is not None and hasattr(module, attribute):
+            before.append((module, attribute, getattr(module, attribute)))
+            setattr(module, attribute, value)
+    try:
+        yield
+    finally:
+        for module, attribute, value in before:
+            setattr(module, attribute, value)
+
+
+def _one_thread(max_workers: int | None = None) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=1)
+
+
+def _keys_of(own: random.Random) -> Callable[..., Any]:
+    """As ``ec.generate_private_key``, a key of numbers from ``own``."""
+
+    def generate_private_key(curve: Any, backend: Any = None) -> Any:
+        from cryptography.hazmat.primitives.asymmetric import ec
+
+        # Below the order of each curve that there is: half of all keys.
+        return ec.derive_private_key(1 + own.getrandbits(curve.key_size - 1) % (2 ** (curve.key_size - 1) - 1), curve)
+
+    return generate_private_key

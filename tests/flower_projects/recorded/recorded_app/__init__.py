@@ -1,0 +1,1 @@
+"""recorded-app: linear regression of one row a client, with every message recorded."""

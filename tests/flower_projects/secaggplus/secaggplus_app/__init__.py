@@ -1,0 +1,1 @@
+"""secaggplus-app: linear regression, summed under Flower's SecAgg+."""

@@ -1,0 +1,155 @@
+"""Flower's SecAgg+ under audit: repeatable, never cleared; what its masks do not cover is said and measured."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import secmix
+from secmix import Network
+from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
+from secmix.auditing.soundness.mechanisms.undeclared import passed_outside
+from secmix.errors import SecmixError
+from secmix.protocols.interfaces import Shown
+from secmix.transcript import Channel
+
+pytest.importorskip("flwr", reason="flwr is not installed; pip install 'secmix[flower]' to run these tests")
+from secmix.protocols.flower import FlowerApp
+from secmix.protocols.flower.system import drawing_from
+
+PROJECT = Path(__file__).parents[1] / "flower_projects" / "secaggplus"
+DATA = "secaggplus_app.client_app:load_data"
+REPLY = "train reply: secaggplus_configs/masked_params"
+N = 3
+
+
+def made(**config):
+    return FlowerApp(project=PROJECT, data=DATA, config=config)
+
+
+def parts_of(runs, seed=0):
+    return [np.random.default_rng([seed, i]).standard_normal((runs, 4, 3)) for i in range(N)]
+
+
+def run(app, parts, seed=0, channel=None):
+    channel = channel or Channel()
+    ends = app.collaborate(parts, Network.complete(N), np.random.default_rng(seed), channel=channel)
+    return ends, channel.transcript
+
+
+def heard_by(adversary, transcript):
+    origins = adversary.observe(transcript, Network.complete(N)).origins
+    own = adversary.corrupt_nodes(Network.complete(N))
+    return [each for each in origins if each.line != "held" and each.sender not in own]
+
+
+def test_keys_are_drawn_anew_in_each_run_and_are_the_same_for_the_same_seed():
+    (_, one), (_, two), (_, other) = (run(made(), parts_of(2), seed) for seed in (0, 0, 1))
+    assert [block.frame for block in one] == [block.frame for block in two]
+    assert all(np.array_equal(a.payload, b.payload) for a, b in zip(one, two, strict=True))
+    keys = [next(b.payload[0] for b in t if b.kind == "train reply: secaggplus_configs, bytes") for t in (one, other)]
+    assert not np.array_equal(keys[0][0], keys[0][1])
+    assert not np.array_equal(keys[0], keys[1])
+
+
+def test_the_masks_cancel_in_the_model_that_comes_next():
+    parts = parts_of(1)
+    ends, transcript = run(made(**{"num-server-rounds": 2}), parts)
+    rows = np.concatenate(parts, axis=1)[0]
+    y = rows[:, -1]
+    step = 0.1 * np.array([*(y @ rows[:, :-1]), y.sum()]) / len(rows)
+    assert np.abs(ends - step).max() < 1e-3  # SecAgg+ rounds to whole numbers, and so does its weight of a client
+    masked = [block.payload[0, 0] for block in transcript if block.kind == f"{REPLY}[1]"]
+    assert len(masked) == 2 * N
+    assert np.concatenate(masked).max() > 2**24  # a residue modulo 2³², and no model
+
+
+def test_nothing_passes_outside_the_channel():
+    assert passed_outside(made(), Network.complete(N), parts_of(1), parts_of(1, seed=1), 5) is None
+
+
+def test_what_the_channel_delivers_goes_on_be_it_masked_numbers_or_bytes():
+    class Falsifying(Channel):
+        def __init__(self, kind, factor):
+            super().__init__()
+            self.false, self.factor = kind, factor
+
+        def send(self, round, sender, receiver, kind, payload, **how):
+            arrived = super().send(round, sender, receiver, kind, payload, **how)
+            return self.factor * arrived if kind == self.false and sender == 0 else arrived
+
+    app = made(**{"num-server-rounds": 2})
+    honest, _ = run(app, parts_of(1))
+    false, _ = run(app, parts_of(1), channel=Falsifying(f"{REPLY}[1]", 0.5))
+    assert np.abs(false - honest)[..., :2].max() > 1  # half a residue is any model
+    with pytest.raises(SecmixError, match="no client asks"):  # keys that are none: no client comes so far as to train
+        run(app, parts_of(1), channel=Falsifying("train reply: secaggplus_configs, bytes", 0))
+
+
+def test_it_is_never_cleared_and_the_report_says_what_masks_do_not_cover():
+    report = secmix.audit(
+        {
+            "network": {"kind": "complete", "nodes": N},
+            "data": {"name": "wine", "features": 3, "rows_per_node": 1},
+            "runs": 100,
+            "measure": {"nodes": [0], "evidence": ["decoders", "reconstruction"]},
+            "policy": {"max_normalised_leakage": 0.1},
+        },
+        protocols={"SecAgg+": made()},
+        adversaries={"server": CuriousServer(), "client": HonestButCurious([1]), "outsider": Eavesdropper()},
+    )
+    cells = {cell.adversary: cell for cell in report.cells}
+    assert "not refuted" not in {cells["server"].verdict, cells["client"].verdict}
+    for who in ("server", "client"):
+        notes = "\n".join(cells[who].notes)
+        assert "outside" not in notes
+        assert "taken for granted" in notes
+        assert ("fitres.metrics, fitres.num_examples as they are" in notes) == (who == "server")
+
+
+def test_the_loss_beside_masked_models_is_found_and_masks_are_not_read():
+    report = secmix.audit(
+        {
+            "network": {"kind": "complete", "nodes": N},
+            "data": {"name": "wine", "features": 3, "rows_per_node": 1},
+            "runs": 300,
+            "measure": {"nodes": [0], "evidence": ["ksg", "reconstruction"]},
+            "policy": {"max_normalised_leakage": 0.05},
+        },
+        protocols={"loss": made(), "no loss": made(**{"report-loss": False})},
+        adversaries={"server": CuriousServer()},
+    )
+    assert {cell.protocol: cell.verdict for cell in report.cells} == {"loss": "violated", "no loss": "inconclusive"}
+    assert "beside their masked models (fitres.metrics" in report.cells[0].advice[0]
+
+
+def test_a_strategy_that_waits_for_more_clients_is_refused_at_once():
+    with pytest.raises(SecmixError, match="waits for more nodes than the 3"):
+        run(made(**{"least-clients": 10}), parts_of(1))
+
+
+@pytest.mark.parametrize("adversary", [CuriousServer(), HonestButCurious([1]), CuriousServer([1]), Eavesdropper()])
+def test_advice_is_for_who_learns_something_and_for_what_there_is(adversary):
+    _, transcript = run(made(), parts_of(1))
+    network, heard = Network.complete(N), tuple(heard_by(adversary, transcript))
+    corrupt = adversary.corrupt_nodes(network)
+    told = made().advise(Shown((0,), corrupt, network, heard=heard))
+    assert made().advise(Shown((), corrupt, network, heard=heard)) == []
+    assert not any("ncrypt the lines" in each for each in told)
+    if isinstance(adversary, CuriousServer):
+        assert "fitres.metrics, fitres.num_examples" in told[0]
+    if isinstance(adversary, Eavesdropper):
+        assert "lengths" in told[0]
+
+
+def test_the_systems_generator_is_afterwards_what_it_was():
+    before = os.urandom
+    with drawing_from(random.Random(1)):
+        first = os.urandom(8)
+    with drawing_from(random.Random(1)):
+        assert os.urandom(8) == first
+    assert os.urandom is before
