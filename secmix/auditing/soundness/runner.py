@@ -62,8 +62,8 @@ class Recorder(Channel):
         b = self.transcript.blocks[-1]
         frame = frame_of(b)
         # The ends as they are in the frame: bytes, which nobody can change.
-        ends = (np.frombuffer(which, dtype=np.intp) for which in frame[4:7])
-        kept = Block(b.iteration, b.round, b.kind, b.line, *ends, b.payload.copy())
+        sender, receiver, content = (np.frombuffer(which, dtype=np.intp) for which in frame[4:7])
+        kept = Block(b.iteration, b.round, b.kind, b.line, sender, receiver, content, b.payload.copy())
         self.log.append(kept)
         self.frames.append(frame)
         self.count += len(kept.sender)

@@ -293,7 +293,7 @@ class _Ties:
         leaving = np.sort(leaving[self.alive[arcs[leaving]].all(axis=1)])
         opposite = self.network.opposite[leaving]
         degrees = np.bincount(place[arcs[leaving, 0]], minlength=len(nodes))
-        divisors = (1.0 + self.c * degrees)[:, None, None]
+        divisors = np.asarray(1.0 + self.c * degrees, dtype=np.float64)[:, None, None]
         gather: csr_array | None = None
         few: tuple[slice, ...] = ()
         if len(nodes) <= _FEW:
