@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
-from secmix._base.checks import Array
+from secmix._base.checks import Array, Ints
 from secmix.mixture import Mixture
 
 
@@ -50,7 +51,7 @@ class Equations:
         jacobian = slope[:, :, None] * powers[:, :, :, None]
         for k in range(d):
             jacobian[:, :, 1 + k, k] += resp
-        for entry, (a, b) in enumerate(zip(*np.triu_indices(d), strict=True), start=1 + d):
+        for entry, (a, b) in enumerate(zip(*_upper(d), strict=True), start=1 + d):
             jacobian[:, :, entry, a] += resp * off[:, :, b]
             jacobian[:, :, entry, b] += resp * off[:, :, a]
         powers *= resp[:, :, None]
@@ -72,12 +73,18 @@ class Equations:
     def _monomials(self, columns: Array, off: Array) -> Array:
         """(1, x, upper triangle of (x−μ)(x−μ)ᵀ): (T, c, q, N)."""
         rounds, c, d, n = off.shape
-        first, second = np.triu_indices(d)
+        first, second = _upper(d)
         powers = np.empty((rounds, c, 1 + d + len(first), n))
         powers[:, :, 0] = 1.0
         powers[:, :, 1 : 1 + d] = columns
         np.multiply(off[:, :, first], off[:, :, second], out=powers[:, :, 1 + d :])
         return powers
+
+
+@cache
+def _upper(d: int) -> tuple[Ints, Ints]:
+    """The upper triangle, worked out once: a search asks for it thousands of times."""
+    return np.triu_indices(d)
 
 
 @dataclass(frozen=True)

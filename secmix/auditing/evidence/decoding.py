@@ -41,17 +41,19 @@ class Decoded:
     Attributes
     ----------
     target : Target
-    alone, upto : dict of iteration -> Decoding
     features : dict of iteration -> (runs, p)
+    alone : dict of iteration -> Decoding
     trees : list of Decoding
         Of all iterations together, once somebody has asked for them.
+    joined : dict of iteration -> Decoding
+        Of all iterations up to that one, those that somebody has asked for.
     """
 
     target: Target
     features: dict[int, Array]
     alone: dict[int, Decoding]
-    upto: dict[int, Decoding]
     trees: list[Decoding] = field(default_factory=list)
+    joined: dict[int, Decoding] = field(default_factory=dict)
 
     @property
     def iterations(self) -> list[int]:
@@ -63,10 +65,19 @@ class Decoded:
         """The views of all iterations side by side."""
         return np.hstack([self.features[t] for t in self.iterations])
 
+    def upto(self, t: int) -> Decoding:
+        """From the views of all iterations up to ``t``; up to the first there is that one alone."""
+        if t == self.iterations[0]:
+            return self.alone[t]
+        if t not in self.joined:
+            view = np.hstack([self.features[i] for i in self.iterations if i <= t])
+            self.joined[t] = reconstruct(self.target.values, view)
+        return self.joined[t]
+
     @property
     def last(self) -> Decoding:
         """From everything."""
-        return self.upto[self.iterations[-1]]
+        return self.upto(self.iterations[-1])
 
     @property
     def worst(self) -> int:
@@ -100,15 +111,8 @@ def _fit(case: Case, node: int) -> Decoded | None:
     features = observation.features[node]
     iterations = sorted(features)
     if not iterations:
-        return Decoded(target, features, {}, {})
-    stacked = np.hstack([features[t] for t in iterations])
-    widths = np.cumsum([features[t].shape[1] for t in iterations])
-    alone = {t: reconstruct(target.values, features[t]) for t in iterations}
-    upto = {  # up to the first there is that one alone
-        t: alone[t] if t == iterations[0] else reconstruct(target.values, stacked[:, :width])
-        for t, width in zip(iterations, widths, strict=True)
-    }
-    return Decoded(target, features, alone, upto)
+        return Decoded(target, features, {})
+    return Decoded(target, features, {t: reconstruct(target.values, features[t]) for t in iterations})
 
 
 def as_measured(case: Case, node: int, findings: list[Finding]) -> list[Finding]:
@@ -142,9 +146,10 @@ def _curve(found: Decoded, node: int, k: int) -> LeakageCurve:
         return normalised(reading.value, target.values.shape[1])
 
     singles = [height(found.alone[t]) for t in iterations]
-    both = [
-        single if t == iterations[0] else max(height(found.upto[t]), single)
-        for t, single in zip(iterations, singles, strict=True)
+    known = list(np.maximum.accumulate(singles))
+    both = [  # where one iteration shows everything, the curve of all so far cannot rise, and none is fitted for it
+        single if t == iterations[0] or most == 1.0 else max(height(found.upto(t)), single)
+        for t, single, most in zip(iterations, singles, known, strict=True)
     ]
     return LeakageCurve(
         node=node,

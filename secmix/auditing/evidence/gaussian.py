@@ -36,15 +36,19 @@ def _gather(case: Case) -> Gathered:
     setup, observation = case.setup, case.observation
     assert isinstance(setup, SumSetup)
     assert isinstance(observation, SumObservation)
-    found = [each for node in case.judged for each in _found(setup, observation, node, case.about(node))]
+    widest = {t: float(inputs.std(axis=(0, 1)).max()) for t, inputs in observation.inputs.items()}
+    found = [each for node in case.judged for each in _found(setup, observation, node, case.about(node), widest)]
     return Gathered(held_to_premises(case, found))
 
 
-def _found(setup: SumSetup, observation: SumObservation, node: int, about: dict[str, Any]) -> Iterator[Finding]:
-    n = setup.network.n
-    single = max(_nats(r, node, observation, of) for of, r in observation.all_readings if len(of) == 1)
+def _found(
+    setup: SumSetup, observation: SumObservation, node: int, about: dict[str, Any], widest: dict[int, float]
+) -> Iterator[Finding]:
+    """``widest`` holds, by iteration, the standard deviation of the entry whose inputs spread widest."""
+    n, masks = setup.network.n, observation.mask_size
+    single = max(_nats(r, node, masks, widest, of) for of, r in observation.all_readings if len(of) == 1)
     cumulative = max(
-        _nats(r, node + n * place, observation, of) for of, r in observation.all_readings for place in range(len(of))
+        _nats(r, node + n * place, masks, widest, of) for of, r in observation.all_readings for place in range(len(of))
     )
     more = _negentropy_of_the_rest(setup, observation, node)
     baseline = output_share(setup, observation, node)
@@ -128,12 +132,12 @@ def _refuting(n: int) -> float:
     return float(kstwo.isf(1e-3, n))
 
 
-def _nats(reading: Reading, place: int, observation: SumObservation, iterations: list[int]) -> float:
+def _nats(reading: Reading, place: int, mask_size: float, widest: dict[int, float], iterations: list[int]) -> float:
     """Information about one input, masks against the entry whose inputs spread widest."""
-    spread = max(float(observation.inputs[t].std(axis=(0, 1)).max()) for t in iterations)
+    spread = max(widest[t] for t in iterations)
     if spread == 0:
         return 0.0
-    return reading.gaussian.information(place, max(observation.mask_size, 1e-300) / spread)
+    return reading.gaussian.information(place, max(mask_size, 1e-300) / spread)
 
 
 EVIDENCE = Evidence(

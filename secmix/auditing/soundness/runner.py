@@ -60,10 +60,12 @@ class Recorder(Channel):
         super()._write(*arguments)
         self.record = recording
         b = self.transcript.blocks[-1]
-        ends = b.sender.copy(), b.receiver.copy(), b.content.copy()
-        kept = Block(b.iteration, b.round, b.kind, b.line, *ends, b.payload.copy())
+        frame = frame_of(b)
+        # The ends as they are in the frame: bytes, which nobody can change.
+        sender, receiver, content = (np.frombuffer(which, dtype=np.intp) for which in frame[4:7])
+        kept = Block(b.iteration, b.round, b.kind, b.line, sender, receiver, content, b.payload.copy())
         self.log.append(kept)
-        self.frames.append(frame_of(kept))
+        self.frames.append(frame)
         self.count += len(kept.sender)
         if self.most is not None and self.count > self.most:
             raise Runaway(f"more than {self.most} messages were sent")
@@ -201,8 +203,18 @@ def same_bits(one: NDArray[Any], other: NDArray[Any]) -> bool:
     return np.ascontiguousarray(one).tobytes() == np.ascontiguousarray(other).tobytes()
 
 
-def frame_of(block: Block) -> tuple[object, ...]:
+def frame_of(block: Block) -> tuple[Any, ...]:
     """All but the numbers and how many runs they are of, the type of number included."""
-    ends = (np.asarray(which).tobytes() for which in (block.sender, block.receiver, block.content))
-    shape = (block.payload.shape[0], block.payload.shape[2], block.payload.dtype.str)
-    return (block.iteration, block.round, block.kind, block.line, *ends, *shape)
+    payload = block.payload
+    return (
+        block.iteration,
+        block.round,
+        block.kind,
+        block.line,
+        np.asarray(block.sender).tobytes(),
+        np.asarray(block.receiver).tobytes(),
+        np.asarray(block.content).tobytes(),
+        payload.shape[0],
+        payload.shape[2],
+        payload.dtype.str,
+    )

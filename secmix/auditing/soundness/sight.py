@@ -155,11 +155,14 @@ class Eyes:
             first += count
         heard = self._numbers(as_is, first)
         noticed = np.union1d(heard, self._numbers(in_clear, first))
-        for key, block, place in zip(blocks, blocks.values(), places, strict=True):
-            mine = [which[(which >= place) & (which < place + len(block.sender))] - place for which in (heard, noticed)]
-            contents = np.unique(block.content[mine[0]]).tolist()
+        bounds = [np.searchsorted(which, [*places, first]).tolist() for which in (heard, noticed)]  # both in order
+        for k, (key, block) in enumerate(blocks.items()):
+            hears, notes = (
+                which[ends[k] : ends[k + 1]] - places[k] for which, ends in zip((heard, noticed), bounds, strict=True)
+            )
+            contents = np.unique(block.content[hears]).tolist()
             names = [_name(block, content) for content in contents]
-            self._known[key] = _Look(mine[0], contents, names, self._frames(block, *mine))
+            self._known[key] = _Look(hears, contents, names, self._frames(block, hears, notes))
 
     def _numbers(self, transcript: Transcript, count: int) -> Ints:
         """The numbers that the adversary reads; all, where it does not take messages as they are."""

@@ -175,7 +175,7 @@ class PDMM:
         y = np.zeros_like(s)
         floor = 4 * np.finfo(float).eps * max(float(np.abs(lam).max(initial=0)), float(np.abs(s).max()))
         tol = max(self.tol, floor)
-        ties = _Ties(network)
+        ties = _Ties(network, self.c)
         before, last_sweep, residual = y.copy(), 0, np.inf
         for round, (active, sweep) in enumerate(self._rounds(network, schedule_rng)):
             if sweep > last_sweep:
@@ -190,14 +190,19 @@ class PDMM:
             turn = ties.turn(active)
             if not len(turn.nodes):
                 continue
-            incoming = turn.incoming(z)
-            y[turn.nodes] = (s[turn.nodes] + incoming) / (1.0 + self.c * turn.degrees)[:, None, None]  # (8)
-            heard = channel.send(round, turn.senders, turn.receivers, "y", y[turn.nodes], content=turn.content)
-            arrived = schedule_rng.random(len(turn.arcs)) >= self.loss
-            sent, content, opposite = turn.arcs, turn.content, turn.opposite
+            arriving = z[turn.opposite]
+            moved = (s[turn.nodes] + turn.incoming(z, arriving)) / turn.divisors  # (8)
+            y[turn.nodes] = moved
+            heard = channel.send(round, turn.senders, turn.receivers, "y", moved, content=turn.content)
+            sent: Ints | slice = turn.own
+            fresh = 2.0 * self.c * heard
+            lot = schedule_rng.random(len(turn.arcs))
             if self.loss:
-                sent, content, opposite = sent[arrived], content[arrived], opposite[arrived]
-            fresh = (2.0 * self.c * heard)[content] - z[opposite]  # (9)
+                arrived = lot >= self.loss
+                sent, fresh, arriving = turn.arcs[arrived], fresh[turn.content[arrived]], arriving[arrived]
+            elif len(turn.nodes) > 1:
+                fresh = fresh[turn.content]
+            fresh = fresh - arriving  # (9)
             z[sent] = 0.5 * (z[sent] + fresh) if self.schedule == "synchronous" else fresh
         else:
             raise NotConverged(
@@ -228,30 +233,34 @@ class _Turn:
     """What a set of active nodes needs for one round."""
 
     nodes: Ints  # the active ones that are alive
-    degrees: Ints  # their living neighbours
+    divisors: Array  # 1 + c times the number of their living neighbours, shaped as vectors are
     gather: csr_array | None  # sums the arriving z of each, where they are many
     arcs: Ints  # the arcs on which they broadcast
     senders: Ints  # their ends; kept, so that a transcript of many rounds holds them once
     receivers: Ints
     content: Ints  # for each of these arcs, the place of its tail in ``nodes``
     opposite: Ints  # and the arc the other way
-    few: tuple[Ints, ...]  # the arcs that end at each, where they are few
+    own: Ints | slice  # ``arcs``, as a slice where they lie side by side
+    few: tuple[slice, ...]  # the places in ``opposite`` of the arcs that end at each, where they are few
 
-    def incoming(self, z: Array) -> Array:
-        """The sum of what arrives at each active node, of z on all arcs (2E, runs, m), in the order of the arcs."""
+    def incoming(self, z: Array, arriving: Array) -> Array:
+        """The sum of what arrives at each active node, of z on all arcs (2E, runs, m), in the order of the arcs.
+
+        ``arriving`` is z of ``opposite``.
+        """
         out = np.empty((len(self.nodes), *z.shape[1:]))
         if self.gather is not None:
             out[:] = (self.gather @ z.reshape(len(z), -1)).reshape(out.shape)
-        for k, arcs in enumerate(self.few):  # of a few, a product with a sparse matrix takes longer to set up
-            np.add.reduce(z[arcs], axis=0, out=out[k])
+        for k, places in enumerate(self.few):  # of a few, a product with a sparse matrix takes longer to set up
+            np.add.reduce(arriving[places], axis=0, out=out[k])
         return out
 
 
 class _Ties:
     """The arcs between living nodes, and what each set of active nodes needs of them."""
 
-    def __init__(self, network: Network, alive: np.ndarray | None = None) -> None:
-        self.network = network
+    def __init__(self, network: Network, c: float, alive: np.ndarray | None = None) -> None:
+        self.network, self.c = network, c
         self.alive = np.ones(network.n, dtype=bool) if alive is None else alive
         self.living: Ints = np.flatnonzero(self.alive)
         self._turns: dict[bytes, _Turn] = {}
@@ -265,7 +274,7 @@ class _Ties:
             raise NetworkError(
                 f"without node {node} the network falls apart, so the others cannot agree on one average"
             )
-        return _Ties(self.network, alive)
+        return _Ties(self.network, self.c, alive)
 
     def turn(self, active: Ints) -> _Turn:
         """The turn of ``active``, worked out once for each set."""
@@ -282,12 +291,21 @@ class _Ties:
         first = np.concatenate([[0], np.cumsum(degrees)])
         leaving = np.concatenate([np.arange(first[node], first[node + 1]) for node in nodes] or [np.arange(0)])
         leaving = np.sort(leaving[self.alive[arcs[leaving]].all(axis=1)])
-        arriving = np.sort(self.network.opposite[leaving])
-        rows = place[arcs[arriving, 1]]
-        gather, few = None, tuple(arriving[rows == k] for k in range(len(nodes)) if len(nodes) <= _FEW)
-        if not few:
-            gather = csr_array((np.ones(len(arriving)), (rows, arriving)), shape=(len(nodes), len(arcs)))
-        senders, receivers = arcs[leaving].T.copy()
-        degrees = np.bincount(rows, minlength=len(nodes))
         opposite = self.network.opposite[leaving]
-        return _Turn(nodes, degrees, gather, leaving, senders, receivers, place[senders], opposite, few)
+        degrees = np.bincount(place[arcs[leaving, 0]], minlength=len(nodes))
+        divisors = np.asarray(1.0 + self.c * degrees, dtype=np.float64)[:, None, None]
+        gather: csr_array | None = None
+        few: tuple[slice, ...] = ()
+        if len(nodes) <= _FEW:
+            # Arcs are in the order of their tails and then their heads: so are those that leave a node, and with
+            # them the arcs the other way, node by node.
+            at = np.searchsorted(arcs[leaving, 0], nodes), np.searchsorted(arcs[leaving, 0], nodes, side="right")
+            few = tuple(slice(*ends) for ends in np.transpose(at).tolist())
+        else:
+            arriving = np.sort(opposite)
+            entries = np.ones(len(arriving)), (place[arcs[arriving, 1]], arriving)
+            gather = csr_array(entries, shape=(len(nodes), len(arcs)))
+        senders, receivers = arcs[leaving].T.copy()
+        together = len(leaving) and leaving[-1] - leaving[0] + 1 == len(leaving)
+        own = slice(int(leaving[0]), int(leaving[-1]) + 1) if together else leaving
+        return _Turn(nodes, divisors, gather, leaving, senders, receivers, place[senders], opposite, own, few)
