@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from secmix._base.arrays import as_it_passes
 from secmix._base.checks import Array, Ints
 from secmix.errors import SecmixError
 
@@ -271,25 +272,8 @@ class Channel:
             )
         # Plain letters: those of a class of its own may say that they are equal to others, and what passes is not.
         turn, name = int(round), str.__str__(kind) if isinstance(kind, str) else str(kind)
-        block = Block(int(self.iteration), turn, name, line, senders, receivers, which, _as_it_passes(rows))
+        block = Block(int(self.iteration), turn, name, line, senders, receivers, which, as_it_passes(rows))
         self.transcript.append(block)
-
-
-def _as_it_passes(rows: Array) -> Array:
-    """A copy of ``rows`` that holds their numbers and nothing else, as a line carries them.
-
-    The protocol may go on to change its arrays: the past must not change with them. How they lie in memory, what else
-    their type carries (metadata) and the bytes that fill up a number are no message; a transcript that kept them would
-    show what no line carries.
-    """
-    if rows.dtype.kind not in "biufc":
-        return np.array(rows, order="C")
-    extended = rows.dtype.char in "gG"
-    out = np.empty(rows.shape, dtype=(rows.dtype.newbyteorder("=") if extended else rows.dtype).str)
-    out[...] = rows
-    if extended and np.finfo(out.dtype).nmant == 63:  # eighty bits in places of sixteen bytes, or twelve
-        out.view(np.uint8).reshape(-1, np.dtype(np.longdouble).itemsize)[:, 10:] = 0
-    return out
 
 
 @dataclass(frozen=True)

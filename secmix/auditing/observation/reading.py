@@ -170,7 +170,9 @@ def linear_part(view: View, t: int, seen: Averaging, setup: SumSetup) -> tuple[R
             linear, values, part = linear.rows(good), values[good], _some(part, good)
             fits[fits] = good
         linear = without_rounding(linear, values, *seen, unit=unit)
-    rest = [row[:runs] for row, fine in zip(view.rows, fits, strict=True) if not fine and not _is_constant(row, runs, m)]
+    rest = [
+        row[:runs] for row, fine in zip(view.rows, fits, strict=True) if not fine and not _is_constant(row, runs, m)
+    ]
     features = np.concatenate(rest[:_ROWS], axis=1) if rest else np.empty((runs, 0))
     bounded = np.clip(np.nan_to_num(np.real(features).astype(float)), -_LARGEST, _LARGEST)
     return _reading(linear, setup.corrupt), values, bounded, part
