@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from secmix._base.arrays import as_it_passes
 from secmix._base.checks import Array, Ints
 from secmix.errors import SecmixError
 
@@ -254,6 +255,7 @@ class Channel:
     ) -> None:
         if not self.record:
             return
+        payload = np.asarray(payload)
         rows = payload[None] if payload.ndim == 2 else payload
         if rows.ndim != 3:
             raise SecmixError(f"a payload has shape (runs, m) or (messages, runs, m); given {payload.shape}")
@@ -268,10 +270,9 @@ class Channel:
             raise SecmixError(
                 f"{len(senders)} messages of kind '{kind}' but contents for {len(which)}, in {len(rows)} payload rows"
             )
-        # A copy: the protocol may go on to change its arrays, the past must not change with them. Plain numbers and
-        # letters: those of a class of its own may say that they are equal to others, and what passes is not.
+        # Plain letters: those of a class of its own may say that they are equal to others, and what passes is not.
         turn, name = int(round), str.__str__(kind) if isinstance(kind, str) else str(kind)
-        block = Block(int(self.iteration), turn, name, line, senders, receivers, which, np.array(rows))
+        block = Block(int(self.iteration), turn, name, line, senders, receivers, which, as_it_passes(rows))
         self.transcript.append(block)
 
 

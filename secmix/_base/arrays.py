@@ -173,3 +173,25 @@ def oriented(directions: Array) -> Array:
     sizes = np.abs(directions)
     first = np.argmax(sizes >= (1 - 1e-6) * sizes.max(axis=-1, keepdims=True), axis=-1)[..., None]
     return np.asarray(np.where(np.take_along_axis(directions, first, axis=-1) < 0, -directions, directions))
+
+
+def as_it_passes(rows: Array) -> Array:
+    """A copy of ``rows`` that holds their numbers and nothing else, as a line carries them.
+
+    The protocol may go on to change its arrays: the past must not change with them. How they lie in memory, what else
+    their type carries (metadata) and the bytes that fill up a number are no message; a transcript that kept them would
+    show what no line carries.
+
+    Examples
+    --------
+    >>> as_it_passes(np.zeros((1, 2, 3), np.dtype(float, metadata={"of": "node 0"}), order="F")).flags.c_contiguous
+    True
+    """
+    if rows.dtype.kind not in "biufc":
+        return np.array(rows, order="C")
+    extended = rows.dtype.char in "gG"
+    out = np.empty(rows.shape, dtype=(rows.dtype.newbyteorder("=") if extended else rows.dtype).str)
+    out[...] = rows
+    if extended and np.finfo(out.dtype).nmant == 63:  # eighty bits in places of sixteen bytes, or twelve
+        out.view(np.uint8).reshape(-1, np.dtype(np.longdouble).itemsize)[:, 10:] = 0
+    return out

@@ -120,7 +120,7 @@ expected = np.asarray(rule(np.array(messages, dtype=np.float64, order="C"), f=f)
         ("messages", "common", "f", "tolerance"),
         f"""
 longer = np.hstack([messages, np.tile(common, (len(messages), 1))])
-result = np.asarray(rule(longer, f=f))
+result = np.array(rule(longer, f=f))
 expected = np.concatenate([rule(messages, f=f), common])
 {_CLOSE}
 """,
@@ -131,7 +131,7 @@ expected = np.concatenate([rule(messages, f=f), common])
         "permutation", "the order in which the messages arrive does not matter.",
         ("messages", "order", "f", "tolerance"),
         f"""
-result, expected = np.asarray(rule(messages[order], f=f)), np.asarray(rule(messages, f=f))
+result, expected = np.array(rule(messages[order], f=f)), np.array(rule(messages, f=f))
 {_CLOSE}
 """,
         "permutation",
@@ -141,7 +141,7 @@ result, expected = np.asarray(rule(messages[order], f=f)), np.asarray(rule(messa
         "translation", "messages moved by a vector give a result moved by it.",
         ("messages", "shift", "f", "tolerance"),
         f"""
-result, expected = np.asarray(rule(messages + shift, f=f)), np.asarray(rule(messages, f=f)) + shift
+result, expected = np.array(rule(messages + shift, f=f)), np.array(rule(messages, f=f)) + shift
 {_CLOSE}
 """,
         "translation",
@@ -164,7 +164,7 @@ result, expected = np.asarray(rule(messages * factor, f=f)) / factor, np.asarray
 wide = np.hstack([messages, np.zeros((len(messages), len(axis) - messages.shape[1]))])
 def mirrored(a):
     return a - 2 * np.outer(a @ axis, axis).reshape(a.shape) / (axis @ axis)
-result = np.asarray(rule(mirrored(wide), f=f))
+result = np.array(rule(mirrored(wide), f=f))
 expected = mirrored(np.pad(rule(messages, f=f), (0, len(axis) - messages.shape[1])))
 {_CLOSE}
 """,

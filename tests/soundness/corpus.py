@@ -21,11 +21,12 @@ from .wrong import (
     surroundings,
     word,
 )
-from .wrong.masks import structure, values
+from .wrong.masks import generator, structure, values
 
 _WRONG = (
     values,
     structure,
+    generator,
     state,
     scale,
     bits,

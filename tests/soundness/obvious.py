@@ -47,7 +47,7 @@ def regressed(case: Case) -> Tried:
 def _features(heard: Heard, entry: int) -> Array:
     """What is heard of an entry, a column a message, of as many messages as can be fitted."""
     columns = [
-        message.numbers[:, entry]
+        message.numbers[:, entry].astype(complex if message.numbers.dtype.kind == "c" else float)
         for message in heard.messages
         if message.numbers is not None and message.numbers.shape[1] > entry and message.iteration <= 0
     ]

@@ -42,13 +42,13 @@ def sigma_curve(case: Case) -> list[SigmaPoint]:
             points.append(_point(setup, sigma, inputs, spread, stream(cell.seed, "mask sizes", repr(sigma))))
         except NotConverged:
             continue  # the size is out of the protocol's reach: no point, rather than a wrong one
-        except _OtherMessages:
+        except _NoCurve:
             return []
     return points
 
 
-class _OtherMessages(Exception):
-    """A message has another length than what is summed."""
+class _NoCurve(Exception):
+    """A message has another length than what is summed, or the size of masks cannot be set."""
 
 
 def _has_sigma(protocol: SumProtocol) -> bool:
@@ -58,12 +58,15 @@ def _has_sigma(protocol: SumProtocol) -> bool:
 
 
 def _point(setup: SumSetup, sigma: float, inputs: np.ndarray, spread: float, rng: np.random.Generator) -> SigmaPoint:
-    protocol: SumProtocol = dataclasses.replace(setup.protocol, sigma=sigma)  # type: ignore[type-var]
+    try:
+        protocol: SumProtocol = dataclasses.replace(setup.protocol, sigma=sigma)  # type: ignore[type-var]
+    except TypeError:  # a subclass is made otherwise
+        raise _NoCurve from None
     probed, channel = Probed(protocol), Channel()
     averages, _ = probed.average(inputs, setup.network, rng, channel=channel)
     view = setup.adversary.observe(channel.transcript, setup.network)
     if any(row.shape[1] != inputs.shape[2] for row in view.rows):
-        raise _OtherMessages
+        raise _NoCurve
     masks = probed.seen[0][1].shape[1]
     linear = read_off(view, [0], runs=len(inputs), masks=masks, network=setup.network, protocol=protocol)
     reading = GaussianView.of(linear.equilibrated())

@@ -170,7 +170,9 @@ def linear_part(view: View, t: int, seen: Averaging, setup: SumSetup) -> tuple[R
             linear, values, part = linear.rows(good), values[good], _some(part, good)
             fits[fits] = good
         linear = without_rounding(linear, values, *seen, unit=unit)
-    rest = [row[:runs] for row, fine in zip(view.rows, fits, strict=True) if not fine]
+    rest = [
+        row[:runs] for row, fine in zip(view.rows, fits, strict=True) if not fine and not _is_constant(row, runs, m)
+    ]
     features = np.concatenate(rest[:_ROWS], axis=1) if rest else np.empty((runs, 0))
     bounded = np.clip(np.nan_to_num(np.real(features).astype(float)), -_LARGEST, _LARGEST)
     return _reading(linear, setup.corrupt), values, bounded, part
@@ -179,6 +181,11 @@ def linear_part(view: View, t: int, seen: Averaging, setup: SumSetup) -> tuple[R
 def _is_vector(row: Array, m: int) -> bool:
     """Whether a message is a vector of m finite real numbers."""
     return row.shape[1] == m and row.dtype.kind in "fiub" and bool(np.isfinite(row).all())
+
+
+def _is_constant(row: Array, runs: int, m: int) -> bool:
+    """Whether a message of another length holds the same in all ``runs`` and in all probes behind them."""
+    return row.shape[1] != m and len(row) > runs and bool((row == row[:1]).all())
 
 
 def _some(view: View, which: NDArray[np.bool_]) -> View:

@@ -105,11 +105,16 @@ class Call:
 
 
 def fresh(protocol: Any) -> Any:
-    """A deep copy of ``protocol``; the object itself where it cannot be copied."""
-    try:
-        return copy.deepcopy(protocol)
-    except Exception:  # an object may refuse in any way; the check of state sees what follows from it
-        return protocol
+    """A deep copy of ``protocol``; a shallow one where parts of it (a lock, a file) cannot be copied, or the object.
+
+    What a copy shares with the object is seen by the check of state, like all else that outlives a call.
+    """
+    for how in (copy.deepcopy, copy.copy):
+        try:
+            return how(protocol)
+        except Exception:  # an object may refuse in any way
+            continue
+    return protocol
 
 
 def observation(run: Callable[[Recorder], ArrayLike], channel: Recorder) -> Call:

@@ -50,10 +50,9 @@ class Seen:
     coarseness: Array
     heard: int
 
-    def of_run(self, run: int) -> Seen:
-        """One run of it."""
-        rows = [row[run : run + 1] for row in self.rows]
-        return replace(self, rows=rows, tops=self.tops[:, run : run + 1])
+    def of_runs(self, runs: slice) -> Seen:
+        """Some runs of it."""
+        return replace(self, rows=[row[runs] for row in self.rows], tops=self.tops[:, runs])
 
     def same_numbers(self, other: Seen) -> bool:
         """Whether the rows are the same to the last bit, and the messages as large and as coarse; frames may differ."""

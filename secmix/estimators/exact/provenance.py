@@ -42,9 +42,10 @@ def unexplained(blocks: Sequence[Block], averages: Array, runs: int, units: int,
         return known.setdefault(node, _Span(units))
 
     for block in blocks:
-        table = block.payload[:, runs:].reshape(len(block.payload), -1)[:, : units + 1]
-        if table.shape[1] <= units:  # of another length: no vector of what is summed
+        if block.payload.shape[2] != averages.shape[2]:  # of another length: no vector of what is summed
             continue
+        table = block.payload[:, runs:].reshape(len(block.payload), -1)[:, : units + 1]
+        table = table.astype(float) if table.dtype.kind in "biu" else table  # what they differ by may be below zero
         with np.errstate(invalid="ignore"):  # infinities less infinities: they follow from nothing
             rows = residue(table[:, :units] - table[:, units:], modulus)
         if block.line != "held":

@@ -87,6 +87,56 @@ class Weighted(Pairwise):
         return r * (1.0 + np.arange(len(r)) / 4)[:, None, None]
 
 
+class Greets(Pairwise):
+    """Begins with a nonce of public bytes, and ends with a yes and with a message that holds nothing."""
+
+    def before(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
+        nonce = rng.integers(0, 256, size=16).astype(np.uint8)
+        channel.send(-1, SERVER, 0, "nonce", np.repeat(nonce[None], s.shape[1], axis=0))
+
+    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
+        channel.send(8, 0, SERVER, "yes", np.ones(s.shape[1:], dtype=bool))
+        channel.send(8, 1, SERVER, "bye", np.zeros((s.shape[1], 0)))
+
+
+class Lots(Pairwise):
+    """Nodes send in an order that is drawn by lot, in several ways, by children of the generator too."""
+
+    def upload(self, channel: Any, hidden: Array, s: Array, rng: Any) -> Array:
+        order = np.arange(len(s))
+        rng.shuffle(order)
+        order = rng.spawn(2)[1].permutation(order)[np.random.default_rng(int(rng.integers(2**62))).permutation(len(s))]
+        channel.send(0, order, SERVER, "masked", hidden[order])
+        return hidden
+
+
+class Locked(Pairwise):
+    """Holds a lock, of which there is no copy."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.__dict__["_lock"] = threading.Lock()
+
+    def sent(self, hidden: Array, s: Array, r: Array, rng: Any) -> Array:
+        with self.__dict__["_lock"]:
+            return hidden
+
+
+class Extended(Pairwise):
+    """Sends numbers of eighty bits, as some machines have them."""
+
+    def upload(self, channel: Any, hidden: Array, s: Array, rng: Any) -> Array:
+        return super().upload(channel, hidden.astype(np.longdouble), s, rng).astype(float)
+
+
+class Columns(Pairwise):
+    """Arrays lie by columns where the first entry is positive, as out of some libraries, and have a remark."""
+
+    def upload(self, channel: Any, hidden: Array, s: Array, rng: Any) -> Array:
+        noted = hidden.astype(np.dtype(float, metadata={"rows": s.tolist()}))
+        return super().upload(channel, np.asfortranarray(noted) if s[0, 0, 0] > 0 else noted, s, rng)
+
+
 HABITS = {"family": "surroundings"}
 CASES = [
     right("kinds of an enumeration", NamedKinds, Eavesdropper(), BONAWITZ, **HABITS),
@@ -95,4 +145,9 @@ CASES = [
     right("shares of a line", Polynomials, HonestButCurious({3}, eavesdrops=False), SHAMIR, **HABITS),
     right("another ring each time", AnotherRingEachTime, HonestButCurious({3}), CLIFTON, **HABITS),
     right("weights of lines", Weighted, Eavesdropper(), BONAWITZ, **HABITS),
+    right("nonce, yes and bye", Greets, Eavesdropper(), BONAWITZ, **HABITS),
+    right("drawn by lot", Lots, CuriousServer(), BONAWITZ, **HABITS),
+    right("holds a lock", Locked, Eavesdropper(), BONAWITZ, **HABITS),
+    right("eighty bits", Extended, Eavesdropper(), BONAWITZ, **HABITS),
+    right("how arrays lie", Columns, Eavesdropper(), "a line carries numbers, not how they lie in memory", **HABITS),
 ]  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.auditing.soundness.compare import other_view, unlike_frames
+from secmix.auditing.soundness.mechanisms.generator import told
 from secmix.auditing.soundness.mechanisms.moves import moves_of
 from secmix.auditing.soundness.mechanisms.provenance import Logged
 from secmix.auditing.soundness.model import Bench, Case, Model, note_shares, read_model
@@ -17,6 +18,7 @@ from secmix.auditing.soundness.runner import ALLOWED, Call, call_alone, call_sum
 from secmix.auditing.soundness.sight import Seen, other_frames, other_numbers
 
 _LIFE = 48  # calls of one object in a row, at most
+_COMPANIES = (slice(0, 1), slice(1, 2), slice(0, 2), slice(0, 3))  # runs of a call
 _MANY = 500  # messages of a call
 _MESSAGES = 5000  # of them together
 
@@ -105,20 +107,21 @@ def calls(bench: Bench, models: list[Model]) -> Check:
     witness = None
     for model in models:
         together = bench.eyes.see(bench.call(model.case))
-        for run in range(min(2, model.case.runs)):
-            one = model.case.single(run)
-            call = bench.call(one)
+        for some in _COMPANIES if not bench.heavy else _COMPANIES[:2]:
+            few = model.case.some(some)
+            if witness is not None or few.runs in (0, model.case.runs):
+                continue
+            call = bench.call(few)
             if call.failure:
-                witness = witness or Witness("a single run", f"it ends with {call.failure}")
+                what = "a single run" if few.runs == 1 else f"{few.runs} runs together"
+                witness = Witness(what, f"it ends with {call.failure}")
                 continue
             alone = bench.eyes.see(call)
-            witness = (
-                witness
-                or other_frames(together, alone, prefix=True)
-                or other_view(model, (one, together.of_run(run)), (one, alone))
-            )
+            witness = other_frames(together, alone, prefix=True)
+            witness = witness or other_view(model, (few, together.of_runs(some)), (few, alone))
         witness = witness or own_masks(bench, model) or _alone(bench, model.case.single(0))
         witness = witness or _unrecorded(bench, model.case.single(0))
+        witness = witness or told(bench, model.case)
         if witness is not None:
             break
     witness = witness or _later(bench, models[-1].case)
