@@ -18,7 +18,7 @@ from secmix.protocols.interfaces import Shown
 from secmix.transcript import Channel
 
 pytest.importorskip("flwr", reason="flwr is not installed; pip install 'secmix[flower]' to run these tests")
-from secmix.protocols.flower import FlowerApp
+from secmix.protocols.flower import FlowerApp, system
 from secmix.protocols.flower.system import drawing_from
 
 PROJECT = Path(__file__).parents[1] / "flower_projects" / "secaggplus"
@@ -108,6 +108,7 @@ def test_it_is_never_cleared_and_the_report_says_what_masks_do_not_cover():
         notes = "\n".join(cells[who].notes)
         assert "outside" not in notes
         assert "taken for granted" in notes
+        assert "folds the seed of each SecAgg+ mask to 32 bits" in notes
         assert ("fitres.metrics, fitres.num_examples as they are" in notes) == (who == "server")
 
 
@@ -153,3 +154,17 @@ def test_the_systems_generator_is_afterwards_what_it_was():
     with drawing_from(random.Random(1)):
         assert os.urandom(8) == first
     assert os.urandom is before
+
+
+def test_how_long_the_seed_of_a_mask_is_is_measured(monkeypatch):
+    """A Flower that mends it is not spoken ill of."""
+    utils = pytest.importorskip("flwr.common.secure_aggregation.secaggplus_utils")
+    assert system.masks_from_32_bits()
+    monkeypatch.setattr(
+        utils,
+        "pseudo_rand_gen",
+        lambda seed, most, sizes: [
+            np.random.default_rng(int.from_bytes(seed, "little")).integers(most, size=size) for size in sizes
+        ],
+    )
+    assert not system.masks_from_32_bits()

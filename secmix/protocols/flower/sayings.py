@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from secmix.protocols.collaboration import BYTES
+from secmix.protocols.flower.system import masks_from_32_bits
 from secmix.protocols.interfaces import Shown
 from secmix.transcript import SERVER, Origin
 
@@ -21,6 +22,11 @@ def premises(heard: Sequence[Origin]) -> list[str]:
         "SecAgg+ takes keys, seeds and shares from the system's generator; here they are drawn by the audit. That real "
         "ones cannot be guessed from what is sent is taken for granted, not tested"
     ]
+    if masks_from_32_bits():
+        said.append(
+            "this Flower folds the seed of each SecAgg+ mask to 32 bits, so that a mask is one of 4 billion; who tries "
+            "them all is not considered here"
+        )
     if beside := _beside(heard):
         said.append(f"the masks of SecAgg+ cover the model alone: the server reads {', '.join(beside)} as they are")
     return said

@@ -50,6 +50,17 @@ def drawing_from(own: random.Random) -> Iterator[None]:
             setattr(module, attribute, value)
 
 
+def masks_from_32_bits() -> bool:
+    """Whether the Flower that runs folds the seed of a mask to 32 bits: tried with two seeds that fold to the same."""
+    module = sys.modules.get("flwr.common.secure_aggregation.secaggplus_utils")
+    expand = getattr(module, "pseudo_rand_gen", None)
+    if expand is None:
+        return False
+    one, other = (bytes(4 * at) + b"\1" + bytes(31 - 4 * at) for at in (0, 1))
+    drawn = [expand(seed, 1 << 22, [(8,)])[0].tolist() for seed in (one, other)]
+    return bool(drawn[0] == drawn[1])
+
+
 def _one_thread(max_workers: int | None = None) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=1)
 
