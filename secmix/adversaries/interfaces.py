@@ -53,6 +53,8 @@ class AdversaryTraits:
         these kinds; an error if it cannot. None means that it is passive.
     scale : float
         How much farther than usual the attacks go.
+    server : bool
+        Whether it is the coordinating server; reports say so, and no verdict hangs on it.
     """
 
     sees_metadata: bool = True
@@ -62,6 +64,7 @@ class AdversaryTraits:
     eavesdrops: bool | None = None
     against: Callable[[Iterable[str]], Mapping[str, Attack]] | None = None
     scale: float = 1.0
+    server: bool = False
 
     @classmethod
     def of(cls, adversary: Any) -> AdversaryTraits:

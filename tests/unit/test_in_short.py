@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from secmix.adversaries import CuriousServer, Eavesdropper, MaliciousServer, ModelServer
+from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.report import Cell, Coalitions, NodeSummary, Report, Standing, Trial, Verdict
 from secmix.reporting.formats import html, markdown
 from secmix.reporting.in_short import in_short
@@ -138,3 +140,10 @@ def test_who_suffices_is_said_once_for_all_cells_of_a_protocol(least: int, who: 
     assert text.count(f"Under “Ring” {who} can learn somebody's data; the policy asks for more.") == 1
     # Of an adversary that learns nothing, its name is said.
     assert any(said.startswith("Nothing beyond the result itself was found that “B”") for said in short)
+
+
+def test_an_active_server_is_no_outsider() -> None:
+    """Seen in a report: "Server with bins (an outsider who listens to the lines)"."""
+    servers = (CuriousServer(), ModelServer(model="zero"), MaliciousServer(victim=0))
+    assert all(AdversaryTraits.of(one).server for one in servers)
+    assert not AdversaryTraits.of(Eavesdropper()).server

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -40,6 +41,7 @@ class CuriousServer:
 
     corrupt: Iterable[int] = ()
     sees_metadata: bool = True
+    server: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "corrupt", HonestButCurious(self.corrupt).corrupt if self.corrupt else ())

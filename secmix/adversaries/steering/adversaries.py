@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -126,6 +126,7 @@ class MaliciousServer:
     """
 
     victim: int
+    server: ClassVar[bool] = True
     near: Sequence[float] | None = None
     shape: Shape = "half_space"
     components: int = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,6 +48,7 @@ class ModelServer:
     model: Chosen = "zero"
     only: int | None = None
     corrupt: Iterable[int] = ()
+    server: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.model not in ("zero", "bins"):

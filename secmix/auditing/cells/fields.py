@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from secmix.adversaries import CuriousServer
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.report import Cell, Checked, NodeSummary, Robustness
 from secmix.auditing.setup import Setup
@@ -43,7 +42,7 @@ def cell_fields(cell: Scenario, setup: Setup, reproduce: str) -> dict[str, Any]:
         "edges": [(int(a), int(b)) for a, b in setup.network.edges],
         "positions": [(round(float(x), 4), round(float(y), 4)) for x, y in setup.network.positions],
         "corrupt": sorted(setup.corrupt),
-        "server": isinstance(setup.adversary, CuriousServer),
+        "server": AdversaryTraits.of(setup.adversary).server,
         "tapped": [(int(a), int(b)) for a, b in tapped or ()] if silent else None,
         "reproduce": reproduce,
     }
