@@ -111,7 +111,10 @@ try:
 except ValueError:
     pass  # it noticed
 else:
-    assert not np.allclose(deaf, averages, equal_nan=True), "the averages are right though every message was lost"
+    near = 1e-8 * np.abs(inputs).max()
+    alike = np.allclose(deaf, averages, atol=near, equal_nan=True)
+    # Inputs that sum to zero have the right average where nothing arrives.
+    assert not alike or np.allclose(averages, 0, atol=near), "the averages are right though every message was lost"
 """,
         calls=2,
     ),

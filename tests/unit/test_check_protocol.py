@@ -14,6 +14,7 @@ from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
 from secmix.errors import NetworkError, SecmixError
 from secmix.protocols import DistributedMixture, FederatedPCA, GraphFedEM, Plain, SecureSum
 from secmix.testing import check_protocol
+from secmix.testing.protocol_properties import SUM
 from secmix.transcript import Channel
 
 
@@ -224,3 +225,11 @@ def test_arguments_that_make_no_sense():
             check_protocol(SecureSum(), seed=0, **wrong)
     with pytest.raises(SecmixError, match="no protocol"):
         check_protocol(object())
+
+
+def test_inputs_that_sum_to_zero_accuse_nobody() -> None:
+    """Found by the build under another kernel: three whole numbers that sum to zero need no message to be averaged."""
+    case = {"np": np, "protocol": Pairwise(), "network": Network.complete(3), "seed": 0}
+    arrives = next(one for one in SUM if one.title == "arrives")
+    for first in (5.0, 6.0):
+        exec(arrives.lines, case | {"inputs": np.array([[[first], [-3.0], [-2.0]]])})
