@@ -12,12 +12,13 @@ import json
 import multiprocessing
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from analysis.study import ROOT
@@ -71,6 +72,11 @@ class Repetitions:
             running = {pool.submit(_one, i): i for i in missing}
             for each in as_completed(running):
                 yield running[each], each.result()
+
+
+def stream(place: Sequence[int], i: int) -> np.random.Generator:
+    """The generator of repetition i: the same one however many repetitions there are."""
+    return np.random.default_rng(np.random.SeedSequence(place, spawn_key=(i,)))
 
 
 def processes(parser: argparse.ArgumentParser) -> None:

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neural_network import MLPClassifier
 
-from analysis.repetitions import Repetitions
+from analysis.repetitions import Repetitions, stream
 from analysis.study import Numbers, data_folders, mean_and_half_width
 from analysis.zhang_2024.divergence import transports
 from analysis.zhang_2024.simulation import HERE, REJECTING, RULES, clusters
@@ -156,7 +156,7 @@ def clustered(
 def _clustered(
     data: Digits, machines: int, rows: int, rates: tuple[float, ...], by_transport: bool, seed: int, i: int
 ) -> dict[str, list[dict[str, Numbers]]]:
-    start, rng = of_the_classes(data), np.random.default_rng([seed, 6]).spawn(i + 1)[i]
+    start, rng = of_the_classes(data), stream([seed, 6], i)
     most = int(max(rates) * machines + 1e-9)
     # The rows of one machine are distinct; with so few images, machines share some.
     picked = np.stack([rng.permutation(POOL)[:rows] for _ in range(machines + most)])
@@ -195,7 +195,7 @@ def honest_rejected(
 
 
 def _honest(start: Mixture, machines: int, n: int, seed: int, i: int) -> list[float]:
-    rng = np.random.default_rng([seed, 11, n]).spawn(i + 1)[i]
+    rng = stream([seed, 11, n], i)
     local = fit_mixtures(np.stack([start.sample(n, rng) for _ in range(machines)]), start).mixture
     rejected = len(RULES["ARED"](local, squared=ise_matrix(local)).rejected)
     return [rejected, float(np.log(norms(local)).std(ddof=1))]

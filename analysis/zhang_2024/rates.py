@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.repetitions import Repetitions
+from analysis.repetitions import Repetitions, stream
 from analysis.study import Numbers, mean_and_half_width
 from analysis.zhang_2024.population import population
 from analysis.zhang_2024.simulation import HERE, D, K
@@ -56,7 +56,7 @@ def rates(
 
 
 def _population(sizes: tuple[int, ...], machines: tuple[int, ...], seed: int, i: int) -> Numbers:
-    rng = np.random.default_rng([seed, 12]).spawn(i + 1)[i]
+    rng = stream([seed, 12], i)
     true = population(K, D, OVERLAP, rng)
     most = max(machines)
     rows = np.stack([true.sample(max(sizes), rng) for _ in range(most)])

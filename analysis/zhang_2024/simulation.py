@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from analysis.repetitions import Repetitions
+from analysis.repetitions import Repetitions, stream
 from analysis.study import Numbers, mean_and_half_width
 from analysis.zhang_2024.population import population
 from secmix._base.checks import Array, Ints
@@ -168,7 +168,7 @@ def by_component(setting: Setting, seed: int, repeated: Repetitions = HERE) -> l
 
 
 def _components(setting: Setting, seed: int, i: int) -> list[Numbers]:
-    rng = np.random.default_rng([seed, 2]).spawn(i + 1)[i]
+    rng = stream([seed, 2], i)
     one, out = drawn(setting, rng), []
     best = gmr(one.local).mixture
     for rate in setting.rates:
