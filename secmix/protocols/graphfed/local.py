@@ -17,7 +17,9 @@ EMPTY = 1e-10
 def kmeans_start(rows: Array, k: int, seed: int, n_init: int, *, shrinkage: float, reg_covar: float) -> Mixture:
     """Weights, means and covariances of the clusters that k-means finds in rows (N, d).
 
-    The seed is the same at all nodes, a public coin: nodes with equal rows start equal.
+    The seed is the same at all nodes, a public coin: nodes with equal rows start equal. Clusters come in the order of
+    their centres, by the first feature: k-means numbers them by draws in which two rows can be alike but for rounding,
+    and an order of the rows would tell where in the data a cluster's rows stand.
     """
     from sklearn.cluster import KMeans  # heavy, so loaded on use
     from sklearn.exceptions import ConvergenceWarning
@@ -26,9 +28,11 @@ def kmeans_start(rows: Array, k: int, seed: int, n_init: int, *, shrinkage: floa
         # Fewer distinct rows than clusters: some stay empty, which ``moments`` below deals with.
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = KMeans(k, n_init=n_init, random_state=seed).fit(rows)
-    member = (found.labels_[:, None] == np.arange(k)).astype(np.float64)
+    centres = np.round(found.cluster_centers_ / np.maximum(np.abs(rows).max(axis=0), 1e-300), 9)
+    order = np.lexsort(centres.T[::-1])
+    member = (found.labels_[:, None] == order).astype(np.float64)
     spread = np.cov(rows.T, bias=True).reshape(rows.shape[1], -1)
-    blank = Mixture(np.full(k, 1.0 / k), found.cluster_centers_, np.repeat(spread[None], k, axis=0))
+    blank = Mixture(np.full(k, 1.0 / k), found.cluster_centers_[order], np.repeat(spread[None], k, axis=0))
     return maximised(rows, member, blank, shrinkage=shrinkage, reg_covar=reg_covar)
 
 
