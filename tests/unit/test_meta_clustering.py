@@ -215,6 +215,31 @@ def test_the_gap_statistic_takes_the_first_number_that_the_next_does_not_beat(mo
     assert spectral.by_gap([np.zeros((4, 2))] * len(curve), seed=0) == k
 
 
+@given(seeds, st.integers(2, 5), st.integers(2, 6))
+def test_pieces_that_see_nothing_of_each_other_are_clustered_alike_whatever_the_last_bits(seed, pieces, members):
+    # Two liars far off are two pieces more than K = 2 has room for. Which of the three pieces had no part in the top
+    # two eigenvectors hung on the last bit, and with it whether the honest learners were left alone.
+    rng = np.random.default_rng(seed)
+    owner = np.concatenate([np.zeros(members, dtype=int), np.arange(1, pieces + 1)])
+    near = np.exp(-rng.random((len(owner), len(owner))))
+    similarity = np.where(owner[:, None] == owner, near + near.T, 0.0)
+    np.fill_diagonal(similarity, 2.0)
+
+    def wobbled():
+        off = 1 + 1e-15 * rng.normal(size=similarity.shape)
+        return similarity * off * off.T
+
+    for k in range(2, pieces + 1):
+        found = [spectral.standardised_rows(spectral.eigenvectors(wobbled())[1], k) for _ in range(4)]
+        for rows in found:
+            np.testing.assert_allclose(rows, found[0], atol=1e-6)
+        alone = spectral.ng_jordan_weiss(spectral.eigenvectors(similarity)[1], k, 0)
+        assert (alone[:members] == alone[0]).all()
+    points = [spectral.coordinates(wobbled(), 3)[0] for _ in range(4)]
+    for other in points:
+        np.testing.assert_allclose(other, points[0], atol=1e-6)
+
+
 def test_other_clusters_of_the_same_learners_are_those_of_a_fit():
     sec = MetaClustering([LinearRegression()], record=False).fit(PARTS, rng=3)
     for settings in ({"n_clusters": 3}, {"criterion": "gap"}, {"scale": 1.0, "penalty": 0.1}):

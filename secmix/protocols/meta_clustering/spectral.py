@@ -20,6 +20,8 @@ _DRAWS = 20
 _INITS = 20
 # Spreads below this are rounding: the logarithm of all of them is the same.
 _NOTHING = 1e-24
+# Eigenvalues closer than this, of matrices with the largest 1, are the same but for rounding.
+_EQUAL = 1e-9
 
 
 def dissimilarities(losses: Array, fitted: Array) -> Array:
@@ -66,9 +68,26 @@ def canonical_order(d: Array, fitted: Array) -> Ints:
 
 def eigenvectors(similarity: Array) -> tuple[Array, Array]:
     """Eigenvalues of D^(−1/2) S D^(−1/2), largest first (M,), and the eigenvectors in columns (M, M)."""
-    root = 1.0 / np.sqrt(similarity.sum(axis=1))
-    values, vectors = np.linalg.eigh(root[:, None] * similarity * root[None, :])
-    return values[::-1], oriented(vectors[:, ::-1].T).T
+    degree = similarity.sum(axis=1)
+    root = 1.0 / np.sqrt(degree)
+    return decomposed(root[:, None] * similarity * root[None, :], degree)
+
+
+def decomposed(matrix: Array, degree: Array) -> tuple[Array, Array]:
+    """Eigenvalues of a symmetric matrix (M, M), largest first, and its eigenvectors in columns.
+
+    Pieces that see nothing of each other have one eigenvalue in common, and any mixture of their vectors is as good for
+    it: which of them are among the top K would hang on the last bit. The piece of the larger degree comes first, and of
+    equal ones that of the earlier learners.
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    values, vectors = values[::-1], vectors[:, ::-1].copy()
+    weight = degree + np.linspace(1e-3, 0.0, len(degree))
+    for equal in np.split(np.arange(len(values)), np.flatnonzero(np.diff(values) < -_EQUAL) + 1):
+        if len(equal) > 1:
+            mixed = vectors[:, equal]
+            vectors[:, equal] = mixed @ np.linalg.eigh(mixed.T @ (weight[:, None] * mixed))[1][:, ::-1]
+    return values, oriented(vectors.T).T
 
 
 def ng_jordan_weiss(vectors: Array, k: int, seed: int) -> Ints:
@@ -111,8 +130,8 @@ def coordinates(similarity: Array, most: int) -> tuple[Array, Array]:
     # The first eigenvector is √share. It is taken out beforehand: between clusters that see nothing of each other the
     # eigenvalue 1 is multiple, and any mixture of its eigenvectors might come first.
     flat = similarity / np.sqrt(degree[:, None] * degree[None, :]) - np.sqrt(share[:, None] * share[None, :])
-    values, vectors = np.linalg.eigh(flat)
-    kept = slice(-1, -most, -1)
+    values, vectors = decomposed(flat, degree)
+    kept = slice(most - 1)
     return np.clip(values[kept], 0.0, 1.0) * vectors[:, kept] / np.sqrt(share)[:, None], share
 
 
