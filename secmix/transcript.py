@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from secmix._base.arrays import as_it_passes
+from secmix._base.arrays import as_it_passes, passed_on
 from secmix._base.checks import Array, Ints
 from secmix.errors import SecmixError
 
@@ -147,7 +147,7 @@ _LISTENERS: list[Listener] = []
 def overheard(listener: Listener) -> Iterator[None]:
     """Tell ``listener`` of every channel that carries something meanwhile, whoever made it, recording or not.
 
-    A thread that was started meanwhile, or another context, has no listener of its own and tells those of all others.
+    A thread started meanwhile, or another context, has no listener of its own and tells those of all others.
 
     Examples
     --------
@@ -188,7 +188,7 @@ class Channel:
     Parameters
     ----------
     record : bool
-        Whether to keep the messages. Without a record a long run needs little memory, and nothing can be audited.
+        Whether to keep the messages: without a record a run needs little memory, and nothing can be audited.
 
     Notes
     -----
@@ -217,31 +217,32 @@ class Channel:
         encrypted: bool = False,
         content: ArrayLike | None = None,
     ) -> Array:
-        """Send a block of messages and return what arrives.
+        """Send a block of messages and return what arrives, an array like ``payload``.
 
         Parameters
         ----------
-        round : int
         sender, receiver : int or (M,) int
-        kind : str
-        payload : (runs, m) for one message, or (P, runs, m)
+        payload : (runs, m) for one message, or (P, runs, m), or a mapping or tuple of such, as many messages
         encrypted : bool
             Whether the line is encrypted: an eavesdropper then hears nothing.
         content : (M,) int, optional
             Row of ``payload`` that each message carries; by default message k carries row k.
-
-        Returns
-        -------
-        array like ``payload``
         """
         _tell(self)  # here: a channel of another class may write otherwise, or not at all
-        self._write(round, sender, receiver, kind, payload, "encrypted" if encrypted else "plain", content)
-        return payload
+        return self._pass(round, sender, receiver, kind, payload, "encrypted" if encrypted else "plain", content)
 
     def hold(self, round: int, node: ArrayLike, kind: str, payload: Array) -> None:
         """Note what nodes hold without any message: ``payload`` (runs, m), or (M, runs, m) for M nodes."""
         _tell(self)
-        self._write(round, node, node, kind, payload, "held", None)
+        self._pass(round, node, node, kind, payload, "held", None)
+
+    def _pass(self, round: int, sender: Any, receiver: Any, kind: str, payload: Any, line: Line, content: Any) -> Array:
+        def write(name: str, rows: Array) -> None:
+            self._write(round, sender, receiver, name, rows, line, content)
+
+        runs = self.transcript.blocks[-1].runs if self.transcript.blocks else 1
+        arrived: Array = passed_on(payload, kind, write, max(np.size(sender), np.size(receiver)), runs)
+        return arrived
 
     def _write(
         self,
@@ -266,7 +267,8 @@ class Channel:
         if line == "held" and (senders != receivers).any():
             raise SecmixError(f"'{kind}' is said to be held, but passes from one node to another; send it instead")
         which = np.arange(len(senders)) if content is None else np.asarray(content, dtype=np.intp)
-        if len(which) != len(senders) or (len(which) and which.max() >= len(rows)):
+        unnamed = content is None and len(rows) > len(senders)
+        if unnamed or len(which) != len(senders) or (len(which) and which.max() >= len(rows)):
             raise SecmixError(
                 f"{len(senders)} messages of kind '{kind}' but contents for {len(which)}, in {len(rows)} payload rows"
             )

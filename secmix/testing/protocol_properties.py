@@ -137,9 +137,14 @@ assert not more, f"it learns {more}"
         ("network", "adversary", "seed"),
         """
 from secmix.auditing.soundness import examine
+from secmix.estimators.exact.structure import leaked_subspace
 rows = np.random.default_rng(seed).standard_normal((network.n, 24, 3))
 found = examine(protocol, network, adversary, {0: rows}, seed=seed)
 assert not found.doubts, found.doubts[0]
+known = leaked_subspace(protocol, network, adversary, rng=seed)
+for node, share in found.shares.items():
+    usual = float(known.explained(node).max(initial=0.0))
+    assert share <= usual + 1e-6, f"in some calls {share:.0%} of node {node} is known, in others {usual:.0%}"
 """,
         calls=40, most=2,
     ),

@@ -137,6 +137,8 @@ class ProtocolCheck:
             f"nothing was tried beyond {self.nodes[1]} nodes, {self.runs[1]} runs and {self.entries[1]} entries",
             f"what happens in fewer than one in {max(self.calls // 3, 1)} calls may have been missed",
         ]
+        if "reveals" in self.cases:
+            lines.append("what masks of this size hide was not judged, only what they hide however large: audit it")
         if not self.coalitions:
             lines.append("what the messages tell an adversary was not judged: audit the protocol for that")
         return tuple(lines)

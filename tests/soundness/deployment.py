@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from secmix._base.arrays import passed_on
 from secmix._base.checks import Array
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.setup import build_model, build_setup
@@ -108,11 +109,13 @@ def _ears() -> Iterator[list[Message]]:
         content: Any = None,
     ) -> Any:  # fmt: skip
         line = "encrypted" if encrypted else "plain"
-        note(self, round, (sender, receiver), kind, payload, line, content)
+        passed_on(payload, kind, lambda name, rows: note(self, round, (sender, receiver), name, rows, line, content),
+                  max(np.size(sender), np.size(receiver)))  # fmt: skip
         return send(self, round, sender, receiver, kind, payload, encrypted=encrypted, content=content)
 
     def holding(self: Channel, round: int, node: Any, kind: str, payload: Any) -> None:
-        note(self, round, (node, node), kind, payload, "held", None)
+        passed_on(payload, kind, lambda name, rows: note(self, round, (node, node), name, rows, "held", None),
+                  np.size(node))  # fmt: skip
         hold(self, round, node, kind, payload)
 
     Channel.send, Channel.hold = sending, holding  # type: ignore[method-assign, assignment]

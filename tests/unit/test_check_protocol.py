@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from enrolled import ENROLLED
+from soundness.bases import Pairwise as Masked
 
 from secmix import Network
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
@@ -233,3 +234,17 @@ def test_inputs_that_sum_to_zero_accuse_nobody() -> None:
     arrives = next(one for one in SUM if one.title == "arrives")
     for first in (5.0, 6.0):
         exec(arrives.lines, case | {"inputs": np.array([[[first], [-3.0], [-2.0]]])})
+
+
+class RareCoin(Masked):
+    """Sends one call in fifty as it is."""
+
+    def sent(self, hidden, s, r, rng):
+        return s if rng.random() < 0.02 else hidden
+
+
+def test_what_one_call_in_fifty_gives_away_is_found_and_small_masks_are_said_not_to_be_judged():
+    with pytest.raises(AssertionError, match="in some calls 100% of node 1 is known"):
+        check_protocol(RareCoin(), network=Network.complete(4), seed=0)
+    said = check_protocol(Masked(), network=Network.complete(4), seed=0).assumptions()
+    assert any("what masks of this size hide was not judged" in line for line in said)

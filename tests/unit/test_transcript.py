@@ -137,3 +137,54 @@ def test_iterations_are_named_and_can_be_taken_apart():
 def test_the_server_is_on_no_edge_of_the_network():
     assert SERVER not in range(TRIANGLE.n)
     assert {SERVER} == {int(b.receiver[0]) for b in run(Plain()) if b.round == 0 and b.line != "held"}
+
+
+def test_a_mapping_or_a_tuple_is_as_many_messages_and_arrives_as_it_was():
+    channel = Channel()
+    got = channel.send(0, 0, 1, "up", {"x": np.ones((2, 3)), "n": 7, "by": "me", "more": (np.zeros((2, 1)), None)})
+    assert got["x"].tolist() == [[1.0] * 3] * 2
+    assert (got["n"], got["by"], got["more"][1]) == (7, "me", None)
+    kinds = [(block.kind, block.payload.shape[1:]) for block in channel.transcript]
+    assert kinds == [
+        ("up/x", (2, 3)), ("up/n", (2, 1)), ("up/by", (2, 2)), ("up/more/0", (2, 1)), ("up/more/1, nothing", (2, 1)),
+    ]  # fmt: skip
+
+
+def test_a_tuple_from_one_sender_is_recorded_whole():
+    channel = Channel()
+    channel.send(0, 0, SERVER, "up", (np.zeros((1, 2)), np.ones((1, 2))))
+    assert [block.payload.max() for block in channel.transcript] == [0.0, 1.0]
+
+
+def test_of_an_object_arrives_what_is_recorded_and_nothing_else():
+    class Array(np.ndarray):
+        pass
+
+    class Lazy:
+        def __init__(self):
+            self.aside = 5.0
+
+        def __array__(self, dtype=None, copy=None):
+            return np.ones((1, 2))
+
+    tagged = np.ones((1, 2)).view(Array)
+    tagged.aside = 5.0
+    for payload in (tagged, Lazy()):
+        got = Channel().send(0, 0, 1, "up", payload)
+        assert type(got) is np.ndarray
+        assert not hasattr(got, "aside")
+
+
+def test_more_rows_than_messages_are_refused_unless_it_is_said_which_are_carried():
+    channel = Channel()
+    channel.send(0, 0, 1, "up", np.ones((2, 1, 1)), content=[1])
+    with pytest.raises(SecmixError, match="1 messages of kind 'up' but contents for 1, in 2 payload rows"):
+        channel.send(0, 0, 1, "up", np.ones((2, 1, 1)))
+
+
+def test_a_complex_number_is_two_and_what_cannot_be_sent_is_said():
+    channel = Channel()
+    assert channel.send(0, 0, 1, "up", np.array([[1 + 2j]]))[0, 0] == 1 + 2j
+    assert [block.payload[0, 0, 0] for block in channel.transcript] == [1.0, 2.0]
+    with pytest.raises(SecmixError, match="a message of kind 'up' is a function; a channel carries arrays"):
+        channel.send(0, 0, 1, "up", run)

@@ -87,7 +87,7 @@ def examine(
             checks += [guarded(name, lambda run=run: run(bench, models)) for name, run in _LINEAR]  # type: ignore[misc]
     if blind:
         checks.insert(0, BLIND)
-    return Soundness(checks, bench.shares)
+    return Soundness(checks, bench.shares, masks=bench.masks)
 
 
 def _cases(protocol: SumProtocol, network: Network, inputs: Mapping[int, Array], seed: int) -> list[Case]:

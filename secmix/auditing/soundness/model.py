@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -41,7 +42,7 @@ class Case:
         """One run by itself."""
         return self.some(slice(run, run + 1))
 
-    def some(self, runs: slice) -> Case:
+    def some(self, runs: slice | NDArray[np.intp]) -> Case:
         """Some of the runs."""
         return Case(self.iteration, self.inputs[runs], self.masks[runs], self.seed)
 
@@ -71,6 +72,7 @@ class Bench:
     runs: int = 60  # of a block of the audit
     shares: dict[int, float] = field(default_factory=dict)
     models: list[tuple[int, Model]] = field(default_factory=list)  # read so far, and of how many runs
+    masks: str = ""  # their distribution, where they were traced to one that is not normal
     moves: list[tuple[LinearView, Any]] = field(default_factory=list)  # what leaves all that is known as it is
 
     @property
@@ -90,7 +92,13 @@ class Bench:
         return float(SumTraits.of(self.protocol).grid)
 
     def call(
-        self, case: Case, *, rng: np.random.Generator | None = None, protocol: Any = None, record: bool = True
+        self,
+        case: Case,
+        *,
+        rng: np.random.Generator | None = None,
+        protocol: Any = None,
+        record: bool = True,
+        form: Callable[[Array], Any] = np.copy,
     ) -> Call:
         """One call on ``case`` by a fresh copy of the protocol, with the case's public randomness."""
         self.calls += 1
@@ -103,6 +111,7 @@ class Bench:
             iteration=case.iteration,
             most=self.most,
             record=record,
+            form=form,
         )
 
     def public(self, seed: int) -> np.random.Generator:

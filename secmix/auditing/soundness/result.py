@@ -83,11 +83,14 @@ class Soundness:
         Largest share of each node's variance that any variation of a call gave away: other scales, other public draws.
     public : bool
         Of a collaboration: whether what the adversary hears, if anything, is to the last bit the same on all rows.
+    masks : str
+        The distribution of masks that are not normal, and that were traced to draws of their own, of one size.
     """
 
     checks: list[Check]
     shares: dict[int, float] = field(default_factory=dict)
     public: bool = False
+    masks: str = ""
 
     @property
     def doubts(self) -> list[str]:

@@ -165,12 +165,13 @@ def call_sum(
     iteration: int = 0,
     most: int | None = None,
     record: bool = True,
+    form: Callable[[Array], Any] = np.copy,
 ) -> Call:
-    """One call of a sum protocol's ``average``; it gets copies of inputs and masks."""
+    """One call of a sum protocol's ``average``; it gets copies of inputs and masks, the inputs in a ``form``."""
 
     def run(channel: Recorder) -> ArrayLike:
         given = None if masks is None else masks.copy()
-        return np.asarray(protocol.average(inputs.copy(), network, rng, masks=given, channel=channel)[0])
+        return np.asarray(protocol.average(form(inputs), network, rng, masks=given, channel=channel)[0])
 
     return replace(observation(run, Recorder(iteration, most, record=record)), left=repr(rng.bit_generator.state))
 

@@ -50,7 +50,7 @@ class Seen:
     coarseness: Array
     heard: int
 
-    def of_runs(self, runs: slice) -> Seen:
+    def of_runs(self, runs: slice | NDArray[np.intp]) -> Seen:
         """Some runs of it."""
         return replace(self, rows=[row[runs] for row in self.rows], tops=self.tops[:, runs])
 

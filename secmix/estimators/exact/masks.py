@@ -22,6 +22,8 @@ _FALSE_ALARM = 1e-8
 _LEAST_P = 1e-12
 # Steps between masks below this share of the largest are those of float64, and hide all there is to hide.
 _STEP = 1e-12
+NOT_GAUSSIAN, UNEQUAL = "the masks are not Gaussian", "masks differ in size"
+"""Doubts of which a trace of every mask to a draw of its own is the better judge: they are tests for normal masks."""
 
 
 def mask_doubts(drawn: Sequence[Array], modulus: float | None, grid: float = 0.0) -> list[str]:
@@ -92,14 +94,14 @@ def _sizes(masks: Sequence[Array]) -> str:
     each = _FALSE_ALARM / (2 * spread.size)
     if spread.max() ** 2 * chi2.ppf(each, freedom) <= spread.min() ** 2 * chi2.isf(each, freedom):
         return ""
-    return f"masks differ in size, from {spread.min():.3g} to {spread.max():.3g}: the smallest hide less than is said"
+    return f"{UNEQUAL}, from {spread.min():.3g} to {spread.max():.3g}: the smallest hide less than is said"
 
 
 def _shape(masks: Sequence[Array], modulus: float | None) -> str:
     if all(_as_assumed(m, modulus) for m in masks):
         return ""
-    shape = "Gaussian" if modulus is None else "uniform over the modulus"
-    return f"the masks are not {shape}, as the exact evidence takes them to be"
+    what = NOT_GAUSSIAN if modulus is None else "the masks are not uniform over the modulus"
+    return f"{what}, as the exact evidence takes them to be"
 
 
 def _gaps(masks: Sequence[Array], grid: float) -> str:

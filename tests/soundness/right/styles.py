@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.adversaries import Eavesdropper, HonestButCurious
+from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
 from secmix.transcript import SERVER, Channel, Transcript
 
-from ..bases import Ring
+from ..bases import Pairwise, Ring
 from ..case import Case
 from ..wrong.collaborations import Means
 from .published import BONAWITZ, CLIFTON, SHAMIR, right
@@ -108,6 +108,49 @@ class PublicStart(Means):
         channel.send(8, SERVER, 0, "start", rng.normal(size=(means.shape[1], 3)))
 
 
+class Uniform(Pairwise):
+    """Masks of a wide interval."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        return rng.uniform(-self.sigma, self.sigma, size=(runs, self.count(network), m))
+
+
+class Centred(Pairwise):
+    """The same in another way."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        return 2 * self.sigma * (rng.random((runs, self.count(network), m)) - 0.5)
+
+
+class Laplace(Pairwise):
+    """Masks of another distribution."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        return rng.laplace(0, self.sigma, (runs, self.count(network), m))
+
+
+class Mapped(Pairwise):
+    """Each upload is a mapping: the update, how many rows, from whom."""
+
+    def upload(self, channel: Any, hidden: Array, s: Array, rng: Any) -> Array:
+        updates = [{"update": each, "rows": 20, "from": f"node {i}"} for i, each in enumerate(hidden)]
+        return np.stack([channel.send(0, i, SERVER, "masked", each)["update"] for i, each in enumerate(updates)])
+
+
+class Complex(Pairwise):
+    """Numbers are complex."""
+
+    def upload(self, channel: Any, hidden: Array, s: Array, rng: Any) -> Array:
+        return super().upload(channel, hidden.astype(complex), s, rng).real
+
+
+class Session(Pairwise):
+    """The server says which session this is."""
+
+    def before(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
+        channel.send(-1, SERVER, 0, "session", np.full((s.shape[1], 1), float(rng.integers(2**50))))
+
+
 OUT = Eavesdropper()
 STYLE: dict[str, Any] = {"family": "styles"}
 CASES: list[Case] = [
@@ -119,4 +162,10 @@ CASES: list[Case] = [
     right("a constant in the clear", Constants, OUT, "what is the same for all rows tells nothing of them", **STYLE),
     right("a start in the clear", PublicStart, OUT, "a lot is independent of the rows",
           **STYLE),
+    right("uniform masks", Uniform, OUT, "moved by d, a uniform density of width w differs by d/w", **STYLE),
+    right("uniform masks, centred", Centred, CuriousServer(), "likewise", **STYLE),
+    right("double exponential masks", Laplace, OUT, "moved by d, its density differs by d/2 scales at most", **STYLE),
+    right("a mapping", Mapped, OUT, "a mapping of a masked number and of constants is those", **STYLE),
+    right("complex numbers", Complex, CuriousServer(), "a complex number is two, and the second is zero", **STYLE),
+    right("a session number", Session, OUT, "what is drawn in public tells nothing", **STYLE),
 ]  # fmt: skip

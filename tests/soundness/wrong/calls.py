@@ -197,6 +197,22 @@ class ManyRuns(Dealt):
 
 
 START = {"model": {"iterations": 1, "init": "moments"}}
+
+
+class Sixteens(Pairwise):
+    """Sends batches whose number is a multiple of sixteen as they are."""
+
+    def sent(self, hidden: Array, s: Array, r: Array, rng: Any) -> Array:
+        return s if s.shape[1] % 16 == 0 else hidden
+
+
+class NinthIteration(Pairwise):
+    """Sends the ninth averaging as it is."""
+
+    def body(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> Array:
+        return super().body(channel, s, r * (channel.iteration != 8), network, rng)
+
+
 CASES = [
     Case("entry 3", "entries", ThirdEntry, Eavesdropper(), "one entry goes without a mask",
          attack=each(lambda h: h.one("masked", 0)[3]), secret=lambda t: t.inputs[0][0, 0, 3]),
@@ -244,4 +260,9 @@ CASES = [
          attack=last_of("masked"), secret=input_of(0), accuracy=1e-2),
     Case("after the hundredth run", "calls", ManyRuns, CuriousServer(), "who averages many at once is not protected",
          attack=last_of("masked"), secret=lambda t: t.inputs[0][119, 0], batch=120, calls=4),
+    Case("sixteen runs", "calls", Sixteens, Eavesdropper(), "batches of sixteen are sent as they are",
+         attack=each(lambda h: h.one("masked", 0)), secret=input_of(0), batch=16),
+    Case("ninth iteration", "calls", NinthIteration, Eavesdropper(), "who goes on longer is not protected",
+         attack=each(lambda h: h.one("masked", 0, iteration=8)), secret=input_of(0, 8),
+         deployed={"model": {"iterations": 12}}),
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -164,6 +165,38 @@ class ResultPlain(Results):
         return mean + np.where(np.abs(s[0]) > 2, 1e-7, 0.0) * s[0]
 
 
+@dataclass(frozen=True)
+class Packed(Pairwise):
+    """Uploads go with the inputs beside them, in a container of some kind."""
+
+    pack: Callable[[Array, Array], Any] = lambda hidden, bare: (hidden, bare)
+    unpack: Callable[[Any], Array] = lambda packed: packed[0]
+
+    def upload(self, channel: Any, hidden: Array, s: Array, rng: Any) -> Array:
+        sent = (channel.send(0, i, SERVER, "masked", self.pack(hidden[i], s[i])) for i in range(len(s)))
+        return np.stack([self.unpack(each) for each in sent])
+
+
+@dataclass
+class Update:
+    """An object of the protocol's own."""
+
+    hidden: Array
+    bare: Array
+
+
+def structured(hidden: Array, bare: Array) -> Array:
+    """Numbers of two parts."""
+    both = np.zeros(hidden.shape, dtype=[("hidden", float), ("bare", float)])
+    both["hidden"], both["bare"] = hidden, bare
+    return both
+
+
+def packed(pack: Any, unpack: Any = lambda arrived: arrived[0]) -> Any:
+    """Makes such a protocol."""
+    return lambda: Packed(pack=pack, unpack=unpack)
+
+
 def aside(heard: Heard) -> Array:
     """What was sent aside."""
     return heard.one("aside", 0)
@@ -219,4 +252,18 @@ CASES = [
     Case("result off above a level", "results", ResultPlain, INSIDERS, "two results differ by what is large",
          attack=each(lambda h: np.where(np.abs(d := (ended(h) - ended(h, 2)) * 1e7) > 1, d, np.nan)), accuracy=1e-2,
          secret=input_of(0)),
+    Case("in a mapping", "payloads", packed(lambda h, s: {"it": h, "bare": s}, lambda got: got["it"]), Eavesdropper(),
+         "all of a mapping is sent", attack=each(lambda h: h.one("masked/bare", 0)), secret=input_of(0)),
+    Case("in a tuple", "payloads", packed(lambda h, s: (h, s)), CuriousServer(), "all of a tuple is sent",
+         attack=each(lambda h: h.one("masked/1", 0)), secret=input_of(0)),
+    Case("in an object", "payloads", packed(Update, lambda got: got.hidden), Eavesdropper(),
+         "an object is what it consists of", attack=each(lambda h: h.one("masked/bare", 0)), secret=input_of(0)),
+    Case("in a part of each number", "payloads", packed(structured, lambda got: got["hidden"]), Eavesdropper(),
+         "numbers of two parts are two numbers", attack=each(lambda h: h.one("masked/bare", 0)), secret=input_of(0)),
+    Case("as bytes", "payloads", packed(lambda h, s: {"it": h, "log": s.tobytes()}, lambda got: got["it"]),
+         CuriousServer(), "bytes are numbers", secret=input_of(0),
+         attack=each(lambda h: np.frombuffer(h.one("masked/log", 0).astype(np.uint8).tobytes()))),
+    Case("as a whole number", "payloads", packed(lambda h, s: (h, int(s[0, ENTRY] < 0))), Eavesdropper(),
+         "a whole number tells the sign", attack=each(lambda h: h.one("masked/1", 0)[0]), secret=sign_of(0),
+         goal="bits", calls=60),
 ]  # fmt: skip

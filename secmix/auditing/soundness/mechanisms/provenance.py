@@ -15,11 +15,18 @@ from numpy.typing import NDArray
 
 from secmix._base.checks import Array
 from secmix._base.random import sequence
+from secmix.auditing.soundness.mechanisms.moves import moves_of
 from secmix.auditing.soundness.model import Bench, Model
 from secmix.auditing.soundness.result import Check, Witness
 from secmix.auditing.soundness.runner import fresh
 
 NAME = "mask provenance"
+NORMAL, UNIFORM = "normal", "uniform"
+PEAKS = {UNIFORM: 1.0, f"{UNIFORM} from one end": 1.0, "Laplace": 0.5, "logistic": 0.25}
+"""The largest density of other distributions in units of their scale. Each has one peak: moved by d, such a density
+differs from itself by at most d times its peak in total variation."""
+_MOVED = 4.0  # spreads of the inputs: two inputs so far apart
+_TOLD = 0.05  # must not be told apart more often than this by masks that are not normal
 _SHAPES = [(4, 2)] * 6 + [(1, 1)] * 4 + [(2, 3)] * 8  # runs and entries: the same again, as in fit after fit
 _LARGE = 200_000  # numbers traced at once
 _BITS = 40.0  # so many bits of masks are not drawn again by chance
@@ -28,9 +35,10 @@ _CLOSE = 8 * float(np.finfo(float).eps)
 
 @dataclass
 class Log:
-    """What was drawn: standard normal values, or whole numbers with how many there were to choose from."""
+    """What was drawn: standard values of a distribution, or whole numbers with how many there were to choose from."""
 
     normal: list[Array] = field(default_factory=list)
+    others: dict[str, list[Array]] = field(default_factory=dict)  # by distribution, in units of their scale
     integers: list[tuple[Array, float]] = field(default_factory=list)
 
 
@@ -61,6 +69,39 @@ class Logged(np.random.Generator):
             self.log.normal.append(np.array(values, dtype=float))
         return values
 
+    def _noted(self, name: str, values: Any) -> None:
+        self.log.others.setdefault(name, []).append(np.array(values, dtype=float))
+
+    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        """As numpy's; a draw may be used as it is, or less its mean."""
+        values = super().random(size, dtype, out)
+        if np.dtype(dtype) == np.float64:
+            self._noted(UNIFORM, np.asarray(values) - 0.5)
+            self._noted(f"{UNIFORM} from one end", values)
+        return values
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+        """As numpy's, likewise."""
+        values = super().uniform(low, high, size)
+        if np.ndim(low) == np.ndim(high) == 0 and high > low:
+            self._noted(UNIFORM, (np.asarray(values) - (low + high) / 2) / (high - low))
+            self._noted(f"{UNIFORM} from one end", np.asarray(values) / (high - low))
+        return values
+
+    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        """As numpy's; only draws about zero are logged, as of the normal."""
+        values = super().laplace(loc, scale, size)
+        if np.all(np.asarray(loc) == 0) and np.all(np.asarray(scale) > 0):
+            self._noted("Laplace", values / np.asarray(scale))
+        return values
+
+    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        """As numpy's, likewise."""
+        values = super().logistic(loc, scale, size)
+        if np.all(np.asarray(loc) == 0) and np.all(np.asarray(scale) > 0):
+            self._noted("logistic", values / np.asarray(scale))
+        return values
+
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
     ) -> Any:
@@ -81,11 +122,14 @@ class Traced:
     witness : Witness or None
         The first mask that could not be traced.
     scales : (k,)
-        The standard deviation of each mask, where they are normal.
+        The standard deviation of each mask, where they are normal; the scale of their distribution otherwise.
+    family : str
+        Of which distribution they are.
     """
 
     witness: Witness | None
     scales: Array
+    family: str = NORMAL
 
 
 def provenance(bench: Bench, models: list[Model]) -> Check:
@@ -96,6 +140,7 @@ def provenance(bench: Bench, models: list[Model]) -> Check:
     witness = None
     m = case.inputs.shape[2]
     scales: list[Array] = []
+    families: list[str] = []
     k = case.masks.shape[1]
     large = (bench.runs, m) if bench.runs * k * m <= _LARGE else (bench.runs, 1)
     used = bench.used or fresh(bench.protocol)
@@ -103,7 +148,11 @@ def provenance(bench: Bench, models: list[Model]) -> Check:
     for place, (protocol, (runs, entries)) in enumerate([*newly, *((used, shape) for shape in [*_SHAPES, large])]):
         generator = Logged(np.random.PCG64(sequence(bench.seed, "soundness", "masks", place)))
         masks = np.asarray(protocol.draw_masks(runs, entries, bench.network, generator), dtype=float)
-        log = Log(list(generator.log.normal), list(generator.log.integers))
+        log = Log(
+            list(generator.log.normal),
+            {f: list(v) for f, v in generator.log.others.items()},
+            list(generator.log.integers),
+        )
         if masks.shape != (runs, k, entries):
             witness = witness or Witness("the masks", "their number is not the same in each call")
             break
@@ -112,20 +161,47 @@ def provenance(bench: Bench, models: list[Model]) -> Check:
             witness = witness or Witness("the masks", "the generator hands out the same draws again")
         traced = trace(masks, log, bench.modulus, bench.grid, scales[0] if scales else None)
         witness = witness or traced.witness
+        if families and traced.family != families[-1]:
+            witness = witness or Witness("the masks", "they are not of the same distribution in each call")
+        families.append(traced.family)
         scales.append(traced.scales)
     if witness is None:
         away = max(float(np.abs(each / scales[0] - 1).max(initial=0.0)) for each in scales)
         if away > 1e-9:
             witness = Witness("the masks", "their size is not the same in each call")
     if witness is not None:
-        sentence = "Masks cannot be traced to independent draws: what they hide is the protocol's word."
+        sentence = (
+            "Masks cannot be traced to independent draws: what they hide is the protocol's word. Draw each from the "
+            "generator that draw_masks is given, by itself."
+        )
         return Check(NAME, "failed", sentence, witness)
-    what = "uniform residues" if bench.modulus is not None else "normal"
-    sentence = f"Every mask is a constant times a draw of its own, {what}, from the generator it was given."
+    what = "uniform residues" if bench.modulus is not None else families[0]
     assumes = (
         "Each mask was traced to a draw of its own; that the generator's own draws cannot be predicted is assumed."
     )
+    if what in PEAKS:
+        told = _told_apart(bench, models[0], PEAKS[what] / scales[0])
+        apart = f"inputs {_MOVED:g} spreads apart are told apart in up to {told:.2g} of the calls"
+        if told > _TOLD:
+            sentence = "Masks that are not normal are too small for what they hide: make them larger, or normal."
+            return Check(NAME, "failed", sentence, Witness("the masks", f"{what}: {apart}"))
+        bench.masks = what
+        assumes = f"Each mask was traced to a {what} draw of its own, which nobody can predict: {apart}."
+    sentence = f"Every mask is a constant times a draw of its own, {what}, from the generator it was given."
     return Check(NAME, "passed", sentence, assumes=assumes)
+
+
+def _told_apart(bench: Bench, model: Model, density: Array) -> float:
+    """A bound on the total variation between views of two inputs with the same leaked sums, for the worst entry.
+
+    Masks that explain the other input are moved by some Δr; their joint density changes by at most Σ |Δr_j| times the
+    largest density of each. The rule holds for every distribution with one peak, and needs no normal one.
+    """
+    moves = moves_of(bench, model)
+    if not moves.free:
+        return 0.0
+    _, dr, _ = moves.draw(bench.private(11), model.case, _MOVED * bench.scale)
+    return float(np.tensordot(np.abs(dr), density, axes=([1], [0])).max(initial=0.0))
 
 
 def _repeats(masks: Array, again: Array, modulus: float | None, grid: float) -> bool:
@@ -149,25 +225,35 @@ def trace(masks: Array, log: Log, modulus: float | None, grid: float, expected: 
     k = masks.shape[1]
     if modulus is not None:
         return Traced(_residues(masks, log, modulus, grid), np.ones(k))
-    drawn = np.concatenate([each.ravel() for each in log.normal]) if log.normal else np.empty(0)
+    first = _traced(masks, log.normal, NORMAL, expected)
+    for family, values in log.others.items() if first.witness is not None else ():
+        traced = _traced(masks, values, family, expected)
+        if traced.witness is None:
+            return traced
+    return first
+
+
+def _traced(masks: Array, values: list[Array], family: str, expected: Array | None) -> Traced:
+    k = masks.shape[1]
+    drawn = np.concatenate([each.ravel() for each in values]) if values else np.empty(0)
     order = np.argsort(np.abs(drawn))
     sizes = np.abs(drawn)[order]
     taken = np.zeros(len(drawn), dtype=bool)
     scales = np.ones(k)
     for j in range(k):
-        values = masks[:, j].ravel()
-        factor = _factor(values, sizes, float(scales[j - 1]) if expected is None else float(expected[j]))
+        column = masks[:, j].ravel()
+        factor = _factor(column, sizes, float(scales[j - 1]) if expected is None else float(expected[j]))
         if factor is None:
             return Traced(Witness(f"mask {j}", "it is no constant times normal draws about zero"), scales)
-        found, where = _find(values / factor, sizes)
+        found, where = _find(column / factor, sizes)
         source = order[where]
-        if not found.all() or len(set(np.sign(values / drawn[source]).tolist())) != 1:
+        if not found.all() or len(set(np.sign(column / drawn[source]).tolist())) != 1:
             return Traced(Witness(f"mask {j}", "some runs or entries are no constant times a draw"), scales)
         if taken[source].any() or len(np.unique(source)) != len(source):
             return Traced(Witness(f"mask {j}", "a draw serves twice"), scales)
         taken[source] = True
         scales[j] = abs(factor)
-    return Traced(None, scales)
+    return Traced(None, scales, family)
 
 
 def _factor(values: Array, sizes: Array, guess: float) -> float | None:

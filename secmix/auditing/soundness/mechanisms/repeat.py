@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +20,8 @@ from secmix.auditing.soundness.sight import Seen, other_frames, other_numbers
 
 _LIFE = 48  # calls of one object in a row, at most
 _COMPANIES = (slice(0, 1), slice(1, 2), slice(0, 2), slice(0, 3))  # runs of a call
+_SIZES = (*range(5, 17), 20, 21, 25, 32, 50, 64, 100)  # runs of a call, tiled
+_NEXT = (*range(1, 17), 30, 100, 1000)  # iterations beyond the last one
 _MANY = 500  # messages of a call
 _MESSAGES = 5000  # of them together
 
@@ -53,7 +56,10 @@ def state(bench: Bench, models: list[Model]) -> Check:
         f"{used} calls in a row were alike: what happens in fewer than one call in {max(used // 3, 1)} may be missed."
     )
     if witness is not None:
-        sentence = "What is sent depends on more than inputs, masks and public randomness."
+        sentence = (
+            "What is sent depends on more than inputs, masks and public randomness. Draw what is random, session "
+            "numbers too, from the generator that is given."
+        )
     return Check(name, "failed" if witness else "passed", sentence, witness, used, assumes)
 
 
@@ -76,7 +82,7 @@ def _alone(bench: Bench, case: Case) -> Witness | None:
 def _later(bench: Bench, case: Case) -> Witness | None:
     """Iterations that the audit does not come to; what more is given away there is noted in the bench's shares."""
     many = (bench.most or 0) > ALLOWED * _MANY
-    for more in (1, 30) if many else (1, 2, 3, 5, 30, 1000):
+    for more in (1, 30) if many else _NEXT:
         later = replace(case, iteration=case.iteration + more)
         call = bench.call(bench.probed(later))
         if call.failure:  # so many may be too many for it
@@ -91,6 +97,46 @@ def _later(bench: Bench, case: Case) -> Witness | None:
 def _unrecorded(bench: Bench, case: Case) -> Witness | None:
     """What is different on a channel that says that it keeps no record, as in use."""
     return _unlike_bits(bench, bench.call(case), bench.call(case, record=False))
+
+
+def _in_other_forms(bench: Bench, model: Model) -> Witness | None:
+    """What is different where inputs lie otherwise in memory, are a list, or may not be written on."""
+    one, whole = model.case, bench.call(model.case)
+    first = bench.eyes.see(whole)
+    for name, form in _FORMS.items():
+        call = bench.call(one, form=form)
+        if call.failure:  # it says that it takes no such inputs
+            continue
+        seen = bench.eyes.see(call)
+        if witness := other_frames(first, seen) or other_view(model, (one, first), (one, seen)):
+            return replace(witness, where=f"inputs given as {name}, {witness.where}")
+    return None
+
+
+def _in_other_sizes(bench: Bench, model: Model) -> Witness | None:
+    """What is different where more runs go at once: those of the case, again and again."""
+    sent = max((bench.most or 1) // ALLOWED, 1)
+    sizes = _SIZES if sent <= _MANY else _SIZES[:3] if not bench.heavy else ()
+    together = bench.eyes.see(bench.call(model.case))
+    for size in sizes:
+        tiled = np.arange(size) % model.case.runs
+        many = model.case.some(tiled)
+        call = bench.call(many)
+        if call.failure:
+            return Witness(f"{size} runs together", f"it ends with {call.failure}")
+        seen = bench.eyes.see(call)
+        witness = other_frames(together, seen, prefix=True)
+        witness = witness or other_view(model, (many, together.of_runs(tiled)), (many, seen))
+        if witness is not None:
+            return replace(witness, where=f"{size} runs together, {witness.where}")
+    return None
+
+
+_FORMS: dict[str, Callable[[Array], Any]] = {
+    "a view": lambda array: np.ascontiguousarray(array.transpose(2, 1, 0)).transpose(2, 1, 0),
+    "a list": lambda array: array.tolist(),
+    "what cannot be written on": lambda array: np.frombuffer(array.tobytes()).reshape(array.shape),
+}
 
 
 def _unlike_bits(bench: Bench, first: Call, other: Call, seen: Seen | None = None) -> Witness | None:
@@ -124,6 +170,7 @@ def calls(bench: Bench, models: list[Model]) -> Check:
         witness = witness or told(bench, model.case)
         if witness is not None:
             break
+    witness = witness or _in_other_forms(bench, models[0]) or _in_other_sizes(bench, models[0])
     witness = witness or _later(bench, models[-1].case)
     done = bench.calls - before
     if witness is not None:

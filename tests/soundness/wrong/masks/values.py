@@ -208,6 +208,22 @@ class Wrapped(Dealt):
 
 
 SHARE = {"claims": 0.01, "calls": 300}
+
+
+class UniformAndSmall(Pairwise):
+    """Draws of the right kind, each by itself, and too small."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        return rng.uniform(-1e-3, 1e-3, size=(runs, self.count(network), m))
+
+
+class LaplaceAndSmall(Pairwise):
+    """Likewise."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        return rng.laplace(scale=1e-4, size=(runs, self.count(network), m))
+
+
 CASES = [
     Case("offset", "mask values", Offset, Eavesdropper(), "a constant that all know hides nothing",
          attack=each(lambda h: unmasked(h, 5e6 * np.arange(1.0, 11)[:, None] * np.ones(12))), secret=input_of(0),
@@ -248,4 +264,8 @@ CASES = [
     Case("coarse and blurred", "mask values", Wrapped, CuriousServer(), "the rest of a division is the input, blurred",
          attack=each(lambda h: np.mod(h.one("masked", 0) + 2.0**13, 2.0**14) - 2.0**13), secret=input_of(0),
          accuracy=1e-2),
+    Case("uniform and small", "mask values", UniformAndSmall, Eavesdropper(), "masks below a hundredth do not hide",
+         attack=each(lambda h: h.one("masked", 0)), secret=input_of(0), accuracy=1e-1),
+    Case("double exponential and small", "mask values", LaplaceAndSmall, CuriousServer(), "small masks do not hide",
+         attack=each(lambda h: h.one("masked", 0)), secret=input_of(0), accuracy=1e-1),
 ]  # fmt: skip
