@@ -112,6 +112,41 @@ def test_it_is_never_cleared_and_the_report_says_what_masks_do_not_cover():
         assert ("fitres.metrics, fitres.num_examples as they are" in notes) == (who == "server")
 
 
+def models_of(rows):
+    """The model that each row alone leads to in one round, by the app's own step: a multiple of (x, 1)."""
+    return 0.1 * rows[..., -1:] * np.concatenate([rows[..., :-1], np.ones((*rows.shape[:-1], 1))], axis=-1)
+
+
+@pytest.mark.parametrize(("n", "corrupt"), [(3, [1, 2]), (4, [2, 3])])
+def test_colluders_take_their_own_models_from_the_sum_and_no_more(n, corrupt):
+    """All others and the server know the one that remains, to the row; of two, they know the sum."""
+    parts = [np.random.default_rng([7, i]).standard_normal((1, 1, 3)) for i in range(n)]
+    ends = made().collaborate(parts, Network.complete(n), np.random.default_rng(0), channel=Channel())
+    models = models_of(np.concatenate(parts, axis=1)[0])
+    honest = [i for i in range(n) if i not in corrupt]
+    remaining = n * ends[0, 0] - models[corrupt].sum(axis=0)
+    assert remaining == pytest.approx(models[honest].sum(axis=0), abs=3e-3)  # SecAgg+ rounds
+    if len(honest) == 1:
+        assert remaining[:-1] / remaining[-1] == pytest.approx(parts[0][0, 0, :-1], abs=0.1)
+
+
+@pytest.mark.parametrize(("n", "corrupt"), [(3, [1, 2]), (4, [2, 3])])
+def test_who_remains_among_colluders_is_never_cleared(n, corrupt):
+    report = secmix.audit(
+        {
+            "network": {"kind": "complete", "nodes": n},
+            "data": {"name": "wine", "features": 3, "rows_per_node": 1},
+            "runs": 50,
+            "measure": {"nodes": [0], "evidence": ["decoders", "reconstruction"]},
+            "policy": {"max_normalised_leakage": 0.1},
+        },
+        protocols={"SecAgg+": made(**{"report-loss": False})},
+        adversaries={"server and others": CuriousServer(corrupt)},
+    )
+    assert report.cells[0].verdict in {"violated", "inconclusive"}
+    assert ("only node 0 is honest" in "\n".join(report.cells[0].notes)) == (n - len(corrupt) == 1)
+
+
 def test_the_loss_beside_masked_models_is_found_and_masks_are_not_read():
     report = secmix.audit(
         {

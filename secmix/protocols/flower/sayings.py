@@ -27,6 +27,12 @@ def premises(heard: Sequence[Origin]) -> list[str]:
             "this Flower folds the seed of each SecAgg+ mask to 32 bits, so that a mask is one of 4 billion; who tries "
             "them all is not considered here"
         )
+    honest = {origin.sender for origin in heard if _MASKED in origin.kind and origin.receivers == (SERVER,)}
+    if len(honest) == 1:
+        said.append(
+            f"of all who send masked models to the server only node {honest.pop()} is honest: the sum less the models "
+            "of the others is its model; what colluders compute so is not tried, and nothing is cleared"
+        )
     if beside := _beside(heard):
         said.append(f"the masks of SecAgg+ cover the model alone: the server reads {', '.join(beside)} as they are")
     return said
