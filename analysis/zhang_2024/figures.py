@@ -85,7 +85,7 @@ def sizes(cells: list[Numbers], path: Path) -> None:
         grid[1][column].set_xlabel("machines", fontsize=8)
     grid[0][0].set_ylabel("mean W1; N = 1000 (—),\n5000 (- -), 10000 (···) each", fontsize=8)
     grid[1][0].set_ylabel("mean W1; 100000 rows in all", fontsize=8)
-    grid[0][0].legend(frameon=False, fontsize=7)
+    grid[1][0].legend(frameon=False, fontsize=7, loc="lower right")  # where no line runs
     _finish(fig, path)
 
 
