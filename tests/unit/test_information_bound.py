@@ -16,7 +16,7 @@ from secmix.estimators.information import copula, near_equality, towers
 from secmix.estimators.information.contrast import contrasts, pseudo_values
 from secmix.estimators.information.critic import Rows
 from secmix.estimators.information.neighbours import fit_neighbours
-from secmix.estimators.information.stacking import stacked, stacking_weights
+from secmix.estimators.information.stacking import frugal_weights, stacked, stacking_weights
 
 
 def normal(seed: int, *shape: int) -> np.ndarray:
@@ -197,6 +197,29 @@ def test_near_equality_tells_copies_from_strangers(family):
     off = scores[~np.eye(50, dtype=bool)]
     assert np.diag(scores).min() > 5
     assert np.abs(off).mean() < 0.2
+
+
+def test_near_is_what_few_strangers_are_nearer_than():
+    # One row in ten is copied to 1e-3 of its size; sizes run over four orders of magnitude.
+    size = np.exp(np.random.default_rng(16).uniform(0, 9, size=(3000, 1)))
+    x, y = size, np.random.default_rng(17).permutation(size)
+    copied = np.arange(3000) % 10 == 0
+    y = np.where(copied[:, None], x * (1 + 1e-3 * normal(18, 3000, 1)), y)
+    (score,) = near_equality.FAMILIES[0].fit(Rows(x, y), Rows(x, y), np.random.default_rng(0)).values()
+    for near in (10.0, 1000.0):  # a distance of 1 between large numbers is as near as 0.01 between small ones
+        asked = np.array([[near], [1.3 * near]])
+        same, apart = score(asked, asked * 1.0005)[0]
+        assert same - apart > 2
+
+
+def test_a_critic_chosen_among_many_must_gain_more():
+    weak, rng = np.zeros((1, 400, 400)), np.random.default_rng(0)
+    weak[0] = 0.12 * np.outer(*(lambda u: (u, 0.4 * u + rng.standard_normal(400)))(rng.standard_normal(400)))
+    gain = contrasts(stacked(stacking_weights([weak]), [weak])[0]).mean()
+    assert gain > 1.5 / 400
+    few, many = max(1, int(np.exp(400 * gain - 1.5) * 0.5)), int(np.exp(400 * gain - 1.5) * 2) + 1
+    assert frugal_weights([weak], [few]).any()
+    assert not frugal_weights([weak], [many]).any()
 
 
 def hard_samples() -> dict[str, tuple[np.ndarray, np.ndarray]]:

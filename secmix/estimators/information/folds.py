@@ -38,6 +38,7 @@ class Verdict(NamedTuple):
 class _Fitted(NamedTuple):
     score: Score  # to ask about test rows
     seen: list[Floats]  # scores of the validation rows, batch by batch, from a fit without them
+    choices: int = 1  # among how many the validation rows chose it
 
 
 def judge_fold(
@@ -55,7 +56,7 @@ def judge_fold(
             again = (
                 family.fit(train.joined(validation), validation, stream)[name] if family.refitted else variants[name]
             )
-            critics[family.name] = _Fitted(again, seen)
+            critics[family.name] = _Fitted(again, seen, len(variants))
             base.setdefault(family.name, variants[name])
 
     base: dict[str, Score] = {}  # as fitted on the training rows alone
@@ -65,7 +66,7 @@ def judge_fold(
     if variates:
         found = {name: kernel_cca.variates_score(each) for name, each in variates.items()}
         name, seen = _best(found, asked)
-        critics[kernel_cca.NAME] = _Fitted(found[name], seen)
+        critics[kernel_cca.NAME] = _Fitted(found[name], seen, len(found) * kernel_cca.PAIRS)
         base[kernel_cca.NAME] = found[name]
         if train.x.shape[1] + train.y.shape[1] > _FEW_DIMENSIONS:
             embeddings = variates[name].of_x, variates[name].of_y
@@ -87,7 +88,7 @@ def _judged(critics: dict[str, _Fitted], test: Rows) -> Verdict:
     if not critics:
         return nothing
     seen = _layers([fitted.seen for fitted in critics.values()])
-    weights = frugal_weights(seen)
+    weights = frugal_weights(seen, [fitted.choices for fitted in critics.values()])
     mixed, gain = best_mixed(stacked(weights, seen))
     if gain <= 0 or not weights.any():
         return nothing

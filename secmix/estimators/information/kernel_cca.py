@@ -19,7 +19,7 @@ NAME = "kernel CCA"
 _LANDMARKS = 150
 _BANDWIDTHS = (0.5, 1.0, 2.0)  # times the median distance
 _RIDGES = (1e-3, 1e-2, 1e-1)  # times the mean variance of a feature
-_PAIRS = 6
+PAIRS = 6
 _CHANCE = 3.0  # standard errors that a correlation in the validation rows must exceed
 _FLAT = 2  # dimensions up to which the kernel needs no length beside the coordinates
 _LENGTH = 2.0  # weight of the length against a coordinate
@@ -52,7 +52,7 @@ def fit_variates(train: Rows, validation: Rows, rng: np.random.Generator) -> dic
         for ridge in _RIDGES:
             whiten_x, whiten_y = (_whitening(spectrum, ridge) for spectrum in spectra)
             left, _, right = np.linalg.svd(whiten_x.T @ cross @ whiten_y, full_matrices=False)
-            maps = whiten_x @ left[:, :_PAIRS], whiten_y @ right[:_PAIRS].T
+            maps = whiten_x @ left[:, :PAIRS], whiten_y @ right[:PAIRS].T
             embed_x = _embedding(scores[0], of_x, means[0], maps[0], normal_scores(f @ maps[0], drop=False))
             embed_y = _embedding(scores[1], of_y, means[1], maps[1], normal_scores(g @ maps[1], drop=False))
             u, v = embed_x(validation.x), embed_y(validation.y)

@@ -2,6 +2,10 @@
 
 A share of 2 % of copies moves no correlation and no neighbour count, but ln ‖x − y‖ and ln min |x_a − y_b| of a true
 pair fall where those of two strangers never do. Both are read in raw units: a copy is a copy only there.
+
+What is near where rows crowd is far where they are few. So a distance is read twice: as it is, and by the share of
+strangers that are nearer to the same x, which is uniform for strangers wherever x lies. The score is the mean of the
+two log-ratios; their errors in the few rows that leak are not the same ones.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from secmix._base.checks import Ints
 from secmix.estimators.information.critic import Family, Rows, Score
 from secmix.estimators.neighbours.compiled import compiled
 from secmix.estimators.samples import Floats
@@ -20,6 +25,8 @@ _TRUE, _STRANGERS = 2.0, 4.0  # by how much a quantile of each grows from one cu
 _FEWEST = 5  # distances below the first cut
 _PRIOR = 2.0  # counts that a bin of the joint histogram starts from,
 _FADES = 5.0  # and over how many counts they fade: where five or more rows agree, the ratio is what was counted
+_MOST_RANKED = 2400  # training rows that are ranked,
+_MOST_KNOWN = 1000  # among so many strangers
 
 Distance = Callable[[Floats, Floats], Floats]
 
@@ -30,24 +37,45 @@ def _fit(distance: Distance) -> Callable[[Rows, Rows, np.random.Generator], dict
             return {}
         if distance is nearest_entries and train.x.shape[1] == train.y.shape[1] == 1:
             return {}  # the other one already
-        return {"": _histogram_score(train, distance, rng)}
+        train = train.at(rng.permutation(len(train.x)))
+        absolute, relative = _absolute_score(train, distance), _relative_score(train, distance)
+        return {"": lambda x, y: 0.5 * (absolute(x, y) + relative(x, y))}
 
     return fit
 
 
-def _histogram_score(train: Rows, distance: Distance, rng: np.random.Generator) -> Score:
+def _absolute_score(train: Rows, distance: Distance) -> Score:
+    """By the distance itself."""
+    distances = np.stack([_aligned(distance, train.x, np.roll(train.y, shift, axis=0)) for shift in _shifts(train)])
+    height = _heights(distances[0], distances[1:])
+    return lambda x, y: height(distance(x, y))
+
+
+def _relative_score(train: Rows, distance: Distance) -> Score:
+    """By the share of strangers that are nearer: each half of the training rows is ranked among the other."""
+    train = train.at(np.arange(len(train.x))[:_MOST_RANKED])
+    halves = [train.at(half) for half in np.array_split(np.arange(len(train.x)), 2)]
+    found = []
+    for half, other in (halves, halves[::-1]):
+        asked = [_aligned(distance, half.x, np.roll(half.y, shift, axis=0)) for shift in _shifts(half)]
+        found.append(_shares(np.sort(distance(half.x, other.y[:_MOST_KNOWN]), axis=1), np.stack(asked, axis=1)))
+    height = _heights(np.concatenate([each[:, 0] for each in found]), np.concatenate([each[:, 1:] for each in found]))
+    known = train.y[:_MOST_KNOWN]
+    return lambda x, y: height(_shares(np.sort(distance(x, known), axis=1), distance(x, y)))
+
+
+def _shifts(rows: Rows) -> Ints:
+    """By how many places y is turned against x: not at all, then to strangers."""
+    n = len(rows.x)
+    return np.asarray(np.r_[0, np.unique(np.linspace(1, n - 1, min(_SHIFTS, n - 1)).astype(int))], dtype=np.int64)
+
+
+def _heights(true: Floats, strangers: Floats) -> Callable[[Floats], Floats]:
     """ln((c + a) / (n q + a)) by the bin of the log-distance: c counts true pairs, q is the share among strangers.
 
     a = 2 e^(−c/5) keeps bins that few true pairs met near ln 1, and vanishes where many did.
     """
-    n = len(train.x)
-    order = rng.permutation(n)
-    train = train.at(order)
-    true = _logs(_aligned(distance, train.x, train.y))
-    shifts = np.unique(np.linspace(1, n - 1, min(_SHIFTS, n - 1)).astype(int))
-    strangers = np.concatenate(
-        [_logs(_aligned(distance, train.x, np.roll(train.y, shift, axis=0))) for shift in shifts]
-    )
+    n, true, strangers = len(true), _logs(true), _logs(strangers.ravel())
     # Bins halve towards equality, where the few are that leak, and towards the edge of a support, where strangers
     # are and true pairs end; equality itself has a bin of its own.
     cuts = np.unique(np.concatenate([[-745.0], _tail_quantiles(true, _TRUE), _tail_quantiles(strangers, _STRANGERS)]))
@@ -55,7 +83,7 @@ def _histogram_score(train: Rows, distance: Distance, rng: np.random.Generator) 
     share = np.bincount(np.searchsorted(cuts, strangers), minlength=len(cuts) + 1) / len(strangers)
     prior = _PRIOR * np.exp(-counts / _FADES)
     heights = np.log((counts + prior) / np.maximum(n * share + prior, 1e-9))
-    return lambda x, y: np.asarray(heights[np.searchsorted(cuts, _logs(distance(x, y)))])
+    return lambda distances: np.asarray(heights[np.searchsorted(cuts, _logs(distances))])
 
 
 def _tail_quantiles(logs: Floats, factor: float) -> Floats:
@@ -92,6 +120,22 @@ def euclidean(x: Floats, y: Floats) -> Floats:
 def nearest_entries(x: Floats, y: Floats) -> Floats:
     """min over a and b of |x_ia − y_jb|, (b, b)."""
     return np.asarray(_nearest_crossed(np.sort(x, axis=1), np.sort(y, axis=1)))
+
+
+@compiled
+def _shares(known, asked):  # type: ignore[no-untyped-def]
+    """The share of the sorted ``known`` (b, n) below ``asked`` (b, c), interpolated between two of them."""
+    b, n = known.shape
+    found = np.empty(asked.shape)
+    for i in range(b):
+        for j in range(asked.shape[1]):
+            place = np.searchsorted(known[i], asked[i, j])
+            below = known[i, place - 1] if place > 0 else 0.0
+            part = 0.0
+            if place < n and below < known[i, place] < np.inf:
+                part = (asked[i, j] - below) / (known[i, place] - below)
+            found[i, j] = (place + part) / n
+    return found
 
 
 @compiled

@@ -32,12 +32,14 @@ def fit_neighbours(
         for known_x, known_y, counted in cached:
             if known_x is rows_x and known_y is rows_y:
                 return counted
-        to_x, to_y = _distances(of_x(rows_x), x), _distances(of_y(rows_y), y)
+        asked_y = of_y(rows_y)
+        to_x, to_y = _distances(of_x(rows_x), x), _distances(asked_y, y)
         found: Floats = _log_ratios(
             np.sort(to_x, axis=1),
             np.argsort(to_x, axis=1, kind="stable"),
             to_y,
             np.sort(to_y, axis=1),
+            np.argsort(asked_y[:, 0], kind="stable"),
             np.array(usable),
         )
         cached.append((rows_x, rows_y, found))
@@ -58,30 +60,36 @@ def _distances(rows: Floats, train: Floats) -> Floats:
 
 
 @compiled
-def _log_ratios(sorted_x, order_x, to_y, sorted_y, ks):  # type: ignore[no-untyped-def]
+def _log_ratios(sorted_x, order_x, to_y, sorted_y, order, ks):  # type: ignore[no-untyped-def]
     """ln(k n / (n_x n_y)) of every pair, for every k of ``ks`` (increasing): (k, b, b).
 
-    Training rows are visited from the nearest in x on, until none further can be among the nearest k in both.
+    Training rows are visited from the nearest in x on, until none further can be among the nearest k in both. The y
+    are taken in ``order``: the k rows that were nearest to the last one say how near the nearest k of this one are at
+    least, and rows beyond that need not be sorted in.
     """
     b, n = sorted_x.shape
     c = to_y.shape[0]
     most = ks[-1]
     found = np.empty((len(ks), b, c))
-    nearest = np.empty(most)
+    nearest, places = np.empty(most), np.empty(most, np.int64)
     for i in range(b):
-        for j in range(c):
+        places[:] = np.arange(most)
+        for j in order:
+            within = 0.0
+            for place in places:
+                within = max(within, sorted_x[i, place], to_y[j, order_x[i, place]])
             nearest[:] = np.inf
             for place in range(n):
                 along_x = sorted_x[i, place]
-                if along_x >= nearest[most - 1]:
+                if along_x >= nearest[most - 1] or along_x > within:
                     break
                 distance = max(along_x, to_y[j, order_x[i, place]])
-                if distance < nearest[most - 1]:
+                if distance <= within and distance < nearest[most - 1]:
                     at = most - 1
                     while at > 0 and nearest[at - 1] > distance:
-                        nearest[at] = nearest[at - 1]
+                        nearest[at], places[at] = nearest[at - 1], places[at - 1]
                         at -= 1
-                    nearest[at] = distance
+                    nearest[at], places[at] = distance, place
             for index in range(len(ks)):
                 radius = nearest[ks[index] - 1]
                 in_x = np.searchsorted(sorted_x[i], radius, side="right")

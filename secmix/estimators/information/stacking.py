@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.optimize import minimize
 
@@ -11,7 +13,7 @@ from secmix.estimators.samples import Floats
 MIXED = (0.005, 0.01, 0.03, 0.1)
 """Choices of ε; the least bounds every contrast from below."""
 _MOST = 1.5
-_WORTH = 1.5  # of one over the validation rows: the gain below which a critic is left out
+_WORTH = 1.5  # of one over the validation rows: the gain below which a critic that was not chosen is left out
 _LEAST = 0.05  # a weight below it is dropped
 
 
@@ -20,21 +22,24 @@ def stacked(weights: Floats, parts: list[Floats]) -> list[Floats]:
     return [np.tensordot(weights, part, axes=1) for part in parts]
 
 
-def frugal_weights(parts: list[Floats]) -> Floats:
-    """Stacking weights (m,) without the critics whose gain is no more than fitting their weight brings by chance.
+def frugal_weights(parts: list[Floats], choices: Sequence[int]) -> Floats:
+    """Stacking weights (m,) without the critics whose gain is no more than fitting and choosing them brings by chance.
 
-    A parameter fitted on n rows gains ½/n there and loses as much elsewhere (Akaike 1974); what gains less than three
-    times that is left out, the least useful first.
+    A parameter fitted on n rows gains ½/n there and loses as much elsewhere (Akaike 1974); the best of c useless
+    critics, ``choices`` of each, gains about ln c / n more (twice n times such a gain is chi-squared). What gains less
+    than three times the first and the second is left out, the least useful first.
     """
     pairs = sum(part.shape[1] for part in parts)
+    worth = (_WORTH + np.log(choices)) / pairs
     weights = stacking_weights(parts)
     while weights.any():
         used = np.flatnonzero(weights)
         overall = _mean_contrast(weights, parts)
         losses = [overall - _mean_contrast(np.where(np.arange(len(weights)) == m, 0.0, weights), parts) for m in used]
-        if min(losses) >= _WORTH / pairs:
+        beyond_chance = np.array(losses) - worth[used]
+        if beyond_chance.min() >= 0:
             break
-        kept = np.delete(used, int(np.argmin(losses)))
+        kept = np.delete(used, int(np.argmin(beyond_chance)))
         weights = np.zeros(len(weights))
         if len(kept):
             weights[kept] = stacking_weights([part[kept] for part in parts])
