@@ -82,7 +82,7 @@ def test_clusters_stand_in_for_the_variable_that_may_not_be_used(found: Any) -> 
 
 def test_one_liar_breaks_a_fixed_number_of_clusters_and_not_a_free_one(found: Any) -> None:
     for ways in (found["breakdown"]["lies"]["flipped_labels"], found["breakdown"]["lies"]["forged_functions"]):
-        assert max(ways["K = 2"][0]["wrong"]) > 0.3
+        assert max(ways["K = 2"][0]["wrong"]) > 0.1  # it joins one of two honest groups, or they are merged
         assert max(ways["K = 2"][0]["error"]) > 0.5
         assert max(ways["K by penalty"][0]["wrong"]) == 0
         assert max(ways["K by penalty"][0]["error"]) < 0.1

@@ -124,7 +124,7 @@ def test_what_later_runs_do_where_no_adversary_hears_it_is_noticed(
 
 
 def test_probes_serve_later_blocks_of_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(observing, "block_size", lambda cell, parts: 50)
+    monkeypatch.setattr(observing, "block_size", lambda cell, parts: 49)  # of 50 runs is one of the checks' own calls
     carried: dict[str, list[int]] = {}
     for name in (INSIDE, OUTSIDE):
         copy = altered(name, SecureSum, None, monkeypatch)
@@ -138,4 +138,4 @@ def test_probes_serve_later_blocks_of_anybody(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(copy, "average", noted)
         audit(copy(), CURIOUS)
     assert carried[INSIDE] == carried[OUTSIDE]
-    assert carried[OUTSIDE].count(50) == 2  # the second block, in both iterations, went without probes
+    assert carried[OUTSIDE].count(49) == 2  # the second block, in both iterations, went without probes

@@ -195,7 +195,7 @@ CASES = [
     Case("halves", "bits", Half, CuriousServer(), "the rest of a number tells which way it was rounded",
          attack=each(lambda h: h.one("rest", 0)[ENTRY] >= 0), secret=sign_of(0), **BIT),
     Case("imaginary part", "bits", Imaginary, Eavesdropper(), "a complex number has two parts",
-         attack=each(lambda h: np.imag(h.one("line", 0))), secret=input_of(0)),
+         attack=each(lambda h: h.one("line, imaginary part", 0)), secret=input_of(0)),
     Case("extended precision", "bits", Extended, CuriousServer(), "below the last bit of a double there are more",
          attack=each(lambda h: np.abs(x := h.all("masked", 0)[0].numbers[0][ENTRY]) > np.abs(x.astype(float))),
          secret=sign_of(0), **BIT),
