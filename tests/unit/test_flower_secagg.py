@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from secmix.transcript import Channel
 
 pytest.importorskip("flwr", reason="flwr is not installed; pip install 'secmix[flower]' to run these tests")
 from secmix.protocols.flower import FlowerApp, system
+from secmix.protocols.flower.grid import ChannelGrid
 from secmix.protocols.flower.system import drawing_from
 
 PROJECT = Path(__file__).parents[1] / "flower_projects" / "secaggplus"
@@ -167,6 +169,16 @@ def test_the_loss_beside_masked_models_is_found_and_masks_are_not_read():
 def test_a_strategy_that_waits_for_more_clients_is_refused_at_once():
     with pytest.raises(SecmixError, match="waits for more nodes than the 3"):
         run(made(**{"least-clients": 10}), parts_of(1))
+
+
+def test_a_thread_that_looks_who_is_there_is_no_strategy_that_waits():
+    # Flower's old interface leaves one behind where a server app ends with an error.
+    grid = ChannelGrid(Channel(), N, None, None)
+    with ThreadPoolExecutor(1) as another:
+        found = [another.submit(grid.get_node_ids).result() for _ in range(20)]
+    assert found == [[1, 2, 3]] * 20
+    with pytest.raises(SecmixError, match="waits for more nodes"):
+        [grid.get_node_ids() for _ in range(20)]
 
 
 @pytest.mark.parametrize("adversary", [CuriousServer(), HonestButCurious([1]), CuriousServer([1]), Eavesdropper()])
