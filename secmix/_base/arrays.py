@@ -6,8 +6,7 @@ given, and uses those of the standard (https://data-apis.org/array-api). The few
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import array_api_compat.numpy as standard
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array
-from secmix.errors import DataError, SecmixError
+from secmix.errors import DataError
 
 
 def namespace(*arrays: Any) -> Any:
@@ -174,118 +173,3 @@ def oriented(directions: Array) -> Array:
     sizes = np.abs(directions)
     first = np.argmax(sizes >= (1 - 1e-6) * sizes.max(axis=-1, keepdims=True), axis=-1)[..., None]
     return np.asarray(np.where(np.take_along_axis(directions, first, axis=-1) < 0, -directions, directions))
-
-
-def as_it_passes(rows: Array) -> Array:
-    """A copy of ``rows`` that holds their numbers and nothing else, as a line carries them.
-
-    The protocol may go on to change its arrays: the past must not change with them. How they lie in memory, what else
-    their type carries (metadata) and the bytes that fill up a number are no message; a transcript that kept them would
-    show what no line carries.
-
-    Examples
-    --------
-    >>> as_it_passes(np.zeros((1, 2, 3), np.dtype(float, metadata={"of": "node 0"}), order="F")).flags.c_contiguous
-    True
-    """
-    if rows.dtype.kind not in "biufc":
-        return np.array(rows, order="C")
-    extended = rows.dtype.char in "gG"
-    out = np.empty(rows.shape, dtype=(rows.dtype.newbyteorder("=") if extended else rows.dtype).str)
-    out[...] = rows
-    if extended and np.finfo(out.dtype).nmant == 63:  # eighty bits in places of sixteen bytes, or twelve
-        out.view(np.uint8).reshape(-1, np.dtype(np.longdouble).itemsize)[:, 10:] = 0
-    return out
-
-
-def passed_on(payload: Any, kind: str, write: Callable[[str, Any], None], messages: int, runs: int = 1) -> Any:
-    """What arrives of ``payload`` once ``write(kind, array)`` has noted each of its arrays; the same numbers, bare.
-
-    A mapping or a tuple is as many messages, each with its key behind the kind; a complex number is two; a number, a
-    text or nothing is the same in all ``runs``. What an object carries beside its numbers does not arrive: it would be
-    no part of any record.
-
-    Examples
-    --------
-    >>> noted = []
-    >>> passed_on({"x": np.ones((1, 2)), "n": 3}, "up", lambda kind, _: noted.append(kind), 1)
-    {'x': array([[1., 1.]]), 'n': 3}
-    >>> noted
-    ['up/x', 'up/n']
-    """
-    if isinstance(payload, np.ndarray):
-        return _array_passed(payload, kind, write)
-    if is_array(payload):  # of another library
-        write(kind, payload)
-        return payload
-    if isinstance(payload, Mapping):
-        runs = _runs_of(payload.values(), runs)
-        # The keys as text: an object may be a key, and carry anything.
-        parts = {str(key): (key, value) for key, value in payload.items()}
-        plain = {name: passed_on(value, f"{kind}/{name}", write, messages, runs) for name, (_, value) in parts.items()}
-        return {key if type(key) in (str, int, tuple) else name: plain[name] for name, (key, _) in parts.items()}
-    if isinstance(payload, list | tuple):
-        array = _as_array(payload)
-        if array is not None and (array.ndim == 2 or (array.ndim == 3 and len(array) == messages)):
-            return _array_passed(array, kind, write)
-        runs = _runs_of(payload, runs)
-        several = [passed_on(value, f"{kind}/{place}", write, messages, runs) for place, value in enumerate(payload)]
-        return several if isinstance(payload, list) else tuple(several)
-    if hasattr(payload, "__array__") and not isinstance(payload, np.generic):
-        return _array_passed(np.array(payload), kind, write)
-    return _single_passed(payload, kind, write, messages, runs)
-
-
-def _array_passed(payload: Any, kind: str, write: Callable[[str, Any], None]) -> Any:
-    rows: Any = payload if type(payload) is np.ndarray else np.array(payload, subok=False)
-    if rows.dtype.names:
-        for name in rows.dtype.names:
-            write(f"{kind}/{name}", rows[name])
-    elif rows.dtype.kind == "c":
-        write(kind, rows.real)
-        write(f"{kind}, imaginary part", rows.imag)
-    else:
-        write(kind, rows)
-    return rows
-
-
-def _single_passed(payload: Any, kind: str, write: Callable[[str, Any], None], messages: int, runs: int) -> Any:
-    if isinstance(payload, np.generic):
-        payload = payload.item()
-    if payload is None:
-        write(f"{kind}, nothing", np.zeros((runs, 1)))
-        return None
-    kinds: tuple[Any, ...] = (bool, int, float, str, bytes)
-    for plain in kinds:
-        if isinstance(payload, plain):
-            value: Any = plain(payload)
-            small = plain in (bool, float) or (plain is int and abs(value) < 2**53)
-            text = value if plain is bytes else str(value).encode()
-            letters = np.frombuffer(text or b"\0", dtype=np.uint8)
-            write(kind, np.full((runs, 1), float(value)) if small else np.broadcast_to(letters, (runs, len(letters))))
-            return value
-    fields = getattr(payload, "__dict__", None)
-    if fields and not callable(payload):  # an object is what it consists of
-        arrived = copy.copy(payload)
-        arrived.__dict__.update(passed_on(dict(fields), kind, write, messages, runs))
-        return arrived
-    raise SecmixError(
-        f"a message of kind '{kind}' is a {type(payload).__name__}; a channel carries arrays (runs, m) or (messages, "
-        "runs, m), numbers, text, and mappings or tuples of these"
-    )
-
-
-def _as_array(values: Any) -> Array | None:
-    """``values`` as an array of numbers; None where they are no such."""
-    try:
-        array = np.asarray(values)
-    except ValueError:  # of unequal lengths
-        return None
-    return array if array.dtype.kind in "biufc" else None
-
-
-def _runs_of(values: Any, otherwise: int) -> int:
-    """The runs of the first array among ``values``."""
-    arrays = (value for value in values if isinstance(value, np.ndarray) and value.ndim in (2, 3))
-    first = next(arrays, None)
-    return otherwise if first is None else int(first.shape[-2])

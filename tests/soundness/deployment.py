@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from secmix._base.arrays import passed_on
 from secmix._base.checks import Array
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.setup import build_model, build_setup
@@ -19,7 +18,7 @@ from secmix.data import deal
 from secmix.network import Network
 from secmix.protocols import Plain
 from secmix.scenario import Scenario, from_dict
-from secmix.transcript import SERVER, Channel
+from secmix.transcript import SERVER, Channel, passed_on
 
 from .case import Case, Deployed, Heard, Message
 
@@ -95,7 +94,7 @@ def _ears() -> Iterator[list[Message]]:
     sent: list[Message] = []
     send, hold = Channel.send, Channel.hold
 
-    def note(channel: Channel, round: int, ends: Any, kind: str, payload: Any, line: Any, content: Any) -> None:
+    def note(channel: Channel, round: int, ends: Any, kind: str, payload: Any, line: Any, content: Any) -> Any:
         rows = (payload[None] if payload.ndim == 2 else payload).copy()
         first, second = np.broadcast_arrays(*(np.atleast_1d(np.asarray(end, dtype=int)) for end in ends))
         which = np.arange(len(first)) if content is None else np.asarray(content)
@@ -103,6 +102,7 @@ def _ears() -> Iterator[list[Message]]:
             numbers = rows[place]
             size, dtype = numbers.shape[-1], str(numbers.dtype)
             sent.append(Message(channel.iteration, round, kind, line, a, b, size, dtype, numbers))
+        return payload
 
     def sending(
         self: Channel, round: int, sender: Any, receiver: Any, kind: str, payload: Any, *, encrypted: Any = False,

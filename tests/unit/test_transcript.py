@@ -188,3 +188,21 @@ def test_a_complex_number_is_two_and_what_cannot_be_sent_is_said():
     assert [block.payload[0, 0, 0] for block in channel.transcript] == [1.0, 2.0]
     with pytest.raises(SecmixError, match="a message of kind 'up' is a function; a channel carries arrays"):
         channel.send(0, 0, 1, "up", run)
+
+
+@pytest.mark.parametrize("record", [True, False])
+@pytest.mark.parametrize("dtype", [float, complex, int])
+def test_what_a_sender_changes_afterwards_stays_with_the_sender(record, dtype):
+    mine = np.ones((1, 3, 2), dtype)
+    arrived = Channel(record=record).send(0, 0, 1, "rows", {"x": mine})["x"]
+    mine[:] = 7
+    assert (arrived == 1).all()
+    arrived[:] = 5
+    assert (mine == 7).all()
+
+
+@pytest.mark.parametrize(("dtype", "blank"), [(float, np.nan), (np.float32, np.nan), (complex, np.nan), (int, 0)])
+def test_a_row_that_no_message_carries_does_not_arrive(dtype, blank):
+    arrived = Channel().send(0, [0, 0], [1, 2], "rows", np.ones((3, 1, 2), dtype), content=[0, 2])
+    np.testing.assert_array_equal(arrived[1].real, np.full((1, 2), blank))
+    assert (arrived[[0, 2]] == 1).all()

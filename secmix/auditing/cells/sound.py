@@ -14,7 +14,6 @@ from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness import Soundness
 from secmix.auditing.soundness.mechanisms.undeclared import undeclared_flow
 from secmix.data import deal
-from secmix.estimators.exact.masks import NOT_GAUSSIAN, UNEQUAL
 from secmix.scenario import Scenario
 
 _FICKLE = "the adversary says at one time that it controls some nodes, and at another that it controls others"
@@ -48,9 +47,8 @@ def _observed(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds
         return Case(cell, setup, replace(watched, doubts=doubts)), sound
     seen = observe(cell, setup, seeds)
     sound = soundness.examine(built, setup.network, setup.adversary, seen.inputs, used=setup.protocol, seed=cell.seed)
-    settled = (NOT_GAUSSIAN, UNEQUAL) if sound.masks else ()
-    doubts = [doubt for doubt in seen.doubts if not doubt.startswith(settled)]
-    doubted = replace(seen, doubts=[*doubts, *sound.doubts, *_beyond(seen, sound)])
+    shape = [] if sound.masks else seen.mask_shape
+    doubted = replace(seen, doubts=[*seen.doubts, *shape, *sound.doubts, *_beyond(seen, sound)])
     return Case(cell, setup, doubted, built=built), sound
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.auditing import verdicts
 from secmix.auditing.evidence.decoding import target_of
+from secmix.auditing.evidence.gaussian import share_known
 from secmix.auditing.evidence.interface import Case, evidence_of
 from secmix.auditing.evidence.premises import output_share
 from secmix.auditing.observation.collaborations import COLUMNS, CollaborationObservation
@@ -20,6 +21,10 @@ from secmix.protocols import Defences
 from secmix.protocols.collaboration import CollaborationTraits
 from secmix.scenario import Scenario
 from secmix.transcript import Origin
+
+_NEARLY = 0.99
+"""Of a node of whose variance this share is known the error is a tenth of its spread at most. Whether it counts as
+revealed a limit on revealed nodes does not say; so that limit alone does not clear it."""
 
 
 def stand(case: Case, node: int, findings: list[Finding]) -> tuple[NodeSummary, list[str]]:
@@ -79,6 +84,12 @@ def _doubts(
         finding.verdict == "violated" or _bounds(finding) for finding in findings
     ):
         doubts.append("only lower bounds of its leakage were measured")
+    share = max([share_known(setup, observation, node), *(finding.normalised_low for finding in findings)])
+    if cell.policy.max_normalised_leakage is None and share >= _NEARLY:
+        doubts.append(
+            f"with masks of this size {min(share, 0.9999):.2%} of its variance is known, as good as revealed: "
+            "set max_normalised_leakage to say how much may be"
+        )
     return doubts
 
 

@@ -36,7 +36,7 @@ def _gather(case: Case) -> Gathered:
     setup, observation = case.setup, case.observation
     assert isinstance(setup, SumSetup)
     assert isinstance(observation, SumObservation)
-    widest = {t: float(inputs.std(axis=(0, 1)).max()) for t, inputs in observation.inputs.items()}
+    widest = _widest(observation)
     found = [each for node in case.judged for each in _found(setup, observation, node, case.about(node), widest)]
     return Gathered(held_to_premises(case, found))
 
@@ -45,11 +45,9 @@ def _found(
     setup: SumSetup, observation: SumObservation, node: int, about: dict[str, Any], widest: dict[int, float]
 ) -> Iterator[Finding]:
     """``widest`` holds, by iteration, the standard deviation of the entry whose inputs spread widest."""
-    n, masks = setup.network.n, observation.mask_size
+    masks = observation.mask_size
     single = max(_nats(r, node, masks, widest, of) for of, r in observation.all_readings if len(of) == 1)
-    cumulative = max(
-        _nats(r, node + n * place, masks, widest, of) for of, r in observation.all_readings for place in range(len(of))
-    )
+    cumulative = _cumulative(setup, observation, node, widest)
     more = _negentropy_of_the_rest(setup, observation, node)
     baseline = output_share(setup, observation, node)
     for view, nats in (("single", single), ("cumulative", cumulative)):
@@ -83,6 +81,22 @@ def _found(
             verdict="not refuted",
             notes=notes,
         )
+
+
+def share_known(setup: SumSetup, observation: SumObservation, node: int) -> float:
+    """The share of the node's variance that is known through masks of this size, nodes taken as equal."""
+    return normalised(_cumulative(setup, observation, node, _widest(observation)), 1)
+
+
+def _widest(observation: SumObservation) -> dict[int, float]:
+    return {t: float(inputs.std(axis=(0, 1)).max()) for t, inputs in observation.inputs.items()}
+
+
+def _cumulative(setup: SumSetup, observation: SumObservation, node: int, widest: dict[int, float]) -> float:
+    n, masks = setup.network.n, observation.mask_size
+    return max(
+        _nats(r, node + n * place, masks, widest, of) for of, r in observation.all_readings for place in range(len(of))
+    )
 
 
 def _negentropy_of_the_rest(setup: SumSetup, observation: SumObservation, node: int) -> float:

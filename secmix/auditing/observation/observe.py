@@ -32,7 +32,7 @@ from secmix.auditing.setup import Setup, SumSetup, build_model
 from secmix.data import deal
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed
-from secmix.estimators.exact.masks import mask_doubts
+from secmix.estimators.exact.masks import dependence_doubts, shape_doubts
 from secmix.estimators.exact.provenance import unexplained
 from secmix.protocols import EMRun, Plain, SumProtocol
 from secmix.protocols.interfaces import SumTraits, without_average
@@ -65,6 +65,8 @@ class SumObservation(Observation):
         Those of the later blocks, whose schedules were others; of one iteration, or of all jointly.
     joint : Reading or None
         All iterations together, where masks are shared between them.
+    mask_shape : list of str
+        Doubts about how the masks are distributed, which hold unless every mask was traced to a draw of its own.
     mask_size : float
         Standard deviation of the masks, as drawn.
     output_error : float
@@ -77,6 +79,7 @@ class SumObservation(Observation):
     readings: dict[int, Reading]
     others: list[tuple[list[int], Reading]]
     joint: Reading | None
+    mask_shape: list[str]
     mask_size: float
     output_error: float
 
@@ -210,7 +213,8 @@ def _block(
         guesses[i] = {RATIOS: ratios}
         if together:
             guesses[i][DIFFERENCES] = differences
-    doubts = mask_doubts([masks for _, masks in seen.values()], modulus, grid)
+    drawn = [masks for _, masks in seen.values()]
+    doubts = dependence_doubts(drawn, grid)
     if first and runs < _ENOUGH and any(masks.size for _, masks in seen.values()):
         doubts.append(f"only {runs} runs fit into memory at once, too few to judge the masks by: raise memory_limit")
     for t, ended in probes.items():  # runs without probes take a course that was looked at
@@ -226,6 +230,7 @@ def _block(
         rows={i: rows_by_node[i][:, 0].copy() for i in setup.asked},
         features=features,
         doubts=doubts,
+        mask_shape=shape_doubts(drawn, modulus),
         inputs={t: s.transpose(1, 0, 2) for t, (s, _) in seen.items()},
         sums=known_sums(setup, rows_by_node, run, readings, estimates, seen) if first else [],
         guesses=guesses,
@@ -283,5 +288,6 @@ def _joined(blocks: list[SumObservation]) -> SumObservation:
             for i, ways in first.guesses.items()
         },
         doubts=list(dict.fromkeys(doubt for block in blocks for doubt in block.doubts)),
+        mask_shape=list(dict.fromkeys(doubt for block in blocks for doubt in block.mask_shape)),
         output_error=max(block.output_error for block in blocks),
     )

@@ -22,8 +22,6 @@ _FALSE_ALARM = 1e-8
 _LEAST_P = 1e-12
 # Steps between masks below this share of the largest are those of float64, and hide all there is to hide.
 _STEP = 1e-12
-NOT_GAUSSIAN, UNEQUAL = "the masks are not Gaussian", "masks differ in size"
-"""Doubts of which a trace of every mask to a draw of its own is the better judge: they are tests for normal masks."""
 
 
 def mask_doubts(drawn: Sequence[Array], modulus: float | None, grid: float = 0.0) -> list[str]:
@@ -47,23 +45,35 @@ def mask_doubts(drawn: Sequence[Array], modulus: float | None, grid: float = 0.0
     >>> mask_doubts([np.repeat(rng.normal(size=(500, 1, 2)), 3, axis=1)], None)
     ['masks of one averaging are correlated (up to 1.00), so they may cancel']
     """
-    masks = [m for m in drawn if m.size and len(m) > 1]
-    if not masks:
-        return []
-    if any((np.ptp(m, axis=0) == 0).any() for m in masks):
+    return [*dependence_doubts(drawn, grid), *shape_doubts(drawn, modulus)]
+
+
+def dependence_doubts(drawn: Sequence[Array], grid: float = 0.0) -> list[str]:
+    """The part of :func:`mask_doubts` that holds for masks of any distribution: constant, correlated, in steps."""
+    masks = _drawn(drawn)
+    if _constant(masks):
         return ["a mask is the same in all runs: who knows the code knows it"]
-    return [
-        doubt
-        for doubt in (
-            _within(masks),
-            _entries(masks),
-            _across(masks),
-            _sizes(masks),
-            _shape(masks, modulus),
-            _gaps(masks, grid),
-        )
-        if doubt
-    ]
+    found = (_within(masks), _entries(masks), _across(masks), _gaps(masks, grid)) if masks else ()
+    return [doubt for doubt in found if doubt]
+
+
+def shape_doubts(drawn: Sequence[Array], modulus: float | None) -> list[str]:
+    """The other part: tests for masks that are normal and of one size, or uniform over the modulus.
+
+    Where every mask was traced to a draw of its own, that is the better judge.
+    """
+    masks = _drawn(drawn)
+    if not masks or _constant(masks):
+        return []
+    return [doubt for doubt in (_sizes(masks), _shape(masks, modulus)) if doubt]
+
+
+def _drawn(drawn: Sequence[Array]) -> list[Array]:
+    return [m for m in drawn if m.size and len(m) > 1]
+
+
+def _constant(masks: Sequence[Array]) -> bool:
+    return any((np.ptp(m, axis=0) == 0).any() for m in masks)
 
 
 def _within(masks: Sequence[Array]) -> str:
@@ -94,13 +104,13 @@ def _sizes(masks: Sequence[Array]) -> str:
     each = _FALSE_ALARM / (2 * spread.size)
     if spread.max() ** 2 * chi2.ppf(each, freedom) <= spread.min() ** 2 * chi2.isf(each, freedom):
         return ""
-    return f"{UNEQUAL}, from {spread.min():.3g} to {spread.max():.3g}: the smallest hide less than is said"
+    return f"masks differ in size, from {spread.min():.3g} to {spread.max():.3g}: the smallest hide less than is said"
 
 
 def _shape(masks: Sequence[Array], modulus: float | None) -> str:
     if all(_as_assumed(m, modulus) for m in masks):
         return ""
-    what = NOT_GAUSSIAN if modulus is None else "the masks are not uniform over the modulus"
+    what = "the masks are not Gaussian" if modulus is None else "the masks are not uniform over the modulus"
     return f"{what}, as the exact evidence takes them to be"
 
 

@@ -148,18 +148,13 @@ def provenance(bench: Bench, models: list[Model]) -> Check:
     for place, (protocol, (runs, entries)) in enumerate([*newly, *((used, shape) for shape in [*_SHAPES, large])]):
         generator = Logged(np.random.PCG64(sequence(bench.seed, "soundness", "masks", place)))
         masks = np.asarray(protocol.draw_masks(runs, entries, bench.network, generator), dtype=float)
-        log = Log(
-            list(generator.log.normal),
-            {f: list(v) for f, v in generator.log.others.items()},
-            list(generator.log.integers),
-        )
         if masks.shape != (runs, k, entries):
             witness = witness or Witness("the masks", "their number is not the same in each call")
             break
+        traced = trace(masks, generator.log, bench.modulus, bench.grid, scales[0] if scales else None)
         again = np.asarray(protocol.draw_masks(runs, entries, bench.network, generator), dtype=float)
         if place < 3 and _repeats(masks, again, bench.modulus, bench.grid):
             witness = witness or Witness("the masks", "the generator hands out the same draws again")
-        traced = trace(masks, log, bench.modulus, bench.grid, scales[0] if scales else None)
         witness = witness or traced.witness
         if families and traced.family != families[-1]:
             witness = witness or Witness("the masks", "they are not of the same distribution in each call")

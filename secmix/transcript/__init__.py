@@ -1,0 +1,23 @@
+"""Every message of a run: the channel that carries it, the transcript that keeps it, the view that an adversary has."""
+
+from secmix.transcript.channel import Channel, overheard, unrelated
+from secmix.transcript.messages import SERVER, Block, Line, Transcript, at_most, touching
+from secmix.transcript.payload import as_it_passes, passed_on
+from secmix.transcript.view import Origin, View, collect
+
+__all__ = [
+    "SERVER",
+    "Block",
+    "Channel",
+    "Line",
+    "Origin",
+    "Transcript",
+    "View",
+    "as_it_passes",
+    "at_most",
+    "collect",
+    "overheard",
+    "passed_on",
+    "touching",
+    "unrelated",
+]

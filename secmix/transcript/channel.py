@@ -1,0 +1,184 @@
+"""Channel: the only way data moves between nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from secmix._base.checks import Array
+from secmix.errors import SecmixError
+from secmix.transcript.messages import Block, Line, Transcript
+from secmix.transcript.payload import as_it_passes, passed_on
+
+Listener = Callable[["Channel"], None]
+_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_LISTENERS: list[Listener] = []
+
+
+@contextmanager
+def overheard(listener: Listener) -> Iterator[None]:
+    """Tell ``listener`` of every channel that carries something meanwhile, whoever made it, recording or not.
+
+    A thread started meanwhile, or another context, has no listener of its own and tells those of all others.
+
+    Examples
+    --------
+    >>> used = []
+    >>> with overheard(used.append):
+    ...     _ = Channel(record=False).send(0, 0, 1, "aside", np.ones((1, 1)))
+    >>> len(used)
+    1
+    """
+    token = _LISTENER.set(listener)
+    _LISTENERS.append(listener)
+    try:
+        yield
+    finally:
+        _LISTENERS.remove(listener)
+        _LISTENER.reset(token)
+
+
+@contextmanager
+def unrelated() -> Iterator[None]:
+    """What this thread sends meanwhile is not told to the listeners of others, as of an audit beside it."""
+    token = _LISTENER.set(lambda channel: None)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
+def _tell(channel: Channel) -> None:
+    listener = _LISTENER.get()
+    for each in [listener] if listener is not None else list(_LISTENERS):
+        each(channel)
+
+
+class Channel:
+    """Carries data between nodes and writes every message into the transcript.
+
+    Parameters
+    ----------
+    record : bool
+        Whether to keep the messages: without a record a run needs little memory, and nothing can be audited.
+
+    Notes
+    -----
+    ``send`` returns what the receivers get: here the message itself. A channel on which colluders speak returns
+    theirs instead; protocols therefore go on with what ``send`` returned, never with what they sent.
+    """
+
+    def __init__(self, *, record: bool = True) -> None:
+        self.record = record
+        self.transcript = Transcript()
+        self.iteration = 0
+
+    def begin(self) -> None:
+        """Start a run of its own, with an empty transcript."""
+        self.transcript = Transcript()
+        self.iteration = 0
+
+    def send(
+        self,
+        round: int,
+        sender: ArrayLike,
+        receiver: ArrayLike,
+        kind: str,
+        payload: Array,
+        *,
+        encrypted: bool = False,
+        content: ArrayLike | None = None,
+    ) -> Array:
+        """Send a block of messages and return what arrives.
+
+        Parameters
+        ----------
+        round : int
+            Communication round within this averaging; -1 before the first.
+        sender, receiver : int or (M,) int
+        kind : str
+            What the messages are, in the protocol's words: "running sum", "y", "lambda", ...
+        payload : (runs, m) for one message, or (P, runs, m), or a mapping or tuple of such, as many messages
+        encrypted : bool
+            Whether the line is encrypted: an eavesdropper then hears nothing.
+        content : (M,) int, optional
+            Row of ``payload`` that each message carries; by default message k carries row k.
+
+        Returns
+        -------
+        Like ``payload``, with arrays of its own: what the sender changes in its own afterwards stays with the sender.
+        A row that no message carries does not arrive: its numbers are NaN, or 0 where numbers are whole.
+
+        Raises
+        ------
+        SecmixError
+            If messages and payload rows do not match, or the payload is nothing that a line carries.
+        """
+        _tell(self)  # here: a channel of another class may write otherwise, or not at all
+        return self._pass(round, sender, receiver, kind, payload, "encrypted" if encrypted else "plain", content)
+
+    def hold(self, round: int, node: ArrayLike, kind: str, payload: Array) -> None:
+        """Note what nodes hold without any message: ``payload`` (runs, m), or (M, runs, m) for M nodes."""
+        _tell(self)
+        self._pass(round, node, node, kind, payload, "held", None)
+
+    def _pass(self, round: int, sender: Any, receiver: Any, kind: str, payload: Any, line: Line, content: Any) -> Array:
+        def write(name: str, rows: Array) -> Array:
+            self._write(round, sender, receiver, name, rows, line, content)
+            return rows if line == "held" else _arriving(rows, content)
+
+        runs = self.transcript.blocks[-1].runs if self.transcript.blocks else 1
+        arrived: Array = passed_on(payload, kind, write, max(np.size(sender), np.size(receiver)), runs)
+        return arrived
+
+    def _write(
+        self,
+        round: int,
+        sender: ArrayLike,
+        receiver: ArrayLike,
+        kind: str,
+        payload: Array,
+        line: Line,
+        content: ArrayLike | None,
+    ) -> None:
+        if not self.record:
+            return
+        payload = np.asarray(payload)
+        rows = payload[None] if payload.ndim == 2 else payload
+        if rows.ndim != 3:
+            raise SecmixError(f"a payload has shape (runs, m) or (messages, runs, m); given {payload.shape}")
+        senders = np.atleast_1d(np.asarray(sender, dtype=np.intp))
+        receivers = np.atleast_1d(np.asarray(receiver, dtype=np.intp))
+        if senders.shape != receivers.shape:
+            senders, receivers = np.broadcast_arrays(senders, receivers)
+        if line == "held" and (senders != receivers).any():
+            raise SecmixError(f"'{kind}' is said to be held, but passes from one node to another; send it instead")
+        which = np.arange(len(senders)) if content is None else np.asarray(content, dtype=np.intp)
+        unnamed = content is None and len(rows) > len(senders)
+        if unnamed or len(which) != len(senders) or (len(which) and which.max() >= len(rows)):
+            raise SecmixError(
+                f"{len(senders)} messages of kind '{kind}' but contents for {len(which)}, in {len(rows)} payload rows"
+            )
+        # Plain letters: those of a class of its own may say that they are equal to others, and what passes is not.
+        turn, name = int(round), str.__str__(kind) if isinstance(kind, str) else str(kind)
+        block = Block(int(self.iteration), turn, name, line, senders, receivers, which, as_it_passes(rows))
+        self.transcript.append(block)
+
+
+def _arriving(rows: Array, content: Any) -> Array:
+    """A copy of ``rows`` without those that no message carries."""
+    if not isinstance(rows, np.ndarray):  # of another library
+        from array_api_compat import array_namespace
+
+        return array_namespace(rows).asarray(rows, copy=True)
+    arrived = as_it_passes(rows)
+    if content is not None and rows.ndim == 3:
+        left = np.setdiff1d(np.arange(len(rows)), np.asarray(content), assume_unique=False)
+        if len(left):
+            arrived[left] = np.nan if rows.dtype.kind == "f" else 0
+    return arrived

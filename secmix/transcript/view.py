@@ -1,0 +1,92 @@
+"""View: what one adversary holds of a transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from secmix._base.checks import Array, Ints
+from secmix.transcript.messages import SERVER, Block, Line
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a row of a view comes from."""
+
+    iteration: int
+    round: int
+    kind: str
+    line: Line
+    sender: int
+    receivers: tuple[int, ...]
+
+    def __str__(self) -> str:
+        when = "before the first round" if self.round < 0 else f"round {self.round}"
+        if self.iteration:
+            when += f", iteration {self.iteration}"
+        if self.line == "held":
+            return f"{self.kind} held by {_name(self.sender)}, {when}"
+        to = " and ".join(_name(r) for r in self.receivers)
+        return f"{self.kind} from {_name(self.sender)} to {to}, {when}"
+
+
+def _name(node: int) -> str:
+    return "the server" if node == SERVER else str(node)
+
+
+@dataclass(frozen=True)
+class View:
+    """What one adversary holds: rows of numbers, each with its origin.
+
+    Attributes
+    ----------
+    origins : tuple of Origin, length R
+    rows : tuple of (runs, m) arrays, length R
+        Rows of one iteration have the same m; other iterations may sum other numbers of entries.
+    """
+
+    origins: tuple[Origin, ...]
+    rows: tuple[Array, ...]
+
+    @property
+    def values(self) -> Array:
+        """The view flattened to features, (runs, features)."""
+        return np.concatenate(self.rows, axis=1) if self.rows else np.empty((0, 0))
+
+    @property
+    def sources(self) -> list[str]:
+        """Each feature's source in words, as long as ``values`` is wide."""
+        named = zip(self.origins, self.rows, strict=True)
+        return [str(o) if r.shape[1] == 1 else f"{o}, entry {j}" for o, r in named for j in range(r.shape[1])]
+
+    @property
+    def iterations(self) -> list[int]:
+        """The iterations that gave anything, in order."""
+        return sorted({origin.iteration for origin in self.origins})
+
+    def at(self, iteration: int) -> View:
+        """The part of the view that one iteration gave."""
+        keep = [r for r, origin in enumerate(self.origins) if origin.iteration == iteration]
+        return View(tuple(self.origins[r] for r in keep), tuple(self.rows[r] for r in keep))
+
+    def __len__(self) -> int:
+        return len(self.origins)
+
+
+def collect(heard: Iterable[tuple[Block, Ints]]) -> View:
+    """The view made of the messages ``heard``, (block, message indices) pairs; equal contents appear once."""
+    origins: list[Origin] = []
+    rows: list[Array] = []
+    for block, messages in heard:
+        order = messages[np.argsort(block.content[messages], kind="stable")]
+        ends = (each[order].tolist() for each in (block.content, block.sender, block.receiver))
+        whose: dict[int, tuple[int, set[int]]] = {}
+        for content, sender, receiver in zip(*ends, strict=True):
+            whose.setdefault(content, (sender, set()))[1].add(receiver)
+        for content, (sender, receivers) in whose.items():
+            to = tuple(sorted(receivers))
+            origins.append(Origin(block.iteration, block.round, block.kind, block.line, sender, to))
+            rows.append(block.payload[content])
+    return View(tuple(origins), tuple(rows))
