@@ -177,8 +177,9 @@ def _arriving(rows: Array, content: Any) -> Array:
 
         return array_namespace(rows).asarray(rows, copy=True)
     arrived = as_it_passes(rows)
-    if content is not None and rows.ndim == 3:
-        left = np.setdiff1d(np.arange(len(rows)), np.asarray(content), assume_unique=False)
-        if len(left):
+    if content is not None and rows.ndim == 3 and len(rows) > 1:
+        left = np.ones(len(rows), dtype=bool)
+        left[np.asarray(content)] = False
+        if left.any():
             arrived[left] = np.nan if rows.dtype.kind == "f" else 0
     return arrived

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -74,19 +75,20 @@ class Bench:
     models: list[tuple[int, Model]] = field(default_factory=list)  # read so far, and of how many runs
     masks: str = ""  # their distribution, where they were traced to one that is not normal
     moves: list[tuple[LinearView, Any]] = field(default_factory=list)  # what leaves all that is known as it is
+    words: list[tuple[LinearView, Any, Any]] = field(default_factory=list)  # views in whole numbers, without masks too
 
     @property
     def heavy(self) -> bool:
         """Whether a call sends so much that as few are made as the checks can do with."""
         return (self.most or 0) > ALLOWED * HEAVY
 
-    @property
+    @cached_property
     def modulus(self) -> float | None:
         """Of the messages, where they are residues."""
         value = SumTraits.of(self.protocol).modulus
         return None if value is None else float(value)
 
-    @property
+    @cached_property
     def grid(self) -> float:
         """Step of fixed-point numbers."""
         return float(SumTraits.of(self.protocol).grid)

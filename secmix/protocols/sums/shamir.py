@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 Words = NDArray[np.int64]
 
-_DIGIT = 10  # bits; a word of 52 bits times a digit fits int64
 _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)  # decide every number below 2^64 (Sorenson, Webster 2017)
 
 
@@ -81,23 +80,13 @@ def combined(coefficients: Sequence[int], words: Sequence[Words] | Words, prime:
     """
     total = np.zeros_like(words[0])
     for factor, word in zip(coefficients, words, strict=True):
-        total = (total + _times(word, factor, prime)) % prime
+        factor %= prime
+        # Both products wrap around at 2^64, and so does their difference, which is between -2 and 2 primes in truth:
+        # the quotient is off by two units of rounding of a number below 2^51, and by a half.
+        factor -= prime * (factor > prime // 2)
+        quotient = np.rint(word * (factor / prime)).astype(np.int64)
+        total = (total + (word * np.int64(factor) - quotient * np.int64(prime))) % prime
     return total
-
-
-def _times(word: Words, factor: int, prime: int) -> Words:
-    factor %= prime
-    sign = 1
-    if factor > prime // 2:
-        sign, factor = -1, prime - factor
-    digits = []
-    while factor:
-        digits.append(factor % 2**_DIGIT)
-        factor >>= _DIGIT
-    product = np.zeros_like(word)
-    for digit in reversed(digits):
-        product = ((product << _DIGIT) % prime + word * digit % prime) % prime
-    return sign * product % prime
 
 
 def _is_prime(number: int) -> bool:

@@ -14,10 +14,11 @@ from secmix._base.checks import Array
 from secmix.auditing.soundness.model import Bench, Case, Model
 from secmix.auditing.soundness.result import Check, Witness
 from secmix.auditing.soundness.sight import Seen, numbers
-from secmix.estimators.exact.linear import units
+from secmix.estimators.exact.linear import LinearView, units
 
 NAME = "residues"
 _Row = list[int]
+_Sparse = dict[int, int]  # column -> coefficient, where it is not 0: most messages hold few of the masks
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Words:
     """The view in whole numbers: message = A s + M r + c modulo ``size``, in grid steps."""
 
     A: list[_Row]
-    M: list[_Row]
+    M: list[_Sparse]
     names: list[str]
     size: int
 
@@ -42,7 +43,7 @@ class Eliminated:
     """
 
     known: list[_Row]
-    pivots: list[tuple[_Row, _Row, int, int]]
+    pivots: list[tuple[_Sparse, _Row, int, int]]
 
 
 def residues(bench: Bench, models: list[Model]) -> Check:
@@ -50,12 +51,11 @@ def residues(bench: Bench, models: list[Model]) -> Check:
     if bench.modulus is None:
         return Check(NAME, "not applicable", "Messages are real numbers.")
     before, model = bench.calls, models[0]
-    words = words_of(bench, model)
+    words, done = _eliminated(bench, model)
     if isinstance(words, Witness):
         return Check(NAME, "failed", "Messages are no residues on the grid.", words, bench.calls - before)
     base = _base(words.size)
     honest = [i for i in range(bench.network.n) if i not in bench.eyes.corrupt]
-    done = eliminate(words, base)
     witness = None
     for _, inputs, _, valuation in done.pivots:
         bare = base**valuation
@@ -92,12 +92,31 @@ def words_of(bench: Bench, model: Model) -> Words | Witness:
         table = plain.ravel()[:columns] / step
         if (table != np.round(table)).any() or np.abs(table).max() > size:
             return Witness(name, "it is no residue on the grid of the words")
-        integers = [int(v) for v in table]
-        difference = [(v - integers[-1]) % size for v in integers[:-1]]
-        A.append(difference[:n])
-        M.append(difference[n:])
+        difference = {c: by for c in np.flatnonzero(table != table[-1]).tolist() if (by := _less(table, c, size))}
+        A.append([difference.get(i, 0) for i in range(n)])
+        M.append({c - n: by for c, by in difference.items() if c >= n})
         names.append(name)
     return Words(A, M, names, size)
+
+
+def _less(table: Array, column: int, size: int) -> int:
+    """An entry less the last one, in whole numbers, which float64 are not beyond 2^53."""
+    return (int(table[column]) - int(table[-1])) % size
+
+
+def _eliminated(bench: Bench, model: Model) -> tuple[Words | Witness, Eliminated]:
+    """The view in whole numbers, and without its masks; of one linear view it is worked out once."""
+    for linear, words, done in bench.words:
+        if linear is model.linear or _same_view(linear, model.linear):
+            return words, done
+    words = words_of(bench, model)
+    done = Eliminated([], []) if isinstance(words, Witness) else eliminate(words, _base(words.size))
+    bench.words.append((model.linear, words, done))
+    return words, done
+
+
+def _same_view(one: LinearView, other: LinearView) -> bool:
+    return np.array_equal(one.A, other.A) and np.array_equal(one.M, other.M)
 
 
 def eliminate(words: Words, base: int) -> Eliminated:
@@ -107,41 +126,46 @@ def eliminate(words: Words, base: int) -> Eliminated:
     is modulo that power, and no more.
     """
     size = words.size
-    rows = {(*m, *a): (list(m), list(a)) for m, a in zip(words.M, words.A, strict=True)}
-    left = list(rows.values())
-    k = len(words.M[0]) if words.M else 0
+    different = {(*sorted(m.items()), *a): (dict(m), list(a)) for m, a in zip(words.M, words.A, strict=True)}
+    left = dict(enumerate(different.values()))
+    where: dict[int, set[int]] = {}  # column -> the rows that have it
+    for r, (m, _) in left.items():
+        for c in m:
+            where.setdefault(c, set()).add(r)
     pivots = []
-    while left:
-        best = _least(left, k, base, size)
-        if best is None:
-            break
-        valuation, r, column = best
+    while (best := _least(left, base, size)) is not None:
+        valuation, chosen, column = best
         if valuation and base == size:
             raise ArithmeticError("a mask has a coefficient without inverse, modulo no power of two")
-        mine_m, mine_a = left.pop(r)
+        mine_m, mine_a = left.pop(chosen)
+        for c in mine_m:
+            where[c].discard(chosen)
         power = base**valuation
         inverse = pow(mine_m[column] // power, -1, size)
-        rest = []
-        for m, a in left:
+        for r in sorted(where[column]):
+            m, a = left[r]
             factor = m[column] // power * inverse % size
-            if factor:
-                m = [(x - factor * y) % size for x, y in zip(m, mine_m, strict=True)]
-                a = [(x - factor * y) % size for x, y in zip(a, mine_a, strict=True)]
-            if any(m) or any(a):
-                rest.append((m, a))
-        left = rest
+            for c, y in mine_m.items():
+                value = (m.get(c, 0) - factor * y) % size
+                if value:
+                    m[c] = value
+                    where[c].add(r)
+                elif m.pop(c, 0):
+                    where[c].discard(r)
+            a[:] = [(x - factor * y) % size for x, y in zip(a, mine_a, strict=True)]
         pivots.append((mine_m, mine_a, column, valuation))
-    return Eliminated([a for _, a in left if any(a)], pivots)
+    return Eliminated([a for _, a in left.values() if any(a)], pivots)
 
 
-def _least(rows: list[tuple[_Row, _Row]], k: int, base: int, size: int) -> tuple[int, int, int] | None:
+def _least(rows: dict[int, tuple[_Sparse, _Row]], base: int, size: int) -> tuple[int, int, int] | None:
     """The least valuation among the coefficients of masks, with the first row and column where it is; None for none."""
     best: tuple[int, int, int] | None = None
-    for r, (m, _) in enumerate(rows):
-        for c in range(k):
-            if m[c] and (best is None or _valuation(m[c], base, size) < best[0]):
-                best = _valuation(m[c], base, size), r, c
-                if not best[0]:
+    for r, (m, _) in rows.items():
+        for c in sorted(m):
+            valuation = _valuation(m[c], base, size)
+            if best is None or valuation < best[0]:
+                best = valuation, r, c
+                if not valuation:
                     return best
     return best
 
@@ -150,15 +174,20 @@ class WholeMoves:
     """Changes of inputs by grid steps that no message shows, with the masks that hide them."""
 
     def __init__(self, bench: Bench, model: Model) -> None:
-        words = words_of(bench, model)
+        words, done = _eliminated(bench, model)
         if isinstance(words, Witness):
             raise TypeError(str(words))
         base = _base(words.size)
-        self.size, self.base, self.step = words.size, base, bench.grid or 1.0
-        self.done = eliminate(words, base)
+        self.size, self.step = words.size, bench.grid or 1.0
+        self.hiding = []  # from the last pivot to the first: masks, inputs, column, power, inverse of its coefficient
+        for m, a, column, valuation in reversed(done.pivots):
+            power = base**valuation
+            inverse = pow(m[column] // power, -1, self.size)
+            others = [(c, y) for c, y in m.items() if c != column]
+            self.hiding.append((others, [(i, y) for i, y in enumerate(a) if y], column, power, inverse))
         honest = [i for i in range(bench.network.n) if i not in bench.eyes.corrupt]
         self.honest, self.jitter = honest, bool(bench.grid)
-        columns = {i: tuple(row[i] for row in self.done.known) for i in honest}
+        columns = {i: tuple(row[i] for row in done.known) for i in honest}
         steps = []
         for i in honest:
             if not any(columns[i]):
@@ -193,13 +222,12 @@ class WholeMoves:
 
     def _hide(self, change: _Row, k: int) -> _Row:
         masks = [0] * k
-        for m, a, column, valuation in reversed(self.done.pivots):
-            power = self.base**valuation
-            due = -sum(x * y for x, y in zip(a, change, strict=True))
-            due = (due - sum(m[c] * masks[c] for c in range(k) if c != column)) % self.size
+        for others, inputs, column, power, inverse in self.hiding:
+            due = -sum(y * change[i] for i, y in inputs) - sum(y * masks[c] for c, y in others)
+            due %= self.size
             if due % power:
                 raise ArithmeticError("no masks explain other inputs")
-            masks[column] = due // power * pow(m[column] // power, -1, self.size) % self.size
+            masks[column] = due // power * inverse % self.size
         return masks
 
 

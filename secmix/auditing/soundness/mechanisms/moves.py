@@ -25,13 +25,11 @@ class Movable(Protocol):
 
 def moves_of(bench: Bench, model: Model) -> Movable:
     """The moves that suit the arithmetic of the protocol; of one linear view they are worked out once."""
-    if bench.modulus is not None:
-        return WholeMoves(bench, model)
     moves: Movable
     for linear, moves in bench.moves:
         if linear is model.linear:
             return moves
-    moves = Moves(model, bench.eyes.corrupt)
+    moves = Moves(model, bench.eyes.corrupt) if bench.modulus is None else WholeMoves(bench, model)
     bench.moves.append((model.linear, moves))
     return moves
 

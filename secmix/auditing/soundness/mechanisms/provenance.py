@@ -283,10 +283,11 @@ def _residues(masks: Array, log: Log, modulus: float, grid: float) -> Witness | 
     if (words != np.round(words)).any() or masks.min() < 0 or masks.max() >= modulus:
         return Witness("the masks", "they are no residues on the grid of the words")
     everything = np.concatenate(drawn) if drawn else np.empty(0)
-    unused = dict(zip(*np.unique(everything, return_counts=True), strict=True))
-    for j in range(words.shape[1]):
-        for value, count in zip(*np.unique(words[:, j], return_counts=True), strict=True):
-            unused[value] = unused.get(value, 0) - count
-            if unused[value] < 0:
-                return Witness(f"mask {j}", f"it is no whole draw from 0 to {modulus / step:g} of its own")
-    return None
+    there, unused = np.unique(everything, return_counts=True)
+    wanted, times = np.unique(words, return_counts=True)
+    place = np.minimum(np.searchsorted(there, wanted), max(len(there) - 1, 0))
+    enough = times <= np.where(there[place] == wanted, unused[place], 0) if len(there) else np.zeros(len(wanted), bool)
+    if enough.all():
+        return None
+    first = int(np.isin(words, wanted[~enough]).any(axis=(0, 2)).argmax())
+    return Witness(f"mask {first}", f"it is no whole draw from 0 to {modulus / step:g} of its own")
