@@ -102,8 +102,9 @@ def audit(
     """
     from secmix import reporting
     from secmix.auditing.assemble import assemble
+    from secmix.auditing.cells.processes import leave_unguarded_worker
     from secmix.auditing.counting import counted
-    from secmix.auditing.engine import leave_unguarded_worker, run_cells
+    from secmix.auditing.engine import run_cells
     from secmix.auditing.exposure.policy import against, listed
 
     leave_unguarded_worker()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from secmix.auditing import keeping
 from secmix.auditing.cells.audit_cell import CellResult
+from secmix.auditing.cells.processes import died, pool_of, tell
 from secmix.auditing.cells.run_cell import run_cell, try_out
 from secmix.auditing.report import Verdict
 from secmix.auditing.setup import Given
@@ -121,7 +120,7 @@ def _run(
                 raise error
             yield i, result
         return
-    with _pool(min(workers, len(todo))) as (pool, stands):
+    with pool_of(min(workers, len(todo))) as (pool, stands):
         waiting: dict[Future[CellResult], int] = {
             pool.submit(_run_in_worker, i, cells[i], given, commands[i], allow_code): i for i in todo
         }
@@ -135,7 +134,7 @@ def _run(
                 try:
                     yield i, future.result()
                 except BrokenProcessPool:
-                    raise _died(processes) from None
+                    raise died(processes) from None
 
 
 def _told(early: Callable[[int, Verdict], None], i: int, raised: list[BaseException], verdict: Verdict) -> None:
@@ -148,11 +147,8 @@ def _told(early: Callable[[int, Verdict], None], i: int, raised: list[BaseExcept
         raised.append(error)
 
 
-_STANDS: Any = None  # in a worker process: where it tells what stands early
-
-
 def _run_in_worker(i: int, cell: Scenario, given: Given | None, command: str, allow_code: bool) -> CellResult:
-    return run_cell(cell, given, command, allow_code, lambda verdict: _STANDS.put((i, verdict)))
+    return run_cell(cell, given, command, allow_code, partial(tell, i))
 
 
 def _run_on_cluster(
@@ -187,53 +183,3 @@ def _run_on_cluster(
                     "finished cells are kept. The workers need the same secmix, and your own parts importable"
                 ) from fault
             yield futures[future], future.result()
-
-
-@contextmanager
-def _pool(workers: int) -> Iterator[tuple[ProcessPoolExecutor, Any]]:
-    """Fresh interpreters, which leave Ctrl-C to this process, and the queue on which they tell what stands early."""
-    spawn = multiprocessing.get_context("spawn")
-    stands = spawn.SimpleQueue()
-    pool = ProcessPoolExecutor(workers, mp_context=spawn, initializer=_begin, initargs=(stands,))
-    try:
-        yield pool, stands
-    except BaseException:
-        for process in list((getattr(pool, "_processes", None) or {}).values()):
-            process.terminate()
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    pool.shutdown()
-
-
-def _begin(stands: Any) -> None:
-    global _STANDS
-    _STANDS = stands
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-UNGUARDED = 79
-"""Exit status of a worker process that, on being started, ran the script that started it."""
-
-
-def leave_unguarded_worker() -> None:
-    """End this process where it is a worker that is only importing the script it belongs to.
-
-    Such a script audits at its top level: each worker would start the whole audit anew.
-    """
-    if getattr(multiprocessing.current_process(), "_inheriting", False):
-        raise SystemExit(UNGUARDED)
-
-
-def _died(processes: Sequence[Any]) -> SecmixError:
-    """Why the pool is broken, as far as the exit statuses of its processes tell."""
-    for process in processes:
-        process.join(timeout=5)
-    if any(process.exitcode == UNGUARDED for process in processes):
-        return SecmixError(
-            "the script that calls the audit runs again in every worker process: put the call under "
-            'if __name__ == "__main__":, or use workers=1'
-        )
-    return SecmixError(
-        "a worker process died, perhaps for want of memory; finished cells are kept: run the same command again, with "
-        "fewer --workers"
-    )

@@ -1,0 +1,91 @@
+"""The processes that cells run in: interpreters of their own, which leave Ctrl-C to the one that audits."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from secmix.auditing.report import Verdict
+from secmix.errors import SecmixError
+
+_FORKED = "forkserver"
+_PRELOADED = "secmix.auditing.cells.run_cell"
+_STANDS: Any = None  # in a worker process: where it tells what stands early
+
+
+def import_ahead() -> None:
+    """Have a process import what workers need while this one imports it for itself; they then begin at once."""
+    if _FORKED in multiprocessing.get_all_start_methods():
+        _context()
+        from multiprocessing.forkserver import ensure_running
+
+        ensure_running()
+
+
+def _context() -> Any:
+    """Workers are copies of a process that has imported everything and done nothing, where the system has that."""
+    if _FORKED not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context(_FORKED)
+    context.set_forkserver_preload([_PRELOADED])
+    return context
+
+
+@contextmanager
+def pool_of(workers: int) -> Iterator[tuple[ProcessPoolExecutor, Any]]:
+    """Processes for cells, and the queue on which they tell what stands early."""
+    context = _context()
+    stands = context.SimpleQueue()
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(stands,))
+    try:
+        yield pool, stands
+    except BaseException:
+        for process in list((getattr(pool, "_processes", None) or {}).values()):
+            process.terminate()
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def tell(i: int, verdict: Verdict) -> None:
+    """Tell from a worker process how cell ``i`` stands, before it is done."""
+    _STANDS.put((i, verdict))
+
+
+def _begin(stands: Any) -> None:
+    global _STANDS
+    _STANDS = stands
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+UNGUARDED = 79
+"""Exit status of a worker process that, on being started, ran the script that started it."""
+
+
+def leave_unguarded_worker() -> None:
+    """End this process where it is a worker that is only importing the script it belongs to.
+
+    Such a script audits at its top level: each worker would start the whole audit anew.
+    """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        os._exit(UNGUARDED)  # an exception would be taken for the worker's own
+
+
+def died(processes: Sequence[Any]) -> SecmixError:
+    """Why the pool is broken, as far as the exit statuses of its processes tell."""
+    for process in processes:
+        process.join(timeout=5)
+    if any(process.exitcode == UNGUARDED for process in processes):
+        return SecmixError(
+            "the script that calls the audit runs again in every worker process: put the call under "
+            'if __name__ == "__main__":, or use workers=1'
+        )
+    return SecmixError(
+        "a worker process died, perhaps for want of memory; finished cells are kept: run the same command again, with "
+        "fewer --workers"
+    )
