@@ -79,14 +79,18 @@ def combined(coefficients: Sequence[int], words: Sequence[Words] | Words, prime:
     True
     """
     total = np.zeros_like(words[0])
-    for factor, word in zip(coefficients, words, strict=True):
+    for place, (factor, word) in enumerate(zip(coefficients, words, strict=True)):
         factor %= prime
+        if factor == 0:
+            continue
         # Both products wrap around at 2^64, and so does their difference, which is between -2 and 2 primes in truth:
         # the quotient is off by two units of rounding of a number below 2^51, and by a half.
         factor -= prime * (factor > prime // 2)
         quotient = np.rint(word * (factor / prime)).astype(np.int64)
-        total = (total + (word * np.int64(factor) - quotient * np.int64(prime))) % prime
-    return total
+        total = total + (word * np.int64(factor) - quotient * np.int64(prime))
+        if place % 256 == 255:  # so many are still far below 2^63
+            total %= prime
+    return total % prime
 
 
 def _is_prime(number: int) -> bool:

@@ -125,7 +125,7 @@ def public_draws(bench: Bench, models: list[Model]) -> Check:
         return Forced(kind(sequence(bench.seed, "soundness", "public draws", seed)), count)
 
     watch = Count()
-    bench.call(probed, rng=generator(model.case.seed, watch))
+    bench.call(model.case if bench.heavy else probed, rng=generator(model.case.seed, watch))
     if not watch.draws:
         return Check(NAME, "not applicable", "The protocol draws nothing in public.", calls=1)
     messages = max((bench.most or 1) // ALLOWED, 1)
