@@ -95,6 +95,7 @@ def invert_sums(
     rng: np.random.Generator | int | None = None,
     noise: ArrayLike = 0.0,
     starts: int = 768,
+    noisiest: float = NOISIEST,
 ) -> Inversion:
     """Find the rows whose EM statistics have these sums.
 
@@ -111,10 +112,12 @@ def invert_sums(
         Where the starts come from. The same seed gives the same result.
     noise : float, or array that broadcasts to (T, c, q)
         Absolute error of each sum, one standard deviation, in the sums' own units, on top of float64 rounding: for PDMM
-        its float error, for a fixed-point grid g / √12. Sums altered by more than 1e-7 of their scale are never
-        certified; ``error`` then says how far off the rows can be.
+        its float error, for a fixed-point grid g / √12.
     starts : int
         Starts and hops at most.
+    noisiest : float
+        Sums with more error than this share of their scale are never certified; ``error`` then says how far off the
+        rows can be. Who can compare the rows with the truth needs no such caution.
 
     Raises
     ------
@@ -151,7 +154,8 @@ def invert_sums(
     equations, target = standard.equations(rounds), standard.sums(table).ravel()
     blur = standard.noise(error + rounding(table, rounds, n_rows)).ravel()
     fits, made = _search(equations, target, blur, standard, rounds[-1], n_rows, np.random.default_rng(rng), starts)
-    return _conclude(fits, made, standard, blur, needed, spare=numbers(distinct, active, d) - n_rows * d)
+    spare = numbers(distinct, active, d) - n_rows * d
+    return _conclude(fits, made, standard, float(blur.max()) > noisiest, needed, spare=spare)
 
 
 def _search(
@@ -213,7 +217,7 @@ def _settled(fits: list[Fit]) -> bool:
     return not best.consistent and len(there) >= _ENOUGH
 
 
-def _conclude(fits: list[Fit], made: int, standard: Standard, noise: Array, needed: float, *, spare: int) -> Inversion:
+def _conclude(fits: list[Fit], made: int, standard: Standard, noisy: bool, needed: float, *, spare: int) -> Inversion:
     fitting = likeliest(fits)
     best = min(fitting, key=lambda each: each.error) if fitting else min(fits, key=lambda each: each.residual)
     together = agreeing(best, fits) if best.consistent else 0
@@ -224,7 +228,7 @@ def _conclude(fits: list[Fit], made: int, standard: Standard, noise: Array, need
         notes.append("only one start found these rows")
     if rivals(best, fitting):
         notes.append("other rows fit the sums as well")
-    if noise.max() > NOISIEST:
+    if noisy:
         notes.append("the sums are too noisy for a certificate")
     if spare < _SPARE:
         notes.append("the sums hold no more numbers than unknowns, so that a small residual proves nothing")

@@ -186,6 +186,8 @@ def _solve(
     # leaves EM the sums that are easy to solve.
     if defences.alters or AdversaryTraits.of(setup.adversary).active:
         settings["starts"] = _TRIED
+    if not defences.alters:
+        settings["noisiest"] = math.inf  # of rounding alone; what comes out is compared with the truth
     return invert_sums(sums[full], [parameters[t] for t in full], rows, **settings)
 
 
