@@ -29,7 +29,7 @@ def report(numbers: Numbers, neural: Numbers) -> str:
         "The aims were set before any draw was made. Rules were changed after draws had been looked at: KSG's (a bound "
         "contradicts the number only beyond the number's own noise; what nearness alone tells counts from 0.02 nats) "
         "and the bound's (near equality is read by rank too; a critic chosen among many must gain more). The rows *on "
-        "fresh draws* are of draws made after all that; all other draws are those that had been looked at, read anew.",
+        "fresh draws* are of draws made after all that; the others may have been looked at while the rules were made.",
         "",
         "Where a sharp edge cuts the support (the sum of exponentials, y ≥ x), KSG still grows at N = 2,000 by about "
         "0.03 nats an e-fold of rows. Three copied rows in a hundred would make it grow as much: it stays unresolved "
