@@ -160,7 +160,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     if given.neural:
         if not neural.installed():
-            words = "--neural needs jax, equinox, optax and benchmark-mi (pip install --no-deps benchmark-mi)"
+            words = (
+                "--neural needs jax, equinox, optax, pandas, tqdm and benchmark-mi (pip install --no-deps benchmark-mi)"
+            )
             print(f"information: {words}", file=sys.stderr)
             return 2
         todo = [Job("neural", task, medium, 0) for task in peers]
