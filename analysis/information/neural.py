@@ -18,7 +18,7 @@ NAMES = {
 
 def installed() -> bool:
     """Whether the package is there, with what its estimators need."""
-    return all(importlib.util.find_spec(name) for name in ("bmi", "jax", "equinox", "optax"))
+    return all(importlib.util.find_spec(name) for name in ("bmi", "jax", "equinox", "optax", "pandas", "tqdm"))
 
 
 def accelerator() -> str:

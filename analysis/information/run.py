@@ -33,7 +33,7 @@ from secmix.errors import SecmixError
 PARTS = ("peers", "draws", "own", "again", "independent")
 NEURAL = "neural.json"  # of another environment mostly, so with its own command and versions
 _QUICK = (0, 9, 25)  # tasks
-_STREAMS = {"own": 1, "independent": 2, "again": 3}  # all others share one, so that they read the same draws
+_STREAMS = {"own": 1, "independent": 2, "again": 4}  # all others share one, so that they read the same draws
 _NAMED = ("light", "few rows leak")  # families that the aims name: ten draws each
 
 
@@ -160,7 +160,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     if given.neural:
         if not neural.installed():
-            words = "--neural needs jax, equinox, optax and benchmark-mi (pip install --no-deps benchmark-mi)"
+            words = (
+                "--neural needs jax, equinox, optax, pandas, tqdm and benchmark-mi (pip install --no-deps benchmark-mi)"
+            )
             print(f"information: {words}", file=sys.stderr)
             return 2
         todo = [Job("neural", task, medium, 0) for task in peers]

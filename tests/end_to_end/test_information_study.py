@@ -65,7 +65,7 @@ def test_the_package_is_found_again_after_its_estimators_are_loaded(
     """Its own first lines cannot run; the second draw in one process asks again whether it is there."""
     monkeypatch.syspath_prepend(ROOT)
     neural = importlib.import_module("analysis.information.neural")
-    for name in ("bmi", "jax", "equinox", "optax"):
+    for name in ("bmi", "jax", "equinox", "optax", "pandas", "tqdm"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise RuntimeError('cannot run here')")
     (tmp_path / "bmi" / "estimators.py").write_text(
@@ -73,7 +73,7 @@ def test_the_package_is_found_again_after_its_estimators_are_loaded(
     )
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in sys.modules if name.split(".")[0] in ("bmi", "jax", "equinox", "optax")]:
+        for name in [name for name in sys.modules if name.split(".")[0] in ("bmi", "jax", "equinox", "optax", "tqdm")]:
             patch.delitem(sys.modules, name)
         assert neural.installed()
         assert [neural.estimator("BMI MINE", seed).seed for seed in (3, 4)] == [3, 4]

@@ -27,6 +27,7 @@ _PRIOR = 2.0  # counts that a bin of the joint histogram starts from,
 _FADES = 5.0  # and over how many counts they fade: where five or more rows agree, the ratio is what was counted
 _MOST_RANKED = 2400  # training rows that are ranked,
 _MOST_KNOWN = 1000  # among so many strangers
+_ABREAST = 8  # rows that are gone through side by side
 
 Distance = Callable[[Floats, Floats], Floats]
 
@@ -46,7 +47,7 @@ def _fit(distance: Distance) -> Callable[[Rows, Rows, np.random.Generator], dict
 
 def _absolute_score(train: Rows, distance: Distance) -> Score:
     """By the distance itself."""
-    distances = np.stack([_aligned(distance, train.x, np.roll(train.y, shift, axis=0)) for shift in _shifts(train)])
+    distances = _aligned(distance, train)
     height = _heights(distances[0], distances[1:])
     return lambda x, y: height(distance(x, y))
 
@@ -57,8 +58,8 @@ def _relative_score(train: Rows, distance: Distance) -> Score:
     halves = [train.at(half) for half in np.array_split(np.arange(len(train.x)), 2)]
     found = []
     for half, other in (halves, halves[::-1]):
-        asked = [_aligned(distance, half.x, np.roll(half.y, shift, axis=0)) for shift in _shifts(half)]
-        found.append(_shares(np.sort(distance(half.x, other.y[:_MOST_KNOWN]), axis=1), np.stack(asked, axis=1)))
+        asked = np.ascontiguousarray(_aligned(distance, half).T)
+        found.append(_shares(np.sort(distance(half.x, other.y[:_MOST_KNOWN]), axis=1), asked))
     height = _heights(np.concatenate([each[:, 0] for each in found]), np.concatenate([each[:, 1:] for each in found]))
     known = train.y[:_MOST_KNOWN]
     return lambda x, y: height(_shares(np.sort(distance(x, known), axis=1), distance(x, y)))
@@ -100,26 +101,32 @@ def _logs(distances: Floats) -> Floats:
         return np.asarray(np.log(distances))
 
 
-def _aligned(distance: Distance, x: Floats, y: Floats) -> Floats:
-    """Distances of x_i and y_i, (n,)."""
+def _aligned(distance: Distance, rows: Rows) -> Floats:
+    """Distances of x_i and y_i, and of x_i and the strangers that y_i is turned to: (1 + shifts, n)."""
+    x, y = rows.x, rows.y
     if distance is euclidean:
         with np.errstate(over="ignore"):
-            return np.asarray(np.sqrt(((x - y) ** 2).sum(axis=1)))
-    return np.asarray(_nearest_aligned(np.sort(x, axis=1), np.sort(y, axis=1)))
+            return np.stack([np.sqrt(((x - np.roll(y, by, axis=0)) ** 2).sum(axis=1)) for by in _shifts(rows)])
+    x, y = np.sort(x, axis=1), np.sort(y, axis=1)
+    return np.stack([_nearest_aligned(x, np.roll(y, by, axis=0)) for by in _shifts(rows)])
 
 
 def euclidean(x: Floats, y: Floats) -> Floats:
     """‖x_i − y_j‖ (b, b), by differences: products would round away what is nearly equal."""
-    squares = np.zeros((len(x), len(y)))
+    squares, part = np.zeros((2, len(x), len(y)))
     with np.errstate(over="ignore"):  # beyond 1e154 all are equally far, in the last bin
         for column, other in zip(x.T, y.T, strict=True):
-            squares += (column[:, None] - other[None, :]) ** 2
-    return np.sqrt(squares)
+            np.subtract(column[:, None], other[None, :], out=part)
+            squares += np.multiply(part, part, out=part)
+    return np.sqrt(squares, out=squares)
 
 
 def nearest_entries(x: Floats, y: Floats) -> Floats:
     """min over a and b of |x_ia − y_jb|, (b, b)."""
-    return np.asarray(_nearest_crossed(np.sort(x, axis=1), np.sort(y, axis=1)))
+    ends = ((0, 0), (0, 1))
+    return np.asarray(
+        _nearest_crossed(*(np.pad(np.sort(each, axis=1), ends, constant_values=np.inf) for each in (x, y)))
+    )
 
 
 @compiled
@@ -163,10 +170,21 @@ def _nearest_aligned(x, y):  # type: ignore[no-untyped-def]
 
 @compiled
 def _nearest_crossed(x, y):  # type: ignore[no-untyped-def]
-    found = np.empty((len(x), len(y)))
-    for i in range(len(x)):
-        for j in range(len(y)):
-            found[i, j] = _least_gap(x[i], y[j])
+    """The least gaps of all pairs of rows, which are sorted and end with an infinity.
+
+    As :func:`_least_gap`, for some rows of ``y`` side by side: one step waits for the last, those of other rows do not.
+    """
+    n, m, steps = len(x), len(y), x.shape[1] + y.shape[1] - 2
+    found = np.full((n, m), np.inf)
+    passed = np.empty(_ABREAST, dtype=np.int64)  # entries of x that lie behind
+    for i in range(n):
+        for first in range(0, m, _ABREAST):
+            passed[:] = 0
+            for step in range(steps):
+                for k in range(min(_ABREAST, m - first)):
+                    gap = x[i, passed[k]] - y[first + k, step - passed[k]]
+                    found[i, first + k] = min(found[i, first + k], abs(gap))
+                    passed[k] += gap < 0
     return found
 
 
