@@ -179,9 +179,13 @@ REPEATED = Property(
     """
 rng = np.random.default_rng(seed)
 for call in range(calls):
-    agreed = rng.standard_normal(p)
-    sent = agreed + 10.0 ** rng.uniform(0, 9) * rng.standard_normal((f, p))
-    messages = rng.permutation(np.concatenate([np.tile(agreed, (n - f, 1)), sent]))
+    if call % 2 == 0:
+        agreed = rng.standard_normal(p)
+        sent = agreed + 10.0 ** rng.uniform(0, 9) * rng.standard_normal((f, p))
+        order = np.roll(np.arange(n), f) if call % 4 else rng.permutation(n)
+    else:  # the colluders send the same again, in the same places; the others agree on something else
+        agreed = np.where(np.arange(p) == rng.integers(p), rng.standard_normal(p), agreed)
+    messages = np.concatenate([np.tile(agreed, (n - f, 1)), sent])[order]
     result = np.asarray(rule(messages, f=f), dtype=np.float64)
     assert np.abs(result - agreed).max() <= 1e-7 * max(np.abs(agreed).max(), 1), (call, result, agreed)
 """,

@@ -26,6 +26,7 @@ from secmix.adversaries.search.oracle import Rule, quietly
 
 _MOST = 60  # numbers, and directions, that are kept
 _DEEP = 4  # calls within calls
+_LIBRARIES = ("numpy", "scipy", "sklearn", "torch")  # what a rule is handed is its own, but for what everybody has
 
 
 @dataclass
@@ -103,7 +104,7 @@ def _functions(rule: Any) -> Iterator[FunctionType]:
     package = str(getattr(inspect.unwrap(rule) if callable(rule) else rule, "__module__", "") or "").split(".")[0]
     found: dict[int, FunctionType] = {}
 
-    def visit(value: Any, depth: int) -> None:
+    def visit(value: Any, depth: int, closed: bool = False) -> None:
         if isinstance(value, functools.partial):
             return visit(value.func, depth)
         value = getattr(value, "__func__", value)
@@ -113,7 +114,8 @@ def _functions(rule: Any) -> Iterator[FunctionType]:
                     if isinstance(method, FunctionType):
                         visit(method, 1)
             return None
-        own = not package or str(value.__module__ or "").split(".")[0] == package
+        home = str(value.__module__ or "").split(".")[0]
+        own = not package or home == package or (closed and home not in _LIBRARIES)
         if id(value) in found or depth > _DEEP or (depth and not own):
             return None
         found[id(value)] = value
@@ -123,7 +125,7 @@ def _functions(rule: Any) -> Iterator[FunctionType]:
                 visit(other, depth + 1)
         for cell in value.__closure__ or ():
             if _filled(cell):
-                visit(cell.cell_contents, depth + 1)
+                visit(cell.cell_contents, depth + 1, closed=True)
         return None
 
     visit(rule, 0)

@@ -22,6 +22,7 @@ _LIFE = 48  # calls of one object in a row, at most
 _COMPANIES = (slice(0, 1), slice(1, 2), slice(0, 2), slice(0, 3))  # runs of a call
 _SIZES = (*range(5, 17), 20, 21, 25, 32, 50, 64, 100)  # runs of a call, tiled
 _NEXT = (*range(1, 17), 30, 100, 1000)  # iterations beyond the last one
+_HARDER = 2.0  # times as large masks must move to explain other inputs, in another course of a schedule
 _MANY = 500  # messages of a call
 _MESSAGES = 5000  # of them together
 
@@ -225,6 +226,11 @@ def own_masks(bench: Bench, model: Model) -> Witness | None:
     if not moves.free:
         return None
     ds, dr, _ = moves.draw(bench.private(3), case, bench.scale)
+    usual = moves_of(bench, model)
+    if usual.free and bench.modulus is None:
+        needed = float(np.linalg.norm(usual.draw(bench.private(3), case, bench.scale)[1]))
+        if float(np.linalg.norm(dr)) > _HARDER * needed:
+            return Witness("a call without masks", "the masks that it draws hide less than those that it is given")
     moved = bench.probed(case.moved(ds, dr))  # as many numbers, so that as much is drawn
     looks = bench.eyes.see(draws(moved)[0])
     witness = unlike_frames(bench, (probed, own.seen), (moved, looks))
