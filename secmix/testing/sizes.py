@@ -1,11 +1,14 @@
-"""Which numbers of messages and which f a rule is tried on: those it accepts, and those its code names."""
+"""Which sizes are tried: numbers of messages and f that a rule accepts, networks, and sizes that the code names."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
+import numpy as np
+
 from secmix.errors import SecmixError
+from secmix.network import Network
 from secmix.testing.cases import MOST_ENTRIES, MOST_MESSAGES
 
 Refusal = Callable[[int, int], ValueError | None]
@@ -75,3 +78,55 @@ def beyond(
         if p is None and MOST_ENTRIES < count <= NAMED_NUMBERS:
             found.append((*most, -(-count // most[0])))
     return found
+
+
+ROUND = (4, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200, 256)
+_LARGEST = (40, 256, 64)  # nodes, entries and runs that are drawn
+_NAMED = (60, 2000, 300)  # and that are tried where the code names them
+_TOGETHER = 300_000  # numbers that all nodes put in
+
+
+def named_sizes(numbers: set[int], n: int | None, count: int) -> list[tuple[int, int, int]]:
+    """(nodes, entries, runs) about numbers of the code, ``count`` at most; ``n`` where the nodes are given."""
+    found = []
+    for value in sorted(number + step for number in numbers for step in (0, 1)):
+        if n is None and 3 <= value <= _NAMED[0]:
+            found.append((value, 3, 2))
+        if 2 <= value <= _NAMED[1]:
+            found.append((n or 5, value, 2))
+        if 2 <= value <= _NAMED[2]:
+            found.append((n or 5, 3, value))
+    return found[:: -(-len(found) // count)] if found else found
+
+
+def drawn_sizes(n: int | None, count: int, rng: np.random.Generator) -> list[tuple[int, int, int]]:
+    """(nodes, entries, runs), each the larger the seldomer, and round numbers among them."""
+    found = []
+    for place in range(count):
+        size = [int(np.exp(rng.uniform(np.log(least), np.log(most + 1)))) for least, most in zip((3, 1, 1), _LARGEST)]  # noqa: B905
+        which = int(rng.integers(3))
+        if place % 2:
+            size[which] = int(rng.choice([value for value in ROUND if value <= _LARGEST[which]]))
+        nodes = n or size[0]
+        found.append((nodes, size[1], max(1, min(size[2], _TOGETHER // (nodes * size[1])))))
+    return found
+
+
+def network_of(n: int, place: int, rng: np.random.Generator) -> tuple[Network, str]:
+    """A network of n nodes, of another kind for each ``place``."""
+    name = rng.permutation(n)
+    path = [(int(name[i]), int(name[i + 1])) for i in range(n - 1)]
+    kind = ("complete", "star", "path", "cycle", "wheel", "tree")[place % 6]
+    if kind == "complete":
+        return Network.complete(n), kind
+    if kind == "star":
+        return Network.from_edges(n, [(int(name[0]), int(other)) for other in name[1:]]), kind
+    if kind == "path":
+        return Network.from_edges(n, path), kind
+    ring = [*path, (int(name[-1]), int(name[0]))]
+    if kind == "cycle" and n > 3:
+        return Network.from_edges(n, ring), kind
+    if kind == "wheel" and n > 4:
+        rim = [*path[1:], (int(name[-1]), int(name[1]))]
+        return Network.from_edges(n, [*rim, *((int(name[0]), int(other)) for other in name[1:])]), kind
+    return Network.from_edges(n, [(int(name[i]), int(name[rng.integers(i)])) for i in range(1, n)]), "tree"

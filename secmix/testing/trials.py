@@ -14,8 +14,7 @@ import numpy as np
 
 from secmix.adversaries.search.oracle import Rule, quietly
 from secmix.testing.cases import ROUNDING, Case, Space, draw_case
-from secmix.testing.properties import Property
-from secmix.testing.ties import a_tie
+from secmix.testing.properties import Property, a_tie
 
 UNBOUNDED = 1e3
 """Without a bound given, an error of so many honest spreads counts as one."""

@@ -26,7 +26,14 @@ from secmix.adversaries.search.oracle import Rule, quietly
 
 _MOST = 60  # numbers, and directions, that are kept
 _DEEP = 4  # calls within calls
-_LIBRARIES = ("numpy", "scipy", "sklearn", "torch")  # what a rule is handed is its own, but for what everybody has
+_LIBRARIES = (
+    "numpy",
+    "scipy",
+    "sklearn",
+    "torch",
+    "builtins",
+    "typing",
+)  # what a rule is handed is its own, but for what everybody has
 
 
 @dataclass
@@ -84,6 +91,24 @@ def constants_of(rule: Rule) -> Seen:
         with contextlib.suppress(TypeError):
             seen.add(vars(rule))
     return seen
+
+
+def numbers_in(protocol: object) -> set[int]:
+    """The whole numbers that a protocol's own code and settings name."""
+    seen = Seen()
+    for kind in type(protocol).__mro__:
+        for method in vars(kind).values() if kind.__module__.split(".")[0] not in _LIBRARIES else ():
+            method = getattr(method, "__func__", method)
+            if isinstance(method, FunctionType):
+                for number in constants_of(method).numbers:
+                    seen.add(number)
+    settings = getattr(protocol, "__dict__", {})
+    seen.add(settings)
+    for setting in settings.values():
+        if isinstance(setting, FunctionType):
+            for number in constants_of(setting).numbers:
+                seen.add(number)
+    return {int(number) for number in seen.numbers if number == int(number) and abs(number) < 1e9}
 
 
 def has_code(rule: Rule) -> bool:
