@@ -55,11 +55,11 @@ def check_aggregator(
 ) -> AggregatorCheck:
     """Hold an aggregation rule to everything that a robust rule owes its users.
 
-    Numbers of messages (to 64) and of entries (to 2,000), number types, layouts in memory, orders of arrival, scales,
-    directions and the ways in which colluders act in concert are drawn anew in each run. The rule must keep its
-    promises on all of them, and agree with itself: in another order, moved, scaled, turned, with more entries, in
-    another number type, and in every one of several thousand calls. An f that the rule accepts is one that it
-    must withstand, so that others than the one given are tried as well.
+    Numbers of messages (to 64) and of entries (to 2,000; more of both where the code names it), number types, layouts
+    in memory, orders of arrival, scales, directions and the ways in which colluders act in concert are drawn anew in
+    each run. The rule must keep its promises on all of them, and agree with itself: in another order, moved, scaled,
+    turned, with more entries, in another number type, and in every one of several thousand calls. An f that the rule
+    accepts is one that it must withstand, so that others than the one given are tried as well.
 
     Parameters
     ----------
