@@ -16,9 +16,10 @@ from secmix.adversaries.search.oracle import Rule, configured, quietly
 from secmix.adversaries.search.worst_case import RuleRefuses, WorstCase
 from secmix.aggregators import rule_named, traits_of
 from secmix.errors import SecmixError
-from secmix.testing.cases import Case, Space
+from secmix.testing.cases import MOST_ENTRIES, Case, Space
 from secmix.testing.counterexample import as_test, name_of
 from secmix.testing.properties import BY_TITLE, PROPERTIES, REPEATED, WORST, Property
+from secmix.testing.sizes import accepted, beyond
 from secmix.testing.summary import AggregatorCheck
 from secmix.testing.trials import UNBOUNDED, Trials, draw_for, values_of
 from secmix.testing.watching import Seen, has_code, seen_in
@@ -26,7 +27,6 @@ from secmix.testing.watching import Seen, has_code, seen_in
 Bound = float | Callable[[int, int], float]
 Level = Literal["quick", "thorough"]
 DEFAULT_EQUIVARIANCES = ("permutation", "translation", "scale", "embedding")
-MOST_MESSAGES, MOST_ENTRIES = 64, 2000
 
 # Cases of each property that are small, and of all properties that are wide; those about what the code shows; calls of
 # one and the same; worst-case searches of drawn sizes. A fault in one call of 997 is missed in 7,000 with 0.1 %.
@@ -35,6 +35,7 @@ _EFFORT: dict[str, tuple[int, int, int, int, int]] = {
     "thorough": (300, 20_000, 4000, 20_000, 24),
 }
 _WEIGHTS = {"consensus": 5, "within reach": 5}
+_NAMED = 6  # cases of each size beyond the usual that the code names
 _LATER = 10_000  # calls in which a failure must come back that came once and not again
 
 
@@ -54,11 +55,11 @@ def check_aggregator(
 ) -> AggregatorCheck:
     """Hold an aggregation rule to everything that a robust rule owes its users.
 
-    Numbers of messages (to 64) and of entries (to 2,000), number types, layouts in memory, orders of arrival, scales,
-    directions and the ways in which colluders act in concert are drawn anew in each run. The rule must keep its
-    promises on all of them, and agree with itself: in another order, moved, scaled, turned, with more entries, in
-    another number type, and in every one of several thousand calls. An f that the rule accepts is one that it
-    must withstand, so that others than the one given are tried as well.
+    Numbers of messages (to 64) and of entries (to 2,000; more of both where the code names it), number types, layouts
+    in memory, orders of arrival, scales, directions and the ways in which colluders act in concert are drawn anew in
+    each run. The rule must keep its promises on all of them, and agree with itself: in another order, moved, scaled,
+    turned, with more entries, in another number type, and in every one of several thousand calls. An f that the rule
+    accepts is one that it must withstand, so that others than the one given are tried as well.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ def check_aggregator(
         that it cannot withstand, f >= n/2 above all, and messages it cannot use, by a ValueError ("f limits"); any
         other error is a failure.
     f : int
-        How many Byzantine messages it is to withstand.
+        How many Byzantine messages it is to withstand; 0 for a rule, as the mean, that refuses any more.
     bound : float or function of (n, f), optional
         The largest error allowed, in units of ε, the largest distance of an honest message from the honest mean.
         Without one, an error of a thousand ε fails.
@@ -110,7 +111,7 @@ def check_aggregator(
     >>> check.n[1] > 20, check.p[1] > 50, "float32" in check.types
     (True, True, True)
     """
-    integer(f, "f", least=1)
+    integer(f, "f", least=0)
     if level not in _EFFORT:
         raise SecmixError(f"level is 'quick' or 'thorough'; given {level!r}")
     effort = _EFFORT[level]
@@ -150,7 +151,8 @@ class _Battery:
         self.stochastic = traits is not None and traits.stochastic
         self.trials = Trials(rule, self._allowed)
         self.searches = self.evaluations = 0
-        pairs = self._pairs(n)
+        self.n, width = n, p or 2
+        pairs = accepted(lambda n, g: self._refusal(n, g, width), f, n)
         self.small = Space(
             [pair for pair in pairs if pair[1] == f][:5:2] if n is None else pairs[:1],
             (1, 2, 3) if p is None else (p,),
@@ -181,6 +183,8 @@ class _Battery:
         return self._summary(seen)
 
     def _allowed(self, n: int, f: int) -> float:
+        if f == 0 < self.f:  # a bound is of what was asked about
+            return UNBOUNDED
         return float(self.bound(n, f)) if callable(self.bound) else float(self.bound or UNBOUNDED)
 
     def _promises(self, one: Property) -> bool:
@@ -191,32 +195,6 @@ class _Battery:
         if one.title in ("no memory", "number type", "permutation") and self.stochastic:
             return False
         return one.title != "no memory" or _copies(self.rule)
-
-    def _pairs(self, n: int | None) -> list[tuple[int, int]]:
-        """(n, f) that the rule accepts: the f given first of all, from the least n; then others."""
-        f, width = self.f, self.p or 2
-        if n is not None:
-            why = self._refusal(integer(n, "n", least=f + 1), f, width)
-            if why is not None:
-                raise AssertionError(f"the rule refuses f = {f} with n = {n}; it said: {why}")
-            return [(n, f)]
-        why = None
-        found: list[tuple[int, int]] = []
-        for count in range(f + 1, max(MOST_MESSAGES, 6 * f + 12) + 1):
-            error = self._refusal(count, f, width) if 2 * f < count else None
-            if 2 * f < count and error is None:
-                found.append((count, f))
-            why = error or why
-        if not found:
-            raise AssertionError(f"the rule refuses f = {f} with every number of messages tried; it last said: {why}")
-        others = []
-        for count in sorted({*range(3, 17), *range(17, MOST_MESSAGES + 1, 3)}):
-            # All that a few messages allow; of many, a few, lest a rule that tries subsets takes for ever.
-            most = (count - 1) // 2 if count <= 12 else max(f, 3)
-            fs = [g for g in range(1, min(most, (count - 1) // 2) + 1) if g != f]
-            others += [(count, g) for g in fs if self._refusal(count, g, width) is None]
-        tail = sorted(found[5:] + others)
-        return found[:5] + tail
 
     def _refusal(self, n: int, f: int, p: int) -> ValueError | None:
         """Why the rule takes no n messages with f; another error is a failure."""
@@ -232,15 +210,21 @@ class _Battery:
     def _try(self, one: Property, space: Space) -> None:
         case = draw_for(one, space, self.rng)
         why = self.trials.hold(one, case)
+        shape = BY_TITLE["shape"]
+        if why is None and self.trials.written_on and shape.title not in self.skip:
+            one, why = shape, self.trials.fails(shape, case)
         if why is None:
             return
-        if not self.trials.changed(one, case):
+        changed = self.trials.changed(one, case)
+        if not changed and not self.trials.fades(one, case):
             self._fail(one, *self.trials.smallest(one, case, why))
-        # The rule counts, remembers or draws. The test to paste calls it many times.
+        # The rule counts, remembers or draws, or a value is special. The test to paste calls it many times.
         for (n, f), p in ((self.small.pairs[0], 2), ((case.n, case.f), case.p)):
             often = self._often(n, p if self.p is None else self.p, f, _LATER)
             if REPEATED.title not in self.skip and (later := self.trials.fails(REPEATED, often)):
                 self._fail(REPEATED, often, later, f'("{one.title}" failed too, in some calls)')
+        if not changed:
+            self._fail(one, *self.trials.smallest(one, case, why))
         self._fail(one, case, why, "(in some calls, not in all)")
 
     def _what_the_code_shows(self, seen: Seen, properties: list[Property], count: int) -> None:
@@ -260,12 +244,16 @@ class _Battery:
             self._try(robust[i % len(robust)], replace(space, pairs=[both[i][0]], widths=(both[i][1],)))
         for one, width in zip(islice(cycle(robust), count), cycle(widths), strict=False):
             self._try(one, replace(space, widths=(int(width),)))
+        width = self.p or 3
+        for n, f, p in beyond(counts, lambda n, g: self._refusal(n, g, width), self.wide.pairs, self.f, self.n, self.p):
+            for one in robust[: max(_NAMED * count // 600, 1)]:
+                self._try(one, replace(space, pairs=[(n, f)], widths=(p,)))
 
     def _every_call(self, count: int) -> None:
         pairs = self.small.pairs[:2]
         for n, f in pairs:
-            for p in (1, 3) if self.p is None else (self.p,):
-                case = self._often(n, p, f, -(-count // (2 * len(pairs))))
+            for p in (widths := (1, 3, 40) if self.p is None else (self.p,)):
+                case = self._often(n, p, f, -(-count // (len(widths) * len(pairs))))
                 why = self.trials.hold(REPEATED, case)
                 if why is not None:
                     again = replace(case, numbers={**case.numbers, "calls": _LATER})
@@ -283,6 +271,8 @@ class _Battery:
         case = draw_for(one, space, self.rng)
         if case.n * case.p > 600 or not len(case.byzantine) or np.abs(case.cloud).max() > 1e12:
             case = draw_for(one, self.small, self.rng)
+        if not len(case.byzantine):
+            return
         case = replace(case, dtype="float64", layout="C", keys=np.arange(case.n, dtype=np.float64), numbers={})
         rule_f = case.f if configured(self.rule)[1] is None else None
         try:

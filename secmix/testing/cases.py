@@ -140,6 +140,7 @@ class Space:
     directions: tuple[Array, ...] = ()
 
 
+MOST_MESSAGES, MOST_ENTRIES = 64, 2000
 SMALL_NUMBERS = ("float64",)
 WIDE_NUMBERS = ("float64",) * 10 + ("float32",) * 3 + ("int64",) * 3 + ("int32",) + ("float16",) + (">f8",)
 CLOUDS = (
@@ -169,7 +170,20 @@ COLLUSIONS = (
     "mirrored",
     "near",
     "sizes",
+    "stretched",
+    "shuffled",
 )
+ALIKE: dict[str, Callable[[Array], Array]] = {
+    "of length 1": lambda x: x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-300),
+    "shares": lambda x: (np.abs(x) + 1e-9) / (np.abs(x) + 1e-9).sum(axis=1, keepdims=True),
+    "without sum": lambda x: x - x.mean(axis=1, keepdims=True),
+    "signs": lambda x: np.where(x < 0, -1.0, 1.0),
+    "bits": lambda x: (x > 0).astype(np.float64),
+    "within 0 and 1": lambda x: np.clip(np.abs(x), 0.0, 1.0),
+    "sorted": lambda x: np.sort(x, axis=1),
+    "one hot": lambda x: (np.arange(x.shape[1]) == x.argmax(axis=1)[:, None]).astype(np.float64),
+}
+"""What all messages may be in practice, so that colluders keep to it: each makes any rows (n, p) so."""
 
 
 def draw_case(space: Space, rng: np.random.Generator, *, agree: bool = False, exact: bool = False) -> Case:
@@ -192,6 +206,9 @@ def draw_case(space: Space, rng: np.random.Generator, *, agree: bool = False, ex
     if not floats:
         cloud = np.clip(cloud, -FARTHEST[dtype] / 4, FARTHEST[dtype] / 4)
     byzantine, how = _byzantine(space, cloud, b, rng, dtype, agree=agree, mild=exact)
+    if space.wide and not exact and np.abs(byzantine).max(initial=0.0) < 1e100 and rng.random() < 0.12:
+        kept = str(rng.choice(list(ALIKE)))
+        cloud, byzantine, kind = ALIKE[kept](cloud), ALIKE[kept](byzantine), f"{kind}, {kept}"
     order = rng.choice(["any", "any", "honest first", "byzantine first", "ascending", "descending"])
     keys = _keys(str(order), cloud, byzantine, rng)
     return Case(cloud, byzantine, keys, f, agree, dtype, layout, kind=f"{kind}; {how}; {order}")
@@ -275,6 +292,10 @@ def _byzantine(
             sizes = 10.0 ** rng.uniform(-1, np.log10(min(max(far, 10.0), 1e300)), b)
             sent = base + sizes[:, None] * rng.standard_normal((b, p))
             sent[:1] = base + far * direction
+        elif how == "stretched":  # the direction of an honest message
+            sent = far * cloud[rng.integers(0, len(cloud), b)]
+        elif how == "shuffled":  # its very numbers, in another order
+            sent = rng.permuted(cloud[rng.integers(0, len(cloud), b)], axis=1)
         elif how == "near":
             sent = cloud[rng.integers(0, len(cloud), b)] + float(rng.choice([0.01, 1.0])) * rng.standard_normal((b, p))
         else:

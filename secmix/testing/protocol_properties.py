@@ -15,11 +15,13 @@ SUM = (
         "average", "every node ends with the mean of all inputs, which stay as they were.",
         ("network", "inputs", "tolerance", "seed"),
         f"""
+from secmix.protocols.interfaces import SumTraits
 before = inputs.copy()
 {_RUN}
 assert averages.shape == inputs.shape, averages.shape
 assert np.array_equal(inputs, before), "the protocol changed its inputs"
 error = np.abs(averages - inputs.mean(axis=1, keepdims=True)).max()
+tolerance += min(SumTraits.of(protocol).grid, 0.125) / 2  # what is rounded to a grid, each input by half a step
 assert error <= tolerance, f"an average is wrong by {{error:.3g}}, allowed are {{tolerance:.3g}}"
 """,
     ),
@@ -27,10 +29,10 @@ assert error <= tolerance, f"an average is wrong by {{error:.3g}}, allowed are {
         "same draws", "the same inputs and generator give the same messages and averages, also from a copy.",
         ("network", "inputs", "seed"),
         f"""
-import copy
-fresh = copy.deepcopy(protocol)
+from secmix.auditing.soundness import fresh
+copied = fresh(protocol)
 {_RUN}
-for again in (protocol, fresh):
+for again in (protocol, copied):
     others, second = again.average(inputs, network, np.random.default_rng(seed))
     assert np.array_equal(averages, others, equal_nan=True), "other averages"
     assert [block.frame for block in transcript] == [block.frame for block in second], "other messages"
@@ -53,6 +55,8 @@ doubts = mask_doubts(drawn, traits.modulus, traits.grid)
 if drawn[0].size and not traits.reuses_masks:
     assert not np.array_equal(*drawn), "two averagings draw the same masks"
 assert not doubts, doubts
+least = min((d.std(axis=(0, 2)).min(initial=np.inf) for d in drawn), default=np.inf)
+assert least >= 1, f"a mask spreads by {least:.3g}, and inputs by 1: it hides little of them"
 """,
         calls=2,
     ),
@@ -67,15 +71,22 @@ traits = SumTraits.of(protocol)
 probed, channel = Probed(protocol), Channel()
 probed.average(inputs, network, np.random.default_rng(seed), channel=channel)
 known = np.concatenate([inputs, probed.seen[0][1]], axis=1)
-modulus, runs = traits.modulus, len(inputs)
+modulus, runs, digits, top = traits.modulus, len(inputs), 0.0, 1.0
 for block in channel.transcript:
-    sent = block.payload[:, :runs]
-    table = block.payload[:, runs:].reshape(len(sent), -1)[:, : known.shape[1] + 1]
+    numbers = np.asarray(block.payload, dtype=float)
+    sent, extra = numbers[:, :runs], numbers[:, runs:]
+    if block.payload.shape[2] != inputs.shape[2] and np.array_equal(numbers, 0 * numbers + sent[:, :1]):
+        continue  # of another length, and the same in every run: a public constant
+    assert block.payload.shape[2] == inputs.shape[2], f"'{block.kind}' has {block.payload.shape[2]} numbers"
+    table = extra.reshape(len(sent), -1)[:, : known.shape[1] + 1]
     zero = table[:, -1:]  # what is sent for inputs and masks of zero: a public constant
     units = residue(table[:, :-1] - zero, modulus)
     gap = np.abs(residue(sent - zero[:, :, None] - np.einsum("pu,rum->prm", units, known), modulus)).max()
     size = np.einsum("pu,rum->prm", np.abs(units), np.abs(known)).max()
-    allowed = 1e-9 * max(size, 1.0) + traits.grid * np.abs(units).sum(axis=1).max()
+    top = max(top, size)
+    if block.payload.dtype.kind == "f":
+        digits = max(digits, 16 * np.finfo(block.payload.dtype).eps)  # what follows is no finer
+    allowed = 1e-8 * max(size, 1.0) + digits * top + traits.grid * np.abs(units).sum(axis=1).max()
     assert gap <= allowed, f"'{block.kind}' of round {block.round} is wrong by {gap:.3g} of {size:.3g}"
 """,
     ),
@@ -102,9 +113,15 @@ assert not doubt, doubt
         ("network", "inputs", "seed"),
         """
 from secmix.transcript import Channel
+def silent(said):
+    if isinstance(said, dict):
+        return {key: silent(value) for key, value in said.items()}
+    if isinstance(said, (list, tuple)):
+        return type(said)(map(silent, said))
+    return 0 * said if isinstance(said, np.ndarray) else said
 class Silence(Channel):
     def send(self, *message, **how):
-        return 0 * super().send(*message, **how)
+        return silent(super().send(*message, **how))
 averages, _ = protocol.average(inputs, network, np.random.default_rng(seed))
 try:
     deaf, _ = protocol.average(inputs, network, np.random.default_rng(seed), channel=Silence())
@@ -130,6 +147,19 @@ rows = np.kron(np.eye(rounds), rows)
 outside = leaked.basis - leaked.basis @ np.linalg.pinv(rows) @ rows if len(rows) else leaked.basis
 more = [words for words, row in zip(leaked.describe(), outside) if np.abs(row).max() > 1e-6]
 assert not more, f"it learns {more}"
+""",
+    ),
+    Property(
+        "any size", "so it is with however many nodes, runs and entries.",
+        ("network", "inputs", "adversary", "stated", "seed"),
+        """
+from secmix.auditing.soundness import known_in
+leaked, _ = known_in(protocol, network, adversary, inputs.transpose(1, 0, 2), seed=seed)
+own = [{node} for node in adversary.corrupt_nodes(network)]
+rows = np.array([[float(i in nodes) for i in range(network.n)] for nodes in [*stated, *own]]).reshape(-1, network.n)
+outside = leaked.basis - leaked.basis @ np.linalg.pinv(rows) @ rows if len(rows) else leaked.basis
+more = [words for words, row in zip(leaked.describe(), outside) if np.abs(row).max() > 1e-6]
+assert not more, f"of {inputs.shape[2]} entries and {len(inputs)} runs it learns {more}"
 """,
     ),
     Property(
@@ -171,15 +201,15 @@ assert apart.shape == ends.shape[:1] and np.abs(apart).max() <= 1e-6, f"a result
         "same draws", "the same rows and generator give the same messages and results, from a used object or a copy.",
         ("network", "parts", "seed"),
         """
-import copy
+from secmix.auditing.soundness import fresh
 from secmix.transcript import Channel
 def run(one):
     channel = Channel()
     given = [part.copy() for part in parts]
     return one.collaborate(given, network, np.random.default_rng(seed), channel=channel), channel.transcript
-fresh = copy.deepcopy(protocol)
+copied = fresh(protocol)
 ends, transcript = run(protocol)
-for again in (protocol, fresh):
+for again in (protocol, copied):
     others, second = run(again)
     assert np.array_equal(ends, others, equal_nan=True), "other results"
     assert [block.frame for block in transcript] == [block.frame for block in second], "other messages"

@@ -26,11 +26,17 @@ from secmix.protocols.interfaces import SumTraits
 from secmix.testing.counterexample import source_of, written
 from secmix.testing.properties import Property
 from secmix.testing.protocol_properties import COLLABORATION, SUM
+from secmix.testing.sizes import drawn_sizes, named_sizes, network_of
 from secmix.testing.summary import ProtocolCheck
+from secmix.testing.watching import numbers_in
+from secmix.transcript import Channel
 
 NodeSets = Iterable[Iterable[int]]
 Reveals = Literal["nothing", "total", "everything"] | NodeSets | Callable[[Network, frozenset[int]], NodeSets]
 _CASES = {"quick": 14, "thorough": 200}
+_WIDE = {"quick": 18, "thorough": 200}  # cases of drawn sizes, and as many of sizes that the code names
+_LIGHT = ("average", "linear", "any size")  # what these are tried on
+_MANY = 3000  # messages of a call on a small network; so many more are sent on large ones that few are tried
 
 
 @dataclass(frozen=True)
@@ -125,17 +131,24 @@ def check_protocol(
     kinds: Counter[str] = Counter()
     sizes: list[tuple[int, int, int]] = []
     calls = refused = coalitions = less = 0
-    for place, (drawn, kind) in enumerate(islice(cycle(_networks(network, given, rng)), _CASES[level])):
+    plan: list[tuple[Network, str, tuple[int, int] | None]] = [
+        (drawn, kind, None) for drawn, kind in islice(cycle(_networks(network, given, rng)), _CASES[level])
+    ]
+    if not isinstance(protocol, Collaboration):
+        plan += _wide(protocol, network, adversary, _WIDE[level], rng)
+    for place, (drawn, kind, size) in enumerate(plan):
         if isinstance(protocol, Collaboration):
             values = _rows(drawn, given, rng)
         else:
-            values = _inputs(protocol, drawn, place, reveals, adversary, tolerance, rng)
+            values = _inputs(protocol, drawn, place, reveals, adversary, tolerance, rng, size)
         case = _Case(drawn, kind, {**values, "network": drawn, "seed": int(rng.integers(2**31))})
         if not _runs_on(protocol, case):
             refused += 1
             continue
         for one in properties:
             if one.title in skip or (one.most is not None and cases[one.title] >= one.most):
+                continue
+            if (size is not None and one.title not in _LIGHT) or (one.title == "any size" and "reveals" in skip):
                 continue
             cases[one.title] += 1
             calls += one.calls
@@ -144,7 +157,7 @@ def check_protocol(
         kinds[kind] += 1
         sample = values.get("inputs", values.get("parts", [None])[0])
         sizes.append((drawn.n, sample.shape[0], sample.shape[2]))
-        if "stated" in values and "reveals" not in skip:
+        if "stated" in values and "reveals" not in skip and size is None:
             coalitions += 1
             less += _learns_less(protocol, case)
     if not sizes:
@@ -176,6 +189,33 @@ def _networks(
     return found
 
 
+def _wide(
+    protocol: SumProtocol, network: Network | None, adversary: Adversary | None, count: int, rng: np.random.Generator
+) -> list[tuple[Network, str, tuple[int, int] | None]]:
+    """Networks with entries and runs: drawn ones, and those that the protocol's code names."""
+    n = None if network is None else network.n
+    sizes = [*drawn_sizes(n, count, rng), *named_sizes(numbers_in(protocol), n, count)]
+    found: list[tuple[Network, str, tuple[int, int] | None]] = []
+    for place, (nodes, entries, runs) in enumerate(sizes):
+        if network is not None:
+            drawn, kind = network, "given"
+        else:
+            nodes = min(nodes, 12) if _heavy(protocol) else nodes
+            drawn, kind = network_of(nodes, place, rng)
+        found.append((drawn, kind, (entries, runs)))
+    return found
+
+
+def _heavy(protocol: SumProtocol) -> bool:
+    """Whether it sends so much on four nodes that large networks would take for ever."""
+    channel, network = Channel(), Network.cycle(4)
+    try:
+        quietly(lambda: protocol.average(np.ones((1, 4, 1)), network, np.random.default_rng(0), channel=channel))
+    except Exception:  # reported by the properties, if it is not a refusal
+        return False
+    return channel.transcript.messages > _MANY
+
+
 def _inputs(
     protocol: SumProtocol,
     network: Network,
@@ -184,8 +224,10 @@ def _inputs(
     adversary: Adversary | None,
     tolerance: float,
     rng: np.random.Generator,
+    size: tuple[int, int] | None = None,
 ) -> dict[str, Any]:
     runs, entries = (1, 1) if place == 0 else (int(rng.integers(1, 9)), int(np.exp(rng.uniform(0, np.log(40)))))
+    entries, runs = size or (entries, runs)
     scale = 1.0 if place < 3 else float(10.0 ** rng.uniform(-3, 3))
     inputs = scale * rng.standard_normal((runs, network.n, entries))
     inputs = np.rint(9 * inputs / scale) if place == 0 else inputs
@@ -237,8 +279,6 @@ def _runs_on(protocol: Any, case: _Case) -> bool:
     rng = np.random.default_rng(case.values["seed"])
     try:
         if "parts" in case.values:
-            from secmix.transcript import Channel
-
             quietly(lambda: protocol.collaborate(case.values["parts"], case.network, rng, channel=Channel()))
         else:
             quietly(lambda: protocol.average(case.values["inputs"].copy(), case.network, rng))

@@ -14,14 +14,13 @@ import numpy as np
 
 from secmix.adversaries.search.oracle import Rule, quietly
 from secmix.testing.cases import ROUNDING, Case, Space, draw_case
-from secmix.testing.properties import Property
+from secmix.testing.properties import Property, a_tie
 
 UNBOUNDED = 1e3
 """Without a bound given, an error of so many honest spreads counts as one."""
 AGREEING = ("consensus", "not finite")
 GENERAL = ("number type", "more entries", "orthogonal")  # nobody can break a tie alike in another guise
 _STEPS = 1500  # attempts to make a case smaller
-_NEARBY = (24, 160)  # moves by a last digit, where a rule may have chosen between equals; more if most is explained
 _REMEMBERED = 40  # cases that passed
 
 
@@ -38,6 +37,8 @@ class Trials:
         What the rule takes no messages of, whatever they hold.
     passed : list
         The first that passed, to be tried again when something fails.
+    written_on : bool
+        Whether the messages of the last case were others afterwards.
     """
 
     rule: Rule
@@ -49,6 +50,7 @@ class Trials:
     layouts: Counter[str] = field(default_factory=Counter)
     refused: Counter[tuple[int, int, int, str, str]] = field(default_factory=Counter)
     passed: list[tuple[Property, Case]] = field(default_factory=list)
+    written_on: bool = False
 
     def hold(self, one: Property, case: Case) -> BaseException | None:
         """Try ``case``, and count it: what was raised, or None where the promise is kept."""
@@ -68,59 +70,29 @@ class Trials:
             return True
         return any(self.fails(*before) is not None for before in self.passed)
 
+    def fades(self, one: Property, case: Case) -> bool:
+        """Whether a case of numbers a little larger passes: the rule may know the old ones from another call."""
+        factor = 1 + 1e-9 if case.dtype in ("float64", ">f8") else 3.0  # fewer digits, or whole numbers
+        larger = replace(case, cloud=case.cloud * factor, byzantine=case.byzantine * factor)
+        return self.fails(one, larger) is None
+
     def fails(self, one: Property, case: Case) -> BaseException | None:
         """What the property's lines raise on ``case``; None too where the rule refuses all messages of this shape."""
         arrays = values_of(one, case, self.allowed)
         names: dict[str, Any] = {"rule": self.rule, "np": np, **arrays}
+        before = np.array(arrays["messages"]) if "messages" in arrays else None
+        self.written_on = False
         try:
             quietly(lambda: exec(_compiled(one), names))
+            self.written_on = before is not None and not np.array_equal(before, arrays["messages"], equal_nan=True)
         except AssertionError as error:
-            return None if self._a_tie(one, arrays, names) else error
+            return None if a_tie(one, _compiled(one), arrays, names) else error
         except (Exception, SystemExit) as error:
             if one.title != "f limits" and self._refuses(case):
                 self.refused[case.shape] += 1
                 return None
             return error
         return None
-
-    def _a_tie(self, one: Property, arrays: dict[str, Any], failed: dict[str, Any]) -> bool:
-        """Whether the rule itself takes the other result, too, on messages that are off by a last digit.
-
-        Where two results are equally good, as two midmost messages are, nobody can choose alike in another guise.
-        """
-        messages = arrays.get("messages")
-        guise = one.only_if or one.title == "number type"
-        if messages is None or not guise or "expected" not in failed or messages.dtype != np.float64:
-            return False
-        if np.shape(failed["result"]) != np.shape(failed["expected"]):
-            return False
-        rng, few = np.random.default_rng(0), 16 * np.finfo(float).eps * np.abs(messages).max(axis=0, initial=0.0)
-        # Entry by entry: a rule may choose in each by itself.
-        one_way = other_way = np.abs(failed["result"] - failed["expected"]) <= arrays["tolerance"]
-        for tried in range(_NEARBY[1]):
-            if tried == _NEARBY[0] and max(np.mean(one_way), np.mean(other_way)) < 0.9:
-                return False
-            moved = messages.copy()
-            moved[...] += few * rng.uniform(-1.0, 1.0, messages.shape)
-            widened = tried % 2 == 1 and moved.ndim == 2 and moved.shape[1] == 1
-            if widened:
-                # On a line, sums of distances are equal all over a region: only another dimension takes that away.
-                moved = np.hstack([moved, 1e-4 * np.abs(moved).max() * rng.uniform(-1.0, 1.0, moved.shape)])
-            names: dict[str, Any] = {"rule": self.rule, "np": np, **arrays, "messages": moved}
-            try:
-                quietly(lambda names=names: exec(_compiled(one), names))  # type: ignore[misc]
-            except AssertionError:
-                pass
-            except (Exception, SystemExit):
-                if widened:  # the rule, or the property's own numbers, may be for one dimension
-                    continue
-                return False
-            mine, theirs = (names[name][:1] if widened else names[name] for name in ("expected", "result"))
-            one_way = one_way | (np.abs(failed["result"] - mine) <= arrays["tolerance"])
-            other_way = other_way | (np.abs(failed["expected"] - theirs) <= arrays["tolerance"])
-            if np.all(one_way) or np.all(other_way):
-                return True
-        return False
 
     def _refuses(self, case: Case) -> bool:
         try:

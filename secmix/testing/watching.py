@@ -26,6 +26,14 @@ from secmix.adversaries.search.oracle import Rule, quietly
 
 _MOST = 60  # numbers, and directions, that are kept
 _DEEP = 4  # calls within calls
+_LIBRARIES = (
+    "numpy",
+    "scipy",
+    "sklearn",
+    "torch",
+    "builtins",
+    "typing",
+)  # what a rule is handed is its own, but for what everybody has
 
 
 @dataclass
@@ -85,6 +93,24 @@ def constants_of(rule: Rule) -> Seen:
     return seen
 
 
+def numbers_in(protocol: object) -> set[int]:
+    """The whole numbers that a protocol's own code and settings name."""
+    seen = Seen()
+    for kind in type(protocol).__mro__:
+        for method in vars(kind).values() if kind.__module__.split(".")[0] not in _LIBRARIES else ():
+            method = getattr(method, "__func__", method)
+            if isinstance(method, FunctionType):
+                for number in constants_of(method).numbers:
+                    seen.add(number)
+    settings = getattr(protocol, "__dict__", {})
+    seen.add(settings)
+    for setting in settings.values():
+        if isinstance(setting, FunctionType):
+            for number in constants_of(setting).numbers:
+                seen.add(number)
+    return {int(number) for number in seen.numbers if number == int(number) and abs(number) < 1e9}
+
+
 def has_code(rule: Rule) -> bool:
     """Whether any Python code of the rule can be read."""
     return any(True for _ in _functions(rule))
@@ -103,7 +129,7 @@ def _functions(rule: Any) -> Iterator[FunctionType]:
     package = str(getattr(inspect.unwrap(rule) if callable(rule) else rule, "__module__", "") or "").split(".")[0]
     found: dict[int, FunctionType] = {}
 
-    def visit(value: Any, depth: int) -> None:
+    def visit(value: Any, depth: int, closed: bool = False) -> None:
         if isinstance(value, functools.partial):
             return visit(value.func, depth)
         value = getattr(value, "__func__", value)
@@ -113,7 +139,8 @@ def _functions(rule: Any) -> Iterator[FunctionType]:
                     if isinstance(method, FunctionType):
                         visit(method, 1)
             return None
-        own = not package or str(value.__module__ or "").split(".")[0] == package
+        home = str(value.__module__ or "").split(".")[0]
+        own = not package or home == package or (closed and home not in _LIBRARIES)
         if id(value) in found or depth > _DEEP or (depth and not own):
             return None
         found[id(value)] = value
@@ -123,7 +150,7 @@ def _functions(rule: Any) -> Iterator[FunctionType]:
                 visit(other, depth + 1)
         for cell in value.__closure__ or ():
             if _filled(cell):
-                visit(cell.cell_contents, depth + 1)
+                visit(cell.cell_contents, depth + 1, closed=True)
         return None
 
     visit(rule, 0)

@@ -143,7 +143,8 @@ class Case:
     steady : bool
         Whether the same public draws give the same messages whatever the data, as a right protocol should.
     given, chained : bool
-        Whether a channel is given where it is used, and whether one generator serves all averagings of a fit.
+        Whether a channel is given where it is used, and whether one generator serves all averagings of a fit,
+        or all calls of a collaboration.
     undecided : str
         Of right cases: why *inconclusive* is all an audit can say.
     """

@@ -49,6 +49,7 @@ def deploy(
     network, rows, averagings = _workload(json.dumps(wanted, sort_keys=True), calls * batch)
     protocol, adversary = protocols[case.name], case.ears or case.adversary
     corrupt = adversary.corrupt_nodes(network)
+    one_for_all = np.random.default_rng([7, case.first])
     for call in range(calls):
         runs = slice(call * batch, (call + 1) * batch)
         mine = tuple(part[runs] for part in rows)
@@ -56,7 +57,7 @@ def deploy(
         channel, ended, inputs = Channel(), [], []
         with _ears() as sent:
             if hasattr(protocol, "collaborate"):
-                rng = np.random.default_rng([7, draws])
+                rng = one_for_all if case.chained else np.random.default_rng([7, draws])
                 ended.append(np.asarray(protocol.collaborate(list(mine), network, rng, channel=channel)))
             else:
                 chain = np.random.default_rng([7, draws])

@@ -190,7 +190,7 @@ def test_fixed_sizes_reach_the_rule():
 
 
 def test_arguments_that_make_no_sense():
-    for wrong in ({"f": 0}, {"f": 1, "skip": ("consensuss",)}, {"f": 1, "bound": -1.0}, {"f": 1, "examples": 0}):
+    for wrong in ({"f": -1}, {"f": 1, "skip": ("consensuss",)}, {"f": 1, "bound": -1.0}, {"f": 1, "examples": 0}):
         with pytest.raises(SecmixError):
             check_aggregator(sound, **wrong)
 

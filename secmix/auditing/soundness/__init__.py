@@ -5,9 +5,9 @@ of inputs and masks, and nothing else. The checks here look for anything else, e
 cleared.
 """
 
-from secmix.auditing.soundness.examine import examine
+from secmix.auditing.soundness.examine import examine, known_in
 from secmix.auditing.soundness.mechanisms.collaborations import examine_collaboration
 from secmix.auditing.soundness.result import Check, Soundness, Witness
 from secmix.auditing.soundness.runner import fresh
 
-__all__ = ["Check", "Soundness", "Witness", "examine", "examine_collaboration", "fresh"]
+__all__ = ["Check", "Soundness", "Witness", "examine", "examine_collaboration", "fresh", "known_in"]

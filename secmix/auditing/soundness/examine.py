@@ -20,6 +20,8 @@ from secmix.auditing.soundness.model import Bench, Case, Model, note_shares, rea
 from secmix.auditing.soundness.result import BLIND, Check, Soundness, Witness, guarded
 from secmix.auditing.soundness.runner import ALLOWED, fresh
 from secmix.auditing.soundness.sight import Eyes
+from secmix.errors import SecmixError
+from secmix.estimators.exact.structure import LeakedSubspace
 from secmix.network import Network
 from secmix.protocols import SumProtocol
 
@@ -90,13 +92,37 @@ def examine(
     return Soundness(checks, bench.shares, masks=bench.masks)
 
 
-def _cases(protocol: SumProtocol, network: Network, inputs: Mapping[int, Array], seed: int) -> list[Case]:
+def known_in(
+    protocol: SumProtocol, network: Network, adversary: Adversary, inputs: Array, *, seed: int = 0
+) -> tuple[LeakedSubspace, Witness | None]:
+    """What ``adversary`` learns of one call on ``inputs`` (n, runs, m), and the first message that is not linear.
+
+    Raises
+    ------
+    SecmixError
+        The call fails.
+    """
+    corrupt = adversary.corrupt_nodes(network)
+    eyes = Eyes(adversary, network, corrupt, not AdversaryTraits.of(adversary).sees_metadata)
+    [case] = _cases(protocol, network, {0: inputs}, seed, most=inputs.shape[1])
+    spread = np.ones(inputs.shape[2])
+    bench = Bench(fresh(protocol), network, eyes, [case], (), spread, seed, None)
+    call = bench.call(bench.probed(case))
+    if call.failure:
+        raise SecmixError(f"the protocol fails with {call.failure}")
+    model = read_model(bench, case, call)
+    return model.subspace, model.odd
+
+
+def _cases(
+    protocol: SumProtocol, network: Network, inputs: Mapping[int, Array], seed: int, most: int = RUNS
+) -> list[Case]:
     """Real runs of the first iteration and of the last."""
     chosen = sorted({min((t for t in inputs if t >= 0), default=min(inputs)), max(inputs)})
     cases = []
     for place, t in enumerate(chosen):
         # No zero with a sign, as rounded data have them: sums with zeros, which the checks form, do not keep it.
-        s = np.asarray(inputs[t].transpose(1, 0, 2)[:RUNS], dtype=float) + 0.0
+        s = np.asarray(inputs[t].transpose(1, 0, 2)[:most], dtype=float) + 0.0
         rng = stream(seed, "soundness", "masks of real runs", place)
         masks = np.asarray(fresh(protocol).draw_masks(len(s), s.shape[2], network, rng), dtype=float)
         cases.append(Case(t, s, masks, place))

@@ -129,6 +129,20 @@ class Laplace(Pairwise):
         return rng.laplace(0, self.sigma, (runs, self.count(network), m))
 
 
+class Student(Pairwise):
+    """Masks of a distribution with long tails."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        return self.sigma * rng.standard_t(4, (runs, self.count(network), m))
+
+
+class Cauchy(Pairwise):
+    """Masks of one that has no spread."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        return self.sigma * rng.standard_cauchy((runs, self.count(network), m))
+
+
 class Mapped(Pairwise):
     """Each upload is a mapping: the update, how many rows, from whom."""
 
@@ -165,6 +179,8 @@ CASES: list[Case] = [
     right("uniform masks", Uniform, OUT, "moved by d, a uniform density of width w differs by d/w", **STYLE),
     right("uniform masks, centred", Centred, CuriousServer(), "likewise", **STYLE),
     right("double exponential masks", Laplace, OUT, "moved by d, its density differs by d/2 scales at most", **STYLE),
+    right("Student's masks", Student, OUT, "moved by d, its density differs by 0.4 d/scale at most", **STYLE),
+    right("Cauchy masks", Cauchy, CuriousServer(), "moved by d, its density differs by d/π scales at most", **STYLE),
     right("a mapping", Mapped, OUT, "a mapping of a masked number and of constants is those", **STYLE),
     right("complex numbers", Complex, CuriousServer(), "a complex number is two, and the second is zero", **STYLE),
     right("a session number", Session, OUT, "what is drawn in public tells nothing", **STYLE),

@@ -115,6 +115,24 @@ def weiszfeld(messages, f):
     return centre + z * np.median(np.abs(x - centre).max(axis=1) + 1e-300 + unit * 1e-30)
 
 
+def mean(messages, f):
+    """Withstands nobody, and says so."""
+    if f != 0:
+        raise ValueError("a mean withstands no colluder")
+    refuse(messages, f)
+    return np.asarray(messages, dtype=np.float64).mean(axis=0)
+
+
+def least_spread(messages, f):
+    """The mean of the n − f neighbours in order that spread least, in each entry; of several, the first."""
+    refuse(messages, f)
+    x = np.sort(np.asarray(messages, dtype=np.float64), axis=0)
+    parts = np.stack([x[i : len(x) - f + i] for i in range(f + 1)])
+    with np.errstate(over="ignore"):
+        first = parts.std(axis=1).argmin(axis=0)
+    return np.take_along_axis(parts.mean(axis=1), first[None], axis=0)[0]
+
+
 def median_of_group_means(messages, f):
     """2f + 1 groups in the order of arrival, and the median of their means: at most f are spoilt."""
     refuse(messages, f)
@@ -205,6 +223,8 @@ RIGHT = [
     Right("own median of means", median_of_group_means, "Chen et al. 2017", settings=(("equivariances", UNORDERED),)),
     Right("own Phocas", phocas, "Xie et al. 2018"),
     Right("own clipping", clipped_about_the_median, "Karimireddy et al. 2021"),
+    Right("mean", mean, "nobody is to be withstood", f=0),
+    Right("least spread", least_spread, "Rousseeuw 1984: the neighbours are honest, or among honest ones"),
     Right("an object", QuantileRule(0.5), "a trimmed mean"),
     Right("in one place", InOnePlace(), "Yin et al. 2018"),
     Right("leaves NaN out", ignores_what_is_not_finite, "Yin et al. 2018", f=3),

@@ -10,7 +10,7 @@ import os
 import numpy as np
 import pytest
 from soundness.rules.right_rules import RIGHT
-from soundness.rules.wrong_values import WRONG
+from soundness.rules.wrong_corners import WRONG
 
 from secmix.testing import check_aggregator
 
@@ -50,7 +50,8 @@ def test_a_right_rule_is_accepted(right):
     check = check_aggregator(right.rule, f=right.f, seed=1, level="quick", **dict(right.settings))
     assert check.calls > 7000
     assert check.missed(1 / 997) < 0.001
-    assert (check.n[1], check.p[1] > 1000) == (64, True)
+    assert check.n[1] >= 64
+    assert check.p[1] > 1000
     text = str(check)
     assert "7" in text
     assert f"{check.calls} results" in text

@@ -223,7 +223,7 @@ def loses_digits():
     return rule
 
 
-@wrong(lambda rule: overwritten(rule))
+@wrong(lambda rule: overwritten_by(cloud(24, 2))(rule))
 def writes_on_large_messages():
     def rule(messages, f):
         refuse(messages, f)
@@ -234,8 +234,10 @@ def writes_on_large_messages():
     return rule
 
 
-def overwritten(rule):
-    x = cloud(24, 2)
-    before = x.copy()
-    rule(x, f=1)
-    return np.inf if not np.array_equal(x, before) else 0.0
+def overwritten_by(x):
+    def attack(rule):
+        messages = x.copy()
+        rule(messages, f=1)
+        return np.inf if not np.array_equal(x, messages) else 0.0
+
+    return attack

@@ -153,6 +153,26 @@ class NoneGivenHalf(Modular):
         return rng.integers(0, 2**8, size=(runs, self.count(network), m)) * self.grid
 
 
+class NoneGivenShrunk(Pairwise):
+    """Draws its own masks by the same method, and takes them in other units."""
+
+    def own_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        return 1e-12 * self.draw_masks(runs, m, network, rng)
+
+
+class NoneGivenMultiples(Modular):
+    """Draws its own words by the same method, and moves them up by half their bits."""
+
+    def own_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        return self.numbers(self.words(self.draw_masks(runs, m, network, rng)) * 2**28)
+
+
+def lower_half(heard: Heard) -> Array:
+    """What the masks leave as it is: the last 28 bits of the word, with their sign."""
+    words = np.round(heard.one("masked", 0) * 2.0**20) % 2**28
+    return np.where(words < 2**27, words, words - 2**28) / 2.0**20
+
+
 class NoneGivenMore(Pairwise):
     """Where it draws for itself, it also sends a backup of what it drew."""
 
@@ -252,6 +272,10 @@ CASES = [
     Case("no masks given: eight bits", "calls", NoneGivenHalf, Eavesdropper(), "in use masks are below 1/1000",
          attack=each(lambda h: np.where((x := h.one("masked", 0)) > 2.0**27, x - 2.0**28, x)), secret=input_of(0),
          accuracy=1e-2),
+    Case("no masks given: in other units", "calls", NoneGivenShrunk, CuriousServer(), "in use masks are 1e-6 at most",
+         attack=each(lambda h: h.one("masked", 0)), secret=input_of(0), accuracy=1e-3),
+    Case("no masks given: multiples", "calls", NoneGivenMultiples, Eavesdropper(), "in use masks leave 28 bits bare",
+         attack=each(lower_half), secret=input_of(0), accuracy=1e-3),
     Case("no masks given: a backup", "calls", NoneGivenMore, Eavesdropper(), "in use the masks are sent along",
          attack=each(lambda h: h.one("masked", 0) - h.one("backup", 0)), secret=input_of(0)),
     Case("second iteration", "calls", SecondIteration, Eavesdropper(), "from the second on all is bare",

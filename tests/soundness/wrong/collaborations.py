@@ -179,6 +179,52 @@ class OneIsOpen(Means):
         channel.send(10, 0, SERVER, "step", means[0], encrypted=len(means[0]) > 1)
 
 
+class MiddleLook(Means):
+    """One call in thirty is not encrypted, by a public coin that is neither high nor low."""
+
+    def after(self, channel: Any, means: Array, rng: Any) -> None:
+        channel.send(10, 0, SERVER, "step", means[0], encrypted=not 0.4 < rng.random() < 0.43)
+
+
+class StartsFromOne(Means):
+    """The start, which everybody may hear, is drawn by lot; one time in twenty-five it is a node's mean."""
+
+    def after(self, channel: Any, means: Array, rng: Any) -> None:
+        lot, start = rng.random(), rng.normal(size=means[0].shape)
+        channel.send(10, 0, SERVER, "step", means[0] if 0.6 < lot < 0.64 else start)
+
+
+class OpenInBatches(Means):
+    """Neither single runs nor hundreds are open, only what lies between."""
+
+    def after(self, channel: Any, means: Array, rng: Any) -> None:
+        channel.send(10, 0, SERVER, "step", means[0], encrypted=not 4 <= len(means[0]) <= 60)
+
+
+class TurnsTheCoin(Means):
+    """Ends by turning the public coin once more where a mean is negative: the next call's start tells."""
+
+    def after(self, channel: Any, means: Array, rng: Any) -> None:
+        channel.send(10, 0, SERVER, "step", rng.normal(size=means[0].shape))
+        rng.random(1 + int(means[0, 0, 0] < 0))
+
+
+def by_the_next_start(heard: Any) -> Array:
+    """How often the coin was turned between two starts; of the last call nothing is known."""
+    starts, out = [open_step(one) for one in heard], []
+    rng = np.random.default_rng([7, 0])
+    rng.normal(size=2)
+    for start in starts[1:]:
+        rng.random(1)
+        state = rng.bit_generator.state
+        out.append(float(not (rng.normal(size=2) == start).all()))
+        if out[-1]:
+            rng.bit_generator.state = state
+            rng.random(1)
+            rng.normal(size=2)
+    return np.array([*out, np.nan])
+
+
 def step(heard: Heard) -> Any:
     """The line more."""
     return next((m for m in heard.messages if m.round >= 10), None)
@@ -218,6 +264,16 @@ CASES = [
          secret=lambda t: float(t.rows[0][0, :, 0].mean() > t.rows[1][0, :, 0].mean()), goal="bits", calls=60),
     Case("rare look", NAME, RareLook, OUT, "one call of a hundred is open", attack=each(open_step), secret=mean_of(0),
          claims=0.01, first=80),
+    Case("look in the middle", NAME, MiddleLook, OUT, "one call of thirty is open", attack=each(open_step),
+         secret=mean_of(0), claims=0.01, calls=120),
+    Case("start from one", NAME, StartsFromOne, OUT, "one start in twenty-five is a mean, and the lot is public",
+         attack=lambda heard: np.stack([
+             open_step(one) if 0.6 < np.random.default_rng([7, call]).random() < 0.64 else np.full(2, np.nan)
+             for call, one in enumerate(heard)]), secret=mean_of(0), claims=0.01, calls=120),
+    Case("open in batches", NAME, OpenInBatches, OUT, "ten runs at once are open", attack=each(open_step),
+         secret=mean_of(0), batch=10),
+    Case("turns the coin between calls", NAME, TurnsTheCoin, OUT, "one generator serves all calls", chained=True,
+         attack=by_the_next_start, claims=0.9, **BIT),
     Case("whisper", NAME, Whisper, OUT, "the transcript is not of all channels", attack=each(open_step),
          secret=mean_of(0)),
     Case("unrecorded", NAME, Unrecorded, OUT, "what is not recorded is heard", attack=each(open_step),

@@ -8,6 +8,7 @@ other rows, of batches, of an object long in use, and with extreme public draws.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,9 +36,11 @@ _SHAPES: tuple[Callable[[Array], Array], ...] = (  # rows as they hardly come by
 )
 _DEALS = 6
 _LIFE = (6, 40)  # calls in a row, fewer where each takes long
-_SEEDS = (4, 16)
+_SEEDS = (8, 120)
+_SIZES = (2, 5, 10, 20, 50, 100)  # runs of a call
 _RUNS = (30, 300)
-_MESSAGES = 1_000
+_MESSAGES = 1_000  # of the calls of a check together
+_OPENING = 4_000  # and of those that look for a rare draw
 _FORCED = 4
 
 Deal = Callable[[int, int], Sequence[Array]]
@@ -71,11 +74,11 @@ class _Bench:
             given = [part.copy() for part in rows]
             return np.asarray(chosen.collaborate(given, self.network, generator, channel=channel))
 
-        return observation(run, Recorder(most=self.most))
+        return replace(observation(run, Recorder(most=self.most)), left=_state_of(generator))
 
-    def times(self, bounds: tuple[int, int]) -> int:
+    def times(self, bounds: tuple[int, int], messages: int = _MESSAGES) -> int:
         """How often to call, within ``bounds``."""
-        return int(np.clip(_MESSAGES // max(self.first.messages, 1), *bounds))
+        return int(np.clip(messages // max(self.first.messages, 1), *bounds))
 
     def others(self, runs: int, key: int, change: Callable[[Array], Array] = np.asarray) -> list[Array]:
         """Other rows at honest nodes."""
@@ -84,6 +87,12 @@ class _Bench:
             mine if node in self.corrupt else change(other)
             for node, (mine, other) in enumerate(zip(first, self.deal(runs, key), strict=True))
         ]
+
+
+def _state_of(generator: np.random.Generator) -> str:
+    """All that its next draws depend on, those of its children too."""
+    bits: Any = generator.bit_generator
+    return f"{bits.state} {getattr(bits.seed_seq, 'n_children_spawned', 0)}"
 
 
 def examine_collaboration(
@@ -154,8 +163,14 @@ def _result(name: str, bench: _Bench, before: int, witness: Witness | None, said
 
 def _other_rows(bench: _Bench) -> Check:
     before, witness = bench.calls, None
+    # Whoever meets what is drawn next, in numbers or in what is sent, meets the state the generator was left in.
+    drawn = bench.eyes.see(bench.call(bench.rows, rng=stream(bench.seed, "soundness", "collaboration", 1)))
+    lots = bench.heard or other_frames(bench.seen, drawn) is not None
     for key in range(1, _DEALS + 1):
-        witness = _unlike(bench, bench.call(bench.others(1, key)))
+        call = bench.call(bench.others(1, key))
+        witness = _unlike(bench, call)
+        if witness is None and lots and call.left != bench.first.left:
+            witness = Witness("the generator", "it is left in another state: what is drawn next tells of them")
         if witness is not None:
             break
     scaled = [lambda rows, factor=factor: factor * rows for factor in _SCALES]
@@ -184,6 +199,15 @@ def _company(bench: _Bench) -> Check:
         rare = f"What the adversary hears was the same in {runs} runs on other rows; in rarer ones it may not be."
     elif not bench.corrupt:
         witness = witness or _unlike(bench, bench.call(bench.others(3, 1)), bench.seen)
+    for runs in _SIZES:
+        one = bench.call(bench.deal(runs, 0)) if witness is None else bench.first
+        if witness is not None or one.failure:
+            continue
+        seen = bench.eyes.see(one)
+        if seen.heard > bench.seen.heard:
+            witness = Witness(f"{runs} runs together", f"{seen.names[0]} can be heard")
+        elif bench.heard or not bench.corrupt:
+            witness = _unlike(bench, bench.call(bench.others(runs, 1)), seen)
     bad, good = "Several runs together do not look like one by itself.", "Single runs look as they do in company."
     return _result("company", bench, before, witness, (bad, good, rare))
 
@@ -206,7 +230,8 @@ def _draws(bench: _Bench) -> Check:
     """With other draws the frames may be others; nothing may be heard, and honest rows may not show."""
     before, witness = bench.calls, None
     tries = [(0, Count(forced=k, high=high)) for k in range(_FORCED) for high in (False, True)]
-    tries += [(seed, Count()) for seed in range(1, bench.times(_SEEDS) + 1)]
+    seeds = bench.times(_SEEDS, _OPENING)
+    tries += [(seed, Count()) for seed in range(1, seeds + 1)]
     for key, (seed, count) in enumerate(tries, 1):
 
         def generator(seed: int = seed, count: Count = count) -> Forced:
@@ -219,10 +244,12 @@ def _draws(bench: _Bench) -> Check:
         seen = bench.eyes.see(one)
         if seen.heard > bench.seen.heard:
             witness = Witness(seen.names[0], "with another draw it can be heard")
-        elif key % 2 == 0:
+        elif key % 2 == 0 or bench.heard:
             witness = _unlike(bench, bench.call(bench.others(1, key), rng=generator()), seen)
         if witness is not None:
             break
     bad = "With other draws the adversary hears or notices what it did not."
     good = "With {} other draws, extreme ones among them, nothing more is noticed."
-    return _result("public draws", bench, before, witness, (bad, good, "Draws rarer than one in five may be other."))
+    rare = 1 - 0.05 ** (1 / seeds)  # what comes up more often would have been met with 95 % confidence
+    assumes = f"Draws that come up in fewer than {rare:.2g} of the calls may be other."
+    return _result("public draws", bench, before, witness, (bad, good, assumes))

@@ -22,7 +22,10 @@ from secmix.auditing.soundness.runner import fresh
 
 NAME = "mask provenance"
 NORMAL, UNIFORM = "normal", "uniform"
-PEAKS = {UNIFORM: 1.0, f"{UNIFORM} from one end": 1.0, "Laplace": 0.5, "logistic": 0.25}
+PEAKS = {
+    UNIFORM: 1.0, f"{UNIFORM} from one end": 1.0, "Laplace": 0.5, "logistic": 0.25, "Student's t": 0.4, "Cauchy": 0.32,
+    "Gumbel": 0.37,
+}  # fmt: skip
 """The largest density of other distributions in units of their scale. Each has one peak: moved by d, such a density
 differs from itself by at most d times its peak in total variation."""
 _MOVED = 4.0  # spreads of the inputs: two inputs so far apart
@@ -100,6 +103,25 @@ class Logged(np.random.Generator):
         values = super().logistic(loc, scale, size)
         if np.all(np.asarray(loc) == 0) and np.all(np.asarray(scale) > 0):
             self._noted("logistic", values / np.asarray(scale))
+        return values
+
+    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        """As numpy's, likewise."""
+        values = super().gumbel(loc, scale, size)
+        if np.all(np.asarray(loc) == 0) and np.all(np.asarray(scale) > 0):
+            self._noted("Gumbel", values / np.asarray(scale))
+        return values
+
+    def standard_t(self, df: Any, size: Any = None) -> Any:
+        """As numpy's; with any number of degrees of freedom the density is below the normal one's peak."""
+        values = super().standard_t(df, size)
+        self._noted("Student's t", values)
+        return values
+
+    def standard_cauchy(self, size: Any = None) -> Any:
+        """As numpy's."""
+        values = super().standard_cauchy(size)
+        self._noted("Cauchy", values)
         return values
 
     def integers(

@@ -22,6 +22,8 @@ _LIFE = 48  # calls of one object in a row, at most
 _COMPANIES = (slice(0, 1), slice(1, 2), slice(0, 2), slice(0, 3))  # runs of a call
 _SIZES = (*range(5, 17), 20, 21, 25, 32, 50, 64, 100)  # runs of a call, tiled
 _NEXT = (*range(1, 17), 30, 100, 1000)  # iterations beyond the last one
+_HARDER = 2.0  # times as large masks must move to explain other inputs, in another course of a schedule
+_COURSES, _COURSE = 16, 5000  # other courses that are looked at, and the first of their seeds
 _MANY = 500  # messages of a call
 _MESSAGES = 5000  # of them together
 
@@ -251,7 +253,31 @@ def own_masks(bench: Bench, model: Model) -> Witness | None:
     if not moves.free:
         return None
     ds, dr, _ = moves.draw(bench.private(3), case, bench.scale)
+    if bench.modulus is None and not _as_usual(bench, model, probed, float(np.linalg.norm(dr))):
+        return Witness("a call without masks", "the masks that it draws hide less than those that it is given")
     moved = bench.probed(case.moved(ds, dr))  # as many numbers, so that as much is drawn
     looks = bench.eyes.see(draws(moved)[0])
     witness = unlike_frames(bench, (probed, own.seen), (moved, looks))
     return witness or other_view(own, (probed, own.seen), (moved, looks), exact=bench.modulus is not None)
+
+
+def _as_usual(bench: Bench, model: Model, probed: Case, moved: float) -> bool:
+    """Whether masks that are given must move as far as ``moved``, or nearly, to explain other inputs.
+
+    They must in the course of ``model``, or in that which a call without masks took, its generator having drawn the
+    masks before; or, where the course goes by lot in yet another way, in one of a few other courses.
+    """
+
+    def needed(one: Model) -> float:
+        moves = moves_of(bench, one)
+        return float(np.linalg.norm(moves.draw(bench.private(3), model.case, bench.scale)[1])) if moves.free else 0.0
+
+    if moved <= _HARDER * needed(model):
+        return True
+    drawn = bench.public(model.case.seed)
+    fresh(bench.protocol).draw_masks(probed.runs, probed.inputs.shape[2], bench.network, drawn)
+    for rng in (drawn, *(bench.public(_COURSE + place) for place in range(_COURSES))):
+        call = bench.call(probed, rng=rng)
+        if not call.failure and moved <= _HARDER * needed(read_model(bench, model.case, call)):
+            return True
+    return False
