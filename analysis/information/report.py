@@ -31,9 +31,12 @@ def report(numbers: Numbers, neural: Numbers) -> str:
         "and the bound's (near equality is read by rank too; a critic chosen among many must gain more). The rows *on "
         "fresh draws* are of draws made after all that; the others may have been looked at while the rules were made.",
         "",
+        "The seconds were taken with other work on the machine, and before near equality went through rows side by "
+        "side, which saves a quarter.",
+        "",
         "Where a sharp edge cuts the support (the sum of exponentials, y ≥ x), KSG still grows at N = 2,000 by about "
         "0.03 nats an e-fold of rows. Three copied rows in a hundred would make it grow as much: it stays unresolved "
-        "in about half of the draws.",
+        "in a third to a half of the draws.",
         "",
         *aims(numbers),
         "",
