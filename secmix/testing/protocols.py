@@ -26,7 +26,7 @@ from secmix.protocols.interfaces import SumTraits
 from secmix.testing.counterexample import source_of, written
 from secmix.testing.properties import Property
 from secmix.testing.protocol_properties import COLLABORATION, SUM
-from secmix.testing.sizes import drawn_sizes, named_sizes, network_of
+from secmix.testing.sizes import wide_networks
 from secmix.testing.summary import ProtocolCheck
 from secmix.testing.watching import numbers_in
 from secmix.transcript import Channel
@@ -36,7 +36,6 @@ Reveals = Literal["nothing", "total", "everything"] | NodeSets | Callable[[Netwo
 _CASES = {"quick": 14, "thorough": 200}
 _WIDE = {"quick": 18, "thorough": 200}  # cases of drawn sizes, and as many of sizes that the code names
 _LIGHT = ("average", "linear", "any size")  # what these are tried on
-_MANY = 3000  # messages of a call on a small network; so many more are sent on large ones that few are tried
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,7 @@ def check_protocol(
         (drawn, kind, None) for drawn, kind in islice(cycle(_networks(network, given, rng)), _CASES[level])
     ]
     if not isinstance(protocol, Collaboration):
-        plan += _wide(protocol, network, adversary, _WIDE[level], rng)
+        plan += wide_networks(protocol, network, numbers_in(protocol), _WIDE[level], rng)
     for place, (drawn, kind, size) in enumerate(plan):
         if isinstance(protocol, Collaboration):
             values = _rows(drawn, given, rng)
@@ -187,33 +186,6 @@ def _networks(
         tree = [(int(name[i]), int(name[rng.integers(i)])) for i in range(1, n)]
         found.append((Network.from_edges(n, tree), "tree"))
     return found
-
-
-def _wide(
-    protocol: SumProtocol, network: Network | None, adversary: Adversary | None, count: int, rng: np.random.Generator
-) -> list[tuple[Network, str, tuple[int, int] | None]]:
-    """Networks with entries and runs: drawn ones, and those that the protocol's code names."""
-    n = None if network is None else network.n
-    sizes = [*drawn_sizes(n, count, rng), *named_sizes(numbers_in(protocol), n, count)]
-    found: list[tuple[Network, str, tuple[int, int] | None]] = []
-    for place, (nodes, entries, runs) in enumerate(sizes):
-        if network is not None:
-            drawn, kind = network, "given"
-        else:
-            nodes = min(nodes, 12) if _heavy(protocol) else nodes
-            drawn, kind = network_of(nodes, place, rng)
-        found.append((drawn, kind, (entries, runs)))
-    return found
-
-
-def _heavy(protocol: SumProtocol) -> bool:
-    """Whether it sends so much on four nodes that large networks would take for ever."""
-    channel, network = Channel(), Network.cycle(4)
-    try:
-        quietly(lambda: protocol.average(np.ones((1, 4, 1)), network, np.random.default_rng(0), channel=channel))
-    except Exception:  # reported by the properties, if it is not a refusal
-        return False
-    return channel.transcript.messages > _MANY
 
 
 def _inputs(

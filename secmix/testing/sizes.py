@@ -7,9 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from secmix.adversaries.search.oracle import quietly
 from secmix.errors import SecmixError
 from secmix.network import Network
+from secmix.protocols import SumProtocol
 from secmix.testing.cases import MOST_ENTRIES, MOST_MESSAGES
+from secmix.transcript import Channel
 
 Refusal = Callable[[int, int], ValueError | None]
 """``refusal(n, f)``: why the rule takes no n messages with f, or None."""
@@ -84,6 +87,40 @@ ROUND = (4, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200, 256)
 _LARGEST = (40, 256, 64)  # nodes, entries and runs that are drawn
 _NAMED = (60, 2000, 300)  # and that are tried where the code names them
 _TOGETHER = 300_000  # numbers that all nodes put in
+_SENT = 10_000_000  # numbers that a call sends with unit inputs and unit masks beside the real ones: 80 MB
+_SMALLEST = 5  # nodes of a network that is not made smaller
+
+
+def wide_networks(
+    protocol: SumProtocol, network: Network | None, numbers: set[int], count: int, rng: np.random.Generator
+) -> list[tuple[Network, str, tuple[int, int] | None]]:
+    """Networks with entries and runs: drawn ones, and those that the ``numbers`` of the protocol's code name.
+
+    A network on which so much is sent that it would not fit into memory is halved until it does, or left out.
+    """
+    n = None if network is None else network.n
+    found: list[tuple[Network, str, tuple[int, int] | None]] = []
+    for place, (nodes, *size) in enumerate([*drawn_sizes(n, count, rng), *named_sizes(numbers, n, count)]):
+        while True:
+            drawn, kind = network_of(nodes, place, rng) if network is None else (network, "given")
+            if _sent(protocol, drawn, *size) <= _SENT:
+                found.append((drawn, kind, (size[0], size[1])))
+                break
+            if network is not None or nodes <= _SMALLEST:
+                break
+            nodes = max(nodes // 2, _SMALLEST)
+    return found
+
+
+def _sent(protocol: SumProtocol, network: Network, entries: int, runs: int) -> float:
+    """How many numbers a call sends with unit inputs and unit masks, from one with a single number a node."""
+    channel, inputs = Channel(), np.ones((1, network.n, 1))
+    try:
+        quietly(lambda: protocol.average(inputs, network, np.random.default_rng(0), channel=channel))
+        masks = protocol.draw_masks(1, 1, network, np.random.default_rng(0)).shape[1]
+    except Exception:  # reported by the properties, if it is not a refusal
+        return 0.0
+    return sum(len(block.payload) for block in channel.transcript) * float(runs * entries + network.n + masks)
 
 
 def named_sizes(numbers: set[int], n: int | None, count: int) -> list[tuple[int, int, int]]:

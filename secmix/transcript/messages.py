@@ -32,6 +32,7 @@ _ROOM: ContextVar[_Room | None] = ContextVar("room for messages", default=None)
 def at_most(nbytes: float, message: str) -> Iterator[None]:
     """Messages may take ``nbytes`` meanwhile, all transcripts together; beyond it is an error that says ``message``.
 
+    >>> from secmix.transcript import Channel
     >>> with at_most(10, "too much"):
     ...     Channel().send(0, [0], [1], "rows", np.zeros((1, 1, 2)))
     Traceback (most recent call last):
