@@ -342,6 +342,21 @@ def test_a_users_module_beside_the_scenario_is_found() -> None:
     assert told(ran.stderr) == []
 
 
+def test_a_long_name_of_the_folder_for_temporary_files_is_no_fault(tmp_path: Path) -> None:
+    """Workers are forked from a process whose socket lies there, and a socket's name has room for 108 letters."""
+    temporary = tmp_path / ("long" * 30)
+    temporary.mkdir()
+    written(SLOW.replace("runs = 400", "runs = 100"))
+    ran = subprocess.run(
+        [sys.executable, "-m", "secmix", "audit", "mine.toml", "--workers", "2", "--format", "json"],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ran.returncode in (0, 1, 3), ran.stderr
+
+
 SLOW = (
     "runs = 400\n"
     + DATA.replace("wine", "gaussian")

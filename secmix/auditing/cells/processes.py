@@ -7,7 +7,7 @@ import os
 import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from secmix.auditing.report import Verdict
@@ -20,20 +20,22 @@ _STANDS: Any = None  # in a worker process: where it tells what stands early
 
 def import_ahead() -> None:
     """Have a process import what workers need while this one imports it for itself; they then begin at once."""
-    if _FORKED in multiprocessing.get_all_start_methods():
-        _context()
-        from multiprocessing.forkserver import ensure_running
-
-        ensure_running()
+    _context()
 
 
 def _context() -> Any:
     """Workers are copies of a process that has imported everything and done nothing, where the system has that."""
-    if _FORKED not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context(_FORKED)
-    context.set_forkserver_preload([_PRELOADED])
-    return context
+    if _FORKED in multiprocessing.get_all_start_methods():
+        from multiprocessing.forkserver import ensure_running
+
+        context = multiprocessing.get_context(_FORKED)
+        context.set_forkserver_preload([_PRELOADED])
+        with suppress(
+            OSError
+        ):  # its socket lies in the folder for temporary files, whose name may be too long for that
+            ensure_running()
+            return context
+    return multiprocessing.get_context("spawn")
 
 
 @contextmanager
