@@ -83,10 +83,9 @@ def audit(
         _audit_recorded(recorded, out or Path(f"audit-{recorded.resolve().name}"), show_private, debug)
     folder = out or Path(f"audit-{flower.resolve().name if flower else Path(scenario or '').stem}")
     with _errors_told(debug, lambda: _what_is_kept(folder)):
-        if workers != 1 and scheduler is None:
-            from secmix.auditing.cells.processes import import_ahead
+        from secmix.auditing.cells.processes import import_ahead
 
-            import_ahead()
+        import_ahead(workers, scheduler)
         from rich.console import Console
 
         from secmix import reporting

@@ -18,9 +18,10 @@ _PRELOADED = "secmix.auditing.cells.run_cell"
 _STANDS: Any = None  # in a worker process: where it tells what stands early
 
 
-def import_ahead() -> None:
+def import_ahead(workers: int, scheduler: str | None) -> None:
     """Have a process import what workers need while this one imports it for itself; they then begin at once."""
-    _context()
+    if workers != 1 and scheduler is None:
+        _context()
 
 
 def _context() -> Any:
@@ -30,9 +31,8 @@ def _context() -> Any:
 
         context = multiprocessing.get_context(_FORKED)
         context.set_forkserver_preload([_PRELOADED])
-        with suppress(
-            OSError
-        ):  # its socket lies in the folder for temporary files, whose name may be too long for that
+        # Its socket lies in the folder for temporary files, whose name may be too long for one.
+        with suppress(OSError):
             ensure_running()
             return context
     return multiprocessing.get_context("spawn")
