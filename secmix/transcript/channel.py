@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.checks import Array
+from secmix._base.checks import Array, Ints
 from secmix.errors import SecmixError
 from secmix.transcript.messages import Block, Line, Transcript
 from secmix.transcript.payload import as_it_passes, passed_on
@@ -132,6 +132,10 @@ class Channel:
             self._write(round, sender, receiver, name, rows, line, content)
             return rows if line == "held" else _arriving(rows, content)
 
+        if (
+            type(payload) is np.ndarray and payload.dtype.kind == "f"
+        ):  # as nearly always: there is nothing to take apart
+            return write(kind, payload)
         runs = self.transcript.blocks[-1].runs if self.transcript.blocks else 1
         arrived: Array = passed_on(payload, kind, write, max(np.size(sender), np.size(receiver)), runs)
         return arrived
@@ -152,15 +156,14 @@ class Channel:
         rows = payload[None] if payload.ndim == 2 else payload
         if rows.ndim != 3:
             raise SecmixError(f"a payload has shape (runs, m) or (messages, runs, m); given {payload.shape}")
-        senders = np.atleast_1d(np.asarray(sender, dtype=np.intp))
-        receivers = np.atleast_1d(np.asarray(receiver, dtype=np.intp))
+        senders, receivers = _nodes(sender), _nodes(receiver)
         if senders.shape != receivers.shape:
             senders, receivers = np.broadcast_arrays(senders, receivers)
         if line == "held" and (senders != receivers).any():
             raise SecmixError(f"'{kind}' is said to be held, but passes from one node to another; send it instead")
         which = np.arange(len(senders)) if content is None else np.asarray(content, dtype=np.intp)
         unnamed = content is None and len(rows) > len(senders)
-        if unnamed or len(which) != len(senders) or (len(which) and which.max() >= len(rows)):
+        if unnamed or len(which) != len(senders) or (len(which) and max(which.tolist()) >= len(rows)):
             raise SecmixError(
                 f"{len(senders)} messages of kind '{kind}' but contents for {len(which)}, in {len(rows)} payload rows"
             )
@@ -178,8 +181,12 @@ def _arriving(rows: Array, content: Any) -> Array:
         return array_namespace(rows).asarray(rows, copy=True)
     arrived = as_it_passes(rows)
     if content is not None and rows.ndim == 3 and len(rows) > 1:
-        left = np.ones(len(rows), dtype=bool)
-        left[np.asarray(content)] = False
-        if left.any():
-            arrived[left] = np.nan if rows.dtype.kind == "f" else 0
+        left = set(range(len(rows))).difference(k % len(rows) for k in np.asarray(content).ravel().tolist())
+        if left:
+            arrived[sorted(left)] = np.nan if rows.dtype.kind == "f" else 0
     return arrived
+
+
+def _nodes(given: ArrayLike) -> Ints:
+    nodes = np.asarray(given, dtype=np.intp)
+    return nodes if nodes.ndim else nodes.reshape(1)

@@ -128,10 +128,15 @@ class Bench:
         """For what the checks draw themselves."""
         return stream(self.seed, "soundness", "own draws", *keys)
 
+    @cached_property
+    def units(self) -> tuple[Array, Array]:
+        """Unit inputs and unit masks: of one averaging there are always as many."""
+        case = self.cases[0]
+        return units(case.inputs.shape[1], case.masks.shape[1], case.inputs.shape[2])
+
     def probed(self, case: Case, factor: float = 1.0) -> Case:
         """``case`` with unit inputs, unit masks and a zero behind its runs, all times ``factor``."""
-        n, k, m = case.inputs.shape[1], case.masks.shape[1], case.inputs.shape[2]
-        inputs, masks = units(n, k, m)
+        inputs, masks = self.units
         both = Case(
             case.iteration, np.concatenate([case.inputs, inputs]), np.concatenate([case.masks, masks]), case.seed
         )

@@ -21,6 +21,7 @@ from secmix.network import Network
 from secmix.transcript import SERVER, Block, Transcript, touching
 
 Frame = tuple[object, ...]
+_LARGE = 2**22  # bytes of a call's messages that are not put side by side to be measured
 
 
 @dataclass(frozen=True)
@@ -182,14 +183,18 @@ def _frames_of(call: Call) -> Sequence[Frame]:
 def _tops(blocks: Sequence[Block]) -> list[Array]:
     """The largest finite size of each run in each block and those before it, an array (runs,) for each."""
     shapes = {block.payload.shape[1:] for block in blocks}
-    if len(shapes) == 1 and all(len(block.payload) and block.payload.dtype == np.float64 for block in blocks):
-        largest = np.abs(np.concatenate([block.payload for block in blocks])).max(axis=2, initial=0.0)
+    small = sum(block.payload.nbytes for block in blocks) < _LARGE
+    if small and len(shapes) == 1 and all(len(block.payload) and block.payload.dtype == np.float64 for block in blocks):
         starts = np.cumsum([0, *(len(block.payload) for block in blocks[:-1])])
-        sizes = np.maximum.reduceat(largest, starts, axis=0)
+        # Over the rows first: they lie apart in memory, and are compared many numbers at a time.
+        largest = np.maximum.reduceat(np.abs(np.concatenate([block.payload for block in blocks])), starts, axis=0)
+        sizes = largest.max(axis=2, initial=0.0)
         return list(np.maximum.accumulate(np.where(np.isfinite(sizes), sizes, 0.0), axis=0))
     top, tops = np.zeros(0), []
     for block in blocks:
-        size = np.abs(numbers(block.payload)).max(axis=(0, 2), initial=0.0)
+        plain = numbers(block.payload)
+        ends = plain.max(axis=0, initial=0.0), plain.min(axis=0, initial=0.0)
+        size = np.maximum(*map(np.abs, ends)).max(axis=1, initial=0.0)
         size = np.where(np.isfinite(size), size, 0.0)
         top = np.maximum(top, size) if top.shape == size.shape else size
         tops.append(top)

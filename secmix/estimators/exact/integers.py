@@ -26,8 +26,9 @@ def integer_null_space(matrix: Array) -> list[Combination]:
     """
     pivots: list[tuple[int, _Row, _Row]] = []
     found: list[Combination] = []
-    for place, numbers in enumerate(matrix.tolist()):
-        left: _Row = {column: int(value) for column, value in enumerate(numbers) if value}
+    for place, numbers in enumerate(np.asarray(matrix)):
+        held = np.flatnonzero(numbers)  # few, as a rule
+        left: _Row = {column: int(value) for column, value in zip(held.tolist(), numbers[held].tolist(), strict=True)}
         made: _Row = {place: 1}
         for column, row, how in pivots:
             if column in left:

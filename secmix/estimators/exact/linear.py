@@ -151,10 +151,9 @@ class Probed(Carrying):
 def units(n: int, k: int, m: int) -> tuple[Array, Array]:
     """Unit inputs (extra, n, m) and unit masks (extra, k, m), m units to a run: n inputs, k masks, and a zero."""
     count = n + k + 1
-    extra = -(-count // m)
-    table = np.zeros((extra * m, count))
-    table[np.arange(count), np.arange(count)] = 1.0
-    every = table.reshape(extra, m, count).swapaxes(1, 2)
+    which = np.arange(count)
+    every = np.zeros((-(-count // m), count, m))
+    every[which // m, which, which % m] = 1.0
     return every[:, :n], every[:, n : n + k]
 
 

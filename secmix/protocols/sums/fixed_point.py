@@ -9,7 +9,7 @@ import numpy as np
 
 from secmix._base.checks import Array, integer
 from secmix.errors import DataError, SecmixError
-from secmix.protocols.sums.shamir import Words, prime_below
+from secmix.protocols.sums.shamir import Words, prime_below, reduced
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,13 @@ class FixedPoint:
 
     def words(self, payload: Array) -> Words:
         """The words that a message carries."""
-        return np.asarray(np.rint(payload / self.grid), dtype=np.int64) % self.prime
+        # A power of two: the product is as exact as the quotient.
+        steps = np.multiply(payload, 2.0**self.fraction_bits, dtype=np.float64)
+        return reduced(np.rint(steps, out=steps).astype(np.int64), self.prime)
 
     def payload(self, words: Words) -> Array:
         """The message that carries ``words``."""
-        return np.asarray((words % self.prime) * self.grid)
+        return np.asarray(reduced(words, self.prime) * self.grid)
 
     def encoded(self, inputs: Array) -> Words:
         """Inputs (runs, n, m) on the grid, by node: (n, runs, m), negative ones too.

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 Words = NDArray[np.int64]
 
+_AT_ONCE = 32  # terms whose sum is divided in one go
 _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)  # decide every number below 2^64 (Sorenson, Webster 2017)
 
 
@@ -70,27 +71,47 @@ def recovery_coefficients(points: Sequence[int], prime: int) -> list[int]:
     return out
 
 
-def combined(coefficients: Sequence[int], words: Sequence[Words] | Words, prime: int) -> Words:
-    """Σ c_i w_i modulo ``prime``, exact for words below 2^52.
+def reduced(words: Words, prime: int) -> Words:
+    """``words`` modulo ``prime``, between 0 and ``prime`` - 1; the same array where they are so already.
+
+    To look takes a fifth of the time of a division.
 
     Examples
     --------
-    >>> combined([-1, 2**51], [np.array([5]), np.array([4])], 251).tolist() == [(-5 + 2**53) % 251]
+    >>> reduced(np.array([-1, 250, 251]), 251).tolist()
+    [250, 250, 0]
+    """
+    if words.size and (words.min() < 0 or words.max() >= prime):
+        return words % prime
+    return words
+
+
+def weighted_sums(rows: Sequence[Sequence[int]], words: Words, prime: int) -> Words:
+    """Σ_j c_ij w_j modulo ``prime`` for each row c_i, (rows, ...), exact for words (count, ...) below 2^52.
+
+    Examples
+    --------
+    >>> weighted_sums([[-1, 2**51]], np.array([[5], [4]]), 251).tolist() == [[(-5 + 2**53) % 251]]
     True
     """
-    total = np.zeros_like(words[0])
-    for place, (factor, word) in enumerate(zip(coefficients, words, strict=True)):
-        factor %= prime
-        if factor == 0:
-            continue
-        # Both products wrap around at 2^64, and so does their difference, which is between -2 and 2 primes in truth:
-        # the quotient is off by two units of rounding of a number below 2^51, and by a half.
-        factor -= prime * (factor > prime // 2)
-        quotient = np.rint(word * (factor / prime)).astype(np.int64)
-        total = total + (word * np.int64(factor) - quotient * np.int64(prime))
-        if place % 256 == 255:  # so many are still far below 2^63
-            total %= prime
-    return total % prime
+    total = np.zeros((len(rows), *words.shape[1:]), dtype=np.int64)
+    for start in range(0, len(words), _AT_ONCE):
+        part = words[start : start + _AT_ONCE]
+        centred = [[_centred(c, prime) for c in row[start : start + _AT_ONCE]] for row in rows]
+        # Sums and products wrap around at 2^64, and so does what is taken off. What is left is small in truth: of 32
+        # terms below 2^51 the quotient is off by less than 300 (half a unit a term, and eight each time one is added).
+        quotients = np.rint(np.tensordot(np.array(centred) / prime, part.astype(np.float64), axes=1)).astype(np.int64)
+        for out, row, quotient in zip(total, centred, quotients, strict=True):
+            for factor, word in zip(row, part, strict=True):
+                if factor:
+                    out += word * np.int64(factor)
+            out -= quotient * np.int64(prime)
+            out %= prime
+    return total
+
+
+def _centred(factor: int, prime: int) -> int:
+    return (factor + prime // 2) % prime - prime // 2
 
 
 def _is_prime(number: int) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols.sums.fixed_point import FixedPoint
-from secmix.protocols.sums.shamir import Words, combined, recovery_coefficients, share_coefficients
+from secmix.protocols.sums.shamir import Words, recovery_coefficients, share_coefficients, weighted_sums
 from secmix.transcript import SERVER, Channel
 
 SELF, PAIRS = 1, 2
@@ -61,7 +61,10 @@ class Dealt:
         some = dict(list(answers.items())[:needed])
         keepers = keepers_of(self.network, node)
         points = [keepers.index(v) + 1 for v in some]
-        return combined(recovery_coefficients(points, self.code.prime), list(some.values()), self.code.prime)
+        prime = self.code.prime
+        return np.asarray(
+            weighted_sums([recovery_coefficients(points, prime)], np.stack(list(some.values())), prime)[0]
+        )
 
 
 def keepers_of(network: Network, node: int) -> list[int]:
@@ -83,13 +86,14 @@ def deal(
         keepers, count = keepers_of(network, u), (thresholds[u] - 1) * len(mine)
         first, drawn = drawn[:count], drawn[count:]
         channel.hold(0, [u] * count, "dealt share", code.payload(first))
-        known = [mine, *first.reshape(thresholds[u] - 1, *mine.shape)]
-        made = [combined(row, known, code.prime) for row in share_coefficients(thresholds[u], len(keepers))]
-        others = [v for v in keepers if v != u]
-        sent = code.payload(np.concatenate([made[keepers.index(v)] for v in others]))
+        known = np.concatenate([mine[None], first.reshape(thresholds[u] - 1, *mine.shape)])
+        rows = share_coefficients(thresholds[u], len(keepers))[thresholds[u] - 1 :]
+        made = [*known[1:], *weighted_sums(rows, known, code.prime)]
+        own, others = keepers.index(u), [v for v in keepers if v != u]
+        sent = code.payload(np.concatenate([*made[:own], *made[own + 1 :]]))
         arrived = channel.send(0, u, np.repeat(others, len(mine)), "share", sent, encrypted=True)
         parts = np.split(code.words(arrived), len(others))
-        dealt[u] = {**dict(zip(others, parts, strict=True)), u: made[keepers.index(u)]}
+        dealt[u] = {**dict(zip(others, parts, strict=True)), u: made[own]}
     return Dealt(network, code, thresholds, dealt)
 
 

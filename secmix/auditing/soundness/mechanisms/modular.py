@@ -14,7 +14,7 @@ from secmix._base.checks import Array
 from secmix.auditing.soundness.model import Bench, Case, Model
 from secmix.auditing.soundness.result import Check, Witness
 from secmix.auditing.soundness.sight import Seen, numbers
-from secmix.estimators.exact.linear import LinearView, units
+from secmix.estimators.exact.linear import LinearView
 
 NAME = "residues"
 _Row = list[int]
@@ -79,7 +79,7 @@ def words_of(bench: Bench, model: Model) -> Words | Witness:
     case, step = model.case, bench.grid or 1.0
     size = round((bench.modulus or 0.0) / step)
     n, k, m = bench.network.n, case.masks.shape[1], case.inputs.shape[2]
-    inputs, masks = units(n, k, m)
+    inputs, masks = bench.units
     seen: Seen = bench.eyes.see(bench.call(Case(case.iteration, step * inputs, step * masks, case.seed)))
     columns = n + k + 1
     A, M, names = [], [], []

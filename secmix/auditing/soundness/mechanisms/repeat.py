@@ -15,7 +15,7 @@ from secmix.auditing.soundness.mechanisms.moves import moves_of
 from secmix.auditing.soundness.mechanisms.provenance import Logged
 from secmix.auditing.soundness.model import Bench, Case, Model, note_shares, read_model
 from secmix.auditing.soundness.result import Check, Witness
-from secmix.auditing.soundness.runner import ALLOWED, Call, call_alone, call_sum, fresh, same_bits
+from secmix.auditing.soundness.runner import ALLOWED, Call, call_alone, call_sum, frame_of, fresh, same_bits
 from secmix.auditing.soundness.sight import Seen, other_frames, other_numbers
 
 _LIFE = 48  # calls of one object in a row, at most
@@ -84,20 +84,33 @@ def _alone(bench: Bench, case: Case) -> Witness | None:
 def _later(bench: Bench, case: Case) -> Witness | None:
     """Iterations that the audit does not come to; what more is given away there is noted in the bench's shares."""
     many = (bench.most or 0) > ALLOWED * _MANY
-    few = _one_by_one(case)
-    here = bench.eyes.see(bench.call(few)) if bench.heavy else None
+    few = _one_by_one(case) if bench.heavy else None
+    here = None if few is None else bench.eyes.see(bench.call(few))
+    first: Call | None = None
     for more in (1, 30) if many else _NEXT:
         later = replace(case, iteration=case.iteration + more)
-        if here is not None and _says_the_same(bench, here, bench.call(replace(few, iteration=later.iteration))):
+        if few and here and _says_the_same(bench, here, bench.call(replace(few, iteration=later.iteration))):
             continue
         call = bench.call(bench.probed(later))
-        if call.failure:  # so many may be too many for it
+        # So many may be too many for it; and what is known already need not be looked at again.
+        if call.failure or (first is not None and _alike(first, call)):
             continue
+        first = first or call
         model = read_model(bench, later, call)
         if model.odd is not None:
             return Witness(f"iteration {later.iteration}, {model.odd.where}", model.odd.what, model.odd.entry)
         note_shares(bench, model)
     return None
+
+
+def _alike(one: Call, other: Call) -> bool:
+    """Whether two calls sent the same to the last bit, but for the number of the iteration."""
+    return (
+        len(one.blocks) == len(other.blocks)
+        and all(frame_of(a)[1:] == frame_of(b)[1:] for a, b in zip(one.blocks, other.blocks, strict=True))
+        and all(same_bits(a.payload, b.payload) for a, b in zip(one.blocks, other.blocks, strict=True))
+        and same_bits(one.results, other.results)
+    )
 
 
 def _one_by_one(case: Case) -> Case:
@@ -121,10 +134,9 @@ def _unrecorded(bench: Bench, case: Case) -> Witness | None:
     return _unlike_bits(bench, bench.call(case), bench.call(case, record=False))
 
 
-def _in_other_forms(bench: Bench, model: Model) -> Witness | None:
+def _in_other_forms(bench: Bench, model: Model, first: Seen) -> Witness | None:
     """What is different where inputs lie otherwise in memory, are a list, or may not be written on."""
-    one, whole = model.case, bench.call(model.case)
-    first = bench.eyes.see(whole)
+    one = model.case
     for name, form in _FORMS.items():
         call = bench.call(one, form=form)
         if call.failure:  # it says that it takes no such inputs
@@ -135,11 +147,10 @@ def _in_other_forms(bench: Bench, model: Model) -> Witness | None:
     return None
 
 
-def _in_other_sizes(bench: Bench, model: Model) -> Witness | None:
+def _in_other_sizes(bench: Bench, model: Model, together: Seen) -> Witness | None:
     """What is different where more runs go at once: those of the case, again and again."""
     sent = max((bench.most or 1) // ALLOWED, 1)
     sizes = _SIZES if sent <= _MANY else _SIZES[:3] if not bench.heavy else ()
-    together = bench.eyes.see(bench.call(model.case))
     for size in sizes:
         tiled = np.arange(size) % model.case.runs
         many = model.case.some(tiled)
@@ -173,8 +184,8 @@ def calls(bench: Bench, models: list[Model]) -> Check:
     """Single runs send what they send in company; a protocol that draws its own masks draws those of draw_masks."""
     name, before = "calls", bench.calls
     witness = None
-    for model in models:
-        together = bench.eyes.see(bench.call(model.case))
+    seen = [bench.eyes.see(bench.call(model.case)) for model in models]
+    for model, together in zip(models, seen, strict=True):
         for some in _COMPANIES if not bench.heavy else _COMPANIES[:2]:
             few = model.case.some(some)
             if witness is not None or few.runs in (0, model.case.runs):
@@ -192,7 +203,7 @@ def calls(bench: Bench, models: list[Model]) -> Check:
         witness = witness or told(bench, model.case)
         if witness is not None:
             break
-    witness = witness or _in_other_forms(bench, models[0]) or _in_other_sizes(bench, models[0])
+    witness = witness or _in_other_forms(bench, models[0], seen[0]) or _in_other_sizes(bench, models[0], seen[0])
     witness = witness or _later(bench, models[-1].case)
     done = bench.calls - before
     if witness is not None:
@@ -228,8 +239,7 @@ def own_masks(bench: Bench, model: Model) -> Witness | None:
         return call, len(drawn) - seen
 
     case = model.case
-    few = _one_by_one(case)
-    probed = few if bench.heavy else bench.probed(case)
+    probed = _one_by_one(case) if bench.heavy else bench.probed(case)
     call, times = draws(probed)
     if call.failure:
         return Witness("a call without masks", f"it ends with {call.failure}")
@@ -240,7 +250,7 @@ def own_masks(bench: Bench, model: Model) -> Witness | None:
     if foreign:
         return Witness("a call without masks", "it draws them from another generator than it was given")
     if bench.heavy:
-        if _says_the_same(bench, bench.eyes.see(bench.call(few)), call):
+        if _says_the_same(bench, bench.eyes.see(bench.call(probed)), call):
             return None
         probed = bench.probed(case)
         call, _ = draws(probed)

@@ -9,6 +9,7 @@ ch. 7).
 from __future__ import annotations
 
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from secmix.auditing.soundness.mechanisms.moves import Moves, moves_of
 from secmix.auditing.soundness.model import Bench, Case, Model
 from secmix.auditing.soundness.result import Check, Witness
 from secmix.auditing.soundness.runner import ALLOWED, Call
+from secmix.auditing.soundness.sight import Seen
 from secmix.estimators.exact.linear import KAPPA
 
 NAME = "replay"
@@ -36,6 +38,7 @@ def replay(bench: Bench, models: list[Model]) -> Check:
         if not moves.free:
             continue
         rng = bench.private(1, model.case.iteration + 100)
+        as_it_is = _look(bench, model.case)
         for step in _STEPS if bench.modulus is None and not bench.heavy else (1.0,):
             size = step * bench.scale
             ds, dr, residual = moves.draw(rng, model.case, size)
@@ -43,24 +46,21 @@ def replay(bench: Bench, models: list[Model]) -> Check:
                 what = f"no masks explain other inputs; {residual:.1g} of a change shows"
                 return _failed(bench, before, Witness("all messages together", what))
             moved = model.case.moved(ds, dr)
-            pair = bench.call(model.case), bench.call(moved)
-            witness = _unlike(bench, model, model.case, moved, pair, prefix=step > 1)
+            witness = _unlike(bench, model, as_it_is, moved, prefix=step > 1)
             if witness is not None:
                 return _failed(bench, before, witness)
             tried += model.case.runs
-        messages = max((bench.most or 1) // ALLOWED, 1)
         if isinstance(moves, Moves) and not bench.heavy and model is models[0]:
-            witness, more = _in_order(bench, model, moves, messages)
+            witness, more = _in_order(bench, model, moves, as_it_is)
             if witness is not None:
                 return _failed(bench, before, witness)
             tried += more
-        singles = 2 if bench.heavy else int(np.clip(_MESSAGES // messages, *_SINGLES)) // len(models)
+        singles = 2 if bench.heavy else int(np.clip(_MESSAGES // _messages(bench), *_SINGLES)) // len(models)
+        ones = [_look(bench, model.case.single(run)) for run in range(min(singles, model.case.runs))]
         for run in range(singles):
-            one = model.case.single(run % model.case.runs)
-            ds, dr, _ = moves.draw(rng, one, (1.0 + run % 2) * bench.scale)
-            moved = one.moved(ds, dr)
-            pair = bench.call(one), bench.call(moved)
-            witness = _unlike(bench, model, one, moved, pair, prefix=False)
+            one = ones[run % len(ones)]
+            ds, dr, _ = moves.draw(rng, one.case, (1.0 + run % 2) * bench.scale)
+            witness = _unlike(bench, model, one, one.case.moved(ds, dr), prefix=False)
             if witness is not None:
                 return _failed(bench, before, witness)
             tried += 1
@@ -75,19 +75,35 @@ def replay(bench: Bench, models: list[Model]) -> Check:
     return Check(NAME, "passed", sentence, calls=calls, assumes=assumes)
 
 
-def _in_order(bench: Bench, model: Model, moves: Moves, messages: int) -> tuple[Witness | None, int]:
+class _Look(NamedTuple):
+    """A call as it is, to which replays of it are held."""
+
+    case: Case
+    call: Call
+    seen: Seen
+
+
+def _look(bench: Bench, case: Case) -> _Look:
+    call = bench.call(case)
+    return _Look(case, call, bench.eyes.see(call))
+
+
+def _in_order(bench: Bench, model: Model, moves: Moves, as_it_is: _Look) -> tuple[Witness | None, int]:
     """Replays in which nodes stand in order, or one before or behind all others; and how many runs were tried."""
     honest = [node for node in range(bench.network.n) if node not in bench.eyes.corrupt]
-    chosen: list[int | None] = [None, *honest[: int(np.clip(_MESSAGES // messages, 1, _AHEAD))]]
-    first, tried = bench.call(model.case), 0
+    chosen: list[int | None] = [None, *honest[: int(np.clip(_MESSAGES // _messages(bench), 1, _AHEAD))]]
+    tried = 0
     for sign, node in product((1.0, -1.0), chosen):
         ds, dr, _ = moves.ordered(model.case, sign * _APART * bench.scale, node)
-        moved = model.case.moved(ds, dr)
-        witness = _unlike(bench, model, model.case, moved, (first, bench.call(moved)), prefix=True)
+        witness = _unlike(bench, model, as_it_is, model.case.moved(ds, dr), prefix=True)
         if witness is not None:
             return witness, tried
         tried += model.case.runs
     return None, tried
+
+
+def _messages(bench: Bench) -> int:
+    return max((bench.most or 1) // ALLOWED, 1)
 
 
 def _failed(bench: Bench, before: int, witness: Witness) -> Check:
@@ -95,16 +111,14 @@ def _failed(bench: Bench, before: int, witness: Witness) -> Check:
     return Check(NAME, "failed", sentence, witness, calls=bench.calls - before)
 
 
-def _unlike(
-    bench: Bench, model: Model, case: Case, moved: Case, pair: tuple[Call, Call], *, prefix: bool
-) -> Witness | None:
-    first, other = pair
+def _unlike(bench: Bench, model: Model, first: _Look, moved: Case, *, prefix: bool) -> Witness | None:
+    other = bench.call(moved)
     if other.failure:
         return Witness("the call", f"it ends with {other.failure}, and did not before")
-    seen, looks = bench.eyes.see(first), bench.eyes.see(other)
-    witness = unlike_frames(bench, (case, seen), (moved, looks), prefix=prefix)
-    witness = witness or other_view(model, (case, seen), (moved, looks), exact=bench.modulus is not None)
+    pairs = (first.case, first.seen), (moved, bench.eyes.see(other))
+    witness = unlike_frames(bench, *pairs, prefix=prefix)
+    witness = witness or other_view(model, *pairs, exact=bench.modulus is not None)
     # As many messages took as many draws, unless the data decide.
-    if witness is None and first.messages == other.messages and first.left != other.left:
+    if witness is None and first.call.messages == other.messages and first.call.left != other.left:
         return Witness("the public generator", "it is left in another state, which shows in what it draws next")
     return witness
