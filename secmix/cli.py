@@ -11,13 +11,14 @@ import platform
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from secmix._front.console import INTERRUPTED, WRONG_INPUT, Stopped, errors_told, printed, progress, speak_any_encoding
+from secmix._front.folder import what_is_kept
 from secmix.errors import SecmixError, one_line
 
 app = typer.Typer(
@@ -82,7 +83,7 @@ def audit(
             raise typer.BadParameter(f"--recorded goes without {', '.join(given)}: one run was recorded, as it was")
         _audit_recorded(recorded, out or Path(f"audit-{recorded.resolve().name}"), show_private, debug)
     folder = out or Path(f"audit-{flower.resolve().name if flower else Path(scenario or '').stem}")
-    with _errors_told(debug, lambda: _what_is_kept(folder)):
+    with _errors_told(debug, lambda: what_is_kept(folder)):
         from secmix.auditing.cells.processes import import_ahead
 
         import_ahead(workers, scheduler)
@@ -305,15 +306,6 @@ def schema(debug: Debug = False) -> None:
 
         with printed():
             typer.echo(as_text(), nl=False)
-
-
-def _what_is_kept(folder: Path) -> str:
-    from secmix._front.folder import KEPT
-
-    with suppress(OSError):
-        if any((folder / KEPT).iterdir()):
-            return f"finished cells are kept in {folder}; the same command resumes"
-    return "no cell was finished"
 
 
 def main() -> None:

@@ -89,7 +89,7 @@ def data_of(csv: Path, folder: Path, nodes: int) -> Looked:
         raise DataError(f"no column of '{csv}' holds numbers that differ; is the delimiter {delimiter!r} right?")
     for row in table.rows:
         gaps += any(number(row[j], decimal) != number(row[j], decimal) for j in kept)  # NaN alone differs from itself
-    whole = len(table.rows) - gaps
+    usable = len(table.rows) - gaps
     settings: list[tuple[str, Any, str]] = [("name", "csv", "")]
     settings.append(("path", relative(csv, folder), "from the folder of this file"))
     if delimiter != ",":
@@ -104,19 +104,19 @@ def data_of(csv: Path, folder: Path, nodes: int) -> Looked:
     if left:
         settings.append(("drop", [name for name, _ in left], "; ".join(f"{name}: {why}" for name, why in left)))
     if gaps:
-        drop = whole >= max(len(table.rows) // 2, nodes)
-        told = f'{gaps} of {len(table.rows)} rows lack values; or "{"mean" if drop else "drop"}"'
-        settings.append(("missing", "drop" if drop else "mean", told))
-        whole = whole if drop else len(table.rows)
-    if whole < nodes:
-        raise DataError(f"'{csv}' has {whole} rows for {nodes} nodes; each node needs one at least")
+        drop = usable >= max(len(table.rows) // 2, nodes)
+        words = f'{gaps} of {len(table.rows)} rows lack values; or "{"mean" if drop else "drop"}"'
+        settings.append(("missing", "drop" if drop else "mean", words))
+        usable = usable if drop else len(table.rows)
+    if usable < nodes:
+        raise DataError(f"'{csv}' has {usable} rows for {nodes} nodes; each node needs one at least")
     if len(kept) > 2:
         settings.append(("features", 2, f"principal components of {len(kept)} columns; leave out to keep the columns"))
-    each = max(1, min(10, whole // nodes))
-    settings.append(("rows_per_node", each, f"dealt anew in each run from {whole} rows"))
+    each = max(1, min(10, usable // nodes))
+    settings.append(("rows_per_node", each, f"dealt anew in each run from {usable} rows"))
     without = f", without {', '.join(name for name, _ in left)}" if left else ""
-    said = f"{shown(str(csv))}: {whole} rows, {len(kept)} columns of numbers{without}"
-    return Looked(settings, said, whole, len(kept))
+    said = f"{shown(str(csv))}: {usable} rows, {len(kept)} columns of numbers{without}"
+    return Looked(settings, said, usable, len(kept))
 
 
 def network_of(path: Path) -> Looked:
@@ -159,9 +159,9 @@ def network_of(path: Path) -> Looked:
 
 def _with_table(text: str, name: str, looked: Looked) -> str:
     lines = [f"[{name}]", *(f"# {one_line(comment)}" for comment in looked.comments)]
-    for key, value, told in looked.settings:
+    for key, value, words in looked.settings:
         written = toml_line(key, value)
-        lines.append(f"{written:<30} # {one_line(told)}" if told else written)
+        lines.append(f"{written:<30} # {one_line(words)}" if words else written)
     table = "\n".join(lines) + "\n\n"
     return re.sub(rf"^\[{name}\][^\n]*\n(?:(?!\[).*\n)*", lambda _: table, text, flags=re.M)
 

@@ -71,6 +71,14 @@ def kept_cells(folder: Path) -> Path:
     return place
 
 
+def what_is_kept(folder: Path) -> str:
+    """For whoever interrupts an audit that writes to ``folder``."""
+    with suppress(OSError):
+        if any((folder / KEPT).iterdir()):
+            return f"finished cells are kept in {folder}; the same command resumes"
+    return "no cell was finished"
+
+
 def discard_kept(kept: Path) -> None:
     """Take away the kept cells, and their folder unless something else is in it."""
     with suppress(FileNotFoundError, NotADirectoryError):

@@ -204,9 +204,9 @@ def _lines(place: Path) -> Iterator[Any]:
     if not (place / "index.jsonl").exists():
         return
     content = _read(place / "index.jsonl", _INDEX_BYTES)
-    *whole, rest = content.split(b"\n")  # a last line without an end was being written
+    *lines, rest = content.split(b"\n")  # a last line without an end was being written
     del rest
-    for number, line in enumerate(whole, 1):
+    for number, line in enumerate(lines, 1):
         try:
             yield json.loads(line)
         except (ValueError, RecursionError):

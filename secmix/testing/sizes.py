@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import time
+import sys
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ Refusal = Callable[[int, int], ValueError | None]
 
 NAMED_MESSAGES, NAMED_ENTRIES, NAMED_NUMBERS = 300, 20_000, 200_000
 """Up to which numbers of messages, of entries, and of both together the code's own constants are tried."""
-_SLOW = 0.005  # seconds a call; a rule that tries subsets takes that for a few colluders, and for ever for many
+_LONG = 5000  # calls that a call makes; a rule that tries subsets makes them for few colluders, and no end for many
 _STEPS = (4, 5, 6, 7, 8, 11, 15, 20, 31)
 _NONE = (5, 8, 16, 40)  # messages of which none is to be withstood
 
@@ -52,19 +53,34 @@ def accepted(refusal: Refusal, f: int, n: int | None) -> list[tuple[int, int]]:
 
 
 def _many(refusal: Refusal, n: int) -> list[tuple[int, int]]:
-    """n with more and more colluders, up to the first that is refused or takes long."""
+    """n with more and more colluders, up to the first that is refused or for which it makes many calls."""
     found = []
     for f in _STEPS:
-        if 2 * f >= n or refusal(n, f) is not None or not any(_quick(refusal, n, f) for _ in range(4)):
+        if 2 * f >= n or refusal(n, f) is not None or not _quick(refusal, n, f):
             break
         found.append((n, f))
     return found
 
 
 def _quick(refusal: Refusal, n: int, f: int) -> bool:
-    begin = time.perf_counter()
-    refusal(n, f)
-    return time.perf_counter() - begin < _SLOW
+    """Whether the rule makes few calls: their number is the same on every machine, the time that they take is not."""
+    made = 0
+
+    def count(frame: Any, event: str, argument: Any) -> None:
+        nonlocal made
+        made += event in ("call", "c_call")
+        if made > _LONG:
+            raise TimeoutError  # ends the call, and this count with it
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        refusal(n, f)
+    except TimeoutError:
+        pass
+    finally:
+        sys.setprofile(before)
+    return made <= _LONG
 
 
 def beyond(

@@ -9,7 +9,7 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.auditing import verdicts
 from secmix.auditing.evidence.decoding import target_of
-from secmix.auditing.evidence.gaussian import share_known
+from secmix.auditing.evidence.gaussian import share_behind_masks
 from secmix.auditing.evidence.interface import Case, evidence_of
 from secmix.auditing.evidence.premises import output_share
 from secmix.auditing.observation.collaborations import COLUMNS, CollaborationObservation
@@ -84,7 +84,7 @@ def _doubts(
         finding.verdict == "violated" or _bounds(finding) for finding in findings
     ):
         doubts.append("only lower bounds of its leakage were measured")
-    share = max([share_known(setup, observation, node), *(finding.normalised_low for finding in findings)])
+    share = max([share_behind_masks(setup, observation, node), *(finding.normalised_low for finding in findings)])
     if cell.policy.max_normalised_leakage is None and share >= _NEARLY:
         doubts.append(
             f"with masks of this size {min(share, 0.9999):.2%} of its variance is known, as good as revealed: "

@@ -83,7 +83,7 @@ def _found(
         )
 
 
-def share_known(setup: SumSetup, observation: SumObservation, node: int) -> float:
+def share_behind_masks(setup: SumSetup, observation: SumObservation, node: int) -> float:
     """The share of the node's variance that is known through masks of this size, nodes taken as equal."""
     return normalised(_cumulative(setup, observation, node, _widest(observation)), 1)
 

@@ -89,8 +89,8 @@ def _measured(
     if part is not None and part.kind != "exact":
         status: Status = "determined" if part.status == "determined" else "unresolved"
         method = f"{part.method}, one iteration"
-        whole = replace(part, high=math.inf, kind="lower bound", status=status, method=method)
-        bounds.append((whole.value, lambda: whole))
+        bound_of_one = replace(part, high=math.inf, kind="lower bound", status=status, method=method)
+        bounds.append((bound_of_one.value, lambda: bound_of_one))
     if bounds:
         found.append(max(bounds, key=lambda each: each[0])[1]())
     direct = [e for e in found if e.kind != "lower bound"]

@@ -72,10 +72,10 @@ def decode(
     best: dict[int, tuple[float, int, _Attempt]] = {}
     for attempt in _attempts(y, clues, (train, test), varying, rng):
         known = _explained(attempt.clipped(attempt.train), y[train], varying)
-        whole = _whole(attempt.train, y[train], spread, varying).mean(axis=0)
+        together = _whole(attempt.train, y[train], spread, varying).mean(axis=0)
         for node in nodes:
             entry = int(np.argmax(known[:, node]))
-            score = max(float(known[entry, node]), 0.0) + float(whole[node])
+            score = max(float(known[entry, node]), 0.0) + float(together[node])
             if node not in best or score > best[node][0]:
                 best[node] = (score, entry, attempt)
     out: dict[int, Decoded] = {}

@@ -108,13 +108,13 @@ def _with_single_numbers(record: Any, numbers: Array) -> None:
 
 def _with_texts(record: Any, numbers: Array) -> None:
     """Each of the bytes and texts as long as it was."""
-    whole = np.clip(np.nan_to_num(np.round(numbers)), 0, 255).astype(np.uint8).tobytes()
+    letters = np.clip(np.nan_to_num(np.round(numbers)), 0, 255).astype(np.uint8).tobytes()
     at = 0
     for place, k, text in list(_texts(record)):
         if _is_saved(text):
             continue
         length = len(_bytes(text))
-        new = whole[at : at + length]
+        new = letters[at : at + length]
         _put(record, place, k, new.decode("utf-8", "replace") if isinstance(text, str) else new)
         at += length
 
