@@ -321,3 +321,38 @@ def test_what_one_call_in_fifty_gives_away_is_found_and_small_masks_are_said_not
         check_protocol(RareCoin(), network=Network.complete(4), seed=0)
     said = check_protocol(Masked(), network=Network.complete(4), seed=0).assumptions()
     assert any("what masks of this size hide was not judged" in line for line in said)
+
+
+@dataclass(frozen=True)
+class FarShares:
+    """Shamir's shares over the reals, put together from the farthest points: rounding grows by their weights."""
+
+    degree: int = 4
+    hint: float = 0.0  # of each input, bent, in the clear beside what is sent last
+
+    def draw_masks(self, runs, m, network, rng):
+        return rng.normal(scale=1e4, size=(runs, self.degree * network.n, m))
+
+    def average(self, inputs, network, rng, *, masks=None, channel=None):
+        x, n, channel = np.asarray(inputs, float).transpose(1, 0, 2), network.n, channel or Channel()
+        if masks is None:
+            masks = self.draw_masks(x.shape[1], x.shape[2], network, rng)
+        coefficients = masks.transpose(1, 0, 2).reshape(self.degree, n, *x.shape[1:])
+        at, sums = np.arange(1, n + 1) / n, []
+        for node, point in enumerate(at):
+            share = x + sum(point**power * c for power, c in enumerate(coefficients, 1))
+            sums.append(channel.send(0, np.arange(n), [node] * n, "share", share, encrypted=True).sum(axis=0))
+        far = range(n - self.degree - 1, n)
+        told = [channel.send(1, node, 0, "sum", sums[node][None], encrypted=True)[0] for node in far]
+        weights = [np.prod([at[j] / (at[j] - at[i]) for j in far if j != i]) for i in far]
+        mean = sum(w * t for w, t in zip(weights, told, strict=True)) / n + self.hint * np.tanh(x[0])
+        mean = channel.send(2, 0, np.arange(1, n), "mean", mean[None], content=[0] * (n - 1), encrypted=True)[0]
+        return np.repeat(mean[:, None], n, axis=1), channel.transcript
+
+
+def test_rounding_that_a_protocol_amplifies_is_measured_and_nothing_else_is_let_through():
+    others = {each.title for each in SUM} - {"linear"}
+    network = Network.complete(20)
+    check_protocol(FarShares(), network=network, skip=others, seed=0)
+    with pytest.raises(AssertionError, match="'mean' of round 2 is wrong"):
+        check_protocol(FarShares(degree=1, hint=5e-9), network=network, skip=others, seed=0)
