@@ -33,7 +33,7 @@ from secmix.errors import SecmixError
 PARTS = ("peers", "draws", "own", "again", "independent")
 NEURAL = "neural.json"  # of another environment mostly, so with its own command and versions
 _QUICK = (0, 9, 25)  # tasks
-_STREAMS = {"own": 1, "independent": 2, "again": 4}  # all others share one, so that they read the same draws
+_STREAMS = {"own": 1, "independent": 2, "again": 5}  # all others share one, so that they read the same draws
 _NAMED = ("light", "few rows leak")  # families that the aims name: ten draws each
 
 

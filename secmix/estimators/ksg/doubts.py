@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix.estimators.ksg.checks import PLANTED, Surrogate, determined_directions, planted
+from secmix.estimators.ksg.fading import Steps
 from secmix.estimators.ksg.levels import Levels, Read
 from secmix.estimators.samples import Floats, Samples
 
@@ -34,14 +35,18 @@ def doubts_about(
     nats: float,
     parts: Levels,
     calibration: Surrogate,
+    steps: Steps | None,
     k: int,
     rng: np.random.Generator,
 ) -> list[str]:
-    """All that makes the number no more than a lower bound; empty if nothing does."""
+    """All that makes the number no more than a lower bound; empty if nothing does.
+
+    ``steps``, where known, tell growth that ends, at an edge of the support, from growth that does not.
+    """
     x, y, z = samples
     n, features = len(x), y.shape[1] + z.shape[1]
     doubts = []
-    if parts.saturated:
+    if parts.saturated and not (steps and steps.fade):
         doubts.append(f"still growing by {parts.slope:.2f} nats per e-fold of rows at N = {n}")
     elif parts.blind:
         doubts.append(f"{n} rows are too few to tell a settled estimate from one that follows N")

@@ -15,6 +15,7 @@ import numpy as np
 from secmix.estimators.estimate import Estimate
 from secmix.estimators.information import information_lower_bound
 from secmix.estimators.information.scores import normal_scores
+from secmix.estimators.ksg.copies import on_a_line
 from secmix.estimators.ksg.levels import Read
 from secmix.estimators.ksg.nearness import nearness
 from secmix.estimators.samples import Floats, Samples, standardised, untied
@@ -103,7 +104,7 @@ def cross_checked(
     readers : two functions
         The estimator, and the same with more neighbours.
     streams : two generators
-        For the breaking of ties, and for the bound.
+        For the breaking of ties and the search for copies, and for the bound.
     """
     if samples[2].shape[1]:
         return CrossCheck(
@@ -114,6 +115,10 @@ def cross_checked(
     doubts, low, least_high = on_scales.doubts(error), None, 0.0
     if near.sure > max(nats, _MARGIN):
         doubts.append(f"how near x and y are to each other carries {near.nats:.3g} nats alone")
+    if not doubts and raw[0].shape[1] == raw[1].shape[1] == 1:
+        copies = on_a_line(raw[0], raw[1], streams[0].spawn(1)[0])
+        if copies:
+            doubts.append(f"{copies} rows or more lie on one line and their neighbours do not, as copies of x would")
     if bound is True and not doubts:
         bound = information_lower_bound(raw[0], raw[1], rng=streams[1])
     if isinstance(bound, Estimate):
