@@ -19,6 +19,7 @@ from .wrong import (
     seldom,
     state,
     surroundings,
+    watched,
     word,
 )
 from .wrong.masks import generator, structure, values
@@ -40,6 +41,7 @@ _WRONG = (
     collaborations,
     surroundings,
     seldom,
+    watched,
 )
 WRONG: list[Case] = [case for module in _WRONG for case in module.CASES]
 RIGHT: list[Case] = [*published.CASES, *odd.CASES, *habits.CASES, *styles.CASES]

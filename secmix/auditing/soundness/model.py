@@ -101,13 +101,14 @@ class Bench:
         protocol: Any = None,
         record: bool = True,
         form: Callable[[Array], Any] = np.copy,
+        own: bool = False,
     ) -> Call:
-        """One call on ``case`` by a fresh copy of the protocol, with the case's public randomness."""
+        """One call on ``case`` by a fresh copy, with the case's public randomness, and its masks or its ``own``."""
         self.calls += 1
         return call_sum(
             fresh(self.protocol) if protocol is None else protocol,
             case.inputs,
-            case.masks,
+            None if own else case.masks,
             self.network,
             self.public(case.seed) if rng is None else rng,
             iteration=case.iteration,
