@@ -45,17 +45,20 @@ for again in (protocol, copied):
         "masks", "masks are independent, new in each averaging, of one size, and Gaussian or uniform over the modulus.",
         ("network", "entries", "seed"),
         """
+from secmix.auditing.soundness import understood
+from secmix.auditing.soundness.masks.mixed import independent, least_spread
 from secmix.estimators.exact.masks import mask_doubts
 from secmix.protocols.interfaces import SumTraits
+protocol = understood(protocol, network)  # masks that follow from fewer are these
 traits = SumTraits.of(protocol)
 rng = np.random.default_rng(seed)
 drawn = [np.asarray(protocol.draw_masks(400, entries, network, rng)) for _ in range(2)]
 assert all(d.ndim == 3 and d.shape[::2] == (400, entries) for d in drawn), drawn[0].shape
-doubts = mask_doubts(drawn, traits.modulus, traits.grid)
+doubts = mask_doubts([independent(protocol, d) for d in drawn], traits.modulus, traits.grid, given=drawn)
 if drawn[0].size and not traits.reuses_masks:
     assert not np.array_equal(*drawn), "two averagings draw the same masks"
 assert not doubts, doubts
-least = min((d.std(axis=(0, 2)).min(initial=np.inf) for d in drawn), default=np.inf)
+least = min(least_spread(protocol, d) for d in drawn)
 assert least >= 1, f"a mask spreads by {least:.3g}, and inputs by 1: it hides little of them"
 """,
         calls=2,
@@ -64,9 +67,11 @@ assert least >= 1, f"a mask spreads by {least:.3g}, and inputs by 1: it hides li
         "linear", "every message is what unit inputs and unit masks say: c + A s + M r, in every run and entry.",
         ("network", "inputs", "seed"),
         """
+from secmix.auditing.soundness import understood
 from secmix.estimators.exact.linear import Probed, residue
 from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import Channel
+protocol = understood(protocol, network)
 traits = SumTraits.of(protocol)
 probed, channel = Probed(protocol), Channel()
 probed.average(inputs, network, np.random.default_rng(seed), channel=channel)
@@ -94,10 +99,12 @@ for block in channel.transcript:
         "channel", "what a node sends and ends with follows from what it held and received, all through the channel.",
         ("network", "inputs", "seed"),
         """
+from secmix.auditing.soundness import understood
 from secmix.estimators.exact.provenance import unexplained
 from secmix.estimators.exact.linear import Probed
 from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import Channel
+protocol = understood(protocol, network)
 probed, channel = Probed(protocol), Channel()
 probed.average(inputs, network, np.random.default_rng(seed), channel=channel)
 assert channel.transcript.messages, "nothing was sent through the channel"
@@ -139,7 +146,9 @@ else:
         "reveals", "an adversary learns no combination of inputs but those that are stated, and its own.",
         ("network", "adversary", "stated", "rounds", "seed"),
         """
+from secmix.auditing.soundness import understood
 from secmix.estimators.exact.structure import leaked_subspace
+protocol = understood(protocol, network)
 leaked = leaked_subspace(protocol, network, adversary, rounds=rounds, rng=seed)
 own = [{node} for node in adversary.corrupt_nodes(network)]
 rows = np.array([[float(i in nodes) for i in range(network.n)] for nodes in [*stated, *own]]).reshape(-1, network.n)
@@ -153,7 +162,8 @@ assert not more, f"it learns {more}"
         "any size", "so it is with however many nodes, runs and entries.",
         ("network", "inputs", "adversary", "stated", "seed"),
         """
-from secmix.auditing.soundness import known_in
+from secmix.auditing.soundness import known_in, understood
+protocol = understood(protocol, network)
 leaked, _ = known_in(protocol, network, adversary, inputs.transpose(1, 0, 2), seed=seed)
 own = [{node} for node in adversary.corrupt_nodes(network)]
 rows = np.array([[float(i in nodes) for i in range(network.n)] for nodes in [*stated, *own]]).reshape(-1, network.n)
@@ -166,8 +176,9 @@ assert not more, f"of {inputs.shape[2]} entries and {len(inputs)} runs it learns
         "sound", "what an adversary sees follows from inputs and masks alone, at any size and in any call.",
         ("network", "adversary", "seed"),
         """
-from secmix.auditing.soundness import examine
+from secmix.auditing.soundness import examine, understood
 from secmix.estimators.exact.structure import leaked_subspace
+protocol = understood(protocol, network)
 rows = np.random.default_rng(seed).standard_normal((network.n, 24, 3))
 found = examine(protocol, network, adversary, {0: rows}, seed=seed)
 assert not found.doubts, found.doubts[0]

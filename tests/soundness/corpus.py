@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .beyond import BEYOND
 from .case import Case
+from .right import mixed as mixtures
 from .right import odd, published, styles
 from .right import surroundings as habits
 from .wrong import (
@@ -22,11 +23,12 @@ from .wrong import (
     watched,
     word,
 )
-from .wrong.masks import generator, structure, values
+from .wrong.masks import generator, mixed, structure, values
 
 _WRONG = (
     values,
     structure,
+    mixed,
     generator,
     state,
     scale,
@@ -44,7 +46,7 @@ _WRONG = (
     watched,
 )
 WRONG: list[Case] = [case for module in _WRONG for case in module.CASES]
-RIGHT: list[Case] = [*published.CASES, *odd.CASES, *habits.CASES, *styles.CASES]
+RIGHT: list[Case] = [*published.CASES, *odd.CASES, *habits.CASES, *styles.CASES, *mixtures.CASES]
 ALL: list[Case] = [*WRONG, *RIGHT]
 """All of which an audit must say the truth. ``BEYOND`` is what it cannot find."""
 

@@ -49,6 +49,8 @@ class LinearView:
         What is sent for inputs and masks of zero; None for nothing. It is public.
     scale : (F,) or None
         Powers of two that rows of A and M were multiplied by (``equilibrated``); None for ones.
+    factor : (k, k) or None
+        What independent masks of one size are multiplied by to get the masks r; None where r are such.
     """
 
     A: Array
@@ -57,6 +59,12 @@ class LinearView:
     modulus: float | None = None
     c: Array | None = None
     scale: Array | None = None
+    factor: Array | None = None
+
+    @property
+    def spread(self) -> Array:
+        """Coefficients (F, k) of independent masks of one size."""
+        return self.M if self.factor is None else self.M @ self.factor
 
     def equilibrated(self) -> LinearView:
         """The same view with rows far from one divided by their power-of-two size: units of a message do not matter.
@@ -214,10 +222,12 @@ def read_off(
     network: Network,
     protocol: SumProtocol,
     shared: bool = False,
+    factor: Array | None = None,
 ) -> LinearView:
     """c, A and M from the probes that follow ``runs`` real runs in ``view``, over ``iterations`` jointly.
 
-    ``masks`` is the number of masks of one averaging, ``shared`` whether all averagings use the same ones.
+    ``masks`` is the number of masks of one averaging, ``shared`` whether all averagings use the same ones;
+    ``factor`` is that of the masks of one averaging.
 
     Fresh masks are unknowns of their own in each iteration; reused ones are shared by all.
     """
@@ -234,7 +244,8 @@ def read_off(
         all_masks = np.concatenate([part[:, n:] for part in parts])
     else:
         all_masks = _block_diagonal([part[:, n:] for part in parts])
-    return LinearView(_block_diagonal([part[:, :n] for part in parts]), all_masks, n, modulus, c)
+    factors = factor if factor is None or shared else _block_diagonal([factor for _ in parts])
+    return LinearView(_block_diagonal([part[:, :n] for part in parts]), all_masks, n, modulus, c, factor=factors)
 
 
 def misfit(
