@@ -195,7 +195,7 @@ def provenance(bench: Bench, models: list[Model]) -> Check:
     if witness is not None:
         sentence = (
             "Masks cannot be traced to independent draws: what they hide is the protocol's word. Draw each from the "
-            "generator that draw_masks is given, by itself."
+            "generator that draw_masks is given, by itself, or make them of such draws by a linear map."
         )
         return Check(NAME, "failed", sentence, witness)
     what = "uniform residues" if bench.modulus is not None else families[0]
