@@ -75,7 +75,7 @@ class LaplaceLast(ZeroSum):
 
 
 class ModularZeroSum(Modular):
-    """Residues that add up to zero, one a node."""
+    """Residues that add up to zero, one a node; their mean is told as a number."""
 
     def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
         words = rng.integers(0, self.words_in_all, size=(runs, network.n - 1, m))
@@ -84,11 +84,14 @@ class ModularZeroSum(Modular):
     def body(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> Array:
         nodes, fixed, r = np.arange(network.n), self.words(s), self.words(r)
         channel.hold(-1, nodes, "mask", self.numbers(r))
-        received = channel.send(0, nodes, SERVER, "masked", self.numbers(fixed + r))
+        received = channel.send(0, nodes, SERVER, "masked", self.numbers(self.masked(fixed, r)))
         total = self.numbers(self.words(received).sum(axis=0))
-        back = np.zeros(network.n, dtype=int)
-        total = channel.send(9, SERVER, nodes, "total", total[None], content=back)[0]
-        return np.where(total >= self.modulus / 2, total - self.modulus, total) / network.n
+        mean = np.where(total >= self.modulus / 2, total - self.modulus, total) / network.n
+        return channel.send(9, SERVER, nodes, "average", mean[None], content=np.zeros(network.n, dtype=int))[0]
+
+    def masked(self, fixed: Array, r: Array) -> Array:
+        """Words as they are hidden."""
+        return fixed + r
 
 
 class Table(Pairwise):

@@ -137,6 +137,18 @@ class CoarseResidues(ModularZeroSum):
         return np.concatenate([words, np.mod(-words.sum(axis=1, keepdims=True), self.words_in_all)], axis=1) * self.grid
 
 
+class EvenResidues(ModularZeroSum):
+    """Each mask twice; what is told in the end is a mean, which is no whole number."""
+
+    def masked(self, fixed: Array, r: Array) -> Array:
+        return fixed + 2 * r
+
+
+def lowest(values: Array) -> Array:
+    """The lowest digit of a word."""
+    return np.asarray(np.mod(np.round(values * 2.0**20), 2))
+
+
 def sent(heard: Heard, node: int) -> Array:
     """What a node sent."""
     return heard.one("masked", node)
@@ -181,6 +193,9 @@ CASES = [
     Case("a residue twice", NAME, lambda: ResiduesTwice(), CuriousServer(), "two messages tell a difference",
          attack=each(lambda h: centred(sent(h, 0) - sent(h, 1))),
          secret=lambda t: t.inputs[0][0, 0] - t.inputs[0][0, 1], accuracy=1e-4),
+    Case("even residues, a mean", NAME, lambda: EvenResidues(), CuriousServer(), "the lowest digit is bare",
+         attack=each(lambda h: lowest(sent(h, 0))), secret=lambda t: lowest(t.inputs[0][0, 0]), goal="bits",
+         calls=20),
     Case("coarse residues", NAME, lambda: CoarseResidues(), OUT, "ten digits are bare",
          attack=each(lambda h: np.mod(np.round(sent(h, 0) * 2.0**20), 1024)),
          secret=lambda t: np.mod(np.round(t.inputs[0][0, 0] * 2.0**20), 1024), accuracy=1e-2),
