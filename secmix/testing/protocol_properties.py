@@ -49,16 +49,16 @@ from secmix.auditing.soundness import understood
 from secmix.auditing.soundness.masks.mixed import independent, least_spread
 from secmix.estimators.exact.masks import mask_doubts
 from secmix.protocols.interfaces import SumTraits
-protocol = understood(protocol, network)  # masks that follow from fewer are these
-traits = SumTraits.of(protocol)
+sums = understood(protocol, network)  # masks that follow from fewer are these
+traits = SumTraits.of(sums)
 rng = np.random.default_rng(seed)
-drawn = [np.asarray(protocol.draw_masks(400, entries, network, rng)) for _ in range(2)]
+drawn = [np.asarray(sums.draw_masks(400, entries, network, rng)) for _ in range(2)]
 assert all(d.ndim == 3 and d.shape[::2] == (400, entries) for d in drawn), drawn[0].shape
-doubts = mask_doubts([independent(protocol, d) for d in drawn], traits.modulus, traits.grid, given=drawn)
+doubts = mask_doubts([independent(sums, d) for d in drawn], traits.modulus, traits.grid, given=drawn)
 if drawn[0].size and not traits.reuses_masks:
     assert not np.array_equal(*drawn), "two averagings draw the same masks"
 assert not doubts, doubts
-least = min(least_spread(protocol, d) for d in drawn)
+least = min(least_spread(sums, d) for d in drawn)
 assert least >= 1, f"a mask spreads by {least:.3g}, and inputs by 1: it hides little of them"
 """,
         calls=2,
@@ -71,9 +71,9 @@ from secmix.auditing.soundness import understood
 from secmix.estimators.exact.linear import Probed, residue
 from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import Channel
-protocol = understood(protocol, network)
-traits = SumTraits.of(protocol)
-probed, channel = Probed(protocol), Channel()
+sums = understood(protocol, network)
+traits = SumTraits.of(sums)
+probed, channel = Probed(sums), Channel()
 probed.average(inputs, network, np.random.default_rng(seed), channel=channel)
 known = np.concatenate([inputs, probed.seen[0][1]], axis=1)
 modulus, runs, digits, top = traits.modulus, len(inputs), 0.0, 1.0
@@ -104,13 +104,13 @@ from secmix.estimators.exact.provenance import unexplained
 from secmix.estimators.exact.linear import Probed
 from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import Channel
-protocol = understood(protocol, network)
-probed, channel = Probed(protocol), Channel()
+sums = understood(protocol, network)
+probed, channel = Probed(sums), Channel()
 probed.average(inputs, network, np.random.default_rng(seed), channel=channel)
 assert channel.transcript.messages, "nothing was sent through the channel"
 units = network.n + probed.seen[0][1].shape[1]
 doubt = unexplained(
-    channel.transcript.at(0), probed.ended[0], len(inputs), units, SumTraits.of(protocol).modulus
+    channel.transcript.at(0), probed.ended[0], len(inputs), units, SumTraits.of(sums).modulus
 )
 assert not doubt, doubt
 """,
@@ -148,8 +148,8 @@ else:
         """
 from secmix.auditing.soundness import understood
 from secmix.estimators.exact.structure import leaked_subspace
-protocol = understood(protocol, network)
-leaked = leaked_subspace(protocol, network, adversary, rounds=rounds, rng=seed)
+sums = understood(protocol, network)
+leaked = leaked_subspace(sums, network, adversary, rounds=rounds, rng=seed)
 own = [{node} for node in adversary.corrupt_nodes(network)]
 rows = np.array([[float(i in nodes) for i in range(network.n)] for nodes in [*stated, *own]]).reshape(-1, network.n)
 rows = np.kron(np.eye(rounds), rows)
@@ -163,8 +163,8 @@ assert not more, f"it learns {more}"
         ("network", "inputs", "adversary", "stated", "seed"),
         """
 from secmix.auditing.soundness import known_in, understood
-protocol = understood(protocol, network)
-leaked, _ = known_in(protocol, network, adversary, inputs.transpose(1, 0, 2), seed=seed)
+sums = understood(protocol, network)
+leaked, _ = known_in(sums, network, adversary, inputs.transpose(1, 0, 2), seed=seed)
 own = [{node} for node in adversary.corrupt_nodes(network)]
 rows = np.array([[float(i in nodes) for i in range(network.n)] for nodes in [*stated, *own]]).reshape(-1, network.n)
 outside = leaked.basis - leaked.basis @ np.linalg.pinv(rows) @ rows if len(rows) else leaked.basis
@@ -178,11 +178,11 @@ assert not more, f"of {inputs.shape[2]} entries and {len(inputs)} runs it learns
         """
 from secmix.auditing.soundness import examine, understood
 from secmix.estimators.exact.structure import leaked_subspace
-protocol = understood(protocol, network)
+sums = understood(protocol, network)
 rows = np.random.default_rng(seed).standard_normal((network.n, 24, 3))
-found = examine(protocol, network, adversary, {0: rows}, seed=seed)
+found = examine(sums, network, adversary, {0: rows}, seed=seed)
 assert not found.doubts, found.doubts[0]
-known = leaked_subspace(protocol, network, adversary, rng=seed)
+known = leaked_subspace(sums, network, adversary, rng=seed)
 for node, share in found.shares.items():
     usual = float(known.explained(node).max(initial=0.0))
     assert share <= usual + 1e-6, f"in some calls {share:.0%} of node {node} is known, in others {usual:.0%}"
