@@ -45,17 +45,20 @@ for again in (protocol, copied):
         "masks", "masks are independent, new in each averaging, of one size, and Gaussian or uniform over the modulus.",
         ("network", "entries", "seed"),
         """
+from secmix.auditing.soundness import understood
+from secmix.auditing.soundness.masks.mixed import independent, least_spread
 from secmix.estimators.exact.masks import mask_doubts
 from secmix.protocols.interfaces import SumTraits
-traits = SumTraits.of(protocol)
+sums = understood(protocol, network)  # masks that follow from fewer are these
+traits = SumTraits.of(sums)
 rng = np.random.default_rng(seed)
-drawn = [np.asarray(protocol.draw_masks(400, entries, network, rng)) for _ in range(2)]
+drawn = [np.asarray(sums.draw_masks(400, entries, network, rng)) for _ in range(2)]
 assert all(d.ndim == 3 and d.shape[::2] == (400, entries) for d in drawn), drawn[0].shape
-doubts = mask_doubts(drawn, traits.modulus, traits.grid)
+doubts = mask_doubts([independent(sums, d) for d in drawn], traits.modulus, traits.grid, given=drawn)
 if drawn[0].size and not traits.reuses_masks:
     assert not np.array_equal(*drawn), "two averagings draw the same masks"
 assert not doubts, doubts
-least = min((d.std(axis=(0, 2)).min(initial=np.inf) for d in drawn), default=np.inf)
+least = min(least_spread(sums, d) for d in drawn)
 assert least >= 1, f"a mask spreads by {least:.3g}, and inputs by 1: it hides little of them"
 """,
         calls=2,
@@ -64,6 +67,7 @@ assert least >= 1, f"a mask spreads by {least:.3g}, and inputs by 1: it hides li
         "linear", "every message is what unit inputs and unit masks say: c + A s + M r, in every run and entry.",
         ("network", "inputs", "seed"),
         """
+from secmix.auditing.soundness import understood
 from secmix.estimators.exact.linear import Probed, residue
 from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import Channel
@@ -75,11 +79,12 @@ class Shaken(Channel):  # what arrives is off by 64 units in the last place: it 
         by = 64 * np.finfo(arrived.dtype).eps * shakes.choice([-1, 1], arrived.shape)
         return (arrived * (1 + by)).astype(arrived.dtype)
 shakes = np.random.default_rng(1)
-traits = SumTraits.of(protocol)
-probed, channel, shaken = Probed(protocol), Channel(), Shaken()
+sums = understood(protocol, network)
+traits = SumTraits.of(sums)
+probed, channel, shaken = Probed(sums), Channel(), Shaken()
 probed.average(inputs, network, np.random.default_rng(seed), channel=channel)
 try:
-    Probed(protocol).average(inputs, network, np.random.default_rng(seed), channel=shaken)
+    Probed(sums).average(inputs, network, np.random.default_rng(seed), channel=shaken)
 except Exception:
     pass  # it noticed
 blocks = list(channel.transcript)
@@ -111,16 +116,18 @@ for block, amplified in zip(blocks, off):
         "channel", "what a node sends and ends with follows from what it held and received, all through the channel.",
         ("network", "inputs", "seed"),
         """
+from secmix.auditing.soundness import understood
 from secmix.estimators.exact.provenance import unexplained
 from secmix.estimators.exact.linear import Probed
 from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import Channel
-probed, channel = Probed(protocol), Channel()
+sums = understood(protocol, network)
+probed, channel = Probed(sums), Channel()
 probed.average(inputs, network, np.random.default_rng(seed), channel=channel)
 assert channel.transcript.messages, "nothing was sent through the channel"
 units = network.n + probed.seen[0][1].shape[1]
 doubt = unexplained(
-    channel.transcript.at(0), probed.ended[0], len(inputs), units, SumTraits.of(protocol).modulus
+    channel.transcript.at(0), probed.ended[0], len(inputs), units, SumTraits.of(sums).modulus
 )
 assert not doubt, doubt
 """,
@@ -156,8 +163,10 @@ else:
         "reveals", "an adversary learns no combination of inputs but those that are stated, and its own.",
         ("network", "adversary", "stated", "rounds", "seed"),
         """
+from secmix.auditing.soundness import understood
 from secmix.estimators.exact.structure import leaked_subspace
-leaked = leaked_subspace(protocol, network, adversary, rounds=rounds, rng=seed)
+sums = understood(protocol, network)
+leaked = leaked_subspace(sums, network, adversary, rounds=rounds, rng=seed)
 own = [{node} for node in adversary.corrupt_nodes(network)]
 rows = np.array([[float(i in nodes) for i in range(network.n)] for nodes in [*stated, *own]]).reshape(-1, network.n)
 rows = np.kron(np.eye(rounds), rows)
@@ -170,8 +179,9 @@ assert not more, f"it learns {more}"
         "any size", "so it is with however many nodes, runs and entries.",
         ("network", "inputs", "adversary", "stated", "seed"),
         """
-from secmix.auditing.soundness import known_in
-leaked, _ = known_in(protocol, network, adversary, inputs.transpose(1, 0, 2), seed=seed)
+from secmix.auditing.soundness import known_in, understood
+sums = understood(protocol, network)
+leaked, _ = known_in(sums, network, adversary, inputs.transpose(1, 0, 2), seed=seed)
 own = [{node} for node in adversary.corrupt_nodes(network)]
 rows = np.array([[float(i in nodes) for i in range(network.n)] for nodes in [*stated, *own]]).reshape(-1, network.n)
 outside = leaked.basis - leaked.basis @ np.linalg.pinv(rows) @ rows if len(rows) else leaked.basis
@@ -183,12 +193,13 @@ assert not more, f"of {inputs.shape[2]} entries and {len(inputs)} runs it learns
         "sound", "what an adversary sees follows from inputs and masks alone, at any size and in any call.",
         ("network", "adversary", "seed"),
         """
-from secmix.auditing.soundness import examine
+from secmix.auditing.soundness import examine, understood
 from secmix.estimators.exact.structure import leaked_subspace
+sums = understood(protocol, network)
 rows = np.random.default_rng(seed).standard_normal((network.n, 24, 3))
-found = examine(protocol, network, adversary, {0: rows}, seed=seed)
+found = examine(sums, network, adversary, {0: rows}, seed=seed)
 assert not found.doubts, found.doubts[0]
-known = leaked_subspace(protocol, network, adversary, rng=seed)
+known = leaked_subspace(sums, network, adversary, rng=seed)
 for node, share in found.shares.items():
     usual = float(known.explained(node).max(initial=0.0))
     assert share <= usual + 1e-6, f"in some calls {share:.0%} of node {node} is known, in others {usual:.0%}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .beyond import BEYOND
 from .case import Case
+from .right import mixed as mixtures
 from .right import odd, published, styles
 from .right import surroundings as habits
 from .wrong import (
@@ -19,13 +20,15 @@ from .wrong import (
     seldom,
     state,
     surroundings,
+    watched,
     word,
 )
-from .wrong.masks import generator, structure, values
+from .wrong.masks import generator, mixed, structure, values
 
 _WRONG = (
     values,
     structure,
+    mixed,
     generator,
     state,
     scale,
@@ -40,9 +43,10 @@ _WRONG = (
     collaborations,
     surroundings,
     seldom,
+    watched,
 )
 WRONG: list[Case] = [case for module in _WRONG for case in module.CASES]
-RIGHT: list[Case] = [*published.CASES, *odd.CASES, *habits.CASES, *styles.CASES]
+RIGHT: list[Case] = [*published.CASES, *odd.CASES, *habits.CASES, *styles.CASES, *mixtures.CASES]
 ALL: list[Case] = [*WRONG, *RIGHT]
 """All of which an audit must say the truth. ``BEYOND`` is what it cannot find."""
 

@@ -88,7 +88,7 @@ FAULTS = {
     "crash": "average",
     "counts": "same draws",
     "constant mask": "masks",
-    "correlated masks": "masks",
+    "correlated masks": "reveals",  # what they are is known then, and that they cancel too
     "a sign": "linear",
     "past the channel": "channel",
     "deaf": "arrives",

@@ -12,6 +12,7 @@ from secmix.auditing.observation.collaborations import watch
 from secmix.auditing.observation.observe import Seeds, SumObservation, observe
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness import Soundness
+from secmix.auditing.soundness.masks.mixed import understood
 from secmix.auditing.soundness.mechanisms.undeclared import undeclared_flow
 from secmix.data import deal
 from secmix.scenario import Scenario
@@ -21,11 +22,21 @@ _FICKLE = "the adversary says at one time that it controls some nodes, and at an
 
 def observed(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds) -> tuple[Case, Soundness]:
     """All runs of ``cell`` and every check of its protocol; what fails is among the observation's doubts."""
+    setup = _understood(cell, setup)
     built = soundness.fresh(setup.protocol)  # as it was before any run
     case, sound = _observed(cell, setup, seeds, built)
     if setup.adversary.corrupt_nodes(setup.network) != setup.corrupt:
         case = replace(case, observation=replace(case.observation, doubts=[_FICKLE, *case.observation.doubts]))
     return case, sound
+
+
+def _understood(cell: Scenario, setup: SumSetup | CollaborationSetup) -> SumSetup | CollaborationSetup:
+    """``setup``, with masks that follow from fewer taken for those, wherever the law of all of them is known."""
+    if isinstance(setup, CollaborationSetup):
+        return setup
+    entries = cell.model.components * (1 + setup.rows.shape[1])  # what exact EM sums at least
+    shapes = [(6, entries), (1, entries), (4, 2), (1, 1), (2, 3)]
+    return replace(setup, protocol=understood(setup.protocol, setup.network, shapes, cell.seed))
 
 
 def _observed(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds, built: Any) -> tuple[Case, Soundness]:

@@ -29,6 +29,7 @@ from secmix.auditing.observation.reading import (
     read,
 )
 from secmix.auditing.setup import Setup, SumSetup, build_model
+from secmix.auditing.soundness.masks.mixed import independent
 from secmix.data import deal
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed
@@ -213,8 +214,8 @@ def _block(
         guesses[i] = {RATIOS: ratios}
         if together:
             guesses[i][DIFFERENCES] = differences
-    drawn = [masks for _, masks in seen.values()]
-    doubts = dependence_doubts(drawn, grid)
+    drawn = [independent(setup.protocol, masks) for _, masks in seen.values()]
+    doubts = dependence_doubts(drawn, grid, given=[masks for _, masks in seen.values()])
     if first and runs < _ENOUGH and any(masks.size for _, masks in seen.values()):
         doubts.append(f"only {runs} runs fit into memory at once, too few to judge the masks by: raise memory_limit")
     for t, ended in probes.items():  # runs without probes take a course that was looked at

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from secmix._base.checks import Array
 from secmix.auditing.observation.course import Averaging, Course
 from secmix.auditing.setup import SumSetup
+from secmix.auditing.soundness.masks.mixed import factor_of
 from secmix.estimators.exact.gaussian import GaussianView
 from secmix.estimators.exact.linear import KAPPA, LinearView, read_off, unmodular, without_rounding
 from secmix.estimators.exact.structure import LeakedSubspace, mask_range, subspace_of
@@ -137,6 +138,7 @@ def _linear(
         network=setup.network,
         protocol=setup.protocol,
         shared=shared,
+        factor=factor_of(setup.protocol),
     ).equilibrated()
     rows = [row[:runs] for t in iterations for row in view.at(t).rows]
     values = np.stack(rows).astype(float, copy=False) if rows else np.empty((0, runs, inputs.shape[2]))

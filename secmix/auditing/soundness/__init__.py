@@ -6,8 +6,9 @@ cleared.
 """
 
 from secmix.auditing.soundness.examine import examine, known_in
+from secmix.auditing.soundness.masks.mixed import understood
 from secmix.auditing.soundness.mechanisms.collaborations import examine_collaboration
 from secmix.auditing.soundness.result import Check, Soundness, Witness
 from secmix.auditing.soundness.runner import fresh
 
-__all__ = ["Check", "Soundness", "Witness", "examine", "examine_collaboration", "fresh", "known_in"]
+__all__ = ["Check", "Soundness", "Witness", "examine", "examine_collaboration", "fresh", "known_in", "understood"]

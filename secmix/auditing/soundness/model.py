@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from secmix._base.checks import Array
 from secmix._base.random import sequence, stream
+from secmix.auditing.soundness.masks.mixed import Mixed, factor_of
 from secmix.auditing.soundness.result import Witness
 from secmix.auditing.soundness.runner import ALLOWED, Call, call_sum, fresh, same_bits
 from secmix.auditing.soundness.sight import Eyes, Seen, numbers
@@ -93,6 +94,11 @@ class Bench:
         """Step of fixed-point numbers."""
         return float(SumTraits.of(self.protocol).grid)
 
+    @cached_property
+    def shifted(self) -> bool:
+        """Whether masks have a public part, which is the same at any scale."""
+        return isinstance(self.protocol, Mixed) and bool(self.protocol.law.offset.any())
+
     def call(
         self,
         case: Case,
@@ -101,13 +107,14 @@ class Bench:
         protocol: Any = None,
         record: bool = True,
         form: Callable[[Array], Any] = np.copy,
+        own: bool = False,
     ) -> Call:
-        """One call on ``case`` by a fresh copy of the protocol, with the case's public randomness."""
+        """One call on ``case`` by a fresh copy, with the case's public randomness, and its masks or its ``own``."""
         self.calls += 1
         return call_sum(
             fresh(self.protocol) if protocol is None else protocol,
             case.inputs,
-            case.masks,
+            None if own else case.masks,
             self.network,
             self.public(case.seed) if rng is None else rng,
             iteration=case.iteration,
@@ -239,7 +246,8 @@ def _read(bench: Bench, real: Case, call: Call, seen: Seen, factor: float) -> Mo
     c = probes[:, -1]
     # In units of the probes a constant is divided by the factor; it is public at any scale.
     columns = residue(probes[:, :-1] - c[:, None], bench.modulus if factor == 1 else None)
-    linear = LinearView(columns[:, :n], columns[:, n:], n, bench.modulus, c * factor).equilibrated()
+    linear = LinearView(columns[:, :n], columns[:, n:], n, bench.modulus, c * factor, factor=factor_of(bench.protocol))
+    linear = linear.whole().equilibrated()
     array = linear.normalised(np.array(values).reshape(len(which), runs, m))
     unit = float(seen.coarseness.max(initial=0.0))
     linear = without_rounding(linear, array, real.inputs, real.masks, unit=unit)

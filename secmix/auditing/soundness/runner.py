@@ -177,8 +177,8 @@ def call_sum(
     return replace(observation(run, Recorder(iteration, most, record=record)), left=repr(rng.bit_generator.state))
 
 
-def call_alone(protocol: Any, inputs: Array, network: Network, rng: np.random.Generator) -> Call:
-    """One call of ``average`` as in use, without masks and without a channel."""
+def call_alone(protocol: Any, inputs: Array, network: Network, rng: np.random.Generator, **given: Any) -> Call:
+    """One call of ``average`` as in use, without masks and without a channel but those ``given``."""
     used: list[Channel] = []
 
     def listener(carrier: Channel) -> None:
@@ -190,7 +190,7 @@ def call_alone(protocol: Any, inputs: Array, network: Network, rng: np.random.Ge
     with overheard(listener), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            results = np.asarray(protocol.average(inputs.copy(), network, rng)[0])
+            results = np.asarray(protocol.average(inputs.copy(), network, rng, **given)[0])
         except Exception as error:
             failure = type(error).__name__
     return Call(tuple(block for channel in used for block in channel.transcript.blocks), results, failure)

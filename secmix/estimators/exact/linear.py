@@ -48,7 +48,9 @@ class LinearView:
     c : (F,) or None
         What is sent for inputs and masks of zero; None for nothing. It is public.
     scale : (F,) or None
-        Powers of two that rows of A and M were multiplied by (``equilibrated``); None for ones.
+        What rows of A and M were multiplied by (``equilibrated``, ``whole``); None for ones.
+    factor : (k, k) or None
+        What independent masks of one size are multiplied by to get the masks r; None where r are such.
     """
 
     A: Array
@@ -57,6 +59,12 @@ class LinearView:
     modulus: float | None = None
     c: Array | None = None
     scale: Array | None = None
+    factor: Array | None = None
+
+    @property
+    def spread(self) -> Array:
+        """Coefficients (F, k) of independent masks of one size."""
+        return self.M if self.factor is None else self.M @ self.factor
 
     def equilibrated(self) -> LinearView:
         """The same view with rows far from one divided by their power-of-two size: units of a message do not matter.
@@ -84,6 +92,24 @@ class LinearView:
         if self.scale is not None and (self.scale != 1).any():
             values *= self.scale[:, None, None]
         return values
+
+    def whole(self) -> LinearView:
+        """The same view with residues that are told as a mean, their n-th part, as the sum that follows from it.
+
+        Examples
+        --------
+        >>> view = LinearView(np.array([[0.5, 0.5]]), np.zeros((1, 0)), n=2, modulus=8.0).whole()
+        >>> view.A.tolist(), view.scale.tolist()
+        ([[1.0, 1.0]], [2.0])
+        """
+        table = np.concatenate([self.A, self.M], axis=1)
+        parts = (np.abs(table - np.round(table)) > 1e-9).any(axis=1)
+        if self.modulus is None or not parts.any():
+            return self
+        parts &= (np.abs(self.n * table - np.round(self.n * table)) <= 1e-9).all(axis=1)
+        scale = np.where(parts, float(self.n), 1.0)
+        A, M = (np.where(parts[:, None], np.round(self.n * part), part) for part in (self.A, self.M))
+        return replace(self, A=A, M=M, scale=scale if self.scale is None else self.scale * scale)
 
     def first(self, count: int) -> LinearView:
         """The first ``count`` rows."""
@@ -213,10 +239,12 @@ def read_off(
     network: Network,
     protocol: SumProtocol,
     shared: bool = False,
+    factor: Array | None = None,
 ) -> LinearView:
     """c, A and M from the probes that follow ``runs`` real runs in ``view``, over ``iterations`` jointly.
 
-    ``masks`` is the number of masks of one averaging, ``shared`` whether all averagings use the same ones.
+    ``masks`` is the number of masks of one averaging, ``shared`` whether all averagings use the same ones;
+    ``factor`` is that of the masks of one averaging.
 
     Fresh masks are unknowns of their own in each iteration; reused ones are shared by all.
     """
@@ -233,7 +261,9 @@ def read_off(
         all_masks = np.concatenate([part[:, n:] for part in parts])
     else:
         all_masks = _block_diagonal([part[:, n:] for part in parts])
-    return LinearView(_block_diagonal([part[:, :n] for part in parts]), all_masks, n, modulus, c)
+    factors = factor if factor is None or shared else _block_diagonal([factor for _ in parts])
+    A = _block_diagonal([part[:, :n] for part in parts])
+    return LinearView(A, all_masks, n, modulus, c, factor=factors).whole()
 
 
 def misfit(

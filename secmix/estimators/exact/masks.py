@@ -26,7 +26,9 @@ _STEP = 1e-12
 _TAILS = 15.0
 
 
-def mask_doubts(drawn: Sequence[Array], modulus: float | None, grid: float = 0.0) -> list[str]:
+def mask_doubts(
+    drawn: Sequence[Array], modulus: float | None, grid: float = 0.0, *, given: Sequence[Array] | None = None
+) -> list[str]:
     """What is wrong with the masks of several averagings, each (runs, k, m); empty if nothing was found.
 
     Masks that serve from some averaging to the last are no doubt here: those are read jointly.
@@ -38,6 +40,8 @@ def mask_doubts(drawn: Sequence[Array], modulus: float | None, grid: float = 0.0
         Of the messages, where they are residues.
     grid : float
         Step of fixed-point numbers; 0 for real ones.
+    given : sequence of (runs, k, m), optional
+        The masks that are used, where those that are ``drawn`` are not.
 
     Examples
     --------
@@ -47,15 +51,19 @@ def mask_doubts(drawn: Sequence[Array], modulus: float | None, grid: float = 0.0
     >>> mask_doubts([np.repeat(rng.normal(size=(500, 1, 2)), 3, axis=1)], None)
     ['masks of one averaging are correlated (up to 1.00), so they may cancel']
     """
-    return [*dependence_doubts(drawn, grid), *shape_doubts(drawn, modulus)]
+    return [*dependence_doubts(drawn, grid, given=given), *shape_doubts(drawn, modulus)]
 
 
-def dependence_doubts(drawn: Sequence[Array], grid: float = 0.0) -> list[str]:
-    """The part of :func:`mask_doubts` that holds for masks of any distribution: constant, correlated, in steps."""
+def dependence_doubts(drawn: Sequence[Array], grid: float = 0.0, *, given: Sequence[Array] | None = None) -> list[str]:
+    """The part of :func:`mask_doubts` that holds for masks of any distribution: constant, correlated, in steps.
+
+    Where those that are ``drawn`` are known to be mixed, steps are looked for in the masks that are ``given``.
+    """
     masks = _drawn(drawn)
     if _constant(masks):
         return ["a mask is the same in all runs: who knows the code knows it"]
-    found = (_within(masks), _entries(masks), _across(masks), _gaps(masks, grid)) if masks else ()
+    used = masks if given is None else _drawn(given)
+    found = (_within(masks), _entries(masks), _across(masks), _gaps(used, grid)) if masks else ()
     return [doubt for doubt in found if doubt]
 
 

@@ -117,7 +117,7 @@ def subspace_of(view: LinearView, corrupt: frozenset[int], reach: MaskRange | No
     """The leaked subspace of a view whose A and M are known; ``reach`` is its ``mask_range``, where that is known."""
     A, basis = view.A, reach[0] if reach else None
     if basis is None:
-        both = np.hstack([view.M, A])
+        both = np.hstack([view.spread, A])
         if len(both) > both.shape[1]:  # the triangle has the rows' inner products, and with them all that is asked here
             both = np.asarray(np.linalg.qr(both, mode="r"))
         A, basis = both[:, view.M.shape[1] :], _range(both[:, : view.M.shape[1]])[0]
@@ -125,8 +125,11 @@ def subspace_of(view: LinearView, corrupt: frozenset[int], reach: MaskRange | No
 
 
 def mask_range(view: LinearView) -> MaskRange:
-    """Orthonormal basis (F, q) of the combinations that masks reach, and the q singular values of M."""
-    return _range(view.M)
+    """Orthonormal basis (F, q) of the combinations that masks reach, and the q singular values of M.
+
+    Of M as it meets independent masks: those that all but cancel reach next to nothing.
+    """
+    return _range(view.spread)
 
 
 def _range(M: Array) -> MaskRange:

@@ -221,8 +221,7 @@ CASES: list[Case] = [
     right("encrypted means, rounds by lot", PublicTimes, OUT, "a coin is independent of the data", **ODD),
     right("strong seed", StrongSeed, OUT, "2^126 seeds cannot be tried", **ODD,
           undecided="that a generator is strong is no matter of measurement"),
-    right("sum of draws", SumOfDraws, OUT, "a sum of independent Gaussians is one", **ODD,
-          undecided="a mask that is no single draw cannot be traced"),
+    right("sum of draws", SumOfDraws, OUT, "a sum of independent Gaussians is one", **ODD),
     right("rounded after masking", Coarse, CuriousServer(), "what is made of a hidden number tells no more than it",
           **ODD, undecided="messages that are not linear have no exact evidence"),
 ]  # fmt: skip

@@ -18,7 +18,7 @@ from secmix._base.checks import Array
 from secmix._base.random import sequence, stream
 from secmix.adversaries import Adversary
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.auditing.soundness.mechanisms.draws import Count, Forced
+from secmix.auditing.soundness.mechanisms.draws import Count, Forced, steered
 from secmix.auditing.soundness.result import BLIND, Check, Soundness, Witness, guarded
 from secmix.auditing.soundness.runner import ALLOWED, Call, Recorder, fresh, observation
 from secmix.auditing.soundness.sight import Eyes, Seen, other_frames, other_numbers
@@ -229,14 +229,18 @@ def _state(bench: _Bench) -> Check:
 def _draws(bench: _Bench) -> Check:
     """With other draws the frames may be others; nothing may be heard, and honest rows may not show."""
     before, witness = bench.calls, None
-    tries = [(0, Count(forced=k, high=high)) for k in range(_FORCED) for high in (False, True)]
+    ends = [(k, high, plain) for k in range(_FORCED) for high in (False, True) for plain in (False, True)]
     seeds = bench.times(_SEEDS, _OPENING)
-    tries += [(seed, Count()) for seed in range(1, seeds + 1)]
-    for key, (seed, count) in enumerate(tries, 1):
+    tries = [(0, *end) for end in ends] + [(seed, -1, False, True) for seed in range(1, seeds + 1)]
+    for key, (seed, forced, high, plain) in enumerate(tries, 1):
 
-        def generator(seed: int = seed, count: Count = count) -> Forced:
-            again = Count(forced=count.forced, high=count.high)
-            return Forced(np.random.PCG64(sequence(bench.seed, "soundness", "collaboration", seed)), again)
+        def generator(
+            seed: int = seed, forced: int = forced, high: bool = high, plain: bool = plain
+        ) -> np.random.Generator:
+            of = sequence(bench.seed, "soundness", "collaboration", seed)
+            if not plain:
+                return Forced(np.random.PCG64(of), Count(forced=forced, high=high))
+            return np.random.default_rng(of) if forced < 0 else steered(of, forced, high)
 
         one = bench.call(bench.rows, rng=generator())
         if one.failure:

@@ -1,6 +1,7 @@
 """Public draws: schedules and coins that everybody hears. A rare one must not open what the usual ones keep closed.
 
-Each of the first draws is forced to either end of its range, and the protocol is called on many fresh seeds.
+Each of the first draws is forced to either end of its range, and the protocol is called on many fresh seeds. Where
+nothing is forced, or only the bits, the generator is numpy's own: a protocol may look at what it is handed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _MESSAGES = 8_000  # over all seeds; three times as many where a call sends few
 _SEEDS = (8, 240)
 _OTHERS: tuple[Any, ...] = (np.random.Philox, np.random.MT19937, np.random.SFC64)
 _OTHER = 10_000  # the first of the seeds of generators of another kind
+_ONES = 2**64 - 1
 
 
 @dataclass
@@ -114,31 +116,58 @@ class Forced(np.random.Generator):
         return super().__getattribute__(name)
 
 
+def steered(seeds: np.random.SeedSequence, place: int, high: bool) -> np.random.Generator:
+    """A plain generator whose word at ``place`` is all zeros, or all ones: what is drawn from it is at an end.
+
+    PCG64 puts out its state's two halves, one xor the other, turned (O'Neill 2014, section 6.3), and can be run back.
+
+    Examples
+    --------
+    >>> rng = steered(np.random.SeedSequence(0), 2, high=True)
+    >>> rng.random(4).round(3).tolist()[2], type(rng).__name__
+    (1.0, 'Generator')
+    """
+    bits = np.random.PCG64(seeds)
+    bits.advance(place + 1)
+    state: Any = bits.state
+    low = state["state"]["state"] & _ONES
+    state["state"]["state"] = (low ^ _ONES if high else low) << 64 | low
+    bits.state = state
+    bits.advance(2**128 - place - 1)
+    return np.random.Generator(bits)
+
+
 def public_draws(bench: Bench, models: list[Model]) -> Check:
     """Every variation must be linear too; what more it gives away is noted in the bench's shares."""
     before = bench.calls
     model = models[0]
     probed = bench.probed(model.case)
 
-    def generator(seed: int, count: Count) -> Forced:
+    def generator(seed: int, count: Count, plain: bool = True) -> np.random.Generator:
+        seeds = sequence(bench.seed, "soundness", "public draws", seed)
+        if not plain:
+            return Forced(np.random.PCG64(seeds), count)
+        if count.forced >= 0:
+            return steered(seeds, count.forced, count.high)
         kind = _OTHERS[seed % len(_OTHERS)] if seed >= _OTHER else np.random.PCG64
-        return Forced(kind(sequence(bench.seed, "soundness", "public draws", seed)), count)
+        return np.random.Generator(kind(seeds))
 
     watch = Count()
-    bench.call(model.case if bench.heavy else probed, rng=generator(model.case.seed, watch))
+    bench.call(model.case if bench.heavy else probed, rng=generator(model.case.seed, watch, plain=False))
     if not watch.draws:
         return Check(NAME, "not applicable", "The protocol draws nothing in public.", calls=1)
     messages = max((bench.most or 1) // ALLOWED, 1)
     seeds = 2 if bench.heavy else int(np.clip((3 if messages < 100 else 1) * _MESSAGES // messages, *_SEEDS))
     first = min(watch.draws, 8 if seeds > 60 else 1 if bench.heavy else 4)
-    tries = [(model.case.seed, Count(forced=k, high=high)) for k in range(first) for high in (False, True)]
-    tries += [(1000 + k, Count()) for k in range(seeds)]
-    tries += [(_OTHER + k, Count()) for k in range(min(seeds, 2 * len(_OTHERS)))]
+    ends = [(k, high, plain) for k in range(first) for high in (False, True) for plain in (False, True)]
+    tries = [(model.case.seed, Count(forced=k, high=high), plain) for k, high, plain in ends]
+    tries += [(1000 + k, Count(), True) for k in range(seeds)]
+    tries += [(_OTHER + k, Count(), True) for k in range(min(seeds, 2 * len(_OTHERS)))]
     witness: Witness | None = None
     allowed = note_shares(bench, model)
     more: str | None = None
-    for seed, count in tries:
-        call = bench.call(probed, rng=generator(seed, count))
+    for seed, count, plain in tries:
+        call = bench.call(probed, rng=generator(seed, count, plain))
         where = f"public draw {count.forced} forced to {'its largest' if count.high else 'its least'} value"
         if count.forced < 0:
             where = "another public seed"

@@ -17,6 +17,7 @@ from secmix.auditing.soundness.sight import Seen, numbers
 from secmix.estimators.exact.linear import LinearView
 
 NAME = "residues"
+_ROUNDING = 4 * float(np.finfo(float).eps)
 _Row = list[int]
 _Sparse = dict[int, int]  # column -> coefficient, where it is not 0: most messages hold few of the masks
 
@@ -89,7 +90,7 @@ def words_of(bench: Bench, model: Model) -> Words | Witness:
             if row.shape[1:] != (m,) and bool((row == row[:1]).all()):
                 continue
             return Witness(name, "it is no vector of numbers like those that are summed")
-        table = plain.ravel()[:columns] / step
+        table = _in_words(plain.ravel()[:columns] / step, n)
         if (table != np.round(table)).any() or np.abs(table).max() > size:
             return Witness(name, "it is no residue on the grid of the words")
         difference = {c: by for c in np.flatnonzero(table != table[-1]).tolist() if (by := _less(table, c, size))}
@@ -97,6 +98,13 @@ def words_of(bench: Bench, model: Model) -> Words | Witness:
         M.append({c - n: by for c, by in difference.items() if c >= n})
         names.append(name)
     return Words(A, M, names, size)
+
+
+def _in_words(table: Array, n: int) -> Array:
+    """Numbers in grid steps; those of a mean, the n-th part of a whole number, as the sum that it is of."""
+    total = n * table
+    whole = bool((np.abs(total - np.round(total)) <= _ROUNDING * np.abs(total)).all())
+    return np.round(total) if whole and (table != np.round(table)).any() else table
 
 
 def _less(table: Array, column: int, size: int) -> int:

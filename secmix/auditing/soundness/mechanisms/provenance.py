@@ -18,7 +18,7 @@ from secmix._base.random import sequence
 from secmix.auditing.soundness.mechanisms.moves import moves_of
 from secmix.auditing.soundness.model import Bench, Model
 from secmix.auditing.soundness.result import Check, Witness
-from secmix.auditing.soundness.runner import fresh
+from secmix.auditing.soundness.runner import fresh, same_bits
 
 NAME = "mask provenance"
 NORMAL, UNIFORM = "normal", "uniform"
@@ -28,10 +28,10 @@ PEAKS = {
 }  # fmt: skip
 """The largest density of other distributions in units of their scale. Each has one peak: moved by d, such a density
 differs from itself by at most d times its peak in total variation."""
-_MOVED = 4.0  # spreads of the inputs: two inputs so far apart
-_TOLD = 0.05  # must not be told apart more often than this by masks that are not normal
-_SHAPES = [(4, 2)] * 6 + [(1, 1)] * 4 + [(2, 3)] * 8  # runs and entries: the same again, as in fit after fit
-_LARGE = 200_000  # numbers traced at once
+MOVED = 4.0  # spreads of the inputs: two inputs so far apart
+TOLD = 0.05  # must not be told apart more often than this by masks that are not normal
+SHAPES = [(4, 2)] * 6 + [(1, 1)] * 4 + [(2, 3)] * 8  # runs and entries: the same again, as in fit after fit
+LARGE = 200_000  # numbers traced at once
 _BITS = 40.0  # so many bits of masks are not drawn again by chance
 _CLOSE = 8 * float(np.finfo(float).eps)
 
@@ -164,18 +164,24 @@ def provenance(bench: Bench, models: list[Model]) -> Check:
     scales: list[Array] = []
     families: list[str] = []
     k = case.masks.shape[1]
-    large = (bench.runs, m) if bench.runs * k * m <= _LARGE else (bench.runs, 1)
+    large = (bench.runs, m) if bench.runs * k * m <= LARGE else (bench.runs, 1)
     used = bench.used or fresh(bench.protocol)
     newly = [(fresh(bench.protocol), shape) for shape in ((6, m), (1, m))]
-    for place, (protocol, (runs, entries)) in enumerate([*newly, *((used, shape) for shape in [*_SHAPES, large])]):
-        generator = Logged(np.random.PCG64(sequence(bench.seed, "soundness", "masks", place)))
+    for place, (protocol, (runs, entries)) in enumerate([*newly, *((used, shape) for shape in [*SHAPES, large])]):
+        plain, bits = (np.random.PCG64(sequence(bench.seed, "soundness", "masks", place)) for _ in "ab")
+        generator = Logged(bits)
+        unlogged = np.asarray(
+            fresh(protocol).draw_masks(runs, entries, bench.network, np.random.Generator(plain)), dtype=float
+        )
         masks = np.asarray(protocol.draw_masks(runs, entries, bench.network, generator), dtype=float)
+        if not same_bits(unlogged, masks):  # a protocol may look at what it is handed
+            witness = witness or Witness("the masks", "from a generator that logs its draws they are others")
         if masks.shape != (runs, k, entries):
             witness = witness or Witness("the masks", "their number is not the same in each call")
             break
         traced = trace(masks, generator.log, bench.modulus, bench.grid, scales[0] if scales else None)
         again = np.asarray(protocol.draw_masks(runs, entries, bench.network, generator), dtype=float)
-        if place < 3 and _repeats(masks, again, bench.modulus, bench.grid):
+        if place < 3 and repeats(masks, again, bench.modulus, bench.grid):
             witness = witness or Witness("the masks", "the generator hands out the same draws again")
         witness = witness or traced.witness
         if families and traced.family != families[-1]:
@@ -189,7 +195,7 @@ def provenance(bench: Bench, models: list[Model]) -> Check:
     if witness is not None:
         sentence = (
             "Masks cannot be traced to independent draws: what they hide is the protocol's word. Draw each from the "
-            "generator that draw_masks is given, by itself."
+            "generator that draw_masks is given, by itself, or make them of such draws by a linear map."
         )
         return Check(NAME, "failed", sentence, witness)
     what = "uniform residues" if bench.modulus is not None else families[0]
@@ -198,8 +204,8 @@ def provenance(bench: Bench, models: list[Model]) -> Check:
     )
     if what in PEAKS:
         told = _told_apart(bench, models[0], PEAKS[what] / scales[0])
-        apart = f"inputs {_MOVED:g} spreads apart are told apart in up to {told:.2g} of the calls"
-        if told > _TOLD:
+        apart = f"inputs {MOVED:g} spreads apart are told apart in up to {told:.2g} of the calls"
+        if told > TOLD:
             sentence = "Masks that are not normal are too small for what they hide: make them larger, or normal."
             return Check(NAME, "failed", sentence, Witness("the masks", f"{what}: {apart}"))
         bench.masks = what
@@ -217,11 +223,11 @@ def _told_apart(bench: Bench, model: Model, density: Array) -> float:
     moves = moves_of(bench, model)
     if not moves.free:
         return 0.0
-    _, dr, _ = moves.draw(bench.private(11), model.case, _MOVED * bench.scale)
+    _, dr, _ = moves.draw(bench.private(11), model.case, MOVED * bench.scale)
     return float(np.tensordot(np.abs(dr), density, axes=([1], [0])).max(initial=0.0))
 
 
-def _repeats(masks: Array, again: Array, modulus: float | None, grid: float) -> bool:
+def repeats(masks: Array, again: Array, modulus: float | None, grid: float) -> bool:
     """Whether masks drawn one after the other have more values in common than independent ones ever would."""
     if not masks.size or masks.shape != again.shape:
         return False
@@ -241,7 +247,7 @@ def trace(masks: Array, log: Log, modulus: float | None, grid: float, expected: 
     """
     k = masks.shape[1]
     if modulus is not None:
-        return Traced(_residues(masks, log, modulus, grid), np.ones(k))
+        return Traced(residues_of(masks, log, modulus, grid), np.ones(k))
     first = _traced(masks, log.normal, NORMAL, expected)
     for family, values in log.others.items() if first.witness is not None else ():
         traced = _traced(masks, values, family, expected)
@@ -297,7 +303,7 @@ def _find(values: Array, sizes: Array) -> tuple[NDArray[np.bool_], NDArray[np.in
     return np.abs(sizes[nearer] - wanted) <= _CLOSE * wanted, nearer
 
 
-def _residues(masks: Array, log: Log, modulus: float, grid: float) -> Witness | None:
+def residues_of(masks: Array, log: Log, modulus: float, grid: float) -> Witness | None:
     """The first mask that is no whole draw over the modulus times the grid; None where all are."""
     step = grid or 1.0
     drawn = [values.ravel() for values, count in log.integers if count * step == modulus]

@@ -26,7 +26,8 @@ def homogeneity(bench: Bench, models: list[Model]) -> Check:
             witness = Witness("the call", f"at {factor:g} times the size it ends with {call.failure}")
             break
         seen = bench.eyes.see(call)
-        witness = other_frames(model.seen, seen, prefix=True) or _unscaled(model.seen, seen, factor)
+        witness = other_frames(model.seen, seen, prefix=True)
+        witness = witness or (None if bench.shifted else _unscaled(model.seen, seen, factor))
         if witness is None and (bench.grid or not _among(seen, model.seen, factor)):
             scaled = read_model(bench, model.case, call, factor)
             witness = scaled.odd or _more(bench, model, scaled, factor)

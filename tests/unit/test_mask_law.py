@@ -1,0 +1,112 @@
+"""Masks that are linear images of draws: their map is found, checked in every call, and met by the exact evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from secmix import Network
+from secmix.auditing.soundness import understood
+from secmix.auditing.soundness.masks.law import law_of
+from secmix.auditing.soundness.masks.mixed import Mixed, factor_of, independent, least_spread
+from secmix.auditing.soundness.mechanisms.draws import steered
+from secmix.estimators.exact.linear import LinearView
+from secmix.estimators.exact.structure import subspace_of
+
+NETWORK = Network.complete(4)
+
+
+@dataclass
+class Drawn:
+    """Masks of four nodes, drawn in some way."""
+
+    how: Any
+    modulus: float | None = None
+    grid: float = 0.0
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        return self.how(rng, runs, m)
+
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        raise NotImplementedError
+
+
+def normals(rng, runs, m, k=4):
+    return rng.normal(scale=2.0, size=(runs, k, m))
+
+
+MAP = np.array([[1.0, 0, 0], [1, 1, 0], [0, 1, 0.5], [-1, 0, 2]])
+IMAGES = {
+    "mixed": (lambda rng, runs, m: np.einsum("kq,nqm->nkm", MAP, normals(rng, runs, m, 3)), 3, 2 * MAP),
+    "less the mean": (lambda rng, runs, m: (g := normals(rng, runs, m)) - g.mean(axis=1, keepdims=True), 3,
+                      2 * (np.eye(4) - 0.25)),
+    "entry by entry": (lambda rng, runs, m: np.array([[[rng.normal() + rng.normal() for _ in range(m)]
+                                                       for _ in range(4)] for _ in range(runs)]), 4,
+                       np.kron(np.eye(4), [1.0, 1.0])),
+    "about one": (lambda rng, runs, m: rng.normal(1.0, 3.0, (m, runs, 4)).transpose(1, 2, 0), 4, 3 * np.eye(4)),
+    "of its children": (lambda rng, runs, m: np.stack([c.laplace(0, i + 1.0, (runs, m)) for i, c in
+                                                       enumerate(rng.spawn(4))], axis=1), 4, np.diag([1.0, 2, 3, 4])),
+}  # fmt: skip
+OTHERS = {
+    "absolute": lambda rng, runs, m: np.abs(normals(rng, runs, m)),
+    "clipped": lambda rng, runs, m: np.clip((g := normals(rng, runs, m)) - g.mean(axis=1, keepdims=True), -2, 2),
+    "over entries": lambda rng, runs, m: (g := normals(rng, runs, m)) - g.mean(axis=2, keepdims=True),
+    "over runs": lambda rng, runs, m: normals(rng, runs, m) + normals(rng, 1, m),
+    "by lot": lambda rng, runs, m: normals(rng, runs, m) * rng.permutation([1.0, 2, 3, 4])[:, None],
+    "single precision": lambda rng, runs, m: rng.standard_normal((runs, 4, m), dtype=np.float32).cumsum(axis=1),
+    "all but singular": lambda rng, runs, m: np.einsum("kq,nqm->nkm", np.eye(4) - (0.25 - 1e-7), normals(rng, runs, m)),
+    "another in long calls": lambda rng, runs, m: normals(rng, runs, m).cumsum(axis=1) * (1 + (runs == 6)),
+}
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_the_map_from_draws_to_masks_is_found(name):
+    how, rank, due = IMAGES[name]
+    found = understood(Drawn(how), NETWORK)
+    assert isinstance(found, Mixed)
+    np.testing.assert_allclose(found.law.mixing @ found.law.mixing.T, due @ due.T, atol=1e-9)
+    kept = found.draw_masks(2000, 2, NETWORK, np.random.default_rng(0))
+    assert kept.shape == (2000, rank, 2)
+    np.testing.assert_allclose(found.law.all(kept), how(np.random.default_rng(0), 2000, 2), atol=1e-12)
+    white = independent(found, kept).transpose(0, 2, 1).reshape(-1, rank)
+    np.testing.assert_allclose(np.corrcoef(white.T), np.eye(rank), atol=0.08)
+    assert 0 < least_spread(found, kept) <= kept.std(axis=(0, 2)).min()
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_masks_that_are_no_such_image_are_left_alone(name):
+    protocol = Drawn(OTHERS[name])
+    assert understood(protocol, NETWORK) is protocol
+
+
+def test_residues_follow_from_others_by_whole_coefficients():
+    def how(rng, runs, m):
+        words = rng.integers(0, 64, size=(runs, 3, m))
+        return np.concatenate([words, np.mod(-words.sum(axis=1, keepdims=True), 64)], axis=1) / 4
+
+    found = understood(Drawn(how, modulus=16.0, grid=0.25), NETWORK)
+    assert isinstance(found, Mixed)
+    assert factor_of(found) is None
+    kept = found.draw_masks(50, 2, NETWORK, np.random.default_rng(0))
+    assert np.array_equal(found.law.all(kept), how(np.random.default_rng(0), 50, 2))
+    assert law_of(Drawn(lambda *a: 2 * how(*a), modulus=16.0, grid=0.25), NETWORK, 16.0, 0.25, 0) is None
+
+
+def test_masks_that_all_but_cancel_reach_next_to_nothing():
+    view = LinearView(np.eye(2), np.array([[1.0, 1.0], [0.0, 1.0]]), 2)
+    assert subspace_of(view, frozenset()).rank == 0
+    nearly = LinearView(view.A, view.M, 2, factor=np.array([[1.0, 0.0], [-1.0, 1e-10]]))
+    assert subspace_of(nearly, frozenset()).describe() == ["x0"]
+
+
+def test_a_word_of_a_plain_generator_is_set_to_an_end():
+    seeds = np.random.SeedSequence(3)
+    for place, high in ((0, False), (5, True)):
+        rng = steered(seeds, place, high)
+        assert type(rng) is np.random.Generator
+        drawn = rng.random(8)
+        assert drawn[place] == (1 - 2.0**-53 if high else 0.0)
+        assert 0 < np.delete(drawn, place).min() < np.delete(drawn, place).max() < 1 - 2.0**-40
