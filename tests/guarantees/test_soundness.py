@@ -16,7 +16,7 @@ import secmix
 from secmix import Network
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.soundness import Soundness, examine, examine_collaboration
-from secmix.auditing.soundness.mechanisms.provenance import Logged, trace
+from secmix.auditing.soundness.masks.traced import Logged, trace
 from secmix.estimators.unequal import explained
 from secmix.protocols import PDMM, Plain, SecureSum
 from secmix.transcript import SERVER, Channel

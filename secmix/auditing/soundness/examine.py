@@ -10,8 +10,6 @@ from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.adversaries import Adversary
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.auditing.soundness.masks.check import mixed
-from secmix.auditing.soundness.masks.mixed import Mixed
 from secmix.auditing.soundness.mechanisms import repeat, scales
 from secmix.auditing.soundness.mechanisms.draws import public_draws
 from secmix.auditing.soundness.mechanisms.exact import exact_replay
@@ -29,14 +27,8 @@ from secmix.protocols import SumProtocol
 
 RUNS = 4  # real runs of a case
 _Mechanism = Callable[[Bench, list[Model]], Check]
-
-
-def _provenance(bench: Bench, models: list[Model]) -> Check:
-    return mixed(bench, models[0]) if isinstance(bench.protocol, Mixed) else provenance(bench, models)
-
-
 _ALWAYS: tuple[tuple[str, _Mechanism], ...] = (
-    ("mask provenance", _provenance),
+    ("mask provenance", provenance),
     ("state", repeat.state),
     ("calls", repeat.calls),
 )

@@ -76,6 +76,7 @@ class Bench:
     models: list[tuple[int, Model]] = field(default_factory=list)  # read so far, and of how many runs
     masks: str = ""  # their distribution, where they were traced to one that is not normal
     moves: list[tuple[LinearView, Any]] = field(default_factory=list)  # what leaves all that is known as it is
+    made: dict[tuple[int, int, int], tuple[Array, Array]] = field(default_factory=dict)  # unit inputs and unit masks
     words: list[tuple[LinearView, Any, Any]] = field(default_factory=list)  # views in whole numbers, without masks too
 
     @property
@@ -135,15 +136,16 @@ class Bench:
         """For what the checks draw themselves."""
         return stream(self.seed, "soundness", "own draws", *keys)
 
-    @cached_property
-    def units(self) -> tuple[Array, Array]:
-        """Unit inputs and unit masks: of one averaging there are always as many."""
-        case = self.cases[0]
-        return units(case.inputs.shape[1], case.masks.shape[1], case.inputs.shape[2])
+    def units(self, case: Case) -> tuple[Array, Array]:
+        """Unit inputs and unit masks as of ``case``; of one size they are made once."""
+        size = case.inputs.shape[1], case.masks.shape[1], case.inputs.shape[2]
+        if size not in self.made:
+            self.made = {size: units(*size)}
+        return self.made[size]
 
     def probed(self, case: Case, factor: float = 1.0) -> Case:
         """``case`` with unit inputs, unit masks and a zero behind its runs, all times ``factor``."""
-        inputs, masks = self.units
+        inputs, masks = self.units(case)
         both = Case(
             case.iteration, np.concatenate([case.inputs, inputs]), np.concatenate([case.masks, masks]), case.seed
         )

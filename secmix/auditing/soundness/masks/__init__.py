@@ -1,1 +1,1 @@
-"""Masks that are linear images of independent draws: the map is found by playing draws back, and their law is known."""
+"""What masks are made of: each a draw of its own (`traced`), or all a linear image of independent draws (`mixed`)."""

@@ -18,6 +18,7 @@ from secmix._base.checks import Array
 from secmix._base.random import sequence
 from secmix.auditing.soundness.masks.law import Law, Roles, law_of
 from secmix.auditing.soundness.masks.played import Played, Score
+from secmix.auditing.soundness.masks.traced import Logged, residues_of, trace
 from secmix.auditing.soundness.runner import fresh, same_bits
 from secmix.errors import SecmixError
 from secmix.network import Network
@@ -122,8 +123,6 @@ def drawn_by(
     law: Law, roles: Roles, protocol: Any, shape: tuple[int, int], network: Network, seeds: np.random.SeedSequence
 ) -> Array | None:
     """Masks (runs, k, m) that ``protocol`` draws, if each is what the law says, of draws of its own; else None."""
-    from secmix.auditing.soundness.mechanisms.provenance import Logged, residues_of
-
     before = fresh(protocol)
 
     def draw(rng: Any, once: Any = None) -> Array:
@@ -150,8 +149,6 @@ def _bits(seeds: np.random.SeedSequence) -> np.random.PCG64:
 
 def _by_themselves(protocol: Any, network: Network, shape: tuple[int, int], seed: int) -> bool:
     """Whether each mask is a draw of its own already, all of one size; or there are none."""
-    from secmix.auditing.soundness.mechanisms.provenance import Logged, trace
-
     traits = SumTraits.of(protocol)
     logged = Logged(np.random.PCG64(sequence(seed, "soundness", "by themselves")))
     masks = np.asarray(fresh(protocol).draw_masks(*shape, network, logged), dtype=float)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from secmix.auditing.soundness.masks.traced import Logged
 from secmix.auditing.soundness.mechanisms.draws import Forced
-from secmix.auditing.soundness.mechanisms.provenance import Logged
 from secmix.auditing.soundness.model import Bench, Case
 from secmix.auditing.soundness.result import Witness
 from secmix.auditing.soundness.runner import Call, call_alone, call_sum, fresh

@@ -80,7 +80,7 @@ def words_of(bench: Bench, model: Model) -> Words | Witness:
     case, step = model.case, bench.grid or 1.0
     size = round((bench.modulus or 0.0) / step)
     n, k, m = bench.network.n, case.masks.shape[1], case.inputs.shape[2]
-    inputs, masks = bench.units
+    inputs, masks = bench.units(case)
     seen: Seen = bench.eyes.see(bench.call(Case(case.iteration, step * inputs, step * masks, case.seed)))
     columns = n + k + 1
     A, M, names = [], [], []

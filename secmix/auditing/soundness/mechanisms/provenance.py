@@ -1,161 +1,36 @@
-"""Where masks come from: each must be a constant times a draw of its own from the generator that draw_masks was given.
+"""Where masks come from: each must be a constant times a draw of its own from the generator that draw_masks was given,
+or all of them a linear image of such draws.
 
 Statistics cannot tell masks that hide from masks that only look it: an offset, a grid, a short seed, a recurrence.
-A generator that logs what it draws can. What cannot be traced to it may still be sound (an expanded seed, a sum
+A generator that logs what it draws can. What cannot be traced to it may still be sound (an expanded seed, a product
 of draws), but that is then the protocol's word.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from secmix._base.checks import Array
 from secmix._base.random import sequence
+from secmix.auditing.soundness.masks.law import Roles
+from secmix.auditing.soundness.masks.mixed import Mixed, drawn_by
+from secmix.auditing.soundness.masks.traced import PEAKS, Logged, repeats, trace
 from secmix.auditing.soundness.mechanisms.moves import moves_of
-from secmix.auditing.soundness.model import Bench, Model
+from secmix.auditing.soundness.model import Bench, Case, Model, read_model
 from secmix.auditing.soundness.result import Check, Witness
 from secmix.auditing.soundness.runner import fresh, same_bits
 
 NAME = "mask provenance"
-NORMAL, UNIFORM = "normal", "uniform"
-PEAKS = {
-    UNIFORM: 1.0, f"{UNIFORM} from one end": 1.0, "Laplace": 0.5, "logistic": 0.25, "Student's t": 0.4, "Cauchy": 0.32,
-    "Gumbel": 0.37,
-}  # fmt: skip
-"""The largest density of other distributions in units of their scale. Each has one peak: moved by d, such a density
-differs from itself by at most d times its peak in total variation."""
-MOVED = 4.0  # spreads of the inputs: two inputs so far apart
-TOLD = 0.05  # must not be told apart more often than this by masks that are not normal
-SHAPES = [(4, 2)] * 6 + [(1, 1)] * 4 + [(2, 3)] * 8  # runs and entries: the same again, as in fit after fit
-LARGE = 200_000  # numbers traced at once
-_BITS = 40.0  # so many bits of masks are not drawn again by chance
-_CLOSE = 8 * float(np.finfo(float).eps)
-
-
-@dataclass
-class Log:
-    """What was drawn: standard values of a distribution, or whole numbers with how many there were to choose from."""
-
-    normal: list[Array] = field(default_factory=list)
-    others: dict[str, list[Array]] = field(default_factory=dict)  # by distribution, in units of their scale
-    integers: list[tuple[Array, float]] = field(default_factory=list)
-
-
-class Logged(np.random.Generator):
-    """A generator that writes down its normal draws in units of their standard deviation, and its whole numbers."""
-
-    log: Log
-
-    def __init__(self, bit_generator: Any, log: Log | None = None) -> None:
-        super().__init__(bit_generator)
-        self.log = Log() if log is None else log
-
-    def spawn(self, n_children: int) -> list[np.random.Generator]:
-        """Children that write into the same log."""
-        return [Logged(child.bit_generator, self.log) for child in super().spawn(n_children)]
-
-    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        """As numpy's; only draws about zero are logged, by their standard part."""
-        values = super().normal(loc, scale, size)
-        if np.all(np.asarray(loc) == 0) and np.all(np.asarray(scale) > 0):
-            self.log.normal.append(np.asarray(values / np.asarray(scale), dtype=float))
-        return values
-
-    def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """As numpy's."""
-        values = super().standard_normal(size, dtype, out)
-        if np.dtype(dtype) == np.float64:
-            self.log.normal.append(np.array(values, dtype=float))
-        return values
-
-    def _noted(self, name: str, values: Any) -> None:
-        self.log.others.setdefault(name, []).append(np.array(values, dtype=float))
-
-    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """As numpy's; a draw may be used as it is, or less its mean."""
-        values = super().random(size, dtype, out)
-        if np.dtype(dtype) == np.float64:
-            self._noted(UNIFORM, np.asarray(values) - 0.5)
-            self._noted(f"{UNIFORM} from one end", values)
-        return values
-
-    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
-        """As numpy's, likewise."""
-        values = super().uniform(low, high, size)
-        if np.ndim(low) == np.ndim(high) == 0 and high > low:
-            self._noted(UNIFORM, (np.asarray(values) - (low + high) / 2) / (high - low))
-            self._noted(f"{UNIFORM} from one end", np.asarray(values) / (high - low))
-        return values
-
-    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        """As numpy's; only draws about zero are logged, as of the normal."""
-        values = super().laplace(loc, scale, size)
-        if np.all(np.asarray(loc) == 0) and np.all(np.asarray(scale) > 0):
-            self._noted("Laplace", values / np.asarray(scale))
-        return values
-
-    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        """As numpy's, likewise."""
-        values = super().logistic(loc, scale, size)
-        if np.all(np.asarray(loc) == 0) and np.all(np.asarray(scale) > 0):
-            self._noted("logistic", values / np.asarray(scale))
-        return values
-
-    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        """As numpy's, likewise."""
-        values = super().gumbel(loc, scale, size)
-        if np.all(np.asarray(loc) == 0) and np.all(np.asarray(scale) > 0):
-            self._noted("Gumbel", values / np.asarray(scale))
-        return values
-
-    def standard_t(self, df: Any, size: Any = None) -> Any:
-        """As numpy's; with any number of degrees of freedom the density is below the normal one's peak."""
-        values = super().standard_t(df, size)
-        self._noted("Student's t", values)
-        return values
-
-    def standard_cauchy(self, size: Any = None) -> Any:
-        """As numpy's."""
-        values = super().standard_cauchy(size)
-        self._noted("Cauchy", values)
-        return values
-
-    def integers(
-        self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
-    ) -> Any:
-        """As numpy's; a range that starts at zero is logged."""
-        values = super().integers(low, high, size, dtype, endpoint)
-        begin, end = (0, low) if high is None else (low, high)
-        if np.ndim(begin) == 0 and np.ndim(end) == 0 and begin == 0:
-            self.log.integers.append((np.array(values, dtype=float), float(end) + bool(endpoint)))
-        return values
-
-
-@dataclass(frozen=True)
-class Traced:
-    """Where masks (runs, k, m) come from.
-
-    Attributes
-    ----------
-    witness : Witness or None
-        The first mask that could not be traced.
-    scales : (k,)
-        The standard deviation of each mask, where they are normal; the scale of their distribution otherwise.
-    family : str
-        Of which distribution they are.
-    """
-
-    witness: Witness | None
-    scales: Array
-    family: str = NORMAL
+_MOVED = 4.0  # spreads of the inputs: two inputs so far apart
+_TOLD = 0.05  # must not be told apart more often than this by masks that are not normal
+_SHAPES = [(4, 2)] * 6 + [(1, 1)] * 4 + [(2, 3)] * 8  # runs and entries: the same again, as in fit after fit
+_LARGE = 200_000  # numbers traced at once
 
 
 def provenance(bench: Bench, models: list[Model]) -> Check:
     """Draw masks in batches of several sizes, from a fresh object and from the used one, and trace each."""
+    if isinstance(bench.protocol, Mixed):
+        return _mixed(bench, models[0])
     case = models[0].case
     if not case.masks.shape[1]:
         return Check(NAME, "not applicable", "The protocol draws no masks.")
@@ -164,10 +39,10 @@ def provenance(bench: Bench, models: list[Model]) -> Check:
     scales: list[Array] = []
     families: list[str] = []
     k = case.masks.shape[1]
-    large = (bench.runs, m) if bench.runs * k * m <= LARGE else (bench.runs, 1)
+    large = (bench.runs, m) if bench.runs * k * m <= _LARGE else (bench.runs, 1)
     used = bench.used or fresh(bench.protocol)
     newly = [(fresh(bench.protocol), shape) for shape in ((6, m), (1, m))]
-    for place, (protocol, (runs, entries)) in enumerate([*newly, *((used, shape) for shape in [*SHAPES, large])]):
+    for place, (protocol, (runs, entries)) in enumerate([*newly, *((used, shape) for shape in [*_SHAPES, large])]):
         plain, bits = (np.random.PCG64(sequence(bench.seed, "soundness", "masks", place)) for _ in "ab")
         generator = Logged(bits)
         unlogged = np.asarray(
@@ -204,8 +79,8 @@ def provenance(bench: Bench, models: list[Model]) -> Check:
     )
     if what in PEAKS:
         told = _told_apart(bench, models[0], PEAKS[what] / scales[0])
-        apart = f"inputs {MOVED:g} spreads apart are told apart in up to {told:.2g} of the calls"
-        if told > TOLD:
+        apart = f"inputs {_MOVED:g} spreads apart are told apart in up to {told:.2g} of the calls"
+        if told > _TOLD:
             sentence = "Masks that are not normal are too small for what they hide: make them larger, or normal."
             return Check(NAME, "failed", sentence, Witness("the masks", f"{what}: {apart}"))
         bench.masks = what
@@ -223,99 +98,72 @@ def _told_apart(bench: Bench, model: Model, density: Array) -> float:
     moves = moves_of(bench, model)
     if not moves.free:
         return 0.0
-    _, dr, _ = moves.draw(bench.private(11), model.case, MOVED * bench.scale)
+    _, dr, _ = moves.draw(bench.private(11), model.case, _MOVED * bench.scale)
     return float(np.tensordot(np.abs(dr), density, axes=([1], [0])).max(initial=0.0))
 
 
-def repeats(masks: Array, again: Array, modulus: float | None, grid: float) -> bool:
-    """Whether masks drawn one after the other have more values in common than independent ones ever would."""
-    if not masks.size or masks.shape != again.shape:
-        return False
-    if modulus is None:
-        return bool(np.isin(np.abs(again), np.abs(masks)).any())
-    return masks.size * np.log2(modulus / (grid or 1.0)) > _BITS and bool((masks == again).all())
+def _mixed(bench: Bench, model: Model) -> Check:
+    """As ``provenance``, for masks that are no draws of their own: each call's are explained by draws that are."""
+    protocol = bench.protocol
+    assert isinstance(protocol, Mixed)
+    law, roles, m = protocol.law, Roles(protocol.law, bench.seed), model.case.inputs.shape[2]
+    large = (bench.runs, m) if bench.runs * len(law.offset) * m <= _LARGE else (bench.runs, 1)
+    used = bench.used.inner if isinstance(bench.used, Mixed) else fresh(protocol.inner)
+    newly = [(fresh(protocol.inner), shape) for shape in ((6, m), (1, m))]
+    witness, before = None, np.empty((0, 0, 0))
+    for place, (one, shape) in enumerate([*newly, *((used, shape) for shape in [*_SHAPES, large])]):
+        seeds = sequence(bench.seed, "soundness", "masks", place)
+        masks = drawn_by(law, roles, one, shape, bench.network, seeds)
+        if masks is None:
+            what = "in some call they are not the linear image of independent draws that they are in others"
+            witness = witness or Witness("the masks", what)
+            break
+        if repeats(law.of(masks), before, bench.modulus, bench.grid):
+            witness = Witness("the masks", "the generator hands out the same draws again")
+        before = law.of(masks)
+    generator = np.random.Generator(np.random.PCG64(sequence(bench.seed, "soundness", "masks", -1)))
+    again = [protocol.draw_masks(6, m, bench.network, generator) for _ in "ab"]
+    if repeats(again[0], again[1], bench.modulus, bench.grid):
+        witness = witness or Witness("the masks", "the generator hands out the same draws again")
+    if witness is not None:
+        return Check(NAME, "failed", "Masks cannot be traced to independent draws in every call.", witness)
+    if more := _opened(bench, model):
+        sentence = "Masks that depend on each other open more than the sum."
+        return Check(NAME, "failed", sentence, Witness("all messages together", more))
+    few = f"Masks are {len(law.kept)} that all others follow from, linear images of {law.mixing.shape[1]} draws"
+    assumes = f"{few}, each of its own; that the generator's own draws cannot be predicted is assumed."
+    if law.family in PEAKS:
+        moves, told = moves_of(bench, model), 0.0
+        if moves.free:
+            _, moved, _ = moves.draw(bench.private(11), model.case, _MOVED * bench.scale)
+            told = law.told_apart(moved, PEAKS[law.family])
+        apart = f"inputs {_MOVED:g} spreads apart are told apart in up to {told:.2g} of the calls"
+        if told > _TOLD:
+            sentence = "Masks that are not normal are too small for what they hide: make them larger, or normal."
+            return Check(NAME, "failed", sentence, Witness("the masks", f"{law.family}: {apart}"))
+        bench.masks = law.family
+        assumes = f"{few}, which nobody can predict: {apart}."
+    return Check(NAME, "passed", f"{few}, {law.family}, each of its own.", assumes=assumes)
 
 
-def trace(masks: Array, log: Log, modulus: float | None, grid: float, expected: Array | None = None) -> Traced:
-    """Find each mask (runs, k, m) in the log.
+def _opened(bench: Bench, model: Model) -> str:
+    """A combination that is known because masks depend on each other, and that is not the sum; empty if there is none.
 
-    Examples
-    --------
-    >>> generator = Logged(np.random.PCG64(0))
-    >>> trace(generator.normal(scale=3.0, size=(4, 2, 3)), generator.log, None, 0.0).scales.round(9).tolist()
-    [3.0, 3.0]
+    A limit may allow for it; that the protocol means to tell it, nobody has said.
     """
-    k = masks.shape[1]
-    if modulus is not None:
-        return Traced(residues_of(masks, log, modulus, grid), np.ones(k))
-    first = _traced(masks, log.normal, NORMAL, expected)
-    for family, values in log.others.items() if first.witness is not None else ():
-        traced = _traced(masks, values, family, expected)
-        if traced.witness is None:
-            return traced
-    return first
-
-
-def _traced(masks: Array, values: list[Array], family: str, expected: Array | None) -> Traced:
-    k = masks.shape[1]
-    drawn = np.concatenate([each.ravel() for each in values]) if values else np.empty(0)
-    order = np.argsort(np.abs(drawn))
-    sizes = np.abs(drawn)[order]
-    taken = np.zeros(len(drawn), dtype=bool)
-    scales = np.ones(k)
-    for j in range(k):
-        column = masks[:, j].ravel()
-        factor = _factor(column, sizes, float(scales[j - 1]) if expected is None else float(expected[j]))
-        if factor is None:
-            return Traced(Witness(f"mask {j}", "it is no constant times normal draws about zero"), scales)
-        found, where = _find(column / factor, sizes)
-        source = order[where]
-        if not found.all() or len(set(np.sign(column / drawn[source]).tolist())) != 1:
-            return Traced(Witness(f"mask {j}", "some runs or entries are no constant times a draw"), scales)
-        if taken[source].any() or len(np.unique(source)) != len(source):
-            return Traced(Witness(f"mask {j}", "a draw serves twice"), scales)
-        taken[source] = True
-        scales[j] = abs(factor)
-    return Traced(None, scales, family)
-
-
-def _factor(values: Array, sizes: Array, guess: float) -> float | None:
-    """|c| such that |values| / c are among ``sizes``, from the first few values."""
-    if not len(sizes) or not np.isfinite(values).all() or (values == 0).any():
-        return None
-    few = np.abs(values[:4])
-    # One value alone is any draw times something; the factors expected are asked first.
-    for expected in (abs(guess), 1.0):
-        if _find(few / expected, sizes)[0].all():
-            return float(expected)
-    candidates = few[0] / sizes[sizes > 0]
-    for value in few:
-        candidates = candidates[_find(value / candidates, sizes)[0]]
-    return float(candidates[0]) if len(candidates) else None
-
-
-def _find(values: Array, sizes: Array) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
-    """Whether each |value| is among the sorted ``sizes`` to a few units in the last place, and where."""
-    wanted = np.abs(values)
-    right = np.clip(np.searchsorted(sizes, wanted), 0, len(sizes) - 1)
-    left = np.maximum(right - 1, 0)
-    nearer = np.where(np.abs(sizes[left] - wanted) < np.abs(sizes[right] - wanted), left, right)
-    return np.abs(sizes[nearer] - wanted) <= _CLOSE * wanted, nearer
-
-
-def residues_of(masks: Array, log: Log, modulus: float, grid: float) -> Witness | None:
-    """The first mask that is no whole draw over the modulus times the grid; None where all are."""
-    step = grid or 1.0
-    drawn = [values.ravel() for values, count in log.integers if count * step == modulus]
-    words = masks / step
-    if (words != np.round(words)).any() or masks.min() < 0 or masks.max() >= modulus:
-        return Witness("the masks", "they are no residues on the grid of the words")
-    everything = np.concatenate(drawn) if drawn else np.empty(0)
-    there, unused = np.unique(everything, return_counts=True)
-    wanted, times = np.unique(words, return_counts=True)
-    place = np.minimum(np.searchsorted(there, wanted), max(len(there) - 1, 0))
-    enough = times <= np.where(there[place] == wanted, unused[place], 0) if len(there) else np.zeros(len(wanted), bool)
-    if enough.all():
-        return None
-    first = int(np.isin(words, wanted[~enough]).any(axis=(0, 2)).argmax())
-    return Witness(f"mask {first}", f"it is no whole draw from 0 to {modulus / step:g} of its own")
+    assert isinstance(bench.protocol, Mixed)
+    n, case, eyes = bench.network.n, model.case, bench.eyes
+    own = np.eye(n)[sorted(eyes.corrupt)]
+    whole = Bench(bench.protocol.inner, bench.network, eyes, [], (), bench.scale, bench.seed)
+    masks = bench.private(12).normal(size=(case.runs, len(bench.protocol.law.offset), case.masks.shape[2]))
+    alone = Case(case.iteration, case.inputs, masks * (bench.grid or 1.0), case.seed)
+    call = whole.call(whole.probed(alone))
+    bases = [np.ones((1, n)), own]
+    if not call.failure:
+        bases.append(read_model(whole, alone, call).subspace.basis)
+    allowed = np.vstack(bases)
+    left = model.subspace.basis - model.subspace.basis @ np.linalg.pinv(allowed) @ allowed
+    found = [
+        words for words, row in zip(model.subspace.describe(), left, strict=True) if np.abs(row).max(initial=0.0) > 1e-6
+    ]
+    return f"{found[0]} is known" if found else ""

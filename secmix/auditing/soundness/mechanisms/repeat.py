@@ -10,9 +10,9 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.auditing.soundness.compare import other_view, unlike_frames
+from secmix.auditing.soundness.masks.traced import Logged
 from secmix.auditing.soundness.mechanisms.generator import told, unwatched
 from secmix.auditing.soundness.mechanisms.moves import moves_of
-from secmix.auditing.soundness.mechanisms.provenance import Logged
 from secmix.auditing.soundness.model import Bench, Case, Model, note_shares, read_model
 from secmix.auditing.soundness.result import Check, Witness
 from secmix.auditing.soundness.runner import ALLOWED, Call, call_alone, call_sum, frame_of, fresh, same_bits
