@@ -32,14 +32,13 @@ def report(numbers: Numbers, neural: Numbers) -> str:
         "too; a critic chosen among many must gain more). The rows *on fresh draws* are of draws made after all that; "
         "the others may have been looked at while the rules were made.",
         "",
-        "The seconds were taken with other work on the machine, and before near equality went through rows side by "
-        "side, which saves a quarter.",
+        "The seconds are of the processor, two draws at a time on two cores.",
         "",
         "Where a sharp edge cuts the support (the sum of exponentials, y ≥ x), KSG still grows at N = 2,000 by about "
         "0.03 nats an e-fold of rows. That is excused where fewer neighbours add less and less, as a bias at an edge "
         "does. Rows that leak besides are seen where they lie on a line and are one in a hundred or more. Copies by "
-        "an unknown curve in 0.5 to 10 % of 2,000 rows, beside a relation that is plain anyway, are not: KSG was "
-        "resolved in 38 of 55 such draws of seven relations, and in 33 before growth was excused.",
+        "an unknown curve in a few rows of a hundred, beside a relation that is plain anyway, are seen by nothing "
+        "here: KSG may vouch for a number beside them.",
         "",
         *aims(numbers),
         "",

@@ -15,7 +15,9 @@ from secmix.errors import SecmixError
 from secmix.transcript.messages import Block, Line, Transcript
 from secmix.transcript.payload import as_it_passes, passed_on
 
-Listener = Callable[["Channel"], None]
+Listener = Callable[["Channel", Block | None], None]
+"""Told of each message twice: with nothing before it passes, with what was written once it has passed."""
+
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 _LISTENERS: list[Listener] = []
 
@@ -24,15 +26,16 @@ _LISTENERS: list[Listener] = []
 def overheard(listener: Listener) -> Iterator[None]:
     """Tell ``listener`` of every channel that carries something meanwhile, whoever made it, recording or not.
 
-    A thread started meanwhile, or another context, has no listener of its own and tells those of all others.
+    It hears what passes; a channel of another class that writes otherwise, or not at all, is heard of nevertheless. A
+    thread started meanwhile, or another context, has no listener of its own and tells those of all others.
 
     Examples
     --------
-    >>> used = []
-    >>> with overheard(used.append):
+    >>> heard = []
+    >>> with overheard(lambda channel, block: heard.append(block)):
     ...     _ = Channel(record=False).send(0, 0, 1, "aside", np.ones((1, 1)))
-    >>> len(used)
-    1
+    >>> heard[0], heard[1].kind
+    (None, 'aside')
     """
     token = _LISTENER.set(listener)
     _LISTENERS.append(listener)
@@ -43,20 +46,25 @@ def overheard(listener: Listener) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
+def _nobody(channel: Channel, block: Block | None) -> None:
+    """Who listens where nobody is to listen."""
+
+
 @contextmanager
 def unrelated() -> Iterator[None]:
     """What this thread sends meanwhile is not told to the listeners of others, as of an audit beside it."""
-    token = _LISTENER.set(lambda channel: None)
+    token = _LISTENER.set(_nobody)
     try:
         yield
     finally:
         _LISTENER.reset(token)
 
 
-def _tell(channel: Channel) -> None:
+def _listeners() -> list[Listener]:
     listener = _LISTENER.get()
-    for each in [listener] if listener is not None else list(_LISTENERS):
-        each(channel)
+    if listener is None:
+        return list(_LISTENERS)
+    return [] if listener is _nobody else [listener]
 
 
 class Channel:
@@ -119,12 +127,14 @@ class Channel:
         SecmixError
             If messages and payload rows do not match, or the payload is nothing that a line carries.
         """
-        _tell(self)  # here: a channel of another class may write otherwise, or not at all
+        for listener in _listeners():  # here: a channel of another class may write otherwise, or not at all
+            listener(self, None)
         return self._pass(round, sender, receiver, kind, payload, "encrypted" if encrypted else "plain", content)
 
     def hold(self, round: int, node: ArrayLike, kind: str, payload: Array) -> None:
         """Note what nodes hold without any message: ``payload`` (runs, m), or (M, runs, m) for M nodes."""
-        _tell(self)
+        for listener in _listeners():
+            listener(self, None)
         self._pass(round, node, node, kind, payload, "held", None)
 
     def _pass(self, round: int, sender: Any, receiver: Any, kind: str, payload: Any, line: Line, content: Any) -> Array:
@@ -150,7 +160,8 @@ class Channel:
         line: Line,
         content: ArrayLike | None,
     ) -> None:
-        if not self.record:
+        listeners = _listeners()
+        if not (self.record or listeners):
             return
         payload = np.asarray(payload)
         rows = payload[None] if payload.ndim == 2 else payload
@@ -170,7 +181,10 @@ class Channel:
         # Plain letters: those of a class of its own may say that they are equal to others, and what passes is not.
         turn, name = int(round), str.__str__(kind) if isinstance(kind, str) else str(kind)
         block = Block(int(self.iteration), turn, name, line, senders, receivers, which, as_it_passes(rows))
-        self.transcript.append(block)
+        if self.record:
+            self.transcript.append(block)
+        for listener in listeners:
+            listener(self, block)
 
 
 def _arriving(rows: Array, content: Any) -> Array:

@@ -9,12 +9,13 @@ import pytest
 
 from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
-from secmix.auditing.soundness.runner import Recorder, observation
+from secmix.auditing.soundness.runner import observation
 from secmix.auditing.witnesses.clues import Clue, clues_in_frames
 from secmix.auditing.witnesses.decode import decode
 from secmix.auditing.witnesses.usage import Service, Use, common_divisor, held, steps_of
 from secmix.network import Network
 from secmix.protocols import Plain, SecureSum
+from secmix.transcript import Channel
 
 N, M, RUNS = 3, 4, 160
 
@@ -87,7 +88,7 @@ class Deaf(HonestButCurious):
 def test_corrupt_nodes_hold_their_own_and_no_more() -> None:
     network = Network.cycle(5)
     rng = np.random.default_rng(0)
-    channel = Recorder()
+    channel = Channel()
     call = observation(
         lambda channel: Plain().average(rng.normal(size=(2, 5, M)), network, rng, channel=channel)[0], channel
     )

@@ -28,46 +28,38 @@ class Runaway(SecmixError):
     """A call that sends many more messages than another did."""
 
 
-class Recorder(Channel):
-    """A channel that keeps a record of its own.
+class _Watch:
+    """A listener that keeps what it hears of one channel, and notices any other.
 
-    Parameters
-    ----------
-    iteration : int
-    most : int, optional
-        Messages after which the call is ended.
-    record : bool
-        What the protocol is told; a record is kept anyway.
+    The channel is a plain one: a protocol may look at what it is handed.
     """
 
-    def __init__(self, iteration: int = 0, most: int | None = None, *, record: bool = True) -> None:
-        super().__init__(record=record)
-        self.iteration = iteration
+    def __init__(self, channel: Channel, most: int | None) -> None:
+        self.channel, self.most, self.count = channel, most, 0
+        self.transcript, self.recording = channel.transcript, channel.record
         self.log: list[Block] = []
         self.frames: list[tuple[object, ...]] = []
-        self.most, self.count = most, 0
-        self.told, self.silenced = record, False
-        self.begun = 0
+        self.before: list[list[Block]] = []  # what went into transcripts that others took the place of
+        self.silenced = self.others = False
 
-    def begin(self) -> None:
-        """As :meth:`Channel.begin`."""
-        super().begin()
-        self.log, self.frames = [], []
-        self.begun += 1
-
-    def _write(self, *arguments: Any) -> None:
-        recording, self.record = self.record, True  # whoever switches the record off is heard nevertheless
-        self.silenced = self.silenced or recording != self.told
-        super()._write(*arguments)
-        self.record = recording
-        b = self.transcript.blocks[-1]
+    def __call__(self, carrier: Channel, b: Block | None) -> None:
+        if carrier is not self.channel:
+            self.others = True
+            return
+        self.silenced = self.silenced or carrier.record != self.recording
+        if carrier.transcript is not self.transcript:  # run by run, or to hide what was sent
+            self.transcript = carrier.transcript
+            if self.log:
+                self.before.append(self.log)
+                self.log, self.frames = [], []
+        if b is None:
+            return
         frame = frame_of(b)
         # The ends as they are in the frame: bytes, which nobody can change.
         sender, receiver, content = (np.frombuffer(which, dtype=np.intp) for which in frame[4:7])
-        kept = Block(b.iteration, b.round, b.kind, b.line, sender, receiver, content, b.payload.copy())
-        self.log.append(kept)
+        self.log.append(Block(b.iteration, b.round, b.kind, b.line, sender, receiver, content, b.payload.copy()))
         self.frames.append(frame)
-        self.count += len(kept.sender)
+        self.count += len(sender)
         if self.most is not None and self.count > self.most:
             raise Runaway(f"more than {self.most} messages were sent")
 
@@ -118,41 +110,42 @@ def fresh(protocol: Any) -> Any:
     return protocol
 
 
-def observation(run: Callable[[Recorder], ArrayLike], channel: Recorder) -> Call:
-    """What came of ``run(channel)``, which returns what each node ends with."""
+def observation(run: Callable[[Channel], ArrayLike], channel: Channel, most: int | None = None) -> Call:
+    """What came of ``run(channel)``, which returns what each node ends with; ended at ``most`` messages, if given."""
     results: NDArray[Any] = np.empty((0, 0, 0))
-    failure, others = "", False
-
-    def listener(carrier: Channel) -> None:
-        nonlocal others
-        others = others or carrier is not channel
-
-    with overheard(listener), warnings.catch_warnings(), np.errstate(all="ignore"):
+    failure, watch = "", _Watch(channel, most)
+    with overheard(watch), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
             results = np.array(run(channel))
         except Exception as error:
             failure = type(error).__name__
-    written = channel.transcript.blocks
-    altered = ""
-    if channel.begun > 1 and _ends_with(written, channel.log):  # run by run, and put together since
+    written, log, frames = channel.transcript.blocks, watch.log, watch.frames
+    if watch.before and _put_together(written, [*watch.before, log]):
         return Call(tuple(written), results, failure)
-    frames = [frame_of(block) for block in written]
-    if frames != channel.frames or not all(
-        same_bits(one.payload, other.payload) for one, other in zip(written, channel.log, strict=True)
+    altered = ""
+    if not watch.recording:
+        written = log  # nothing is to be written
+    if watch.before:
+        log = [block for each in (*watch.before, log) for block in each]
+        frames = [frame_of(block) for block in log]
+    if [frame_of(block) for block in written] != frames or not all(
+        same_bits(one.payload, other.payload) for one, other in zip(written, log, strict=True)
     ):
         altered = "it says something else than was sent"
-    elif channel.silenced:
+    if watch.silenced:
         altered = "the record was switched off meanwhile"
-    elif others:
-        altered = "something went through another channel than the one given"
-    return Call(tuple(channel.log), results, failure, altered, tuple(channel.frames))
+    elif watch.others:
+        altered = altered or "something went through another channel than the one given"
+    return Call(tuple(log), results, failure, altered, tuple(frames))
 
 
-def _ends_with(together: list[Block], last: list[Block]) -> bool:
-    """Whether the transcript of several runs has the ``last`` one at the end of its axis of runs."""
-    return len(together) == len(last) and all(
-        same_block(replace(one, payload=one.payload[:, -1:]), other) for one, other in zip(together, last, strict=True)
+def _put_together(together: list[Block], runs: list[list[Block]]) -> bool:
+    """Whether a transcript is that of several runs, each sent by itself, side by side along its axis of runs."""
+    return all(len(each) == len(together) for each in runs) and all(
+        same_block(replace(one, payload=one.payload[:, run : run + 1]), other)
+        for run, each in enumerate(runs)
+        for one, other in zip(together, each, strict=True)
     )
 
 
@@ -170,18 +163,20 @@ def call_sum(
 ) -> Call:
     """One call of a sum protocol's ``average``; it gets copies of inputs and masks, the inputs in a ``form``."""
 
-    def run(channel: Recorder) -> ArrayLike:
+    def run(channel: Channel) -> ArrayLike:
         given = None if masks is None else masks.copy()
         return np.asarray(protocol.average(form(inputs), network, rng, masks=given, channel=channel)[0])
 
-    return replace(observation(run, Recorder(iteration, most, record=record)), left=repr(rng.bit_generator.state))
+    channel = Channel(record=record)
+    channel.iteration = iteration
+    return replace(observation(run, channel, most), left=repr(rng.bit_generator.state))
 
 
-def call_alone(protocol: Any, inputs: Array, network: Network, rng: np.random.Generator, **given: Any) -> Call:
-    """One call of ``average`` as in use, without masks and without a channel but those ``given``."""
+def call_alone(protocol: Any, inputs: Array, network: Network, rng: np.random.Generator) -> Call:
+    """One call of ``average`` as in use, without masks and without a channel."""
     used: list[Channel] = []
 
-    def listener(carrier: Channel) -> None:
+    def listener(carrier: Channel, block: Block | None) -> None:
         if not any(carrier is each for each in used):
             used.append(carrier)
 
@@ -190,7 +185,7 @@ def call_alone(protocol: Any, inputs: Array, network: Network, rng: np.random.Ge
     with overheard(listener), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            results = np.asarray(protocol.average(inputs.copy(), network, rng, **given)[0])
+            results = np.asarray(protocol.average(inputs.copy(), network, rng)[0])
         except Exception as error:
             failure = type(error).__name__
     return Call(tuple(block for channel in used for block in channel.transcript.blocks), results, failure)

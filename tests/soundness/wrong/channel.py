@@ -81,6 +81,16 @@ class Replaced(Pairwise):
         channel.transcript = kept
 
 
+class BegunAnew(Pairwise):
+    """Sends, and begins the transcript anew before all else is sent."""
+
+    def before(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
+        now = channel.iteration
+        channel.send(8, 0, SERVER, "aside", s[0])
+        channel.begin()
+        channel.iteration = now
+
+
 class Readdressed(Pairwise):
     """The transcript has another receiver than the message."""
 
@@ -231,6 +241,8 @@ CASES = [
     Case("relabelled", "channel", Relabelled, Eavesdropper(), "the line was open", attack=each(aside),
          secret=input_of(0)),
     Case("replaced", "channel", Replaced, CuriousServer(), "the transcript is an older one", attack=each(aside),
+         secret=input_of(0)),
+    Case("begun anew", "channel", BegunAnew, CuriousServer(), "what came before was heard", attack=each(aside),
          secret=input_of(0)),
     Case("readdressed", "channel", Readdressed, HonestButCurious({2}), "node 2 was told", attack=each(aside),
          secret=input_of(0)),

@@ -20,10 +20,11 @@ from secmix.adversaries import Adversary
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.soundness.mechanisms.draws import Count, Forced, steered
 from secmix.auditing.soundness.result import BLIND, Check, Soundness, Witness, guarded
-from secmix.auditing.soundness.runner import ALLOWED, Call, Recorder, fresh, observation
+from secmix.auditing.soundness.runner import ALLOWED, Call, fresh, observation
 from secmix.auditing.soundness.sight import Eyes, Seen, other_frames, other_numbers
 from secmix.network import Network
 from secmix.protocols import Collaboration
+from secmix.transcript import Channel
 
 _SCALES = (2.0**4, 2.0**-4, 2.0**12)
 _SHAPES: tuple[Callable[[Array], Array], ...] = (  # rows as they hardly come by chance
@@ -70,11 +71,11 @@ class _Bench:
         chosen = fresh(self.protocol) if protocol is None else protocol
         generator = stream(self.seed, "soundness", "collaboration", 0) if rng is None else rng
 
-        def run(channel: Recorder) -> ArrayLike:
+        def run(channel: Channel) -> ArrayLike:
             given = [part.copy() for part in rows]
             return np.asarray(chosen.collaborate(given, self.network, generator, channel=channel))
 
-        return replace(observation(run, Recorder(most=self.most)), left=_state_of(generator))
+        return replace(observation(run, Channel(), self.most), left=_state_of(generator))
 
     def times(self, bounds: tuple[int, int], messages: int = _MESSAGES) -> int:
         """How often to call, within ``bounds``."""

@@ -15,9 +15,8 @@ from secmix.auditing.soundness.masks.traced import Logged
 from secmix.auditing.soundness.mechanisms.draws import Forced
 from secmix.auditing.soundness.model import Bench, Case
 from secmix.auditing.soundness.result import Witness
-from secmix.auditing.soundness.runner import Call, call_alone, call_sum, fresh
+from secmix.auditing.soundness.runner import Call, call_sum, fresh
 from secmix.auditing.soundness.sight import other_frames, other_numbers
-from secmix.transcript import Channel
 
 _KEYS = (8, 9)  # of the check's own draws
 _NOT_DRAWN = ("bit_generator", "spawn")
@@ -105,21 +104,17 @@ def told(bench: Bench, case: Case) -> Witness | None:
 
 
 def unwatched(bench: Bench, case: Case) -> Witness | None:
-    """What is different where a protocol is handed what it is in use: numpy's own generator, and a plain channel.
+    """What is different where a protocol is handed what it is in use: numpy's own generator, and an object as it was.
 
-    A protocol may look at what it is handed. What the other checks hand it are classes of their own, and an object
-    whose method is another: each of these must send the very bits that a plain call sends.
+    A protocol may look at what it is handed. What the other checks hand it are generators of classes of their own, and
+    an object whose method is another: each of these must send the very bits that a plain call sends.
     """
     for own in (False, True):
-        used, channel = fresh(bench.protocol), Channel()
-        channel.iteration = case.iteration
-        masks = {} if own else {"masks": case.masks.copy()}
-        bench.calls += 1
-        plain = call_alone(used, case.inputs, bench.network, bench.public(case.seed), channel=channel, **masks)
+        plain = bench.call(case, own=own)
         seen = bench.eyes.see(plain)
-        for kind in (np.random.Generator, Logged, Taped, Forced):
+        for kind in (Logged, Taped, Forced):
             changed = fresh(bench.protocol)
-            if own and kind is not np.random.Generator and changed is not bench.protocol:
+            if own and changed is not bench.protocol:
                 genuine = changed.draw_masks
                 object.__setattr__(changed, "draw_masks", lambda *a, genuine=genuine, **more: genuine(*a, **more))
             rng = kind(np.random.PCG64(bench.public_seed(case.seed)))
