@@ -32,7 +32,7 @@ def report(numbers: Numbers, neural: Numbers) -> str:
         "too; a critic chosen among many must gain more). The rows *on fresh draws* are of draws made after all that; "
         "the others may have been looked at while the rules were made.",
         "",
-        "The seconds are of the processor, two draws at a time on two cores.",
+        "The seconds are of the processor, two draws at a time on two cores, with other work beside them.",
         "",
         "Where a sharp edge cuts the support (the sum of exponentials, y ≥ x), KSG still grows at N = 2,000 by about "
         "0.03 nats an e-fold of rows. That is excused where fewer neighbours add less and less, as a bias at an edge "
