@@ -142,9 +142,8 @@ class Channel:
             self._write(round, sender, receiver, name, rows, line, content)
             return rows if line == "held" else _arriving(rows, content)
 
-        if (
-            type(payload) is np.ndarray and payload.dtype.kind == "f"
-        ):  # as nearly always: there is nothing to take apart
+        # As nearly always: an array of plain numbers, of which there is nothing to take apart.
+        if type(payload) is np.ndarray and payload.dtype.kind == "f":
             return write(kind, payload)
         runs = self.transcript.blocks[-1].runs if self.transcript.blocks else 1
         arrived: Array = passed_on(payload, kind, write, max(np.size(sender), np.size(receiver)), runs)

@@ -8,6 +8,8 @@ of draws), but that is then the protocol's word.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from secmix._base.checks import Array
@@ -78,28 +80,37 @@ def provenance(bench: Bench, models: list[Model]) -> Check:
         "Each mask was traced to a draw of its own; that the generator's own draws cannot be predicted is assumed."
     )
     if what in PEAKS:
-        told = _told_apart(bench, models[0], PEAKS[what] / scales[0])
-        apart = f"inputs {_MOVED:g} spreads apart are told apart in up to {told:.2g} of the calls"
-        if told > _TOLD:
-            sentence = "Masks that are not normal are too small for what they hide: make them larger, or normal."
-            return Check(NAME, "failed", sentence, Witness("the masks", f"{what}: {apart}"))
-        bench.masks = what
+        density = PEAKS[what] / scales[0]
+        apart, failed = _told_apart(
+            bench,
+            models[0],
+            what,
+            lambda moved: float(np.tensordot(np.abs(moved), density, axes=([1], [0])).max(initial=0.0)),
+        )
+        if failed is not None:
+            return failed
         assumes = f"Each mask was traced to a {what} draw of its own, which nobody can predict: {apart}."
     sentence = f"Every mask is a constant times a draw of its own, {what}, from the generator it was given."
     return Check(NAME, "passed", sentence, assumes=assumes)
 
 
-def _told_apart(bench: Bench, model: Model, density: Array) -> float:
-    """A bound on the total variation between views of two inputs with the same leaked sums, for the worst entry.
+def _told_apart(bench: Bench, model: Model, family: str, bound: Callable[[Array], float]) -> tuple[str, Check | None]:
+    """How often two inputs are told apart by masks that are not normal, in words; a check that failed if too often.
 
-    Masks that explain the other input are moved by some Δr; their joint density changes by at most Σ |Δr_j| times the
-    largest density of each. The rule holds for every distribution with one peak, and needs no normal one.
+    Masks that explain another input with the same leaked sums are moved by some Δr (runs, k, m); their joint density
+    changes by at most Σ |Δr_j| times the largest density of each, which ``bound`` says of Δr. The rule holds for every
+    distribution with one peak, and needs no normal one.
     """
-    moves = moves_of(bench, model)
-    if not moves.free:
-        return 0.0
-    _, dr, _ = moves.draw(bench.private(11), model.case, _MOVED * bench.scale)
-    return float(np.tensordot(np.abs(dr), density, axes=([1], [0])).max(initial=0.0))
+    moves, told = moves_of(bench, model), 0.0
+    if moves.free:
+        _, moved, _ = moves.draw(bench.private(11), model.case, _MOVED * bench.scale)
+        told = bound(moved)
+    apart = f"inputs {_MOVED:g} spreads apart are told apart in up to {told:.2g} of the calls"
+    if told > _TOLD:
+        sentence = "Masks that are not normal are too small for what they hide: make them larger, or normal."
+        return apart, Check(NAME, "failed", sentence, Witness("the masks", f"{family}: {apart}"))
+    bench.masks = family
+    return apart, None
 
 
 def _mixed(bench: Bench, model: Model) -> Check:
@@ -133,15 +144,10 @@ def _mixed(bench: Bench, model: Model) -> Check:
     few = f"Masks are {len(law.kept)} that all others follow from, linear images of {law.mixing.shape[1]} draws"
     assumes = f"{few}, each of its own; that the generator's own draws cannot be predicted is assumed."
     if law.family in PEAKS:
-        moves, told = moves_of(bench, model), 0.0
-        if moves.free:
-            _, moved, _ = moves.draw(bench.private(11), model.case, _MOVED * bench.scale)
-            told = law.told_apart(moved, PEAKS[law.family])
-        apart = f"inputs {_MOVED:g} spreads apart are told apart in up to {told:.2g} of the calls"
-        if told > _TOLD:
-            sentence = "Masks that are not normal are too small for what they hide: make them larger, or normal."
-            return Check(NAME, "failed", sentence, Witness("the masks", f"{law.family}: {apart}"))
-        bench.masks = law.family
+        peak = PEAKS[law.family]
+        apart, failed = _told_apart(bench, model, law.family, lambda moved: law.told_apart(moved, peak))
+        if failed is not None:
+            return failed
         assumes = f"{few}, which nobody can predict: {apart}."
     return Check(NAME, "passed", f"{few}, {law.family}, each of its own.", assumes=assumes)
 

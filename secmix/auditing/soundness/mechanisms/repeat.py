@@ -15,7 +15,7 @@ from secmix.auditing.soundness.mechanisms.generator import told, unwatched
 from secmix.auditing.soundness.mechanisms.moves import moves_of
 from secmix.auditing.soundness.model import Bench, Case, Model, note_shares, read_model
 from secmix.auditing.soundness.result import Check, Witness
-from secmix.auditing.soundness.runner import ALLOWED, Call, call_alone, call_sum, frame_of, fresh, same_bits
+from secmix.auditing.soundness.runner import ALLOWED, Call, call_alone, call_sum, fresh, same_bits, same_block
 from secmix.auditing.soundness.sight import Seen, other_frames, other_numbers
 
 _LIFE = 48  # calls of one object in a row, at most
@@ -42,7 +42,7 @@ def state(bench: Bench, models: list[Model]) -> Check:
             for _ in range(again if witness is None else 0):
                 witness = witness or _unlike_bits(bench, first, bench.call(case, protocol=bench.used), seen)
         if bench.used is not None and witness is None:  # a copy need not be what it is a copy of
-            witness = _unlike_bits(bench, _without_masks(bench, one), _without_masks(bench, one, bench.used))
+            witness = _unlike_bits(bench, bench.call(one, own=True), bench.call(one, protocol=bench.used, own=True))
     case = models[-1].case
     if witness is None:
         shape = (case.runs, case.inputs.shape[2], bench.network)
@@ -65,20 +65,13 @@ def state(bench: Bench, models: list[Model]) -> Check:
     return Check(name, "failed" if witness else "passed", sentence, witness, used, assumes)
 
 
-def _without_masks(bench: Bench, case: Case, protocol: Any = None) -> Call:
-    """A call that draws its own masks."""
-    bench.calls += 1
-    chosen, rng = fresh(bench.protocol) if protocol is None else protocol, bench.public(case.seed)
-    return call_sum(chosen, case.inputs, None, bench.network, rng, iteration=case.iteration, most=bench.most)
-
-
 def _alone(bench: Bench, case: Case) -> Witness | None:
     """What is different where no channel is given, and the protocol makes its own."""
     bench.calls += 1
     alone = call_alone(fresh(bench.protocol), case.inputs, bench.network, bench.public(case.seed))
     if alone.failure or case.iteration:  # a channel of its own knows of no iteration
         return None
-    return _unlike_bits(bench, _without_masks(bench, case), alone)
+    return _unlike_bits(bench, bench.call(case, own=True), alone)
 
 
 def _later(bench: Bench, case: Case) -> Witness | None:
@@ -107,8 +100,7 @@ def _alike(one: Call, other: Call) -> bool:
     """Whether two calls sent the same to the last bit, but for the number of the iteration."""
     return (
         len(one.blocks) == len(other.blocks)
-        and all(frame_of(a)[1:] == frame_of(b)[1:] for a, b in zip(one.blocks, other.blocks, strict=True))
-        and all(same_bits(a.payload, b.payload) for a, b in zip(one.blocks, other.blocks, strict=True))
+        and all(same_block(a, replace(b, iteration=a.iteration)) for a, b in zip(one.blocks, other.blocks, strict=True))
         and same_bits(one.results, other.results)
     )
 
