@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,7 +124,8 @@ def _sender_of_each_row(rows: int, sender: ArrayLike, receiver: ArrayLike, conte
 class Attacked(Carrying):
     """A sum protocol in which corrupt nodes contribute what an attack says, knowing all honest contributions.
 
-    Where some of many runs are summed by themselves, ``first`` says which is the first.
+    Where some of many runs are summed by themselves, ``first`` says which is the first. All draw from ``rng``, or each
+    from its own of a list.
 
     Examples
     --------
@@ -137,7 +138,7 @@ class Attacked(Carrying):
 
     attack: Attack
     corrupt: Iterable[int]
-    rng: np.random.Generator = field(repr=False)
+    rng: np.random.Generator | Sequence[np.random.Generator] = field(repr=False)
     scale: float = 1.0
     first: int = 0
 
@@ -157,6 +158,7 @@ class Attacked(Carrying):
         iteration = channel.iteration if channel else 0
         for run in range(len(s)):
             own, others, number = s[run, theirs], s[run, honest], self.first + run
-            messages = RoundMessages(CONTRIBUTION, own, others, self.scale, self.inner, self.rng, number, iteration)
+            draw = self.rng if isinstance(self.rng, np.random.Generator) else self.rng[run]
+            messages = RoundMessages(CONTRIBUTION, own, others, self.scale, self.inner, draw, number, iteration)
             s[run, theirs] = self.attack.send(messages)
         return self.inner.average(s, network, rng, masks=masks, channel=channel)

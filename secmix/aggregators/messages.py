@@ -91,7 +91,7 @@ def screened(messages: ArrayLike, f: int = 0) -> Screened:
     return Screened(np.delete(array, rejected, axis=0), max(f - len(rejected), 0), rejected)
 
 
-def admitted(messages: ArrayLike, f: int, rule: str | Traits | None) -> tuple[Messages, int]:
+def admitted(messages: ArrayLike, f: int, rule: str | Traits | None, *, stacklevel: int = 3) -> tuple[Messages, int]:
     """The messages and f that the rule works with, of which its traits are asked; a warning reports the rejected.
 
     To be called by the rule itself: the warning points at whoever called that.
@@ -102,7 +102,7 @@ def admitted(messages: ArrayLike, f: int, rule: str | Traits | None) -> tuple[Me
     if traits is not None:
         traits.check(n, f)
     if rejected:
-        warnings.warn(RejectedMessages(rejected, n, f), stacklevel=3)
+        warnings.warn(RejectedMessages(rejected, n, f), stacklevel=stacklevel)
         if traits is not None:
             traits.check(len(kept), left, rejected=len(rejected))
     return kept, left

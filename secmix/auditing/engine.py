@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,12 @@ from threadpoolctl import threadpool_limits
 
 from secmix.auditing import keeping
 from secmix.auditing.cells.audit_cell import CellResult
+from secmix.auditing.cells.beginning import Beginning, held_to
 from secmix.auditing.cells.processes import died, pool_of, tell
 from secmix.auditing.cells.run_cell import run_cell, try_out
 from secmix.auditing.report import Verdict
 from secmix.auditing.setup import Given
-from secmix.errors import NotConverged, SecmixError, cause, shown
+from secmix.errors import SecmixError, cause, shown
 from secmix.scenario import Scenario
 
 Progress = Callable[[int, int, str], None]
@@ -52,12 +53,15 @@ def run_cells(
     """
     tell: Progress = progress or (lambda done, total, what: None)
     tell(0, len(cells), "checking the scenario")
+    known: dict[str, Beginning] = {}
+    doubts: list[str | None] = []
+    tried: list[float] = []  # seconds of the processor that each trial took
     with threadpool_limits(limits=1):
         for i, cell in enumerate(cells):
+            begun = time.process_time()
             # Other draws may converge; if not, the cell says so and the others finish.
             try:
-                with suppress(NotConverged):
-                    try_out(cell, given, allow_code)
+                doubts.append(try_out(cell, given, allow_code, known))
             except KeyboardInterrupt:
                 raise
             except SecmixError as error:
@@ -70,6 +74,7 @@ def run_cells(
                     f"{_pair(cell)} fails with {cause(error)}; if the part is your own, mend it there (--debug shows "
                     "the traceback)"
                 ) from error
+            tried.append(time.process_time() - begun)
     results: dict[int, CellResult] = {}
     places = [None if store is None else store / f"{keeping.fingerprint(cell, given)}.json" for cell in cells]
     for i, place in enumerate(places):
@@ -82,12 +87,14 @@ def run_cells(
         if i not in results:
             tell(len(results), len(cells), _stands(cells[i], verdict))
 
+    if workers > 1:  # the longest first, or the last of them would leave the other workers idle
+        todo.sort(key=lambda i: -tried[i])
     if scheduler is None:
         running = _run(cells, commands, todo, given, allow_code, workers, early)
     else:
         running = _run_on_cluster(cells, commands, todo, given, allow_code, scheduler)
-    for i, result in running:
-        results[i] = result
+    for i, judged in running:
+        result = results[i] = held_to(judged, doubts[i])
         place = places[i]
         if place is not None and result[1]:  # a failed cell is tried again next time
             keeping.keep(place, result)
@@ -115,7 +122,7 @@ def _run(
     if workers <= 1 or len(todo) <= 1:
         for i in todo:
             raised: list[BaseException] = []
-            result = run_cell(cells[i], given, commands[i], allow_code, partial(_told, early, i, raised))
+            result = run_cell(cells[i], given, commands[i], allow_code, partial(_pass_on, early, i, raised))
             for error in raised:
                 raise error
             yield i, result
@@ -137,7 +144,7 @@ def _run(
                     raise died(processes) from None
 
 
-def _told(early: Callable[[int, Verdict], None], i: int, raised: list[BaseException], verdict: Verdict) -> None:
+def _pass_on(early: Callable[[int, Verdict], None], i: int, raised: list[BaseException], verdict: Verdict) -> None:
     """What is said early of a cell; where that fails, the cell has not failed."""
     try:
         early(i, verdict)

@@ -138,6 +138,9 @@ class SumTraits:
     aggregate : callable or None
         ``aggregate(messages (n, m), f) -> (m,)``: what the protocol makes of contributions it can see, in place of
         their mean.
+    aggregate_each : callable or None
+        ``aggregate_each(stack (s, n, m), f) -> (s, m)``: what ``aggregate`` makes of each of several sets, bit for bit
+        the same; it saves time where it can take them together.
     f : int
         How many Byzantine nodes that is set to.
     function, traits : callable or None, secmix.aggregators.Traits or None
@@ -162,6 +165,7 @@ class SumTraits:
     reuses_masks: bool = False
     sigma: float | None = None
     aggregate: Callable[..., Array] | None = None
+    aggregate_each: Callable[..., Array] | None = None
     f: int = 0
     function: Callable[..., Any] | None = None
     traits: Any = None

@@ -149,6 +149,9 @@ KEYS = [
 ]  # fmt: skip
 
 
+_REPEATED = ("iterations", "n_rounds", "local_steps", "n_init")
+
+
 def mutant(seed: int) -> str:
     """The text of one scenario; the same for the same seed."""
     draw = random.Random(seed)
@@ -238,14 +241,15 @@ def _tame(content: dict[str, Any]) -> None:
     if not isinstance(measure, dict) or "evidence" not in measure:
         content["measure"] = measure or {"evidence": ["structure"]}
     sweep = content.get("sweep")
-    tables = [
-        content,
-        *(sweep.get("model", []) if isinstance(sweep, dict) and isinstance(sweep.get("model"), list) else []),
-    ]
-    for table in tables:
-        model = table.get("model", table) if isinstance(table, dict) else {}
-        if isinstance(model, dict) and isinstance(model.get("iterations"), int) and 20 < model["iterations"] < 10**6:
-            model["iterations"] = 20
+    swept = [each for table in ("model", "protocol") if isinstance(sweep, dict) for each in _listed(sweep.get(table))]
+    for table in (content.get("model"), content.get("protocol"), *swept):
+        for key in _REPEATED if isinstance(table, dict) else ():
+            if isinstance(table.get(key), int) and 20 < table[key] < 10**6:
+                table[key] = 20
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _garbled(text: str, draw: random.Random) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.attacks.attack import CONTRIBUTION, FARTHEST, Attack, RoundMessages
-from secmix.adversaries.search.oracle import Rule
+from secmix.adversaries.search.oracle import Combining, Rule
 from secmix.adversaries.search.outcome import TRIES
 from secmix.adversaries.search.worst_case import WorstCase
 from secmix.protocols.interfaces import SumProtocol, SumTraits
@@ -17,10 +17,17 @@ _BUDGET = 150  # tries of the rule for each contribution
 def rule_of(protocol: SumProtocol | None) -> tuple[Rule, int] | None:
     """The rule by which a sum protocol combines contributions, and the f it is set to; None where it sums them."""
     traits = SumTraits.of(protocol)
-    aggregate = traits.aggregate
+    aggregate, many = traits.aggregate, traits.aggregate_each
     if aggregate is None:
         return None
-    return (lambda messages, *, f: aggregate(messages, f=traits.f)), traits.f
+
+    def rule(messages: Array, *, f: int) -> Array:
+        return aggregate(messages, f=traits.f)
+
+    def of_each(stack: Array, f: int) -> Array:
+        return np.stack([rule(messages, f=f) for messages in stack]) if many is None else many(stack, f=traits.f)
+
+    return Combining(rule, of_each), traits.f
 
 
 def far(honest: Array, f: int, scale: float) -> Array:

@@ -66,8 +66,8 @@ def agreed(ratios: Sequence[Ratio], firm: float = 0.01) -> Ratio | None:
     best = min(ratios, key=lambda each: each.error)
     same = all(len(y.x) == len(best.x) and np.abs(best.x - y.x).max() <= best.error + y.error for y in ratios)
     # Where rounding leaves nothing, anything agrees.
-    told = sorted(each.error for each in ratios)[1] < firm * np.abs(best.x).max()
-    return best if same and told and not _of_one_size(best.x, ratios) else None
+    definite = sorted(each.error for each in ratios)[1] < firm * np.abs(best.x).max()
+    return best if same and definite and not _of_one_size(best.x, ratios) else None
 
 
 def _of_one_size(x: Array, ratios: Sequence[Ratio]) -> bool:
@@ -99,17 +99,17 @@ def with_decay(units: Sequence[Unit]) -> Ratio | None:
 
 
 def _at(units: Sequence[Unit], kept: float, doubt: float, decaying: bool) -> Ratio | None:
-    told: list[Unit] = []
+    moving: list[Unit] = []
     still: list[Unit] = []
     for unit in units:
         moved = unit.trained_bias - (kept if decaying else 1.0) * unit.bias
         off = unit.size + doubt * abs(unit.bias) * decaying
-        (told if abs(moved) > 4 * off else still).append(unit)
-    if len(told) < 2:
+        (moving if abs(moved) > 4 * off else still).append(unit)
+    if len(moving) < 2:
         return None
-    found = agreed([ratio(unit, kept, doubt, None if decaying else 1.0) for unit in told], firm=_SAME)
-    d = len(told[0].weights)
-    if found is None or (len(told) - 1) * d + len(still) * d - 1 < _SPARE:
+    found = agreed([ratio(unit, kept, doubt, None if decaying else 1.0) for unit in moving], firm=_SAME)
+    d = len(moving[0].weights)
+    if found is None or (len(moving) - 1) * d + len(still) * d - 1 < _SPARE:
         return None
     # One row that does not move a bias does not move the weights.
     most = 4 * (1 + float(np.abs(found.x).max()))

@@ -197,11 +197,11 @@ def _binned(held: HeldMessages, exchange: _Exchange) -> Reconstruction | None:
     noise = _ROUNDING * exchange.rounding / (trainer.rate * float(np.abs(a).min()))
     between = np.diff(sums, axis=0, prepend=np.zeros((1, sums.shape[1])))
     begins, ends = -offsets[order], np.append(np.inf, -offsets[order][:-1])
-    told = np.abs(between[:, 0]) > noise
-    factors, x = between[told, :1], between[told, 1:] / between[told, :1]
+    clear = np.abs(between[:, 0]) > noise
+    factors, x = between[clear, :1], between[clear, 1:] / between[clear, :1]
     along = x @ layer[0]
     # A mean of several rows may lie between the two units as well; what lies elsewhere certainly is one.
-    single = (begins[told] < along) & (along <= ends[told])
+    single = (begins[clear] < along) & (along <= ends[clear])
     factors, x = factors[single], x[single]
     if not len(x):
         return None

@@ -16,7 +16,14 @@ from secmix._base.checks import Array
 def evolve(
     score: Callable[[Array], float], start: Array, step: float, trials: int, rng: np.random.Generator
 ) -> tuple[Array, float]:
-    """Maximise ``score`` from ``start`` (d,) with about ``trials`` evaluations; the best point and its score.
+    """Maximise ``score`` from ``start`` (d,) with about ``trials`` evaluations; the best point and its score."""
+    return evolve_side_by_side(lambda points: np.array([score(x) for x in points]), start, step, trials, rng)
+
+
+def evolve_side_by_side(
+    scores: Callable[[Array], Array], start: Array, step: float, trials: int, rng: np.random.Generator
+) -> tuple[Array, float]:
+    """As :func:`evolve`, where ``scores`` takes the points of a whole generation (k, d): what each is worth (k,).
 
     Above 40 dimensions the covariance is kept diagonal, which learns as fast as the trials allow
     (Ros and Hansen 2008).
@@ -49,10 +56,10 @@ def evolve(
             root = np.sqrt(np.maximum(values, 1e-20))
             # By C^½, not by the eigenvectors alone: their signs are anybody's, and differ between processors.
             y = rng.standard_normal((population, d)) @ ((vectors * root) @ vectors.T)
-        scores = np.array([score(mean + sigma * row) for row in y])
-        order = np.argsort(-scores, kind="stable")
-        if scores[order[0]] > best_score:
-            best, best_score = mean + sigma * y[order[0]], float(scores[order[0]])
+        found = scores(mean + sigma * y)
+        order = np.argsort(-found, kind="stable")
+        if found[order[0]] > best_score:
+            best, best_score = mean + sigma * y[order[0]], float(found[order[0]])
         chosen = y[order[:parents]]
         move = weights @ chosen
         mean = mean + sigma * move

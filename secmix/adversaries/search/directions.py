@@ -15,8 +15,8 @@ from secmix._base.arrays import oriented
 from secmix._base.checks import Array
 from secmix.adversaries.search.oracle import Oracle
 
-PER_COORDINATE = np.geomspace(0.05, 3.0, 14)
-"""Offsets tried in every coordinate at once, in units of that coordinate's largest honest deviation."""
+PER_COORDINATE = np.geomspace(0.05, 3.0, 14)[1:]
+"""Offsets tried in every coordinate at once, in units of that coordinate's largest honest deviation; besides 10⁴."""
 FINER = (0.12, 0.05, 0.02, 0.008, 0.003)
 """Then these relative steps about the best of each coordinate."""
 
@@ -74,20 +74,29 @@ def coordinate_by_coordinate(oracle: Oracle) -> None:
         patterns["coordinate by coordinate, on two sides"] = np.where(ahead, 1.0, -1.0)
     for found_by, pattern in patterns.items():
         best, offset = np.full(len(reach), -1.0), np.zeros(len(reach))
-        for step in (1e4, *PER_COORDINATE, *FINER):
-            for sign in (1.0, -1.0):
-                candidate = sign * step * reach if step not in FINER else offset * (1 + sign * step)
-                errors = _moved(oracle, pattern * candidate, found_by)
+
+        def improve(*candidates: Array, pattern: Array = pattern, best: Array = best, offset: Array = offset) -> None:
+            """Try offsets of all coordinates, which do not depend on each other, and keep what is best in each."""
+            moves = _moved(oracle, np.stack([pattern * candidate for candidate in candidates]), found_by)  # noqa: B023
+            for errors, candidate in zip(moves, candidates, strict=True):
                 better = errors > best
                 best[better], offset[better] = errors[better], candidate[better]
+
+        improve(1e4 * reach, -1e4 * reach)  # from afar, and about it; then from nearby, and about the best
+        for factor in (1 + FINER[1], 1 - FINER[1]):
+            improve(offset * factor)
+        improve(*(sign * step * reach for step in PER_COORDINATE for sign in (1.0, -1.0)))
+        for factor in (1 + sign * step for step in FINER for sign in (1.0, -1.0)):
+            improve(offset * factor)
         oracle(pattern * offset, found_by)
 
 
-def _moved(oracle: Oracle, z: Array, found_by: str) -> Array:
-    """|rule − mean| in each coordinate; −1 where the rule refuses, which is never an improvement."""
-    if oracle(z, found_by) < 0 or not np.isfinite(oracle.last).all():
-        return np.full(z.shape[1], -1.0)
-    return np.abs(oracle.last)
+def _moved(oracle: Oracle, zs: Array, found_by: str) -> Array:
+    """|rule − mean| in each coordinate (k, p); −1 where the rule refuses, which is never an improvement."""
+    tried = oracle.tried(zs)
+    oracle.note(tried, zs, found_by)
+    moves = np.abs(tried.moves)
+    return np.where(np.isfinite(moves).all(axis=1, keepdims=True), moves, -1.0)
 
 
 def geometric_median_exactly(oracle: Oracle, rng: np.random.Generator) -> None:
@@ -99,14 +108,14 @@ def geometric_median_exactly(oracle: Oracle, rng: np.random.Generator) -> None:
     if point is None:
         return
     found_by = "where the geometric median's optimality condition just holds"
-    for shrink in (0.0, 1e-12, 1e-9, 1e-6):
-        oracle(np.tile((1 - shrink) * point, (oracle.f, 1)), found_by)
+    everybody = np.ones((oracle.f, 1))
+    oracle.each(np.stack([everybody * ((1 - shrink) * point) for shrink in (0.0, 1e-12, 1e-9, 1e-6)]), found_by)
     apart = point - cloud
     length = np.linalg.norm(apart, axis=1)
     if (length > 0).all():
         force = (apart / length[:, None]).sum(axis=0)
-        for distance in (1.0, 1e2, 1e4):
-            oracle(np.tile(point + distance * force / np.linalg.norm(force), (oracle.f, 1)), found_by)
+        unit = force / np.linalg.norm(force)
+        oracle.each(np.stack([everybody * (point + distance * unit) for distance in (1.0, 1e2, 1e4)]), found_by)
 
 
 def geometric_median_worst(cloud: Array, f: int, directions: Array) -> Array | None:

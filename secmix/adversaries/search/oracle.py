@@ -4,20 +4,35 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secmix._base.checks import Array
 from secmix.adversaries.attacks.sums import centre
 from secmix.aggregators import rule_named
+from secmix.aggregators.stacks import at_once, each, parts, takes_stacks
 from secmix.errors import SecmixError
 
 Rule = Callable[..., Any]
 """``rule(messages (n, p), f=...) -> (p,)``."""
+
+
+@dataclass(frozen=True)
+class Combining:
+    """A rule that can say what it makes of each of several sets of messages: ``of_each(stack (s, n, p), f)``."""
+
+    rule: Rule
+    of_each: Callable[[Array, int], Array]
+
+    def __call__(self, messages: Array, f: int) -> Any:
+        """What the rule makes of one set."""
+        return self.rule(messages, f=f)
 
 
 def configured(rule: Rule | str) -> tuple[Rule, int | None]:
@@ -52,6 +67,28 @@ class Try:
     found_by: str
 
 
+@dataclass(frozen=True)
+class Tried:
+    """What became of several messages that were tried.
+
+    Attributes
+    ----------
+    errors : (k,)
+        In units of the spread; −1 where the rule refuses the messages, infinite where its result is not finite.
+    moves : (k, p)
+        Where the rule went, from the honest mean, in units of the spread; NaN where it refuses.
+    messages : (k, f, p)
+    """
+
+    errors: Array
+    moves: Array
+    messages: Array
+
+    def part(self, which: slice) -> Tried:
+        """Some of them."""
+        return Tried(self.errors[which], self.moves[which], self.messages[which])
+
+
 @dataclass
 class Oracle:
     """Counts evaluations and keeps the best.
@@ -64,8 +101,6 @@ class Oracle:
     rule, honest, f, rule_f
         ``rule_f`` is the f that the rule is set to, which may differ from the f messages sent.
     budget : int
-    last : (p,)
-        Where the rule went in the latest evaluation, from the honest mean, in units of the spread.
     """
 
     rule: Rule
@@ -98,39 +133,103 @@ class Oracle:
 
     def __call__(self, z: Array, found_by: str) -> float:
         """The error that ``z`` causes, in units of the spread; −1 where the rule refuses such messages."""
-        return self.send(self.messages(z), z, found_by)
+        return float(self.each(z[None], found_by)[0])
 
-    def send(self, messages: Array, z: Array, found_by: str, *, keep: bool = True) -> float:
-        """As a call, with the messages themselves given, so that they reach the rule to the last bit.
+    def each(self, zs: Array, found_by: str | Sequence[str]) -> Array:
+        """The errors of several ``z`` (k, f, p), as of one call after the other: (k,)."""
+        return self.note(self.tried(zs), zs, found_by)
 
-        ``keep`` says whether it may become the best; a result that is not finite always may.
+    def send(self, messages: Array, found_by: str | Sequence[str], *, keep: bool = True) -> Array:
+        """As :meth:`each`, with the messages themselves (k, f, p) given, so that they reach the rule to the last bit.
+
+        ``keep`` says whether one may become the best; a result that is not finite always may.
         """
-        if self.used >= self.budget:
-            raise Spent
-        self.used += 1
-        try:
-            result = np.asarray(self.rule(np.concatenate([self.honest, messages]), f=self.rule_f), dtype=np.float64)
-        except (ValueError, ArithmeticError):
-            self.refused += 1
-            return -1.0
-        if result.shape != self.mean.shape:
-            raise SecmixError(f"the rule returned shape {result.shape}; one vector of shape {self.mean.shape} is due")
+        zs = (messages - self.mean) / self.unit if keep else messages
+        return self.note(self.tried(zs, messages), zs, found_by, keep=keep)
+
+    def tried(self, zs: Array, messages: Array | None = None) -> Tried:
+        """Try several ``z`` (k, f, p), as many as the budget still allows, and leave it to :meth:`note` to count them.
+
+        So a search may try side by side what it then reads one after the other.
+        """
+        zs = zs[: self.budget - self.used]
+        sent = self.messages(zs) if messages is None else messages[: len(zs)]
+        moves = np.empty((len(zs), len(self.mean)))
+        refused = np.zeros(len(zs), dtype=bool)
+        n = len(self.honest) + self.f
+        for part in parts(np.arange(len(zs)), n * len(self.mean)):
+            stack = np.empty((len(part), n, len(self.mean)))
+            stack[:, : -self.f], stack[:, -self.f :] = self.honest, sent[part]
+            moves[part], refused[part] = self._answers(stack)
         with np.errstate(over="ignore", invalid="ignore"):
-            self.last = (result - self.mean) / self.unit
-            error = norm(self.last[None]) if np.isfinite(self.last).all() else np.inf
-        if (keep or not np.isfinite(error)) and (self.best is None or error > self.best.error):
-            self.best = Try(error, np.array(z), found_by)
-            self.winning = messages.copy()
-            self.history.append((self.used, error * self.unit))
-        return error
+            moves = (moves - self.mean) / self.unit
+            errors = np.where(np.isfinite(moves).all(axis=1), _norms(moves), np.inf)
+        return Tried(np.where(refused, -1.0, errors), np.where(refused[:, None], np.nan, moves), sent)
+
+    @property
+    def at_once(self) -> int:
+        """How many messages it pays to try side by side."""
+        return at_once((len(self.honest) + self.f) * len(self.mean))
+
+    def note(self, tried: Tried, zs: Array, found_by: str | Sequence[str], *, keep: bool = True) -> Array:
+        """Count what was tried, and keep the best; the errors.
+
+        Raises
+        ------
+        Spent
+            Not all of ``zs`` could be tried.
+        """
+        best = -np.inf if self.best is None else self.best.error
+        for k, error in enumerate(tried.errors.tolist()):
+            self.used += 1
+            if error < 0:
+                self.refused += 1
+            elif error > best and (keep or math.isinf(error)):
+                best, name = error, found_by if isinstance(found_by, str) else found_by[k]
+                self.best = Try(error, np.array(zs[k]), name)
+                self.winning = tried.messages[k].copy()
+                self.history.append((self.used, error * self.unit))
+        if len(tried.errors) < len(zs):
+            raise Spent
+        return tried.errors
+
+    def _answers(self, stack: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """What the rule makes of each of some sets of messages, and which of them it refuses."""
+        try:
+            found = self._of_each(stack)
+        except (ValueError, ArithmeticError):
+            found = None  # which of them it is shows below
+        if found is not None and found.shape == (len(stack), len(self.mean)):
+            return found, np.zeros(len(stack), dtype=bool)
+        found, refused = np.zeros((len(stack), stack.shape[2])), np.zeros(len(stack), dtype=bool)
+        for k, messages in enumerate(stack):
+            try:
+                result = np.asarray(self.rule(messages, f=self.rule_f), dtype=np.float64)
+            except (ValueError, ArithmeticError):
+                refused[k] = True
+                continue
+            if result.shape != self.mean.shape:
+                raise SecmixError(
+                    f"the rule returned shape {result.shape}; one vector of shape {self.mean.shape} is due"
+                )
+            found[k] = result
+        return found, refused
+
+    def _of_each(self, stack: Array) -> Array | None:
+        if isinstance(self.rule, Combining):
+            return np.asarray(self.rule.of_each(stack, self.rule_f), dtype=np.float64)
+        return each(self.rule, stack, self.rule_f) if takes_stacks(self.rule) else None
 
 
 def norm(rows: Array) -> float:
     """The largest Euclidean norm of the rows, without overflow."""
-    largest = float(np.abs(rows).max(initial=0.0))
-    if largest == 0.0 or not np.isfinite(largest):
-        return largest
-    return largest * float(np.sqrt(((rows / largest) ** 2).sum(axis=1).max()))
+    return float(_norms(rows).max(initial=0.0))
+
+
+def _norms(rows: Array) -> Array:
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    unit = np.where((largest > 0) & np.isfinite(largest), largest, 1.0)
+    return np.asarray(unit * np.sqrt(((rows / unit[:, None]) ** 2).sum(axis=1)))
 
 
 def quietly(search: Callable[[], Any]) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import InitVar, dataclass
-from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,8 +11,9 @@ from numpy.typing import ArrayLike
 from secmix._base.checks import Array, integer
 from secmix._base.random import stream
 from secmix.adversaries.attacks.sums import FIXED, honest_messages
-from secmix.adversaries.search.cma_es import evolve
+from secmix.adversaries.search.cma_es import evolve_side_by_side
 from secmix.adversaries.search.directions import basis, coordinate_by_coordinate, geometric_median_exactly, pulls
+from secmix.adversaries.search.lines import OF_A_LINE, grouped, lines
 from secmix.adversaries.search.oracle import Oracle, Rule, Spent, configured, norm, quietly
 from secmix.aggregators import TRAITS, traits_of
 from secmix.errors import SecmixError
@@ -21,6 +21,7 @@ from secmix.errors import SecmixError
 SCALES = (*np.geomspace(0.1, 10.0, 11).tolist(), 1e2, 1e4, 1e6, 1e8)
 DECADES = (1e4, 1e5, 1e6, 1e7, 1e8)
 LEAST_BUDGET = 100
+_GAIN = 1e-6  # relative, of a round of polishing: less is no reason for another
 
 
 class RuleRefuses(SecmixError):
@@ -179,8 +180,7 @@ def _opening(oracle: Oracle, starts: dict[str, float], rng: np.random.Generator)
         return True
     if any(_grows(oracle, shape) for shape in _far(oracle, directions, rng)):
         return True
-    for messages in probes:  # a rule that holds out at 10⁸ ε may still be upset by the largest floats
-        oracle.send(messages, messages, "the largest floats")
+    oracle.send(probes, "the largest floats")  # a rule that holds out at 10⁸ ε may still be upset by them
     return _poisoned(oracle) or (oracle.best is not None and oracle.best.error > 1e9)
 
 
@@ -206,14 +206,16 @@ def _poisoned(oracle: Oracle) -> bool:
 
 def _fixed(oracle: Oracle, starts: dict[str, float], rng: np.random.Generator) -> list[tuple[str, Array]]:
     """Every fixed attack as it stands; the directions (f, p) from the mean that they take, each once."""
-    directions: list[tuple[str, Array]] = []
     seed = int(rng.integers(2**63))
-    for name, attack in FIXED.items():
-        messages = attack(oracle.honest, oracle.f, stream(seed, "attack", name))
-        if not np.isfinite(messages).all():
-            continue  # it overflows on messages as large as these
+    sent = {name: attack(oracle.honest, oracle.f, stream(seed, "attack", name)) for name, attack in FIXED.items()}
+    # Some overflow on messages as large as these.
+    sent = {name: messages for name, messages in sent.items() if np.isfinite(messages).all()}
+    stack = np.array([*sent.values()]).reshape(-1, oracle.f, len(oracle.mean))
+    errors = oracle.send(stack, [*sent])
+    directions: list[tuple[str, Array]] = []
+    for (name, messages), error in zip(sent.items(), errors.tolist(), strict=True):
+        starts[name] = max(error, 0.0) * oracle.unit
         z = (messages - oracle.mean) / oracle.unit
-        starts[name] = max(oracle.send(messages, z, name), 0.0) * oracle.unit
         size = norm(z)
         if size > 0 and np.isfinite(size):
             z = z / size
@@ -223,21 +225,16 @@ def _fixed(oracle: Oracle, starts: dict[str, float], rng: np.random.Generator) -
     return directions
 
 
-def _extremes(oracle: Oracle) -> list[Array]:
+def _extremes(oracle: Oracle) -> Array:
     """Try NaN, infinity and the largest floats, in one message and in all; those of the largest floats, to try again.
 
     The largest floats are not kept here: any unbounded rule would answer them with an error of 10³⁰⁷, and a
     reader learns more from messages of 10⁸ ε.
     """
-    largest = float(np.finfo(np.float64).max)
-    probes = []
-    for value, everybody in product((np.nan, np.inf, largest), (False, True)):
-        messages = np.tile(oracle.mean, (oracle.f, 1))
-        messages[: oracle.f if everybody else 1] = value
-        finite = value == largest
-        oracle.send(messages, messages, f"messages of {value:.3g}", keep=not finite)
-        if finite:
-            probes.append(messages)
+    for value in (np.nan, np.inf, float(np.finfo(np.float64).max)):
+        probes = np.tile(oracle.mean, (2, oracle.f, 1))
+        probes[0, 0] = probes[1] = value
+        oracle.send(probes, f"messages of {value:.3g}", keep=not np.isfinite(value))
     return probes
 
 
@@ -251,16 +248,19 @@ def _far(oracle: Oracle, directions: list[tuple[str, Array]], rng: np.random.Gen
         some = (np.arange(oracle.f) < count)[:, None]
         shapes += [(f"{count} of them far", some * axis), (f"{count} of them opposite", np.where(some, axis, -axis))]
     suspicious = []
-    for name, shape in shapes:
-        errors = {scale: oracle(scale * shape, f"{name}, scaled") for scale in SCALES}
-        if errors[1e8] > 1e3 * max(errors[1e4], 0.0) and errors[1e8] > 1e3:
-            suspicious.append((errors[1e8], shape))
+    for group in grouped(shapes, oracle.at_once // len(SCALES)):
+        zs = np.stack([scale * shape for _, shape in group for scale in SCALES])
+        errors = oracle.each(zs, [f"{name}, scaled" for name, _ in group for _ in SCALES])
+        near, far = errors.reshape(len(group), -1)[:, [SCALES.index(1e4), SCALES.index(1e8)]].T.tolist()
+        for (_, shape), low, high in zip(group, near, far, strict=True):
+            if high > 1e3 * max(low, 0.0) and high > 1e3:
+                suspicious.append((high, shape))
     return [shape for _, shape in sorted(suspicious, key=lambda pair: -pair[0])]
 
 
 def _grows(oracle: Oracle, shape: Array) -> bool:
     """Whether the error is proportional to the scale over four decades, to 10 % in each."""
-    errors = np.array([oracle(scale * shape, "growing without bound") for scale in DECADES])
+    errors = oracle.each(np.stack([scale * shape for scale in DECADES]), "growing without bound")
     if (errors <= 0).any():
         return False
     ratio = errors[1:] / errors[:-1]
@@ -274,39 +274,27 @@ def _refine(oracle: Oracle, rng: np.random.Generator) -> None:
         geometric_median_exactly(oracle, rng)
     if traits is None or "orthogonal" not in traits.equivariances:
         coordinate_by_coordinate(oracle)
-    tops: list[tuple[float, str, Array]] = []
-    for name, unit in pulls(oracle.cloud, oracle.f, rng):
-        if oracle.used > 0.45 * oracle.budget:
-            break
-        error, scale = _line(oracle, np.tile(unit, (oracle.f, 1)), name)
-        tops.append((error, name, scale * unit))
+    shapes = list(pulls(oracle.cloud, oracle.f, rng))
+    room = max(int(0.45 * oracle.budget) - oracle.used, -1)
+    shapes = shapes[: room // OF_A_LINE + 1]
+    tops = [(error, scale * unit) for (_, unit), (error, scale) in zip(shapes, lines(oracle, shapes), strict=True)]
     axes = basis(oracle.cloud, rng, most=24)
     assert oracle.best is not None
     here = oracle.best.z.mean(axis=0)
-    points = [here, *(point for _, _, point in sorted(tops, key=lambda top: -top[0])[:2])]
+    points = [here, *(point for _, point in sorted(tops, key=lambda top: -top[0])[:2])]
     left = oracle.budget - oracle.used
     for point in points:
         _identical(oracle, point, axes, left // 6, rng)
     _different(oracle, axes, left // 4, rng)
-    while True:  # what is left goes to polishing the best, until the budget is spent
-        before = oracle.used
+    while True:  # what is left goes to polishing the best, until the budget is spent or nothing comes of it
+        before, error = oracle.used, oracle.best.error
         _radial(oracle)
+        polished = oracle.used
         _identical(oracle, oracle.best.z.mean(axis=0), axes, left // 12 + 1, rng, step=0.03)
         _different(oracle, axes, left // 12 + 1, rng, step=0.03)
-        if oracle.used == before:
+        # Once only the size is varied, each round repeats the last but for what that gained.
+        if oracle.used == before or (oracle.used == polished and oracle.best.error <= error * (1 + _GAIN)):
             return
-
-
-def _line(oracle: Oracle, shape: Array, name: str) -> tuple[float, float]:
-    """The best scale along a shape of size 1: a grid, then ever smaller steps about the best."""
-    scored = [(oracle(scale * shape, name), scale) for scale in np.geomspace(0.4, 4.0, 9).tolist()]
-    error, scale = max(scored)
-    step = 0.16
-    for _ in range(6):
-        trials = [(oracle(s * shape, name), s) for s in (scale * (1 + step), scale * (1 - step))]
-        error, scale = max((error, scale), *trials)
-        step /= 2
-    return error, scale
 
 
 def _radial(oracle: Oracle) -> None:
@@ -314,8 +302,7 @@ def _radial(oracle: Oracle) -> None:
     assert oracle.best is not None
     z, step = oracle.best.z, 0.1
     for _ in range(8):
-        for factor in (1 + step, 1 - step):
-            oracle(factor * z, oracle.best.found_by)
+        oracle.each(np.stack([(1 + step) * z, (1 - step) * z]), oracle.best.found_by)
         z, step = oracle.best.z, step / 3
 
 
@@ -327,10 +314,10 @@ def _identical(
     if not np.isfinite(size) or size > 1e3 or trials < 10:
         return
 
-    def score(x: Array) -> float:
-        return oracle(np.tile(point + x @ axes, (oracle.f, 1)), "CMA-ES, identical messages")
+    def scores(x: Array) -> Array:
+        return oracle.each(np.repeat((point + x @ axes)[:, None], oracle.f, axis=1), "CMA-ES, identical messages")
 
-    evolve(score, np.zeros(len(axes)), step * size / np.sqrt(len(axes)), trials, rng)
+    evolve_side_by_side(scores, np.zeros(len(axes)), step * size / np.sqrt(len(axes)), trials, rng)
 
 
 def _different(oracle: Oracle, axes: Array, trials: int, rng: np.random.Generator, step: float = 0.1) -> None:
@@ -341,8 +328,8 @@ def _different(oracle: Oracle, axes: Array, trials: int, rng: np.random.Generato
     if oracle.f == 1 or not np.isfinite(size) or size > 1e3 or trials < 10:
         return
 
-    def score(x: Array) -> float:
-        return oracle(z + x.reshape(oracle.f, -1) @ axes, "CMA-ES, different messages")
+    def scores(x: Array) -> Array:
+        return oracle.each(z + x.reshape(len(x), oracle.f, -1) @ axes, "CMA-ES, different messages")
 
     dimension = oracle.f * len(axes)
-    evolve(score, np.zeros(dimension), step * size / np.sqrt(dimension), trials, rng)
+    evolve_side_by_side(scores, np.zeros(dimension), step * size / np.sqrt(dimension), trials, rng)

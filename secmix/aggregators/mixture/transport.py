@@ -29,7 +29,7 @@ def wasserstein(a: Mixture, b: Mixture) -> float:
     Raises
     ------
     DataError
-        One of them is no mixture, or they have different numbers of features.
+        One of them is no mixture, or they have different numbers of features, or lie too far apart.
 
     Examples
     --------
@@ -42,12 +42,26 @@ def wasserstein(a: Mixture, b: Mixture) -> float:
     if a.n_features != b.n_features:
         raise DataError(f"the mixtures have {a.n_features} and {b.n_features} features; give as many")
     cost = ground_cost(a, b)
+    if not np.isfinite(cost).all():
+        raise DataError("the mixtures lie further apart than a float can say; scale the data down")
+    return _transport(cost, a.weights / a.weights.sum(), b.weights / b.weights.sum())
+
+
+def _transport(cost: Array, a: Array, b: Array) -> float:
+    """The least Σ π_kl c_kl over all π ≥ 0 with row sums a (K,) and column sums b (L,), both of sum 1."""
+    if len(b) == 2:
+        cost, a, b = cost.T, b, a
+    if len(a) == 2:
+        # The first row's mass goes where that saves most against the second's: a linear programme of one constraint.
+        order = np.argsort(cost[0] - cost[1], kind="stable")
+        first = np.diff(np.minimum(np.cumsum(b[order]), a[0]), prepend=0.0)
+        return float(first @ cost[0, order] + (b[order] - first) @ cost[1, order])
     rows, columns = cost.shape
     margins = np.concatenate([np.kron(np.eye(rows), np.ones(columns)), np.kron(np.ones(rows), np.eye(columns))])
     size = float(cost.max()) or 1.0
-    given = np.concatenate([a.weights / a.weights.sum(), b.weights / b.weights.sum()])
     # One equation follows from the others; left in, rounding of the weights could contradict it.
-    plan = linprog((cost / size).ravel(), A_eq=margins[:-1], b_eq=given[:-1], bounds=(0, None), method="highs")
+    given = np.concatenate([a, b])[:-1]
+    plan = linprog((cost / size).ravel(), A_eq=margins[:-1], b_eq=given, bounds=(0, None), method="highs")
     if plan.status != 0:
         raise NotConverged(f"the transport problem was not solved: {plan.message}", residual=float("nan"))
     return float(plan.fun) * size

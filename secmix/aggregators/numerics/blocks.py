@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from secmix._base.checks import Array
+from secmix._base.checks import Array, Ints
 from secmix.aggregators.messages import Messages
 
 _ENTRIES = 2**18  # of a block: 2 MiB, which the caches hold
@@ -54,18 +54,40 @@ def moved(messages: Messages, pivot: Array, weights: Array, shift: int = 0) -> A
 
 def average(messages: Messages, members: Sequence[int] | NDArray[np.intp] | None = None) -> Array:
     """The mean (p,) of all messages, or of those at ``members``, in float64."""
-    weights = np.ones(len(messages)) if members is None else np.zeros(len(messages))
+    return np.asarray(average_of_each(messages[None], None if members is None else np.asarray(members)[None])[0])
+
+
+def average_of_each(stack: Messages, members: NDArray[np.intp] | None = None) -> Array:
+    """The mean of each set of a stack of messages (s, n, p), or of its ``members`` (s, m), in float64: (s, p)."""
+    weights = np.ones(stack.shape[:2]) if members is None else np.zeros(stack.shape[:2])
     if members is not None:
-        weights[members] = 1.0
-    count = weights.sum()
+        weights[np.arange(len(stack))[:, None], members] = 1.0
+    count = float(weights[0].sum())
     with np.errstate(over="ignore", invalid="ignore"):
-        total = combination(messages, weights)
-    if not np.isfinite(total).all():
+        means = combination_of_each(stack, weights) / count
+    large = ~np.isfinite(means).all(axis=1)
+    if large.any():
         # Scaled by a power of two, entries near the largest float can be added; nothing is rounded by it.
         down = 2.0 ** np.ceil(np.log2(count))
-        weights /= down
-        return np.asarray(combination(messages, weights) / (count / down))
-    return np.asarray(total / count)
+        means[large] = combination_of_each(stack[large], weights[large] / down) / (count / down)
+    return means
+
+
+def combination_of_each(stack: Messages, weights: Array) -> Array:
+    """Σ w_i x_i (s, p) of each set of a stack (s, n, p), for weights (s, n)."""
+    if len(stack) == 1:  # it may be long
+        return combination(stack[0], weights[0])[None]
+    return np.asarray((weights[:, None] @ stack.astype(np.float64, copy=False))[:, 0])
+
+
+def moved_of_each(stack: Messages, pivots: Array, weights: Array, shifts: Ints) -> Array:
+    """As :func:`moved` for each set of a stack (s, n, p)."""
+    if len(stack) == 1:  # it may be long
+        return moved(stack[0], pivots[0], weights[0], int(shifts[0]))[None]
+    down = -shifts[:, None, None]
+    away = np.ldexp(stack.astype(np.float64, copy=False), down) - np.ldexp(pivots[:, None], down)
+    steps = (weights[:, None] @ away)[:, 0]
+    return np.asarray(np.ldexp(np.ldexp(pivots, down[:, 0]) + steps, -down[:, 0]))
 
 
 def averages(messages: Messages, groups: Sequence[NDArray[np.intp]]) -> Messages:

@@ -11,11 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from secmix._base.checks import Array
+from secmix._base.checks import Array, Ints
 from secmix.aggregators.messages import Messages
 from secmix.aggregators.numerics.blocks import deviations
 
 _TINY, _HUGE = 1e-270, 1e290  # squares between these are as accurate as any
+_LARGE = 2.0**900  # from here on sizes are taken in units of 2^64
+_FEW = 2**14  # coordinates of all differences: up to here they cost less than the calls that go round them
+_SAMPLE = 256  # coordinates that tell which message is in the thick of all
 _CLOSE = 1e-3  # a squared distance below this share of the squared sizes has lost three digits or more
 
 Bools = NDArray[np.bool_]
@@ -57,19 +60,51 @@ def cloud(messages: Messages, pivot: Array) -> Cloud:
     if not _representable(messages, pivot, squares):
         products, exponents, shift = _scaled_gram(messages, pivot)
         squares = np.diag(products)
+    sizes, cosines = _directions(products, squares)
+    return Cloud(np.ldexp(sizes, exponents), cosines, shift)
+
+
+def clouds(stack: Messages, pivots: Array) -> tuple[Array, Array, Ints]:
+    """As :func:`cloud` for each set of a stack (s, n, p) around its pivot (s, p): sizes, cosines and shifts."""
+    if len(stack) == 1:  # it may be long
+        only = cloud(stack[0], pivots[0])
+        return only.sizes[None], only.cosines[None], np.array([only.shift])
+    away = stack - pivots[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = away @ away.swapaxes(1, 2)
+    squares = np.diagonal(products, axis1=1, axis2=2)
+    sizes, cosines = _directions(products, squares)
+    shifts = np.zeros(len(stack), dtype=np.intp)
+    with np.errstate(invalid="ignore"):
+        plain = np.isfinite(squares).all(axis=1) & (squares.max(axis=1) <= _HUGE)
+        plain &= ((squares >= _TINY) | (away == 0).all(axis=2)).all(axis=1)
+    for k in np.flatnonzero(~plain):
+        one = cloud(stack[k], pivots[k])
+        sizes[k], cosines[k], shifts[k] = one.sizes, one.cosines, one.shift
+    return sizes, cosines, shifts
+
+
+def _directions(products: Array, squares: Array) -> tuple[Array, Array]:
+    """Sizes (..., n) and cosines (..., n, n) from a Gram matrix and its diagonal."""
     roots = np.sqrt(squares)
     safe = np.where(roots > 0, roots, 1.0)
-    cosines = products / safe / safe[:, None]
-    return Cloud(np.ldexp(roots, exponents), np.clip(cosines, -1.0, 1.0), shift)
+    with np.errstate(invalid="ignore"):
+        cosines = products / safe[..., None, :] / safe[..., None]
+    return roots, np.clip(cosines, -1.0, 1.0)
 
 
 def distances(messages: Messages) -> Array:
-    """‖x_i − x_j‖ (n, n), in units of 2^64 where messages are huge (above 2^900), else of 1.
+    """‖x_i − x_j‖ (n, n), in units of 2^64 where messages are huge (above 2^900), else of 1; of a stack for each set.
 
     Never infinite and, but for units of 2^64, never zero between messages that differ: a distance keeps its digits
     however small it is beside others. Squares would not, since two floats may be further apart than a root of the
-    largest.
+    largest. Of few and short messages (..., n, p) all differences are taken; of others the Gram matrix.
     """
+    n, p = messages.shape[-2:]
+    if n * n * p <= _FEW:
+        return _one_by_one(messages)
+    if messages.ndim > 2:
+        return np.stack([distances(part) for part in messages])
     at = central(messages)
     shift = _shift(messages)
     found, doubtful = _measured(messages, at, shift)
@@ -77,15 +112,46 @@ def distances(messages: Messages) -> Array:
     return found
 
 
+def _one_by_one(messages: Messages) -> Array:
+    """The distances (..., n, n) from all differences."""
+    rows = messages.astype(np.float64, copy=False)
+    top = np.abs(rows).max(axis=(-2, -1))
+    shift = np.where(top > _LARGE, 64, 0)[..., None, None]
+    # In units in which no entry is above 1, no square overflows; what underflows is worked out again.
+    exponent = np.frexp(top)[1][..., None, None]
+    scaled = np.ldexp(rows, -exponent)
+    apart = scaled[..., :, None, :] - scaled[..., None, :, :]
+    squares = np.einsum("...k,...k->...", apart, apart)
+    found = np.ldexp(np.sqrt(squares), exponent - shift)
+    places = np.nonzero(squares < _TINY)
+    lost = places[-2] < places[-1]  # each pair once, and no message with itself
+    if lost.any():
+        *stack, i, j = (place[lost] for place in places)
+        rows = np.ldexp(rows, -shift)
+        gap = np.abs(rows[(*stack, i)] - rows[(*stack, j)])
+        largest = gap.max(axis=-1)
+        shares = gap / np.where(largest > 0, largest, 1.0)[:, None]
+        found[(*stack, i, j)] = found[(*stack, j, i)] = largest * np.sqrt((shares**2).sum(axis=-1))
+    return np.asarray(found)
+
+
 def central(messages: Messages) -> int:
     """A message in the thick of them, judged by some of its coordinates; a good pivot if no proof of one."""
-    n, p = messages.shape
-    sample = messages[:, np.unique(np.linspace(0, p - 1, 256).astype(np.intp))].astype(np.float64)
+    return int(central_of_each(messages[None])[0])
+
+
+def central_of_each(stack: Messages) -> Ints:
+    """As :func:`central` for each set of a stack (s, n, p): (s,)."""
+    s, n, p = stack.shape
+    if n <= 2:
+        return np.zeros(s, dtype=np.intp)
+    some = slice(None) if p <= _SAMPLE else np.unique(np.linspace(0, p - 1, _SAMPLE).astype(np.intp))
+    sample = stack[..., some].astype(np.float64)
     # Where some are huge, only those can be told apart, and none of them is chosen.
-    sample = np.ldexp(sample, -int(np.frexp(np.abs(sample).max())[1]))
-    sample = sample - sample[0]
-    apart = _apart(sample @ sample.T)
-    return int(np.argmin(np.median(apart, axis=1))) if n > 2 else 0
+    sample = np.ldexp(sample, -np.frexp(np.abs(sample).max(axis=(1, 2)))[1][:, None, None])
+    sample = sample - sample[:, :1]
+    apart = _apart(sample @ sample.swapaxes(1, 2))
+    return np.asarray(np.argmin(np.median(apart, axis=2), axis=1))
 
 
 def _measured(messages: Messages, at: int, shift: int) -> tuple[Array, Bools]:
@@ -111,10 +177,12 @@ def _measured(messages: Messages, at: int, shift: int) -> tuple[Array, Bools]:
 
 
 def _apart(products: Array) -> Array:
-    squares = np.diag(products)
-    found = np.maximum(squares[:, None] + squares - 2 * products, 0.0)
-    np.fill_diagonal(found, 0.0)
-    return found
+    """Squared distances (..., n, n) from a Gram matrix."""
+    squares = np.diagonal(products, axis1=-2, axis2=-1)
+    found = np.maximum(squares[..., None] + squares[..., None, :] - 2 * products, 0.0)
+    places = np.arange(found.shape[-1])
+    found[..., places, places] = 0.0
+    return np.asarray(found)
 
 
 def _refine(messages: Messages, found: Array, doubtful: Bools, shift: int) -> None:
@@ -139,7 +207,7 @@ def _representable(messages: Messages, pivot: Array, squares: Array) -> bool:
 def _shift(messages: Messages, pivot: Array | float = 0.0) -> int:
     """By which power of two to divide, so that no deviation or size overflows."""
     top = max(abs(float(messages.max())), abs(float(messages.min())), float(np.abs(pivot).max()))
-    return 64 if top > 2.0**900 else 0
+    return 64 if top > _LARGE else 0
 
 
 def _scaled_gram(messages: Messages, pivot: Array) -> tuple[Array, NDArray[np.intp], int]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from secmix._base.checks import Array
+from secmix._base.checks import Array, Ints
 
 _STEPS = 500
 _EXACT = 1e-14  # of n: the gradient can hardly be smaller in double precision
@@ -30,85 +30,171 @@ class Median:
 
 
 def median_of_points(points: Array) -> Median:
-    """The geometric median of ``points`` (n, r).
+    """The geometric median of ``points`` (n, r)."""
+    found = medians_of_points(points[None])
+    at = int(found.at[0])
+    return Median(None if at < 0 else at, found.distances[0], float(found.residual[0]))
+
+
+@dataclass(frozen=True)
+class Medians:
+    """Where the medians of several sets are: at the points ``at`` (s,), or, where that is −1, between them.
+
+    ``distances`` (s, n) are from the points, ``residual`` (s,) as for :class:`Median`.
+    """
+
+    at: Ints
+    distances: Array
+    residual: Array
+
+
+def medians_of_points(points: Array) -> Medians:
+    """The geometric median of each of several sets of ``points`` (s, n, r), which go side by side.
 
     The sum of distances F is convex. A Newton step is taken where it lowers F, else a shorter one, else a Weiszfeld
     step, which always does. F has a kink at each point; a point is the minimiser if and only if the pull of the
     others does not exceed its multiplicity (Vardi and Zhang 2000, theorem). The point nearest to where we are is
     asked; if it is not, their step away from it is taken if that is lower.
     """
-    n = len(points)
-    state = _State(points, np.median(points, axis=0))
-    asked: set[int] = set()
+    s, n, _ = points.shape
+    states = _States.at(points, np.median(points, axis=1))
+    asked, at = np.zeros((s, n), dtype=bool), np.full(s, -1)
+    going = np.arange(s)  # the sets that are still under way
     for _ in range(_STEPS):
-        nearest = int(np.argmin(state.distances))
-        if nearest not in asked:
-            asked.add(nearest)
-            away = _step_away(points, nearest)
-            if away is None:
-                return Median(nearest, np.sqrt(((points - points[nearest]) ** 2).sum(axis=1)), 0.0)
-            if state.change(away) < 0 or state.distances[nearest] == 0:
-                state = away
-                continue
-        if state.residual <= _EXACT * n:
+        if not len(going):
             break
-        better = _improved(points, state)
-        if better is None:
-            break
-        state = better
-    return Median(None, state.distances, state.residual)
+        now = states.part(going)
+        nearest = np.argmin(now.distances, axis=1)
+        fresh = np.flatnonzero(~asked[going, nearest])
+        asked[going, nearest] = True
+        ended, moved = np.zeros(len(going), dtype=bool), np.zeros(len(going), dtype=bool)
+        if len(fresh):
+            leaving, away = _steps_away(_of(points, going[fresh]), nearest[fresh])
+            stays = np.ones(len(fresh), dtype=bool)
+            stays[leaving] = False
+            at[going[fresh[stays]]] = nearest[fresh[stays]]
+            ended[fresh[stays]] = True
+            left = fresh[leaving]
+            here = now.part(left)
+            lower = np.flatnonzero((here.change(away) < 0) | (here.distances[np.arange(len(left)), nearest[left]] == 0))
+            states.put(going[left[lower]], away.part(lower))
+            moved[left[lower]] = True
+        ended |= ~moved & (now.residual <= _EXACT * n)
+        rest = np.flatnonzero(~moved & ~ended)
+        if len(rest):
+            ended[rest] = True
+            for found, better in _improved(_of(points, going[rest]), now.part(rest)):
+                states.put(going[rest[found]], better)
+                ended[rest[found]] = False
+        going = going[~ended]
+    there = np.flatnonzero(at >= 0)
+    away_from = points[there] - points[there, at[there]][:, None]
+    states.distances[there] = np.sqrt((away_from**2).sum(axis=2))
+    return Medians(at, states.distances, np.where(at >= 0, 0.0, states.residual))
 
 
-class _State:
-    """A candidate z with what the next step needs."""
+def _of(points: Array, which: Ints) -> Array:
+    """The points of some sets, in ascending order; of all themselves, not a copy."""
+    return points if len(which) == len(points) else points[which]
 
-    def __init__(self, points: Array, z: Array) -> None:
-        away = points - z
-        self.z = z
-        self.distances = np.sqrt((away**2).sum(axis=1))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            self.units = np.where(self.distances[:, None] > 0, away / self.distances[:, None], 0.0)
-            self.inverse = np.where(self.distances > 0, 1.0 / self.distances, 0.0)
-        self.pull = self.units.sum(axis=0)
-        self.residual = float(np.sqrt((self.pull**2).sum()))
 
-    def change(self, new: _State) -> float:
-        """F there less F here, which keeps its digits where the two sums agree in nearly all of theirs."""
+@dataclass
+class _States:
+    """Candidates z (s, r), one for each set of points, with what the next step needs."""
+
+    z: Array
+    distances: Array
+    units: Array
+    inverse: Array
+    pull: Array
+    residual: Array
+
+    @classmethod
+    def at(cls, points: Array, z: Array) -> _States:
+        away = points - z[:, None]
+        distances = np.sqrt((away**2).sum(axis=2))
+        apart = distances > 0
+        inverse = np.zeros_like(distances)
+        with np.errstate(over="ignore"):
+            np.divide(1.0, distances, out=inverse, where=apart)
+        units = np.zeros_like(away)
+        np.divide(away, distances[..., None], out=units, where=apart[..., None])
+        pull = units.sum(axis=1)
+        return cls(z, distances, units, inverse, pull, np.sqrt((pull**2).sum(axis=1)))
+
+    def part(self, which: Ints) -> _States:
+        """Those of some sets, in ascending order; of all themselves, not a copy."""
+        return self if len(which) == len(self.z) else _States(*(getattr(self, name)[which] for name in _MEMBERS))
+
+    def put(self, which: Ints, new: _States) -> None:
+        """Take these for some sets, in ascending order."""
+        for name in _MEMBERS:
+            if len(which) == len(self.z):
+                setattr(self, name, getattr(new, name))
+            else:
+                getattr(self, name)[which] = getattr(new, name)
+
+    def change(self, new: _States) -> Array:
+        """F there less F here (s,), which keeps its digits where the two sums agree in nearly all of theirs."""
         step = new.z - self.z
         total = self.distances + new.distances
         # |a − s|² − |a|² = s·(s − 2a) with a = y − z
-        gained = step @ step - 2 * ((self.units @ step) * self.distances)
+        along = (self.units @ step[..., None])[..., 0]
+        gained = (step**2).sum(axis=1)[:, None] - 2 * (along * self.distances)
         terms = np.where(total > 0, gained / np.where(total > 0, total, 1.0), 0.0)
-        return float(terms.sum())
+        return np.asarray(terms.sum(axis=1))
 
 
-def _improved(points: Array, state: _State) -> _State | None:
-    """The next state; None where nothing gets any lower but for rounding."""
-    strength = state.inverse.sum()
-    hessian = strength * np.eye(points.shape[1]) - (state.units.T * state.inverse) @ state.units
-    try:
-        newton = np.linalg.solve(hessian, state.pull)
-    except np.linalg.LinAlgError:  # all points in one direction, to rounding
-        newton = state.pull / strength
-    steps = [newton * 0.5**k for k in range(6)] if np.isfinite(newton).all() else []
-    for step in [*steps, state.pull / strength]:
-        new = _State(points, state.z + step)
-        change = state.change(new)
-        rounding = 1e-14 * len(points) * float(np.sqrt(step @ step))
+_MEMBERS = ("z", "distances", "units", "inverse", "pull", "residual")
+
+
+def _improved(points: Array, states: _States) -> list[tuple[Ints, _States]]:
+    """Some sets and their next states; those in no entry get no lower but for rounding."""
+    strength = states.inverse.sum(axis=1)[:, None]
+    slow = states.pull / strength
+    weighted = (states.units * states.inverse[..., None]).swapaxes(1, 2)
+    newton = _solved(strength[..., None] * np.eye(points.shape[2]) - weighted @ states.units, states.pull, slow)
+    left, better = np.arange(len(points)), []  # the sets without a next state yet; those found with it
+    for shorter in (*(0.5**k for k in range(6)), 0.0):
+        tried = left[np.isfinite(newton[left]).all(axis=1)] if shorter else left
+        if not len(tried):
+            continue
+        here = states.part(tried)
+        step = newton[tried] * shorter if shorter else slow[tried]
+        new = _States.at(points if here is states else points[tried], here.z + step)
+        change = here.change(new)
+        rounding = 1e-14 * points.shape[1] * np.sqrt((step**2).sum(axis=1))
         # Too close for the sums to tell: then the smaller gradient.
-        if change < -rounding or (change < rounding and new.residual < 0.9 * state.residual):
-            return new
-    return None
+        good = np.flatnonzero((change < -rounding) | ((change < rounding) & (new.residual < 0.9 * here.residual)))
+        better.append((tried[good], new.part(good)))
+        left = np.setdiff1d(left, tried[good], assume_unique=True)
+        if not len(left):
+            break
+    return better
 
 
-def _step_away(points: Array, k: int) -> _State | None:
-    """Vardi and Zhang's step from the point k; None where k is the minimiser."""
-    here = _State(points, points[k])
-    multiplicity = float((here.distances == 0).sum())
-    if here.residual <= multiplicity + _EQUAL * len(points):
-        return None
-    step = here.pull / here.inverse.sum() * (1 - multiplicity / here.residual)
-    return _State(points, points[k] + step)
+def _solved(hessians: Array, pulls: Array, otherwise: Array) -> Array:
+    """H⁻¹ pull (s, r); ``otherwise`` where all points lie in one direction, to rounding."""
+    try:
+        return np.asarray(np.linalg.solve(hessians, pulls[..., None])[..., 0])
+    except np.linalg.LinAlgError:
+        if len(hessians) == 1:
+            return otherwise
+        each = (slice(k, k + 1) for k in range(len(hessians)))
+        return np.concatenate([_solved(hessians[k], pulls[k], otherwise[k]) for k in each])
+
+
+def _steps_away(points: Array, at: Ints) -> tuple[Ints, _States]:
+    """The sets that are not at their minimum at the point ``at`` (s,), and Vardi and Zhang's step from there."""
+    z = points[np.arange(len(points)), at]
+    here = _States.at(points, z)
+    multiplicity = (here.distances == 0).sum(axis=1)
+    leaving = np.flatnonzero(here.residual > multiplicity + _EQUAL * points.shape[1])
+    if not len(leaving):
+        return leaving, here.part(leaving)
+    here, share = here.part(leaving), multiplicity[leaving] / here.residual[leaving]
+    step = here.pull / here.inverse.sum(axis=1)[:, None] * (1 - share)[:, None]
+    return leaving, _States.at(_of(points, leaving), here.z + step)
 
 
 @dataclass(frozen=True)
@@ -227,5 +313,5 @@ def _middle_of_line(points: Array, cosines: Array, sizes: Array) -> Array | None
     weights = np.zeros(n)
     weights[np.argsort(along * sizes, kind="stable")[(n - 1) // 2 : n // 2 + 1]] = 1 / (1 if n % 2 else 2)
     # They look so from the pivot; whether they are is decided by whether this is optimal.
-    state = _State(points, weights @ points)
-    return weights if state.residual <= (state.distances == 0).sum() + 1e-9 * n else None
+    state = _States.at(points[None], (weights @ points)[None])
+    return weights if state.residual[0] <= (state.distances == 0).sum() + 1e-9 * n else None

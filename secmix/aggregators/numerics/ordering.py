@@ -16,31 +16,45 @@ _TIED = 1e-12  # scores that differ by less, relative, are equal but for roundin
 
 
 def sorted_columns(messages: Messages) -> Iterator[tuple[slice, Messages]]:
-    """The columns a block at a time, each column of a block in ascending order down the rows."""
-    for columns in blocks(len(messages), messages.shape[1], most=5000):
-        yield columns, np.sort(messages[:, columns], axis=0)
+    """The columns of messages (..., n, p) a block at a time, each in ascending order down the rows."""
+    p = messages.shape[-1]
+    for columns in blocks(messages.size // p, p, most=5000):
+        yield columns, np.sort(messages[..., columns], axis=-2)
 
 
-def smallest(scores: Array, count: int, messages: Messages, rows: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
-    """Which ``count`` scores are smallest; where that is a tie, of the messages that come first by value.
+def smallest(scores: Array, count: int, messages: Messages) -> NDArray[np.intp]:
+    """Which ``count`` scores (n,) of messages (n, p) are smallest; ties as in :func:`smallest_of_each`."""
+    return np.asarray(smallest_of_each(scores[None], count, messages[None])[0])
+
+
+def smallest_of_each(
+    scores: Array, count: int, stack: Messages, rows: NDArray[np.intp] | None = None
+) -> NDArray[np.intp]:
+    """Which ``count`` scores are smallest, for each set of a stack of messages (s, n, p): (s, count).
 
     Ties are broken by the first entry in which two messages differ, so that the choice is the same in whatever
-    order the messages arrive. The scores are those of all messages, or of ``rows``.
+    order the messages arrive. The scores (s, m) are those of all messages, or of ``rows`` (s, m).
     """
-    order = np.argsort(scores, kind="stable")
-    if count >= len(scores):
+    order = np.argsort(scores, axis=1, kind="stable")
+    if count >= scores.shape[1]:
         return order
-    edge = scores[order[count - 1]]
-    slack = _TIED * abs(edge) if np.isfinite(edge) else 0.0
-    low, high = edge - slack, edge + slack
-    if scores[order[count]] > high:
-        return order[:count]
+    chosen = order[:, :count]
+    each = np.arange(len(scores))
+    edge = scores[each, order[:, count - 1]]
+    slack = np.where(np.isfinite(edge), _TIED * np.abs(edge), 0.0)
+    for k in np.flatnonzero(scores[each, order[:, count]] <= edge + slack):
+        at = np.arange(scores.shape[1]) if rows is None else rows[k]
+        chosen[k] = _by_value(scores[k], count, float(edge[k] - slack[k]), float(edge[k] + slack[k]), stack[k][at])
+    return chosen
+
+
+def _by_value(scores: Array, count: int, low: float, high: float, messages: Messages) -> NDArray[np.intp]:
+    """The ``count`` smallest scores, where those from ``low`` to ``high`` are tied for the last places."""
     sure = np.flatnonzero(scores < low)
     tied = np.flatnonzero((scores >= low) & (scores <= high))
-    at = np.arange(len(scores)) if rows is None else rows
 
     def first(i: int, j: int) -> int:
-        return compare(messages[at[i]], messages[at[j]])
+        return compare(messages[i], messages[j])
 
     ranked = sorted(tied.tolist(), key=functools.cmp_to_key(first))
     return np.concatenate([sure, np.asarray(ranked[: count - len(sure)], dtype=np.intp)])

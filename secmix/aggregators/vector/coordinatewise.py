@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array
-from secmix.aggregators.messages import Messages, Vector, admitted, returned
-from secmix.aggregators.numerics.blocks import average
+from secmix.aggregators.messages import Messages, Vector
+from secmix.aggregators.numerics.blocks import average_of_each
 from secmix.aggregators.numerics.ordering import sorted_columns
+from secmix.aggregators.stacks import alone, core_of
 
 
 def mean(messages: ArrayLike, f: int = 0) -> Vector:
@@ -25,8 +28,12 @@ def mean(messages: ArrayLike, f: int = 0) -> Vector:
     >>> mean([[1.0, 2.0], [3.0, 6.0]])
     array([2., 4.])
     """
-    kept, _ = admitted(messages, f, "mean")
-    return returned(average(kept), kept)
+    return alone(_mean, messages, f, "mean")
+
+
+@core_of(mean)
+def _mean(stack: Messages, f: int) -> Array:
+    return average_of_each(stack)
 
 
 def coordinate_median(messages: ArrayLike, f: int = 0) -> Vector:
@@ -45,11 +52,12 @@ def coordinate_median(messages: ArrayLike, f: int = 0) -> Vector:
     >>> coordinate_median([[1.0, 2.0], [3.0, 6.0], [1e9, -1e9]], f=1)
     array([3., 2.])
     """
-    kept, _ = admitted(messages, f, "coordinate_median")
-    result = np.empty(kept.shape[1])
-    for columns, rows in sorted_columns(kept):
-        result[columns] = middle(rows)
-    return returned(result, kept)
+    return alone(_coordinate_median, messages, f, "coordinate_median")
+
+
+@core_of(coordinate_median)
+def _coordinate_median(stack: Messages, f: int) -> Array:
+    return _by_columns(stack, middle)
 
 
 def trimmed_mean(messages: ArrayLike, f: int) -> Vector:
@@ -68,13 +76,14 @@ def trimmed_mean(messages: ArrayLike, f: int) -> Vector:
     >>> trimmed_mean([[1.0], [2.0], [4.0], [1e9]], f=1)
     array([3.])
     """
-    kept, f = admitted(messages, f, "trimmed_mean")
+    return alone(_trimmed_mean, messages, f, "trimmed_mean")
+
+
+@core_of(trimmed_mean)
+def _trimmed_mean(stack: Messages, f: int) -> Array:
     if f == 0:
-        return returned(average(kept), kept)
-    result = np.empty(kept.shape[1])
-    for columns, rows in sorted_columns(kept):
-        result[columns] = row_mean(rows[f : len(rows) - f])
-    return returned(result, kept)
+        return average_of_each(stack)
+    return _by_columns(stack, lambda rows: row_mean(rows[:, f : rows.shape[1] - f]))
 
 
 def meamed(messages: ArrayLike, f: int) -> Vector:
@@ -95,52 +104,64 @@ def meamed(messages: ArrayLike, f: int) -> Vector:
     >>> meamed([[1.0], [2.0], [4.0], [1e9]], f=1).round(3)
     array([2.333])
     """
-    kept, f = admitted(messages, f, "meamed")
+    return alone(_meamed, messages, f, "meamed")
+
+
+@core_of(meamed)
+def _meamed(stack: Messages, f: int) -> Array:
     if f == 0:
-        return returned(average(kept), kept)
-    result = np.empty(kept.shape[1])
-    for columns, rows in sorted_columns(kept):
-        result[columns] = around_median(rows, len(rows) - f)
-    return returned(result, kept)
+        return average_of_each(stack)
+    return _by_columns(stack, lambda rows: around_median(rows, rows.shape[1] - f))
+
+
+def _by_columns(stack: Messages, of_sorted: Callable[[Messages], Array]) -> Array:
+    """What ``of_sorted`` makes of the sorted columns of each set: (s, p)."""
+    result = np.empty((len(stack), stack.shape[2]))
+    for columns, rows in sorted_columns(stack):
+        result[:, columns] = of_sorted(rows)
+    return result
 
 
 def middle(rows: Messages) -> Array:
-    """The median of sorted rows, in float64."""
-    n = len(rows)
-    low, high = rows[(n - 1) // 2].astype(np.float64), rows[n // 2].astype(np.float64)
-    return row_mean(np.stack([low, high])) if n % 2 == 0 else low
+    """The median of sorted rows (..., n, p), in float64."""
+    n = rows.shape[-2]
+    if n % 2:
+        return rows[..., n // 2, :].astype(np.float64)
+    return row_mean(rows[..., n // 2 - 1 : n // 2 + 1, :])
 
 
 def around_median(rows: Messages, count: int) -> Array:
-    """The mean of the ``count`` values nearest to the median, of sorted rows.
+    """The mean of the ``count`` values nearest to the median, of sorted rows (..., n, p).
 
     How far that reaches is the least over all runs of ``count`` neighbours. Values at exactly that distance share
     the places left equally.
     """
-    centre = middle(rows)
+    centre = middle(rows)[..., None, :]
+    runs = rows.shape[-2] - count + 1
     with np.errstate(over="ignore"):  # an infinite distance loses, as it should
-        runs = range(len(rows) - count + 1)
-        reach = np.min([np.maximum(centre - rows[k], rows[k + count - 1] - centre) for k in runs], axis=0)
+        ends = np.maximum(centre - rows[..., :runs, :], rows[..., count - 1 :, :] - centre)
+        reach = ends.min(axis=-2, keepdims=True)
         distances = np.abs(rows - centre)
     # The two values beside an even number's median are equally far from it but for rounding, and so may others be.
     eps = 4 * np.finfo(float).eps
     rounding = np.where(np.isfinite(reach), eps * np.abs(centre) + eps * reach, 0.0)
     weights = (distances < reach - rounding).astype(np.float64)
     edge = (distances <= reach + rounding) & (weights == 0)
-    weights += edge * ((count - weights.sum(axis=0)) / edge.sum(axis=0))
+    weights += edge * ((count - weights.sum(axis=-2, keepdims=True)) / edge.sum(axis=-2, keepdims=True))
     return row_mean(rows, weights, count)
 
 
 def row_mean(rows: Messages, weights: Array | None = None, count: int | None = None) -> Array:
-    """The mean of some rows in float64, or Σ weights · rows / count; nothing overflows on the way."""
-    count = len(rows) if count is None else count
+    """The mean of some rows (..., n, p) in float64, or Σ weights · rows / count; nothing overflows on the way."""
+    n = rows.shape[-2]
+    count = n if count is None else count
     with np.errstate(over="ignore", invalid="ignore"):
         weighted = rows if weights is None else rows * weights
-        total = np.asarray(weighted.sum(axis=0, dtype=np.float64))
+        total = np.asarray(weighted.sum(axis=-2, dtype=np.float64))
     too_large = ~np.isfinite(total)
     total /= count
     if too_large.any():
         # Scaled by a power of two, entries near the largest float can be added; nothing is rounded by it.
-        down = 2.0 ** np.ceil(np.log2(len(rows)))
-        total[too_large] = (weighted[:, too_large].astype(np.float64) / down).sum(axis=0) / (count / down)
+        down = 2.0 ** np.ceil(np.log2(n))
+        total = np.where(too_large, (weighted.astype(np.float64) / down).sum(axis=-2) / (count / down), total)
     return total

@@ -11,14 +11,15 @@ to some message than the pivot is, everything is looked at again from there; mos
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from secmix._base.checks import Array
-from secmix.aggregators.messages import Messages, Vector, admitted, returned
-from secmix.aggregators.numerics.blocks import average, combination, deviations, moved
-from secmix.aggregators.numerics.geometry import Cloud, central, cloud
-from secmix.aggregators.numerics.median_of_points import median_of_points
+from secmix._base.checks import Array, Ints
+from secmix.aggregators.messages import Messages, Vector
+from secmix.aggregators.numerics.blocks import average, combination_of_each, deviations, moved_of_each
+from secmix.aggregators.numerics.geometry import central_of_each, cloud, clouds
+from secmix.aggregators.numerics.median_of_points import medians_of_points
 from secmix.aggregators.numerics.ordering import sorted_columns
+from secmix.aggregators.stacks import alone, core_of
 from secmix.aggregators.vector.coordinatewise import middle
 from secmix.errors import NotConverged
 
@@ -57,89 +58,108 @@ def geometric_median(messages: ArrayLike, f: int = 0) -> Vector:
     >>> geometric_median([[0.0, 0.0], [2.0, 0.0], [1.0, 1.0], [1.0, 1e9]], f=1).round(6)
     array([1., 1.])
     """
-    kept, _ = admitted(messages, f, "geometric_median")
-    return returned(_median(kept), kept)
+    return alone(_geometric_median, messages, f, "geometric_median")
 
 
-def _median(messages: Messages) -> Array:
-    n, p = messages.shape
+@core_of(geometric_median)
+def _geometric_median(stack: Messages, f: int) -> Array:
+    """The sets go side by side, each with its own pivot, until the last is settled."""
+    s, n, p = stack.shape
     if p == 1:
-        return np.concatenate([middle(rows) for _, rows in sorted_columns(messages)])
-    at = central(messages) if n > 2 else 0  # the message that is the pivot; −1 once it is a point between
-    pivot = np.array(messages[at], dtype=np.float64)
-    residual = np.inf
+        return np.concatenate([middle(rows) for _, rows in sorted_columns(stack)], axis=1)
+    exact = p <= 2 * n  # few enough coordinates to take the deviations themselves
+    at = central_of_each(stack)  # the message that is the pivot; −1 once it is a point between
+    pivots = stack[np.arange(s), at].astype(np.float64)
+    going, residual = np.arange(s), np.full(s, np.inf)
     for _ in range(_PASSES):
-        around = cloud(messages, pivot)
-        unit = float(np.median(around.sizes))
-        if unit == 0:  # half of the messages or more are here
-            return pivot
-        line = _middle_of_line(messages, pivot, around)
-        if line is not None:
-            return line
-        points = _points(messages, pivot, around, unit)
-        found = median_of_points(points)
-        if found.at is not None:
-            if found.at == at or p <= n:
-                return np.array(messages[found.at], dtype=np.float64)
-            at = found.at
-            pivot = np.array(messages[at], dtype=np.float64)
-            continue
-        sizes = np.minimum(around.sizes / unit, _FAR)
+        members = stack if len(going) == s else stack[going]
+        sizes, cosines, shifts = clouds(members, pivots[going])
+        units = np.median(sizes, axis=1)
+        ahead = units > 0  # else half of the messages or more are here
+        for k in np.flatnonzero(ahead & _on_a_line(sizes, cosines)):
+            line = _middle_of_line(members[k], pivots[going[k]], sizes[k], cosines[k])
+            if line is not None:
+                pivots[going[k]], ahead[k] = line, False
+        left = np.flatnonzero(ahead)
+        if not len(left):
+            return pivots
+        if len(left) < len(going):
+            going, members, units, shifts = going[left], members[left], units[left], shifts[left]
+            sizes, cosines = sizes[left], cosines[left]
+        far = np.minimum(sizes / units[:, None], _FAR)
+        found = medians_of_points(_points(members, pivots[going], far, cosines, shifts, exact))
+        residual[going] = found.residual
+        on = np.arange(len(going))
+        again = np.ones(len(going), dtype=bool)
+        there = found.at >= 0
+        again[there & (exact | (found.at == at[going]))] = False
         # A message that coincides with the iterate takes all the weight.
-        distances = np.maximum(found.distances, 1e-300)
-        pull = 1.0 / np.where(sizes < _FAR, distances, around.sizes / unit)
-        residual = found.residual
-        z = _between(messages, pivot, pull / pull.sum(), unit, around.shift)
-        nearest = int(np.argmin(found.distances))
-        if found.distances[nearest] < 1e-6 and nearest != at and p > n:
-            at = nearest  # too close to call: look from that message itself, where its own distances are exact
-            pivot = np.array(messages[at], dtype=np.float64)
-        elif (found.distances < _NEAR * sizes).any() and not np.array_equal(z, pivot):
-            at, pivot = -1, z
-        elif residual <= 1e-10 * n:
-            return z
-        else:
-            break
-    raise NotConverged(f"the geometric median was found to {residual / n:.1e} only", residual / n)
+        away = np.maximum(found.distances, 1e-300)
+        pull = 1.0 / np.where(far < _FAR, away, sizes / units[:, None])
+        weights = np.where(there[:, None], 0.0, pull / pull.sum(axis=1)[:, None])
+        z = _between(members, pivots[going], weights, units, shifts)
+        nearest = np.argmin(found.distances, axis=1)
+        # Too close to call: look from that message itself, where its own distances are exact.
+        close = ~there & (found.distances[on, nearest] < 1e-6) & (nearest != at[going]) & (not exact)
+        look = ~there & ~close & (found.distances < _NEAR * far).any(axis=1) & (z != pivots[going]).any(axis=1)
+        settled = ~there & ~close & ~look
+        stuck = settled & (residual[going] > 1e-10 * n)
+        if stuck.any():
+            least = float(residual[going[stuck]].max()) / n
+            raise NotConverged(f"the geometric median was found to {least:.1e} only", least)
+        goal = np.where(there, found.at, nearest)
+        at[going] = np.where(there | close, goal, -1)
+        pivots[going] = np.where((there | close)[:, None], members[on, goal], z)
+        going = going[again & ~settled]
+        if not len(going):
+            return pivots
+    least = float(residual[going].max()) / n
+    raise NotConverged(f"the geometric median was found to {least:.1e} only", least)
 
 
-def _points(messages: Messages, pivot: Array, around: Cloud, unit: float) -> Array:
-    """Points with the messages' distances from the pivot and from each other, in units of ``unit``.
+def _points(stack: Messages, pivots: Array, sizes: Array, cosines: Array, shifts: Ints, exact: bool) -> Array:
+    """Points with the messages' distances from the pivot and from each other, of which ``sizes`` (s, n) are the first.
 
     Of a message so far away that only its direction counts, the distance is cut.
     """
-    n, p = messages.shape
-    sizes = np.minimum(around.sizes / unit, _FAR)
-    if p <= n:  # few enough coordinates to take the deviations themselves
-        block = np.ldexp(messages.astype(np.float64), -around.shift) - np.ldexp(pivot, -around.shift)
-        largest = np.abs(block).max(axis=1, keepdims=True)
+    if exact:
+        down = -shifts[:, None, None]
+        block = np.ldexp(stack.astype(np.float64, copy=False), down) - np.ldexp(pivots[:, None], down)
+        largest = np.abs(block).max(axis=2, keepdims=True)
         units = block / np.where(largest > 0, largest, 1.0)
     else:
-        values, vectors = np.linalg.eigh(around.cosines)
-        real = values > n * np.finfo(float).eps
-        units = vectors[:, real] * np.sqrt(values[real])
-    lengths = np.sqrt((units**2).sum(axis=1, keepdims=True))
-    return np.asarray(units / np.where(lengths > 0, lengths, 1.0) * sizes[:, None])
+        values, vectors = np.linalg.eigh(cosines)
+        real = values > stack.shape[1] * np.finfo(float).eps
+        units = vectors * np.sqrt(np.where(real, values, 0.0))[:, None]
+    lengths = np.sqrt((units**2).sum(axis=2, keepdims=True))
+    return np.asarray(units / np.where(lengths > 0, lengths, 1.0) * sizes[..., None])
 
 
-def _between(messages: Messages, pivot: Array, weights: Array, unit: float, shift: int) -> Array:
-    """Σ w_i x_i, with the pivot taken out first where it is so large that digits would be lost."""
-    away = float(np.abs(pivot).max()) * np.sqrt(len(pivot))
-    if shift or away >= 16 * unit:
-        return moved(messages, pivot, weights, shift)
-    return combination(messages, weights)
+def _between(stack: Messages, pivots: Array, weights: Array, units: Array, shifts: Ints) -> Array:
+    """Σ w_i x_i (s, p), with the pivot taken out first where it is so large that digits would be lost."""
+    away = np.abs(pivots).max(axis=1) * np.sqrt(stack.shape[2])
+    out = (shifts > 0) | (away >= 16 * units)
+    z = np.empty_like(pivots)
+    if out.any():
+        z[out] = moved_of_each(stack[out], pivots[out], weights[out], shifts[out])
+    if not out.all():
+        z[~out] = combination_of_each(stack[~out], weights[~out])
+    return z
 
 
-def _middle_of_line(messages: Messages, pivot: Array, around: Cloud) -> Array | None:
-    """The median of messages that lie on one line, up to how they are rounded; else None.
+def _on_a_line(sizes: Array, cosines: Array) -> NDArray[np.bool_]:
+    """Which sets look from their pivot as if all messages lay on one line, up to how they are rounded."""
+    along = cosines[np.arange(len(sizes)), np.argmax(sizes, axis=1)]
+    return np.asarray(((np.abs(along) >= 1 - 1e-12) | (sizes == 0)).all(axis=1))
 
-    They look so from the pivot; whether they do is decided by whether that median is optimal.
+
+def _middle_of_line(messages: Messages, pivot: Array, sizes: Array, cosines: Array) -> Array | None:
+    """The median of messages that look as if they lay on one line; None where they do not.
+
+    Whether they do is decided by whether that median is optimal.
     """
-    along = around.cosines[int(np.argmax(around.sizes))]
-    if (np.abs(along[around.sizes > 0]) < 1 - 1e-12).any():
-        return None
     n = len(messages)
-    order = np.argsort(along * around.sizes)
+    order = np.argsort(cosines[int(np.argmax(sizes))] * sizes)
     z = average(messages, order[(n - 1) // 2 : n // 2 + 1])
     return z if _optimal(messages, z) else None
 

@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, integer
-from secmix.aggregators.messages import Vector, admitted, returned
-from secmix.aggregators.numerics.blocks import average
+from secmix.aggregators.messages import Messages, Vector
+from secmix.aggregators.numerics.blocks import average_of_each
 from secmix.aggregators.numerics.geometry import distances
-from secmix.aggregators.numerics.ordering import smallest, sorted_columns
+from secmix.aggregators.numerics.ordering import smallest_of_each, sorted_columns
+from secmix.aggregators.stacks import alone, core_of
 from secmix.aggregators.vector.coordinatewise import around_median
 from secmix.errors import SecmixError
 
@@ -32,9 +33,13 @@ def krum(messages: ArrayLike, f: int) -> Vector:
     >>> krum([[0.0], [1.0], [1.5], [2.5], [1e9]], f=1)
     array([1.])
     """
-    kept, f = admitted(messages, f, "krum")
-    scores = krum_scores(distances(kept), f)
-    return np.array(kept[smallest(scores, 1, kept)[0]])
+    return alone(_krum, messages, f, "krum")
+
+
+@core_of(krum)
+def _krum(stack: Messages, f: int) -> Messages:
+    best = smallest_of_each(krum_scores(distances(stack), f), 1, stack)
+    return np.asarray(stack[np.arange(len(stack)), best[:, 0]])
 
 
 def multi_krum(messages: ArrayLike, f: int, *, m: int | None = None) -> Vector:
@@ -55,15 +60,17 @@ def multi_krum(messages: ArrayLike, f: int, *, m: int | None = None) -> Vector:
     >>> multi_krum([[0.0], [1.0], [1.5], [2.5], [1e9]], f=1)
     array([1.25])
     """
-    kept, f = admitted(messages, f, "multi_krum")
-    most = len(kept) - f
+    return alone(_multi_krum, messages, f, "multi_krum", m=m)
+
+
+@core_of(multi_krum)
+def _multi_krum(stack: Messages, f: int, m: int | None = None) -> Array:
+    n = stack.shape[1]
+    most = n - f
     count = most if m is None else integer(m, "m")
     if count > most:
-        raise SecmixError(
-            f"m = {count} would average Byzantine messages; with n = {len(kept)}, f = {f} use m <= {most}"
-        )
-    scores = krum_scores(distances(kept), f)
-    return returned(average(kept, smallest(scores, count, kept)), kept)
+        raise SecmixError(f"m = {count} would average Byzantine messages; with n = {n}, f = {f} use m <= {most}")
+    return average_of_each(stack, smallest_of_each(krum_scores(distances(stack), f), count, stack))
 
 
 def bulyan(messages: ArrayLike, f: int) -> Vector:
@@ -86,32 +93,36 @@ def bulyan(messages: ArrayLike, f: int) -> Vector:
     >>> bulyan([[0.0], [1.0], [2.0], [3.0], [4.0], [5.0], [1e9]], f=1)
     array([2.])
     """
-    kept, f = admitted(messages, f, "bulyan")
-    n = len(kept)
+    return alone(_bulyan, messages, f, "bulyan")
+
+
+@core_of(bulyan)
+def _bulyan(stack: Messages, f: int) -> Array:
     if f == 0:
-        return returned(average(kept), kept)
-    apart = distances(kept)
-    left, selected = np.arange(n), []
-    for _ in range(n - 2 * f):
-        scores = krum_scores(apart[np.ix_(left, left)], f)
-        best = int(left[smallest(scores, 1, kept, left)[0]])
-        selected.append(best)
-        left = left[left != best]
-    result = np.empty(kept.shape[1])
-    for columns, rows in sorted_columns(kept[selected]):
-        result[columns] = around_median(rows, n - 4 * f)
-    return returned(result, kept)
+        return average_of_each(stack)
+    s, n, p = stack.shape
+    apart, each = distances(stack), np.arange(s)[:, None]
+    left = np.tile(np.arange(n), (s, 1))
+    selected = np.empty((s, n - 2 * f), dtype=np.intp)
+    for k in range(n - 2 * f):
+        among = apart[each[..., None], left[:, :, None], left[:, None, :]]
+        best = left[each, smallest_of_each(krum_scores(among, f), 1, stack, left)]
+        selected[:, k] = best[:, 0]
+        left = left[left != best].reshape(s, -1)
+    result = np.empty((s, p))
+    for columns, rows in sorted_columns(stack[each, selected]):
+        result[:, columns] = around_median(rows, n - 4 * f)
+    return result
 
 
 def krum_scores(apart: Array, f: int) -> Array:
     """For each of n messages, the root of the sum of its n − f − 2 (one at least) smallest squared distances to others.
 
-    The root has the order of the sum and stays in the range of floats where the sum would leave it. ``apart`` (n, n)
-    are distances, not squared.
+    The root has the order of the sum and stays in the range of floats where the sum would leave it. ``apart``
+    (..., n, n) are distances, not squared.
     """
-    n = len(apart)
-    nearest = max(n - f - 2, 1)
-    others = np.sort(apart, axis=1)[:, 1 : 1 + nearest]  # the first is its own, 0
-    largest = others[:, -1:]
-    shares = others / np.where(largest > 0, largest, 1.0)
-    return np.asarray(largest[:, 0] * np.sqrt((shares**2).sum(axis=1)))
+    nearest = max(apart.shape[-1] - f - 2, 1)
+    others = np.sort(apart, axis=-1)[..., 1 : 1 + nearest]  # the first is its own, 0
+    largest = others[..., -1]
+    shares = others / np.where(largest > 0, largest, 1.0)[..., None]
+    return np.asarray(largest * np.sqrt((shares**2).sum(axis=-1)))

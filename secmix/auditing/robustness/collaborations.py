@@ -25,6 +25,7 @@ from secmix.scenario import Scenario
 from secmix.transcript import Channel
 
 _DEALS = 8  # runs under each attack
+_BEYOND = 1e3  # times as large as any honest outcome: no error that is small then measures how far outcomes are apart
 _SEARCHED = 2  # runs for an attack that searches
 
 
@@ -40,7 +41,16 @@ def errors_of_collaborations(cell: Scenario, setup: CollaborationSetup) -> Error
     typical = float(np.median(setup.protocol.error(others, honest)))
     assert adversary.against is not None
     attacks = adversary.against(block.kind for block in channel.transcript)
+    largest = max(float(np.abs(ends).max(initial=0.0)) for ends in (honest, others))
     order = [*sorted(setup.corrupt), *(i for i in range(setup.network.n) if i not in setup.corrupt)]
+
+    overlooked: set[int] = set()
+
+    def looked_at(colluders: int, tried: tuple[Array, Array]) -> Array:
+        errors, sizes = tried
+        if ((sizes > _BEYOND * largest) & (errors <= typical)).any():
+            overlooked.add(colluders)
+        return errors
 
     @functools.cache
     def by_attack(colluders: int) -> dict[str, Array]:
@@ -48,7 +58,8 @@ def errors_of_collaborations(cell: Scenario, setup: CollaborationSetup) -> Error
         found = {}
         for name, attack in attacks.items():
             sizes = (1.0,) if attack.searches else (1.0, FARTHEST)
-            tried = [_errors(cell, setup, first, honest, attack, order[:colluders], adversary.scale * s) for s in sizes]
+            ends = [_errors(cell, setup, first, honest, attack, order[:colluders], adversary.scale * s) for s in sizes]
+            tried = [looked_at(colluders, each) for each in ends]
             found[name] = max(tried, key=lambda errors: float(errors.max()))
         return found
 
@@ -65,7 +76,9 @@ def errors_of_collaborations(cell: Scenario, setup: CollaborationSetup) -> Error
         by = max(errors, key=lambda name: float(errors[name].max()))
         # A bound is derived from the messages of all runs; where those differ there is none for all.
         together = all(block.runs == len(honest) for block in channel.transcript)
-        allowed = traits.bound(channel.transcript, honest, colluders) if together else None
+        # What the protocol calls no error, while its outcome is beyond all others, is no measure to prove anything of.
+        measured = together and colluders not in overlooked
+        allowed = traits.bound(channel.transcript, honest, colluders) if measured else None
         return size(errors[by]), None if allowed is None else ratio(float(allowed)), by.replace("_", " ")
 
     return Errors(
@@ -98,8 +111,8 @@ def _errors(
     attack: Attack,
     corrupt: list[int],
     scale: float,
-) -> Array:
-    """The error of each run under ``attack``; infinite where the protocol gave up."""
+) -> tuple[Array, Array]:
+    """The error of each run under ``attack``, infinite where the protocol gave up, and the outcome's largest number."""
     runs = _SEARCHED if attack.searches else _DEALS
     rng = stream(cell.seed, "attack", attack.name, len(corrupt))
     rows_by_node = [part[:runs] for part in rows_by_node]
@@ -119,5 +132,6 @@ def _errors(
     except ScenarioError:  # the attack itself is at fault
         raise
     except (SecmixError, FloatingPointError):
-        return np.full(runs, np.inf)
-    return np.where(np.isfinite(errors), errors, np.inf)
+        return np.full(runs, np.inf), np.zeros(runs)
+    sizes = np.abs(results[:, loyal]).max(axis=(1, 2), initial=0.0)
+    return np.where(np.isfinite(errors), errors, np.inf), np.where(np.isfinite(sizes), sizes, np.inf)

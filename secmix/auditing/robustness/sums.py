@@ -135,13 +135,10 @@ def _outcomes(cell: Scenario, setup: SumSetup, clouds: Array) -> Iterator[Outcom
 
     def fits(attack: Attack, runs: range, protocol: SumProtocol = setup.protocol) -> Array:
         """The error of each of these runs, fitted side by side; infinite where the fit fails."""
+        # A run draws by itself, so that what happens in it does not hang on those beside it. A plan brings its own.
+        drawn = [stream(cell.seed, "attack", attack.name, run) for run in (runs[:1] if attack.searches else runs)]
         attacked = Attacked(
-            protocol,
-            attack,
-            setup.corrupt,
-            stream(cell.seed, "attack", attack.name, runs.start),
-            adversary.scale,
-            runs.start,
+            protocol, attack, setup.corrupt, drawn[0] if attack.searches else drawn, adversary.scale, runs.start
         )
         rows = [part[runs.start : runs.stop] for part in rows_by_node]
         try:
@@ -150,9 +147,6 @@ def _outcomes(cell: Scenario, setup: SumSetup, clouds: Array) -> Iterator[Outcom
             middle = len(runs) // 2  # a run that fails takes no other with it
             halves = (runs[:middle], runs[middle:]) if middle else ()
             return np.concatenate([fits(attack, half, protocol) for half in halves]) if halves else np.array([np.inf])
-
-    def one_by_one(attack: Attack) -> Array:
-        return np.concatenate([fits(attack, range(run, run + 1)) for run in range(_DEALS)])
 
     fixed: dict[str, Attack] = {}
     push, errors = 0.0, np.zeros(_DEALS)  # the worst so far
@@ -168,10 +162,10 @@ def _outcomes(cell: Scenario, setup: SumSetup, clouds: Array) -> Iterator[Outcom
                 lambda plan, summed=summed: fits(plan, range(_DEALS), summed),  # type: ignore[misc]
                 starts, _DEALS, cell.model.iterations, len(honest), rng,
             )  # fmt: skip
-            worst = one_by_one(found.attack(found.plans))
+            worst = fits(found.attack(found.plans), range(_DEALS))
             error, by_run = max(error, push), np.maximum(worst, errors)
         else:
-            fixed[name], by_run = attack, one_by_one(attack)
+            fixed[name], by_run = attack, fits(attack, range(_DEALS))
         push, errors = max(push, error), np.maximum(errors, by_run)
         yield name, bounded(error), by_run
 

@@ -13,15 +13,18 @@ from secmix._base.checks import Array, Ints, finite_array
 from secmix._base.gaussians import bhattacharyya
 from secmix.aggregators import rule_named
 from secmix.aggregators.named import Rule
+from secmix.aggregators.stacks import each, takes_stacks
 from secmix.errors import DataError, NetworkError
 from secmix.mixture import Mixture
 from secmix.network import Network
 from secmix.protocols.em.statistics import features, unpack
+from secmix.protocols.remembered import Remembered
 
 # Beyond this size squares of squares overflow; no data that EM can fit come near it.
 LARGEST = 1e50
 # A covariance whose eigenvalues span more than this cannot be distinguished from a singular one in float64.
 _SPAN = 1e-12
+_FOUND = Remembered[Array](most=64)
 
 
 @dataclass(frozen=True)
@@ -143,11 +146,23 @@ def robust_rule(messages: Sequence[NodeMessage], *, rule: str | Rule, f: int) ->
     claims many rows would outweigh all others. The result may need :func:`positive_definite`.
     """
     tables = np.stack([flattened(message.mixture) for message in messages])
-    aggregate = rule_named(rule)
-    found = mixtures_of(np.stack([aggregate(tables[:, k], f=f) for k in range(tables.shape[1])]))
+    found = mixtures_of(_aggregated(rule_named(rule), np.ascontiguousarray(tables.swapaxes(0, 1)), f))
     weights = np.maximum(found.weights, 0.0)
     weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(weights), 1.0 / len(weights))
     return Mixture(weights, found.means, found.covariances)
+
+
+def _aggregated(rule: Rule, stack: Array, f: int) -> Array:
+    """What the rule makes of each component's messages; of ours, nodes that hear the same ask for it once."""
+    if not takes_stacks(rule):
+        return each(rule, stack, f)
+    key = _FOUND.key(stack, rule.__name__, f)
+    known = _FOUND.get(key)
+    if known is None:
+        known = each(rule, stack, f)
+        known.setflags(write=False)
+        _FOUND.put(key, known)
+    return known
 
 
 def adjacency_of(n: int, network: Network | None, adjacency: ArrayLike | None) -> Array:

@@ -11,7 +11,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
-from threadpoolctl import threadpool_limits
 
 from secmix._base.checks import Array, Ints, finite_array, integer, positive, probability
 from secmix.aggregators import rule_named
@@ -283,8 +282,7 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
                 )
         seed = int(rng.integers(2**31))
         steps = {"shrinkage": self.shrinkage, "reg_covar": self.reg_covar}
-        with threadpool_limits(1):  # k-means on so few rows loses more to threads than it gains
-            return [kmeans_start(part, self.n_components, seed, self.n_init, **steps) for part in rows]
+        return [kmeans_start(part, self.n_components, seed, self.n_init, **steps) for part in rows]
 
     def _check(self, rows: Sequence[Array]) -> None:
         integer(self.n_components, "n_components")

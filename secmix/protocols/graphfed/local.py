@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
-from secmix._base.checks import Array
+from secmix._base.checks import Array, Ints
 from secmix.mixture import Mixture
 from secmix.protocols.graphfed.aggregation import positive_definite
+from secmix.protocols.remembered import Remembered
 
 # A component with less than this share of the rows keeps its mean and covariance: it has nothing to estimate them from.
 EMPTY = 1e-10
+_SMALL = 2**14  # numbers
+_CLUSTERS = Remembered[tuple[Ints, Array]](most=4096)
 
 
 def kmeans_start(rows: Array, k: int, seed: int, n_init: int, *, shrinkage: float, reg_covar: float) -> Mixture:
@@ -21,19 +26,38 @@ def kmeans_start(rows: Array, k: int, seed: int, n_init: int, *, shrinkage: floa
     their centres, by the first feature: k-means numbers them by draws in which two rows can be alike but for rounding,
     and an order of the rows would tell where in the data a cluster's rows stand.
     """
+    key = _CLUSTERS.key(rows, k, seed, n_init)
+    known = _CLUSTERS.get(key)
+    if known is None:
+        known = _clusters(rows, k, seed, n_init)
+        if rows.size <= _SMALL:
+            _CLUSTERS.put(key, known)
+    labels, found = known
+    centres = np.round(found / np.maximum(np.abs(rows).max(axis=0), 1e-300), 9)
+    order = np.lexsort(centres.T[::-1])
+    member = (labels[:, None] == order).astype(np.float64)
+    spread = np.cov(rows.T, bias=True).reshape(rows.shape[1], -1)
+    blank = Mixture(np.full(k, 1.0 / k), found[order], np.repeat(spread[None], k, axis=0))
+    return maximised(rows, member, blank, shrinkage=shrinkage, reg_covar=reg_covar)
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    """Found once: to look for all libraries with threads takes longer than k-means on a few rows."""
+    return ThreadpoolController()
+
+
+def _clusters(rows: Array, k: int, seed: int, n_init: int) -> tuple[Ints, Array]:
+    """Which cluster each row belongs to (N,), and the centres (k, d)."""
     from sklearn.cluster import KMeans  # heavy, so loaded on use
     from sklearn.exceptions import ConvergenceWarning
 
-    with warnings.catch_warnings():
-        # Fewer distinct rows than clusters: some stay empty, which ``moments`` below deals with.
+    # K-means on so few rows loses more to threads than it gains.
+    with _threads().limit(limits=1), warnings.catch_warnings():
+        # Fewer distinct rows than clusters: some stay empty, which ``maximised`` deals with.
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = KMeans(k, n_init=n_init, random_state=seed).fit(rows)
-    centres = np.round(found.cluster_centers_ / np.maximum(np.abs(rows).max(axis=0), 1e-300), 9)
-    order = np.lexsort(centres.T[::-1])
-    member = (found.labels_[:, None] == order).astype(np.float64)
-    spread = np.cov(rows.T, bias=True).reshape(rows.shape[1], -1)
-    blank = Mixture(np.full(k, 1.0 / k), found.cluster_centers_[order], np.repeat(spread[None], k, axis=0))
-    return maximised(rows, member, blank, shrinkage=shrinkage, reg_covar=reg_covar)
+    return found.labels_, found.cluster_centers_
 
 
 def maximised(rows: Array, resp: Array, old: Mixture, *, shrinkage: float, reg_covar: float) -> Mixture:

@@ -74,7 +74,7 @@ def exchanged(
             arrived = channel.send(1, senders, j, kind, payload, encrypted=encrypted)
             for i, got in zip(senders, arrived, strict=True):
                 losses[i, j] = mse(got[0], y)
-    return ExchangeResult(_told(losses, channel, encrypted), linear)
+    return ExchangeResult(_announced(losses, channel, encrypted), linear)
 
 
 def answers(models: Sequence[Any], heard: ExchangeResult, points: Array, channel: Channel, *, encrypted: bool) -> Array:
@@ -131,7 +131,7 @@ def _coefficients(flat: dict[int, Array], m: int, channel: Channel, encrypted: b
     return {i: np.array(got[0]) for i, got in zip(senders, arrived, strict=True)}
 
 
-def _told(losses: Array, channel: Channel, encrypted: bool) -> Array:
+def _announced(losses: Array, channel: Channel, encrypted: bool) -> Array:
     """Every learner j tells all others L_{·→j}, its own ê_j among them: (M, M) as they arrive."""
     m = len(losses)
     if m == 1:

@@ -6,7 +6,7 @@ on small covariances mends that. Many machines are fitted together, as batches.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from secmix._base.checks import Array, Ints, finite_array, integer, positive
 from secmix._base.gaussians import cholesky, log_det
 from secmix.errors import DataError
 from secmix.mixture import Mixture
+from secmix.protocols.remembered import Remembered
 
 _NUMBERS = 4_000_000
 """Responsibilities held at once, 32 MB: machines are fitted in batches of that size."""
@@ -105,8 +106,12 @@ def fit_mixtures(
         )
     # One row of draws a machine, so that its start does not depend on which others are fitted with it.
     draws = rng.random((len(parts), starts, k)) if given is None and rng is not None else np.empty((len(parts), 0, k))
-    found: list[LocalFit | None] = [None] * len(parts)
-    for members in _batches([len(part) for part in parts], k):
+    settings = k, penalty, tolerance, max_iterations
+    keys = [_FITS.key(part, _begins(given, draws, j), *settings) for j, part in enumerate(parts)]
+    found = [_FITS.get(key) for key in keys]
+    fresh = [j for j, fit in enumerate(found) if fit is None]
+    for batch in _batches([len(parts[j]) for j in fresh], k):
+        members = [fresh[at] for at in batch]
         columns = np.ascontiguousarray(np.stack([parts[j] for j in members]).swapaxes(-1, -2))
         problem = _problem(columns, members, penalty)
         if given is not None:
@@ -116,8 +121,17 @@ def fit_mixtures(
         else:
             best = _best_of(problem, draws[members], tolerance, max_iterations)
         for at, j in enumerate(members):
-            found[j] = _one(best, at)
+            found[j] = fit = _joined([_one(best, at)])
+            _FITS.put(keys[j], fit)
     return _joined([fit for fit in found if fit is not None])
+
+
+def _begins(given: Mixture | None, draws: Array, machine: int) -> Hashable:
+    """What says where a machine's fit begins."""
+    if given is None:
+        return draws[machine].tobytes(), draws.shape[1]
+    own = given if given.weights.ndim == 1 else given[machine]
+    return tuple(np.asarray(getattr(own, name), dtype=np.float64).tobytes() for name in _FIELDS)
 
 
 @dataclass(frozen=True)
@@ -302,3 +316,4 @@ def _joined(fits: Sequence[LocalFit]) -> LocalFit:
 
 
 _FIELDS = ("weights", "means", "covariances")
+_FITS = Remembered[LocalFit](most=4096)  # by machine: its fit does not depend on which others are fitted with it

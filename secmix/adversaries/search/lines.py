@@ -1,0 +1,57 @@
+"""Line searches side by side: the best scale along each of several directions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.adversaries.search.oracle import Oracle, Tried
+
+_GRID = np.geomspace(0.4, 4.0, 9)
+_STEPS = tuple(0.16 / 2**k for k in range(6))
+OF_A_LINE = len(_GRID) + 2 * len(_STEPS)
+"""How often a line search tries the rule."""
+
+T = TypeVar("T")
+
+
+def lines(oracle: Oracle, directions: list[tuple[str, Array]]) -> list[tuple[float, float]]:
+    """The error and the scale that are best along each unit direction (p,), sent by all; a name comes with each.
+
+    A grid, then ever smaller steps about the best. No line depends on another, so that they are searched side by side,
+    and counted one after the other.
+    """
+    return [
+        found for group in grouped(directions, oracle.at_once // len(_GRID)) for found in _of_a_group(oracle, group)
+    ]
+
+
+def grouped(items: list[T], size: int) -> Iterator[list[T]]:
+    """The items, so many at a time, one at least."""
+    for k in range(0, len(items), max(size, 1)):
+        yield items[k : k + max(size, 1)]
+
+
+def _of_a_group(oracle: Oracle, group: list[tuple[str, Array]]) -> list[tuple[float, float]]:
+    shapes = np.stack([np.tile(unit, (oracle.f, 1)) for _, unit in group])
+    rounds: list[tuple[Array, Tried]] = []
+
+    def errors(scales: Array) -> Array:
+        """Of scales (lines, k): (lines, k)."""
+        zs = scales[..., None, None] * shapes[:, None]
+        rounds.append((zs, oracle.tried(zs.reshape(-1, *shapes.shape[1:]))))
+        return rounds[-1][1].errors.reshape(scales.shape)
+
+    grid = np.tile(_GRID, (len(group), 1))
+    best = [max(zip(*line, strict=True)) for line in zip(errors(grid).tolist(), grid.tolist(), strict=True)]
+    for step in _STEPS:
+        tries = np.array([(scale * (1 + step), scale * (1 - step)) for _, scale in best])
+        found = zip(errors(tries).tolist(), tries.tolist(), strict=True)
+        best = [max(old, *zip(*line, strict=True)) for old, line in zip(best, found, strict=True)]
+    for k, (name, _) in enumerate(group):
+        for zs, tried in rounds:
+            oracle.note(tried.part(slice(k * zs.shape[1], (k + 1) * zs.shape[1])), zs[k], name)
+    return best

@@ -1,0 +1,54 @@
+"""What nodes work out from their own rows, kept: an audit runs the same rows under one attack after the other."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Hashable
+from contextlib import suppress
+from typing import Generic, TypeVar
+
+from secmix._base.checks import Array
+
+T = TypeVar("T")
+
+
+class Remembered(Generic[T]):
+    """The latest results of a function that makes the same of the same arrays, up to a number of them.
+
+    Parameters
+    ----------
+    most : int
+        How many are kept; the one longest unused goes first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> known = Remembered[str](most=1)
+    >>> key = known.key(np.ones(2), "median")
+    >>> known.put(key, "found")
+    >>> known.get(known.key(np.ones(2), "median")), known.get(known.key(np.ones((2, 1)), "median"))
+    ('found', None)
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._kept: OrderedDict[Hashable, T] = OrderedDict()
+
+    @staticmethod
+    def key(array: Array, *settings: Hashable) -> Hashable:
+        """What says that arrays are the same, to the last bit, and the settings are."""
+        digest = hashlib.blake2b(array.tobytes(), digest_size=20).digest()
+        return digest, array.shape, array.dtype.str, *settings
+
+    def get(self, key: Hashable) -> T | None:
+        """What was put there, or None."""
+        with suppress(KeyError):  # another thread may have let it go
+            self._kept.move_to_end(key)
+        return self._kept.get(key)
+
+    def put(self, key: Hashable, result: T) -> None:
+        """Keep a result, which nobody may change from now on."""
+        self._kept[key] = result
+        if len(self._kept) > self.most:
+            self._kept.popitem(last=False)
