@@ -27,12 +27,14 @@ def report(numbers: Numbers, neural: Numbers) -> str:
         "## What was aimed at",
         "",
         "The aims were set before any draw was made. Rules were changed after draws had been looked at: KSG's (a bound "
-        "contradicts the number only beyond the number's own noise; what nearness alone tells counts from 0.02 nats; "
-        "growth that ends is excused; copies on a line are looked for) and the bound's (near equality is read by rank "
-        "too; a critic chosen among many must gain more). The rows *on fresh draws* are of draws made after all that; "
-        "the others may have been looked at while the rules were made.",
+        "contradicts the number only beyond the number's own noise; what nearness alone tells counts from 0.02 nats, "
+        "and in few rows wherever it may be all that was read; growth that ends is excused; copies on a line are "
+        "looked for) and the bound's (near equality is read by rank too; a critic chosen among many must gain more). "
+        "The rows *on fresh draws* are of draws made after all that; the others may have been looked at while the "
+        "rules were made.",
         "",
-        "The seconds are of the processor, two draws at a time on two cores, with other work beside them.",
+        "The seconds are of the processor, two draws at a time on two cores, with other work beside them, which makes "
+        "them longer. What a bound costs at N = 2,000 was read again, one draw at a time.",
         "",
         "Where a sharp edge cuts the support (the sum of exponentials, y ≥ x), KSG still grows at N = 2,000 by about "
         "0.03 nats an e-fold of rows. That is excused where fewer neighbours add less and less, as a bias at an edge "

@@ -13,6 +13,7 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -30,10 +31,10 @@ from analysis.repetitions import Repetitions, processes
 from analysis.study import Numbers, options, provenance, run_parts, write
 from secmix.errors import SecmixError
 
-PARTS = ("peers", "draws", "own", "again", "independent")
+PARTS = ("peers", "draws", "own", "again", "independent", "alone")
 NEURAL = "neural.json"  # of another environment mostly, so with its own command and versions
 _QUICK = (0, 9, 25)  # tasks
-_STREAMS = {"own": 1, "independent": 2, "again": 5}  # all others share one, so that they read the same draws
+_STREAMS = {"own": 1, "independent": 2, "again": 6}  # all others share one, so that they read the same draws
 _NAMED = ("light", "few rows leak")  # families that the aims name: ten draws each
 
 
@@ -73,9 +74,11 @@ def cells(job: Job, seed: int) -> list[Numbers]:
 
 
 def _methods(part: str) -> dict[str, Estimator]:
-    """Everybody's in "peers"; ours, or the neural ones, in the other parts."""
+    """Everybody's in "peers"; ours, or the neural ones, in the other parts; the bound by itself in "alone"."""
     if part == "neural":
         return neural_ones()
+    if part == "alone":
+        return {"lower bound": ours()["lower bound"]}
     return ours() | (others() if part == "peers" else {})
 
 
@@ -157,6 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for task in range(len(strangers()))
             for draw in range(1 if quick else 30)
         ],
+        "alone": [Job("alone", task, medium, 0) for task in peers],  # those of "peers", for what they cost
     }
     if given.neural:
         if not neural.installed():
@@ -168,7 +172,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         todo = [Job("neural", task, medium, 0) for task in peers]
         _write_neural(given.out, numbers | {"cells": read("neural", todo, seed, repeated)})
         return 0
-    parts = {name: lambda name=name, todo=todo: read(name, todo, seed, repeated) for name, todo in jobs.items()}
+    by_itself = replace(repeated, workers=1)
+    parts = {
+        name: lambda name=name, todo=todo: read(name, todo, seed, by_itself if name == "alone" else repeated)
+        for name, todo in jobs.items()
+    }
     _write(given.out, run_parts(given.out, numbers, parts, given.only))
     return 0
 

@@ -32,6 +32,12 @@ def test_every_estimator_reads_every_task(written: Path) -> None:
     assert all(cell["high"] is None for cell in numbers["own"] if cell["method"] == "KSG" and not cell["resolved"])
 
 
+def test_what_a_bound_costs_is_read_again_of_the_same_draws(written: Path) -> None:
+    numbers = json.loads((written / "numbers.json").read_text(encoding="utf-8"))
+    bounds = {cell["task"]: cell["low"] for cell in numbers["peers"] if cell["method"] == "lower bound"}
+    assert {cell["task"]: cell["low"] for cell in numbers["alone"]} == bounds
+
+
 def test_the_report_counts_them(written: Path) -> None:
     text = (written / "README.md").read_text(encoding="utf-8")
     assert "Of 3 lower bounds" in text

@@ -93,12 +93,12 @@ class LinearView:
             values *= self.scale[:, None, None]
         return values
 
-    def whole(self) -> LinearView:
+    def of_sums(self) -> LinearView:
         """The same view with residues that are told as a mean, their n-th part, as the sum that follows from it.
 
         Examples
         --------
-        >>> view = LinearView(np.array([[0.5, 0.5]]), np.zeros((1, 0)), n=2, modulus=8.0).whole()
+        >>> view = LinearView(np.array([[0.5, 0.5]]), np.zeros((1, 0)), n=2, modulus=8.0).of_sums()
         >>> view.A.tolist(), view.scale.tolist()
         ([[1.0, 1.0]], [2.0])
         """
@@ -263,7 +263,7 @@ def read_off(
         all_masks = _block_diagonal([part[:, n:] for part in parts])
     factors = factor if factor is None or shared else _block_diagonal([factor for _ in parts])
     A = _block_diagonal([part[:, :n] for part in parts])
-    return LinearView(A, all_masks, n, modulus, c, factor=factors).whole()
+    return LinearView(A, all_masks, n, modulus, c, factor=factors).of_sums()
 
 
 def misfit(

@@ -39,21 +39,28 @@ def _fit(distance: Distance) -> Callable[[Rows, Rows, np.random.Generator], dict
         if distance is nearest_entries and train.x.shape[1] == train.y.shape[1] == 1:
             return {}  # the other one already
         train = train.at(rng.permutation(len(train.x)))
-        absolute, relative = _absolute_score(train, distance), _relative_score(train, distance)
-        return {"": lambda x, y: 0.5 * (absolute(x, y) + relative(x, y))}
+        absolute, relative = _absolute_height(train, distance), _relative_height(train, distance)
+
+        def score(x: Floats, y: Floats) -> Floats:
+            apart = distance(x, y)
+            return np.asarray(0.5 * (absolute(apart) + relative(x, apart)))
+
+        return {"": score}
 
     return fit
 
 
-def _absolute_score(train: Rows, distance: Distance) -> Score:
-    """By the distance itself."""
+def _absolute_height(train: Rows, distance: Distance) -> Callable[[Floats], Floats]:
+    """Of distances (b, b), by the distance itself."""
     distances = _aligned(distance, train)
-    height = _heights(distances[0], distances[1:])
-    return lambda x, y: height(distance(x, y))
+    return _heights(distances[0], distances[1:])
 
 
-def _relative_score(train: Rows, distance: Distance) -> Score:
-    """By the share of strangers that are nearer: each half of the training rows is ranked among the other."""
+def _relative_height(train: Rows, distance: Distance) -> Distance:
+    """Of x (b, d) and distances from it (b, b), by the share of strangers that are nearer to x.
+
+    Each half of the training rows is ranked among the other.
+    """
     train = train.at(np.arange(len(train.x))[:_MOST_RANKED])
     halves = [train.at(half) for half in np.array_split(np.arange(len(train.x)), 2)]
     found = []
@@ -62,7 +69,7 @@ def _relative_score(train: Rows, distance: Distance) -> Score:
         found.append(_shares(np.sort(distance(half.x, other.y[:_MOST_KNOWN]), axis=1), asked))
     height = _heights(np.concatenate([each[:, 0] for each in found]), np.concatenate([each[:, 1:] for each in found]))
     known = train.y[:_MOST_KNOWN]
-    return lambda x, y: height(_shares(np.sort(distance(x, known), axis=1), distance(x, y)))
+    return lambda x, apart: height(_shares(np.sort(distance(x, known), axis=1), apart))
 
 
 def _shifts(rows: Rows) -> Ints:

@@ -6,6 +6,7 @@ at data whose margins are known.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 import numpy as np
@@ -14,6 +15,8 @@ from scipy.special import ndtri
 from secmix.estimators.samples import Floats
 
 Embedding = Callable[[Floats], Floats]
+
+_RECENT = 32  # arrays whose scores are kept: many critics ask about the same batches
 
 
 def normal_scores(train: Floats, *, drop: bool = True) -> Embedding:
@@ -34,9 +37,17 @@ def normal_scores(train: Floats, *, drop: bool = True) -> Embedding:
         if len(values) > 1 or not drop:
             columns.append((j, values, ndtri((np.cumsum(counts) - counts / 2) / len(train))))
 
+    recent: deque[tuple[Floats, Floats]] = deque(maxlen=_RECENT)
+
     def scored(rows: Floats) -> Floats:
-        if not columns:
-            return np.empty((len(rows), 0))
-        return np.column_stack([np.interp(rows[:, j], values, ranks) for j, values, ranks in columns])
+        for known, scores in recent:
+            if known is rows:
+                return scores
+        found = np.empty((len(rows), len(columns)))
+        for k, (j, values, ranks) in enumerate(columns):
+            found[:, k] = np.interp(rows[:, j], values, ranks)
+        found.setflags(write=False)
+        recent.append((rows, found))
+        return found
 
     return scored

@@ -26,6 +26,7 @@ SMOOTH = 10
 _SPREAD = 0.1  # of the largest reading, or
 _APART = 0.04  # nats, by which readings on several scales may differ
 _MARGIN = 0.02  # nats: what a bound or a part may exceed the whole by, from noise
+_FEW = 0.25  # share of the rows that may nearly agree and still be few
 _SURE = 1.645  # standard errors, 95 % one-sided, that the number may lie below what a bound shows
 _SHARE = 1.1  # a bound's value above this share of the number contradicts it, and so far may the truth lie above it
 
@@ -111,10 +112,16 @@ def cross_checked(
             ["no lower bound is known for conditional information that could contradict it"], None, math.inf
         )
     on_scales = scales(*readers, samples, nats, streams[0])
-    near = max((nearness(*each[:2]) for each in (raw, samples)), key=lambda found: found.sure)
+    nearby = [nearness(*each[:2]) for each in (raw, samples)]
+    near = max(nearby, key=lambda found: found.sure)
     doubts, low, least_high = on_scales.doubts(error), None, 0.0
     if near.sure > max(nats, _MARGIN):
         doubts.append(f"how near x and y are to each other carries {near.nats:.3g} nats alone")
+    elif few := [each for each in nearby if each.sure > _MARGIN and each.share <= _FEW and each.high > nats]:
+        doubts.append(
+            f"the {few[0].share:.0%} of rows where x and y are nearest may carry all of it ({few[0].nats:.3g} nats), "
+            "and KSG reads few rows low"
+        )
     if not doubts and raw[0].shape[1] == raw[1].shape[1] == 1:
         copies = on_a_line(raw[0], raw[1], streams[0].spawn(1)[0])
         if copies:

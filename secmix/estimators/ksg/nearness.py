@@ -20,10 +20,11 @@ _LEAST = 5  # pairs within reach
 
 
 class Nearness(NamedTuple):
-    """Information in whether a pair is within some distance, in nats, and its standard error."""
+    """Information in whether a pair is within some distance, in nats, its standard error, and the share that is."""
 
     nats: float
     error: float
+    share: float
 
     @property
     def sure(self) -> float:
@@ -68,7 +69,9 @@ def nearness(x: Floats, y: Floats) -> Nearness:
     error = np.sqrt(p * (1 - p) / n) * np.abs(np.log(p * (1 - q) / (q * (1 - p))))
     nats = np.where(p > q, nats, 0.0)
     best = int(np.argmax(nats - error))
-    return Nearness(float(nats[best]), float(error[best])) if len(nats) else Nearness(0.0, math.inf)
+    if not len(nats):
+        return Nearness(0.0, math.inf, 1.0)
+    return Nearness(float(nats[best]), float(error[best]), float(p[best]))
 
 
 def _distances(x: Floats, y: Floats) -> Floats:
