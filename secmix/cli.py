@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
-from secmix._front.console import INTERRUPTED, WRONG_INPUT, Stopped, errors_told, printed, progress, speak_any_encoding
+from secmix._front.console import INTERRUPTED, WRONG_INPUT, Stopped, errors_shown, printed, progress, speak_any_encoding
 from secmix._front.folder import what_is_kept
 from secmix.errors import SecmixError, one_line
 
@@ -83,7 +83,7 @@ def audit(
             raise typer.BadParameter(f"--recorded goes without {', '.join(given)}: one run was recorded, as it was")
         _audit_recorded(recorded, out or Path(f"audit-{recorded.resolve().name}"), show_private, debug)
     folder = out or Path(f"audit-{flower.resolve().name if flower else Path(scenario or '').stem}")
-    with _errors_told(debug, lambda: what_is_kept(folder)):
+    with _errors_shown(debug, lambda: what_is_kept(folder)):
         from secmix.auditing.cells.processes import import_ahead
 
         import_ahead(workers, scheduler)
@@ -120,7 +120,7 @@ def audit(
 
 
 def _audit_recorded(recording: Path, folder: Path, show_private: bool, debug: bool) -> None:
-    with _errors_told(debug):
+    with _errors_shown(debug):
         from secmix._front.recorded import as_lines, audited
 
         found, files = audited(recording, folder, show_private)
@@ -145,7 +145,7 @@ def exposure(
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables")] = False,
 ) -> None:
     """Search for the smallest coalitions: who would have to collude, of whom, and why nobody fewer."""
-    with _errors_told():
+    with _errors_shown():
         from rich.console import Console
 
         from secmix.exposing import exposures, parsed_costs
@@ -183,7 +183,7 @@ def attacks(
     debug: Debug = False,
 ) -> None:
     """List the catalogue of adversary configurations, or explain one."""
-    with _errors_told(debug):
+    with _errors_shown(debug):
         from secmix._front.listing import forgeries_listed
         from secmix.catalogue import entries, find
 
@@ -204,7 +204,7 @@ def attacks(
 @app.command()
 def protocols(debug: Debug = False) -> None:
     """List what can be audited, and what each reveals by design."""
-    with _errors_told(debug):
+    with _errors_shown(debug):
         from secmix._front.listing import protocols_listed
 
         for line in protocols_listed():
@@ -222,7 +222,7 @@ def compare(
     Exit status: 0 nothing got worse, 3 something can no longer be told (or the scenarios differ, so that nothing can),
     4 something got worse, 2 the input is wrong.
     """
-    with _errors_told(debug):
+    with _errors_shown(debug):
         from rich.console import Console
 
         from secmix import reporting
@@ -253,7 +253,7 @@ def init(
     debug: Debug = False,
 ) -> None:
     """Write a commented scenario to start from, about your own data, network or Flower app if you name them."""
-    with _errors_told(debug):
+    with _errors_shown(debug):
         from secmix._front.beginning import first_scenario
         from secmix._front.flower import flower_scenario
 
@@ -287,7 +287,7 @@ def validate(
 
     Exit status: 0 it can be audited, 2 it cannot.
     """
-    with _errors_told(debug):
+    with _errors_shown(debug):
         from secmix._front.validation import validated
 
         faults, summary = validated(scenario, allow_code)
@@ -301,7 +301,7 @@ def validate(
 @app.command()
 def schema(debug: Debug = False) -> None:
     """Print a JSON schema of scenarios, for editors that complete and check TOML files."""
-    with _errors_told(debug):
+    with _errors_shown(debug):
         from secmix.scenario.schema import as_text
 
         with printed():
@@ -315,7 +315,7 @@ def main() -> None:
         sys.path.append(os.getcwd())
     speak_any_encoding()
     try:
-        with errors_told(debug="--debug" in sys.argv):
+        with errors_shown(debug="--debug" in sys.argv):
             # Not by itself: it would end with status 1 for what is not a violated policy, such as an interrupt.
             status = app(standalone_mode=False)
     except Stopped as stopped:
@@ -329,9 +329,9 @@ def main() -> None:
 
 
 @contextmanager
-def _errors_told(debug: bool = False, when_interrupted: Callable[[], str] | None = None) -> Iterator[None]:
+def _errors_shown(debug: bool = False, when_interrupted: Callable[[], str] | None = None) -> Iterator[None]:
     try:
-        with errors_told(debug, when_interrupted):
+        with errors_shown(debug, when_interrupted):
             yield
     except Stopped as stopped:
         raise typer.Exit(stopped.status) from None

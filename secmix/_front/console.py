@@ -32,7 +32,7 @@ class Stopped(Exception):
 
 
 @contextmanager
-def errors_told(debug: bool = False, when_interrupted: Any = None) -> Iterator[None]:
+def errors_shown(debug: bool = False, when_interrupted: Any = None) -> Iterator[None]:
     """Every way to fail is one line on standard error and a status of its own; with ``debug`` the traceback too.
 
     Parameters

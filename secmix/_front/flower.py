@@ -126,5 +126,5 @@ def _data(own: Any, rows: Looked, folder: Path, beside: Path) -> list[tuple[str,
 
 
 def _table(name: str, settings: list[tuple[str, Any, str]]) -> list[str]:
-    written = [(toml_line(key, value), told) for key, value, told in settings]
-    return [f"[{name}]", *(f"{line:<30} # {told}" if told else line for line, told in written), ""]
+    written = [(toml_line(key, value), comment) for key, value, comment in settings]
+    return [f"[{name}]", *(f"{line:<30} # {comment}" if comment else line for line, comment in written), ""]

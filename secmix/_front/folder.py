@@ -48,7 +48,7 @@ def taken(folder: Path | None) -> Iterator[None]:
     try:
         with _without_empty(new):
             _make(folder)
-            with _alone_in(folder), _written_or_told(folder):
+            with _alone_in(folder), _written_or_error(folder):
                 yield
     finally:
         # Once more: the lock is gone now.
@@ -116,7 +116,7 @@ def _unwritable(path: Path, error: OSError) -> SecmixError:
 
 
 @contextmanager
-def _written_or_told(folder: Path) -> Iterator[None]:
+def _written_or_error(folder: Path) -> Iterator[None]:
     """A disk that fills up or goes away in the middle is one error that says so, and leaves no drafts behind."""
     try:
         yield

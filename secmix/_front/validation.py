@@ -21,7 +21,7 @@ from secmix.scenario import DataSpec, Scenario, faults, from_dict
 _PARTS = {"protocol": "protocols", "adversary": "adversaries", "data": "datasets"}
 _OWN = {"protocol": ("label",), "adversary": ("label",), "data": ("standardise", "features", "rows_per_node")}
 _DEFAULTS = {"data": DataSpec().name}
-_MOST_TOLD = 50
+_MOST_LINES = 50
 
 
 def validated(given: str, allow_code: bool = False) -> tuple[list[str], str]:
@@ -56,9 +56,9 @@ def validated(given: str, allow_code: bool = False) -> tuple[list[str], str]:
             found = _misfits(scenario, text, given, path.parent)
             if not found:
                 return [], _summary(scenario, given)
-    told = sorted(dict.fromkeys(map(brief, found)), key=_line)
-    more = [f"{source}: and {len(told) - _MOST_TOLD} more"] if len(told) > _MOST_TOLD else []
-    return [*told[:_MOST_TOLD], *more], ""
+    lines = sorted(dict.fromkeys(map(brief, found)), key=_line)
+    more = [f"{source}: and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
+    return [*lines[:_MOST_LINES], *more], ""
 
 
 def _line(fault: str) -> int:

@@ -133,7 +133,7 @@ def _marked(
         nodes.append(node)
     robustness = cell.robustness
     if robustness is not None and robustness.verdict != "not refuted":
-        update = {"accepted": _told([entry for entry in mine if entry.robustness])}
+        update = {"accepted": _reason([entry for entry in mine if entry.robustness])}
         if since:
             earlier = old.robustness if old else None
             update["since_baseline"] = _since(earlier, _pushed_farther(earlier, robustness))
@@ -166,7 +166,7 @@ def _names(entry: AcceptedSpec, cell: Cell) -> bool:
 
 
 def _why(entries: Sequence[AcceptedSpec], node: NodeSummary) -> str | None:
-    return _told(
+    return _reason(
         [
             entry
             for entry in entries
@@ -177,7 +177,7 @@ def _why(entries: Sequence[AcceptedSpec], node: NodeSummary) -> str | None:
     )
 
 
-def _told(entries: Sequence[AcceptedSpec]) -> str | None:
+def _reason(entries: Sequence[AcceptedSpec]) -> str | None:
     return brief(f"{entries[0].reason} (until {entries[0].until})") if entries else None
 
 

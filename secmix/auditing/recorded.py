@@ -129,8 +129,8 @@ def _rows(recording: Recording) -> list[KnownRow]:
     found = []
     for node in recording.nodes:
         claims = [_claimed(m) for m in recording.messages if m.sender == node]
-        told = {claim for claim in claims if claim is not None}
-        if told != {1.0}:  # with more rows the ratio is a mean of them, and units may agree all the same
+        distinct = {claim for claim in claims if claim is not None}
+        if distinct != {1.0}:  # with more rows the ratio is a mean of them, and units may agree all the same
             continue
         known = only_row(node, _with_origins(recording.messages, node))
         if known is not None and known.certified and known.rows is not None:
@@ -159,11 +159,11 @@ def _coalitions(recording: Recording) -> list[str]:
     iterations = sorted({m.iteration for m in recording.messages})
     for before, after in pairwise(iterations):
         sent = {m.sender: m for m in recording.messages if m.iteration == before and m.sender != SERVER and _arrays(m)}
-        told = [_arrays(m) for m in recording.messages if m.iteration == after and m.sender == SERVER and _arrays(m)]
-        if len(sent) < 2 or not told:
+        replies = [_arrays(m) for m in recording.messages if m.iteration == after and m.sender == SERVER and _arrays(m)]
+        if len(sent) < 2 or not replies:
             continue
         for weights, how in _weights(list(sent.values())):
-            if _is_mean([_arrays(m) for m in sent.values()], weights, told[0]):
+            if _is_mean([_arrays(m) for m in sent.values()], weights, replies[0]):
                 last = (
                     f"in iteration {before} nodes {', '.join(map(str, sorted(sent)))} sent models, and the next model"
                 )
@@ -183,9 +183,9 @@ def _weights(messages: list[Message]) -> list[tuple[Array, str]]:
     return found
 
 
-def _is_mean(models: list[dict[str, Array]], weights: Array, told: dict[str, Array]) -> bool:
+def _is_mean(models: list[dict[str, Array]], weights: Array, reply: dict[str, Array]) -> bool:
     moved = False
-    for name, array in told.items():
+    for name, array in reply.items():
         parts = [model.get(name) for model in models]
         same = [part for part in parts if part is not None and part.shape == array.shape]
         if array.dtype.kind != "f":

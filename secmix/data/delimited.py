@@ -140,10 +140,10 @@ def csv(
                     "what stands for a missing value under missing_marks"
                 )
             numbers[r, c] = value
-    numbers, told = _filled(numbers, [table.called(j) for j in kept], missing, path)
+    numbers, remarks = _filled(numbers, [table.called(j) for j in kept], missing, path)
     if not table.headed:
-        told.append("its first line is all numbers and was read as a row" if header is None else "without a header")
-    more = f" ({'; '.join(told)})" if told else ""
+        remarks.append("its first line is all numbers and was read as a row" if header is None else "without a header")
+    more = f" ({'; '.join(remarks)})" if remarks else ""
     return Dataset(numbers, tuple(table.shown(j) for j in kept), f"the file {Path(path).name}{more}")
 
 
@@ -182,8 +182,8 @@ def read_table(
             raise DataError(f"the first line of '{path}' names {table.called(j)} twice; rename one")
     for r, row in enumerate(rows):
         if len(row) != len(names):
-            told = "the first line names" if header else "the first has"
-            raise DataError(f"row {r + 1} of '{path}' has {len(row)} fields, {told} {len(names)}")
+            which = "the first line names" if header else "the first has"
+            raise DataError(f"row {r + 1} of '{path}' has {len(row)} fields, {which} {len(names)}")
     return table
 
 
@@ -237,24 +237,24 @@ def _filled(numbers: Array, called: list[str], missing: Missing, path: str | Pat
         return numbers, []
     counts = {name: int(k) for name, k in zip(called, gaps.sum(axis=0), strict=True) if k}
     worst = sorted(counts, key=lambda name: -counts[name])
-    told = ", ".join(f"{name}: {counts[name]}" for name in worst[:3])
-    told += f" and {len(counts) - 3} more columns" if len(counts) > 3 else ""
+    listing = ", ".join(f"{name}: {counts[name]}" for name in worst[:3])
+    listing += f" and {len(counts) - 3} more columns" if len(counts) > 3 else ""
     of = f"{int(rows.sum())} of {len(numbers)} rows"
     if missing == "refuse":
         first = int(np.argmax(rows)) + 1
         raise DataError(
-            f"{of} of '{path}' lack values ({told}), first row {first}; say missing = \"drop\" to leave those rows "
+            f"{of} of '{path}' lack values ({listing}), first row {first}; say missing = \"drop\" to leave those rows "
             'out, or "mean" to put in the mean of the column'
         )
     if missing == "drop":
         if rows.all():
-            raise DataError(f"every row of '{path}' lacks a value ({told}); drop those columns")
-        return numbers[~rows], [f"{of} left out, which lack values ({told})"]
+            raise DataError(f"every row of '{path}' lacks a value ({listing}); drop those columns")
+        return numbers[~rows], [f"{of} left out, which lack values ({listing})"]
     empty = np.flatnonzero(gaps.all(axis=0))
     if len(empty):
         raise DataError(f"{called[empty[0]]} of '{path}' holds no number at all; drop it")
     filled = np.where(gaps, np.nanmean(numbers, axis=0), numbers)
-    return filled, [f"in {of} the mean of the column in place of missing values ({told})"]
+    return filled, [f"in {of} the mean of the column in place of missing values ({listing})"]
 
 
 def decoded(content: bytes, encoding: str | None, cannot: str) -> str:

@@ -109,7 +109,7 @@ def letters(witness: NodeCoalition) -> dict[int, str]:
     return found
 
 
-def guards_told(witness: NodeCoalition, n_nodes: int) -> str:
+def guards_explained(witness: NodeCoalition, n_nodes: int) -> str:
     """What the letters mean, and what follows, for a reader who meets guards for the first time."""
     if witness.at_least is None:
         return f"Even everybody else together does not expose node {witness.node}."

@@ -91,7 +91,7 @@ class Scenario(Strict):
             others = [
                 said
                 for path, value in chosen.items()
-                if path not in ("protocol", "adversary") and (said := _told(path, value, self.sweep[path]))
+                if path not in ("protocol", "adversary") and (said := _in_words(path, value, self.sweep[path]))
             ]
             if others:
                 title = from_dict(content, "[sweep]").protocol.title
@@ -185,7 +185,7 @@ def render(scenario: Scenario) -> str:
     return tomli_w.dumps(scenario.to_dict())
 
 
-def _told(path: str, value: Any, among: list[Any]) -> str:
+def _in_words(path: str, value: Any, among: list[Any]) -> str:
     """A swept value in words; of a table only what is not the same in all that are swept."""
     if not all(isinstance(other, Mapping) for other in among):
         return f"{path} = {value}"

@@ -58,8 +58,8 @@ def check_aggregator(
     Numbers of messages (to 64) and of entries (to 2,000; more of both where the code names it), number types, layouts
     in memory, orders of arrival, scales, directions and the ways in which colluders act in concert are drawn anew in
     each run. The rule must keep its promises on all of them, and agree with itself: in another order, moved, scaled,
-    turned, with more entries, in another number type, and in every one of several thousand calls. An f that the rule
-    accepts is one that it must withstand, so that others than the one given are tried as well.
+    turned, with more entries, in another number type, in a thread or in lists, and in every one of several thousand
+    calls. An f that the rule accepts is one that it must withstand: others than the one given are tried as well.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class _Battery:
             return False
         if one.title == "more entries" and self.p is not None:
             return False
-        if one.title in ("no memory", "number type", "permutation") and self.stochastic:
+        if one.title in ("no memory", "number type", "however handed", "permutation") and self.stochastic:
             return False
         return one.title != "no memory" or _copies(self.rule)
 

@@ -122,6 +122,25 @@ expected = np.asarray(rule(np.array(messages, dtype=np.float64, order="C"), f=f)
         calls=2,
     ),
     Property(
+        "however handed", "in a thread, with f of numpy's type, or in lists if it takes those, the result is the same.",
+        ("messages", "f", "tolerance"),
+        f"""
+import contextvars
+from concurrent.futures import ThreadPoolExecutor
+result = np.array(rule(messages, f=f), dtype=np.float64)
+with ThreadPoolExecutor(1) as pool:
+    handed = [pool.submit(contextvars.copy_context().run, lambda: rule(messages, f=f)).result()]
+for given, number in ((messages, np.int64(f)), (np.array(messages, dtype=np.float64).tolist(), f)):
+    try:
+        handed.append(rule(given, f=number))
+    except (TypeError, ValueError, AttributeError):
+        pass
+for expected in handed:
+    {_CLOSE}
+""",
+        calls=4,
+    ),
+    Property(
         "more entries", "entries that all messages share change nothing in the others.",
         ("messages", "common", "f", "tolerance"),
         f"""
@@ -219,7 +238,7 @@ def a_tie(one: Property, lines: CodeType, arrays: dict[str, Any], failed: dict[s
 
     ``failed`` are the names after the property's ``lines``, which ran with ``arrays``.
     """
-    guise = one.only_if or one.title == "number type"
+    guise = one.only_if or one.title in ("number type", "however handed")
     if arrays.get("messages") is None or not guise or "expected" not in failed:
         return False
     if np.shape(failed["result"]) != np.shape(failed["expected"]):

@@ -250,7 +250,7 @@ for again in (protocol, copied):
         "channel", "what one node learns of another's rows reached it in messages.",
         ("network", "parts", "others", "seed"),
         """
-from secmix.auditing.soundness.mechanisms.undeclared import passed_outside
+from secmix.auditing.soundness.collaborations.undeclared import passed_outside
 why = passed_outside(protocol, network, parts, others, seed)
 assert why is None, why
 """,

@@ -19,7 +19,12 @@ from secmix.testing.properties import Property, a_tie
 UNBOUNDED = 1e3
 """Without a bound given, an error of so many honest spreads counts as one."""
 AGREEING = ("consensus", "not finite")
-GENERAL = ("number type", "more entries", "orthogonal")  # nobody can break a tie alike in another guise
+GENERAL = (
+    "number type",
+    "however handed",
+    "more entries",
+    "orthogonal",
+)  # nobody can break a tie alike in another guise
 _STEPS = 1500  # attempts to make a case smaller
 _REMEMBERED = 40  # cases that passed
 
@@ -150,7 +155,7 @@ def values_of(one: Property, case: Case, allowed: Callable[[int, int], float]) -
 def draw_for(one: Property, space: Space, rng: np.random.Generator) -> Case:
     """A case that the property can be tried on."""
     title = one.title
-    relation = bool(one.only_if) or title in ("no memory", "number type")
+    relation = bool(one.only_if) or title in ("no memory", "number type", "however handed")
     case = draw_case(space, rng, agree=title in AGREEING, exact=relation)
     vectors: dict[str, Any] = {}
     numbers: dict[str, Any] = {}

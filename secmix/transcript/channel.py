@@ -18,7 +18,7 @@ from secmix.transcript.payload import as_it_passes, passed_on
 Listener = Callable[["Channel", Block | None], None]
 """Told of each message twice: with nothing before it passes, with what was written once it has passed."""
 
-_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_MINE: ContextVar[tuple[Listener, ...] | None] = ContextVar("listeners", default=None)
 _LISTENERS: list[Listener] = []
 
 
@@ -27,7 +27,8 @@ def overheard(listener: Listener) -> Iterator[None]:
     """Tell ``listener`` of every channel that carries something meanwhile, whoever made it, recording or not.
 
     It hears what passes; a channel of another class that writes otherwise, or not at all, is heard of nevertheless. A
-    thread started meanwhile, or another context, has no listener of its own and tells those of all others.
+    thread started meanwhile, or another context, has no listener of its own and tells those of all others. Who listens
+    already goes on to: nobody can put another in its place.
 
     Examples
     --------
@@ -37,34 +38,31 @@ def overheard(listener: Listener) -> Iterator[None]:
     >>> heard[0], heard[1].kind
     (None, 'aside')
     """
-    token = _LISTENER.set(listener)
+    token = _MINE.set((*(_MINE.get() or ()), listener))
     _LISTENERS.append(listener)
     try:
         yield
     finally:
         _LISTENERS.remove(listener)
-        _LISTENER.reset(token)
-
-
-def _nobody(channel: Channel, block: Block | None) -> None:
-    """Who listens where nobody is to listen."""
+        _MINE.reset(token)
 
 
 @contextmanager
 def unrelated() -> Iterator[None]:
-    """What this thread sends meanwhile is not told to the listeners of others, as of an audit beside it."""
-    token = _LISTENER.set(_nobody)
+    """What this thread sends meanwhile is not told to the listeners of others, as of an audit beside it.
+
+    Its own listeners are told as before.
+    """
+    token = _MINE.set(_MINE.get() or ())
     try:
         yield
     finally:
-        _LISTENER.reset(token)
+        _MINE.reset(token)
 
 
 def _listeners() -> list[Listener]:
-    listener = _LISTENER.get()
-    if listener is None:
-        return list(_LISTENERS)
-    return [] if listener is _nobody else [listener]
+    mine = _MINE.get()
+    return list(_LISTENERS if mine is None else mine)
 
 
 class Channel:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from secmix._base.arrays import is_array
 from secmix._base.checks import Array
 from secmix.errors import SecmixError
+from secmix.transcript.objects import fields_of, is_found_by_name, with_fields
 
 
 def as_it_passes(rows: Array) -> Array:
@@ -56,14 +57,14 @@ def passed_on(payload: Any, kind: str, write: Write, messages: int, runs: int = 
     """
     if isinstance(payload, np.ndarray):
         return _array_passed(payload, kind, write)
-    if is_array(payload):  # of another library
+    if _of_a_library(payload):
         return write(kind, payload)
     if isinstance(payload, Mapping):
         runs = _runs_of(payload.values(), runs)
         # The keys as text: an object may be a key, and carry anything.
         parts = {str(key): (key, value) for key, value in payload.items()}
         plain = {name: passed_on(value, f"{kind}/{name}", write, messages, runs) for name, (_, value) in parts.items()}
-        return {key if type(key) in (str, int, tuple) else name: plain[name] for name, (key, _) in parts.items()}
+        return {key if _is_plain(key) else name: plain[name] for name, (key, _) in parts.items()}
     if isinstance(payload, list | tuple):
         array = _as_array(payload)
         if array is not None and (array.ndim == 2 or (array.ndim == 3 and len(array) == messages)):
@@ -78,6 +79,8 @@ def passed_on(payload: Any, kind: str, write: Write, messages: int, runs: int = 
 
 def _array_passed(payload: Any, kind: str, write: Write) -> Any:
     rows: Any = payload if type(payload) is np.ndarray else np.array(payload, subok=False)
+    if rows.dtype.kind == "O" and not all(type(number) in (int, float) for number in rows.ravel().tolist()):
+        raise SecmixError(f"a message of kind '{kind}' is an array of objects; send numbers, or a mapping of arrays")
     if rows.dtype.names:
         arrived = np.empty(rows.shape, rows.dtype)
         for name in rows.dtype.names:
@@ -106,15 +109,32 @@ def _single_passed(payload: Any, kind: str, write: Write, messages: int, runs: i
             letters = np.frombuffer(text or b"\0", dtype=np.uint8)
             write(kind, np.full((runs, 1), float(value)) if small else np.broadcast_to(letters, (runs, len(letters))))
             return value
-    fields = getattr(payload, "__dict__", None)
-    if fields and not callable(payload):  # an object is what it consists of
-        arrived = copy.copy(payload)
-        arrived.__dict__.update(passed_on(dict(fields), kind, write, messages, runs))
-        return arrived
+    if isinstance(payload, Enum) and is_found_by_name(type(payload)):
+        return type(payload)[passed_on(payload.name, kind, write, messages, runs)]
+    fields = fields_of(payload)
+    if fields and not callable(payload) and is_found_by_name(type(payload)):  # an object is what it consists of
+        return with_fields(type(payload), passed_on(fields, kind, write, messages, runs), kind)
     raise SecmixError(
         f"a message of kind '{kind}' is a {type(payload).__name__}; a channel carries arrays (runs, m) or (messages, "
         "runs, m), numbers, text, and mappings or tuples of these"
     )
+
+
+def _of_a_library(payload: Any) -> bool:
+    """Whether it is an array of a library, not of whoever says that it is one."""
+    return (
+        is_array(payload) and is_found_by_name(type(payload)) and type(payload).__module__.split(".")[0] in _LIBRARIES
+    )
+
+
+_LIBRARIES = frozenset({"array_api_strict", "cupy", "dask", "jax", "jaxlib", "ndonnx", "sparse", "torch"})
+
+
+def _is_plain(key: Any) -> bool:
+    """Whether a key is all that its text says."""
+    if type(key) is tuple:
+        return all(_is_plain(part) for part in key)
+    return type(key) in (str, int, float, bool, bytes, type(None))
 
 
 def _as_array(values: Any) -> Array | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,29 @@ def test_the_number_of_workers_changes_nothing(swept: Report) -> None:
     assert several.to_dict() == swept.to_dict()
     # A violation is told before all of the cell is measured, from another process too.
     assert [what for _, what in told].count("sum × curious: violated") == 2
+
+
+def test_of_several_workers_none_begins_with_a_short_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    from secmix.auditing import engine
+
+    trial, begun = engine.try_out, []
+
+    def longer(cell: Any, *rest: Any) -> None:
+        trial(cell, *rest)
+        until = time.process_time() + (0.2 if cell.adversary.title == "curious" else 0.0)
+        while time.process_time() < until:
+            pass
+
+    def in_turn(cells: Any, commands: Any, todo: list[int], given: Any, allow_code: bool, *_: Any) -> Iterator[Any]:
+        begun.extend(todo)
+        return ((i, engine.run_cell(cells[i], given, commands[i], allow_code)) for i in todo)
+
+    monkeypatch.setattr(engine, "try_out", longer)
+    monkeypatch.setattr(engine, "_run", in_turn)
+    few = scenario(sweep=SWEEP, measure={"evidence": ["structure"], "sigmas": [1.0]})
+    report = secmix.audit(few, workers=2)
+    assert set(begun[:2]) == {1, 3}
+    assert [cell.adversary for cell in report.cells] == ["ear", "curious"] * 2
 
 
 def test_a_cell_alone_is_the_cell_of_the_sweep(swept: Report) -> None:

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import secmix
 from secmix._base.checks import Array
 from secmix.adversaries import Attack, Eavesdropper, TamperingChannel
 from secmix.auditing.setup import CollaborationSetup
-from secmix.auditing.soundness.mechanisms.undeclared import undeclared_flow
+from secmix.auditing.soundness.collaborations.undeclared import undeclared_flow
 from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols import Collaboration, DistributedMixture, FederatedPCA, GraphFedEM, SelectExchangeCluster
@@ -50,6 +51,43 @@ def _parts(seed: int = 0) -> list[Array]:
 def _run(protocol: Collaboration, channel: Channel, parts: list[Array] | None = None) -> Array:
     rng = np.random.default_rng(1)
     return protocol.collaborate(parts or _parts(), Network.complete(NODES), rng, channel=channel)
+
+
+class _OfItsOwn:
+    """Sends means of rows that it has from elsewhere, or of those that it is dealt, to the server."""
+
+    unit = "features"
+
+    def __init__(self, rows: Array | None, encrypted: bool) -> None:
+        self.rows, self.encrypted = rows, encrypted
+
+    def collaborate(self, parts: list[Array], network: Network, rng: object, *, channel: Channel) -> Array:
+        runs, nodes = len(parts[0]), np.arange(network.n)
+        given = parts if self.rows is None else [np.repeat(self.rows, runs, axis=0)] * network.n
+        means = np.stack([part.mean(axis=1) for part in given])
+        arrived = channel.send(0, nodes, -1, "mean", means, encrypted=self.encrypted)
+        average = arrived.mean(axis=0)[None]
+        ends = channel.send(1, -1, nodes, "average", average, encrypted=self.encrypted, content=0 * nodes)[0]
+        return np.repeat(ends[:, None], network.n, axis=1)
+
+    def error(self, results: Array, reference: Array) -> Array:
+        return np.asarray(np.abs(results - reference).max(axis=(1, 2)))
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_nobody_is_cleared_of_rows_that_a_protocol_does_not_use(encrypted: bool) -> None:
+    # Found by Flower's NumPy quickstart: rows did not go in, so that what the server heard was the same on all of them.
+    elsewhere = np.random.default_rng(5).normal(size=(1, 9, 2))
+    setting = {
+        "network": {"kind": "complete", "nodes": 3},
+        "runs": 100,
+        "data": {"name": "wine", "features": 2, "rows_per_node": 8},
+        "measure": {"evidence": ["decoders"]},
+        "policy": {"max_revealed_nodes": 0},
+    }
+    for rows, verdict in ((elsewhere, "inconclusive"), (None, "not refuted" if encrypted else None)):
+        found = secmix.audit(setting, protocols={"it": _OfItsOwn(rows, encrypted)}, adversaries={"ear": Eavesdropper()})
+        assert verdict in (None, found.verdict)
 
 
 @every

@@ -11,7 +11,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries import Adversary
-from secmix.transcript import SERVER
+from secmix.transcript import SERVER, Channel
 
 NETWORK = {"kind": "complete", "nodes": 5}
 N = 5
@@ -36,10 +36,18 @@ class Message:
 
 @dataclass(frozen=True)
 class Heard:
-    """What the adversary holds of one call: messages in order, and what each corrupt node ends every averaging with."""
+    """What the adversary holds of one call: messages in order, and what each corrupt node ends every averaging with.
+
+    Of a collaboration also what lies about after the call: the rows of its own nodes, the network and the channel,
+    and the results as they were returned.
+    """
 
     messages: tuple[Message, ...]
     ended: tuple[dict[int, Array], ...] = ()
+    rows: dict[int, Any] = field(default_factory=dict)
+    network: Any = None
+    line: Any = None
+    returned: Any = None
 
     def all(
         self, kind: str, sender: int | None = None, receiver: int | None = None, iteration: int | None = None
@@ -104,6 +112,25 @@ def mean_of(node: int) -> Secret:
 
 
 @dataclass(frozen=True)
+class Use:
+    """What a collaboration is handed where it is used, in place of copied rows in a list, a new channel and PCG64.
+
+    Attributes
+    ----------
+    parts : function
+        From the rows of all nodes, a list of (runs, N_i, d), to what is handed.
+    channel : function
+        Makes the channel of a call.
+    generator : function
+        Makes the generator of a call from its seed.
+    """
+
+    parts: Callable[[list[Array]], Any] = list
+    channel: Callable[[], Channel] = Channel
+    generator: Callable[[list[int]], np.random.Generator] = np.random.default_rng
+
+
+@dataclass(frozen=True)
 class Case:
     """A protocol before an adversary.
 
@@ -145,6 +172,10 @@ class Case:
     given, chained : bool
         Whether a channel is given where it is used, and whether one generator serves all averagings of a fit,
         or all calls of a collaboration.
+    use : Use
+        What a collaboration is handed where it is used.
+    fails : bool
+        Whether calls may fail where it is used: what was heard before that counts.
     undecided : str
         Of right cases: why *inconclusive* is all an audit can say.
     """
@@ -171,6 +202,8 @@ class Case:
     steady: bool = True
     given: bool = True
     chained: bool = False
+    use: Use = field(default_factory=Use)
+    fails: bool = False
     undecided: str = ""
 
     def build(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

@@ -7,6 +7,7 @@ from .case import Case
 from .right import mixed as mixtures
 from .right import odd, published, styles
 from .right import surroundings as habits
+from .right import together as right_collaborations
 from .wrong import (
     bits,
     calls,
@@ -24,6 +25,8 @@ from .wrong import (
     word,
 )
 from .wrong.masks import generator, mixed, structure, values
+from .wrong.together import beside, handed
+from .wrong.together import rows as collaborating
 
 _WRONG = (
     values,
@@ -41,12 +44,22 @@ _WRONG = (
     channel,
     word,
     collaborations,
+    collaborating,
+    handed,
+    beside,
     surroundings,
     seldom,
     watched,
 )
 WRONG: list[Case] = [case for module in _WRONG for case in module.CASES]
-RIGHT: list[Case] = [*published.CASES, *odd.CASES, *habits.CASES, *styles.CASES, *mixtures.CASES]
+RIGHT: list[Case] = [
+    *published.CASES,
+    *odd.CASES,
+    *habits.CASES,
+    *styles.CASES,
+    *mixtures.CASES,
+    *right_collaborations.CASES,
+]
 ALL: list[Case] = [*WRONG, *RIGHT]
 """All of which an audit must say the truth. ``BEYOND`` is what it cannot find."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -55,10 +56,17 @@ def deploy(
         mine = tuple(part[runs] for part in rows)
         draws = case.first + (0 if same_draws else call)
         channel, ended, inputs = Channel(), [], []
-        with _ears() as sent:
+        about: dict[str, Any] = {}
+        with _ears() as sent, _patience():
             if hasattr(protocol, "collaborate"):
-                rng = one_for_all if case.chained else np.random.default_rng([7, draws])
-                ended.append(np.asarray(protocol.collaborate(list(mine), network, rng, channel=channel)))
+                rng = one_for_all if case.chained else case.use.generator([7, draws])
+                parts = case.use.parts(list(mine))
+                line = case.use.channel()
+                with suppress(*([RuntimeError, ValueError] if case.fails else [])):
+                    returned = protocol.collaborate(parts, network, rng, channel=line)
+                    ended.append(np.asarray(returned))
+                    about["returned"] = returned
+                about |= {"rows": {node: parts[node] for node in corrupt}, "network": network, "line": line}
             else:
                 chain = np.random.default_rng([7, draws])
                 for place, (iteration, vectors) in enumerate(averagings):
@@ -70,7 +78,7 @@ def deploy(
                     ended.append(np.asarray(averages).copy())
         messages = tuple(heard for one in sent if (heard := _heard(one, adversary, corrupt)) is not None)
         held = tuple({node: result[:, node] for node in sorted(corrupt)} for result in ended)
-        yield Heard(messages, held), Deployed(tuple(inputs), mine)
+        yield Heard(messages, held, **about), Deployed(tuple(inputs), mine)
 
 
 @lru_cache
@@ -87,6 +95,16 @@ def _workload(content: str, runs: int) -> tuple[Network, list[Array], list[tuple
     recorder = _Recorder()
     build_model(cell, parts, recorder).run(rows, network=parts.network, rng=np.random.default_rng(8))
     return parts.network, rows, recorder.seen
+
+
+@contextmanager
+def _patience() -> Iterator[None]:
+    """Ends when the threads that were started meanwhile have ended."""
+    before = set(threading.enumerate())
+    yield
+    for thread in threading.enumerate():
+        if thread not in before:
+            thread.join(5)
 
 
 @contextmanager

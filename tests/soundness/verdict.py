@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -35,12 +36,16 @@ class Outcome:
 def audited(case: Case, *, seed: int = 0) -> Outcome:
     """Audit ``case``. An audit that refuses in words has cleared nothing; any other error is a fault of its own."""
     scenario, protocols, adversaries = case.build()
-    begin = time.perf_counter()
+    begin, threads = time.perf_counter(), set(threading.enumerate())
     try:
         report = secmix.audit(scenario, protocols=protocols, adversaries=adversaries, seed=seed)
     except Exception as error:  # told, and judged by the test
         verdict = "refused" if isinstance(error, SecmixError) else "error"
         return Outcome(case, verdict, f"{type(error).__name__}: {error}", time.perf_counter() - begin)
+    finally:  # what they say later is not to be taken for the next case's
+        for thread in threading.enumerate():
+            if thread not in threads:
+                thread.join(5)
     return Outcome(case, report.verdict, _reason(report, case.node), time.perf_counter() - begin)
 
 

@@ -1,4 +1,4 @@
-"""Flower's SecAgg+ under audit: repeatable, never cleared; what its masks do not cover is said and measured."""
+"""Flower's SecAgg+ under audit: repeatable, its server never cleared; what masks do not cover is said and measured."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import secmix
 from secmix import Network
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
-from secmix.auditing.soundness.mechanisms.undeclared import passed_outside
+from secmix.auditing.soundness.collaborations.undeclared import passed_outside
 from secmix.errors import SecmixError
 from secmix.protocols.interfaces import Shown
 from secmix.transcript import Channel
@@ -92,7 +92,7 @@ def test_what_the_channel_delivers_goes_on_be_it_masked_numbers_or_bytes():
         run(app, parts_of(1), channel=Falsifying("train reply: secaggplus_configs, bytes", 0))
 
 
-def test_it_is_never_cleared_and_the_report_says_what_masks_do_not_cover():
+def test_the_server_is_never_cleared_and_the_report_says_what_masks_do_not_cover():
     report = secmix.audit(
         {
             "network": {"kind": "complete", "nodes": N},
@@ -105,7 +105,9 @@ def test_it_is_never_cleared_and_the_report_says_what_masks_do_not_cover():
         adversaries={"server": CuriousServer(), "client": HonestButCurious([1]), "outsider": Eavesdropper()},
     )
     cells = {cell.adversary: cell for cell in report.cells}
-    assert "not refuted" not in {cells["server"].verdict, cells["client"].verdict}
+    assert cells["server"].verdict == "inconclusive"
+    # Of one round a client hears keys and shares of them alone, which are drawn whatever the rows are.
+    assert cells["client"].verdict == "not refuted"
     for who in ("server", "client"):
         notes = "\n".join(cells[who].notes)
         assert "outside" not in notes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import secmix
-from secmix.reporting.witness import guards_told, letters, witness_alt, witness_figure
+from secmix.reporting.witness import guards_explained, letters, witness_alt, witness_figure
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +32,10 @@ def test_the_words_name_coalition_group_and_guards(cell):
         "Network of 5 nodes. Squares: the smallest coalition, 1, 4. Ringed: what it exposes, node 0."
     )
     assert sorted(letters(witness)) == [1, 4]
-    told = guards_told(witness, cell.n_nodes)
+    told = guards_explained(witness, cell.n_nodes)
     assert "each letter marks a guard" in told
     assert "takes at least 2" in told
-    assert "letter" not in guards_told(witness, 30)  # a crowd has no room for letters
+    assert "letter" not in guards_explained(witness, 30)  # a crowd has no room for letters
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_the_words_name_coalition_group_and_guards(cell):
 def test_every_outcome_is_drawn(cell, witness):
     found = changed(cell, **witness)
     assert witness_figure(cell, found, "w").startswith("<svg")
-    told = guards_told(found.witness, cell.n_nodes)
+    told = guards_explained(found.witness, cell.n_nodes)
     if found.witness.at_least is None:
         assert told == "Even everybody else together does not expose node 0."
     assert witness_figure(cell, cell.coalitions.model_copy(update={"witness": None}), "x").startswith("<svg")

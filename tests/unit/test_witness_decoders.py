@@ -9,10 +9,11 @@ import pytest
 
 from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
+from secmix.auditing.soundness.holding import held
 from secmix.auditing.soundness.runner import observation
 from secmix.auditing.witnesses.clues import Clue, clues_in_frames
 from secmix.auditing.witnesses.decode import decode
-from secmix.auditing.witnesses.usage import Service, Use, common_divisor, held, steps_of
+from secmix.auditing.witnesses.usage import Service, Use, common_divisor, steps_of
 from secmix.network import Network
 from secmix.protocols import Plain, SecureSum
 from secmix.transcript import Channel
@@ -33,10 +34,10 @@ def one(truth: Array, values: Array, how: str = "number") -> Any:
 def test_a_line_is_found_and_names_its_place(slope: float) -> None:
     truth = inputs()
     found = one(truth, slope * (truth[:, 1] + 5.0))
-    assert found[1].whole == found[1].runs == RUNS // 2
+    assert found[1].exact == found[1].runs == RUNS // 2
     assert "number" in found[1].how
     assert found[1].where == "here"
-    assert found[0].whole == 0
+    assert found[0].exact == 0
     assert found[0].error.high > 0.9
 
 
@@ -44,7 +45,7 @@ def test_what_is_bare_in_some_runs_counts_in_those() -> None:
     truth, rng = inputs(), np.random.default_rng(2)
     bare = rng.random(RUNS) < 0.6
     values = np.where(bare[:, None], truth[:, 0], rng.normal(scale=1e6, size=(RUNS, M)))
-    assert one(truth, values)[0].whole == bare[RUNS // 2 :].sum()
+    assert one(truth, values)[0].exact == bare[RUNS // 2 :].sum()
 
 
 def test_independent_clues_explain_nothing() -> None:
@@ -52,7 +53,7 @@ def test_independent_clues_explain_nothing() -> None:
         rng = np.random.default_rng(seed)
         clues = [Clue(f"place {k}", "number", rng.normal(size=(RUNS, M))) for k in range(30)]
         for found in decode(inputs(seed), clues, range(N), RUNS // 2, rng).values():
-            assert found.whole == 0
+            assert found.exact == 0
             assert found.error.high > 0.9
 
 
@@ -60,7 +61,7 @@ def test_messages_together_solve_for_an_input() -> None:
     truth, mask = inputs(), np.random.default_rng(3).normal(scale=1e3, size=(RUNS, M))
     clues = [Clue("a", "number", truth[:, 2] + mask), Clue("b", "number", 2.0 * mask)]
     found = decode(truth, clues, range(N), RUNS // 2, np.random.default_rng(1))
-    assert found[2].whole == RUNS // 2
+    assert found[2].exact == RUNS // 2
     assert "regression" in found[2].how
 
 

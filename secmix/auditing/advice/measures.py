@@ -93,8 +93,8 @@ def _fewer_equations(cell: Scenario, setup: SumSetup) -> list[Advice | str]:
         if sum(counts) > len(setup.rows):
             break
         each: int | list[int] = counts[0] if len(set(counts)) == 1 else counts
-        told = f"{each} rows" if isinstance(each, int) else f"{times} times the rows"
-        words = f"Give each node {told}: {why}."
+        amount = f"{each} rows" if isinstance(each, int) else f"{times} times the rows"
+        words = f"Give each node {amount}: {why}."
         found.append(Advice(words, {"data.rows_per_node": each}, "let each of them bring more records"))
     for iterations in range(cell.model.iterations - 1, 0, -1):
         several = "s" if iterations > 1 else ""

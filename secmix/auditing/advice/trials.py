@@ -116,24 +116,24 @@ def _probed(cell: Scenario, setup: SumSetup) -> LeakedSubspace:
 
 
 def _tried(now: _Model, before: Mapping[int, Stand], advice: Advice, colluders: int) -> Trial:
-    told: dict[str, Any] = {"advice": advice.words, "change": dict(advice.change), "plain": advice.plain}
+    about: dict[str, Any] = {"advice": advice.words, "change": dict(advice.change), "plain": advice.plain}
     try:
         then = _changed(now, advice.change)
         after = _stands(then)
     except SecmixError as error:
-        return Trial(**told, outcome="cannot be run", found=brief(f"Tried: it cannot be run here ({error})."))
+        return Trial(**about, outcome="cannot be run", found=brief(f"Tried: it cannot be run here ({error})."))
     except Exception:  # a part of the user's own may fail in any way; a change that does is none to recommend
-        return Trial(**told, outcome="cannot be run", found="Tried: it cannot be run here.")
+        return Trial(**about, outcome="cannot be run", found="Tried: it cannot be run here.")
     if advice.against == "falsehood":
         proven = _proven(then.setup.protocol, then.setup.network.n, colluders)
         bounded = "by proof" if proven else "but no proof"
         result = f"{bounded} bounds the error with {colluders} colluders then; {_in_words(after)}"
-        return Trial(**told, outcome="helps" if proven else "no use", found=f"Tried with exact evidence: {result}.")
+        return Trial(**about, outcome="helps" if proven else "no use", found=f"Tried with exact evidence: {result}.")
     better = any(after[node] < before[node] for node in before)
     worse = any(after[node][0] > before[node][0] for node in before)
     helps = better and not worse
     return Trial(
-        **told, outcome="helps" if helps else "no use", found=f"Tried with exact evidence: {_in_words(after)}."
+        **about, outcome="helps" if helps else "no use", found=f"Tried with exact evidence: {_in_words(after)}."
     )
 
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from secmix._base.plugins import code_allowed
 from secmix._base.random import sequence
 from secmix.auditing.cells.audit_cell import CellResult, audit_cell
+from secmix.auditing.cells.beginning import Beginning, begun
 from secmix.auditing.cells.fields import failed
 from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaborations, observe
 from secmix.auditing.observation.observe import Seeds
 from secmix.auditing.report import Verdict
-from secmix.auditing.setup import CollaborationSetup, Given, build_setup
+from secmix.auditing.setup import CollaborationSetup, Given, SumSetup, build_setup
 from secmix.auditing.soundness import fresh
 from secmix.auditing.weighing import weigh
-from secmix.errors import SecmixError
+from secmix.errors import NotConverged, SecmixError
 from secmix.scenario import Scenario
 from secmix.transcript import at_most, unrelated
 
@@ -49,8 +51,14 @@ def run_cell(
             return failed(cell, setup, f"the run failed with {type(error).__name__}", reproduce), []
 
 
-def try_out(cell: Scenario, given: Given | None, allow_code: bool = False) -> None:
+def try_out(
+    cell: Scenario, given: Given | None, allow_code: bool = False, known: dict[str, Beginning] | None = None
+) -> str | None:
     """Build what the cell names and run them once, in small: whatever does not fit together shows here.
+
+    With ``known``, the beginnings of protocols by all that a cell says but its adversary, what is new runs twice. What
+    is returned is how its first call of all differs from the second for the adversary of this cell; None where it does
+    not.
 
     Raises
     ------
@@ -59,16 +67,29 @@ def try_out(cell: Scenario, given: Given | None, allow_code: bool = False) -> No
     """
     with code_allowed(allow_code), unrelated():
         setup = build_setup(cell, _new(given))
-        setup = replace(setup, protocol=fresh(setup.protocol))  # an object that remembers begins its life in the audit
-        if isinstance(setup, CollaborationSetup):
-            too_large = (
-                f"its messages take more than memory_limit = {cell.memory_limit} MiB in one run; raise it, or use less"
-            )
-            with at_most(2 * cell.memory_limit * 2**20, too_large):  # the messages of a run, and of all runs joined
-                collaborations.block_size(cell, setup)
+        if known is None:
+            _trial(cell, setup)
+            return None
+        key = repr(cell.model_copy(update={"adversary": None}))
+        if key in known:
+            with suppress(NotConverged):
+                _trial(cell, setup)
         else:
-            weigh(cell, setup)
-            observe.block_size(cell, setup)
+            known[key] = begun(setup.network, lambda: _trial(cell, setup))
+        return known[key].doubt(setup.adversary)
+
+
+def _trial(cell: Scenario, setup: SumSetup | CollaborationSetup) -> None:
+    setup = replace(setup, protocol=fresh(setup.protocol))  # an object that remembers begins its life in the audit
+    if isinstance(setup, CollaborationSetup):
+        too_large = (
+            f"its messages take more than memory_limit = {cell.memory_limit} MiB in one run; raise it, or use less"
+        )
+        with at_most(2 * cell.memory_limit * 2**20, too_large):  # the messages of a run, and of all runs joined
+            collaborations.block_size(cell, setup)
+    else:
+        weigh(cell, setup)
+        observe.block_size(cell, setup)
 
 
 def _new(given: Given | None) -> Given | None:

@@ -6,14 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 from secmix._base.random import stream
+from secmix.adversaries import Adversary
 from secmix.auditing import soundness
 from secmix.auditing.evidence.interface import Case
 from secmix.auditing.observation.collaborations import watch
 from secmix.auditing.observation.observe import Seeds, SumObservation, observe
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness import Soundness
+from secmix.auditing.soundness.collaborations.undeclared import undeclared_flow
 from secmix.auditing.soundness.masks.mixed import understood
-from secmix.auditing.soundness.mechanisms.undeclared import undeclared_flow
 from secmix.data import deal
 from secmix.scenario import Scenario
 
@@ -23,8 +24,9 @@ _FICKLE = "the adversary says at one time that it controls some nodes, and at an
 def observed(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds) -> tuple[Case, Soundness]:
     """All runs of ``cell`` and every check of its protocol; what fails is among the observation's doubts."""
     setup = _understood(cell, setup)
-    built = soundness.fresh(setup.protocol)  # as it was before any run
-    case, sound = _observed(cell, setup, seeds, built)
+    # As they were before any run.
+    built, asked = soundness.fresh(setup.protocol), soundness.fresh(setup.adversary)
+    case, sound = _observed(cell, setup, seeds, built, asked)
     if setup.adversary.corrupt_nodes(setup.network) != setup.corrupt:
         case = replace(case, observation=replace(case.observation, doubts=[_FICKLE, *case.observation.doubts]))
     return case, sound
@@ -39,13 +41,15 @@ def _understood(cell: Scenario, setup: SumSetup | CollaborationSetup) -> SumSetu
     return replace(setup, protocol=understood(setup.protocol, setup.network, shapes, cell.seed))
 
 
-def _observed(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds, built: Any) -> tuple[Case, Soundness]:
+def _observed(
+    cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds, built: Any, asked: Adversary
+) -> tuple[Case, Soundness]:
     if isinstance(setup, CollaborationSetup):
         watched = watch(cell, setup, seeds)
         sound = soundness.examine_collaboration(
             built,
             setup.network,
-            setup.adversary,
+            asked,
             lambda runs, key: deal(setup.rows, setup.counts, runs, stream(cell.seed, "soundness", key)),
             heard=not all(watched.holds_nothing_of(node) for node in setup.asked),
             used=setup.protocol,

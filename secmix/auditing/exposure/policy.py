@@ -239,8 +239,8 @@ def named(nodes: Collection[int]) -> str:
     numbers = [str(node) for node in sorted(nodes) if node != SERVER]
     listed = " and ".join([", ".join(numbers[:-1]), numbers[-1]] if len(numbers) > 1 else numbers)
     text = f"node{'s' if len(numbers) > 1 else ''} {listed}" if numbers else ""
-    told_ = " and ".join(filter(None, ["the server" if SERVER in set(nodes) else "", text]))
-    return told_[:1].upper() + told_[1:]
+    phrase = " and ".join(filter(None, ["the server" if SERVER in set(nodes) else "", text]))
+    return phrase[:1].upper() + phrase[1:]
 
 
 def listed(colluders: Iterable[int]) -> str:

@@ -64,7 +64,7 @@ def exposure_of(
         note = f"what is sent is blurred ({', '.join(defences.words)}): what a coalition knows is the blurred vector"
         found = replace(found, notes=(*found.notes, note), blurred=True)
     if level == "rows":
-        found = _told_apart(cell, setup, found, recover=recover and not defences.blurs)
+        found = _with_rows(cell, setup, found, recover=recover and not defences.blurs)
     return found
 
 
@@ -84,7 +84,7 @@ def _summed(cell: Scenario, setup: SumSetup) -> tuple[list[np.ndarray], int]:
     return [*inputs[before:], *inputs[:before]], sum(each.shape[2] for each in inputs[:before])
 
 
-def _told_apart(cell: Scenario, setup: SumSetup, found: Exposure, *, recover: bool) -> Exposure:
+def _with_rows(cell: Scenario, setup: SumSetup, found: Exposure, *, recover: bool) -> Exposure:
     """Level "rows": whether what is counted as known does come out, by the inversion that the audit uses."""
     seen: dict[frozenset[int], bool] = {}
     nodes = []

@@ -99,7 +99,8 @@ def block_size(cell: Scenario, setup: CollaborationSetup) -> int:
 
 
 def _run(setup: CollaborationSetup, rows_by_node: list[Array], rng: np.random.Generator, channel: Channel) -> Array:
-    results = setup.protocol.collaborate(rows_by_node, setup.network, rng, channel=channel)
+    given = [part.copy() for part in rows_by_node]  # a protocol may work on its rows where they lie
+    results = setup.protocol.collaborate(given, setup.network, rng, channel=channel)
     return _checked(setup, results, len(rows_by_node[0]))
 
 

@@ -5,9 +5,9 @@ of inputs and masks, and nothing else. The checks here look for anything else, e
 cleared.
 """
 
+from secmix.auditing.soundness.collaborations.checks import examine_collaboration
 from secmix.auditing.soundness.examine import examine, known_in
 from secmix.auditing.soundness.masks.mixed import understood
-from secmix.auditing.soundness.mechanisms.collaborations import examine_collaboration
 from secmix.auditing.soundness.result import Check, Soundness, Witness
 from secmix.auditing.soundness.runner import fresh
 

@@ -249,7 +249,7 @@ def _read(bench: Bench, real: Case, call: Call, seen: Seen, factor: float) -> Mo
     # In units of the probes a constant is divided by the factor; it is public at any scale.
     columns = residue(probes[:, :-1] - c[:, None], bench.modulus if factor == 1 else None)
     linear = LinearView(columns[:, :n], columns[:, n:], n, bench.modulus, c * factor, factor=factor_of(bench.protocol))
-    linear = linear.whole().equilibrated()
+    linear = linear.of_sums().equilibrated()
     array = linear.normalised(np.array(values).reshape(len(which), runs, m))
     unit = float(seen.coarseness.max(initial=0.0))
     linear = without_rounding(linear, array, real.inputs, real.masks, unit=unit)

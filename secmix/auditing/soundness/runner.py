@@ -7,8 +7,9 @@ bounded: at so many messages it ends, and an exception ends it with its kind.
 from __future__ import annotations
 
 import copy
+import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.transcript import Block, Channel, overheard
 
+_PATIENCE = 1.0  # seconds that threads of a call have to end after it
 _LARGE = 2**16  # bytes that are compared where they lie, not copied first
 ALLOWED = 4  # times as many messages as a reference call sent
 
@@ -40,12 +42,14 @@ class _Watch:
         self.log: list[Block] = []
         self.frames: list[tuple[object, ...]] = []
         self.before: list[list[Block]] = []  # what went into transcripts that others took the place of
-        self.silenced = self.others = False
+        self.silenced = self.others = self.lost = self.awaited = False
 
     def __call__(self, carrier: Channel, b: Block | None) -> None:
         if carrier is not self.channel:
             self.others = True
             return
+        self.lost = self.lost or (b is None and self.awaited)  # what was said to pass, and was written nowhere
+        self.awaited = b is None
         self.silenced = self.silenced or carrier.record != self.recording
         if carrier.transcript is not self.transcript:  # run by run, or to hide what was sent
             self.transcript = carrier.transcript
@@ -82,6 +86,9 @@ class Call:
         Of the blocks, where they were noted as they were sent.
     left : str
         In which state the public generator was left.
+    kept : tuple of arrays
+        Of a collaboration, what lies about after it: the rows of corrupt nodes as the call left them, and how far the
+        channel's count of iterations has come.
     """
 
     blocks: tuple[Block, ...]
@@ -90,6 +97,7 @@ class Call:
     altered: str = ""
     frames: tuple[tuple[object, ...], ...] | None = None
     left: str = ""
+    kept: tuple[NDArray[Any], ...] = ()
 
     @property
     def messages(self) -> int:
@@ -116,28 +124,43 @@ def observation(run: Callable[[Channel], ArrayLike], channel: Channel, most: int
     failure, watch = "", _Watch(channel, most)
     with overheard(watch), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
+        before = set(threading.enumerate())
         try:
             results = np.array(run(channel))
         except Exception as error:
             failure = type(error).__name__
+        running = _still_running(before)
     written, log, frames = channel.transcript.blocks, watch.log, watch.frames
-    if watch.before and _put_together(written, [*watch.before, log]):
-        return Call(tuple(written), results, failure)
     altered = ""
+    if watch.silenced:
+        altered = "the record was switched off meanwhile"
+    elif watch.others:
+        altered = "something went through another channel than the one given"
+    elif watch.lost or (watch.awaited and not failure):
+        altered = "something was sent of which there is no record"
+    elif running:
+        altered = "a thread that a call started still runs after it, and what it sends then is not recorded"
+    if watch.before and _put_together(written, [*watch.before, log]):
+        return Call(tuple(written), results, failure, altered)
     if not watch.recording:
         written = log  # nothing is to be written
     if watch.before:
         log = [block for each in (*watch.before, log) for block in each]
         frames = [frame_of(block) for block in log]
-    if [frame_of(block) for block in written] != frames or not all(
-        same_bits(one.payload, other.payload) for one, other in zip(written, log, strict=True)
+    if not altered and (
+        [frame_of(block) for block in written] != frames
+        or not all(same_bits(one.payload, other.payload) for one, other in zip(written, log, strict=True))
     ):
         altered = "it says something else than was sent"
-    if watch.silenced:
-        altered = "the record was switched off meanwhile"
-    elif watch.others:
-        altered = altered or "something went through another channel than the one given"
     return Call(tuple(log), results, failure, altered, tuple(frames))
+
+
+def _still_running(before: set[threading.Thread]) -> bool:
+    """Whether a thread that was not there ``before`` goes on, as one that reports later."""
+    started = [thread for thread in threading.enumerate() if thread not in before]
+    for thread in started:
+        thread.join(_PATIENCE)
+    return any(thread.is_alive() for thread in started)
 
 
 def _put_together(together: list[Block], runs: list[list[Block]]) -> bool:
@@ -194,6 +217,11 @@ def call_alone(protocol: Any, inputs: Array, network: Network, rng: np.random.Ge
 def same_block(one: Block, other: Block) -> bool:
     """Whether two blocks are the same to the last bit."""
     return frame_of(one) == frame_of(other) and same_bits(one.payload, other.payload)
+
+
+def same_blocks(one: Sequence[Block], other: Sequence[Block]) -> bool:
+    """Whether the same was sent, in the same order, to the last bit."""
+    return len(one) == len(other) and all(map(same_block, one, other))
 
 
 def same_bits(one: NDArray[Any], other: NDArray[Any]) -> bool:

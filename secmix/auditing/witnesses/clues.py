@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix._base.checks import Array
+from secmix.auditing.soundness.holding import Place
 from secmix.auditing.soundness.sight import Frame, numbers
-from secmix.auditing.witnesses.usage import Place, Use
+from secmix.auditing.witnesses.usage import Use
 
 _ROWS = 40  # places that are read
 _PAIRED = 12  # of these, two by two

@@ -31,7 +31,7 @@ class Decoded:
         The entry that it does best.
     error : Estimate
         Of that entry, relative to guessing its mean.
-    whole : int
+    exact : int
         Runs in which the whole vector came out to 1e-6 of its size.
     runs : int
         Of which it was judged.
@@ -41,7 +41,7 @@ class Decoded:
     how: str
     entry: int
     error: Estimate
-    whole: int
+    exact: int
     runs: int
 
 
@@ -72,7 +72,7 @@ def decode(
     best: dict[int, tuple[float, int, _Attempt]] = {}
     for attempt in _attempts(y, clues, (train, test), varying, rng):
         known = _explained(attempt.clipped(attempt.train), y[train], varying)
-        together = _whole(attempt.train, y[train], spread, varying).mean(axis=0)
+        together = _exact(attempt.train, y[train], spread, varying).mean(axis=0)
         for node in nodes:
             entry = int(np.argmax(known[:, node]))
             score = max(float(known[entry, node]), 0.0) + float(together[node])
@@ -89,7 +89,7 @@ def decode(
         error = relative_error(
             left, guess, f"{attempt.how} of {attempt.where}, in {len(test)} runs it was not fitted on"
         )
-        hits = _whole(made, y[test], spread, varying)[:, node]
+        hits = _exact(made, y[test], spread, varying)[:, node]
         out[node] = Decoded(attempt.where, attempt.how, entry, error, int(hits.sum()), len(test))
     return out
 
@@ -100,7 +100,7 @@ def _explained(prediction: Array, y: Array, varying: NDArray[np.bool_]) -> Array
     return np.where(varying & np.isfinite(share), share, -np.inf)
 
 
-def _whole(prediction: Array, y: Array, spread: Array, varying: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _exact(prediction: Array, y: Array, spread: Array, varying: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether the whole vector came out (runs, n), as the other decoders take it."""
     count = np.maximum(varying.sum(axis=0), 1)
     unit = np.where(varying, spread, np.inf)

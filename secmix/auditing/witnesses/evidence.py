@@ -25,10 +25,11 @@ from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
+from secmix.auditing.soundness.holding import Place
 from secmix.auditing.soundness.mechanisms.provenance import NAME as PROVENANCE
 from secmix.auditing.witnesses.clues import clues_in_frames, clues_in_numbers
 from secmix.auditing.witnesses.decode import Decoded, decode
-from secmix.auditing.witnesses.usage import LEAST, Place, Service, Use, steps_of
+from secmix.auditing.witnesses.usage import LEAST, Service, Use, steps_of
 from secmix.errors import SecmixError
 from secmix.estimators.estimate import wilson
 from secmix.protocols import Defences
@@ -97,7 +98,7 @@ def _truth(uses: list[Use]) -> Array:
 def _stands(found: Decoded, case: Case) -> bool:
     """Whether it is a violation by itself."""
     limit = case.cell.policy.max_normalised_leakage
-    return found.whole >= MOST * found.runs or (limit is not None and _low(found) > limit)
+    return found.exact >= MOST * found.runs or (limit is not None and _low(found) > limit)
 
 
 def _steps(setup: SumSetup, m: int, seed: int) -> list[float]:
@@ -128,9 +129,9 @@ def _low(found: Decoded) -> float:
 
 def _finding(found: Decoded, about: dict[str, Any], doubts: list[str]) -> Finding:
     value = max(0.0, 1.0 - found.error.value**2)
-    share, known = wilson(found.whole, found.runs)[0], found.whole >= MOST * found.runs
-    notes = [f"its input is computed by {found.how} of {found.where}, in {found.whole} of {found.runs} runs to 1e-6"]
-    if not found.whole:
+    share, known = wilson(found.exact, found.runs)[0], found.exact >= MOST * found.runs
+    notes = [f"its input is computed by {found.how} of {found.where}, in {found.exact} of {found.runs} runs to 1e-6"]
+    if not found.exact:
         notes = [f"entry {found.entry} of its input is computed by {found.how} of {found.where}"]
     return Finding(
         **about,
@@ -144,7 +145,7 @@ def _finding(found: Decoded, about: dict[str, Any], doubts: list[str]) -> Findin
         high=found.error.high,
         kind="upper bound",
         status="determined" if known else "resolved",
-        normalised_leakage=max(value, found.whole / found.runs),
+        normalised_leakage=max(value, found.exact / found.runs),
         normalised_low=max(_low(found), share),
         normalised_high=1.0,
         verdict="not refuted",

@@ -58,7 +58,7 @@ def _of_runs(clue: Clue, values: Array) -> Clue:
 
 def _finding(found: Decoded, case: Case, node: int) -> Finding:
     value, low = (max(0.0, 1.0 - error**2) for error in (found.error.value, found.error.high))
-    share = wilson(found.whole, found.runs)[0] if found.whole else 0.0
+    share = wilson(found.exact, found.runs)[0] if found.exact else 0.0
     notes = [f"entry {found.entry} of its row is told by the messages themselves: {found.how}"] if low > 0 else []
     return Finding(
         **case.about(node),
@@ -71,8 +71,8 @@ def _finding(found: Decoded, case: Case, node: int) -> Finding:
         low=found.error.low,
         high=found.error.high,
         kind="upper bound",
-        status="determined" if found.whole >= MOST * found.runs else "resolved",
-        normalised_leakage=max(value, found.whole / found.runs),
+        status="determined" if found.exact >= MOST * found.runs else "resolved",
+        normalised_leakage=max(value, found.exact / found.runs),
         normalised_low=max(low, share),
         normalised_high=1.0,
         verdict="not refuted",

@@ -167,7 +167,7 @@ class FlowerApp:
         for i, part in enumerate(rows):
             channel.hold(-1, i, "input", part.reshape(1, -1))
         load = plugins.imported(self.load) if isinstance(self.load, str) else self.load
-        with _told(f"load of the Flower app, given rows of shape {rows[0].shape},"):
+        with _named_as(f"load of the Flower app, given rows of shape {rows[0].shape},"):
             given = rows if load is None else [load(part.copy()) for part in rows]
         client_app = plugins.imported(self.client_app)
         *states, servers = [int(mine.integers(2**31)) for mine in rng.spawn(len(rows) + 1)]
@@ -182,7 +182,7 @@ class FlowerApp:
                 return client_app(message, contexts[node])
 
         grid = ChannelGrid(channel, len(rows), answer, speech(seed, servers))
-        with grid.at_the_server(), _told("the server app"):
+        with grid.at_the_server(), _named_as("the server app"):
             plugins.imported(self.server_app)(grid, context(0, self.config, {}))
         if grid.unanswered:
             failures.append(f"{grid.unanswered}{'' if asked[0] or not self.data else f'; nobody asked {self.data}'}")
@@ -195,7 +195,7 @@ class FlowerApp:
 
 
 @contextlib.contextmanager
-def _told(who: str) -> Iterator[None]:
+def _named_as(who: str) -> Iterator[None]:
     """An error of the user's code is told as such, without its words, which may hold private values."""
     try:
         yield

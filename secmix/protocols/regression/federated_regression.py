@@ -84,9 +84,9 @@ class FederatedRegression:
         parameters = np.repeat(self.trainer.start(d, rng)[None], runs, axis=0)
         for t in range(self.rounds + 1):
             channel.iteration = t
-            told = parameters.astype(self.precision)[None]
+            broadcast = parameters.astype(self.precision)[None]
             content = np.zeros(network.n, dtype=np.intp)
-            arrived = channel.send(0, SERVER, nodes, "model", told, encrypted=self.encrypted, content=content)
+            arrived = channel.send(0, SERVER, nodes, "model", broadcast, encrypted=self.encrypted, content=content)
             model = np.asarray(arrived[0], dtype=np.float64)
             if t == self.rounds:
                 return np.repeat(model[:, None], network.n, axis=1)

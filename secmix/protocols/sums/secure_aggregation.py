@@ -237,10 +237,10 @@ def _agreed(drawn: Words, network: Network, code: FixedPoint, channel: Channel) 
     """The pair masks as each end has them, by neighbour in order: one end draws, and tells the other."""
     first, second = network.edges.T
     channel.hold(-1, first, "pair mask", code.payload(drawn))
-    told = code.words(channel.send(-1, first, second, "pair mask", code.payload(drawn), encrypted=True))
+    arrived = code.words(channel.send(-1, first, second, "pair mask", code.payload(drawn), encrypted=True))
     pairs: dict[int, dict[int, Words]] = {u: {} for u in range(network.n)}
     for e, (u, v) in enumerate(network.edges.tolist()):
-        pairs[u][v], pairs[v][u] = drawn[e], told[e]
+        pairs[u][v], pairs[v][u] = drawn[e], arrived[e]
     return {u: dict(sorted(mine.items())) for u, mine in pairs.items()}
 
 

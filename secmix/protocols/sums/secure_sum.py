@@ -223,11 +223,11 @@ def _another_cycle(shown: Shown) -> list[Advice]:
     _, order, new = best
     cycle = order[order.index(0) :] + order[: order.index(0)]
     plain = "arrange the circle so that nobody stands between two of those who pool what they know"
-    told = f"Order the cycle so that honest nodes stand together: {', '.join(map(str, cycle))}"
+    advice = f"Order the cycle so that honest nodes stand together: {', '.join(map(str, cycle))}"
     change: dict[str, Any] = {"protocol.cycle": list(cycle)}
     if new:
         lines = ", ".join(f"{a}–{b}" for a, b in new)
-        told += f". That takes the new line{'s' * (len(new) > 1)} {lines}"
+        advice += f". That takes the new line{'s' * (len(new) > 1)} {lines}"
         edges = sorted([*network.edges.tolist(), *map(list, new)])
         change["network"] = {"kind": "edges", "nodes": network.n, "edges": edges}
-    return [Advice(f"{told}.", change, plain)]
+    return [Advice(f"{advice}.", change, plain)]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 from soundness.rules.wrong_rules import cloud, far, overwritten_by, push, refuse, trimmed, when, wrong
 from soundness.rules.wrong_values import WRONG
@@ -119,3 +122,32 @@ def writes_on_many_large_messages():
         return trimmed(messages, f)
 
     return rule
+
+
+# How messages are handed -----------------------------------------------------------------------------------------
+
+
+def in_a_thread(rule):
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(far(), rule).result()
+
+
+@wrong(in_a_thread)
+def a_thread():
+    """As if threads were for drafts."""
+    return when(lambda x, f: threading.current_thread() is not threading.main_thread())
+
+
+@wrong(far(layout=np.ndarray.tolist))
+def a_list():
+    def rule(messages, f):
+        refuse(messages, f)
+        x = np.asarray(messages, dtype=np.float64)
+        return x.mean(axis=0) if isinstance(messages, list) else trimmed(x, f)
+
+    return rule
+
+
+@wrong(far(f=np.int64(1)))
+def a_number_of_numpys():
+    return when(lambda x, f: isinstance(f, np.integer))

@@ -117,7 +117,7 @@ class Law:
         """Independent masks of one size, from what is kept (runs, r, m)."""
         return kept if self.factor is None else np.einsum("rq,nqm->nrm", np.linalg.inv(self.factor), kept)
 
-    def told_apart(self, moved: Array, peak: float) -> float:
+    def distinguished(self, moved: Array, peak: float) -> float:
         """In how many calls masks are told apart that were ``moved`` (runs, r, m), by the peak of the draws' density.
 
         The draws are what is moved: Σ |Δz| × peak bounds how much their joint density changes, and masks tell no more

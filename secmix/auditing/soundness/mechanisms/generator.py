@@ -84,7 +84,7 @@ def _drawn(tape: Tape, name: str, genuine: Any, arguments: tuple[Any, ...], more
     return values
 
 
-def told(bench: Bench, case: Case) -> Witness | None:
+def state_shown(bench: Bench, case: Case) -> Witness | None:
     """The first message that shows the state of the generator, with masks given and with masks of its own."""
     for own in (False, True):
         tape = Tape()

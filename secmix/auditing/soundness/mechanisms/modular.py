@@ -103,8 +103,8 @@ def words_of(bench: Bench, model: Model) -> Words | Witness:
 def _in_words(table: Array, n: int) -> Array:
     """Numbers in grid steps; those of a mean, the n-th part of a whole number, as the sum that it is of."""
     total = n * table
-    whole = bool((np.abs(total - np.round(total)) <= _ROUNDING * np.abs(total)).all())
-    return np.round(total) if whole and (table != np.round(table)).any() else table
+    integral = bool((np.abs(total - np.round(total)) <= _ROUNDING * np.abs(total)).all())
+    return np.round(total) if integral and (table != np.round(table)).any() else table
 
 
 def _less(table: Array, column: int, size: int) -> int:

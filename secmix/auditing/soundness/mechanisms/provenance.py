@@ -24,7 +24,7 @@ from secmix.auditing.soundness.runner import fresh, same_bits
 
 NAME = "mask provenance"
 _MOVED = 4.0  # spreads of the inputs: two inputs so far apart
-_TOLD = 0.05  # must not be told apart more often than this by masks that are not normal
+_MOST = 0.05  # must not be told apart more often than this by masks that are not normal
 _SHAPES = [(4, 2)] * 6 + [(1, 1)] * 4 + [(2, 3)] * 8  # runs and entries: the same again, as in fit after fit
 _LARGE = 200_000  # numbers traced at once
 
@@ -81,7 +81,7 @@ def provenance(bench: Bench, models: list[Model]) -> Check:
     )
     if what in PEAKS:
         density = PEAKS[what] / scales[0]
-        apart, failed = _told_apart(
+        apart, failed = _separation(
             bench,
             models[0],
             what,
@@ -94,19 +94,19 @@ def provenance(bench: Bench, models: list[Model]) -> Check:
     return Check(NAME, "passed", sentence, assumes=assumes)
 
 
-def _told_apart(bench: Bench, model: Model, family: str, bound: Callable[[Array], float]) -> tuple[str, Check | None]:
+def _separation(bench: Bench, model: Model, family: str, bound: Callable[[Array], float]) -> tuple[str, Check | None]:
     """How often two inputs are told apart by masks that are not normal, in words; a check that failed if too often.
 
     Masks that explain another input with the same leaked sums are moved by some Δr (runs, k, m); their joint density
     changes by at most Σ |Δr_j| times the largest density of each, which ``bound`` says of Δr. The rule holds for every
     distribution with one peak, and needs no normal one.
     """
-    moves, told = moves_of(bench, model), 0.0
+    moves, share = moves_of(bench, model), 0.0
     if moves.free:
         _, moved, _ = moves.draw(bench.private(11), model.case, _MOVED * bench.scale)
-        told = bound(moved)
-    apart = f"inputs {_MOVED:g} spreads apart are told apart in up to {told:.2g} of the calls"
-    if told > _TOLD:
+        share = bound(moved)
+    apart = f"inputs {_MOVED:g} spreads apart are told apart in up to {share:.2g} of the calls"
+    if share > _MOST:
         sentence = "Masks that are not normal are too small for what they hide: make them larger, or normal."
         return apart, Check(NAME, "failed", sentence, Witness("the masks", f"{family}: {apart}"))
     bench.masks = family
@@ -145,7 +145,7 @@ def _mixed(bench: Bench, model: Model) -> Check:
     assumes = f"{few}, each of its own; that the generator's own draws cannot be predicted is assumed."
     if law.family in PEAKS:
         peak = PEAKS[law.family]
-        apart, failed = _told_apart(bench, model, law.family, lambda moved: law.told_apart(moved, peak))
+        apart, failed = _separation(bench, model, law.family, lambda moved: law.distinguished(moved, peak))
         if failed is not None:
             return failed
         assumes = f"{few}, which nobody can predict: {apart}."
@@ -160,13 +160,13 @@ def _opened(bench: Bench, model: Model) -> str:
     assert isinstance(bench.protocol, Mixed)
     n, case, eyes = bench.network.n, model.case, bench.eyes
     own = np.eye(n)[sorted(eyes.corrupt)]
-    whole = Bench(bench.protocol.inner, bench.network, eyes, [], (), bench.scale, bench.seed)
+    unmixed = Bench(bench.protocol.inner, bench.network, eyes, [], (), bench.scale, bench.seed)
     masks = bench.private(12).normal(size=(case.runs, len(bench.protocol.law.offset), case.masks.shape[2]))
     alone = Case(case.iteration, case.inputs, masks * (bench.grid or 1.0), case.seed)
-    call = whole.call(whole.probed(alone))
+    call = unmixed.call(unmixed.probed(alone))
     bases = [np.ones((1, n)), own]
     if not call.failure:
-        bases.append(read_model(whole, alone, call).subspace.basis)
+        bases.append(read_model(unmixed, alone, call).subspace.basis)
     allowed = np.vstack(bases)
     left = model.subspace.basis - model.subspace.basis @ np.linalg.pinv(allowed) @ allowed
     found = [

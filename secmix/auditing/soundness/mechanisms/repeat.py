@@ -11,7 +11,7 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.auditing.soundness.compare import other_view, unlike_frames
 from secmix.auditing.soundness.masks.traced import Logged
-from secmix.auditing.soundness.mechanisms.generator import told, unwatched
+from secmix.auditing.soundness.mechanisms.generator import state_shown, unwatched
 from secmix.auditing.soundness.mechanisms.moves import moves_of
 from secmix.auditing.soundness.model import Bench, Case, Model, note_shares, read_model
 from secmix.auditing.soundness.result import Check, Witness
@@ -192,7 +192,7 @@ def calls(bench: Bench, models: list[Model]) -> Check:
             witness = witness or other_view(model, (few, together.of_runs(some)), (few, alone))
         witness = witness or own_masks(bench, model) or _alone(bench, model.case.single(0))
         witness = witness or _unrecorded(bench, model.case.single(0))
-        witness = witness or unwatched(bench, model.case.single(0)) or told(bench, model.case)
+        witness = witness or unwatched(bench, model.case.single(0)) or state_shown(bench, model.case)
         if witness is not None:
             break
     witness = witness or _in_other_forms(bench, models[0], seen[0]) or _in_other_sizes(bench, models[0], seen[0])

@@ -7,6 +7,7 @@ says and ends with, has come to somebody outside the channel.
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix._base.random import sequence, stream
 from secmix.auditing.setup import CollaborationSetup
+from secmix.auditing.soundness.sight import numbers
 from secmix.data import deal
 from secmix.errors import SecmixError
 from secmix.network import Network
@@ -27,21 +29,24 @@ _MOST = 12  # nodes whose rows are changed
 class _Deaf(Channel):
     """Writes down what is said and delivers what was said before; the first time, what is said."""
 
-    def __init__(self, delivered: list[Array] | None = None) -> None:
+    def __init__(self, before: _Deaf | None = None) -> None:
         super().__init__()
-        self.before = delivered
-        self.delivered: list[Array] = []
+        self.before = before
+        self.delivered: list[Any] = []
+        self.shapes: list[list[tuple[object, ...]]] = []
 
-    def send(self, round: int, sender: Any, receiver: Any, kind: str, payload: Array, **how: Any) -> Array:
+    def send(self, round: int, sender: Any, receiver: Any, kind: str, payload: Any, **how: Any) -> Any:
         """As :meth:`Channel.send`, but for what arrives."""
+        transcript, begun = self.transcript, len(self.transcript.blocks)
         arrives = super().send(round, sender, receiver, kind, payload, **how)
+        self.shapes.append([(block.kind, block.payload.shape) for block in transcript.blocks[begun:]])
         if self.before is not None:
             place = len(self.delivered)
-            if place >= len(self.before) or self.before[place].shape != payload.shape:
+            if self.before.shapes[place : place + 1] != self.shapes[-1:]:
                 raise _Restless
-            arrives = self.before[place]
-        self.delivered.append(arrives.copy())
-        return arrives.copy()
+            arrives = self.before.delivered[place]
+        self.delivered.append(copy.deepcopy(arrives))
+        return copy.deepcopy(arrives)
 
 
 class _Restless(SecmixError):
@@ -73,7 +78,7 @@ def passed_outside(
     ended = _run(protocol, network, first, honest, seed)
     for node in range(min(network.n, _MOST)):
         changed = [other[i] if i == node else part for i, part in enumerate(first)]
-        channel = _Deaf(honest.delivered)
+        channel = _Deaf(honest)
         try:
             ends = _run(protocol, network, changed, channel, seed)
             stranger = _stranger(honest.transcript, channel.transcript, node)
@@ -106,9 +111,13 @@ def _stranger(before: Transcript, after: Transcript, node: int) -> str | None:
 
 def _changed(before: Array, after: Array) -> Array:
     """Where numbers differ; one that was not a number and still is none has not changed."""
-    return np.asarray((before != after) & ~(np.isnan(before) & np.isnan(after)))
+    one, other = numbers(before), numbers(after)
+    if before.dtype.kind not in "fiub":  # texts and the like
+        return np.asarray(before != after)
+    return np.asarray((one != other) & ~(np.isnan(one) & np.isnan(other)))
 
 
 def _run(protocol: Collaboration, network: Network, rows_by_node: list[Array], channel: Channel, seed: int) -> Array:
     rng = np.random.default_rng(seed)
-    return np.asarray(protocol.collaborate(rows_by_node, network, rng, channel=channel), dtype=np.float64)
+    given = [part.copy() for part in rows_by_node]  # a protocol may work on its rows where they lie
+    return np.asarray(protocol.collaborate(given, network, rng, channel=channel), dtype=np.float64)

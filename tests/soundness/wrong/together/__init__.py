@@ -1,0 +1,1 @@
+"""Wrong collaborations, by what gives the data away."""
