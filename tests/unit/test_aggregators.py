@@ -301,7 +301,13 @@ entries = st.one_of(
 rows = st.integers(0, 3).flatmap(lambda p: st.lists(st.lists(entries, min_size=p, max_size=p), max_size=9))
 
 
+LARGEST = [[0.0, 0.0], [1.7976931348623143e308, 0.0], [-1.7976931348623143e308, 0.0]]
+A_STEP_TOO_FAR = [[0.0, 9e75], [1.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [1.0, 0.0]]
+
+
 @EVERY
+@example(messages=LARGEST, f=1)  # what two equal distances may differ by was added to the largest float
+@example(messages=A_STEP_TOO_FAR, f=0)  # Newton's step from the middle went to 4e241, whose square is none
 @given(messages=rows | st.lists(st.lists(entries, max_size=3), max_size=4), f=st.integers(-1, 5))
 def test_any_input_gives_a_finite_result_or_a_clear_error(rule, messages, f):
     with warnings.catch_warnings():
@@ -380,6 +386,22 @@ def test_messages_of_very_different_size(rule, far):
     moderate = x.copy()
     moderate[3], moderate[8] = 1e9, -1e9
     assert rule(x, f=2) == pytest.approx(rule(moderate, f=2), abs=1e-6)
+
+
+@EVERY
+@pytest.mark.parametrize("size", [1.0, 1e-3, 1e-100, 1e-280])
+@pytest.mark.parametrize("p", [3, 60])
+def test_a_message_pulls_the_same_from_1e30_and_from_1e308(rule, size, p):
+    """On one side, so that no opposite cancels it. Seen in units of the others it may be further than any float."""
+    if rule is mean:
+        pytest.skip("the mean goes where one message sends it")
+    x = cloud(13, p) * size
+    x[2], x[7] = 0.7 * x[0], -0.4 * x[1]
+    near, far = x.copy(), x.copy()
+    for i, direction in ((2, x[0]), (7, x[1])):
+        unit = direction / np.abs(direction).max()
+        near[i], far[i] = unit * 1e30 * size, unit * 1.7e308
+    assert rule(far, f=2) / size == pytest.approx(rule(near, f=2) / size, abs=1e-9)
 
 
 def test_far_messages_are_not_mixed_with_their_opposites():

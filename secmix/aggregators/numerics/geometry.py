@@ -16,6 +16,8 @@ from secmix.aggregators.messages import Messages
 from secmix.aggregators.numerics.blocks import deviations
 
 _TINY, _HUGE = 1e-270, 1e290  # squares between these are as accurate as any
+FAR = 1e60  # in units of a typical distance: to a rule that weighs by distance, further away only direction counts
+_TOO_FAR = 1e200  # in the same units; weights that are smaller still would underflow
 _LARGE = 2.0**900  # from here on sizes are taken in units of 2^64
 _FEW = 2**14  # coordinates of all differences: up to here they cost less than the calls that go round them
 _SAMPLE = 256  # coordinates that tell which message is in the thick of all
@@ -69,15 +71,14 @@ def clouds(stack: Messages, pivots: Array) -> tuple[Array, Array, Ints]:
     if len(stack) == 1:  # it may be long
         only = cloud(stack[0], pivots[0])
         return only.sizes[None], only.cosines[None], np.array([only.shift])
-    away = stack - pivots[:, None]
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is worked out again, set by set
+        away = stack - pivots[:, None]
         products = away @ away.swapaxes(1, 2)
-    squares = np.diagonal(products, axis1=1, axis2=2)
-    sizes, cosines = _directions(products, squares)
-    shifts = np.zeros(len(stack), dtype=np.intp)
-    with np.errstate(invalid="ignore"):
+        squares = np.diagonal(products, axis1=1, axis2=2)
+        sizes, cosines = _directions(products, squares)
         plain = np.isfinite(squares).all(axis=1) & (squares.max(axis=1) <= _HUGE)
-        plain &= ((squares >= _TINY) | (away == 0).all(axis=2)).all(axis=1)
+    plain &= ((squares >= _TINY) | (away == 0).all(axis=2)).all(axis=1)
+    shifts = np.zeros(len(stack), dtype=np.intp)
     for k in np.flatnonzero(~plain):
         one = cloud(stack[k], pivots[k])
         sizes[k], cosines[k], shifts[k] = one.sizes, one.cosines, one.shift
@@ -91,6 +92,20 @@ def _directions(products: Array, squares: Array) -> tuple[Array, Array]:
     with np.errstate(invalid="ignore"):
         cosines = products / safe[..., None, :] / safe[..., None]
     return roots, np.clip(cosines, -1.0, 1.0)
+
+
+def too_far(sizes: Array, units: Array | float) -> Bools:
+    """Which messages are so many units away that what they weigh would underflow."""
+    return np.asarray(sizes / _TOO_FAR > units)
+
+
+def brought_nearer(messages: Messages, pivot: Array, sizes: Array, unit: float, shift: int) -> Messages:
+    """The messages (n, p), those that are :func:`too_far` at FAR units on their ray; ``sizes`` and unit in 2^shift."""
+    moved = np.array(messages, dtype=np.float64)
+    for i in np.flatnonzero(too_far(sizes, unit)):
+        ray = np.ldexp(moved[i], -shift) - np.ldexp(pivot, -shift)
+        moved[i] = pivot + np.ldexp(ray / sizes[i] * (FAR * unit), shift)
+    return moved
 
 
 def distances(messages: Messages) -> Array:

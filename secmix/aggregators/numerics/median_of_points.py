@@ -154,9 +154,11 @@ def _improved(points: Array, states: _States) -> list[tuple[Ints, _States]]:
     slow = states.pull / strength
     weighted = (states.units * states.inverse[..., None]).swapaxes(1, 2)
     newton = _solved(strength[..., None] * np.eye(points.shape[2]) - weighted @ states.units, states.pull, slow)
+    # A step s leads to a sum of at least n‖s‖ − F: one longer than twice the mean distance leads nowhere lower.
+    length, reach = np.abs(newton).max(axis=1), 2 * states.distances.mean(axis=1)
     left, better = np.arange(len(points)), []  # the sets without a next state yet; those found with it
     for shorter in (*(0.5**k for k in range(6)), 0.0):
-        tried = left[np.isfinite(newton[left]).all(axis=1)] if shorter else left
+        tried = left[shorter * length[left] <= reach[left]] if shorter else left
         if not len(tried):
             continue
         here = states.part(tried)

@@ -8,12 +8,10 @@ from numpy.typing import ArrayLike
 from secmix._base.checks import finite_array, integer, positive
 from secmix.aggregators.messages import Vector, admitted, returned
 from secmix.aggregators.numerics.blocks import moved
-from secmix.aggregators.numerics.geometry import cloud
+from secmix.aggregators.numerics.geometry import FAR, brought_nearer, cloud, too_far
 from secmix.aggregators.numerics.ordering import sorted_columns
 from secmix.aggregators.vector.coordinatewise import middle
 from secmix.errors import DataError
-
-_FAR = 1e60  # in units of the radius; from beyond it only a message's direction counts
 
 
 def centered_clipping(
@@ -64,9 +62,13 @@ def centered_clipping(
         unit = float(np.ldexp(positive(radius, "radius"), -around.shift))
     if unit == 0:  # half of the messages or more equal the start, and all others are clipped to nothing
         return returned(centre, kept)
+    near = kept
+    if too_far(around.sizes, unit).any():
+        near, radius = brought_nearer(kept, centre, around.sizes, unit, around.shift), np.ldexp(unit, around.shift)
+        around = cloud(near, centre)
+        unit = float(np.ldexp(radius, -around.shift))
     # v = centre + Σ pull_i u_i with the unit vectors u_i; lengths in units of the radius.
-    with np.errstate(over="ignore"):
-        sizes = np.minimum(around.sizes / unit, _FAR)
+    sizes = np.minimum(around.sizes / unit, FAR)
     pull = np.zeros(n)
     for _ in range(steps):
         shadow = around.cosines @ pull
@@ -74,4 +76,4 @@ def centered_clipping(
         clip = 1.0 / np.maximum(np.sqrt(np.maximum(squares, 0.0)), 1.0)
         pull = pull + (clip * sizes - clip.sum() * pull) / n
     weights = pull * unit / np.where(around.sizes > 0, around.sizes, 1.0)
-    return returned(moved(kept, centre, weights, around.shift), kept)
+    return returned(moved(near, centre, weights, around.shift), kept)

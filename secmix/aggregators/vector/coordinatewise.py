@@ -146,7 +146,8 @@ def around_median(rows: Messages, count: int) -> Array:
     eps = 4 * np.finfo(float).eps
     rounding = np.where(np.isfinite(reach), eps * np.abs(centre) + eps * reach, 0.0)
     weights = (distances < reach - rounding).astype(np.float64)
-    edge = (distances <= reach + rounding) & (weights == 0)
+    with np.errstate(over="ignore"):
+        edge = (distances <= reach + rounding) & (weights == 0) & (np.isfinite(distances) | np.isinf(reach))
     weights += edge * ((count - weights.sum(axis=-2, keepdims=True)) / edge.sum(axis=-2, keepdims=True))
     return row_mean(rows, weights, count)
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from secmix._base.checks import Array, Ints
 from secmix.aggregators.messages import Messages, Vector
 from secmix.aggregators.numerics.blocks import average, combination_of_each, deviations, moved_of_each
-from secmix.aggregators.numerics.geometry import central_of_each, cloud, clouds
+from secmix.aggregators.numerics.geometry import FAR, brought_nearer, central_of_each, cloud, clouds, too_far
 from secmix.aggregators.numerics.median_of_points import medians_of_points
 from secmix.aggregators.numerics.ordering import sorted_columns
 from secmix.aggregators.stacks import alone, core_of
@@ -25,7 +25,6 @@ from secmix.errors import NotConverged
 
 _PASSES = 60
 _NEAR = 3e-3  # nearer to a message than this share of the pivot's distance from it: look again from there
-_FAR = 1e60  # in units of the typical distance; from beyond it only a message's direction counts
 
 
 def geometric_median(messages: ArrayLike, f: int = 0) -> Vector:
@@ -86,7 +85,13 @@ def _geometric_median(stack: Messages, f: int) -> Array:
         if len(left) < len(going):
             going, members, units, shifts = going[left], members[left], units[left], shifts[left]
             sizes, cosines = sizes[left], cosines[left]
-        far = np.minimum(sizes / units[:, None], _FAR)
+        beyond = too_far(sizes, units[:, None]).any(axis=1)
+        if beyond.any():
+            stack = np.array(stack, dtype=np.float64)
+            for k in np.flatnonzero(beyond):
+                stack[going[k]] = brought_nearer(members[k], pivots[going[k]], sizes[k], units[k], int(shifts[k]))
+            continue
+        far = np.minimum(sizes / units[:, None], FAR)
         found = medians_of_points(_points(members, pivots[going], far, cosines, shifts, exact))
         residual[going] = found.residual
         on = np.arange(len(going))
@@ -95,7 +100,7 @@ def _geometric_median(stack: Messages, f: int) -> Array:
         again[there & (exact | (found.at == at[going]))] = False
         # A message that coincides with the iterate takes all the weight.
         away = np.maximum(found.distances, 1e-300)
-        pull = 1.0 / np.where(far < _FAR, away, sizes / units[:, None])
+        pull = 1.0 / np.where(far < FAR, away, sizes / units[:, None])
         weights = np.where(there[:, None], 0.0, pull / pull.sum(axis=1)[:, None])
         z = _between(members, pivots[going], weights, units, shifts)
         nearest = np.argmin(found.distances, axis=1)
