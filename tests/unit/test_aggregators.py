@@ -302,11 +302,13 @@ rows = st.integers(0, 3).flatmap(lambda p: st.lists(st.lists(entries, min_size=p
 
 
 LARGEST = [[0.0, 0.0], [1.7976931348623143e308, 0.0], [-1.7976931348623143e308, 0.0]]
+LARGE_PIVOT = [[0.0, 0.0], [0.0, 1.2711610061536462e308], [3.8e301, 1e308]]
 A_STEP_TOO_FAR = [[0.0, 9e75], [1.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [1.0, 0.0]]
 
 
 @EVERY
 @example(messages=LARGEST, f=1)  # what two equal distances may differ by was added to the largest float
+@example(messages=LARGE_PIVOT, f=0)  # its length was more than the largest float
 @example(messages=A_STEP_TOO_FAR, f=0)  # Newton's step from the middle went to 4e241, whose square is none
 @given(messages=rows | st.lists(st.lists(entries, max_size=3), max_size=4), f=st.integers(-1, 5))
 def test_any_input_gives_a_finite_result_or_a_clear_error(rule, messages, f):

@@ -142,8 +142,7 @@ def _points(stack: Messages, pivots: Array, sizes: Array, cosines: Array, shifts
 
 def _between(stack: Messages, pivots: Array, weights: Array, units: Array, shifts: Ints) -> Array:
     """Σ w_i x_i (s, p), with the pivot taken out first where it is so large that digits would be lost."""
-    away = np.abs(pivots).max(axis=1) * np.sqrt(stack.shape[2])
-    out = (shifts > 0) | (away >= 16 * units)
+    out = (shifts > 0) | (np.abs(pivots).max(axis=1) >= 16 * units / np.sqrt(stack.shape[2]))
     z = np.empty_like(pivots)
     if out.any():
         z[out] = moved_of_each(stack[out], pivots[out], weights[out], shifts[out])
@@ -173,9 +172,9 @@ def _optimal(messages: Messages, z: Array) -> bool:
     """Whether the messages' pulls balance at z, up to what rounding z can do to them."""
     around = cloud(messages, z)
     elsewhere = around.sizes > 0
-    inverse = 1.0 / np.where(elsewhere, around.sizes, np.inf)
-    pull = np.concatenate([inverse @ block for block in deviations(messages, z, around.shift)])
+    sizes = np.where(elsewhere, around.sizes, np.inf)
+    pull = np.concatenate([(block / sizes[:, None]).sum(axis=0) for block in deviations(messages, z, around.shift)])
     room = 2 * np.finfo(float).eps * float(np.abs(np.ldexp(z, -around.shift)).max()) * np.sqrt(len(z))
-    blurred = float(np.minimum(room * inverse, 1.0).sum())
+    blurred = float((np.minimum(room, sizes) / sizes).sum())
     surplus = float(np.sqrt((pull**2).sum())) - float((~elsewhere).sum())
     return surplus <= 1e-11 * len(messages) + blurred
