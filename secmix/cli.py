@@ -17,7 +17,16 @@ from typing import Annotated, Any
 
 import typer
 
-from secmix._front.console import INTERRUPTED, WRONG_INPUT, Stopped, errors_shown, printed, progress, speak_any_encoding
+from secmix._front.console import (
+    INTERRUPTED,
+    WRONG_INPUT,
+    Stopped,
+    end,
+    errors_shown,
+    printed,
+    progress,
+    speak_any_encoding,
+)
 from secmix._front.folder import what_is_kept
 from secmix.errors import SecmixError, one_line
 
@@ -325,7 +334,7 @@ def main() -> None:
     except _WRONG_USAGE as error:
         error.show()
         status = error.exit_code
-    sys.exit(status if isinstance(status, int) else 0)
+    end(status if isinstance(status, int) else 0)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -157,6 +158,7 @@ def audit(
             store=kept,
             progress=progress,
             allow_code=allow_code,
+            meanwhile=partial(reporting.load, formats) if folder else lambda: None,
         )
         lines = lines_of_cells(scenario, text)
         mine = [cells[i] for i in every]

@@ -39,12 +39,14 @@ def run_cells(
     store: Path | None = None,
     progress: Progress | None = None,
     allow_code: bool = False,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> list[CellResult]:
     """The results of ``cells``, in their order; they do not depend on ``workers`` or a ``scheduler``.
 
     Every cell is tried in small before any is run, so that a mistake in the last one costs no time. Finished cells are
     kept in ``store``; when the same audit starts again there, they are read back. The kept cells are known by all that
     determines them, the source of a user's own parts included, and are read only as this user kept them.
+    ``meanwhile`` is called once while other processes run the cells, where they do.
 
     Raises
     ------
@@ -90,7 +92,7 @@ def run_cells(
     if workers > 1:  # the longest first, or the last of them would leave the other workers idle
         todo.sort(key=lambda i: -tried[i])
     if scheduler is None:
-        running = _run(cells, commands, todo, given, allow_code, workers, early)
+        running = _run(cells, commands, todo, given, allow_code, workers, early, meanwhile)
     else:
         running = _run_on_cluster(cells, commands, todo, given, allow_code, scheduler)
     for i, judged in running:
@@ -118,6 +120,7 @@ def _run(
     allow_code: bool,
     workers: int,
     early: Callable[[int, Verdict], None],
+    meanwhile: Callable[[], None],
 ) -> Iterator[tuple[int, CellResult]]:
     if workers <= 1 or len(todo) <= 1:
         for i in todo:
@@ -132,6 +135,7 @@ def _run(
             pool.submit(_run_in_worker, i, cells[i], given, commands[i], allow_code): i for i in todo
         }
         processes = list((getattr(pool, "_processes", None) or {}).values())
+        meanwhile()
         while waiting:
             done, _ = wait(waiting, _GLANCE, return_when=FIRST_COMPLETED)
             while not stands.empty():

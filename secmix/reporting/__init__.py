@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 
-# matplotlib and jinja2 load only when a page is made.
+# matplotlib and jinja2 load only when a page is made, or by load().
 def _html(report: Report) -> str:
     from secmix.reporting.formats.html import render
 
@@ -73,6 +74,15 @@ FORMATS: dict[str, tuple[str, Callable[[Report], str]]] = {
     "sarif": ("report.sarif", _sarif),
 }
 """Name of each format, its file, and what makes it."""
+
+
+def load(formats: Sequence[str]) -> None:
+    """Import what writing these formats takes, where there is time for it before."""
+    if "html" in formats:
+        import_module("secmix.reporting.formats.html")
+        import_module("matplotlib.backends.backend_svg")
+        import_module("matplotlib.figure")
+        import_module("jinja2")
 
 
 def write(

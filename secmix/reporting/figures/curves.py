@@ -34,7 +34,7 @@ def leakage_figure(curves: Sequence[LeakageCurve], limit: float | None, name: st
             axes.set_ylim(0, 1)
             axes.set_yticks(*_QUARTERS)
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-            axes.set_title(shorten(f"normalised leakage, by {kind}", 90, placeholder="…"))
+            axes.set_title(shorten(f"normalised leakage, by {kind}", 90, placeholder="…"), y=1.0)
             if row == len(kinds) - 1:
                 axes.set_xlabel("iteration")
         return inline(figure, name, leakage_alt(curves))
@@ -119,7 +119,7 @@ def sigma_figure(points: Sequence[SigmaPoint], limit: float | None, name: str) -
         below = figure.add_subplot(2, 1, 2, sharex=above)
         look: dict[str, Any] = {"linewidth": 1.7, "markersize": 4, "clip_on": False, "zorder": 3}
         above.plot(sigma, [p.normalised_leakage for p in kept], color=SERIES[1], marker="o", **look)
-        above.set_title("privacy: largest normalised leakage")
+        above.set_title("privacy: largest normalised leakage", y=1.0)
         above.set_ylim(0, 1)
         above.set_yticks(*_QUARTERS)
         above.tick_params(labelbottom=False)
@@ -136,13 +136,13 @@ def sigma_figure(points: Sequence[SigmaPoint], limit: float | None, name: str) -
                 color=COLOUR["bad"],
             )
         below.plot(sigma, errors, color=SERIES[0], marker="s", **look)
-        below.set_title("accuracy: relative error of the averages")
+        below.set_title("accuracy: relative error of the averages", y=1.0)
         below.set_xlabel("size σ of the masks")
         below.set_xscale("log")
         if not np.isnan(errors).all():
             below.set_yscale("log")
         for axes in (above, below):
-            axes.grid(False, which="minor")
+            axes.minorticks_off()
         below.xaxis.set_major_formatter(FuncFormatter(_power))
         below.yaxis.set_major_formatter(FuncFormatter(_power))
         return inline(figure, name, sigma_alt(points))

@@ -32,7 +32,7 @@ def robustness_figure(cell: Cell, found: Robustness, policy: dict[str, float], n
         figure = Figure(figsize=(5.0, height))
         figure.subplots_adjust(0.105, 0.78 / height, 0.985, 1 - 0.56 / height)
         axes = figure.add_subplot()
-        axes.set_title(robust.measure(cell), pad=22)
+        axes.set_title(robust.measure(cell), pad=22, y=1.0)
         axes.set_xlabel("fraction of colluders")
         step = points[0].fraction if len(points) == 1 else points[1].fraction - points[0].fraction
         axes.set_xlim(points[0].fraction - 0.5 * step, points[-1].fraction + 0.5 * step)
@@ -63,7 +63,7 @@ def _ticks(axes: Any, points: Sequence[RobustnessPoint], own: int, n: int) -> No
 
 
 def _scale(axes: Any, points: Sequence[RobustnessPoint], limit: float | None) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
     values = [v for p in points for v in (p.found, p.proven) if v is not None] + ([] if limit is None else [limit])
     low, high = min(values), max(values)
@@ -72,8 +72,7 @@ def _scale(axes: Any, points: Sequence[RobustnessPoint], limit: float | None) ->
         room = max(2.5, (high / low) ** 0.14)
         axes.set_ylim(low / room, high * room)
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high > 1e3 * low else (1.0, 3.0)))
-        axes.yaxis.set_minor_formatter(NullFormatter())
-        axes.grid(False, which="minor")
+        axes.minorticks_off()
     else:
         axes.set_ylim(0, 1.22 * high or 1.0)
         axes.yaxis.set_major_locator(MaxNLocator(5))
