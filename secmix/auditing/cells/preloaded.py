@@ -1,0 +1,16 @@
+"""What the process holds that workers are copied from: all that they import, and compiled functions made ready."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from secmix.auditing.cells.processes import importing
+
+with importing():
+    from secmix.auditing.cells.run_cell import run_cell
+    from secmix.estimators import ksg
+
+__all__ = ["run_cell"]
+
+# The first call of a compiled function makes numba ready, which takes longer than the reading.
+ksg(*np.random.default_rng(0).normal(size=(2, 32, 1)))
