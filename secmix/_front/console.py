@@ -101,11 +101,12 @@ def printed() -> Iterator[None]:
 
 
 def end(status: int) -> NoReturn:
-    """End the process, and where no thread or process of it goes on, without half a second of taking modules apart.
+    """End the process, and where nobody waits for more of it, without half a second of taking modules apart.
 
     What was registered to be done at the end is done, and what was printed is out before.
     """
-    if threading.active_count() > 1 or multiprocessing.active_children():
+    going_on = threading.active_count() > 1 or multiprocessing.active_children()
+    if going_on or sys.gettrace() or sys.getprofile() or _monitored():
         sys.exit(status)
     atexit._run_exitfuncs()
     try:
@@ -114,6 +115,12 @@ def end(status: int) -> NoReturn:
     except (OSError, ValueError, AttributeError):  # Python says what became of it
         sys.exit(status)
     os._exit(status)
+
+
+def _monitored() -> bool:
+    """Whether a profiler or debugger of Python 3.12 or later is at work."""
+    tools = getattr(sys, "monitoring", None)
+    return tools is not None and any(tools.get_tool(k) for k in range(6))
 
 
 def speak_any_encoding() -> None:

@@ -192,8 +192,9 @@ def _arriving(rows: Array, content: Any) -> Array:
         return array_namespace(rows).asarray(rows, copy=True)
     arrived = as_it_passes(rows)
     if content is not None and rows.ndim == 3 and len(rows) > 1:
-        left = set(range(len(rows))).difference(k % len(rows) for k in np.asarray(content).ravel().tolist())
-        if left:
+        named = set(np.asarray(content).ravel().tolist())
+        left = set(range(len(rows))).difference(named)
+        if left := left and left.difference(k + len(rows) for k in named if k < 0):
             arrived[sorted(left)] = np.nan if rows.dtype.kind == "f" else 0
     return arrived
 

@@ -12,7 +12,7 @@ from secmix.auditing.advice.trials import by_promise, in_words, tried
 from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, sentence
 from secmix.auditing.cells.groups import gather, notes_on_groups
 from secmix.auditing.cells.mask_size import sigma_curve
-from secmix.auditing.cells.sound import observed
+from secmix.auditing.cells.sound import observed, unchecked
 from secmix.auditing.cells.standing import heard, known_sums_suffice, leaked, notes, stand
 from secmix.auditing.evidence.interface import Case, Gathered, asked
 from secmix.auditing.evidence.premises import finite
@@ -66,6 +66,13 @@ def audit_cell(
         assumptions=sound.assumptions,
     )
     return content, verdicts.with_reasons(findings, summaries, doubts)
+
+
+def revealed(cell: Scenario, setup: SumSetup, seeds: Seeds) -> list[int]:
+    """The nodes whose data are known by the evidence that ``cell`` asks for; the others may be doubtful."""
+    case = unchecked(cell, setup, seeds)
+    _, summaries, _, _ = _judged(case, _gathered(case, None))
+    return [each.node for each in summaries if each.standing == "revealed"]
 
 
 def _gathered(case: Case, early: Callable[[Verdict], None] | None) -> list[Gathered]:

@@ -23,7 +23,7 @@ _FICKLE = "the adversary says at one time that it controls some nodes, and at an
 
 def observed(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds) -> tuple[Case, Soundness]:
     """All runs of ``cell`` and every check of its protocol; what fails is among the observation's doubts."""
-    setup = _understood(cell, setup)
+    setup = setup if isinstance(setup, CollaborationSetup) else _understood(cell, setup)
     # As they were before any run.
     built, asked = soundness.fresh(setup.protocol), soundness.fresh(setup.adversary)
     case, sound = _observed(cell, setup, seeds, built, asked)
@@ -32,10 +32,15 @@ def observed(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds)
     return case, sound
 
 
-def _understood(cell: Scenario, setup: SumSetup | CollaborationSetup) -> SumSetup | CollaborationSetup:
+def unchecked(cell: Scenario, setup: SumSetup, seeds: Seeds) -> Case:
+    """All runs of ``cell`` without the checks, which only ever raise doubts: for asking whether a node is revealed."""
+    setup = _understood(cell, setup)
+    built = soundness.fresh(setup.protocol)
+    return Case(cell, setup, observe(cell, setup, seeds), built=built)
+
+
+def _understood(cell: Scenario, setup: SumSetup) -> SumSetup:
     """``setup``, with masks that follow from fewer taken for those, wherever the law of all of them is known."""
-    if isinstance(setup, CollaborationSetup):
-        return setup
     entries = cell.model.components * (1 + setup.rows.shape[1])  # what exact EM sums at least
     shapes = [(6, entries), (1, entries), (4, 2), (1, 1), (2, 3)]
     return replace(setup, protocol=understood(setup.protocol, setup.network, shapes, cell.seed))

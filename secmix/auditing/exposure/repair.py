@@ -8,7 +8,7 @@ from typing import Any
 
 from secmix._base.random import sequence
 from secmix.auditing.advice.trials import changed_scenario
-from secmix.auditing.cells.audit_cell import audit_cell
+from secmix.auditing.cells.audit_cell import revealed
 from secmix.auditing.exposure.search import Level, adversary_of, exposure_of, spec_of
 from secmix.auditing.setup import CollaborationSetup, SumSetup, build_setup
 from secmix.coalitions import Agent, Equations, Exposure
@@ -204,8 +204,7 @@ def _audited(cell: Scenario, setup: SumSetup, before: Sequence[Exposure], need: 
         policy = {"policy": PolicySpec(max_revealed_nodes=0)}
         seeds = sequence(cell.seed, "data"), sequence(cell.seed, "coalitions", "repair")
         mine = replace(setup, adversary=adversary, corrupt=corrupt, asked=asked)
-        result, _ = audit_cell(cell.model_copy(update={**against, **policy}), mine, seeds, "")
-        if any(node.standing == "revealed" for node in result.nodes):
+        if revealed(cell.model_copy(update={**against, **policy}), mine, seeds):
             return None
         tried += 1
     return tried

@@ -196,9 +196,8 @@ class PDMM:
             heard = channel.send(round, turn.senders, turn.receivers, "y", moved, content=turn.content)
             sent: Ints | slice = turn.own
             fresh = 2.0 * self.c * heard
-            lot = schedule_rng.random(len(turn.arcs))
             if self.loss:
-                arrived = lot >= self.loss
+                arrived = schedule_rng.random(len(turn.arcs)) >= self.loss
                 sent, fresh, arriving = turn.arcs[arrived], fresh[turn.content[arrived]], arriving[arrived]
             elif len(turn.nodes) > 1:
                 fresh = fresh[turn.content]
