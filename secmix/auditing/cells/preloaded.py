@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from secmix.auditing.cells.processes import importing
@@ -12,5 +14,7 @@ with importing():
 
 __all__ = ["run_cell"]
 
-# The first call of a compiled function makes numba ready, which takes longer than the reading.
-ksg(*np.random.default_rng(0).normal(size=(2, 32, 1)))
+# The first call of a compiled function makes numba ready, which takes longer than the reading. Should it fail, whoever
+# needs it will say so.
+with suppress(Exception):
+    ksg(*np.random.default_rng(0).normal(size=(2, 32, 1)))
