@@ -93,7 +93,7 @@ def audit(
         _audit_recorded(recorded, out or Path(f"audit-{recorded.resolve().name}"), show_private, debug)
     folder = out or Path(f"audit-{flower.resolve().name if flower else Path(scenario or '').stem}")
     with _errors_shown(debug, lambda: what_is_kept(folder)):
-        from secmix.auditing.cells.processes import import_ahead
+        from secmix.auditing.engine.processes import import_ahead
 
         import_ahead(workers, scheduler)
         from rich.console import Console

@@ -22,7 +22,7 @@ from secmix.errors import ScenarioError, SecmixError, nearest, shown
 from secmix.scenario import AcceptedSpec, PolicySpec, Scenario, from_dict, parse, render
 
 if TYPE_CHECKING:
-    from secmix.auditing.engine import Progress
+    from secmix.auditing.engine.run_cells import Progress
 
 _BESIDE = "scenario.toml"
 """The scenario as it was run, beside the report."""
@@ -103,9 +103,9 @@ def audit(
     """
     from secmix import reporting
     from secmix.auditing.assemble import assemble
-    from secmix.auditing.cells.processes import leave_unguarded_worker
     from secmix.auditing.counting import counted
-    from secmix.auditing.engine import run_cells
+    from secmix.auditing.engine.processes import leave_unguarded_worker
+    from secmix.auditing.engine.run_cells import run_cells
     from secmix.auditing.exposure.policy import against, listed
 
     leave_unguarded_worker()

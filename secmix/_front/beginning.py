@@ -176,7 +176,7 @@ def toml_line(key: str, value: Any) -> str:
 def _without_what_fails(text: str, path: Path, said: list[str]) -> str:
     """The scenario without protocols that cannot run on this network or these data, each left as a comment."""
     from secmix._front.paths import seen_from
-    from secmix.auditing.cells.run_cell import try_out
+    from secmix.auditing.engine.run_cell import try_out
 
     scenario = parse(text, f"'{path}'")
     cells = [seen_from(cell, path.parent) for cell in scenario.cells()]

@@ -112,7 +112,7 @@ def _placed(error: SecmixError, path: tuple[str | int, ...], source: str, text: 
 
 def _misfits(scenario: Scenario, text: str, source: str, folder: Path) -> list[str]:
     """What does not fit together, of every combination."""
-    from secmix.auditing.cells.run_cell import try_out
+    from secmix.auditing.engine.run_cell import try_out
 
     found = []
     for k, cell in enumerate(scenario.cells()):

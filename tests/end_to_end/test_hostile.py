@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import secmix
-from secmix.auditing import keeping
+from secmix.auditing.engine import keeping
 from secmix.cli import app
 from secmix.errors import UNSEEN, SecmixError
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from secmix._base.plugins import code_allowed
 from secmix._front.paths import seen_from
-from secmix.auditing.keeping import fingerprint
+from secmix.auditing.engine.keeping import fingerprint
 from secmix.cli import app
 from secmix.errors import ScenarioError, SecmixError
 from secmix.protocols.flower import FlowerApp

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
-from secmix.auditing.cells.run_cell import seeds
+from secmix.auditing.engine.run_cell import seeds
 from secmix.auditing.observation import observe as module
 from secmix.auditing.observation.observe import SumObservation, block_size, observe
 from secmix.auditing.setup import build_setup

@@ -16,7 +16,7 @@ from secmix.auditing.report import Verdict
 from secmix.errors import SecmixError
 
 _FORKED = "forkserver"
-_PRELOADED = "secmix.auditing.cells.preloaded"
+_PRELOADED = "secmix.auditing.engine.preloaded"
 _STANDS: Any = None  # in a worker process: where it tells what stands early
 
 
@@ -25,7 +25,7 @@ def import_ahead(workers: int, scheduler: str | None) -> None:
     if workers != 1 and scheduler is None:
         _context()
     with importing():
-        import_module("secmix.auditing.engine")
+        import_module("secmix.auditing.engine.run_cells")
 
 
 @contextmanager

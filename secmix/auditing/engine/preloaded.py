@@ -6,10 +6,10 @@ from contextlib import suppress
 
 import numpy as np
 
-from secmix.auditing.cells.processes import importing
+from secmix.auditing.engine.processes import importing
 
 with importing():
-    from secmix.auditing.cells.run_cell import run_cell
+    from secmix.auditing.engine.run_cell import run_cell
     from secmix.estimators import ksg
 
 __all__ = ["run_cell"]

@@ -13,11 +13,11 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from secmix.auditing import keeping
 from secmix.auditing.cells.audit_cell import CellResult
-from secmix.auditing.cells.beginning import Beginning, held_to
-from secmix.auditing.cells.processes import died, pool_of, tell
-from secmix.auditing.cells.run_cell import run_cell, try_out
+from secmix.auditing.engine import keeping
+from secmix.auditing.engine.beginning import Beginning, held_to
+from secmix.auditing.engine.processes import died, pool_of, tell
+from secmix.auditing.engine.run_cell import run_cell, try_out
 from secmix.auditing.report import Verdict
 from secmix.auditing.setup import Given
 from secmix.errors import SecmixError, cause, shown

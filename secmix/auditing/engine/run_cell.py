@@ -9,8 +9,8 @@ from dataclasses import replace
 from secmix._base.plugins import code_allowed
 from secmix._base.random import sequence
 from secmix.auditing.cells.audit_cell import CellResult, audit_cell
-from secmix.auditing.cells.beginning import Beginning, begun
 from secmix.auditing.cells.fields import failed
+from secmix.auditing.engine.beginning import Beginning, begun
 from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaborations, observe
 from secmix.auditing.observation.observe import Seeds
