@@ -15,8 +15,8 @@ from typing import Any
 from secmix._base import plugins
 from secmix._base.checks import Array
 from secmix.aggregators import Traits, is_ours
-from secmix.auditing.cells.standing import equations_and_unknowns
 from secmix.auditing.evidence.interface import Case
+from secmix.auditing.evidence.premises import equations_and_unknowns
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Trial
 from secmix.auditing.setup import SumSetup, build_network

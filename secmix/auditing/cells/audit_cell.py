@@ -13,7 +13,7 @@ from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, se
 from secmix.auditing.cells.groups import gather, notes_on_groups
 from secmix.auditing.cells.mask_size import sigma_curve
 from secmix.auditing.cells.sound import observed, unchecked
-from secmix.auditing.cells.standing import heard, known_sums_suffice, leaked, notes, stand
+from secmix.auditing.cells.standing import heard, leaked, notes, solvable, stand
 from secmix.auditing.evidence.interface import Case, Gathered, asked
 from secmix.auditing.evidence.premises import finite
 from secmix.auditing.observation.observe import Seeds, SumObservation
@@ -43,9 +43,9 @@ def audit_cell(
     verdict = verdicts.worst([verdict, *([pushed.verdict] if pushed else [])])
     sums = case.observation if isinstance(case.observation, SumObservation) else None
     points = _mask_sizes(case)
-    solvable = any(known_sums_suffice(case, s.node) for s in summaries if s.standing != "revealed")
     colluders = pushed.colluders if pushed is not None and pushed.verdict == "violated" else 0
-    trials = tried(case, advised(cell, setup, summaries, points, pushed, solvable, heard(case)), colluders)
+    advice = advised(cell, setup, summaries, points, pushed, solvable(case, summaries), heard(case))
+    trials = tried(case, advice, colluders)
     content = Cell(
         **cell_fields(cell, setup, reproduce),
         is_collaboration=sums is None,

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 
-from secmix._base.checks import Array
 from secmix.auditing import verdicts
 from secmix.auditing.evidence.decoding import target_of
 from secmix.auditing.evidence.gaussian import share_behind_masks
 from secmix.auditing.evidence.interface import Case, evidence_of
-from secmix.auditing.evidence.premises import output_share
+from secmix.auditing.evidence.premises import known_of_sums, output_share
 from secmix.auditing.observation.collaborations import COLUMNS, CollaborationObservation
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Finding, NodeSummary
@@ -75,7 +72,7 @@ def _doubts(
 ) -> list[str]:
     """Why more may be known about ``node`` than the findings show."""
     doubts = list(observation.doubts)
-    equations, unknowns = _equations_and_unknowns(setup, observation, node)
+    equations, unknowns = known_of_sums(setup, observation, node)
     if equations >= unknowns:
         doubts.append(
             f"{equations} known sums over all iterations may be solved for the {unknowns} unknown numbers behind them"
@@ -93,47 +90,12 @@ def _doubts(
     return doubts
 
 
-def known_sums_suffice(case: Case, node: int) -> bool:
-    """Whether the sums that are known exactly are at least as many numbers as the rows they are made of."""
+def solvable(case: Case, summaries: list[NodeSummary]) -> bool:
+    """Whether of some node that is not revealed as many numbers are known as its rows and those it is summed with."""
     if not isinstance(case.setup, SumSetup) or not isinstance(case.observation, SumObservation):
         return False
-    equations, unknowns = _equations_and_unknowns(case.setup, case.observation, node)
-    return equations >= unknowns
-
-
-def _equations_and_unknowns(setup: SumSetup, observation: SumObservation, node: int) -> tuple[int, int]:
-    bases = {t: reading.subspace.basis for t, reading in observation.readings.items()}
-    sizes = {t: observation.inputs[t].shape[2] for t in bases}
-    rows = [count * setup.rows.shape[1] for count in setup.counts]
-    return equations_and_unknowns(bases, sizes, rows, setup.corrupt, node)
-
-
-def equations_and_unknowns(
-    bases: Mapping[int, Array], sizes: Mapping[int, int], unknowns: Sequence[int], corrupt: frozenset[int], node: int
-) -> tuple[int, int]:
-    """How many numbers are known of the sums that ``node`` is part of, and how many numbers their rows are.
-
-    Parameters
-    ----------
-    bases : mapping from iteration to (rank, n)
-        The leaked subspace of each.
-    sizes : mapping from iteration to int
-        Entries of the summed vector.
-    unknowns : sequence of int, length n
-        Numbers that the rows of each node are.
-    corrupt : frozenset of int
-    node : int
-    """
-    honest = np.array([i not in corrupt for i in range(len(unknowns))])
-    group, equations, before = {node}, 0, -1
-    while before != len(group):  # sums that share a node are solved together
-        before, equations = len(group), 0
-        for t, basis in bases.items():
-            involved = (np.abs(basis) > 1e-6) & honest
-            rows = involved[:, sorted(group)].any(axis=1)
-            group |= set(np.flatnonzero(involved[rows].any(axis=0)).tolist())
-            equations += int(rows.sum()) * sizes[t]
-    return equations, sum(unknowns[i] for i in group)
+    counts = [known_of_sums(case.setup, case.observation, s.node) for s in summaries if s.standing != "revealed"]
+    return any(equations >= unknowns for equations, unknowns in counts)
 
 
 def _bounds(finding: Finding) -> bool:

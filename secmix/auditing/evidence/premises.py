@@ -1,9 +1,16 @@
-"""What becomes of an exact finding whose premises are in doubt, or that is of blurred vectors."""
+"""What becomes of an exact finding whose premises are in doubt, or that is of blurred vectors.
+
+And whether what is known exactly of sums is as many numbers as the rows behind them.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+from secmix._base.checks import Array
 from secmix.auditing import unequal
 from secmix.auditing.evidence.interface import Case
 from secmix.auditing.observation.observe import SumObservation
@@ -66,3 +73,39 @@ def output_share(setup: SumSetup, observation: SumObservation, node: int) -> flo
 def finite(value: float) -> float | None:
     """JSON has no infinity: null stands for it."""
     return value if math.isfinite(value) else None
+
+
+def known_of_sums(setup: SumSetup, observation: SumObservation, node: int) -> tuple[int, int]:
+    """As :func:`equations_and_unknowns`, of the sums that are known exactly: enough where no fewer than the rows."""
+    bases = {t: reading.subspace.basis for t, reading in observation.readings.items()}
+    sizes = {t: observation.inputs[t].shape[2] for t in bases}
+    rows = [count * setup.rows.shape[1] for count in setup.counts]
+    return equations_and_unknowns(bases, sizes, rows, setup.corrupt, node)
+
+
+def equations_and_unknowns(
+    bases: Mapping[int, Array], sizes: Mapping[int, int], unknowns: Sequence[int], corrupt: frozenset[int], node: int
+) -> tuple[int, int]:
+    """How many numbers are known of the sums that ``node`` is part of, and how many numbers their rows are.
+
+    Parameters
+    ----------
+    bases : mapping from iteration to (rank, n)
+        The leaked subspace of each.
+    sizes : mapping from iteration to int
+        Entries of the summed vector.
+    unknowns : sequence of int, length n
+        Numbers that the rows of each node are.
+    corrupt : frozenset of int
+    node : int
+    """
+    honest = np.array([i not in corrupt for i in range(len(unknowns))])
+    group, equations, before = {node}, 0, -1
+    while before != len(group):  # sums that share a node are solved together
+        before, equations = len(group), 0
+        for t, basis in bases.items():
+            involved = (np.abs(basis) > 1e-6) & honest
+            rows = involved[:, sorted(group)].any(axis=1)
+            group |= set(np.flatnonzero(involved[rows].any(axis=0)).tolist())
+            equations += int(rows.sum()) * sizes[t]
+    return equations, sum(unknowns[i] for i in group)
