@@ -82,25 +82,30 @@ class _Span:
 
     def _rest(self, rows: Array) -> Array:
         """What of ``rows`` (r, dimension) is outside; projected off twice, for the sake of rounding."""
-        with np.errstate(invalid="ignore"):
-            for _ in range(2):
-                rows = rows - (rows @ self.basis.T) @ self.basis
+        for _ in range(2):
+            rows = rows - (rows @ self.basis.T) @ self.basis
         return rows
 
     def holds(self, rows: Array) -> bool:
         """Whether all ``rows`` lie inside, to 1e-6 of their size; one that is no number does not."""
-        sizes = np.linalg.norm(rows, axis=1)
-        outside = np.linalg.norm(self._rest(rows), axis=1)
+        with np.errstate(invalid="ignore"):
+            sizes, outside = _sizes(rows), _sizes(self._rest(rows))
         return bool(((sizes <= _ROUNDING * self.top) | (outside <= _TOL * sizes)).all())
 
     def add(self, rows: Array) -> None:
         """Grow by ``rows``, as far as they are outside; what is rounding beside the largest is none."""
-        sizes = np.linalg.norm(rows, axis=1)
-        self.top = max([self.top, *sizes[np.isfinite(sizes)].tolist()])
-        fine = np.isfinite(sizes) & (sizes > _ROUNDING * self.top)
+        sizes = _sizes(rows)
+        fine = np.isfinite(sizes)
+        self.top = max([self.top, *sizes[fine].tolist()])
+        fine &= sizes > _ROUNDING * self.top
         left = self._rest(rows[fine] / sizes[fine, None])
-        for row in left[np.linalg.norm(left, axis=1) > 1e-2 * _TOL]:
-            rest = self._rest(row[None])[0]
-            size = float(np.linalg.norm(rest))
+        for row in left[_sizes(left) > 1e-2 * _TOL]:
+            rest = self._rest(row[None])
+            size = float(_sizes(rest)[0])
             if size > 1e-2 * _TOL:
                 self.basis = np.vstack([self.basis, rest / size])
+
+
+def _sizes(rows: Array) -> Array:
+    """Lengths (r,) of ``rows`` (r, dimension)."""
+    return np.asarray(np.sqrt(np.einsum("rd,rd->r", rows, rows)))
