@@ -24,6 +24,7 @@ from .wrong import (
     watched,
     word,
 )
+from .wrong.longer import corners, fits
 from .wrong.masks import generator, mixed, structure, values
 from .wrong.together import beside, handed
 from .wrong.together import rows as collaborating
@@ -50,6 +51,8 @@ _WRONG = (
     surroundings,
     seldom,
     watched,
+    fits,
+    corners,
 )
 WRONG: list[Case] = [case for module in _WRONG for case in module.CASES]
 RIGHT: list[Case] = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -10,6 +11,7 @@ from secmix._base.checks import Array
 from secmix.auditing.soundness.mechanisms.modular import WholeMoves
 from secmix.auditing.soundness.model import Bench, Case, Model
 
+_FAINT = 16.0  # times as far masks must move, where they are too small; honest courses differ too
 _RCONDS = (1e-9, 1e-10, 1e-11, 1e-12, 1e-13)
 
 
@@ -82,6 +84,20 @@ class Moves:
                 best, residual = dr, left
         shaped = [part.reshape(len(part), runs, m).transpose(1, 0, 2) for part in (ds, best)]
         return shaped[0], shaped[1], residual
+
+
+def needed(bench: Bench, model: Model, case: Case) -> float:
+    """How far masks must move in the course of ``model`` to explain other inputs; 0 where nothing is left to hide."""
+    moves = moves_of(bench, model)
+    return float(np.linalg.norm(moves.draw(bench.private(3), case, bench.scale)[1])) if moves.free else 0.0
+
+
+def faint(bench: Bench, models: Sequence[Model], other: Model) -> bool:
+    """Whether masks hide far less in the course of another call than in those of ``models``."""
+    if bench.modulus is not None or any(other.linear is model.linear for model in models):
+        return False
+    usual = max(needed(bench, model, models[0].case) for model in models)
+    return bool(usual) and needed(bench, other, models[0].case) > _FAINT * usual
 
 
 def _remainder(left: Array, ds: Array) -> float:
