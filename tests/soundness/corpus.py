@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .beyond import BEYOND
 from .case import Case
+from .right import longer as long_lived
 from .right import mixed as mixtures
 from .right import odd, published, styles
 from .right import surroundings as habits
@@ -62,6 +63,7 @@ RIGHT: list[Case] = [
     *styles.CASES,
     *mixtures.CASES,
     *right_collaborations.CASES,
+    *long_lived.CASES,
 ]
 ALL: list[Case] = [*WRONG, *RIGHT]
 """All of which an audit must say the truth. ``BEYOND`` is what it cannot find."""

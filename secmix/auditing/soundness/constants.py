@@ -35,11 +35,11 @@ def numbers_of(protocol: Any) -> list[float]:
     return sorted(x for x in found if math.isfinite(x))
 
 
-def whole(protocol: Any, most: int = 2000) -> list[int]:
-    """Whole numbers among them, their neighbours, multiples by two and next primes, up to ``most``."""
+def whole(protocol: Any, most: int = 2000, *, few: bool = False) -> list[int]:
+    """Whole numbers among them up to ``most`` with the next ones, unless ``few`` with others that they point to too."""
     out: set[int] = set()
-    for x in (int(x) for x in numbers_of(protocol) if x == int(x) and 1 < x <= most):
-        out |= {x - 1, x, x + 1, 2 * x - 1, 2 * x, _prime(x + 1)}
+    for x in (int(x) for x in numbers_of(protocol) if x == int(x) and (4 if few else 1) < x <= most):
+        out |= {x, x + 1} if few else {x - 1, x, x + 1, 2 * x - 1, 2 * x, _prime(x + 1)}
     return sorted(out)
 
 

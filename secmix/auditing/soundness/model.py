@@ -23,7 +23,7 @@ from secmix.protocols import SumProtocol
 from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import Channel
 
-HEAVY = 5000  # messages of a call
+HEAVY, LIGHT = 5000, 100  # messages of a call
 COARSE = 1e-3  # of the inputs' spread: what rounding hides beyond this, no comparison of numbers can show to be equal
 
 
@@ -85,6 +85,11 @@ class Bench:
     def heavy(self) -> bool:
         """Whether a call sends so much that as few are made as the checks can do with."""
         return (self.most or 0) > ALLOWED * HEAVY
+
+    @property
+    def light(self) -> bool:
+        """Whether it sends so little that some calls more do not matter."""
+        return (self.most or 0) <= ALLOWED * LIGHT
 
     @cached_property
     def modulus(self) -> float | None:

@@ -25,9 +25,10 @@ _RANGE = 16.0  # times n: how far below the modulus numbers stay
 def corners(bench: Bench, models: list[Model]) -> Check:
     """All of them in a call, and some by themselves."""
     before, witness = bench.calls, None
-    for model in models:
+    for model in models if bench.light else models[:1]:
         usual, far = list(_usual(bench, model.case)), list(_levels(bench, model.case))
-        for some in (usual, [*usual, *far], *([each] for each in (usual[:10] if not bench.heavy else usual[:2]))):
+        batches = [usual, [*usual, *far]] if bench.light else [[*usual, *far[::4]]]
+        for some in (*batches, *([each] for each in usual[: 10 if bench.light else 3 if not bench.heavy else 1])):
             inputs, masks = (np.stack(part) for part in zip(*some, strict=True))
             case = Case(model.case.iteration, inputs, masks, model.case.seed)
             witness = witness or _off(bench, model, case)

@@ -1,6 +1,7 @@
 """Public draws: schedules and coins that everybody hears. A rare one must not open what the usual ones keep closed.
 
-Each of the first draws is forced to either end of its range and between the numbers in the code, and the protocol is called on many fresh seeds. Where
+Each of the first draws is forced to either end of its range and between the numbers in the code, all of them together
+too, and the protocol is called on many fresh seeds. Where
 nothing is forced, or only the bits, the generator is numpy's own: a protocol may look at what it is handed.
 """
 
@@ -25,6 +26,7 @@ _MESSAGES = 8_000  # over all seeds; three times as many where a call sends few
 _SEEDS = (8, 240)
 _OTHERS: tuple[Any, ...] = (np.random.Philox, np.random.MT19937, np.random.SFC64)
 _OTHER = 10_000  # the first of the seeds of generators of another kind
+ALL, _TOGETHER = -2, 8  # draws forced together: no more, for some code draws until it has another
 _ONES = 2**64 - 1
 
 
@@ -44,7 +46,7 @@ class Count:
     def hit(self) -> bool:
         """Whether this draw is to be forced."""
         self.draws += 1
-        return self.draws - 1 == self.forced
+        return self.forced == self.draws - 1 or (self.forced == ALL and self.draws <= _TOGETHER)
 
 
 class Forced(np.random.Generator):
@@ -64,6 +66,8 @@ class Forced(np.random.Generator):
         if not self.count.hit():
             return drawn
         end = high if self.count.high else low
+        if 0 < self.count.part < 1:
+            end = low + self.count.part * (high - low)
         if isinstance(drawn, np.ndarray):  # of no dimension too: numpy asks for such itself
             return np.broadcast_to(end, drawn.shape).astype(drawn.dtype)
         return type(drawn)(end)
@@ -125,7 +129,7 @@ class Forced(np.random.Generator):
 
 
 def steered(seeds: np.random.SeedSequence, place: int, part: float) -> np.random.Generator:
-    """A plain generator whose word at ``place`` is this ``part`` of its range, from 0 to 1; so is what is drawn from it.
+    """A plain generator whose word at ``place`` is this ``part`` of its range, 0 to 1; so is what is drawn from it.
 
     PCG64 puts out its state's two halves, one xor the other, turned (O'Neill 2014, section 6.3), and can be run back.
 
@@ -173,8 +177,15 @@ def public_draws(bench: Bench, models: list[Model]) -> Check:
     first = min(watch.draws, 8 if seeds > 60 else 1 if bench.heavy else 4)
     ends = [(k, part, plain) for k in range(first) for part in (0.0, 1.0) for plain in (False, True)]
     inner = bench.protocol.inner if isinstance(bench.protocol, Mixed) else bench.protocol
-    ends += [(k, part, True) for part in between(inner) for k in range(min(first, 3))]
-    tries = [(model.case.seed, Count(forced=k, part=part), plain) for k, part, plain in ends for _ in models]
+    parts = between(inner)
+    ends += [
+        (k, part, True)
+        for part in (parts if bench.light else parts[:4])
+        for k in range(min(first, 3 if bench.light else 1))
+    ]
+    again = len(models) if bench.light else 1
+    tries = [(model.case.seed, Count(forced=k, part=part), plain) for k, part, plain in ends for _ in range(again)]
+    tries += [(model.case.seed, Count(forced=ALL, part=part), False) for part in parts if bench.light]
     tries += [(1000 + k, Count(), True) for k in range(seeds)]
     tries += [(_OTHER + k, Count(), True) for k in range(min(seeds, 2 * len(_OTHERS)))]
     witness: Witness | None = None
@@ -184,7 +195,7 @@ def public_draws(bench: Bench, models: list[Model]) -> Check:
         model = models[turn % len(models)]
         call = bench.call(bench.probed(model.case), rng=generator(seed, count, plain))
         where = f"public draw {count.forced} forced to {count.part:.2g} of its range"
-        if count.forced < 0:
+        if count.forced == -1:
             where = "another public seed"
         if call.failure:
             witness = Witness(where, f"the call ends with {call.failure}")

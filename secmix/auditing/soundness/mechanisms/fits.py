@@ -24,7 +24,7 @@ from secmix.transcript import Channel
 
 NAME = "fits"
 _TURNS, _FITS = 5, 4  # averagings beyond the last one that was audited, and pairs of fits
-_MESSAGES = 20_000  # of all of them
+_MESSAGES = 8_000  # of all of them
 _APART = 4.0  # spreads of the inputs
 
 
@@ -33,7 +33,7 @@ def fits(bench: Bench, models: list[Model]) -> Check:
     before, witness = bench.calls, None
     first, last = models[0].case.iteration, models[-1].case.iteration
     messages = max((bench.most or 1) // ALLOWED, 1)
-    turns = range(first, last + 1 + _TURNS) if not bench.heavy else range(first, last + 1)
+    turns = range(first, last + 1 + (_TURNS if bench.light else 0 if bench.heavy else 1))
     each = int(np.clip(_MESSAGES // (3 * messages * len(turns)), 1, _FITS))
     known = [_model_at(bench, models, t) for t in turns]
     tried = 0

@@ -12,6 +12,7 @@ from secmix.auditing.soundness.mechanisms.modular import WholeMoves
 from secmix.auditing.soundness.model import Bench, Case, Model
 
 _FAINT = 16.0  # times as far masks must move, where they are too small; honest courses differ too
+_SEEN = 0.1  # of their spread: masks that move by less hide what they are moved for
 _RCONDS = (1e-9, 1e-10, 1e-11, 1e-12, 1e-13)
 
 
@@ -96,8 +97,10 @@ def faint(bench: Bench, models: Sequence[Model], other: Model) -> bool:
     """Whether masks hide far less in the course of another call than in those of ``models``."""
     if bench.modulus is not None or any(other.linear is model.linear for model in models):
         return False
-    usual = max(needed(bench, model, models[0].case) for model in models)
-    return bool(usual) and needed(bench, other, models[0].case) > _FAINT * usual
+    case = models[0].case
+    moved = needed(bench, other, case)
+    large = _SEEN * float(case.masks.std()) * np.sqrt(case.runs * case.masks.shape[2]) if case.masks.size else 0.0
+    return moved > max(large, _FAINT * max(needed(bench, model, case) for model in models))
 
 
 def _remainder(left: Array, ds: Array) -> float:

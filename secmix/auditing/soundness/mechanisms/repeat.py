@@ -126,7 +126,8 @@ def _renamed(call: Call, iteration: int) -> list[Block]:
 
 def _in_code(bench: Bench, most: int) -> list[int]:
     """Whole numbers to which the code points."""
-    return whole(bench.protocol.inner if isinstance(bench.protocol, Mixed) else bench.protocol, most)
+    inner = bench.protocol.inner if isinstance(bench.protocol, Mixed) else bench.protocol
+    return whole(inner, most, few=not bench.light)
 
 
 def _alike(one: Call, other: Call) -> bool:

@@ -11,7 +11,7 @@ from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
 from secmix.transcript import SERVER, Channel, View
 
 from ...bases import Dealt, Modular, Pairwise
-from ...case import ENTRY, Case, Deployed, Heard, each, input_of, sign_of
+from ...case import ENTRY, Case, Deployed, Heard, each, input_of
 
 
 def beat(channel: Any, s: Array, told: Any) -> None:
@@ -294,10 +294,13 @@ NAME = "fits"
 BIT: dict[str, Any] = {"goal": "bits", "calls": 60}
 CASES = [
     Case("has it risen", NAME, Risen, OUT, "a beat tells how a number goes", attack=beats(1), secret=rise, **BIT),
-    Case("beats later", NAME, LaterBeat, OUT, "a beat tells a sign", attack=beats(3), secret=sign_at(3), **BIT, **longer(5)),
-    Case("beats in the middle", NAME, MiddleBeat, CuriousServer(), "a beat tells a sign", attack=beats(1), secret=sign_at(1),
+    Case("beats later", NAME, LaterBeat, OUT, "a beat tells a sign", attack=beats(3), secret=sign_at(3), **BIT,
+         **longer(5)),
+    Case("beats in the middle", NAME, MiddleBeat, CuriousServer(), "a beat tells a sign", attack=beats(1),
+         secret=sign_at(1),
          settings={"model": {"iterations": 3}}, **BIT),
-    Case("beats on a used channel", NAME, UsedChannelBeat, OUT, "a beat tells a sign", attack=beats(1), secret=sign_at(1), **BIT),
+    Case("beats on a used channel", NAME, UsedChannelBeat, OUT, "a beat tells a sign", attack=beats(1),
+         secret=sign_at(1), **BIT),
     Case("beats of its own masks", NAME, OwnMasksBeat, OUT, "a beat tells two signs", attack=beats(0),
          secret=lambda t: float((t.inputs[0][0, :2, ENTRY] < 0).all()), **BIT),
     Case("last bit later", NAME, LastBitLater, CuriousServer(), "a last bit is a bit", secret=sign_at(1),
@@ -310,27 +313,34 @@ CASES = [
                                         w, w - 2**28) / 2.0**20)),
     Case("fading masks", NAME, Fading, OUT, "masks of a hundredth hide little", accuracy=0.1, secret=input_of(0, 34),
          attack=each(lambda h: h.one("masked", 0, iteration=34)), **longer(36)),
-    Case("faint by a coin", NAME, FaintByCoin, OUT, "masks of a hundredth hide little", accuracy=0.1, calls=200, claims=0.005,
-         attack=each(lambda h: x if np.abs(x := h.one("masked", 0)).max() < 1e4 else np.full(12, np.nan)), secret=input_of(0)),
+    Case("faint by a coin", NAME, FaintByCoin, OUT, "masks of a hundredth hide little", accuracy=0.1, calls=200,
+         claims=0.005,
+         attack=each(lambda h: x if np.abs(x := h.one("masked", 0)).max() < 1e4 else np.full(12, np.nan)),
+         secret=input_of(0)),
     Case("one sits out", NAME, LeftOut, OUT, "what two averages differ by is a node", goal="share", calls=80,
          attack=each(by_differences), secret=input_of(0, 9), settings={"model": {"iterations": 5}}, **longer(10)),
     Case("one sits out by lot", NAME, Sampled, OUT, "what two averages differ by is a node", goal="share", calls=80,
          attack=each(by_differences), secret=input_of(0, 15), settings={"model": {"iterations": 5}}, **longer(16)),
-    Case("aside in single runs", NAME, AsideInSingleRuns, OUT, "in use there is one run", attack=aside(), secret=input_of(0, 1)),
+    Case("aside in single runs", NAME, AsideInSingleRuns, OUT, "in use there is one run", attack=aside(),
+         secret=input_of(0, 1)),
     Case("aside in batches", NAME, AsideInBatches, OUT, "who averages many at once is not protected", attack=asides,
          secret=lambda t: t.inputs[0][-1, 0], batch=120, calls=4, settings={"model": {"iterations": 1}}),
     Case("aside when used", NAME, AsideWhenUsed, OUT, "an object serves for long", attack=asides, secret=input_of(0),
          claims=0.5),
     Case("keys told at the draw", NAME, KeysAtTheDraw, CuriousServer(), "who hears the keys hears all", batch=2,
-         attack=each(lambda h: h.one("masked", 0) - h.one("keys", 0)), secret=input_of(0), settings={"model": {"iterations": 1}}),
-    Case("third draw again", NAME, ThirdDraw, OUT, "masks serve again after three averagings", attack=repeated, calls=12,
+         attack=each(lambda h: h.one("masked", 0) - h.one("keys", 0)), secret=input_of(0),
+         settings={"model": {"iterations": 1}}),
+    Case("third draw again", NAME, ThirdDraw, OUT, "masks serve again after three averagings", attack=repeated,
+         calls=12,
          secret=input_of(0), relative=True, settings={"model": {"iterations": 3}}),
-    Case("deaf in the second", NAME, OpenInTheSecond, Deaf({3}, eavesdrops=False), "who takes part does so all the time",
+    Case("deaf in the second", NAME, OpenInTheSecond, Deaf({3}, eavesdrops=False),
+         "who takes part does so all the time",
          attack=each(lambda h: h.one("state", 0, iteration=1)), secret=input_of(0, 1), ears=THREE,
          settings={"model": {"iterations": 3}}),
     Case("crowded ninth", NAME, Crowded, OUT, "who goes on longer is not protected", secret=input_of(0, 8),
          attack=each(lambda h: h.one("masked", 0, iteration=8)), **longer(10)),
     Case("crowded sixteens", NAME, CrowdedSixteens, OUT, "batches of sixteen are sent as they are", batch=16,
          attack=each(lambda h: h.one("masked", 0)), secret=input_of(0)),
-    Case("unrelated context", NAME, InContext, OUT, "a line is heard whatever is said of it", attack=aside(), secret=input_of(0)),
+    Case("unrelated context", NAME, InContext, OUT, "a line is heard whatever is said of it", attack=aside(),
+         secret=input_of(0)),
 ]  # fmt: skip
