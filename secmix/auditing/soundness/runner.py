@@ -209,7 +209,7 @@ def _lies_about(channel: Channel, network: Network, returned: list[Any], call: C
     """What a call leaves beside its messages where others find it, in words; empty for nothing."""
     if vars(network).keys() - _OF_A_NETWORK and type(network) is Network:
         return "something is noted on the network, which everybody knows"
-    if vars(channel).keys() != vars(Channel()).keys():
+    if vars(channel).keys() != vars(Channel()).keys() or len(vars(channel.transcript)) > 1:
         return "something is noted on the channel"
     if any(vars(each) if hasattr(each, "__dict__") else False for each in returned) or call.results.dtype.metadata:
         return "the result is more than numbers"

@@ -49,7 +49,8 @@ def _replayed(bench: Bench, model: Model) -> Check:
     witness = None
     k, m = model.case.masks.shape[1], model.case.inputs.shape[2]
     for place, runs in enumerate([4, 4, *[1] * _SINGLES]):
-        step = 1.0 if place % 2 == 0 else _step(model.case)
+        fine = place % 2 and float(model.seen.coarseness.max(initial=_UNIT)) <= _UNIT  # as many digits as a double
+        step = _step(model.case) if fine else 1.0
         if step == 1.0:
             s, r = (_odd_numbers(rng, (runs, count, m)) for count in (n, k))
         else:  # numbers of the size and nearly the digits that they have in use
@@ -84,9 +85,9 @@ def _odd_numbers(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 
 def _step(case: Case) -> float:
-    """That of a grid on which sums of numbers of this size have no more than 44 digits."""
+    """That of a grid on which sums of numbers of this size have no more than 40 digits."""
     top = max(float(np.abs(part).max(initial=1.0)) for part in (case.inputs, case.masks))
-    return float(2.0 ** (np.ceil(np.log2(top)) - 38))
+    return float(2.0 ** (np.ceil(np.log2(top)) - 36))
 
 
 def _on_grid(values: Array, step: float) -> Array:
@@ -101,7 +102,7 @@ def _beyond_rounding(
     linear = model.linear
     scale = np.ones(len(linear.A)) if linear.scale is None else linear.scale
     table = np.hstack([linear.A, linear.M]) / scale[:, None] * 2.0**10
-    binary = (table == np.round(table)).all(axis=1)
+    binary = ((table == np.round(table)) & (np.abs(table) <= 2.0**14)).all(axis=1)  # products have digits to spare
     place = {int(p): row for row, p in enumerate(model.which)}
     sizes = sizes_of(linear, case)
     for p, (a, b) in enumerate(zip(one, two, strict=False)):

@@ -60,6 +60,13 @@ class LargeResidues(Modular):
         return np.where(np.abs(s) > 400, self.numbers(self.words(s)), hidden)
 
 
+class FarResidues(Modular):
+    """The same at a level that stands nowhere."""
+
+    def sent(self, hidden: Array, s: Array, r: Array, rng: Any) -> Array:
+        return np.where(np.abs(s) > 2.0 ** (self.bits - 39), self.numbers(self.words(s)), hidden)
+
+
 class BitOfLarge(Dealt):
     """The last bit of a hidden number that is far larger than its input tells whether two neighbours have one sign."""
 
@@ -231,6 +238,8 @@ CASES = [
          attack=each(lambda h: np.where((x := h.one("masked", 0)) == h.one("masked", 1), x, np.nan)), **deployed(ONE)),
     Case("large residues", NAME, LargeResidues, OUT, "large numbers are told", secret=input_of(0), accuracy=1e-3,
          attack=some(lambda x: (x > 400) & (x < 3000)), **deployed(FAR)),
+    Case("far residues", NAME, FarResidues, OUT, "large numbers are told", secret=input_of(0), accuracy=1e-3,
+         attack=some(lambda x: (x > 600) & (x < 3000)), **deployed(FAR)),
     Case("room for some", NAME, Sparse, OUT, "the length tells how many are zero",
          attack=each(lambda h: h.all("room")[0].size),
          secret=lambda t: float((t.inputs[0][0, 0] != 0).sum()), calls=60,
