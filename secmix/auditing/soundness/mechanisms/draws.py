@@ -138,7 +138,7 @@ def steered(seeds: np.random.SeedSequence, place: int, part: float) -> np.random
     >>> rng = steered(np.random.SeedSequence(0), 2, 1.0)
     >>> rng.random(4).round(3).tolist()[2], type(rng).__name__
     (1.0, 'Generator')
-    >>> steered(np.random.SeedSequence(0), 0, 0.345).integers(1000).tolist()
+    >>> steered(np.random.SeedSequence(0), 0, 0.3455).integers(1000).tolist()
     345
     """
     bits = np.random.PCG64(seeds)
