@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,7 +20,7 @@ Listener = Callable[["Channel", Block | None], None]
 """Told of each message twice: with nothing before it passes, with what was written once it has passed."""
 
 _MINE: ContextVar[tuple[Listener, ...] | None] = ContextVar("listeners", default=None)
-_LISTENERS: list[Listener] = []
+_LISTENERS: list[tuple[Listener, int]] = []  # with the thread that listens
 
 
 @contextmanager
@@ -39,11 +40,11 @@ def overheard(listener: Listener) -> Iterator[None]:
     (None, 'aside')
     """
     token = _MINE.set((*(_MINE.get() or ()), listener))
-    _LISTENERS.append(listener)
+    _LISTENERS.append(entry := (listener, threading.get_ident()))
     try:
         yield
     finally:
-        _LISTENERS.remove(listener)
+        _LISTENERS.remove(entry)
         _MINE.reset(token)
 
 
@@ -53,7 +54,10 @@ def unrelated() -> Iterator[None]:
 
     Its own listeners are told as before.
     """
-    token = _MINE.set(_MINE.get() or ())
+    here = threading.get_ident()
+    mine = _MINE.get()
+    # In another context of a thread that is listened to already, it is not another audit that begins.
+    token = _MINE.set(tuple(each for each, where in _LISTENERS if where == here) if mine is None else mine)
     try:
         yield
     finally:
@@ -62,7 +66,7 @@ def unrelated() -> Iterator[None]:
 
 def _listeners() -> list[Listener]:
     mine = _MINE.get()
-    return list(_LISTENERS if mine is None else mine)
+    return [each for each, _ in _LISTENERS] if mine is None else list(mine)
 
 
 class Channel:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .beyond import BEYOND
 from .case import Case
+from .right import longer as long_lived
 from .right import mixed as mixtures
 from .right import odd, published, styles
 from .right import surroundings as habits
@@ -24,6 +25,7 @@ from .wrong import (
     watched,
     word,
 )
+from .wrong.longer import corners, fits
 from .wrong.masks import generator, mixed, structure, values
 from .wrong.together import beside, handed
 from .wrong.together import rows as collaborating
@@ -50,6 +52,8 @@ _WRONG = (
     surroundings,
     seldom,
     watched,
+    fits,
+    corners,
 )
 WRONG: list[Case] = [case for module in _WRONG for case in module.CASES]
 RIGHT: list[Case] = [
@@ -59,6 +63,7 @@ RIGHT: list[Case] = [
     *styles.CASES,
     *mixtures.CASES,
     *right_collaborations.CASES,
+    *long_lived.CASES,
 ]
 ALL: list[Case] = [*WRONG, *RIGHT]
 """All of which an audit must say the truth. ``BEYOND`` is what it cannot find."""

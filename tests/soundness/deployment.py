@@ -74,8 +74,11 @@ def deploy(
                     inputs.append(vectors[runs].copy())
                     rng = chain if case.chained else np.random.default_rng([7, draws, place])
                     given = channel if case.given else None
-                    averages, _ = protocol.average(vectors[runs].copy(), network, rng, channel=given)
-                    ended.append(np.asarray(averages).copy())
+                    handed = vectors[runs].copy()
+                    averages, _ = protocol.average(handed, network, rng, channel=given)
+                    ended.append(np.array(averages))
+                    about = {"rows": {node: handed[:, node] for node in corrupt}, "network": network, "line": channel}
+                    about["returned"] = averages
         messages = tuple(heard for one in sent if (heard := _heard(one, adversary, corrupt)) is not None)
         held = tuple({node: result[:, node] for node in sorted(corrupt)} for result in ended)
         yield Heard(messages, held, **about), Deployed(tuple(inputs), mine)

@@ -105,7 +105,7 @@ def test_masks_that_all_but_cancel_reach_next_to_nothing():
 def test_a_word_of_a_plain_generator_is_set_to_an_end():
     seeds = np.random.SeedSequence(3)
     for place, high in ((0, False), (5, True)):
-        rng = steered(seeds, place, high)
+        rng = steered(seeds, place, float(high))
         assert type(rng) is np.random.Generator
         drawn = rng.random(8)
         assert drawn[place] == (1 - 2.0**-53 if high else 0.0)

@@ -38,7 +38,7 @@ from secmix.estimators.exact.provenance import unexplained
 from secmix.protocols import EMRun, Plain, SumProtocol
 from secmix.protocols.interfaces import SumTraits, without_average
 from secmix.scenario import Scenario
-from secmix.transcript import Transcript, View
+from secmix.transcript import Channel, Transcript, View, overheard
 
 Seeds = tuple[np.random.SeedSequence, np.random.SeedSequence]
 """Of the data (the same in all cells of an audit), and of the protocol."""
@@ -170,7 +170,9 @@ def _block(
     runs = rows_by_node[0].shape[0]
     probed = Probed(setup.protocol, probing=probing)
     model = build_model(cell, setup, as_played(setup, probed))
-    run = model.run(rows_by_node, network=setup.network, rng=_drawing(seed))
+    carriers: dict[int, Channel] = {}
+    with overheard(lambda carrier, block: carriers.update({id(carrier): carrier})):
+        run = model.run(rows_by_node, network=setup.network, rng=_drawing(seed))
     view = setup.adversary.observe(run.transcript, setup.network)
     iterations = run.transcript.iterations
     modulus, grid = SumTraits.of(setup.protocol).modulus, SumTraits.of(setup.protocol).grid
@@ -223,6 +225,8 @@ def _block(
         doubts += [doubt] if doubt and doubt not in doubts else []
     if any(without_average(ended).all() for ended in averages.values()):
         doubts.append("no node ended with an average: what could be learnt of a run that is not cut short is not known")
+    if len(carriers) > 1:
+        doubts.append("something went through another channel than the one given")
     if joint is not None:
         doubts.append("the same masks serve in several iterations: what the differences tell of rows is not known")
     if any(block.shape[1] for block in rest.values()):

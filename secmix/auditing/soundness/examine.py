@@ -11,8 +11,10 @@ from secmix._base.random import stream
 from secmix.adversaries import Adversary
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.soundness.mechanisms import repeat, scales
+from secmix.auditing.soundness.mechanisms.corners import corners
 from secmix.auditing.soundness.mechanisms.draws import public_draws
 from secmix.auditing.soundness.mechanisms.exact import exact_replay
+from secmix.auditing.soundness.mechanisms.fits import fits
 from secmix.auditing.soundness.mechanisms.modular import residues
 from secmix.auditing.soundness.mechanisms.provenance import provenance
 from secmix.auditing.soundness.mechanisms.replay import replay
@@ -34,6 +36,8 @@ _ALWAYS: tuple[tuple[str, _Mechanism], ...] = (
 )
 _LINEAR: tuple[tuple[str, _Mechanism], ...] = (
     ("replay", replay),
+    ("fits", fits),
+    ("corners", corners),
     ("exact replay", exact_replay),
     ("public draws", public_draws),
     ("homogeneity", scales.homogeneity),
@@ -87,9 +91,32 @@ def examine(
         checks += [guarded(name, lambda run=run: run(bench, models)) for name, run in _ALWAYS]  # type: ignore[misc]
         if not checks[0].failed:
             checks += [guarded(name, lambda run=run: run(bench, models)) for name, run in _LINEAR]  # type: ignore[misc]
+    if bench.altered and not any(check.failed for check in checks):
+        checks.append(Check("record", "failed", f"The record of some call does not tell all: {bench.altered}."))
+    if not any(check.failed for check in checks):
+        checks.append(_together(bench))
     if blind:
         checks.insert(0, BLIND)
     return Soundness(checks, bench.shares, masks=bench.masks)
+
+
+def _together(bench: Bench) -> Check:
+    """What all calls tell together of inputs that stay as they are: sums over other nodes differ by a node.
+
+    Statistics hardly change once a fit has settled. Who sits out now and then, or weighs otherwise, is then known by
+    what two averages differ by.
+    """
+    bases = [model.subspace.basis for _, model in bench.models]
+    n, own = bench.network.n, np.eye(bench.network.n)[sorted(bench.eyes.corrupt)]
+    size, vectors = np.linalg.svd(np.vstack([*bases, own, np.zeros((1, n))]))[1:]
+    known = vectors[: int((size > 1e-6).sum())]
+    worst = {node: float((known[:, node] ** 2).sum()) for node in bench.asked}
+    node = max(worst, key=lambda node: worst[node] - bench.shares.get(node, 0.0), default=None)
+    if node is None or worst[node] <= bench.shares.get(node, 0.0) + 1e-6:
+        return Check("together", "passed", "All calls together tell no more of inputs than each by itself.")
+    what = f"of a vector of node {node} that stays the same they tell {worst[node]:.0%}"
+    sentence = "Calls open sums over other nodes, or with other weights: what these differ by is known too."
+    return Check("together", "failed", sentence, Witness("all messages of several calls", what))
 
 
 def known_in(

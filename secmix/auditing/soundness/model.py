@@ -21,8 +21,9 @@ from secmix.estimators.exact.structure import LeakedSubspace, subspace_of
 from secmix.network import Network
 from secmix.protocols import SumProtocol
 from secmix.protocols.interfaces import SumTraits
+from secmix.transcript import Channel
 
-HEAVY = 5000  # messages of a call
+HEAVY, LIGHT = 5000, 100  # messages of a call
 COARSE = 1e-3  # of the inputs' spread: what rounding hides beyond this, no comparison of numbers can show to be equal
 
 
@@ -78,11 +79,17 @@ class Bench:
     moves: list[tuple[LinearView, Any]] = field(default_factory=list)  # what leaves all that is known as it is
     made: dict[tuple[int, int, int], tuple[Array, Array]] = field(default_factory=dict)  # unit inputs and unit masks
     words: list[tuple[LinearView, Any, Any]] = field(default_factory=list)  # views in whole numbers, without masks too
+    altered: str = ""  # what any call left beside its record, or kept from it
 
     @property
     def heavy(self) -> bool:
         """Whether a call sends so much that as few are made as the checks can do with."""
         return (self.most or 0) > ALLOWED * HEAVY
+
+    @property
+    def light(self) -> bool:
+        """Whether it sends so little that some calls more do not matter."""
+        return (self.most or 0) <= ALLOWED * LIGHT
 
     @cached_property
     def modulus(self) -> float | None:
@@ -109,10 +116,10 @@ class Bench:
         record: bool = True,
         form: Callable[[Array], Any] = np.copy,
         own: bool = False,
+        channel: Channel | None = None,
     ) -> Call:
         """One call on ``case`` by a fresh copy, with the case's public randomness, and its masks or its ``own``."""
-        self.calls += 1
-        return call_sum(
+        call = call_sum(
             fresh(self.protocol) if protocol is None else protocol,
             case.inputs,
             None if own else case.masks,
@@ -122,7 +129,16 @@ class Bench:
             most=self.most,
             record=record,
             form=form,
+            channel=channel,
         )
+        return self.noted(call)
+
+    def noted(self, call: Call) -> Call:
+        """``call``, counted; that its record does not tell all is kept, whatever it was made for."""
+        self.calls += 1
+        if call.altered and not call.failure:
+            self.altered = self.altered or call.altered
+        return call
 
     def public(self, seed: int) -> np.random.Generator:
         """The public randomness of a case, the same each time."""
@@ -236,7 +252,7 @@ def _read(bench: Bench, real: Case, call: Call, seen: Seen, factor: float) -> Mo
             continue  # a public constant of another length, or nothing but the message itself
         if row.shape[1:] != (m,) or len(row) != runs + -(-count // m):
             odd = odd or Witness(name, f"it has {row.shape[1]} numbers, the vectors that are summed have {m}")
-        elif np.isnan(plain).all():
+        elif row.dtype.kind == "f" and np.isnan(plain).all():
             continue  # of a node that dropped out
         elif not np.isfinite(plain).all():
             odd = odd or Witness(name, "it holds what is no finite number")

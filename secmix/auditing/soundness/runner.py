@@ -19,10 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 from secmix._base.checks import Array
 from secmix.errors import SecmixError
 from secmix.network import Network
-from secmix.transcript import Block, Channel, overheard
+from secmix.transcript import SERVER, Block, Channel, overheard
 
 _PATIENCE = 1.0  # seconds that threads of a call have to end after it
 _LARGE = 2**16  # bytes that are compared where they lie, not copied first
+_OF_A_NETWORK = frozenset((*vars(Network.complete(2)), *dir(Network)))
 ALLOWED = 4  # times as many messages as a reference call sent
 
 
@@ -87,8 +88,8 @@ class Call:
     left : str
         In which state the public generator was left.
     kept : tuple of arrays
-        Of a collaboration, what lies about after it: the rows of corrupt nodes as the call left them, and how far the
-        channel's count of iterations has come.
+        What lies about after it. Of a sum, the inputs (runs, n, m), if the call left them changed; of a collaboration,
+        the rows of corrupt nodes as the call left them, and how far the channel's count of iterations has come.
     """
 
     blocks: tuple[Block, ...]
@@ -121,7 +122,7 @@ def fresh(protocol: Any) -> Any:
 def observation(run: Callable[[Channel], ArrayLike], channel: Channel, most: int | None = None) -> Call:
     """What came of ``run(channel)``, which returns what each node ends with; ended at ``most`` messages, if given."""
     results: NDArray[Any] = np.empty((0, 0, 0))
-    failure, watch = "", _Watch(channel, most)
+    failure, watch, said = "", _Watch(channel, most), len(channel.transcript.blocks)
     with overheard(watch), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         before = set(threading.enumerate())
@@ -131,6 +132,8 @@ def observation(run: Callable[[Channel], ArrayLike], channel: Channel, most: int
             failure = type(error).__name__
         running = _still_running(before)
     written, log, frames = channel.transcript.blocks, watch.log, watch.frames
+    if not watch.before:
+        written = written[said:]
     altered = ""
     if watch.silenced:
         altered = "the record was switched off meanwhile"
@@ -183,16 +186,37 @@ def call_sum(
     most: int | None = None,
     record: bool = True,
     form: Callable[[Array], Any] = np.copy,
+    channel: Channel | None = None,
 ) -> Call:
     """One call of a sum protocol's ``average``; it gets copies of inputs and masks, the inputs in a ``form``."""
+    handed = form(inputs)
+    returned: list[Any] = []
 
     def run(channel: Channel) -> ArrayLike:
         given = None if masks is None else masks.copy()
-        return np.asarray(protocol.average(form(inputs), network, rng, masks=given, channel=channel)[0])
+        returned.append(protocol.average(handed, network, rng, masks=given, channel=channel)[0])
+        return np.asarray(returned[0])
 
-    channel = Channel(record=record)
+    channel = channel or Channel(record=record)
     channel.iteration = iteration
-    return replace(observation(run, channel, most), left=repr(rng.bit_generator.state))
+    call = observation(run, channel, most)
+    altered = call.altered or _lies_about(channel, network, returned, call)
+    kept = (handed,) if isinstance(handed, np.ndarray) and not same_bits(handed, np.asarray(inputs)) else ()
+    return replace(call, left=repr(rng.bit_generator.state), altered=altered, kept=kept)
+
+
+def _lies_about(channel: Channel, network: Network, returned: list[Any], call: Call) -> str:
+    """What a call leaves beside its messages where others find it, in words; empty for nothing."""
+    if vars(network).keys() - _OF_A_NETWORK and type(network) is Network:
+        return "something is noted on the network, which everybody knows"
+    if vars(channel).keys() != vars(Channel()).keys() or len(vars(channel.transcript)) > 1:
+        return "something is noted on the channel"
+    if any(vars(each) if hasattr(each, "__dict__") else False for each in returned) or call.results.dtype.metadata:
+        return "the result is more than numbers"
+    nodes = [end for block in call.blocks for end in (block.sender, block.receiver)]
+    if any(len(end) and (end.min() < SERVER or end.max() >= network.n) for end in nodes):
+        return "a message is from or to nobody in the network"
+    return ""
 
 
 def call_alone(protocol: Any, inputs: Array, network: Network, rng: np.random.Generator) -> Call:

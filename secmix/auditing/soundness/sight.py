@@ -102,12 +102,14 @@ class Eyes:
             tops += [top] * len(look.contents)
             units += [unit] * len(look.contents)
         heard_rows = len(rows)
-        for node in sorted(self.corrupt) if call.results.ndim == 3 else []:
-            if node < call.results.shape[1]:
-                rows.append(call.results[:, node])
-                names.append(f"what node {node} ends with")
-                tops.append(top)
-                units.append(max(unit, roundoff(call.results.dtype)))
+        ends = [("what node {} ends with", call.results), *(("what is left of node {}'s input", k) for k in call.kept)]
+        for name, table in ends:
+            for node in sorted(self.corrupt) if table.ndim == 3 else []:
+                if node < table.shape[1]:
+                    rows.append(table[:, node])
+                    names.append(name.format(node))
+                    tops.append(top)
+                    units.append(max(unit, roundoff(table.dtype)))
         runs = len(top) if len(top) else 1
         if any(len(each) != runs for each in tops):  # payloads of another number of runs, found out as frames
             tops = [np.full(runs, each.max(initial=0.0)) for each in tops]

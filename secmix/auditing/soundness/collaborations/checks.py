@@ -167,8 +167,8 @@ def _draws(bench: Bench) -> Check:
         ) -> np.random.Generator:
             of = sequence(bench.seed, "soundness", "collaboration", seed)
             if not plain:
-                return Forced(np.random.PCG64(of), Count(forced=forced, high=high))
-            return np.random.default_rng(of) if forced < 0 else steered(of, forced, high)
+                return Forced(np.random.PCG64(of), Count(forced=forced, part=float(high)))
+            return np.random.default_rng(of) if forced < 0 else steered(of, forced, float(high))
 
         witness = bench.pair(key, rng=generator)
         if witness is not None:

@@ -1,6 +1,7 @@
 """Public draws: schedules and coins that everybody hears. A rare one must not open what the usual ones keep closed.
 
-Each of the first draws is forced to either end of its range, and the protocol is called on many fresh seeds. Where
+Each of the first draws is forced to either end of its range and between the numbers in the code, all of them together
+too, and the protocol is called on many fresh seeds. Where
 nothing is forced, or only the bits, the generator is numpy's own: a protocol may look at what it is handed.
 """
 
@@ -12,6 +13,9 @@ from typing import Any
 import numpy as np
 
 from secmix._base.random import sequence
+from secmix.auditing.soundness.constants import between
+from secmix.auditing.soundness.masks.mixed import Mixed
+from secmix.auditing.soundness.mechanisms.moves import faint
 from secmix.auditing.soundness.model import Bench, Model, note_shares, read_model
 from secmix.auditing.soundness.result import Check, Witness
 from secmix.auditing.soundness.runner import ALLOWED
@@ -22,6 +26,7 @@ _MESSAGES = 8_000  # over all seeds; three times as many where a call sends few
 _SEEDS = (8, 240)
 _OTHERS: tuple[Any, ...] = (np.random.Philox, np.random.MT19937, np.random.SFC64)
 _OTHER = 10_000  # the first of the seeds of generators of another kind
+ALL, _TOGETHER = -2, 8  # draws forced together: no more, for some code draws until it has another
 _ONES = 2**64 - 1
 
 
@@ -31,12 +36,17 @@ class Count:
 
     draws: int = 0
     forced: int = -1
-    high: bool = False
+    part: float = 0.0
+
+    @property
+    def high(self) -> bool:
+        """Whether to the upper end."""
+        return self.part > 0.5
 
     def hit(self) -> bool:
         """Whether this draw is to be forced."""
         self.draws += 1
-        return self.draws - 1 == self.forced
+        return self.forced == self.draws - 1 or (self.forced == ALL and self.draws <= _TOGETHER)
 
 
 class Forced(np.random.Generator):
@@ -56,6 +66,8 @@ class Forced(np.random.Generator):
         if not self.count.hit():
             return drawn
         end = high if self.count.high else low
+        if 0 < self.count.part < 1:
+            end = low + self.count.part * (high - low)
         if isinstance(drawn, np.ndarray):  # of no dimension too: numpy asks for such itself
             return np.broadcast_to(end, drawn.shape).astype(drawn.dtype)
         return type(drawn)(end)
@@ -116,22 +128,26 @@ class Forced(np.random.Generator):
         return super().__getattribute__(name)
 
 
-def steered(seeds: np.random.SeedSequence, place: int, high: bool) -> np.random.Generator:
-    """A plain generator whose word at ``place`` is all zeros, or all ones: what is drawn from it is at an end.
+def steered(seeds: np.random.SeedSequence, place: int, part: float) -> np.random.Generator:
+    """A plain generator whose word at ``place`` is this ``part`` of its range, 0 to 1; so is what is drawn from it.
 
     PCG64 puts out its state's two halves, one xor the other, turned (O'Neill 2014, section 6.3), and can be run back.
 
     Examples
     --------
-    >>> rng = steered(np.random.SeedSequence(0), 2, high=True)
+    >>> rng = steered(np.random.SeedSequence(0), 2, 1.0)
     >>> rng.random(4).round(3).tolist()[2], type(rng).__name__
     (1.0, 'Generator')
+    >>> steered(np.random.SeedSequence(0), 0, 0.3455).integers(1000).tolist()
+    345
     """
     bits = np.random.PCG64(seeds)
     bits.advance(place + 1)
     state: Any = bits.state
-    low = state["state"]["state"] & _ONES
-    state["state"]["state"] = (low ^ _ONES if high else low) << 64 | low
+    half = min(int(part * 2**32), 2**32 - 1)  # both halves alike: a draw may take one
+    word, high = half << 32 | half, state["state"]["state"] >> 64
+    turn = high >> 58
+    state["state"]["state"] = high << 64 | (high ^ ((word << turn | word >> (64 - turn)) & _ONES))
     bits.state = state
     bits.advance(2**128 - place - 1)
     return np.random.Generator(bits)
@@ -148,7 +164,7 @@ def public_draws(bench: Bench, models: list[Model]) -> Check:
         if not plain:
             return Forced(np.random.PCG64(seeds), count)
         if count.forced >= 0:
-            return steered(seeds, count.forced, count.high)
+            return steered(seeds, count.forced, count.part)
         kind = _OTHERS[seed % len(_OTHERS)] if seed >= _OTHER else np.random.PCG64
         return np.random.Generator(kind(seeds))
 
@@ -159,17 +175,27 @@ def public_draws(bench: Bench, models: list[Model]) -> Check:
     messages = max((bench.most or 1) // ALLOWED, 1)
     seeds = 2 if bench.heavy else int(np.clip((3 if messages < 100 else 1) * _MESSAGES // messages, *_SEEDS))
     first = min(watch.draws, 8 if seeds > 60 else 1 if bench.heavy else 4)
-    ends = [(k, high, plain) for k in range(first) for high in (False, True) for plain in (False, True)]
-    tries = [(model.case.seed, Count(forced=k, high=high), plain) for k, high, plain in ends]
+    ends = [(k, part, plain) for k in range(first) for part in (0.0, 1.0) for plain in (False, True)]
+    inner = bench.protocol.inner if isinstance(bench.protocol, Mixed) else bench.protocol
+    parts = between(inner)
+    ends += [
+        (k, part, True)
+        for part in (parts if bench.light else parts[:4])
+        for k in range(min(first, 3 if bench.light else 1))
+    ]
+    again = len(models) if bench.light else 1
+    tries = [(model.case.seed, Count(forced=k, part=part), plain) for k, part, plain in ends for _ in range(again)]
+    tries += [(model.case.seed, Count(forced=ALL, part=part), False) for part in parts if bench.light]
     tries += [(1000 + k, Count(), True) for k in range(seeds)]
     tries += [(_OTHER + k, Count(), True) for k in range(min(seeds, 2 * len(_OTHERS)))]
     witness: Witness | None = None
-    allowed = note_shares(bench, model)
+    allowed = {node: max(note_shares(bench, each)[node] for each in models) for node in bench.asked}
     more: str | None = None
-    for seed, count, plain in tries:
-        call = bench.call(probed, rng=generator(seed, count, plain))
-        where = f"public draw {count.forced} forced to {'its largest' if count.high else 'its least'} value"
-        if count.forced < 0:
+    for turn, (seed, count, plain) in enumerate(tries):
+        model = models[turn % len(models)]
+        call = bench.call(bench.probed(model.case), rng=generator(seed, count, plain))
+        where = f"public draw {count.forced} forced to {count.part:.2g} of its range"
+        if count.forced == -1:
             where = "another public seed"
         if call.failure:
             witness = Witness(where, f"the call ends with {call.failure}")
@@ -177,6 +203,9 @@ def public_draws(bench: Bench, models: list[Model]) -> Check:
         other = read_model(bench, replace(model.case, seed=seed), call)
         if other.odd is not None:
             witness = Witness(where, str(other.odd))
+            break
+        if faint(bench, models, other):
+            witness = Witness(where, "masks hide less than usual")
             break
         shares = note_shares(bench, other)
         worse = [node for node, share in shares.items() if share > allowed[node] + 1e-6]

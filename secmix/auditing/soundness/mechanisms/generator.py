@@ -129,7 +129,6 @@ def unwatched(bench: Bench, case: Case) -> Witness | None:
 
 def _call(bench: Bench, case: Case, rng: np.random.Generator, masks: np.random.Generator | None) -> Call:
     """A call; with a generator for ``masks``, one that draws its own from that, and then uses those of the case."""
-    bench.calls += 1
     protocol = fresh(bench.protocol)
     if masks is None or protocol is bench.protocol:
         given = case.masks
@@ -142,4 +141,5 @@ def _call(bench: Bench, case: Case, rng: np.random.Generator, masks: np.random.G
             return case.masks.copy()
 
         object.__setattr__(protocol, "draw_masks", draw_masks)
-    return call_sum(protocol, case.inputs, given, bench.network, rng, iteration=case.iteration, most=bench.most)
+    call = call_sum(protocol, case.inputs, given, bench.network, rng, iteration=case.iteration, most=bench.most)
+    return bench.noted(call)

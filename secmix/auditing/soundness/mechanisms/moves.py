@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -10,6 +11,8 @@ from secmix._base.checks import Array
 from secmix.auditing.soundness.mechanisms.modular import WholeMoves
 from secmix.auditing.soundness.model import Bench, Case, Model
 
+_FAINT = 16.0  # times as far masks must move, where they are too small; honest courses differ too
+_SEEN = 0.1  # of their spread: masks that move by less hide what they are moved for
 _RCONDS = (1e-9, 1e-10, 1e-11, 1e-12, 1e-13)
 
 
@@ -82,6 +85,22 @@ class Moves:
                 best, residual = dr, left
         shaped = [part.reshape(len(part), runs, m).transpose(1, 0, 2) for part in (ds, best)]
         return shaped[0], shaped[1], residual
+
+
+def needed(bench: Bench, model: Model, case: Case) -> float:
+    """How far masks must move in the course of ``model`` to explain other inputs; 0 where nothing is left to hide."""
+    moves = moves_of(bench, model)
+    return float(np.linalg.norm(moves.draw(bench.private(3), case, bench.scale)[1])) if moves.free else 0.0
+
+
+def faint(bench: Bench, models: Sequence[Model], other: Model) -> bool:
+    """Whether masks hide far less in the course of another call than in those of ``models``."""
+    if bench.modulus is not None or any(other.linear is model.linear for model in models):
+        return False
+    case = models[0].case
+    moved = needed(bench, other, case)
+    large = _SEEN * float(case.masks.std()) * np.sqrt(case.runs * case.masks.shape[2]) if case.masks.size else 0.0
+    return moved > max(large, _FAINT * max(needed(bench, model, case) for model in models))
 
 
 def _remainder(left: Array, ds: Array) -> float:

@@ -26,6 +26,7 @@ NAME = "mask provenance"
 _MOVED = 4.0  # spreads of the inputs: two inputs so far apart
 _MOST = 0.05  # must not be told apart more often than this by masks that are not normal
 _SHAPES = [(4, 2)] * 6 + [(1, 1)] * 4 + [(2, 3)] * 8  # runs and entries: the same again, as in fit after fit
+_SINGLE = 5  # single runs of as many entries as in use
 _LARGE = 200_000  # numbers traced at once
 
 
@@ -44,7 +45,9 @@ def provenance(bench: Bench, models: list[Model]) -> Check:
     large = (bench.runs, m) if bench.runs * k * m <= _LARGE else (bench.runs, 1)
     used = bench.used or fresh(bench.protocol)
     newly = [(fresh(bench.protocol), shape) for shape in ((6, m), (1, m))]
-    for place, (protocol, (runs, entries)) in enumerate([*newly, *((used, shape) for shape in [*_SHAPES, large])]):
+    for place, (protocol, (runs, entries)) in enumerate(
+        [*newly, *((used, shape) for shape in [*_SHAPES, *[(1, m)] * _SINGLE, large])]
+    ):
         plain, bits = (np.random.PCG64(sequence(bench.seed, "soundness", "masks", place)) for _ in "ab")
         generator = Logged(bits)
         unlogged = np.asarray(
@@ -122,7 +125,9 @@ def _mixed(bench: Bench, model: Model) -> Check:
     used = bench.used.inner if isinstance(bench.used, Mixed) else fresh(protocol.inner)
     newly = [(fresh(protocol.inner), shape) for shape in ((6, m), (1, m))]
     witness, before = None, np.empty((0, 0, 0))
-    for place, (one, shape) in enumerate([*newly, *((used, shape) for shape in [*_SHAPES, large])]):
+    for place, (one, shape) in enumerate(
+        [*newly, *((used, shape) for shape in [*_SHAPES, *[(1, m)] * _SINGLE, large])]
+    ):
         seeds = sequence(bench.seed, "soundness", "masks", place)
         masks = drawn_by(law, roles, one, shape, bench.network, seeds)
         if masks is None:

@@ -10,18 +10,31 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.auditing.soundness.compare import other_view, unlike_frames
+from secmix.auditing.soundness.constants import whole
+from secmix.auditing.soundness.masks.mixed import Mixed
 from secmix.auditing.soundness.masks.traced import Logged
 from secmix.auditing.soundness.mechanisms.generator import state_shown, unwatched
-from secmix.auditing.soundness.mechanisms.moves import moves_of
+from secmix.auditing.soundness.mechanisms.moves import faint, moves_of, needed
 from secmix.auditing.soundness.model import Bench, Case, Model, note_shares, read_model
 from secmix.auditing.soundness.result import Check, Witness
-from secmix.auditing.soundness.runner import ALLOWED, Call, call_alone, call_sum, fresh, same_bits, same_block
+from secmix.auditing.soundness.runner import (
+    ALLOWED,
+    Call,
+    call_alone,
+    call_sum,
+    fresh,
+    same_bits,
+    same_block,
+    same_blocks,
+)
 from secmix.auditing.soundness.sight import Seen, other_frames, other_numbers
+from secmix.transcript import Block
 
 _LIFE = 48  # calls of one object in a row, at most
 _COMPANIES = (slice(0, 1), slice(1, 2), slice(0, 2), slice(0, 3))  # runs of a call
 _SIZES = (*range(5, 17), 20, 21, 25, 32, 50, 64, 100)  # runs of a call, tiled
 _NEXT = (*range(1, 17), 30, 100, 1000)  # iterations beyond the last one
+_MOST_RUNS, _NUMBERS = 2000, 8_000_000  # runs to which a number in the code may point; numbers sent in all such calls
 _HARDER = 2.0  # times as large masks must move to explain other inputs, in another course of a schedule
 _COURSES, _COURSE = 16, 5000  # other courses that are looked at, and the first of their seeds
 _MANY = 500  # messages of a call
@@ -74,26 +87,47 @@ def _alone(bench: Bench, case: Case) -> Witness | None:
     return _unlike_bits(bench, bench.call(case, own=True), alone)
 
 
-def _later(bench: Bench, case: Case) -> Witness | None:
-    """Iterations that the audit does not come to; what more is given away there is noted in the bench's shares."""
+def _later(bench: Bench, models: list[Model]) -> Witness | None:
+    """Iterations that the audit does not come to; what more is given away there is noted in the bench's shares.
+
+    Those are the next, some far on, the start, and whatever numbers in the code point to.
+    """
+    case = models[-1].case
     many = (bench.most or 0) > ALLOWED * _MANY
-    few = _one_by_one(case) if bench.heavy else None
+    few = _one_by_one(case) if bench.heavy else case if many else None
     here = None if few is None else bench.eyes.see(bench.call(few))
     first: Call | None = None
-    for more in (1, 30) if many else _NEXT:
-        later = replace(case, iteration=case.iteration + more)
-        if few and here and _says_the_same(bench, here, bench.call(replace(few, iteration=later.iteration))):
+    usual = (-1, *(case.iteration + more for more in ((1, 30) if many else _NEXT)))
+    for iteration in dict.fromkeys((*usual, *_in_code(bench, 2 * _NEXT[-1]))):
+        later = replace(case, iteration=iteration)
+        if few and here and _says_the_same(bench, here, bench.call(replace(few, iteration=iteration))):
             continue
         call = bench.call(bench.probed(later))
-        # So many may be too many for it; and what is known already need not be looked at again.
-        if call.failure or (first is not None and _alike(first, call)):
+        # What is known already need not be looked at again.
+        if first is not None and _alike(first, call):
             continue
+        if call.failure:  # so many may be too many for it, but not before it says what it says otherwise
+            if first is None or same_blocks(_renamed(first, iteration)[: len(call.blocks)], call.blocks):
+                continue
+            return Witness(f"iteration {iteration}", f"it says something else, and ends with {call.failure}")
         first = first or call
         model = read_model(bench, later, call)
         if model.odd is not None:
-            return Witness(f"iteration {later.iteration}, {model.odd.where}", model.odd.what, model.odd.entry)
+            return Witness(f"iteration {iteration}, {model.odd.where}", model.odd.what, model.odd.entry)
         note_shares(bench, model)
+        if faint(bench, models, model):
+            return Witness(f"iteration {iteration}", "its masks hide less than those of others")
     return None
+
+
+def _renamed(call: Call, iteration: int) -> list[Block]:
+    return [replace(block, iteration=iteration) for block in call.blocks]
+
+
+def _in_code(bench: Bench, most: int) -> list[int]:
+    """Whole numbers to which the code points."""
+    inner = bench.protocol.inner if isinstance(bench.protocol, Mixed) else bench.protocol
+    return whole(inner, most, few=not bench.light)
 
 
 def _alike(one: Call, other: Call) -> bool:
@@ -143,6 +177,9 @@ def _in_other_sizes(bench: Bench, model: Model, together: Seen) -> Witness | Non
     """What is different where more runs go at once: those of the case, again and again."""
     sent = max((bench.most or 1) // ALLOWED, 1)
     sizes = _SIZES if sent <= _MANY else _SIZES[:3] if not bench.heavy else ()
+    pointed = sorted(set(_in_code(bench, _MOST_RUNS)).difference(sizes, range(model.case.runs + 1)))
+    allowed = np.cumsum(pointed) * sent * model.case.inputs.shape[2] <= _NUMBERS
+    sizes = (*sizes, *(size for size, fits in zip(pointed, allowed.tolist(), strict=True) if fits))
     for size in sizes:
         tiled = np.arange(size) % model.case.runs
         many = model.case.some(tiled)
@@ -196,7 +233,7 @@ def calls(bench: Bench, models: list[Model]) -> Check:
         if witness is not None:
             break
     witness = witness or _in_other_forms(bench, models[0], seen[0]) or _in_other_sizes(bench, models[0], seen[0])
-    witness = witness or _later(bench, models[-1].case)
+    witness = witness or _later(bench, models)
     done = bench.calls - before
     if witness is not None:
         sentence = "A run by itself, or one that draws its own masks, does not send what the audited runs do."
@@ -226,9 +263,8 @@ def own_masks(bench: Bench, model: Model) -> Witness | None:
 
         object.__setattr__(protocol, "draw_masks", draw_masks)
         asked = Case(case.iteration, case.inputs, case.masks, case.seed)
-        bench.calls += 1
         call = call_sum(protocol, asked.inputs, None, bench.network, rng, iteration=asked.iteration, most=bench.most)
-        return call, len(drawn) - seen
+        return bench.noted(call), len(drawn) - seen
 
     case = model.case
     probed = _one_by_one(case) if bench.heavy else bench.probed(case)
@@ -270,16 +306,12 @@ def _as_usual(bench: Bench, model: Model, probed: Case, moved: float) -> bool:
     masks before; or, where the course goes by lot in yet another way, in one of a few other courses.
     """
 
-    def needed(one: Model) -> float:
-        moves = moves_of(bench, one)
-        return float(np.linalg.norm(moves.draw(bench.private(3), model.case, bench.scale)[1])) if moves.free else 0.0
-
-    if moved <= _HARDER * needed(model):
+    if moved <= _HARDER * needed(bench, model, model.case):
         return True
     drawn = bench.public(model.case.seed)
     fresh(bench.protocol).draw_masks(probed.runs, probed.inputs.shape[2], bench.network, drawn)
     for rng in (drawn, *(bench.public(_COURSE + place) for place in range(_COURSES))):
         call = bench.call(probed, rng=rng)
-        if not call.failure and moved <= _HARDER * needed(read_model(bench, model.case, call)):
+        if not call.failure and moved <= _HARDER * needed(bench, read_model(bench, model.case, call), model.case):
             return True
     return False

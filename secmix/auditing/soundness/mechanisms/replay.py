@@ -39,7 +39,7 @@ def replay(bench: Bench, models: list[Model]) -> Check:
             continue
         rng = bench.private(1, model.case.iteration + 100)
         as_it_is = _look(bench, model.case)
-        for step in _STEPS if bench.modulus is None and not bench.heavy else (1.0,):
+        for step in _steps(bench):
             size = step * bench.scale
             ds, dr, residual = moves.draw(rng, model.case, size)
             if residual > RESIDUAL:
@@ -73,6 +73,16 @@ def replay(bench: Bench, models: list[Model]) -> Check:
         f"within {4 * KAPPA:g} units of rounding: what is coded below that, or beyond that range, is not seen."
     )
     return Check(NAME, "passed", sentence, calls=calls, assumes=assumes)
+
+
+def _steps(bench: Bench) -> tuple[float, ...]:
+    """How far inputs are moved, in spreads; residues not so far that they wrap round."""
+    if bench.heavy:
+        return (1.0,)
+    if bench.modulus is None:
+        return _STEPS
+    room = bench.modulus / (64 * bench.network.n * max(float(bench.scale.max(initial=0.0)), 1e-300))
+    return (1.0, min(_STEPS[-1], room)) if room > 2 else (1.0,)
 
 
 class _Look(NamedTuple):
