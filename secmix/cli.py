@@ -17,16 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
-from secmix._front.console import (
-    INTERRUPTED,
-    WRONG_INPUT,
-    Stopped,
-    end,
-    errors_shown,
-    printed,
-    progress,
-    speak_any_encoding,
-)
+from secmix._front import console
 from secmix._front.folder import what_is_kept
 from secmix.errors import SecmixError, one_line
 
@@ -104,7 +95,7 @@ def audit(
         from secmix.run import audit as run
 
         formats = tuple(part.strip() for part in format.split(",") if part.strip())
-        with progress() as tell:
+        with console.progress() as tell:
             report = run(
                 chosen(scenario, flower),
                 folder,
@@ -123,7 +114,7 @@ def audit(
                 progress=tell,
             )
         files = [folder / reporting.FORMATS[name][0] for name in formats]
-        with printed():
+        with console.printed():
             reporting.print_report(report, Console(), files)
     raise typer.Exit(STATUS[report.verdict])
 
@@ -133,7 +124,7 @@ def _audit_recorded(recording: Path, folder: Path, show_private: bool, debug: bo
         from secmix._front.recorded import as_lines, audited
 
         found, files = audited(recording, folder, show_private)
-        with printed():
+        with console.printed():
             for line in [*as_lines(found, show_private), "", *map(str, files)]:
                 typer.echo(line)
     raise typer.Exit(STATUS[found.verdict])
@@ -247,10 +238,10 @@ def compare(
                 "from that",
                 err=True,
             )
-        with printed():
+        with console.printed():
             reporting.print_changes(changes, Console())
         status = COMPARED.get(reporting.direction(changes) or "better", 0)
-        raise Stopped(max(status, COMPARED["unclear"]) if differing else status)
+        raise console.Stopped(max(status, COMPARED["unclear"]) if differing else status)
 
 
 @app.command()
@@ -303,7 +294,7 @@ def validate(
         for fault in faults:
             typer.echo(f"secmix: {fault}", err=True)
         if faults:
-            raise Stopped(WRONG_INPUT)
+            raise console.Stopped(console.WRONG_INPUT)
         typer.echo(summary)
 
 
@@ -313,7 +304,7 @@ def schema(debug: Debug = False) -> None:
     with _errors_shown(debug):
         from secmix.scenario.schema import as_text
 
-        with printed():
+        with console.printed():
             typer.echo(as_text(), nl=False)
 
 
@@ -322,27 +313,27 @@ def main() -> None:
     # A user's own ``module:name`` stands in the folder they work in, where ``python -m secmix`` finds it too.
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
-    speak_any_encoding()
+    console.speak_any_encoding()
     try:
-        with errors_shown(debug="--debug" in sys.argv):
+        with console.errors_shown(debug="--debug" in sys.argv):
             # Not by itself: it would end with status 1 for what is not a violated policy, such as an interrupt.
             status = app(standalone_mode=False)
-    except Stopped as stopped:
+    except console.Stopped as stopped:
         status = stopped.status
     except typer.Abort:
-        status = INTERRUPTED
+        status = console.INTERRUPTED
     except _WRONG_USAGE as error:
         error.show()
         status = error.exit_code
-    end(status if isinstance(status, int) else 0)
+    console.end(status if isinstance(status, int) else 0)
 
 
 @contextmanager
 def _errors_shown(debug: bool = False, when_interrupted: Callable[[], str] | None = None) -> Iterator[None]:
     try:
-        with errors_shown(debug, when_interrupted):
+        with console.errors_shown(debug, when_interrupted):
             yield
-    except Stopped as stopped:
+    except console.Stopped as stopped:
         raise typer.Exit(stopped.status) from None
 
 

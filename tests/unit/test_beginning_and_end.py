@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from secmix.auditing.cells import processes
+from secmix.auditing.engine import processes
 
 
 def ended(body: str) -> subprocess.CompletedProcess[str]:
