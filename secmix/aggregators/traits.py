@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 from secmix.errors import SecmixError
 
@@ -17,7 +18,7 @@ class Traits:
 
     A rule of your own declares its claims by an attribute ``traits``: ``my_rule.traits = Traits("my_rule", "who proves
     it", tolerates=lambda n, f: f)``. What it leaves out is not claimed, and a rule without traits claims nothing: in
-    an audit nothing is then proven of it. Declared claims are shown as declared, with their source, and an attack
+    an audit nothing is proven of either. Declared claims are shown as declared, with their source, and an attack
     that breaks them refutes them.
 
     Attributes
@@ -95,7 +96,10 @@ def is_ours(rule: Callable[..., Any]) -> bool:
     >>> is_ours(krum), is_ours(lambda messages, f: messages[0])
     (True, False)
     """
-    inner = getattr(rule, "wraps_rule", None)
+    try:
+        inner = WRAPPED.get(rule)
+    except TypeError:  # nothing of ours is without a weak reference
+        return False
     return is_ours(inner) if inner is not None else _ours(rule) is not None
 
 
@@ -122,6 +126,9 @@ def _half(n: int, f: int) -> int:
 _MOVES: frozenset[Equivariance] = frozenset({"permutation", "translation", "scale", "embedding"})
 _ALL: frozenset[Equivariance] = _MOVES | {"orthogonal"}
 _BLANCHARD = "Blanchard, El Mhamdi, Guerraoui, Stainer 2017, Machine learning with adversaries"
+
+WRAPPED: WeakKeyDictionary[Callable[..., Any], Callable[..., Any]] = WeakKeyDictionary()
+"""Of each rule that a wrapper of this package has made: what it wraps."""
 
 TRAITS: dict[str, Traits] = {
     t.name: t

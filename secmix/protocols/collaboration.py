@@ -63,8 +63,8 @@ class CollaborationTraits:
         An error from which on the result is worthless. Without it only an error that grows without bound is.
     bound : callable
         ``bound(transcript, reference, colluders) -> float or None``: the largest error that a theorem allows so many
-        colluders, given the messages of an honest run; None where there is none. Whoever reads the report will trust
-        it: cite the theorem.
+        colluders, given the messages of an honest run; None where there is none. It counts for the collaborations of
+        this package alone, with the theorem cited: of others nothing is proven.
     premises : callable
         ``premises(heard) -> sentences``: what a verdict takes for granted, and what passes as it is beside what is
         hidden, given the origins of all messages that the adversary holds from nodes that are not its own.

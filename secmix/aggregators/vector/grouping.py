@@ -14,7 +14,7 @@ from secmix.aggregators.messages import Vector, admitted
 from secmix.aggregators.numerics.blocks import averages
 from secmix.aggregators.numerics.geometry import distances
 from secmix.aggregators.numerics.ordering import smallest
-from secmix.aggregators.traits import Traits, traits_of
+from secmix.aggregators.traits import WRAPPED, Traits, traits_of
 from secmix.aggregators.vector.geometric_median import geometric_median
 from secmix.errors import SecmixError
 
@@ -146,5 +146,5 @@ def _named(function: Rule, wrapper: str, rule: Rule, traits: Traits | None) -> R
     name = f"{wrapper}({getattr(rule, '__name__', type(rule).__name__)})"
     function.__name__ = function.__qualname__ = name
     function.traits = traits  # type: ignore[attr-defined]
-    function.wraps_rule = rule  # type: ignore[attr-defined]
+    WRAPPED[function] = rule
     return function

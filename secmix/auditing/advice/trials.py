@@ -14,16 +14,15 @@ from typing import Any
 
 from secmix._base import plugins
 from secmix._base.checks import Array
-from secmix.aggregators import Traits, is_ours
 from secmix.auditing.evidence.interface import Case
 from secmix.auditing.evidence.premises import equations_and_unknowns
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Trial
+from secmix.auditing.robustness.theorems import withstood
 from secmix.auditing.setup import SumSetup, build_network
 from secmix.auditing.soundness import fresh
 from secmix.errors import SecmixError, brief
 from secmix.estimators.exact.structure import LeakedSubspace, leaked_subspace
-from secmix.protocols import SumProtocol
 from secmix.protocols.interfaces import Advice, SumTraits, nodes_in_words
 from secmix.scenario import Scenario, from_dict
 from secmix.transcript import at_most
@@ -125,7 +124,7 @@ def _tried(now: _Model, before: Mapping[int, Stand], advice: Advice, colluders: 
     except Exception:  # a part of the user's own may fail in any way; a change that does is none to recommend
         return Trial(**about, outcome="cannot be run", found="Tried: it cannot be run here.")
     if advice.against == "falsehood":
-        proven = _proven(then.setup.protocol, then.setup.network.n, colluders)
+        proven = colluders <= withstood(then.setup.protocol, then.setup.network.n)
         bounded = "by proof" if proven else "but no proof"
         result = f"{bounded} bounds the error with {colluders} colluders then; {_in_words(after)}"
         return Trial(**about, outcome="helps" if proven else "no use", found=f"Tried with exact evidence: {result}.")
@@ -215,10 +214,3 @@ def _in_words(stands: Mapping[int, Stand]) -> str:
     if len(said) == 1 and not revealed:
         said.append("and no more than the output itself tells")
     return "; ".join(said[:1]) + "".join(f", {each}" if each.startswith("and ") else f"; {each}" for each in said[1:])
-
-
-def _proven(protocol: SumProtocol, n: int, colluders: int) -> bool:
-    own = SumTraits.of(protocol)
-    if not isinstance(own.traits, Traits) or own.function is None or not is_ours(own.function):
-        return False
-    return colluders <= min(own.traits.tolerates(n, own.f), own.f)

@@ -17,6 +17,7 @@ from secmix.adversaries.attacks.attack import FARTHEST, Attack
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.adversaries.tampering import TamperingChannel
 from secmix.auditing.robustness.curve import Errors, Push, bounded
+from secmix.auditing.robustness.theorems import proven_protocol
 from secmix.auditing.setup import CollaborationSetup
 from secmix.data import deal
 from secmix.errors import ScenarioError, SecmixError
@@ -77,7 +78,7 @@ def errors_of_collaborations(cell: Scenario, setup: CollaborationSetup) -> Error
         # A bound is derived from the messages of all runs; where those differ there is none for all.
         together = all(block.runs == len(honest) for block in channel.transcript)
         # What the protocol calls no error, while its outcome is beyond all others, is no measure to prove anything of.
-        measured = together and colluders not in overlooked
+        measured = together and colluders not in overlooked and proven_protocol(setup.protocol)
         allowed = traits.bound(channel.transcript, honest, colluders) if measured else None
         return size(errors[by]), None if allowed is None else ratio(float(allowed)), by.replace("_", " ")
 

@@ -42,7 +42,7 @@ class Errors:
     doubt : str
         What must be said before all else.
     remark : callable
-        ``remark(broken, declared)``: what to add, given the least number that broke it and the largest proven.
+        ``remark(broken)``: what to add, given the least number that broke it.
     """
 
     push: Callable[[int], Push]
@@ -52,7 +52,7 @@ class Errors:
     outcome: str
     majority: str
     doubt: str = ""
-    remark: Callable[[int | None, int], str] = lambda broken, declared: ""
+    remark: Callable[[int | None], str] = lambda broken: ""
 
 
 def curve(policy: PolicySpec, setup: Setup, errors: Errors) -> Robustness:
@@ -61,8 +61,8 @@ def curve(policy: PolicySpec, setup: Setup, errors: Errors) -> Robustness:
     points = [_point(errors, colluders, n) for colluders in range(1, max(f, (n - 1) // 2) + 1)]
     broken = [point.colluders for point in points if point.found is None]
     breakdown = (min(broken, default=len(points) + 1) - 1) / n
-    declared = max((point.colluders for point in points if errors.is_proven(point)), default=0)
-    proven = min(declared / n, breakdown)  # what an attack has broken is not proven, whatever anybody claims
+    withstood = max((point.colluders for point in points if errors.is_proven(point)), default=0)
+    proven = min(withstood / n, breakdown)  # what an attack has broken is not proven, whatever the theorem
     damages = [_damage(*outcome) for outcome in errors.outcomes()]
     verdict, why = judged(policy, points, f, n, breakdown, proven, bool(broken))
     return Robustness(
@@ -74,7 +74,7 @@ def curve(policy: PolicySpec, setup: Setup, errors: Errors) -> Robustness:
         points=points,
         damages=damages,
         verdict=verdict,
-        why="; ".join(filter(None, [errors.doubt + why, errors.remark(min(broken, default=None), declared)])),
+        why="; ".join(filter(None, [errors.doubt + why, errors.remark(min(broken, default=None))])),
     )
 
 

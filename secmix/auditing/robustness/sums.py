@@ -19,9 +19,9 @@ from secmix.adversaries.attacks.worst_case import far, rule_of
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.adversaries.search.outcome import worst_outcome
 from secmix.adversaries.tampering import Attacked
-from secmix.aggregators import Traits, is_ours
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.robustness.curve import Errors, Outcome, Push, bounded
+from secmix.auditing.robustness.theorems import declared, withstood
 from secmix.auditing.setup import SumSetup, build_model
 from secmix.data import deal
 from secmix.errors import SecmixError
@@ -43,11 +43,11 @@ def errors_of_sums(cell: Scenario, setup: SumSetup, observation: SumObservation)
     return Errors(
         push=lambda colluders: _push(cell, setup, clouds, colluders),
         outcomes=lambda: _outcomes(cell, setup, clouds),
-        is_proven=lambda point: _is_proven(setup.protocol, setup.network.n, point.colluders),
+        is_proven=lambda point: point.colluders <= withstood(setup.protocol, setup.network.n),
         spread="largest distance of an honest contribution from their mean, in the first iteration",
         outcome="the fitted means, in standard deviations of the data",
         majority="half of the nodes: no rule that follows the data withstands them",
-        remark=lambda broken, declared: _declared(setup.protocol, broken, declared),
+        remark=lambda broken: _declared(setup.protocol, setup.network.n, broken),
     )
 
 
@@ -101,28 +101,22 @@ def _allowed(protocol: SumProtocol, honest: Array, colluders: int, rule_f: int) 
     The theorems speak of any n − rule_f messages. With fewer colluders those are a part of the honest ones: the part
     without the farthest will do, plus the way from its mean to the mean of all.
     """
-    if colluders > rule_f:
+    if colluders > min(rule_f, withstood(protocol, len(honest) + colluders)):
         return None
     middle = honest.mean(axis=0)
     near = np.argsort(np.linalg.norm(honest - middle, axis=1))[: len(honest) - (rule_f - colluders)]
     rule = SumTraits.of(protocol).function
-    bound = None if rule is None or not is_ours(rule) else proven.best(rule, honest[near], rule_f)
+    bound = None if rule is None else proven.best(rule, honest[near], rule_f)
     return None if bound is None else bound[1] + float(np.linalg.norm(honest[near].mean(axis=0) - middle))
 
 
-def _is_proven(protocol: SumProtocol, n: int, colluders: int) -> bool:
-    """Whether the error is bounded with so many colluders, by the literature or as the rule declares."""
-    own = SumTraits.of(protocol)
-    return isinstance(own.traits, Traits) and colluders <= min(own.traits.tolerates(n, own.f), own.f)
-
-
-def _declared(protocol: SumProtocol, broken: int | None, declared: int) -> str:
-    """What to add to the verdict's reason where the claim is the rule's own; ``broken`` is the least that broke it."""
-    own = SumTraits.of(protocol)
-    if not isinstance(own.traits, Traits) or (own.function is not None and is_ours(own.function)) or not declared:
+def _declared(protocol: SumProtocol, n: int, broken: int | None) -> str:
+    """What to add to the verdict's reason where a claim has no theorem; ``broken`` is the least that broke it."""
+    claimed = declared(protocol, n)
+    if not claimed or withstood(protocol, n):
         return ""
-    claim = f"the rule itself declares that it withstands {declared} ({own.traits.source})"
-    return f"{claim}, and {broken} broke it" if broken is not None and broken <= declared else claim
+    claim = f"the rule itself declares that it withstands {claimed} ({SumTraits.of(protocol).traits.source})"
+    return f"{claim}, and {broken} broke it" if broken is not None and broken <= claimed else claim
 
 
 def _outcomes(cell: Scenario, setup: SumSetup, clouds: Array) -> Iterator[Outcome]:

@@ -1,0 +1,50 @@
+"""Whose theorems count: a proof speaks of a protocol and a rule of this package.
+
+What a stranger declares, or borrows from one of ours, is no proof: it is shown as declared, and clears nobody.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from secmix.aggregators import Traits, is_ours
+from secmix.protocols import FederatedPCA, RobustServer
+from secmix.protocols.interfaces import SumTraits
+
+
+def proven_protocol(protocol: Any) -> bool:
+    """Whether ``protocol`` is one of ours of which there are theorems: of that very class, with no method of its own.
+
+    Examples
+    --------
+    >>> class Mine(RobustServer):
+    ...     pass
+    >>> proven_protocol(RobustServer()), proven_protocol(Mine())
+    (True, False)
+    """
+    kind = type(protocol)
+    if kind not in (RobustServer, FederatedPCA):
+        return False
+    own = set(vars(protocol)) - {field.name for field in dataclasses.fields(kind)}
+    return not any(callable(getattr(kind, name, None)) for name in own)
+
+
+def withstood(protocol: Any, n: int) -> int:
+    """With how many colluders of n nodes a theorem bounds the error of a sum; 0 where none speaks of it.
+
+    Examples
+    --------
+    >>> withstood(RobustServer("trimmed_mean", f=2), 9), withstood(RobustServer(lambda messages, f: messages[0]), 9)
+    (2, 0)
+    """
+    own = SumTraits.of(protocol)
+    if not proven_protocol(protocol) or own.function is None or not is_ours(own.function):
+        return 0
+    return declared(protocol, n)
+
+
+def declared(protocol: Any, n: int) -> int:
+    """With how many colluders of n nodes it says itself that the error of a sum is bounded."""
+    own = SumTraits.of(protocol)
+    return min(own.traits.tolerates(n, own.f), own.f) if isinstance(own.traits, Traits) else 0
