@@ -12,6 +12,7 @@ import pytest
 from secmix._base.checks import Array
 from secmix.adversaries import Attack, Colluders
 from secmix.auditing.report import Report
+from secmix.auditing.robustness import collaborations
 from secmix.errors import ScenarioError, SecmixError
 from secmix.network import Network
 from secmix.protocols import Collaboration
@@ -133,16 +134,20 @@ def test_a_median_is_not_and_yet_nothing_is_proven() -> None:
     assert all(point.found is not None and 0 < point.found < 20 for point in pushed.points)
 
 
-def test_a_proven_bound_clears_and_stands_beside_what_was_found() -> None:
+@pytest.mark.parametrize(("ours", "proven", "verdict"), [(True, 2 / 5, "not refuted"), (False, 0.0, "inconclusive")])
+def test_a_bound_clears_where_it_is_a_theorem_of_ours(
+    ours: bool, proven: float, verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Proven(Averaging):
         def bound(self, transcript: object, reference: Array, colluders: int) -> float | None:
             return 50.0 if colluders <= 2 else None
 
+    monkeypatch.setattr(collaborations, "proven_protocol", lambda protocol: ours)
     report = _report(Colluders([1], _far()), Proven(rule="median"), policy={"min_breakdown": 0.2})
     pushed = report.cells[0].robustness
     assert pushed is not None
-    assert pushed.breakdown_proven == pytest.approx(2 / 5)
-    assert report.verdict == "not refuted"
+    assert pushed.breakdown_proven == pytest.approx(proven)
+    assert report.verdict == verdict
 
 
 @pytest.mark.parametrize(("worthless", "verdict"), [(1.5, "violated"), (1e-3, "inconclusive"), (1e3, "inconclusive")])
