@@ -53,6 +53,10 @@ class Mixture:
                 f"{self.weights.shape}, {self.means.shape} and {self.covariances.shape}"
             )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a pickle holds: not what was worked out on the way, such as the namespace, a module."""
+        return {"weights": self.weights, "means": self.means, "covariances": self.covariances}
+
     @cached_property
     def xp(self) -> Any:
         """The namespace of the arrays."""
@@ -68,7 +72,7 @@ class Mixture:
         """d."""
         return int(self.means.shape[-1])
 
-    def __getitem__(self, index: int | slice | Ints | tuple[int | slice, ...]) -> Mixture:
+    def __getitem__(self, index: int | slice | Ints | tuple[int | slice | Ints | None, ...]) -> Mixture:
         """The mixtures at ``index`` of the batch axes."""
         if arrays.is_numpy(self.xp):
             return Mixture(self.weights[index], self.means[index], self.covariances[index])

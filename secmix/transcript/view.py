@@ -79,14 +79,24 @@ def collect(heard: Iterable[tuple[Block, Ints]]) -> View:
     """The view made of the messages ``heard``, (block, message indices) pairs; equal contents appear once."""
     origins: list[Origin] = []
     rows: list[Array] = []
+    known: dict[tuple[bytes, ...], list[tuple[int, int, tuple[int, ...]]]] = {}  # rounds repeat who tells whom
     for block, messages in heard:
-        order = messages[np.argsort(block.content[messages], kind="stable")]
-        ends = (each[order].tolist() for each in (block.content, block.sender, block.receiver))
-        whose: dict[int, tuple[int, set[int]]] = {}
-        for content, sender, receiver in zip(*ends, strict=True):
-            whose.setdefault(content, (sender, set()))[1].add(receiver)
-        for content, (sender, receivers) in whose.items():
-            to = tuple(sorted(receivers))
+        ends = block.content[messages], block.sender[messages], block.receiver[messages]
+        key = tuple(each.tobytes() for each in ends)
+        if key not in known:
+            known[key] = _by_content(*ends)
+        for content, sender, to in known[key]:
             origins.append(Origin(block.iteration, block.round, block.kind, block.line, sender, to))
             rows.append(block.payload[content])
     return View(tuple(origins), tuple(rows))
+
+
+def _by_content(contents: Ints, senders: Ints, receivers: Ints) -> list[tuple[int, int, tuple[int, ...]]]:
+    """Each content in order, with the sender of its first message and the receivers of all."""
+    order = np.argsort(contents, kind="stable")
+    whose: dict[int, tuple[int, set[int]]] = {}
+    for content, sender, receiver in zip(
+        *(each[order].tolist() for each in (contents, senders, receivers)), strict=True
+    ):
+        whose.setdefault(content, (sender, set()))[1].add(receiver)
+    return [(content, sender, tuple(sorted(to))) for content, (sender, to) in whose.items()]

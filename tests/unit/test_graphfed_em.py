@@ -10,7 +10,7 @@ from sklearn.base import clone
 from secmix import Mixture, Network
 from secmix.errors import DataError, NetworkError, SecmixError
 from secmix.protocols import GraphFedEM
-from secmix.protocols.graphfed.aggregation import NodeMessage, packed, unpacked
+from secmix.protocols.graphfed.aggregation import NodeMessage, flattened, packed, unpacked
 from secmix.transcript import Channel
 
 RING = Network.cycle(4)
@@ -124,6 +124,36 @@ def test_a_message_that_is_no_mixture_is_left_out_and_reported(change):
     assert_allclose(forged.mixtures_.means[others], honest.mixtures_.means[others], rtol=1e-12)
 
 
+@pytest.mark.parametrize("settings", [{}, {"mixing": "weights", "alpha": 0.6}, {"rule": "coordinate_median", "f": 1}])
+def test_runs_side_by_side_are_what_each_is_by_itself(settings):
+    """Nodes of several sizes, and a message that is no mixture in one run alone: there it is left out."""
+
+    class Broken(Channel):
+        def __init__(self, which):
+            super().__init__()
+            self.which = which
+
+        def send(self, round, sender, receiver, kind, payload, **more):
+            forged = payload.copy()
+            if self.which is not None and self.iteration == 1:
+                forged[1, self.which] = np.nan
+            return super().send(round, sender, receiver, kind, forged, **more)
+
+    rng = np.random.default_rng(5)
+    parts = [rng.normal(size=(3, 6 + i % 3, 2)) + 5 * (np.arange(6 + i % 3) % 2)[:, None] for i in range(5)]
+    em = GraphFedEM(2, n_rounds=3, local_steps=2, n_init=1, **settings)
+    network, together = Network.cycle(5), Broken(2)
+    ends = em.collaborate(parts, network, np.random.default_rng(7), channel=together)
+    seeds = np.random.default_rng(7).spawn(3)
+    for run in range(3):
+        alone = Broken(0 if run == 2 else None)
+        fitted = clone(em).fit([part[run] for part in parts], network=network, rng=seeds[run], channel=alone)
+        assert len(fitted.rejected_) == (2 if run == 2 else 0)
+        assert_array_equal(ends[run], flattened(fitted.mixtures_).reshape(5, -1))
+        for one, other in zip(together.transcript, alone.transcript, strict=True):
+            assert_array_equal(one.payload[:, run : run + 1], other.payload)
+
+
 def test_a_robust_rule_holds_where_the_weighted_mean_is_carried_off():
     rng = np.random.default_rng(3)
     parts = [rng.normal(size=(40, 2)) + 6 * (np.arange(40) % 2)[:, None] for _ in range(7)]
@@ -160,10 +190,11 @@ def test_shrinkage_moves_covariances_towards_their_mean_variance():
 def test_the_average_of_equal_covariances_is_that_covariance_whatever_the_shrinkage(alpha, rule):
     # Section III: after the aggregation covariances are symmetrised and loaded on the diagonal, and no more.
     same = Mixture([1.0], [[0.0, 0.0]], [np.diag([4.0, 1.0])])
-    told = NodeMessage(np.array([20.0]), same)
+    mine = NodeMessage(np.array([[20.0]]), same.expand(1))
+    heard = NodeMessage(np.array([[[np.nan]], [[20.0]], [[20.0]]]), same.expand(3, 1))
     em = GraphFedEM(1, shrinkage=0.1, reg_covar=1e-3, alpha=alpha, rule=rule, f=0)
-    averaged = em.averaged(0, told, [None, told, told], np.array([0.0, 1.0, 1.0]))
-    assert_allclose(averaged.covariances[0], np.diag([4.0, 1.0]), rtol=0, atol=1e-3)
+    averaged = em.averaged(0, mine, heard, np.array([0.0, 1.0, 1.0]))
+    assert_allclose(averaged.covariances[0, 0], np.diag([4.0, 1.0]), rtol=0, atol=1e-3)
 
 
 def test_predict_is_the_most_likely_component_of_the_node():

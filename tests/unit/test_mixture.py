@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -137,3 +140,11 @@ def test_a_collapsed_covariance_says_what_to_do():
 def test_shapes_that_do_not_fit_are_refused(weights, means, covariances):
     with pytest.raises(DataError, match=r"weights \(..., K\), means \(..., K, d\) and covariances"):
         Mixture(np.ones(weights), np.ones(means), np.ones(covariances))
+
+
+def test_a_mixture_that_was_worked_with_is_copied_and_pickled():
+    """What it keeps of its work, the namespace among it, which is a module, stays behind."""
+    mixture = random_mixture(np.random.default_rng(0))
+    before = mixture.log_density(np.zeros((1, 2)))
+    for again in (copy.deepcopy(mixture), pickle.loads(pickle.dumps(mixture))):
+        assert_allclose(again.log_density(np.zeros((1, 2))), before, rtol=0)

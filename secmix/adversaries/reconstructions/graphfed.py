@@ -23,7 +23,7 @@ from secmix._base.checks import Array
 from secmix.adversaries.inversion.invert import invert_sums, rounds_needed
 from secmix.adversaries.reconstructions.interfaces import HeldMessages, Reconstruction
 from secmix.mixture import Mixture
-from secmix.protocols.graphfed.aggregation import NodeMessage, unpacked
+from secmix.protocols.graphfed.aggregation import NodeMessage, packed, unpacked, unpacked_by_run
 from secmix.protocols.graphfed.graphfed_em import KIND, GraphFedEM
 
 _NEAR_INTEGER = 1e-8  # how near to a whole number of rows a set must be
@@ -86,16 +86,19 @@ def known_starts(held: HeldMessages, messages: dict[int, NodeMessage]) -> dict[i
     weights = np.zeros(held.network.n)
     around = held.network.neighbours(node)
     weights[list(around)] = 1.0
-    theirs = {j: _sent_by(held, j) for j in around}
+    sent = {j: {origin.iteration: row for origin, row in held.sent_by(j, KIND)} for j in around}
     found: dict[int, Mixture] = {}
     if isinstance(em.init, Mixture):
         found[0] = em.init if em.init.weights.ndim == 1 else em.init[node]
-    sent = {j: _rounds(held, j) for j in around}
-    for t, mine in messages.items():
-        if em.alpha == 0 or all(t in sent[j] for j in around):
-            heard: list[NodeMessage | None] = [theirs[j].get(t) if j in theirs else None for j in range(held.network.n)]
-            found[t + 1] = em.averaged(node, mine, heard, weights)
-    return found
+    rounds = [t for t in messages if em.alpha == 0 or all(t in sent[j] for j in around)]
+    if not rounds:
+        return found
+    table = np.full((held.network.n, len(rounds), packed(messages[rounds[0]]).size), np.nan)
+    for j in around:
+        table[j] = [sent[j].get(t, table[j, 0]) for t in rounds]
+    mine = unpacked_by_run(np.stack([packed(messages[t]) for t in rounds]), em.n_components)
+    after = em.averaged(node, mine, unpacked_by_run(table, em.n_components), weights)
+    return found | {t + 1: after[place] for place, t in enumerate(rounds)}
 
 
 def _sent_by(held: HeldMessages, node: int) -> dict[int, NodeMessage]:
@@ -103,10 +106,6 @@ def _sent_by(held: HeldMessages, node: int) -> dict[int, NodeMessage]:
     k = held.protocol.n_components
     found = {origin.iteration: unpacked(row, k) for origin, row in held.sent_by(node, KIND)}
     return {t: each for t, each in found.items() if each is not None}
-
-
-def _rounds(held: HeldMessages, node: int) -> set[int]:
-    return {origin.iteration for origin, _ in held.sent_by(node, KIND)}
 
 
 def _bare(message: NodeMessage, em: GraphFedEM) -> Array:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from secmix.adversaries import Adversary
 from secmix.auditing.soundness.runner import Call
 from secmix.network import Network
-from secmix.transcript import Block, Origin, Transcript, View, collect
+from secmix.transcript import Origin, Transcript, View, collect
+from secmix.transcript.messages import touching
 
 Place = tuple[Origin, int]
 """A message, and which it is of those of the same origin in one call."""
@@ -22,7 +23,8 @@ def held(call: Call, adversary: Adversary, network: Network, corrupt: frozenset[
     What corrupt nodes hold, send and are sent is theirs, whatever the adversary makes of it.
     """
     nodes = sorted(corrupt)
-    mine = ((block, _of(block, nodes)) for block in call.blocks)
+    numbers = np.array(nodes, dtype=np.intp)
+    mine = ((block, np.flatnonzero(touching(block, numbers))) for block in call.blocks)
     rows = _placed(collect((block, which) for block, which in mine if len(which)))
     try:
         observed = _placed(adversary.observe(Transcript(list(call.blocks)), network))
@@ -34,10 +36,6 @@ def held(call: Call, adversary: Adversary, network: Network, corrupt: frozenset[
             if node < call.results.shape[1]:
                 rows[Origin(0, -1, "result", "held", node, (node,)), 0] = call.results[:, node]
     return rows
-
-
-def _of(block: Block, nodes: list[int]) -> NDArray[np.intp]:
-    return np.flatnonzero(np.isin(block.sender, nodes) | np.isin(block.receiver, nodes))
 
 
 def _placed(view: View) -> dict[Place, NDArray[Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,23 +28,28 @@ _FOUND = Remembered[Array](most=64)
 
 @dataclass(frozen=True)
 class NodeMessage:
-    """What one node knows of one mixture: the mixture and the rows that stand behind each component.
+    """What one node knows of one mixture, or of one in each run: the mixture and how many rows stand behind it.
 
     Attributes
     ----------
-    counts : (K,)
-        N_k, the responsibilities summed over the sender's rows.
+    counts : (..., K)
+        N_k, the responsibilities summed over the sender's rows; NaN in runs in which what came describes no mixture.
     mixture : Mixture
-        Without batch axes.
+        Batch axes are the runs; none for a single one.
     """
 
     counts: Array
     mixture: Mixture
 
     def reordered(self, order: Ints) -> NodeMessage:
-        """The same with component ``order[k]`` in place k."""
-        m = self.mixture
-        return NodeMessage(self.counts[order], Mixture(m.weights[order], m.means[order], m.covariances[order]))
+        """The same with component ``order[..., k]`` in place k."""
+        m, by_d = self.mixture, order[..., None]
+        mixture = Mixture(
+            np.take_along_axis(m.weights, order, axis=-1),
+            np.take_along_axis(m.means, by_d, axis=-2),
+            np.take_along_axis(m.covariances, by_d[..., None], axis=-3),
+        )
+        return NodeMessage(np.take_along_axis(self.counts, order, axis=-1), mixture)
 
 
 def flattened(mixture: Mixture) -> Array:
@@ -62,8 +66,9 @@ def mixtures_of(table: Array) -> Mixture:
 
 
 def packed(message: NodeMessage) -> Array:
-    """A message: for each component N_k, π_k, μ_k and the upper triangle of Σ_k, row by row; (K(2 + d + d(d+1)/2),)."""
-    return np.concatenate([message.counts[:, None], flattened(message.mixture)], axis=1).ravel()
+    """A message: each component's N_k, π_k, μ_k and upper triangle of Σ_k, row by row; (..., K(2 + d + d(d+1)/2))."""
+    table = np.concatenate([message.counts[..., None], flattened(message.mixture)], axis=-1)
+    return table.reshape(*table.shape[:-2], -1)
 
 
 def unpacked(message: Array, k: int) -> NodeMessage | None:
@@ -72,51 +77,89 @@ def unpacked(message: Array, k: int) -> NodeMessage | None:
     It does not if a number is not finite or beyond 1e50, a count or weight is negative, or a covariance is not
     positive definite: whoever sent it did not follow the protocol, and nothing can be averaged with it.
     """
-    table = message.reshape(k, -1)
-    if not (np.isfinite(table).all() and np.abs(table).max() <= LARGEST and (table[:, :2] >= 0).all()):
-        return None
-    mixture = mixtures_of(table[:, 1:])
+    found = unpacked_by_run(message, k)
+    return None if np.isnan(found.counts).any() else found
+
+
+def unpacked_by_run(messages: Array, k: int) -> NodeMessage:
+    """What a node's messages (..., m) about K components say in each run; counts are NaN as in :class:`NodeMessage`."""
+    table = messages.reshape(*messages.shape[:-1], k, -1)
+    fine = np.asarray((np.abs(table) <= LARGEST).all(axis=(-2, -1)) & (table[..., :2] >= 0).all(axis=(-2, -1)))
+    mixture = mixtures_of(np.where(fine[..., None, None], table, 0.0)[..., 1:])
     values = np.linalg.eigvalsh(mixture.covariances)
-    if (values[:, 0] <= 0.1 * _SPAN * values[:, -1]).any():  # an honest node's span less, see ``positive_definite``
-        return None
-    return NodeMessage(table[:, 0].copy(), mixture)
+    # An honest node's span less, see ``positive_definite``.
+    fine &= (values[..., 0] > 0.1 * _SPAN * values[..., -1]).all(axis=-1)
+    return NodeMessage(np.where(fine[..., None], table[..., 0], np.nan), mixture)
 
 
 def matched(mine: Mixture, message: NodeMessage) -> NodeMessage:
-    """``message`` with its components in the order that pairs them with mine at the least total distance.
+    """``message`` with its components in the order that pairs them with mine at the least total distance."""
+    return message.reordered(pairing(mine, message.mixture))
+
+
+def pairing(mine: Mixture, theirs: Mixture) -> Ints:
+    """Which component of theirs goes with each of mine (..., K).
 
     Distances are compared to nine digits: EM on few rows ends with components that are equal but for rounding, and
     which of them is paired with whom must not hang on the processor's last bit.
     """
-    theirs = message.mixture
-    apart = bhattacharyya(mine.means[:, None], mine.covariances[:, None], theirs.means, theirs.covariances)
+    apart = bhattacharyya(
+        mine.means[..., :, None, :],
+        mine.covariances[..., :, None, :, :],
+        theirs.means[..., None, :, :],
+        theirs.covariances[..., None, :, :, :],
+    )
     digits = np.maximum(np.frexp(apart)[1], 0) - 30
     apart = np.ldexp(np.round(np.ldexp(apart, -digits)), digits)
-    return message.reordered(np.asarray(linear_sum_assignment(apart)[1], dtype=np.intp))
+    pairs = [linear_sum_assignment(each)[1] for each in apart.reshape(-1, *apart.shape[-2:])]
+    return np.asarray(pairs, dtype=np.intp).reshape(apart.shape[:-1])
 
 
-def weighted_mean(messages: Sequence[NodeMessage], adjacency: Array, own: int, *, mixing: str) -> Mixture:
-    """θ_aggr (eq. 2) of matched messages, of which ``own`` is the node's, with A_ij (1 for its own) in ``adjacency``.
+def neighbourhood(node: int, mine: NodeMessage, heard: NodeMessage, weights: Array) -> tuple[NodeMessage, Array, int]:
+    """What ``node`` averages in each run: messages (J, runs) matched to ``mine`` (runs), A_ij of each, its own place.
 
-    A component behind which nobody has any rows stays as the node has it. Covariances are averaged as eq. 2 says,
-    without the spread of the means among the nodes, so that this is no moment matching.
+    ``heard`` (n, runs) is of all nodes, ``weights`` (n,) the node's row of the adjacency. A_ij is (J, runs), 1 for its
+    own and 0 where a message describes no mixture; its own stands in for that.
     """
-    counts = np.stack([message.counts for message in messages])
+    # By node number, the node itself among them: nodes that hear the same then add in the same order.
+    who = sorted({node, *np.flatnonzero(weights).tolist()})
+    own = who.index(node)
+    told = np.where(np.arange(len(who))[:, None, None] == own, mine.counts, heard.counts[who])
+    fine = np.asarray(~np.isnan(told).any(axis=-1))
+    theirs, m = heard.mixture, mine.mixture
+
+    def those(name: str) -> Array:
+        array, instead = getattr(theirs, name)[who], getattr(m, name)
+        array[own] = instead
+        return np.asarray(np.where(fine.reshape(*fine.shape, *[1] * (array.ndim - 2)), array, instead))
+
+    mixture = Mixture(those("weights"), those("means"), those("covariances"))
+    claims = np.where(fine, np.where(np.arange(len(who)) == own, 1.0, weights[who])[:, None], 0.0)
+    order = pairing(m, mixture)
+    order[own] = np.arange(mine.counts.shape[-1])
+    return NodeMessage(np.where(fine[..., None], told, 0.0), mixture).reordered(order), claims, own
+
+
+def weighted_mean(messages: NodeMessage, claims: Array, own: int, *, mixing: str) -> Mixture:
+    """θ_aggr (eq. 2) of matched messages (J, runs), of which ``own`` is the node's.
+
+    ``claims`` (J, runs) holds A_ij, 1 for the node's own and 0 for what is left out. A component behind which nobody
+    has any rows stays as the node has it. Covariances are averaged as eq. 2 says, without the spread of the means among
+    the nodes, so that this is no moment matching.
+    """
     # A neighbour may claim any number of rows up to ``LARGEST``, so that the sum does not overflow.
-    claims = adjacency[:, None] * counts
-    total = claims.sum(axis=0)
+    rows = claims[..., None] * messages.counts
+    total = rows.sum(axis=0)
     nobody = total <= 0
-    share = np.where(nobody, 0.0, claims) / np.where(nobody, 1.0, total)
-    share[own, nobody] = 1.0
-    means = np.einsum("jk,jkd->kd", share, np.stack([message.mixture.means for message in messages]))
-    covariances = np.einsum("jk,jkde->kde", share, np.stack([message.mixture.covariances for message in messages]))
-    if mixing == "counts":
-        weights = total
-    else:
-        weights = np.einsum("jk,jk->k", share, np.stack([message.mixture.weights for message in messages]))
-    if weights.sum() <= 0:  # neighbours who announce weights of nothing but zero
-        weights = messages[own].mixture.weights
-    return Mixture(weights / weights.sum(), means, covariances)
+    share = np.where(nobody, 0.0, rows) / np.where(nobody, 1.0, total)
+    share[own][nobody] = 1.0
+    m = messages.mixture
+    means = np.einsum("jrk,jrkd->rkd", share, m.means)
+    covariances = np.einsum("jrk,jrkde->rkde", share, m.covariances)
+    weights = total if mixing == "counts" else np.einsum("jrk,jrk->rk", share, m.weights)
+    # Neighbours may announce weights of nothing but zero.
+    weights = np.where(weights.sum(axis=-1, keepdims=True) > 0, weights, m.weights[own])
+    return Mixture(weights / weights.sum(axis=-1, keepdims=True), means, covariances)
 
 
 def positive_definite(covariances: Array, *, floor: float, shrinkage: float = 0.0) -> Array:
@@ -139,16 +182,19 @@ def positive_definite(covariances: Array, *, floor: float, shrinkage: float = 0.
     return np.asarray(even + lacking[..., None, None] * np.eye(d))
 
 
-def robust_rule(messages: Sequence[NodeMessage], *, rule: str | Rule, f: int) -> Mixture:
-    """A robust rule, by name or itself, in place of the weighted mean, component by component.
+def robust_rule(mixtures: Mixture, *, rule: str | Rule, f: int) -> Mixture:
+    """A robust rule, by name or itself, in place of the weighted mean, component by component and run by run.
 
-    The rule is given (π_k, μ_k, Σ_k) of each matched message and no counts: a count is a claim, and a neighbour who
-    claims many rows would outweigh all others. The result may need :func:`positive_definite`.
+    The rule is given (π_k, μ_k, Σ_k) of each of the matched mixtures (J, runs) and no counts: a count is a claim, and
+    a neighbour who claims many rows would outweigh all others. The result may need :func:`positive_definite`.
     """
-    tables = np.stack([flattened(message.mixture) for message in messages])
-    found = mixtures_of(_aggregated(rule_named(rule), np.ascontiguousarray(tables.swapaxes(0, 1)), f))
+    tables = np.moveaxis(flattened(mixtures), 0, 2)  # (runs, K, J, q)
+    runs, k = tables.shape[:2]
+    stack = np.ascontiguousarray(tables.reshape(runs * k, *tables.shape[2:]))
+    found = mixtures_of(_aggregated(rule_named(rule), stack, f).reshape(runs, k, -1))
     weights = np.maximum(found.weights, 0.0)
-    weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(weights), 1.0 / len(weights))
+    total = weights.sum(axis=-1, keepdims=True)
+    weights = np.where(total > 0, weights / np.where(total > 0, total, 1.0), 1.0 / k)
     return Mixture(weights, found.means, found.covariances)
 
 

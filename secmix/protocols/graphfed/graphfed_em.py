@@ -9,29 +9,30 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
 from secmix._base.checks import Array, Ints, finite_array, integer, positive, probability
 from secmix.aggregators import rule_named
 from secmix.aggregators.mixture import wasserstein
+from secmix.aggregators.named import Rule
 from secmix.errors import DataError, SecmixError
 from secmix.mixture import Mixture
 from secmix.network import Network
-from secmix.protocols.collaboration import run_by_run
+from secmix.protocols.collaboration import checked_parts
 from secmix.protocols.graphfed.aggregation import (
     NodeMessage,
     adjacency_of,
     flattened,
-    matched,
     mixtures_of,
+    neighbourhood,
     packed,
     positive_definite,
     robust_rule,
-    unpacked,
+    unpacked_by_run,
     weighted_mean,
 )
-from secmix.protocols.graphfed.local import kmeans_start, local_em
+from secmix.protocols.graphfed.local import at_all_nodes, kmeans_start
 from secmix.transcript import Channel
 
 KIND = "neighbour mixture"
@@ -165,39 +166,60 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
         DataError
             If the parts do not fit the network or each other, are not finite, or hold fewer rows than components.
         """
-        rows = [finite_array(part, f"part {i}", ndim=2) for i, part in enumerate(parts)]
+        rows = [finite_array(part, f"part {i}", ndim=2)[None] for i, part in enumerate(parts)]
+        channel = Channel(record=self.record) if channel is None else channel
+        mixtures, counts, rejected = self._fitted(rows, network, adjacency, [np.random.default_rng(rng)], channel)
+        self.mixtures_ = mixtures[:, 0]
+        self.counts_ = counts[:, 0]
+        self.rejected_ = rejected[:, :3]
+        self.transcript_ = channel.transcript
+        self.n_features_in_ = rows[0].shape[2]
+        return self
+
+    def _fitted(
+        self,
+        rows: Sequence[Array],
+        network: Network | None,
+        adjacency: ArrayLike | None,
+        rngs: Sequence[np.random.Generator],
+        channel: Channel,
+    ) -> tuple[Mixture, Array, Ints]:
+        """Many runs side by side: rows n arrays (runs, N_i, d), a generator a run.
+
+        Mixtures and counts have leading axes (n, runs); of each rejected message round, sender, receiver and run.
+        """
         self._check(rows)
         weights = adjacency_of(len(rows), network, adjacency)
         if self.rule is not None and not np.isin(weights, (0.0, 1.0)).all():
             raise SecmixError("a robust rule takes all neighbours alike: with rule, adjacency holds only 0 and 1")
-        channel = Channel(record=self.record) if channel is None else channel
-        mixtures = self._start(rows, np.random.default_rng(rng))
+        mixtures, counts = self._start(rows, rngs), np.empty(0)
         receiver, sender = np.nonzero(weights)
         for i, part in enumerate(rows):
-            channel.hold(-1, i, "rows", part.reshape(1, -1))
-        rejected: list[tuple[int, int, int]] = []
+            channel.hold(-1, i, "rows", part.reshape(len(part), -1))
+        rejected: list[tuple[int, int, int, int]] = []
         for t in range(self.n_rounds):
             channel.iteration = t
             steps = {"shrinkage": self.shrinkage, "reg_covar": self.reg_covar}
-            local = [local_em(part, m, self.local_steps, **steps) for part, m in zip(rows, mixtures, strict=True)]
-            mine = [NodeMessage(counts, mixture) for mixture, counts in local]
-            payload = np.stack([packed(message)[None] for message in mine])
+            mixtures, counts = at_all_nodes(rows, mixtures, self.local_steps, **steps)
+            payload = packed(NodeMessage(counts, mixtures))
             arrived = channel.send(
                 0, sender, receiver, KIND, payload, encrypted=self.encrypted, content=np.asarray(sender)
             )
-            heard = [unpacked(message[0], self.n_components) for message in arrived]
-            rejected += [(t, int(j), int(i)) for j, i in zip(sender, receiver, strict=True) if heard[j] is None]
-            mixtures = [self.averaged(i, mine[i], heard, weights[i]) for i in range(len(rows))]
-        self.mixtures_ = Mixture(
-            np.stack([m.weights for m in mixtures]),
-            np.stack([m.means for m in mixtures]),
-            np.stack([m.covariances for m in mixtures]),
-        )
-        self.counts_ = np.stack([message.counts for message in mine])
-        self.rejected_ = np.array(rejected, dtype=np.intp).reshape(-1, 3)
-        self.transcript_ = channel.transcript
-        self.n_features_in_ = rows[0].shape[1]
-        return self
+            told = unpacked_by_run(arrived, self.n_components)
+            refused = np.asarray(np.isnan(told.counts).any(axis=-1))
+            rejected += [
+                (t, int(j), int(i), int(run))
+                for j, i in zip(sender, receiver, strict=True)
+                for run in np.flatnonzero(refused[j])
+            ]
+            mine = (NodeMessage(counts[i], mixtures[i]) for i in range(len(rows)))
+            after = [self.averaged(i, own, told, weights[i]) for i, own in enumerate(mine)]
+            mixtures = Mixture(
+                np.stack([m.weights for m in after]),
+                np.stack([m.means for m in after]),
+                np.stack([m.covariances for m in after]),
+            )
+        return mixtures, counts, np.array(rejected, dtype=np.intp).reshape(-1, 4)
 
     def predict(self, node: int, X: ArrayLike) -> Ints:
         """The most likely component of each row (N, d) in the mixture of ``node``: (N,)."""
@@ -208,13 +230,10 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
         self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
     ) -> Array:
         """Fit each run by itself (:class:`Collaboration`); a node ends with its mixture, flattened: (runs, n, p)."""
-        seeds = iter(rng.spawn(len(parts[0])))
-
-        def once(rows: list[Array], channel: Channel) -> Array:
-            fitted = clone(self).fit(rows, network=network, rng=next(seeds), channel=channel).mixtures_
-            return flattened(fitted).reshape(len(rows), -1)
-
-        return run_by_run(once, parts, channel)
+        rows = checked_parts(parts)
+        fitted = self._fitted(rows, network, None, rng.spawn(len(rows[0])), channel)[0]
+        ends = flattened(fitted).swapaxes(0, 1)
+        return ends.reshape(*ends.shape[:2], -1)
 
     def error(self, results: Array, reference: Array) -> Array:
         """The transport distance W1 between mixtures, components in any order, its mean over the nodes: (runs,)."""
@@ -224,38 +243,26 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
         apart = [[wasserstein(a[run, i], b[run, i]) for i in range(nodes)] for run in range(runs)]
         return np.asarray(np.mean(apart, axis=1))
 
-    def averaged(self, node: int, mine: NodeMessage, heard: Sequence[NodeMessage | None], weights: Array) -> Mixture:
-        """What ``node`` goes on with: its own mixture and its neighbours' (eqs. 2 and 3).
+    def averaged(self, node: int, mine: NodeMessage, heard: NodeMessage, weights: Array) -> Mixture:
+        """What ``node`` goes on with in each run: its own mixture and its neighbours' (eqs. 2 and 3).
 
         Whoever hears all these messages can compute it too.
 
         Parameters
         ----------
-        heard : n messages
-            None for those that describe no mixture.
+        mine : message (runs)
+        heard : messages (n, runs)
+            Counts are NaN where one describes no mixture; nothing is read of those that are no neighbours.
         weights : (n,)
             Row ``node`` of the adjacency.
         """
         if self.alpha == 0:
             return mine.mixture
-        messages: list[NodeMessage] = []
-        claims: list[float] = []
-        own = 0
-        # By node number, the node itself among them: nodes that hear the same then add in the same order.
-        for j in sorted({node, *np.flatnonzero(weights).tolist()}):
-            message = heard[j]
-            if j == node:
-                own = len(messages)
-                messages.append(mine)
-                claims.append(1.0)
-            elif message is not None:
-                messages.append(matched(mine.mixture, message))
-                claims.append(float(weights[j]))
+        messages, claims, own = neighbourhood(node, mine, heard, weights)
         if self.rule is None:
-            aggregate = weighted_mean(messages, np.array(claims), own, mixing=self.mixing)
+            aggregate = weighted_mean(messages, claims, own, mixing=self.mixing)
         else:
-            lost = 1 + int(np.count_nonzero(weights)) - len(messages)
-            aggregate = robust_rule(messages, rule=self.rule, f=max(int(self.f) - lost, 0))
+            aggregate = self._by_rule(self.rule, messages.mixture, claims > 0)
         lifted = positive_definite(aggregate.covariances, floor=self.reg_covar)
         keep, take, m = 1 - self.alpha, self.alpha, mine.mixture
         return Mixture(
@@ -264,8 +271,20 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
             keep * m.covariances + take * lifted,
         )
 
-    def _start(self, rows: Sequence[Array], rng: np.random.Generator) -> list[Mixture]:
-        n, d = len(rows), rows[0].shape[1]
+    def _by_rule(self, rule: str | Rule, mixtures: Mixture, fine: NDArray[np.bool_]) -> Mixture:
+        """What the rule makes in each run of those of the mixtures (J, runs) that are ``fine``."""
+        found = mixtures[0]
+        out = tuple(np.empty_like(array) for array in (found.weights, found.means, found.covariances))
+        for pattern in np.unique(fine, axis=1).T:
+            at = np.flatnonzero((fine == pattern[:, None]).all(axis=0))
+            lost = int(np.count_nonzero(~pattern))
+            one = robust_rule(mixtures[np.ix_(pattern, at)], rule=rule, f=max(int(self.f) - lost, 0))
+            for array, part in zip(out, (one.weights, one.means, one.covariances), strict=True):
+                array[at] = part
+        return Mixture(*out)
+
+    def _start(self, rows: Sequence[Array], rngs: Sequence[np.random.Generator]) -> Mixture:
+        n, d = len(rows), rows[0].shape[2]
         if isinstance(self.init, Mixture):
             given = self.init if self.init.weights.ndim > 1 else self.init.expand(n)
             if given.means.shape != (n, self.n_components, d):
@@ -273,16 +292,21 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
                     f"init has means of shape {self.init.means.shape}; needed are {(self.n_components, d)} or "
                     f"{(n, self.n_components, d)}, with the nodes first"
                 )
-            return [given[i] for i in range(n)]
+            return given[:, np.newaxis][:, np.zeros(len(rngs), dtype=np.intp)]
         for i, part in enumerate(rows):
-            if len(part) < self.n_components:
+            if part.shape[1] < self.n_components:
                 raise DataError(
-                    f"node {i} holds {len(part)} row(s), too few for k-means with {self.n_components} components; use "
-                    "fewer components or give init"
+                    f"node {i} holds {part.shape[1]} row(s), too few for k-means with {self.n_components} components; "
+                    "use fewer components or give init"
                 )
-        seed = int(rng.integers(2**31))
         steps = {"shrinkage": self.shrinkage, "reg_covar": self.reg_covar}
-        return [kmeans_start(part, self.n_components, seed, self.n_init, **steps) for part in rows]
+        seeds = [int(rng.integers(2**31)) for rng in rngs]
+        found = [
+            [kmeans_start(part[run], self.n_components, seed, self.n_init, **steps) for run, seed in enumerate(seeds)]
+            for part in rows
+        ]
+        names = ("weights", "means", "covariances")
+        return Mixture(*(np.array([[getattr(m, name) for m in of_node] for of_node in found]) for name in names))
 
     def _check(self, rows: Sequence[Array]) -> None:
         integer(self.n_components, "n_components")
@@ -301,6 +325,6 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
             rule_named(self.rule)
         if not rows:
             raise DataError("there are no parts; give one array of rows a node")
-        widths = {part.shape[1] for part in rows}
+        widths = {part.shape[2] for part in rows}
         if len(widths) > 1:
             raise DataError(f"the parts have different numbers of columns: {sorted(widths)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -16,6 +17,7 @@ from secmix.protocols.remembered import Remembered
 # A component with less than this share of the rows keeps its mean and covariance: it has nothing to estimate them from.
 EMPTY = 1e-10
 _SMALL = 2**14  # numbers
+_TOGETHER = 2**18  # numbers that EM works on at once: more leave the caches
 _CLUSTERS = Remembered[tuple[Ints, Array]](most=4096)
 
 
@@ -35,7 +37,7 @@ def kmeans_start(rows: Array, k: int, seed: int, n_init: int, *, shrinkage: floa
     labels, found = known
     centres = np.round(found / np.maximum(np.abs(rows).max(axis=0), 1e-300), 9)
     order = np.lexsort(centres.T[::-1])
-    member = (labels[:, None] == order).astype(np.float64)
+    member = (labels == order[:, None]).astype(np.float64)
     spread = np.cov(rows.T, bias=True).reshape(rows.shape[1], -1)
     blank = Mixture(np.full(k, 1.0 / k), found[order], np.repeat(spread[None], k, axis=0))
     return maximised(rows, member, blank, shrinkage=shrinkage, reg_covar=reg_covar)
@@ -61,21 +63,47 @@ def _clusters(rows: Array, k: int, seed: int, n_init: int) -> tuple[Ints, Array]
 
 
 def maximised(rows: Array, resp: Array, old: Mixture, *, shrinkage: float, reg_covar: float) -> Mixture:
-    """The M-step at one node: rows (N, d), responsibilities (N, K). Covariances are centred at the new means."""
-    counts = resp.sum(axis=0)
-    kept = counts < EMPTY * len(rows)
+    """The M-step at one node: rows (..., N, d), responsibilities (..., K, N). Covariances lie about the new means."""
+    counts = resp.sum(axis=-1)
+    kept = counts < EMPTY * rows.shape[-2]
     share = np.where(kept, 1.0, counts)
-    means = np.where(kept[:, None], old.means, resp.T @ rows / share[:, None])
-    off = rows[None] - means[:, None]
-    covariances = (resp.T[..., None] * off).swapaxes(-1, -2) @ off / share[:, None, None]
-    covariances = np.where(kept[:, None, None], old.covariances, covariances + reg_covar * np.eye(rows.shape[1]))
-    return Mixture(counts / counts.sum(), means, positive_definite(covariances, shrinkage=shrinkage, floor=reg_covar))
+    means = np.where(kept[..., None], old.means, resp @ rows / share[..., None])
+    off = rows[..., None, :, :] - means[..., None, :]
+    covariances = (resp[..., None] * off).swapaxes(-1, -2) @ off / share[..., None, None]
+    loaded = covariances + reg_covar * np.eye(rows.shape[-1])
+    covariances = np.where(kept[..., None, None], old.covariances, loaded)
+    weights = counts / counts.sum(axis=-1, keepdims=True)
+    return Mixture(weights, means, positive_definite(covariances, shrinkage=shrinkage, floor=reg_covar))
 
 
 def local_em(rows: Array, mixture: Mixture, steps: int, *, shrinkage: float, reg_covar: float) -> tuple[Mixture, Array]:
-    """``steps`` of EM on rows (N, d), and the counts N_k (K,) of the last E-step."""
-    resp = np.empty((0, mixture.n_components))
+    """``steps`` of EM on rows (..., N, d), and the counts N_k (..., K) of the last E-step."""
+    columns = np.ascontiguousarray(rows.swapaxes(-1, -2))
+    resp = np.empty((*rows.shape[:-2], mixture.n_components, 0))
     for _ in range(steps):
-        resp = mixture.responsibilities(rows)[0]
+        resp = mixture.column_responsibilities(columns)[0]
         mixture = maximised(rows, resp, mixture, shrinkage=shrinkage, reg_covar=reg_covar)
-    return mixture, resp.sum(axis=0)
+    return mixture, resp.sum(axis=-1)
+
+
+def at_all_nodes(
+    parts: Sequence[Array], mixtures: Mixture, steps: int, *, shrinkage: float, reg_covar: float
+) -> tuple[Mixture, Array]:
+    """:func:`local_em` at each of n nodes in each run: parts n arrays (runs, N_i, d), mixtures and counts (n, runs).
+
+    Nodes with as many rows go through it together: on few rows calls take longer than arithmetic.
+    """
+    k, runs = mixtures.n_components, len(parts[0])
+    weights, means = np.empty_like(mixtures.weights), np.empty_like(mixtures.means)
+    covariances, counts = np.empty_like(mixtures.covariances), np.empty_like(mixtures.weights)
+    sizes = np.array([part.shape[1] for part in parts])
+    for size in np.unique(sizes).tolist():
+        alike = np.flatnonzero(sizes == size)
+        nodes, turns = (place.ravel() for place in np.meshgrid(alike, np.arange(runs), indexing="ij"))
+        most = max(_TOGETHER // max(size * k * parts[0].shape[2], 1), 1)
+        for first in range(0, len(nodes), most):
+            at = nodes[first : first + most], turns[first : first + most]
+            rows = np.stack([parts[node][run] for node, run in zip(*at, strict=True)])
+            found, counts[at] = local_em(rows, mixtures[at], steps, shrinkage=shrinkage, reg_covar=reg_covar)
+            weights[at], means[at], covariances[at] = found.weights, found.means, found.covariances
+    return Mixture(weights, means, covariances), counts
