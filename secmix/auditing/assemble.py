@@ -74,7 +74,11 @@ def _sentence(verdict: Verdict, cells: Sequence[Cell]) -> str:
         named = "; ".join(f"{c.protocol} against {c.adversary}" for c in bad[:4])
         more = f" and {len(bad) - 4} more" if len(bad) > 4 else ""
         text = f"The policy is violated in {len(bad)} of {total}: {named}{more}"
-        return f"{text}. {count('inconclusive')} could not be decided." if count("inconclusive") else f"{text}."
+        return (
+            f"{text}. Of the rest, {count('inconclusive')} could not be decided."
+            if count("inconclusive")
+            else f"{text}."
+        )
     if verdict == "inconclusive":
         return (
             f"No violation was found in {total}, but for {count('inconclusive')} the evidence does not suffice: this "
