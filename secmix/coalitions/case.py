@@ -64,11 +64,6 @@ class Case:
             if self.owners is not None and isinstance(agent, int) and agent != SERVER:
                 raise SecmixError("with owners, costs are those of owners: name them instead of nodes")
 
-    @property
-    def priced(self) -> bool:
-        """Whether anybody costs other than 1."""
-        return any(cost != 1 for cost in self.costs.values())
-
     def players(self, node: int, *, server: bool) -> dict[Agent, float]:
         """Nodes (or owners) that may be won over against ``node``, and what they cost."""
         chosen: list[Agent] = [SERVER] if server else []

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from secmix.coalitions.result import Agent
 
 Choice = frozenset[Agent]
-Guards = list[Choice]
 
 _TINY = 1e-9
 _MOST_GUARDS = 400  # more make the search for what meets them all slow; what was shown by then still holds
