@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.linalg import qr
 
 from secmix._base.checks import Array, Ints
 from secmix.estimators.exact.linear import residue
 from secmix.transcript import SERVER, Block
 
 _TOL = 1e-6  # of a combination's size
+_OUTSIDE = 1e-2 * _TOL  # of a message's size: what is farther outside widens what is known
 _ROUNDING = 1e-14  # of the largest before: no message, but what rounding left
 
 
@@ -77,20 +79,27 @@ class _Span:
     """A growing subspace, as an orthonormal basis."""
 
     def __init__(self, dimension: int) -> None:
-        self.basis = np.empty((0, dimension))
+        self._room = np.empty((4, dimension))
+        self.rank = 0
         self.top = 0.0  # of what was added: what is smaller by so much is rounding
 
-    def _rest(self, rows: Array) -> Array:
-        """What of ``rows`` (r, dimension) is outside; projected off twice, for the sake of rounding."""
-        for _ in range(2):
-            rows = rows - (rows @ self.basis.T) @ self.basis
-        return rows
+    @property
+    def basis(self) -> Array:
+        """The basis (rank, dimension)."""
+        return self._room[: self.rank]
+
+    def _off(self, rows: Array) -> Array:
+        """``rows`` (r, dimension) less what of them is inside, but for rounding: twice takes that off too."""
+        return rows - (rows @ self.basis.T) @ self.basis
 
     def holds(self, rows: Array) -> bool:
         """Whether all ``rows`` lie inside, to 1e-6 of their size; one that is no number does not."""
         with np.errstate(invalid="ignore"):
-            sizes, outside = _sizes(rows), _sizes(self._rest(rows))
-        return bool(((sizes <= _ROUNDING * self.top) | (outside <= _TOL * sizes)).all())
+            sizes, outside = _sizes(rows), self._off(rows)
+            small = sizes <= _ROUNDING * self.top
+            if (small | (_sizes(outside) <= _TOL * sizes)).all():
+                return True
+            return bool((small | (_sizes(self._off(outside)) <= _TOL * sizes)).all())
 
     def add(self, rows: Array) -> None:
         """Grow by ``rows``, as far as they are outside; what is rounding beside the largest is none."""
@@ -98,12 +107,22 @@ class _Span:
         fine = np.isfinite(sizes)
         self.top = max([self.top, *sizes[fine].tolist()])
         fine &= sizes > _ROUNDING * self.top
-        left = self._rest(rows[fine] / sizes[fine, None])
-        for row in left[_sizes(left) > 1e-2 * _TOL]:
-            rest = self._rest(row[None])
-            size = float(_sizes(rest)[0])
-            if size > 1e-2 * _TOL:
-                self.basis = np.vstack([self.basis, rest / size])
+        left = self._off(rows[fine] / sizes[fine, None])
+        left = left[_sizes(left) > _OUTSIDE]
+        if not len(left):  # as nearly always: most rounds repeat what is known
+            return
+        left = self._off(left)
+        left = left[_sizes(left) > _OUTSIDE]
+        if len(left) > 1:  # of each other: those first that are farthest outside
+            found, lengths, _ = qr(left.T, mode="economic", pivoting=True, check_finite=False)
+            left = found.T[: int((np.abs(np.diagonal(lengths)) > _OUTSIDE).sum())]
+        left = self._off(self._off(left))
+        sizes = _sizes(left)
+        left = left[sizes > _OUTSIDE] / sizes[sizes > _OUTSIDE, None]
+        while self.rank + len(left) > len(self._room):
+            self._room = np.concatenate([self._room, np.empty_like(self._room)])
+        self._room[self.rank : self.rank + len(left)] = left
+        self.rank += len(left)
 
 
 def _sizes(rows: Array) -> Array:
