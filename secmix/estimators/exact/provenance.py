@@ -116,7 +116,7 @@ class _Span:
         if len(left) > 1:  # of each other: those first that are farthest outside
             found, lengths, _ = qr(left.T, mode="economic", pivoting=True, check_finite=False)
             left = found.T[: int((np.abs(np.diagonal(lengths)) > _OUTSIDE).sum())]
-        left = self._off(self._off(left))
+        left = self._off(left)  # as rounding, which was small beside the rows, is not beside what is left of them
         sizes = _sizes(left)
         left = left[sizes > _OUTSIDE] / sizes[sizes > _OUTSIDE, None]
         while self.rank + len(left) > len(self._room):
