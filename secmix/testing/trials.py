@@ -14,7 +14,7 @@ import numpy as np
 
 from secmix.adversaries.search.oracle import Rule, quietly
 from secmix.testing.cases import ROUNDING, Case, Space, draw_case
-from secmix.testing.properties import Property, a_tie
+from secmix.testing.properties import ELSEWHERE, Property, a_tie
 
 UNBOUNDED = 1e3
 """Without a bound given, an error of so many honest spreads counts as one."""
@@ -22,6 +22,7 @@ AGREEING = ("consensus", "not finite")
 GENERAL = (
     "number type",
     "however handed",
+    ELSEWHERE,
     "more entries",
     "orthogonal",
 )  # nobody can break a tie alike in another guise
@@ -100,8 +101,12 @@ class Trials:
         return None
 
     def _refuses(self, case: Case) -> bool:
+        """Whether the rule takes no messages of this shape, neither such as differ nor such as are all alike."""
+        return all(self._refused(case, alike) for alike in (False, True))
+
+    def _refused(self, case: Case, alike: bool) -> bool:
         try:
-            quietly(lambda: self.rule(case.harmless(), f=case.f))
+            quietly(lambda: self.rule(case.harmless(alike=alike), f=case.f))
         except ValueError:
             return True
         except TypeError:  # a number type that the rule does not take
@@ -155,7 +160,7 @@ def values_of(one: Property, case: Case, allowed: Callable[[int, int], float]) -
 def draw_for(one: Property, space: Space, rng: np.random.Generator) -> Case:
     """A case that the property can be tried on."""
     title = one.title
-    relation = bool(one.only_if) or title in ("no memory", "number type", "however handed")
+    relation = bool(one.only_if) or title in ("no memory", "number type", "however handed", ELSEWHERE)
     case = draw_case(space, rng, agree=title in AGREEING, exact=relation)
     vectors: dict[str, Any] = {}
     numbers: dict[str, Any] = {}

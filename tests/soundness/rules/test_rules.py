@@ -10,7 +10,7 @@ import os
 import numpy as np
 import pytest
 from soundness.rules.right_rules import RIGHT
-from soundness.rules.wrong_corners import WRONG
+from soundness.rules.wrong_elsewhere import WRONG
 
 from secmix.testing import check_aggregator
 
