@@ -317,7 +317,8 @@ def _byzantine(
         elif how == "shuffled":  # its very numbers, in another order
             sent = rng.permuted(cloud[rng.integers(0, len(cloud), b)], axis=1)
         elif how == "near":
-            sent = cloud[rng.integers(0, len(cloud), b)] + 10.0 ** rng.uniform(-7, 0) * rng.standard_normal((b, p))
+            step = 10.0 ** rng.uniform(-7, 0) * float(rng.choice([1.0, scale]))
+            sent = cloud[rng.integers(0, len(cloud), b)] + step * rng.standard_normal((b, p))
         elif how == "chain":  # each next farther by the same factor, so that the one before is its witness
             apart = float(np.linalg.norm(cloud - cloud.mean(axis=0), axis=1).max()) or scale
             ratio = float(np.exp(rng.uniform(np.log(1.2), np.log(5.0))))
