@@ -149,7 +149,7 @@ class _Battery:
             equivariances = DEFAULT_EQUIVARIANCES if traits is None else traits.equivariances
         self.promised = frozenset(equivariances)
         self.stochastic = traits is not None and traits.stochastic
-        self.trials = Trials(rule, self._allowed)
+        self.trials = Trials(rule, self._allowed, fresh=copy.deepcopy(rule) if _copies(rule) else None)
         self.searches = self.evaluations = 0
         self.n, width = n, p or 2
         pairs = accepted(lambda n, g: self._refusal(n, g, width), f, n)

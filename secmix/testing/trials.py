@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -43,6 +44,8 @@ class Trials:
         What the rule takes no messages of, whatever they hold.
     passed : list
         The first that passed, to be tried again when something fails.
+    fresh : callable or None
+        A copy of the rule that has not been called.
     written_on : bool
         Whether the messages of the last case were others afterwards.
     """
@@ -56,6 +59,7 @@ class Trials:
     layouts: Counter[str] = field(default_factory=Counter)
     refused: Counter[tuple[int, int, int, str, str]] = field(default_factory=Counter)
     passed: list[tuple[Property, Case]] = field(default_factory=list)
+    fresh: Rule | None = None
     written_on: bool = False
 
     def hold(self, one: Property, case: Case) -> BaseException | None:
@@ -73,6 +77,8 @@ class Trials:
     def changed(self, one: Property, case: Case) -> bool:
         """Whether a failing case sometimes passes, or one that passed before fails now: the rule counts or draws."""
         if any(self.fails(one, case) is None for _ in range(3)):
+            return True
+        if self.fresh is not None and Trials(copy.deepcopy(self.fresh), self.allowed).fails(one, case) is None:
             return True
         return any(self.fails(*before) is not None for before in self.passed)
 
