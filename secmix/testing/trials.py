@@ -222,7 +222,7 @@ def _in_general_position(case: Case, space: Space, title: str, rng: np.random.Ge
             drawn, layout = rng.standard_normal((case.n, case.p)).round(3), str(rng.choice(["F", "transposed view"]))
         cloud, byzantine = drawn[: len(case.cloud)], drawn[len(case.cloud) :]
         return replace(case, cloud=cloud, byzantine=byzantine, dtype=dtype, layout=layout)
-    drawn = rng.standard_normal((case.n, case.p)).round(3)
+    drawn = rng.standard_normal((case.n, case.p)).round(6)
     drawn[len(case.cloud) :] *= float(rng.choice([1.0, 10.0]))
     return replace(case, cloud=drawn[: len(case.cloud)], byzantine=drawn[len(case.cloud) :])
 
