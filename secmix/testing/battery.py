@@ -173,7 +173,7 @@ class _Battery:
         weighted = [one for one in properties if one.most is None for _ in range(_WEIGHTS.get(one.title, 1))]
         for one in islice(cycle(weighted), many):
             self._try(one, self.wide)
-        self._in_series(BY_TITLE["within reach"], few)
+        self._in_series(BY_TITLE["within reach"], few * 3 // 4)
         seen = seen_in(self.rule, *self.wide.pairs[0], self.p, self.seed)
         self._what_the_code_shows(seen, weighted, shown)
         if REPEATED.title not in self.skip and not self.stochastic:

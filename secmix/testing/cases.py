@@ -195,7 +195,7 @@ def draw_case(space: Space, rng: np.random.Generator, *, agree: bool = False, ex
     pairs = space.pairs
     if space.wide:
         # An off-by-one, and a breakdown point below one half, show where f is the largest that n messages allow.
-        drawn = space.largest if rng.random() < 0.3 else pairs
+        drawn = space.largest if rng.random() < 0.2 else pairs
         n, f = drawn[int(len(drawn) * rng.random() ** (1.5 if drawn is pairs else 1.0))]
     else:
         n, f = pairs[int(rng.integers(min(3, len(pairs))))]

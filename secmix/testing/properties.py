@@ -163,7 +163,7 @@ for expected in found:
     {_CLOSE}
 """,
         calls=4,
-        most=60,
+        most=20,
     ),
     Property(
         "more entries", "entries that all messages share change nothing in the others.",
