@@ -11,14 +11,14 @@ from typing import Literal
 
 import numpy as np
 
-from secmix._base.checks import Array, integer
+from secmix._base.checks import integer
 from secmix.adversaries.search.oracle import Rule, configured, quietly
 from secmix.adversaries.search.worst_case import RuleRefuses, WorstCase
 from secmix.aggregators import rule_named, traits_of
 from secmix.errors import SecmixError
 from secmix.testing.cases import MOST_ENTRIES, Case, Space
-from secmix.testing.counterexample import as_test, name_of
-from secmix.testing.properties import BY_TITLE, PROPERTIES, REPEATED, WORST, Property
+from secmix.testing.counterexample import as_test, name_of, readable
+from secmix.testing.properties import BY_TITLE, ELSEWHERE, PROPERTIES, REPEATED, WORST, Property
 from secmix.testing.sizes import accepted, beyond
 from secmix.testing.summary import AggregatorCheck
 from secmix.testing.trials import UNBOUNDED, Trials, draw_for, values_of
@@ -149,7 +149,7 @@ class _Battery:
             equivariances = DEFAULT_EQUIVARIANCES if traits is None else traits.equivariances
         self.promised = frozenset(equivariances)
         self.stochastic = traits is not None and traits.stochastic
-        self.trials = Trials(rule, self._allowed)
+        self.trials = Trials(rule, self._allowed, fresh=copy.deepcopy(rule) if _copies(rule) else None)
         self.searches = self.evaluations = 0
         self.n, width = n, p or 2
         pairs = accepted(lambda n, g: self._refusal(n, g, width), f, n)
@@ -168,11 +168,12 @@ class _Battery:
         few, many, shown, repeated, searches = self.effort
         properties = [one for one in PROPERTIES if self._promises(one)]
         for one in properties:
-            for _ in range(few):
+            for _ in range(min(few, one.most or few)):
                 self._try(one, self.small)
-        weighted = [one for one in properties for _ in range(_WEIGHTS.get(one.title, 1))]
+        weighted = [one for one in properties if one.most is None for _ in range(_WEIGHTS.get(one.title, 1))]
         for one in islice(cycle(weighted), many):
             self._try(one, self.wide)
+        self._in_series(BY_TITLE["within reach"], few * 3 // 4)
         seen = seen_in(self.rule, *self.wide.pairs[0], self.p, self.seed)
         self._what_the_code_shows(seen, weighted, shown)
         if REPEATED.title not in self.skip and not self.stochastic:
@@ -192,7 +193,7 @@ class _Battery:
             return False
         if one.title == "more entries" and self.p is not None:
             return False
-        if one.title in ("no memory", "number type", "however handed", "permutation") and self.stochastic:
+        if self.stochastic and one.title in ("no memory", "number type", "however handed", ELSEWHERE, "permutation"):
             return False
         return one.title != "no memory" or _copies(self.rule)
 
@@ -210,9 +211,8 @@ class _Battery:
     def _try(self, one: Property, space: Space) -> None:
         case = draw_for(one, space, self.rng)
         why = self.trials.hold(one, case)
-        shape = BY_TITLE["shape"]
-        if why is None and self.trials.written_on and shape.title not in self.skip:
-            one, why = shape, self.trials.fails(shape, case)
+        if why is None and self.trials.written_on and "shape" not in self.skip:
+            one, why = BY_TITLE["shape"], self.trials.fails(BY_TITLE["shape"], case)
         if why is None:
             return
         changed = self.trials.changed(one, case)
@@ -226,6 +226,18 @@ class _Battery:
         if not changed:
             self._fail(one, *self.trials.smallest(one, case, why))
         self._fail(one, case, why, "(in some calls, not in all)")
+
+    def _in_series(self, one: Property, count: int) -> None:
+        """Many colluders, each next farther by the same factor: a rule that reaches from one to the next goes along."""
+        pairs = self.wide.largest[-3:]
+        if one.title not in self.skip:
+            for i in range(count):
+                self._try(
+                    one,
+                    replace(
+                        self.wide, pairs=[pairs[i % len(pairs)]], widths=(self.p,) if self.p else (1, 9), how="chain"
+                    ),
+                )
 
     def _what_the_code_shows(self, seen: Seen, properties: list[Property], count: int) -> None:
         if not seen.numbers and not seen.vectors:
@@ -274,8 +286,8 @@ class _Battery:
         if not len(case.byzantine):
             return
         case = replace(case, dtype="float64", layout="C", keys=np.arange(case.n, dtype=np.float64), numbers={})
-        rule_f = case.f if configured(self.rule)[1] is None else None
         try:
+            rule_f = case.f if configured(self.rule)[1] is None else None
             found = WorstCase(self.rule, len(case.byzantine), self.budget, rule_f).search(case.cloud, self.rng)
         except RuleRefuses:
             return
@@ -285,7 +297,7 @@ class _Battery:
         self.searches += 1
         self.evaluations += found.evaluations
         # The messages in few digits, if they do as much harm; the message is for a reader.
-        for messages in (_readable(found.messages), found.messages):
+        for messages in (readable(found.messages), found.messages):
             worst = replace(case, byzantine=messages)
             if np.isfinite(messages).all() != np.isfinite(found.messages).all():
                 continue
@@ -342,8 +354,3 @@ def _copies(rule: Rule) -> bool:
     except Exception:
         return False
     return True
-
-
-def _readable(messages: Array) -> Array:
-    """The messages to three significant digits."""
-    return np.array([float(f"{x:.3g}") for x in messages.ravel()]).reshape(messages.shape)

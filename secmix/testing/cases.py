@@ -7,6 +7,7 @@ order of arrival, their sizes, signs, ties and directions, their number type and
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,29 +15,21 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
+from secmix.testing.counterexample import LAYOUTS, laid_out
 
-ROUNDING = {"float64": 1e-7, ">f8": 1e-7, "int64": 1e-7, "int32": 1e-7, "float32": 2e-4, "float16": 3e-2}
+ROUNDING = {
+    "float64": 1e-7,
+    ">f8": 1e-7,
+    "int64": 1e-7,
+    "int32": 1e-7,
+    "uint64": 1e-7,
+    "float32": 2e-4,
+    "float16": 3e-2,
+}
 """What a rule may be wrong by, in units of the largest entry, for each number type of the messages."""
 
-FARTHEST = {"float64": 1e9, ">f8": 1e9, "int64": 1e6, "int32": 1e3, "float32": 1e6, "float16": 60.0}
+FARTHEST = {"float64": 1e9, ">f8": 1e9, "int64": 1e6, "int32": 1e3, "uint64": 1e6, "float32": 1e6, "float16": 60.0}
 """The largest entries drawn for each number type: their squares can still be summed in it."""
-
-LAYOUTS: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "C": (lambda a: a, "{}"),
-    "F": (np.asfortranarray, "np.asfortranarray({})"),
-    "every second row": (lambda a: np.repeat(a, 2, axis=0)[::2], "np.repeat({}, 2, axis=0)[::2]"),
-    "every second column": (lambda a: np.repeat(a, 2, axis=1)[:, ::2], "np.repeat({}, 2, axis=1)[:, ::2]"),
-    "backwards": (lambda a: np.ascontiguousarray(a[::-1])[::-1], "np.ascontiguousarray({}[::-1])[::-1]"),
-    "transposed view": (lambda a: np.ascontiguousarray(a.T).T, "np.ascontiguousarray({}.T).T"),
-    "part of a larger array": (lambda a: np.pad(a, 1)[1:-1, 1:-1], "np.pad({}, 1)[1:-1, 1:-1]"),
-    "read-only": (lambda a: np.frombuffer(a.tobytes(), a.dtype).reshape(a.shape), ""),
-}
-"""Ways for the same numbers to lie in memory, and Python that makes each of an expression."""
-
-
-def laid_out(array: Array, layout: str) -> Any:
-    """``array`` with the same values, lying in memory as ``layout`` says."""
-    return LAYOUTS[layout][0](np.ascontiguousarray(array))
 
 
 @dataclass(frozen=True)
@@ -100,15 +93,17 @@ class Case:
             "agreed": values[0],
         }
 
-    def harmless(self) -> Any:
+    def harmless(self, *, alike: bool = False) -> Any:
         """Messages of the same shape, type and layout of which no rule has a reason to refuse any."""
         integers = np.random.default_rng(0).integers(-9, 10, (self.n, self.p)).astype(np.float64)
-        return laid_out(_typed(integers, self.dtype), self.layout)
+        return laid_out(_typed(np.ones_like(integers) if alike else integers, self.dtype), self.layout)
 
 
 def _typed(values: Array, dtype: str) -> Any:
     with np.errstate(all="ignore"):
-        return np.rint(values).astype(dtype) if dtype.startswith("int") else values.astype(dtype)
+        if dtype.startswith("uint"):
+            values = np.abs(values)
+        return np.rint(values).astype(dtype) if "int" in dtype else values.astype(dtype)
 
 
 @dataclass(frozen=True)
@@ -127,6 +122,8 @@ class Space:
         Whether the rule promises to be indifferent to where the origin and what the unit is.
     values, directions : tuple
         Numbers and vectors that the rule was seen to work with; tried as entries, sizes, ratios and directions.
+    how : str
+        One of the ways in which colluders act in concert; any where none is given.
     """
 
     pairs: list[tuple[int, int]]
@@ -134,15 +131,25 @@ class Space:
     wide: bool = False
     moves: bool = True
     scales: bool = True
-    stochastic: bool = False
     withstands: Callable[[int, int], int] = lambda n, f: f
     values: tuple[float, ...] = ()
     directions: tuple[Array, ...] = ()
+    how: str = ""
+
+    @functools.cached_property
+    def largest(self) -> list[tuple[int, int]]:
+        """The pairs whose f no smaller n allows."""
+        found: list[tuple[int, int]] = []
+        for n, f in sorted(dict(sorted(self.pairs)).items()):
+            if not found or f > found[-1][1]:
+                found.append((n, f))
+        return found
 
 
 MOST_MESSAGES, MOST_ENTRIES = 64, 2000
-SMALL_NUMBERS = ("float64",)
-WIDE_NUMBERS = ("float64",) * 10 + ("float32",) * 3 + ("int64",) * 3 + ("int32",) + ("float16",) + (">f8",)
+WIDE_NUMBERS = (
+    ("float64",) * 10 + ("float32",) * 3 + ("int64",) * 3 + ("int32",) + ("uint64",) + ("float16",) + (">f8",)
+)
 CLOUDS = (
     "general",
     "general",
@@ -156,22 +163,19 @@ CLOUDS = (
     "two groups",
     "tight",
     "tight",
+    "few",
+    "one far",
 )
 COLLUSIONS = (
-    "together",
-    "together",
+    *("together", "ratios", "axis", "sizes") * 2,
     "apart",
-    "ratios",
-    "ratios",
-    "axis",
-    "axis",
     "one far",
     "opposite",
     "mirrored",
     "near",
-    "sizes",
     "stretched",
     "shuffled",
+    "chain",
 )
 ALIKE: dict[str, Callable[[Array], Array]] = {
     "of length 1": lambda x: x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-300),
@@ -189,7 +193,12 @@ ALIKE: dict[str, Callable[[Array], Array]] = {
 def draw_case(space: Space, rng: np.random.Generator, *, agree: bool = False, exact: bool = False) -> Case:
     """A case; with ``exact`` one of general position in float64, on which rules must agree with themselves."""
     pairs = space.pairs
-    n, f = pairs[int(len(pairs) * rng.random() ** 1.5)] if space.wide else pairs[int(rng.integers(min(3, len(pairs))))]
+    if space.wide:
+        # An off-by-one, and a breakdown point below one half, show where f is the largest that n messages allow.
+        drawn = space.largest if rng.random() < 0.2 else pairs
+        n, f = drawn[int(len(drawn) * rng.random() ** (1.5 if drawn is pairs else 1.0))]
+    else:
+        n, f = pairs[int(rng.integers(min(3, len(pairs))))]
     p = _width(space, rng)
     if n * p > 20_000:  # large in one way at a time
         small = [pair for pair in pairs if pair[0] * p <= 20_000] or pairs[:1]
@@ -241,6 +250,11 @@ def _cloud(space: Space, h: int, p: int, rng: np.random.Generator) -> tuple[Arra
         cloud = cloud + 10.0 ** rng.uniform(0, 4) * rng.standard_normal(p)
     elif kind == "tight" and space.wide:  # where little is enough to be seen
         cloud = cloud[0] + 1e-3 * rng.standard_normal((h, p))
+    elif kind == "few":  # so that what is told apart is fewer than the colluders
+        cloud = cloud[rng.integers(0, min(h, 1 + int(rng.integers(1, 3))), h)]
+    elif kind == "one far" and space.wide:  # heavy tails: a rule that has its eye on f may lose another honest one
+        cloud = cloud.astype(np.float64)
+        cloud[: 1 + int(rng.integers(max(h // 3, 1)))] *= 10.0 ** rng.uniform(1, 4)
     elif kind == "two groups" and space.wide:
         cloud = cloud + 20.0 * unit * np.outer(rng.random(h) < 0.5, rng.standard_normal(p))
     if space.values and rng.random() < 0.3:
@@ -257,7 +271,7 @@ def _byzantine(
     if dtype == "float16":
         most = min(most, float(np.sqrt(2e4 / p)))
     size = float(rng.choice([1.0, 1e3, 1e6, 1e9])) if not space.wide else 10.0 ** rng.uniform(-1, np.log10(most))
-    how = str(rng.choice(COLLUSIONS))
+    how = space.how or str(rng.choice(COLLUSIONS))
     if mild:
         size = float(rng.choice([1.0, 10.0]))
     if space.values and rng.random() < 0.4:
@@ -297,7 +311,13 @@ def _byzantine(
         elif how == "shuffled":  # its very numbers, in another order
             sent = rng.permuted(cloud[rng.integers(0, len(cloud), b)], axis=1)
         elif how == "near":
-            sent = cloud[rng.integers(0, len(cloud), b)] + float(rng.choice([0.01, 1.0])) * rng.standard_normal((b, p))
+            step = 10.0 ** rng.uniform(-7, 0) * float(rng.choice([1.0, scale]))
+            sent = cloud[rng.integers(0, len(cloud), b)] + step * rng.standard_normal((b, p))
+        elif how == "chain":  # each next farther by the same factor, so that the one before is its witness
+            apart = float(np.linalg.norm(cloud - cloud.mean(axis=0), axis=1).max()) or scale
+            ratio = float(np.exp(rng.uniform(np.log(1.2), np.log(5.0))))
+            reach = np.clip(np.arange(1, b + 1) * np.log10(ratio), 0.0, np.log10(most))
+            sent = cloud.mean(axis=0) + apart * np.outer(10.0**reach, direction)
         else:
             sent = base + far * rng.standard_normal((b, p))
         if not space.wide and size < 1e9 and p <= 3:  # whole numbers are easier to read

@@ -12,7 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from secmix.testing.cases import LAYOUTS
+from secmix._base.checks import Array
+
+LAYOUTS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "C": (lambda a: a, "{}"),
+    "F": (np.asfortranarray, "np.asfortranarray({})"),
+    "every second row": (lambda a: np.repeat(a, 2, axis=0)[::2], "np.repeat({}, 2, axis=0)[::2]"),
+    "every second column": (lambda a: np.repeat(a, 2, axis=1)[:, ::2], "np.repeat({}, 2, axis=1)[:, ::2]"),
+    "backwards": (lambda a: np.ascontiguousarray(a[::-1])[::-1], "np.ascontiguousarray({}[::-1])[::-1]"),
+    "transposed view": (lambda a: np.ascontiguousarray(a.T).T, "np.ascontiguousarray({}.T).T"),
+    "part of a larger array": (lambda a: np.pad(a, 1)[1:-1, 1:-1], "np.pad({}, 1)[1:-1, 1:-1]"),
+    "read-only": (lambda a: np.frombuffer(a.tobytes(), a.dtype).reshape(a.shape), ""),
+}
+"""Ways for the same numbers to lie in memory, and Python that makes each of an expression."""
+
+
+def laid_out(array: Array, layout: str) -> Any:
+    """``array`` with the same values, lying in memory as ``layout`` says."""
+    return LAYOUTS[layout][0](np.ascontiguousarray(array))
 
 
 def written(value: Any) -> str:
@@ -116,3 +133,8 @@ def _importable(module: str, name: str, rule: Callable[..., Any]) -> bool:
         return spec is not None and getattr(importlib.import_module(module), name, None) is rule
     except (ImportError, ValueError):
         return False
+
+
+def readable(messages: Array) -> Array:
+    """The messages to three significant digits."""
+    return np.array([float(f"{x:.3g}") for x in messages.ravel()]).reshape(messages.shape)

@@ -18,7 +18,7 @@ from secmix.transcript import Channel
 Refusal = Callable[[int, int], ValueError | None]
 """``refusal(n, f)``: why the rule takes no n messages with f, or None."""
 
-NAMED_MESSAGES, NAMED_ENTRIES, NAMED_NUMBERS = 300, 20_000, 200_000
+NAMED_MESSAGES, NAMED_ENTRIES, NAMED_NUMBERS = 300, 70_000, 200_000
 """Up to which numbers of messages, of entries, and of both together the code's own constants are tried."""
 _LONG = 5000  # calls that a call makes; a rule that tries subsets makes them for few colluders, and no end for many
 _STEPS = (4, 5, 6, 7, 8, 11, 15, 20, 31)
@@ -55,7 +55,7 @@ def accepted(refusal: Refusal, f: int, n: int | None) -> list[tuple[int, int]]:
 def _many(refusal: Refusal, n: int) -> list[tuple[int, int]]:
     """n with more and more colluders, up to the first that is refused or for which it makes many calls."""
     found = []
-    for f in _STEPS:
+    for f in (*(step for step in _STEPS if 2 * step < n - 2), (n - 1) // 2):
         if 2 * f >= n or refusal(n, f) is not None or not _quick(refusal, n, f):
             break
         found.append((n, f))
@@ -94,6 +94,8 @@ def beyond(
     least, most = pairs[0], max((pair for pair in pairs if pair[1] == f), default=pairs[0])
     found: list[tuple[int, int, int]] = []
     for count in sorted(counts):
+        if n is None and 12 < count <= NAMED_MESSAGES and (many := _many(refusal, count)):
+            found.append((*many[-1], 3 if p is None else p))
         if n is None and MOST_MESSAGES < count <= NAMED_MESSAGES and refusal(count, f) is None:
             found.append((count, f, 3 if p is None else p))
         if p is None and MOST_ENTRIES < count <= NAMED_ENTRIES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ import numpy as np
 
 from secmix.adversaries.search.oracle import Rule, quietly
 from secmix.testing.cases import ROUNDING, Case, Space, draw_case
-from secmix.testing.properties import Property, a_tie
+from secmix.testing.properties import ELSEWHERE, Property, a_tie
 
 UNBOUNDED = 1e3
 """Without a bound given, an error of so many honest spreads counts as one."""
@@ -22,6 +23,7 @@ AGREEING = ("consensus", "not finite")
 GENERAL = (
     "number type",
     "however handed",
+    ELSEWHERE,
     "more entries",
     "orthogonal",
 )  # nobody can break a tie alike in another guise
@@ -42,6 +44,8 @@ class Trials:
         What the rule takes no messages of, whatever they hold.
     passed : list
         The first that passed, to be tried again when something fails.
+    fresh : callable or None
+        A copy of the rule that has not been called.
     written_on : bool
         Whether the messages of the last case were others afterwards.
     """
@@ -55,6 +59,7 @@ class Trials:
     layouts: Counter[str] = field(default_factory=Counter)
     refused: Counter[tuple[int, int, int, str, str]] = field(default_factory=Counter)
     passed: list[tuple[Property, Case]] = field(default_factory=list)
+    fresh: Rule | None = None
     written_on: bool = False
 
     def hold(self, one: Property, case: Case) -> BaseException | None:
@@ -72,6 +77,8 @@ class Trials:
     def changed(self, one: Property, case: Case) -> bool:
         """Whether a failing case sometimes passes, or one that passed before fails now: the rule counts or draws."""
         if any(self.fails(one, case) is None for _ in range(3)):
+            return True
+        if self.fresh is not None and Trials(copy.deepcopy(self.fresh), self.allowed).fails(one, case) is None:
             return True
         return any(self.fails(*before) is not None for before in self.passed)
 
@@ -100,8 +107,12 @@ class Trials:
         return None
 
     def _refuses(self, case: Case) -> bool:
+        """Whether the rule takes no messages of this shape, neither such as differ nor such as are all alike."""
+        return all(self._refused(case, alike) for alike in (False, True))
+
+    def _refused(self, case: Case, alike: bool) -> bool:
         try:
-            quietly(lambda: self.rule(case.harmless(), f=case.f))
+            quietly(lambda: self.rule(case.harmless(alike=alike), f=case.f))
         except ValueError:
             return True
         except TypeError:  # a number type that the rule does not take
@@ -155,7 +166,7 @@ def values_of(one: Property, case: Case, allowed: Callable[[int, int], float]) -
 def draw_for(one: Property, space: Space, rng: np.random.Generator) -> Case:
     """A case that the property can be tried on."""
     title = one.title
-    relation = bool(one.only_if) or title in ("no memory", "number type", "however handed")
+    relation = bool(one.only_if) or title in ("no memory", "number type", "however handed", ELSEWHERE)
     case = draw_case(space, rng, agree=title in AGREEING, exact=relation)
     vectors: dict[str, Any] = {}
     numbers: dict[str, Any] = {}
@@ -211,7 +222,7 @@ def _in_general_position(case: Case, space: Space, title: str, rng: np.random.Ge
             drawn, layout = rng.standard_normal((case.n, case.p)).round(3), str(rng.choice(["F", "transposed view"]))
         cloud, byzantine = drawn[: len(case.cloud)], drawn[len(case.cloud) :]
         return replace(case, cloud=cloud, byzantine=byzantine, dtype=dtype, layout=layout)
-    drawn = rng.standard_normal((case.n, case.p)).round(3)
+    drawn = rng.standard_normal((case.n, case.p)).round(6)
     drawn[len(case.cloud) :] *= float(rng.choice([1.0, 10.0]))
     return replace(case, cloud=drawn[: len(case.cloud)], byzantine=drawn[len(case.cloud) :])
 

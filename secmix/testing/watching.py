@@ -26,6 +26,13 @@ from secmix.adversaries.search.oracle import Rule, quietly
 
 _MOST = 60  # numbers, and directions, that are kept
 _DEEP = 4  # calls within calls
+_NARROW: dict[str, np.dtype[Any]] = {
+    name: kind
+    for kind in map(np.dtype, ("int8", "uint8", "int16", "uint16"))
+    for name in (kind.name, kind.str, kind.str[1:], kind.char, *{"int8": ["byte"], "uint8": ["ubyte"],
+                 "int16": ["short"], "uint16": ["ushort"]}[kind.name])
+}  # fmt: skip
+"""Types of few numbers, by what code calls them."""
 _LIBRARIES = (
     "numpy",
     "scipy",
@@ -56,6 +63,8 @@ class Seen:
             if math.isfinite(number) and number not in (0.0, 1.0, -1.0, 0.5) and len(self.numbers) < self.most:
                 self.numbers.setdefault(number)
         elif isinstance(value, np.ndarray):
+            if value.dtype.kind in "iu" and value.dtype.itemsize <= 2:
+                self.add_limit_of(value.dtype)
             if value.dtype.kind in "fiu" and 0 < value.size <= 2000 and value.ndim <= 2:
                 rows = np.atleast_2d(value).astype(np.float64)
                 if value.size == 1:
@@ -73,6 +82,12 @@ class Seen:
             for item in list(value.values())[:20]:
                 self.add(item, depth + 1)
 
+    def add_limit_of(self, kind: np.dtype[Any]) -> None:
+        """Keep what numbers of a narrow type end at, and a little more: places and counts in it begin anew there."""
+        most = int(np.iinfo(kind).max)
+        for number in (most, most + 4):
+            self.numbers.setdefault(float(number))
+
 
 def constants_of(rule: Rule) -> Seen:
     """The numbers and arrays that a rule's code names or refers to."""
@@ -84,6 +99,9 @@ def constants_of(rule: Rule) -> Seen:
             seen.add(value)
         for name in function.__code__.co_names:
             seen.add(function.__globals__.get(name))
+        for name in _words(function.__code__):
+            if (kind := _NARROW.get(name)) is not None:
+                seen.add_limit_of(kind)
     if isinstance(rule, functools.partial):
         seen.add(list(rule.keywords.values()))
         seen.add(list(rule.args))
@@ -91,6 +109,35 @@ def constants_of(rule: Rule) -> Seen:
         with contextlib.suppress(TypeError):
             seen.add(vars(rule))
     return seen
+
+
+def _words(code: CodeType) -> Iterator[str]:
+    """The names and the strings of a code."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _words(constant)
+        elif isinstance(constant, str):
+            yield constant
+
+
+def words_of(rule: Rule) -> list[str]:
+    """The names and the strings of a rule's code: among them what settings it may ask for."""
+    return sorted({word for function in _functions(rule) for word in _words(function.__code__)})
+
+
+def callers_asked(rule: Rule) -> list[str]:
+    """By which names the rule's code looks at its callers, or at what else is loaded; empty where it does not."""
+    found = set()
+    for function in _functions(rule):
+        words = set(_words(function.__code__))
+        found |= words & {"_getframe", "currentframe", "_current_frames", "extract_stack", "getouterframes"}
+        modules = {
+            name for name in words if isinstance(function.__globals__.get(name), ModuleType) or name in sys.modules
+        }
+        found |= {"stack"} if "inspect" in modules and "stack" in words else set()
+        found |= words & {"modules", "argv"} if "sys" in modules else set()
+    return sorted(found)
 
 
 def numbers_in(protocol: object) -> set[int]:

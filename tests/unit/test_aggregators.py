@@ -471,3 +471,32 @@ def test_mean_ignores_f_but_checks_it():
 def test_multi_krum_refuses_to_average_everybody():
     with pytest.raises(SecmixError, match="use m <= 9"):
         multi_krum(cloud(11), f=2, m=10)
+
+
+@pytest.mark.parametrize("p", [2, 5, 100])
+@pytest.mark.parametrize("sizes", [(1e150, 1e100, 1e50), (1e214, 1e185, 1.0), (1e300, 1e30, 1e5), (1e18, 1e9, 1.0)])
+@pytest.mark.parametrize("name", sorted(set(TRAITS) - {"mean"}))
+def test_liars_each_of_whom_drowns_the_next_do_not_move_those_who_agree(name, sizes, p):
+    """Seen from the second liar, whom the first makes look central, the third lay where the honest are."""
+    messages = np.zeros((20, p))
+    messages[0, 0], messages[1, -1], messages[2, -1] = -sizes[0], -sizes[1], sizes[2]
+    for order in (np.arange(20), np.arange(20)[::-1], np.roll(np.arange(20), 7)):
+        assert not getattr(aggregators, name)(messages[order], f=3).any()
+
+
+def test_the_geometric_median_ends_where_messages_differ_in_the_last_digit():
+    """Means of equal messages do; beside liars of 10²⁹⁰ it went from one of them to the other and back, and gave up."""
+    agreed = np.zeros(15)
+    agreed[-1] = -1.74e-7
+    liar = [
+        *(1e290, 1.98e-7, -1.13e-7, -6.39e-6, 4.34e-7, -2.95e-7, 3.77e-7, 3.49e-7, 9.65e-8, -7.88e-8),
+        *(-6e-8, -4.93e-7, 3.75e-8, 1.61e-7, 1.13e-7),
+    ]
+    messages = np.concatenate([np.tile(agreed, (13, 1)), np.tile(liar, (3, 1))])
+    messages[14:, 3] = -3.42e-7
+    assert median_of_means(messages, f=3) == pytest.approx(agreed, abs=1e-20)
+
+
+def test_mda_counts_sets_of_equal_messages_once():
+    assert mda(np.zeros((25, 1)), f=12) == 0
+    assert mda(np.repeat([[0.0], [1.0], [5.0]], [8, 8, 9], axis=0), f=12) == pytest.approx([5 / 13])

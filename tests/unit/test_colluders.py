@@ -159,3 +159,32 @@ def test_a_baseline_does_not_hide_a_result_that_breaks_now():
     bad = {**SCENARIO, "policy": policy, "protocol": {"name": "plain", "label": "x"}}
     assert secmix.audit(bad, baseline=good).verdict == "violated"
     assert secmix.audit(bad, baseline=secmix.audit(bad)).verdict == "not refuted"
+
+
+UNEQUAL = {"name": "breast_cancer", "features": 3, "rows_per_node": [200, 3, 3, 3, 3, 3, 3]}
+
+
+def test_the_colluders_are_those_of_the_cell_and_the_bound_is_of_whatever_the_honest_send():
+    """Six of seven nodes with three rows each lie about equally far; beside the seventh they look like one."""
+    protocol = {"name": "robust_server", "rule": "trimmed_mean", "f": 1, "encrypted": True}
+    adversary = {"name": "colluders", "corrupt": [0], "attack": "sign_flip"}
+    for limit, verdict in ((0.25, "violated"), (0.4, "inconclusive"), (0.45, "not refuted")):
+        scenario = {**SCENARIO, "data": UNEQUAL, "adversary": adversary, "protocol": protocol}
+        report = secmix.audit({**scenario, "policy": {"max_error_ratio": limit}})
+        assert report.cells[0].robustness.verdict == verdict
+        assert report.cells[0].robustness.points[0].proven == pytest.approx(np.sqrt(1 / 5))
+
+
+def trusts_node_0(messages, f):
+    """What the first of them sends."""
+    return np.array(messages[0], dtype=np.float64)
+
+
+def test_a_rule_that_trusts_one_node_is_broken_by_that_node_alone():
+    for node, verdict in ((0, "violated"), (6, "inconclusive")):
+        report = secmix.audit(
+            {**SCENARIO, "adversary": {"name": "colluders", "corrupt": [node], "attack": "sign_flip"}, "policy": {
+                "max_error_ratio": 50.0}},
+            protocols={"mine": RobustServer(trusts_node_0, f=1)},
+        )  # fmt: skip
+        assert report.cells[0].robustness.verdict == verdict

@@ -6,7 +6,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.attacks.attack import CONTRIBUTION, FARTHEST, Attack, RoundMessages
-from secmix.adversaries.search.oracle import Combining, Rule
+from secmix.adversaries.search.oracle import Combining
 from secmix.adversaries.search.outcome import TRIES
 from secmix.adversaries.search.worst_case import WorstCase
 from secmix.protocols.interfaces import SumProtocol, SumTraits
@@ -14,7 +14,7 @@ from secmix.protocols.interfaces import SumProtocol, SumTraits
 _BUDGET = 150  # tries of the rule for each contribution
 
 
-def rule_of(protocol: SumProtocol | None) -> tuple[Rule, int] | None:
+def rule_of(protocol: SumProtocol | None) -> tuple[Combining, int] | None:
     """The rule by which a sum protocol combines contributions, and the f it is set to; None where it sums them."""
     traits = SumTraits.of(protocol)
     aggregate, many = traits.aggregate, traits.aggregate_each

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -61,7 +62,6 @@ def mda(messages: ArrayLike, f: int) -> Vector:
 
 
 def _best(messages: Messages, apart: Array, f: int) -> Array:
-    n = len(messages)
     levels = np.unique(apart)
     low, high = 0, len(levels) - 1  # the least level at which f messages cover all pairs farther apart
     while low < high:
@@ -75,7 +75,7 @@ def _best(messages: Messages, apart: Array, f: int) -> Array:
     squares = (np.where(far, np.inf, apart) / (levels[low] or 1.0)) ** 2
     best: Array | None = None
     least = np.inf
-    for members in _completed(_covers(far, f), n, f):
+    for members in _completed(_covers(far, f), np.argmax(apart == 0, axis=1), f):
         spread = float(squares[np.ix_(members, members)].sum())
         if best is not None and spread > least * (1 + _TIED):
             continue
@@ -114,15 +114,34 @@ def _covers(far: Bools, f: int, *, first: bool = False) -> list[frozenset[int]]:
     return list(found)
 
 
-def _completed(covers: list[frozenset[int]], n: int, f: int) -> list[list[int]]:
-    """The messages outside each cover; of a cover below f, any others leave too (only with equal distances)."""
-    out: set[frozenset[int]] = set()
+def _completed(covers: list[frozenset[int]], place: NDArray[np.intp], f: int) -> list[list[int]]:
+    """The messages outside each cover; of a cover below f, any others leave too (only with equal distances).
+
+    Of messages at one ``place`` (n,) it does not matter which leave, but how many.
+    """
+    n = len(place)
+    size = np.bincount(place, minlength=n)
+    rank = [int((place[:i] == place[i]).sum()) for i in range(n)]
+    out: set[tuple[int, ...]] = set()  # how many leave each place
     for cover in covers:
-        others = [i for i in range(n) if i not in cover]
-        for more in combinations(others, f - len(cover)):
-            out.add(cover | set(more))
+        gone = np.bincount(place[list(cover)], minlength=n)
+        for more in _left_by(f - len(cover), (size - gone).tolist()):
+            out.add(tuple((gone + more).tolist()))
             if len(out) > _MOST_SETS:
                 raise SecmixError(
                     f"mda: more than {_MOST_SETS} sets of messages have the same diameter; use multi_krum"
                 )
-    return [[i for i in range(n) if i not in chosen] for chosen in out]
+    return [[i for i in range(n) if rank[i] >= leaving[place[i]]] for leaving in out]
+
+
+def _left_by(count: int, room: list[int]) -> Iterator[NDArray[np.intp]]:
+    """All ways in which ``count`` leave places, each of so many as there are."""
+    if max(room) <= 1:
+        for chosen in combinations([k for k, here in enumerate(room) if here], count):
+            yield np.bincount(np.array(chosen, dtype=np.intp), minlength=len(room))
+        return
+    crowded = int(np.argmax(room))
+    for leaving in range(min(count, room[crowded]) + 1):
+        for others in _left_by(count - leaving, [*room[:crowded], 0, *room[crowded + 1 :]]):
+            others[crowded] = leaving
+            yield others

@@ -23,7 +23,8 @@ from secmix.aggregators.stacks import alone, core_of
 from secmix.aggregators.vector.coordinatewise import middle
 from secmix.errors import NotConverged
 
-_PASSES = 60
+_PASSES, _PATIENCE = 60, 8  # after so many passes, what is optimal but for rounding will do
+_BLURRED = 1e-9  # messages nearer to each other than this share of the pivot's distance have lost too many digits
 _NEAR = 3e-3  # nearer to a message than this share of the pivot's distance from it: look again from there
 
 
@@ -70,7 +71,7 @@ def _geometric_median(stack: Messages, f: int) -> Array:
     at = central_of_each(stack)  # the message that is the pivot; −1 once it is a point between
     pivots = stack[np.arange(s), at].astype(np.float64)
     going, residual = np.arange(s), np.full(s, np.inf)
-    for _ in range(_PASSES):
+    for passes in range(_PASSES):
         members = stack if len(going) == s else stack[going]
         sizes, cosines, shifts = clouds(members, pivots[going])
         units = np.median(sizes, axis=1)
@@ -97,7 +98,9 @@ def _geometric_median(stack: Messages, f: int) -> Array:
         on = np.arange(len(going))
         again = np.ones(len(going), dtype=bool)
         there = found.at >= 0
-        again[there & (exact | (found.at == at[going]))] = False
+        # Seen from a pivot far away, messages may lie at one place that do not.
+        blurred = ((found.distances <= _BLURRED * far[on, found.at][:, None]) & ~_equal(members, found.at)).any(axis=1)
+        again[there & ((exact & ~blurred) | (found.at == at[going]))] = False
         # A message that coincides with the iterate takes all the weight.
         away = np.maximum(found.distances, 1e-300)
         pull = 1.0 / np.where(far < FAR, away, sizes / units[:, None])
@@ -116,10 +119,17 @@ def _geometric_median(stack: Messages, f: int) -> Array:
         at[going] = np.where(there | close, goal, -1)
         pivots[going] = np.where((there | close)[:, None], members[on, goal], z)
         going = going[again & ~settled]
+        if passes >= _PATIENCE:
+            going = going[[not _optimal(stack[k], pivots[k]) for k in going]]
         if not len(going):
             return pivots
     least = float(residual[going].max()) / n
     raise NotConverged(f"the geometric median was found to {least:.1e} only", least)
+
+
+def _equal(stack: Messages, at: Ints) -> NDArray[np.bool_]:
+    """Which messages (s, n) of each set are equal to that at ``at`` (s,)."""
+    return np.asarray((stack == stack[np.arange(len(stack)), at][:, None]).all(axis=2))
 
 
 def _points(stack: Messages, pivots: Array, sizes: Array, cosines: Array, shifts: Ints, exact: bool) -> Array:

@@ -11,12 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from secmix._base.checks import Array
+from secmix._base.checks import Array, Ints
 from secmix._base.random import stream
 from secmix.adversaries import FIXED, WorstCase
 from secmix.adversaries.attacks.attack import CONTRIBUTION, FARTHEST, Attack
 from secmix.adversaries.attacks.worst_case import far, rule_of
 from secmix.adversaries.interfaces import AdversaryTraits
+from secmix.adversaries.search.oracle import Combining
 from secmix.adversaries.search.outcome import worst_outcome
 from secmix.adversaries.tampering import Attacked
 from secmix.auditing.observation.observe import SumObservation
@@ -52,25 +53,33 @@ def errors_of_sums(cell: Scenario, setup: SumSetup, observation: SumObservation)
 
 
 def _push(cell: Scenario, setup: SumSetup, clouds: Array, colluders: int) -> Push:
-    """The largest error over some honest clouds; the colluders are the last of the nodes."""
+    """The largest error over some honest clouds; the cell's own colluders come first, and stay in their places."""
     n, combining = setup.network.n, rule_of(setup.protocol)
     if combining is None:
         rng = stream(cell.seed, "worst case", colluders)
         return _push_of_a_sum(setup, clouds[0, : n - colluders], colluders, rng)
     rule, rule_f = combining
-    search = WorstCase(rule, f=colluders, rule_f=rule_f, budget=_BUDGET)
-    worst, found_by, allowed = 0.0, "", []
+    order = [*sorted(setup.corrupt), *(i for i in range(n) if i not in setup.corrupt)]
+    loyal = np.sort(order[colluders:])
+    search = WorstCase(_in_places(rule, loyal, n), f=colluders, rule_f=rule_f, budget=_BUDGET)
+    worst, found_by = 0.0, ""
     for place, cloud in enumerate(clouds):
-        honest = cloud[: n - colluders]
-        found = search.search(honest, stream(cell.seed, "worst case", colluders, place))
+        found = search.search(cloud[loyal], stream(cell.seed, "worst case", colluders, place))
         if found.unbounded or found.error > FARTHEST * found.spread:
             return None, None, found.found_by
         ratio = found.error / found.spread if found.spread else 0.0
-        if found.spread and (bound := _allowed(setup.protocol, honest, colluders, rule_f)):
-            allowed.append(bound / found.spread)
         if ratio >= worst:
             worst, found_by = ratio, found.found_by
-    return worst, max(allowed) if len(allowed) == len(clouds) else None, found_by
+    return worst, _allowed(setup.protocol, n, colluders, rule_f), found_by
+
+
+def _in_places(rule: Combining, loyal: Ints, n: int) -> Combining:
+    """``rule`` on messages of which the honest come first, in the order of their nodes: of those at ``loyal``."""
+    back = np.argsort(np.concatenate([loyal, np.setdiff1d(np.arange(n), loyal)]))
+    return Combining(
+        lambda messages, f: rule(messages[back], f=f),
+        lambda stack, f: rule.of_each(np.ascontiguousarray(stack[:, back]), f),
+    )
 
 
 def _push_of_a_sum(setup: SumSetup, honest: Array, colluders: int, rng: np.random.Generator) -> Push:
@@ -95,19 +104,22 @@ def _error(
     return float(np.linalg.norm(average[0, node] - middle)) / spread if spread else 0.0
 
 
-def _allowed(protocol: SumProtocol, honest: Array, colluders: int, rule_f: int) -> float | None:
-    """What is proven of a rule set to ``rule_f``, with so many colluders beside these honest messages.
+def _allowed(protocol: SumProtocol, n: int, colluders: int, rule_f: int) -> float | None:
+    """What is proven of a rule set to ``rule_f`` with so many colluders, in spreads ε, whatever honest nodes send.
 
-    The theorems speak of any n − rule_f messages. With fewer colluders those are a part of the honest ones: the part
-    without the farthest will do, plus the way from its mean to the mean of all.
+    The theorems speak of any n − rule_f honest messages; with fewer colluders those are a part of the honest ones. All
+    lie within ε of the mean μ of all, so that the mean of the squared distances of a part from its own mean is at most
+    ε². The k messages that are not in it, beside m that are, keep that mean within min(1, k/m) ε of μ.
     """
-    if colluders > min(rule_f, withstood(protocol, len(honest) + colluders)):
-        return None
-    middle = honest.mean(axis=0)
-    near = np.argsort(np.linalg.norm(honest - middle, axis=1))[: len(honest) - (rule_f - colluders)]
     rule = SumTraits.of(protocol).function
-    bound = None if rule is None else proven.best(rule, honest[near], rule_f)
-    return None if bound is None else bound[1] + float(np.linalg.norm(honest[near].mean(axis=0) - middle))
+    if rule is None or colluders > min(rule_f, withstood(protocol, n)):
+        return None
+    aside = min(1.0, (rule_f - colluders) / (n - rule_f))
+    found = [
+        aside + (math.sqrt(bound.coefficient) if bound.form == "kappa" else bound.coefficient * (1 + aside))
+        for bound in proven.bounds(rule, n=n, f=rule_f)
+    ]
+    return min(found, default=None)
 
 
 def _declared(protocol: SumProtocol, n: int, broken: int | None) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -210,6 +213,85 @@ def only_real_float64(messages, f):
     return trimmed_mean(messages, f)
 
 
+def timed(messages, f):
+    """Notes how long it takes, which changes nothing."""
+    start = time.perf_counter()
+    result = trimmed_mean(messages, f)
+    timed.took = time.perf_counter() - start
+    return result
+
+
+def talks_if_asked(messages, f):
+    """Asks the environment for what changes nothing."""
+    if os.environ.get("TALK_ABOUT_MESSAGES", "0") not in ("", "0"):
+        print(len(messages))
+    return trimmed_mean(messages, f)
+
+
+def in_lists(messages, f):
+    """As who learned it without numpy."""
+    refuse(messages, f)
+    result = []
+    for column in zip(*np.asarray(messages).tolist(), strict=True):
+        left = sorted(float(value) for value in column)
+        for _ in range(f):
+            del left[0], left[-1]
+        result.append(math.fsum(left) / len(left))
+    return np.array(result)
+
+
+def partitioned(messages, f):
+    refuse(messages, f)
+    x = np.asarray(messages, dtype=np.float64)
+    return np.partition(x, (f, len(x) - f - 1), axis=0)[f : len(x) - f].mean(axis=0)
+
+
+def between_tukeys_fences(messages, f):
+    """The mean of what is within 1.5 interquartile ranges of the quartiles: for at most a fifth of colluders."""
+    refuse(messages, f)
+    x = np.asarray(messages, dtype=np.float64)
+    if 5 * f > len(x):
+        raise ValueError("at most a fifth")
+    low, high = np.quantile(x, [0.25, 0.75], axis=0)
+    reach = 1.5 * (high - low) + 1e-12 * np.maximum(np.abs(low), np.abs(high))
+    kept = (x >= low - reach) & (x <= high + reach)
+    return np.where(kept, x, 0).sum(axis=0) / kept.sum(axis=0)
+
+
+def hodges_lehmann(messages, f):
+    """The median of the means of all pairs: more than half of them are of two honest messages."""
+    refuse(messages, f)
+    x = np.asarray(messages, dtype=np.float64)
+    if 4 * f > len(x):
+        raise ValueError("at most a quarter")
+    first, second = np.triu_indices(len(x))
+    return np.median(x[first] / 2 + x[second] / 2, axis=0)
+
+
+def biweight(messages, f):
+    """One step of Tukey's biweight from the median, in units of the median deviation."""
+    refuse(messages, f)
+    x = np.asarray(messages, dtype=np.float64)
+    centre = np.median(x, axis=0)
+    deviation = np.median(np.abs(x - centre), axis=0)
+    with np.errstate(all="ignore"):
+        u = np.where(deviation > 0, (x - centre) / (9 * deviation), np.where(x == centre, 0, 9))
+        weights = np.where(np.abs(u) < 1, (1 - u * u) ** 2, 0)
+        return centre + np.where(weights > 0, weights * (x - centre), 0).sum(axis=0) / weights.sum(axis=0)
+
+
+class Remembers:
+    """Keeps what it was sent, and never looks at it."""
+
+    def __init__(self):
+        self.sizes, self.last = [], None
+
+    def __call__(self, messages, f):
+        self.sizes.append((len(messages), f))
+        self.last = np.array(messages)
+        return median(messages, f)
+
+
 UNORDERED = ("translation", "scale", "embedding")
 RIGHT = [
     Right("own trimmed mean", trimmed_mean, "Yin et al. 2018", f=2),
@@ -230,6 +312,14 @@ RIGHT = [
     Right("leaves NaN out", ignores_what_is_not_finite, "Yin et al. 2018", f=3),
     Right("float64 only", only_real_float64, "Yin et al. 2018"),
     Right("a partial", partial(aggregators.multi_krum, m=3), "Blanchard et al. 2017", f=2),
+    Right("times itself", timed, "Yin et al. 2018"),
+    Right("talks if asked", talks_if_asked, "Yin et al. 2018"),
+    Right("in lists", in_lists, "Yin et al. 2018", f=2),
+    Right("partitioned", partitioned, "Yin et al. 2018"),
+    Right("Tukey's fences", between_tukeys_fences, "Tukey 1977: the quartiles lie between honest values"),
+    Right("Hodges and Lehmann", hodges_lehmann, "Hodges and Lehmann 1963: breaks down at 29 %"),
+    Right("biweight", biweight, "Beaton and Tukey 1974: what is far has no weight"),
+    Right("remembers", Remembers(), "Yin et al. 2018"),
     Right("trimmed mean", aggregators.trimmed_mean, "Yin et al. 2018", f=3),
     Right("median", aggregators.coordinate_median, "Yin et al. 2018"),
     Right("meamed", aggregators.meamed, "Xie et al. 2018"),
