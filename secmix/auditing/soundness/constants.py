@@ -35,7 +35,7 @@ def numbers_of(protocol: Any) -> list[float]:
     return sorted(x for x in found if math.isfinite(x))
 
 
-def whole(protocol: Any, most: int = 2000, *, few: bool = False) -> list[int]:
+def whole_numbers(protocol: Any, most: int = 2000, *, few: bool = False) -> list[int]:
     """Whole numbers among them up to ``most`` with the next ones, unless ``few`` with others that they point to too."""
     out: set[int] = set()
     for x in (int(x) for x in numbers_of(protocol) if x == int(x) and (4 if few else 1) < x <= most):

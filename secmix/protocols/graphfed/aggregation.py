@@ -124,8 +124,8 @@ def neighbourhood(node: int, mine: NodeMessage, heard: NodeMessage, weights: Arr
     # By node number, the node itself among them: nodes that hear the same then add in the same order.
     who = sorted({node, *np.flatnonzero(weights).tolist()})
     own = who.index(node)
-    told = np.where(np.arange(len(who))[:, None, None] == own, mine.counts, heard.counts[who])
-    fine = np.asarray(~np.isnan(told).any(axis=-1))
+    counts = np.where(np.arange(len(who))[:, None, None] == own, mine.counts, heard.counts[who])
+    fine = np.asarray(~np.isnan(counts).any(axis=-1))
     theirs, m = heard.mixture, mine.mixture
 
     def those(name: str) -> Array:
@@ -137,7 +137,7 @@ def neighbourhood(node: int, mine: NodeMessage, heard: NodeMessage, weights: Arr
     claims = np.where(fine, np.where(np.arange(len(who)) == own, 1.0, weights[who])[:, None], 0.0)
     order = pairing(m, mixture)
     order[own] = np.arange(mine.counts.shape[-1])
-    return NodeMessage(np.where(fine[..., None], told, 0.0), mixture).reordered(order), claims, own
+    return NodeMessage(np.where(fine[..., None], counts, 0.0), mixture).reordered(order), claims, own
 
 
 def weighted_mean(messages: NodeMessage, claims: Array, own: int, *, mixing: str) -> Mixture:

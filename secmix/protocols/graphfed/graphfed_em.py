@@ -205,15 +205,15 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
             arrived = channel.send(
                 0, sender, receiver, KIND, payload, encrypted=self.encrypted, content=np.asarray(sender)
             )
-            told = unpacked_by_run(arrived, self.n_components)
-            refused = np.asarray(np.isnan(told.counts).any(axis=-1))
+            messages = unpacked_by_run(arrived, self.n_components)
+            refused = np.asarray(np.isnan(messages.counts).any(axis=-1))
             rejected += [
                 (t, int(j), int(i), int(run))
                 for j, i in zip(sender, receiver, strict=True)
                 for run in np.flatnonzero(refused[j])
             ]
             mine = (NodeMessage(counts[i], mixtures[i]) for i in range(len(rows)))
-            after = [self.averaged(i, own, told, weights[i]) for i, own in enumerate(mine)]
+            after = [self.averaged(i, own, messages, weights[i]) for i, own in enumerate(mine)]
             mixtures = Mixture(
                 np.stack([m.weights for m in after]),
                 np.stack([m.means for m in after]),

@@ -10,7 +10,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.auditing.soundness.compare import other_view, unlike_frames
-from secmix.auditing.soundness.constants import whole
+from secmix.auditing.soundness.constants import whole_numbers
 from secmix.auditing.soundness.masks.mixed import Mixed
 from secmix.auditing.soundness.masks.traced import Logged
 from secmix.auditing.soundness.mechanisms.generator import state_shown, unwatched
@@ -127,7 +127,7 @@ def _renamed(call: Call, iteration: int) -> list[Block]:
 def _in_code(bench: Bench, most: int) -> list[int]:
     """Whole numbers to which the code points."""
     inner = bench.protocol.inner if isinstance(bench.protocol, Mixed) else bench.protocol
-    return whole(inner, most, few=not bench.light)
+    return whole_numbers(inner, most, few=not bench.light)
 
 
 def _alike(one: Call, other: Call) -> bool:
