@@ -177,15 +177,17 @@ def _without_what_fails(text: str, path: Path, said: list[str]) -> str:
     """The scenario without protocols that cannot run on this network or these data, each left as a comment."""
     from secmix._front.paths import seen_from
     from secmix.auditing.engine.run_cell import try_out
+    from secmix.auditing.setup import Ready
 
     scenario = parse(text, f"'{path}'")
     cells = [seen_from(cell, path.parent) for cell in scenario.cells()]
+    ready: dict[str, Ready] = {}
     kept = 0
     first: SecmixError | None = None
     for spec in scenario.sweep["protocol"]:
         mine: Sequence[Scenario] = [cell for cell in cells if cell.protocol.name == spec["name"]]
         try:
-            try_out(mine[-1], None)
+            try_out(mine[-1], None, ready=ready)
             kept += 1
         except SecmixError as error:
             first = first or error

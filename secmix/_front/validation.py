@@ -113,12 +113,14 @@ def _placed(error: SecmixError, path: tuple[str | int, ...], source: str, text: 
 def _misfits(scenario: Scenario, text: str, source: str, folder: Path) -> list[str]:
     """What does not fit together, of every combination."""
     from secmix.auditing.engine.run_cell import try_out
+    from secmix.auditing.setup import Ready
 
     found = []
+    ready: dict[str, Ready] = {}
     for k, cell in enumerate(scenario.cells()):
         try:
             with suppress(NotConverged):
-                try_out(seen_from(cell, folder), None, allow_code=plugins.is_code_allowed())
+                try_out(seen_from(cell, folder), None, plugins.is_code_allowed(), ready=ready)
         except SecmixError as error:
             error.cell = k
             found.append(str(located(error, scenario, text, source)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -56,8 +56,33 @@ class CollaborationSetup(Setup):
     protocol: Collaboration
 
 
-def build_setup(cell: Scenario, given: Given | None = None) -> SumSetup | CollaborationSetup:
+@dataclass(frozen=True)
+class Ready:
+    """Rows made ready for a mixture, and where fits of them begin: the same in all cells that name the same data."""
+
+    rows: Array  # (N, d)
+    source: str
+    public: bool
+    starts: dict[tuple[int, float], Mixture] = field(default_factory=dict)
+
+    def start(self, components: int, reg_covar: float) -> Mixture:
+        """As :func:`public_start`, worked out once."""
+        if (components, reg_covar) not in self.starts:
+            self.starts[components, reg_covar] = public_start(self.rows, components, reg_covar)
+        return self.starts[components, reg_covar]
+
+
+def data_key(cell: Scenario) -> str:
+    """What the rows of a cell are made from."""
+    return repr(cell.data)
+
+
+def build_setup(
+    cell: Scenario, given: Given | None = None, ready: dict[str, Ready] | None = None
+) -> SumSetup | CollaborationSetup:
     """The parts of ``cell``; ``given`` holds ready-made ones, in place of named ones.
+
+    ``ready`` holds rows by their :func:`data_key`, and gets those that are new.
 
     Raises
     ------
@@ -65,10 +90,11 @@ def build_setup(cell: Scenario, given: Given | None = None) -> SumSetup | Collab
         If a part does not exist, a setting is wrong, or the parts do not fit each other.
     """
     check_network_size(cell)
-    data = _build("datasets", cell.data.name, cell.data.settings, "data")
-    if not isinstance(data, Dataset):
-        raise DataError(f"[data] name = '{cell.data.name}' returned {type(data).__name__}; a loader returns a Dataset")
-    rows = prepared(data, standardise=cell.data.standardise, features=cell.data.features)
+    ready = {} if ready is None else ready
+    if data_key(cell) not in ready:
+        ready[data_key(cell)] = _made_ready(cell)
+    data = ready[data_key(cell)]
+    rows = data.rows
     counts = _counts(cell, rows)
     network = build_network(cell.network)
     protocol = _part("protocols", cell.protocol, "protocol", given)
@@ -95,8 +121,16 @@ def build_setup(cell: Scenario, given: Given | None = None) -> SumSetup | Collab
             "components or raise rows_per_node"
         )
     model = cell.model
-    start = public_start(rows, model.components, model.reg_covar) if model.init == "public" else model.init
+    start = data.start(model.components, model.reg_covar) if model.init == "public" else model.init
     return SumSetup(*setting, asked, protocol, start)
+
+
+def _made_ready(cell: Scenario) -> Ready:
+    data = _build("datasets", cell.data.name, cell.data.settings, "data")
+    if not isinstance(data, Dataset):
+        raise DataError(f"[data] name = '{cell.data.name}' returned {type(data).__name__}; a loader returns a Dataset")
+    rows = prepared(data, standardise=cell.data.standardise, features=cell.data.features)
+    return Ready(rows, data.source, data.public)
 
 
 def _only_for_collaborations(cell: Scenario) -> None:

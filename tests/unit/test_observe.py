@@ -12,8 +12,9 @@ from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestBut
 from secmix.auditing.engine.run_cell import seeds
 from secmix.auditing.observation import observe as module
 from secmix.auditing.observation.observe import SumObservation, block_size, observe
-from secmix.auditing.setup import build_setup
+from secmix.auditing.setup import Ready, SumSetup, build_setup
 from secmix.errors import SecmixError
+from secmix.mixture import Mixture
 from secmix.protocols import PDMM, Plain, SecureSum, SumProtocol
 from secmix.scenario import Scenario, from_dict
 from secmix.transcript import SERVER, Channel
@@ -184,6 +185,30 @@ def test_blocks_depend_on_the_scenario_alone() -> None:
     cell = scenario(runs=2000)
     parts = build_setup(cell, {("protocol", "p"): PDMM(), ("adversary", "a"): Eavesdropper()})
     assert block_size(cell, parts) == block_size(cell, parts) <= 500
+
+
+def test_rows_are_made_ready_once_for_all_cells_of_the_same_data() -> None:
+    given = {("protocol", "p"): PDMM(), ("adversary", "a"): Eavesdropper()}
+    ready: dict[str, Ready] = {}
+    first, again = (build_setup(cell, given, ready) for cell in (scenario(), scenario(runs=2 * RUNS)))
+    other = build_setup(scenario(data={"name": "wine", "features": 3}), given, ready)
+    assert isinstance(first, SumSetup)
+    assert isinstance(again, SumSetup)
+    assert again.rows is first.rows
+    assert again.start is first.start
+    assert other.rows.shape[1] == 3
+    assert len(ready) == 2
+    alone = build_setup(scenario(), given)
+    assert isinstance(alone, SumSetup)
+    assert isinstance(alone.start, Mixture)
+    assert isinstance(first.start, Mixture)
+    assert alone.rows.tobytes() == first.rows.tobytes()
+    assert alone.start.means.tobytes() == first.start.means.tobytes()
+    # Another number of components begins elsewhere.
+    more = build_setup(scenario(model={"iterations": 3, "components": 3}), given, ready)
+    assert isinstance(more, SumSetup)
+    assert isinstance(more.start, Mixture)
+    assert more.start.n_components == 3
 
 
 def test_messages_too_large_for_memory_are_refused_with_the_figure() -> None:

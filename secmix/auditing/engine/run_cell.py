@@ -15,7 +15,7 @@ from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaborations, observe
 from secmix.auditing.observation.observe import Seeds
 from secmix.auditing.report import Verdict
-from secmix.auditing.setup import CollaborationSetup, Given, SumSetup, build_setup
+from secmix.auditing.setup import CollaborationSetup, Given, Ready, SumSetup, build_setup
 from secmix.auditing.soundness import fresh
 from secmix.auditing.weighing import weigh
 from secmix.errors import NotConverged, SecmixError
@@ -29,17 +29,18 @@ def run_cell(
     reproduce: str,
     allow_code: bool = False,
     early: Callable[[Verdict], None] | None = None,
+    ready: dict[str, Ready] | None = None,
 ) -> CellResult:
     """Run and judge one cell. A protocol that fails while running is a finding too: *inconclusive*, with the cause.
 
     Names like ``package.module:name`` are loaded only where ``allow_code`` says so. ``early`` is told the verdict where
-    it stands before all is measured.
+    it stands before all is measured. ``ready`` holds rows, as in :func:`build_setup`.
     """
     from threadpoolctl import threadpool_limits
 
     # One thread, always: the sums inside BLAS would else depend on how many there are, and so on the workers.
     with threadpool_limits(limits=1), code_allowed(allow_code), unrelated():
-        setup = build_setup(cell, _new(given))
+        setup = build_setup(cell, _new(given), ready)
         try:
             judged, findings = audit_cell(cell, setup, seeds(cell), reproduce, early)
             return with_coalitions(cell, setup, judged, reproduce), findings
@@ -52,13 +53,17 @@ def run_cell(
 
 
 def try_out(
-    cell: Scenario, given: Given | None, allow_code: bool = False, known: dict[str, Beginning] | None = None
+    cell: Scenario,
+    given: Given | None,
+    allow_code: bool = False,
+    known: dict[str, Beginning] | None = None,
+    ready: dict[str, Ready] | None = None,
 ) -> str | None:
     """Build what the cell names and run them once, in small: whatever does not fit together shows here.
 
     With ``known``, the beginnings of protocols by all that a cell says but its adversary, what is new runs twice. What
     is returned is how its first call of all differs from the second for the adversary of this cell; None where it does
-    not.
+    not. ``ready`` holds rows, as in :func:`build_setup`.
 
     Raises
     ------
@@ -66,7 +71,7 @@ def try_out(
         If it cannot be run.
     """
     with code_allowed(allow_code), unrelated():
-        setup = build_setup(cell, _new(given))
+        setup = build_setup(cell, _new(given), ready)
         if known is None:
             _trial(cell, setup)
             return None

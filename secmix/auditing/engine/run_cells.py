@@ -19,7 +19,7 @@ from secmix.auditing.engine.beginning import Beginning, held_to
 from secmix.auditing.engine.processes import died, pool_of, tell
 from secmix.auditing.engine.run_cell import run_cell, try_out
 from secmix.auditing.report import Verdict
-from secmix.auditing.setup import Given
+from secmix.auditing.setup import Given, Ready, data_key
 from secmix.errors import SecmixError, cause, shown
 from secmix.scenario import Scenario
 
@@ -56,6 +56,7 @@ def run_cells(
     tell: Progress = progress or (lambda done, total, what: None)
     tell(0, len(cells), "checking the scenario")
     known: dict[str, Beginning] = {}
+    ready: dict[str, Ready] = {}
     doubts: list[str | None] = []
     tried: list[float] = []  # seconds of the processor that each trial took
     with threadpool_limits(limits=1):
@@ -63,7 +64,7 @@ def run_cells(
             begun = time.process_time()
             # Other draws may converge; if not, the cell says so and the others finish.
             try:
-                doubts.append(try_out(cell, given, allow_code, known))
+                doubts.append(try_out(cell, given, allow_code, known, ready))
             except KeyboardInterrupt:
                 raise
             except SecmixError as error:
@@ -92,7 +93,7 @@ def run_cells(
     if workers > 1:  # the longest first, or the last of them would leave the other workers idle
         todo.sort(key=lambda i: -tried[i])
     if scheduler is None:
-        running = _run(cells, commands, todo, given, allow_code, workers, early, meanwhile)
+        running = _run(cells, commands, todo, given, allow_code, workers, early, meanwhile, ready)
     else:
         running = _run_on_cluster(cells, commands, todo, given, allow_code, scheduler)
     for i, judged in running:
@@ -121,18 +122,20 @@ def _run(
     workers: int,
     early: Callable[[int, Verdict], None],
     meanwhile: Callable[[], None],
+    ready: dict[str, Ready],
 ) -> Iterator[tuple[int, CellResult]]:
     if workers <= 1 or len(todo) <= 1:
         for i in todo:
             raised: list[BaseException] = []
-            result = run_cell(cells[i], given, commands[i], allow_code, partial(_pass_on, early, i, raised))
+            result = run_cell(cells[i], given, commands[i], allow_code, partial(_pass_on, early, i, raised), ready)
             for error in raised:
                 raise error
             yield i, result
         return
     with pool_of(min(workers, len(todo))) as (pool, stands):
         waiting: dict[Future[CellResult], int] = {
-            pool.submit(_run_in_worker, i, cells[i], given, commands[i], allow_code): i for i in todo
+            pool.submit(_run_in_worker, i, cells[i], given, commands[i], allow_code, _of(cells[i], ready)): i
+            for i in todo
         }
         processes = list((getattr(pool, "_processes", None) or {}).values())
         meanwhile()
@@ -158,8 +161,15 @@ def _pass_on(early: Callable[[int, Verdict], None], i: int, raised: list[BaseExc
         raised.append(error)
 
 
-def _run_in_worker(i: int, cell: Scenario, given: Given | None, command: str, allow_code: bool) -> CellResult:
-    return run_cell(cell, given, command, allow_code, partial(tell, i))
+def _of(cell: Scenario, ready: dict[str, Ready]) -> dict[str, Ready]:
+    """The rows of one cell: another process need not read them again, nor import what reads them."""
+    return {key: rows for key, rows in ready.items() if key == data_key(cell)}
+
+
+def _run_in_worker(
+    i: int, cell: Scenario, given: Given | None, command: str, allow_code: bool, ready: dict[str, Ready]
+) -> CellResult:
+    return run_cell(cell, given, command, allow_code, partial(tell, i), ready)
 
 
 def _run_on_cluster(

@@ -42,6 +42,7 @@ class _Watch:
         self.transcript, self.recording = channel.transcript, channel.record
         self.log: list[Block] = []
         self.frames: list[tuple[object, ...]] = []
+        self.ends: dict[bytes, NDArray[np.intp]] = {}  # rounds repeat who tells whom
         self.before: list[list[Block]] = []  # what went into transcripts that others took the place of
         self.silenced = self.others = self.lost = self.awaited = False
 
@@ -61,12 +62,18 @@ class _Watch:
             return
         frame = frame_of(b)
         # The ends as they are in the frame: bytes, which nobody can change.
-        sender, receiver, content = (np.frombuffer(which, dtype=np.intp) for which in frame[4:7])
+        sender, receiver, content = map(self._numbers, frame[4:7])
         self.log.append(Block(b.iteration, b.round, b.kind, b.line, sender, receiver, content, b.payload.copy()))
         self.frames.append(frame)
         self.count += len(sender)
         if self.most is not None and self.count > self.most:
             raise Runaway(f"more than {self.most} messages were sent")
+
+    def _numbers(self, which: bytes) -> NDArray[np.intp]:
+        found = self.ends.get(which)
+        if found is None:
+            found = self.ends[which] = np.frombuffer(which, dtype=np.intp)
+        return found
 
 
 @dataclass(frozen=True)
@@ -213,8 +220,10 @@ def _lies_about(channel: Channel, network: Network, returned: list[Any], call: C
         return "something is noted on the channel"
     if any(vars(each) if hasattr(each, "__dict__") else False for each in returned) or call.results.dtype.metadata:
         return "the result is more than numbers"
-    nodes = [end for block in call.blocks for end in (block.sender, block.receiver)]
-    if any(len(end) and (end.min() < SERVER or end.max() >= network.n) for end in nodes):
+    frames = map(frame_of, call.blocks) if call.frames is None else call.frames
+    ends: set[Any] = {end for frame in frames for end in frame[4:6]}
+    nodes = (node for each in ends if each for node in np.frombuffer(each, dtype=np.intp).tolist())
+    if not all(SERVER <= node < network.n for node in nodes):
         return "a message is from or to nobody in the network"
     return ""
 
