@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 from secmix._base.arrays import oriented
 from secmix._base.checks import Array
 from secmix.adversaries.search.oracle import Oracle
+from secmix.adversaries.search.ties import above
 
 PER_COORDINATE = np.geomspace(0.05, 3.0, 14)[1:]
 """Offsets tried in every coordinate at once, in units of that coordinate's largest honest deviation; besides 10⁴."""
@@ -79,7 +80,7 @@ def coordinate_by_coordinate(oracle: Oracle) -> None:
             """Try offsets of all coordinates, which do not depend on each other, and keep what is best in each."""
             moves = _moved(oracle, np.stack([pattern * candidate for candidate in candidates]), found_by)  # noqa: B023
             for errors, candidate in zip(moves, candidates, strict=True):
-                better = errors > best
+                better = above(errors, best)
                 best[better], offset[better] = errors[better], candidate[better]
 
         improve(1e4 * reach, -1e4 * reach)  # from afar, and about it; then from nearby, and about the best

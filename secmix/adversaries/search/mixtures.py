@@ -16,6 +16,7 @@ from secmix._base.checks import Array, integer
 from secmix.adversaries.search.cma_es import evolve
 from secmix.adversaries.search.mixture_directions import Direction, directions, shifted
 from secmix.adversaries.search.oracle import Spent
+from secmix.adversaries.search.ties import above, ranked
 from secmix.aggregators.mixture import Aggregate, gmr, ise, ise_matrix, wasserstein
 from secmix.errors import SecmixError
 from secmix.mixture import Mixture
@@ -124,7 +125,7 @@ def collude(
             if search.unbounded or search.used > 0.6 * budget:
                 break
         if not search.unbounded:
-            for _, scale, shape in sorted(tops, key=lambda top: -top[0])[:4]:
+            for _, scale, shape in (tops[k] for k in ranked([top[0] for top in tops])[:4]):
                 _finer(search, shape, scale)
             _push(search)
             _vary(search, rng)
@@ -177,7 +178,7 @@ class _Search:
             return -1e9
         if self.undetected and not (found.kept >= h).any():
             return -float(np.nan_to_num(found.margins[h], nan=1.0, posinf=1e9))
-        if self.best is None or error > self.best[0]:
+        if self.best is None or above(error, self.best[0]):
             self.best = error, sent, found_by, found
             self.history.append((self.used, error))
         return error
@@ -221,7 +222,7 @@ def _coarse(search: _Search, shape: Direction) -> tuple[float, float]:
         # A hundred times the distance, a hundred times the error: within a tenth.
         if near > 0 and 90 < far / near < 110 and far > 100 * search.oracle_error:
             search.unbounded = True
-    best = max(scales, key=lambda t: errors[t])
+    best = scales[ranked([errors[t] for t in scales])[0]]
     return errors[best], best
 
 
@@ -232,7 +233,7 @@ def _finer(search: _Search, shape: Direction, scale: float) -> None:
     for _ in range(7):
         for t in (scale * (1 + step), scale / (1 + step)):
             tried = search(shape.at(t), shape.name)
-            if tried > error:
+            if above(tried, error):
                 error, scale = tried, t
         step /= 2
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from secmix._base.checks import Array
 from secmix.adversaries.attacks.sums import centre
+from secmix.adversaries.search.ties import above
 from secmix.aggregators import rule_named
 from secmix.aggregators.stacks import at_once, each, parts, takes_stacks
 from secmix.errors import SecmixError
@@ -172,7 +173,7 @@ class Oracle:
         return at_once((len(self.honest) + self.f) * len(self.mean))
 
     def note(self, tried: Tried, zs: Array, found_by: str | Sequence[str], *, keep: bool = True) -> Array:
-        """Count what was tried, and keep the best; the errors.
+        """Count what was tried, and keep the best, the first of those that are equal but for rounding; the errors.
 
         Raises
         ------
@@ -184,7 +185,7 @@ class Oracle:
             self.used += 1
             if error < 0:
                 self.refused += 1
-            elif error > best and (keep or math.isinf(error)):
+            elif above(error, best) and (keep or math.isinf(error)):
                 best, name = error, found_by if isinstance(found_by, str) else found_by[k]
                 self.best = Try(error, np.array(zs[k]), name)
                 self.winning = tried.messages[k].copy()

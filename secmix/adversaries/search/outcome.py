@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from secmix._base.checks import Array, integer
 from secmix.adversaries.attacks.attack import CONTRIBUTION, Attack, RoundMessages
 from secmix.adversaries.search.oracle import quietly
+from secmix.adversaries.search.ties import above, ranked
 
 TRIES = 120
 """How often the search may run the whole protocol."""
@@ -86,7 +87,7 @@ class OutcomeSearch:
         """Run the plans, keep those that are better; which (runs,) are."""
         self.tries += 1
         self.found = np.asarray(quietly(lambda: self.measure(self.attack(plans))))
-        better = self.found > self.errors
+        better: NDArray[np.bool_] = above(self.found, self.errors)
         self.errors = np.where(better, self.found, self.errors)
         self.plans = [new if won else old for new, old, won in zip(plans, self.plans, better, strict=True)]
         return better
@@ -158,7 +159,7 @@ def worst_outcome(
     """
     search = OutcomeSearch(measure, runs, iterations, rng, integer(budget, "budget", least=len(starts)))
     plans = [search.begin(name, attack) for name, attack in starts.items()]
-    ranking = np.argsort(-np.stack([*search.starts.values()]), axis=0, kind="stable")  # (starts, runs)
+    ranking = np.array([ranked(errors) for errors in zip(*search.starts.values(), strict=True)]).T  # (starts, runs)
     for order in ranking[:_TOPS]:
         for size in _SIZES if search.goes_on() else ():
             search.attempt([tuple(replace(s, size=size) for s in plans[k][r]) for r, k in enumerate(order)])

@@ -10,6 +10,7 @@ import numpy as np
 
 from secmix._base.checks import Array, integer
 from secmix.adversaries.search.cma_es import evolve
+from secmix.adversaries.search.ties import above
 from secmix.aggregators.subspace import orthonormal, subspace_distance, subspace_median
 from secmix.errors import DataError, SecmixError
 
@@ -155,7 +156,7 @@ class _Search:
         sent = geodesic(self.target, tangent)
         found = subspace_median(np.concatenate([self.honest, repeated(sent, self.f)]))
         error = subspace_distance(self.target, found.basis)
-        if error > self.error:
+        if above(error, self.error):
             self.error, self.best = error, sent
         return error, found.index >= len(self.honest)
 

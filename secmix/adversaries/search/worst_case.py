@@ -15,6 +15,7 @@ from secmix.adversaries.search.cma_es import evolve_side_by_side
 from secmix.adversaries.search.directions import basis, coordinate_by_coordinate, geometric_median_exactly, pulls
 from secmix.adversaries.search.lines import OF_A_LINE, grouped, lines
 from secmix.adversaries.search.oracle import Oracle, Rule, Spent, configured, norm, quietly
+from secmix.adversaries.search.ties import ranked
 from secmix.aggregators import TRAITS, traits_of
 from secmix.errors import SecmixError
 
@@ -47,7 +48,7 @@ class Search:
     found_by : str
         Which start or stage found it.
     starts : dict of str to float
-        The error of each fixed attack as it stands; none of them exceeds ``error``.
+        The error of each fixed attack as it stands; none of them exceeds ``error`` by more than rounding.
     history : tuple of (evaluations, error)
         Each improvement.
     evaluations, refused : int
@@ -255,7 +256,7 @@ def _far(oracle: Oracle, directions: list[tuple[str, Array]], rng: np.random.Gen
         for (_, shape), low, high in zip(group, near, far, strict=True):
             if high > 1e3 * max(low, 0.0) and high > 1e3:
                 suspicious.append((high, shape))
-    return [shape for _, shape in sorted(suspicious, key=lambda pair: -pair[0])]
+    return [suspicious[k][1] for k in ranked([high for high, _ in suspicious])]
 
 
 def _grows(oracle: Oracle, shape: Array) -> bool:
@@ -281,7 +282,7 @@ def _refine(oracle: Oracle, rng: np.random.Generator) -> None:
     axes = basis(oracle.cloud, rng, most=24)
     assert oracle.best is not None
     here = oracle.best.z.mean(axis=0)
-    points = [here, *(point for _, point in sorted(tops, key=lambda top: -top[0])[:2])]
+    points = [here, *(tops[k][1] for k in ranked([error for error, _ in tops])[:2])]
     left = oracle.budget - oracle.used
     for point in points:
         _identical(oracle, point, axes, left // 6, rng)
