@@ -18,6 +18,8 @@ import secmix
 from secmix.catalogue import entries, find
 from secmix.scenario import Scenario
 
+pytestmark = pytest.mark.delicate
+
 RECORD = read()
 SLOW: dict[str, set[int]] = {
     "alie": {4},

@@ -28,8 +28,8 @@ from secmix.auditing.evidence.decoding import recovered
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
 from secmix.auditing.evidence.picture import picture
 from secmix.auditing.evidence.premises import sums_only
+from secmix.auditing.observation.known import KnownSums
 from secmix.auditing.observation.observe import SumObservation
-from secmix.auditing.observation.reading import KnownSums
 from secmix.auditing.report import Finding, Picture
 from secmix.auditing.setup import SumSetup
 from secmix.estimators.decoders import RECOVERED
@@ -175,7 +175,7 @@ def _solve(
     defences = Defences(**cell.model.defences)
     parameters = [mixture[run] for mixture in known.parameters]
     blur = defences.error(parameters, len(known.members), setup.network.n)
-    noise = (4.0 * known.error * float(np.abs(sums).max()) + blur)[:, None, None]
+    noise = (4.0 * known.error[run] * float(np.abs(sums).max()) + blur)[:, None, None]
     # Nodes that abstain from an iteration leave a count that shows it.
     off = np.abs(sums[..., 0].sum(axis=1) - rows)
     full = np.flatnonzero(off <= 0.5 + 4.0 * math.sqrt(components) * noise[:, 0, 0])

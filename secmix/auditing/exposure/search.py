@@ -11,8 +11,8 @@ import numpy as np
 from secmix._base.random import sequence, stream
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.evidence import interface, inversion
+from secmix.auditing.observation.known import KnownSums
 from secmix.auditing.observation.observe import observe
-from secmix.auditing.observation.reading import KnownSums
 from secmix.auditing.setup import CollaborationSetup, SumSetup, build_model
 from secmix.auditing.verdicts import is_revealed
 from secmix.coalitions import Agent, Case, Equations, Exposure, Least, NodeExposure, least_coalitions
@@ -118,7 +118,8 @@ def recovered(cell: Scenario, setup: SumSetup, exposed: NodeExposure) -> bool:
 def _short(known: KnownSums) -> KnownSums:
     """One run of it: solving takes seconds to minutes."""
     parameters = [mixture[:1] for mixture in known.parameters]
-    return replace(known, values=known.values[:1], parameters=parameters, rows=known.rows[:1])
+    first = {name: getattr(known, name)[:1] for name in ("values", "error", "rows")}
+    return replace(known, parameters=parameters, **first)
 
 
 def adversary_of(coalition: frozenset[int]) -> Adversary:

@@ -16,15 +16,14 @@ from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.observation.course import course_of
+from secmix.auditing.observation.known import KnownSums, known_sums
 from secmix.auditing.observation.observation import Observation
 from secmix.auditing.observation.reading import (
-    KnownSums,
     ProbeCache,
     ProbeMismatch,
     Reading,
     estimates_of,
     features_of,
-    known_sums,
     linear_part,
     read,
 )

@@ -19,12 +19,9 @@ from secmix.auditing.soundness.masks.mixed import factor_of
 from secmix.estimators.exact.gaussian import GaussianView
 from secmix.estimators.exact.linear import KAPPA, LinearView, read_off, unmodular, without_rounding
 from secmix.estimators.exact.structure import LeakedSubspace, mask_range, subspace_of
-from secmix.mixture import Mixture
-from secmix.protocols import EMRun
 from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import Origin, View
 
-SOLVED = 5  # runs whose sums are kept for inversion
 _CHUNK = 256  # messages compared at once
 _SHORTER = 2  # lengths of an iteration other than the longest that are kept worked out
 _UNIT = float(np.finfo(float).eps) / 2
@@ -90,31 +87,6 @@ class ProbeCache:
 
 class ProbeMismatch(Exception):
     """Messages that probes in earlier runs do not explain."""
-
-
-@dataclass(frozen=True)
-class KnownSums:
-    """What the adversary knows of several nodes together, in the first runs, with the parameters it is a function of.
-
-    Attributes
-    ----------
-    members : tuple of int
-        The nodes whose vectors are summed.
-    values : (runs, T, m)
-        Their sums, iteration by iteration.
-    parameters : list of Mixture, length T
-        θ^0 … θ^{T−1}, each with leading axis runs.
-    error : float
-        How far the sums are off, by rounding and finite masks, relative to their largest entry.
-    rows : (runs, h, d)
-        The rows behind them, to judge a solution by.
-    """
-
-    members: tuple[int, ...]
-    values: Array
-    parameters: list[Mixture]
-    error: float
-    rows: Array
 
 
 def read(
@@ -277,41 +249,6 @@ def estimates_of(reading: Reading, values: Array, seen: list[Averaging]) -> list
     size = float(masks.std()) if masks.size else 1.0
     both = reading.gaussian.estimates(plain, size / spread)
     return np.split(both, len(seen))
-
-
-def known_sums(
-    setup: SumSetup,
-    rows_by_node: list[Array],
-    run: EMRun,
-    readings: dict[int, Reading],
-    estimates: dict[int, Array],
-    seen: dict[int, Averaging],
-) -> list[KnownSums]:
-    """The sums over two or more honest rows that are known in every iteration of EM."""
-    later = [t for t in sorted(readings) if t >= 0]
-    honest = np.array([i not in setup.corrupt for i in range(setup.network.n)])
-    each = [_groups(readings[t].subspace.basis, honest, setup.counts) for t in later]
-    groups = set.intersection(*each) if each else set()
-    found = []
-    for members in sorted(groups):
-        pick = list(members)
-        values = np.stack([estimates[t][pick, :SOLVED].sum(axis=0) for t in later], axis=1)
-        truth = np.stack([seen[t][0][:SOLVED, pick].sum(axis=1) for t in later], axis=1)
-        error = float(np.abs(values - truth).max() / max(np.abs(truth).max(), 1e-300))
-        parameters = [run.mixtures[t][:SOLVED, 0] for t in later]
-        rows = np.concatenate([rows_by_node[i][:SOLVED] for i in members], axis=1)
-        found.append(KnownSums(members, values, parameters, error, rows))
-    return found
-
-
-def _groups(basis: Array, honest: Array, counts: tuple[int, ...]) -> set[tuple[int, ...]]:
-    """Sets of honest nodes, of two or more rows, of which some known combination is a multiple of the plain sum."""
-    found = set()
-    for row in basis:
-        members = np.flatnonzero((np.abs(row) > 1e-6) & honest)
-        if sum(counts[i] for i in members) > 1 and np.ptp(row[members]) < 1e-6:
-            found.add(tuple(members.tolist()))
-    return found
 
 
 def features_of(

@@ -1,0 +1,83 @@
+"""Sums over several honest rows that the adversary knows in every iteration of EM: what inversion starts from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.auditing.observation.course import Averaging
+from secmix.auditing.observation.reading import Reading
+from secmix.auditing.setup import SumSetup
+from secmix.mixture import Mixture
+from secmix.protocols import EMRun
+from secmix.protocols.em.statistics import local_statistics
+
+SOLVED = 5  # runs whose sums are kept for inversion
+_NOT_MET = 1e-6  # sums further off than this are no sums of those rows under those parameters
+
+
+@dataclass(frozen=True)
+class KnownSums:
+    """What the adversary knows of several nodes together, in the first runs, with the parameters it is a function of.
+
+    Attributes
+    ----------
+    members : tuple of int
+        The nodes whose vectors are summed.
+    values : (runs, T, m)
+        Their sums, iteration by iteration.
+    parameters : list of Mixture, length T
+        θ^0 … θ^{T−1}, each with leading axis runs.
+    error : (runs,)
+        How far the sums are off, relative to their largest entry: from what the rows give under ``parameters`` where
+        that is all but met, by rounding, finite masks and nodes that do not quite agree on them; else from what was
+        summed.
+    rows : (runs, h, d)
+        The rows behind them, to judge a solution by.
+    """
+
+    members: tuple[int, ...]
+    values: Array
+    parameters: list[Mixture]
+    error: Array
+    rows: Array
+
+
+def known_sums(
+    setup: SumSetup,
+    rows_by_node: list[Array],
+    run: EMRun,
+    readings: dict[int, Reading],
+    estimates: dict[int, Array],
+    seen: dict[int, Averaging],
+) -> list[KnownSums]:
+    """The sums over two or more honest rows that are known in every iteration of EM."""
+    later = [t for t in sorted(readings) if t >= 0]
+    honest = np.array([i not in setup.corrupt for i in range(setup.network.n)])
+    each = [_groups(readings[t].subspace.basis, honest, setup.counts) for t in later]
+    groups = set.intersection(*each) if each else set()
+    found = []
+    for members in sorted(groups):
+        pick = list(members)
+        values = np.stack([estimates[t][pick, :SOLVED].sum(axis=0) for t in later], axis=1)
+        truth = np.stack([seen[t][0][:SOLVED, pick].sum(axis=1) for t in later], axis=1)
+        parameters = [run.mixtures[t][:SOLVED, 0] for t in later]
+        rows = np.concatenate([rows_by_node[i][:SOLVED] for i in members], axis=1)
+        equations = np.stack([local_statistics(rows, theta, likelihood=False) for theta in parameters], axis=1)
+        size = max(float(np.abs(truth).max()), 1e-300)
+        summed, solved = (np.abs(values - right).max(axis=(1, 2)) / size for right in (truth, equations))
+        error = np.where(solved < _NOT_MET, np.maximum(summed, solved), summed)
+        found.append(KnownSums(members, values, parameters, error, rows))
+    return found
+
+
+def _groups(basis: Array, honest: Array, counts: tuple[int, ...]) -> set[tuple[int, ...]]:
+    """Sets of honest nodes, of two or more rows, of which some known combination is a multiple of the plain sum."""
+    found = set()
+    for row in basis:
+        members = np.flatnonzero((np.abs(row) > 1e-6) & honest)
+        if sum(counts[i] for i in members) > 1 and np.ptp(row[members]) < 1e-6:
+            found.add(tuple(members.tolist()))
+    return found
