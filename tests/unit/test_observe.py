@@ -16,6 +16,7 @@ from secmix.auditing.setup import Ready, SumSetup, build_setup
 from secmix.errors import SecmixError
 from secmix.mixture import Mixture
 from secmix.protocols import PDMM, Plain, SecureSum, SumProtocol
+from secmix.protocols.em.statistics import local_statistics
 from secmix.scenario import Scenario, from_dict
 from secmix.transcript import SERVER, Channel
 
@@ -185,6 +186,18 @@ def test_blocks_depend_on_the_scenario_alone() -> None:
     cell = scenario(runs=2000)
     parts = build_setup(cell, {("protocol", "p"): PDMM(), ("adversary", "a"): Eavesdropper()})
     assert block_size(cell, parts) == block_size(cell, parts) <= 500
+
+
+def test_known_sums_are_as_far_off_the_rows_as_is_said() -> None:
+    # Nodes of PDMM agree on parameters to 1e-10 or so: more than the rounding of what they sum. Who solves the sums for
+    # rows and allows for rounding alone finds that no rows fit, and has found them.
+    (known,) = seen(PDMM(sigma=100.0), Eavesdropper()).sums
+    assert known.members == (0, 1, 2, 3, 4)
+    allowed = known.error * np.abs(known.values).max() * (1 + 1e-9)
+    for t, theta in enumerate(known.parameters):
+        off = known.values[:, t] - local_statistics(known.rows, theta, likelihood=False)
+        assert (np.abs(off).max(axis=1) <= allowed).all()
+    assert (known.error < 1e-6).all()
 
 
 def test_rows_are_made_ready_once_for_all_cells_of_the_same_data() -> None:
