@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from secmix.network import Network
 from secmix.protocols import Collaboration, Defences, DistributedEM, SumProtocol
 from secmix.scenario import ModelSpec, NetworkSpec, PartSpec, Scenario
 
+_MANY_ROWS = 10**6
 _BYTES_PER_EDGE = 500  # of a networkx graph, measured
 
 Given = Mapping[tuple[str, str], Any]
@@ -39,6 +41,17 @@ class Setup:
     adversary: Adversary
     corrupt: frozenset[int]
     asked: tuple[int, ...]  # honest nodes the audit reports on
+
+    @cached_property
+    def possible_rows(self) -> int:
+        """How many rows can be made of the values that each column takes, which are no secret; a million or more are
+        not counted further."""
+        possible = 1
+        for column in self.rows.T:
+            possible *= len(np.unique(column))
+            if possible >= _MANY_ROWS:
+                break
+        return possible
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import secmix
+from secmix import Mixture
 from secmix.auditing.report import Report
+from secmix.protocols.em.statistics import local_statistics
 from secmix.reporting import words
 
 pytestmark = pytest.mark.delicate
@@ -158,3 +162,33 @@ def test_what_a_defence_costs_is_told_as_output_error() -> None:
     ]
     assert costs[0] < 1e-12 < costs[1] < 1e-3 < costs[3]
     assert costs[2] > 10 * costs[1]
+
+
+YES_AND_NO = {"secure_sum": {"name": "secure_sum"}, "pdmm": {"name": "pdmm", "sigma": 100.0}}
+
+
+@pytest.mark.parametrize("protocol", YES_AND_NO.values(), ids=YES_AND_NO)
+def test_few_possible_rows_are_few_unknown_numbers(tmp_path: Path, protocol: dict[str, Any]) -> None:
+    """Of rows of two yes-or-no answers there are four: sums over any number of nodes tell how often each occurs."""
+    rng = np.random.default_rng(0)
+    path = tmp_path / "answers.csv"
+    answers = (rng.random((400, 2)) < 0.5).astype(int)
+    path.write_text("\n".join(["first,second", *(f"{a},{b}" for a, b in answers)]))
+    data = {"name": "csv", "path": str(path), "rows_per_node": 50}
+    report = audit(
+        protocol, {"name": "honest_but_curious", "corrupt": [1]}, data=data, policy={"max_revealed_nodes": 0}
+    )
+    (cell,) = report.cells
+    assert cell.verdict == "inconclusive"
+    assert all("how often each of 4 possible rows is" in node.why for node in cell.nodes if node.node != 1)
+
+
+def test_how_often_each_possible_row_occurs_is_solved_from_the_sum_of_statistics() -> None:
+    rng = np.random.default_rng(1)
+    kinds = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    rows = kinds[rng.integers(4, size=200)]
+    theta = Mixture([0.4, 0.6], [[0.1, 0.3], [0.8, 0.6]], np.repeat(0.3 * np.eye(2)[None], 2, axis=0))
+    of_each = np.array([local_statistics(kind[None], theta, likelihood=False) for kind in kinds])
+    known = local_statistics(rows, theta, likelihood=False)
+    counts = np.linalg.lstsq(of_each.T, known, rcond=None)[0]
+    assert counts.round(6).tolist() == [int((rows == kind).all(axis=1).sum()) for kind in kinds]

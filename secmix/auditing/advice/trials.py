@@ -183,7 +183,7 @@ def _stands(model: _Model) -> dict[int, Stand]:
         if node in corrupt:
             continue
         known = float(seen.explained(node).max())
-        equations, behind = equations_and_unknowns(bases, model.sizes, unknowns, corrupt, node)
+        equations, behind = equations_and_unknowns(bases, model.sizes, unknowns, corrupt, node, setup.possible_rows)
         if known > 1 - 1e-6:
             stands[node] = (_REVEALED, 1.0)
         elif equations >= behind or several:  # what reused masks give away of sums is more than a round shows

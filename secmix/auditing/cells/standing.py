@@ -74,9 +74,9 @@ def _doubts(
     doubts = list(observation.doubts)
     equations, unknowns = known_of_sums(setup, observation, node)
     if equations >= unknowns:
-        doubts.append(
-            f"{equations} known sums over all iterations may be solved for the {unknowns} unknown numbers behind them"
-        )
+        counted = unknowns == setup.possible_rows
+        behind = f"how often each of {unknowns} possible rows is" if counted else f"the {unknowns} unknown numbers"
+        doubts.append(f"{equations} known sums over all iterations may be solved for {behind} behind them")
     if cell.policy.max_normalised_leakage is not None and not any(
         finding.verdict == "violated" or _bounds(finding) for finding in findings
     ):

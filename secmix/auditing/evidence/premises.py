@@ -80,13 +80,21 @@ def known_of_sums(setup: SumSetup, observation: SumObservation, node: int) -> tu
     bases = {t: reading.subspace.basis for t, reading in observation.readings.items()}
     sizes = {t: observation.inputs[t].shape[2] for t in bases}
     rows = [count * setup.rows.shape[1] for count in setup.counts]
-    return equations_and_unknowns(bases, sizes, rows, setup.corrupt, node)
+    return equations_and_unknowns(bases, sizes, rows, setup.corrupt, node, setup.possible_rows)
 
 
 def equations_and_unknowns(
-    bases: Mapping[int, Array], sizes: Mapping[int, int], unknowns: Sequence[int], corrupt: frozenset[int], node: int
+    bases: Mapping[int, Array],
+    sizes: Mapping[int, int],
+    unknowns: Sequence[int],
+    corrupt: frozenset[int],
+    node: int,
+    possible: int,
 ) -> tuple[int, int]:
     """How many numbers are known of the sums that ``node`` is part of, and how many numbers their rows are.
+
+    Where rows are made of few values, such as yes and no, the numbers are how often each possible row occurs: sums are
+    linear in them.
 
     Parameters
     ----------
@@ -98,6 +106,8 @@ def equations_and_unknowns(
         Numbers that the rows of each node are.
     corrupt : frozenset of int
     node : int
+    possible : int
+        How many different rows there can be.
     """
     honest = np.array([i not in corrupt for i in range(len(unknowns))])
     group, equations, before = {node}, 0, -1
@@ -108,4 +118,4 @@ def equations_and_unknowns(
             rows = involved[:, sorted(group)].any(axis=1)
             group |= set(np.flatnonzero(involved[rows].any(axis=0)).tolist())
             equations += int(rows.sum()) * sizes[t]
-    return equations, sum(unknowns[i] for i in group)
+    return equations, min(sum(unknowns[i] for i in group), possible)
