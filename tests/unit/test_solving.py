@@ -192,3 +192,35 @@ def test_how_often_each_possible_row_occurs_is_solved_from_the_sum_of_statistics
     known = local_statistics(rows, theta, likelihood=False)
     counts = np.linalg.lstsq(of_each.T, known, rcond=None)[0]
     assert counts.round(6).tolist() == [int((rows == kind).all(axis=1).sum()) for kind in kinds]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_rows_that_stand_alone_in_some_runs_are_looked_for_in_many(seed: int) -> None:
+    """With eight components a row stands alone in a sum over four nodes in a tenth of the runs or more."""
+    report = audit(
+        {"name": "secure_sum"},
+        {"name": "honest_but_curious", "corrupt": [1]},
+        rows=24,
+        runs=400,
+        seed=seed,
+        data={"name": "breast_cancer", "features": 5, "rows_per_node": 24},
+        model={"components": 8, "iterations": 2},
+        policy={"max_revealed_nodes": 0},
+    )
+    alone = [f for f in report.findings if f.evidence == "inversion" and "alone" in f.method]
+    assert {f.node for f in alone} == {0, 2, 3, 4}
+    assert all(0.01 < f.low < f.value < f.high < 0.5 for f in alone)
+    assert report.verdict == "inconclusive"
+    assert all("of the runs: set max_normalised_leakage" in s.why for s in report.cells[0].nodes if s.node != 1)
+
+
+def test_how_often_a_row_stands_alone_is_held_against_the_limit() -> None:
+    settings: dict[str, Any] = {
+        "runs": 400,
+        "data": {"name": "breast_cancer", "features": 5, "rows_per_node": 24},
+        "model": {"components": 8, "iterations": 2},
+        "measure": {"evidence": ["structure", "gaussian", "inversion"]},
+    }
+    adversary = {"name": "honest_but_curious", "corrupt": [1]}
+    strict = audit({"name": "secure_sum"}, adversary, **settings, policy={"max_normalised_leakage": 0.001})
+    assert strict.verdict == "violated"

@@ -7,7 +7,7 @@ import numpy as np
 from secmix.auditing import verdicts
 from secmix.auditing.evidence.decoding import target_of
 from secmix.auditing.evidence.gaussian import share_behind_masks
-from secmix.auditing.evidence.interface import Case, evidence_of
+from secmix.auditing.evidence.interface import Case, evidence_of, is_of_runs
 from secmix.auditing.evidence.premises import known_of_sums, output_share
 from secmix.auditing.observation.collaborations import COLUMNS, CollaborationObservation
 from secmix.auditing.observation.observe import SumObservation
@@ -81,6 +81,11 @@ def _doubts(
         finding.verdict == "violated" or _bounds(finding) for finding in findings
     ):
         doubts.append("only lower bounds of its leakage were measured")
+    now_and_then = max((f.value or 0.0 for f in findings if is_of_runs(f.evidence)), default=0.0)
+    if cell.policy.max_normalised_leakage is None and now_and_then > 0:
+        doubts.append(
+            f"a row of it comes out in {now_and_then:.2%} of the runs: set max_normalised_leakage to say how often it may"
+        )
     share = max([share_behind_masks(setup, observation, node), *(finding.normalised_low for finding in findings)])
     if cell.policy.max_normalised_leakage is None and share >= _NEARLY:
         doubts.append(

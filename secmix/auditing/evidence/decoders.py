@@ -118,6 +118,7 @@ EVIDENCE = Evidence(
             "A row computed from known statistics",
             "The node's row computed from what is known of its statistics, without any learning: a mean is a sum "
             "divided by a count. The number is the share of runs in which the row comes out to six digits.",
+            of_runs=True,
         ),
     ),
     lambda case: True,

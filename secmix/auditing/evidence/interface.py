@@ -89,11 +89,14 @@ class Kind:
         In a few words, for other tools.
     meaning : str
         For a reader who meets it for the first time.
+    of_runs : bool
+        Whether its number is the share of runs in which a row came out.
     """
 
     name: str
     title: str
     meaning: str
+    of_runs: bool = False
 
 
 @dataclass(frozen=True)
@@ -176,6 +179,12 @@ def kinds() -> list[Kind]:
 def evidence_of(kind: str) -> Evidence | None:
     """The evidence that makes findings of this kind; None for a kind from elsewhere."""
     return next((each for each in installed() if any(k.name == kind for k in each.kinds)), None)
+
+
+@cache
+def is_of_runs(kind: str) -> bool:
+    """Whether the number of such findings is the share of runs in which a row came out."""
+    return any(each.of_runs for each in kinds() if each.name == kind)
 
 
 def asked(case: Case) -> list[Evidence]:

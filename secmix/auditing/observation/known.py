@@ -14,13 +14,16 @@ from secmix.mixture import Mixture
 from secmix.protocols import EMRun
 from secmix.protocols.em.statistics import local_statistics
 
-SOLVED = 5  # runs whose sums are kept for inversion
+_KEPT = 10**6  # numbers of rows
+_LEAST = 5  # runs
 _NOT_MET = 1e-6  # sums further off than this are no sums of those rows under those parameters
 
 
 @dataclass(frozen=True)
 class KnownSums:
     """What the adversary knows of several nodes together, in the first runs, with the parameters it is a function of.
+
+    Of as many runs as fit into a block of them, fewer where there are very many rows.
 
     Attributes
     ----------
@@ -61,10 +64,11 @@ def known_sums(
     found = []
     for members in sorted(groups):
         pick = list(members)
-        values = np.stack([estimates[t][pick, :SOLVED].sum(axis=0) for t in later], axis=1)
-        truth = np.stack([seen[t][0][:SOLVED, pick].sum(axis=1) for t in later], axis=1)
-        parameters = [run.mixtures[t][:SOLVED, 0] for t in later]
-        rows = np.concatenate([rows_by_node[i][:SOLVED] for i in members], axis=1)
+        runs = max(_KEPT // sum(rows_by_node[i][0].size for i in members), _LEAST)
+        values = np.stack([estimates[t][pick, :runs].sum(axis=0) for t in later], axis=1)
+        truth = np.stack([seen[t][0][:runs, pick].sum(axis=1) for t in later], axis=1)
+        parameters = [run.mixtures[t][:runs, 0] for t in later]
+        rows = np.concatenate([rows_by_node[i][:runs] for i in members], axis=1)
         equations = np.stack([local_statistics(rows, theta, likelihood=False) for theta in parameters], axis=1)
         size = max(float(np.abs(truth).max()), 1e-300)
         summed, solved = (np.abs(values - right).max(axis=(1, 2)) / size for right in (truth, equations))
