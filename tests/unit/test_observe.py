@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import pytest
 
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.engine.run_cell import seeds
+from secmix.auditing.evidence.premises import known_of_sums
 from secmix.auditing.observation import observe as module
 from secmix.auditing.observation.observe import SumObservation, block_size, observe
 from secmix.auditing.setup import Ready, SumSetup, build_setup
@@ -284,3 +285,15 @@ def test_blocks_in_which_more_messages_were_not_linear_join_the_others():
 
     joined = _of_one_width([np.ones((2, 3)), np.ones((1, 5))])
     assert joined.tolist() == [[1, 1, 1, 0, 0]] * 2 + [[1] * 5]
+
+
+def test_known_sums_are_counted_in_the_schedule_that_shows_most() -> None:
+    """A schedule that only later runs take may show more than that of the first."""
+    little, much = seen(PDMM(sigma=1e6), Eavesdropper()), seen(Plain(), CuriousServer())
+    parts = build_setup(scenario(), {("protocol", "p"): Plain(), ("adversary", "a"): CuriousServer()})
+    assert isinstance(parts, SumSetup)
+    sums = 3 * 2 * (1 + 2 + 3)
+    assert known_of_sums(parts, little, 0) == (sums, 5 * 2)
+    for one, other in ((little, much), (much, little)):
+        both = replace(one, others=[([t], reading) for t, reading in other.readings.items()])
+        assert known_of_sums(parts, both, 0) == (sums, 2)

@@ -83,9 +83,8 @@ def _doubts(
         doubts.append("only lower bounds of its leakage were measured")
     now_and_then = max((f.value or 0.0 for f in findings if is_of_runs(f.evidence)), default=0.0)
     if cell.policy.max_normalised_leakage is None and now_and_then > 0:
-        doubts.append(
-            f"a row of it comes out in {now_and_then:.2%} of the runs: set max_normalised_leakage to say how often it may"
-        )
+        often = f"{now_and_then:.2%} of the runs"
+        doubts.append(f"a row of it comes out in {often}: set max_normalised_leakage to say how often it may")
     share = max([share_behind_masks(setup, observation, node), *(finding.normalised_low for finding in findings)])
     if cell.policy.max_normalised_leakage is None and share >= _NEARLY:
         doubts.append(

@@ -76,8 +76,15 @@ def finite(value: float) -> float | None:
 
 
 def known_of_sums(setup: SumSetup, observation: SumObservation, node: int) -> tuple[int, int]:
-    """As :func:`equations_and_unknowns`, of the sums that are known exactly: enough where no fewer than the rows."""
-    bases = {t: reading.subspace.basis for t, reading in observation.readings.items()}
+    """As :func:`equations_and_unknowns`, of the sums that are known exactly: enough where no fewer than the rows.
+
+    Where schedules differ between runs, of the schedule that shows most of each iteration.
+    """
+    bases: dict[int, Array] = {}
+    for of, reading in observation.all_readings:
+        basis = reading.subspace.basis
+        if len(of) == 1 and (of[0] not in bases or len(basis) > len(bases[of[0]])):
+            bases[of[0]] = basis
     sizes = {t: observation.inputs[t].shape[2] for t in bases}
     rows = [count * setup.rows.shape[1] for count in setup.counts]
     return equations_and_unknowns(bases, sizes, rows, setup.corrupt, node, setup.possible_rows)
