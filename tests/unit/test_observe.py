@@ -12,6 +12,7 @@ from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestBut
 from secmix.auditing.engine.run_cell import seeds
 from secmix.auditing.evidence.premises import known_of_sums
 from secmix.auditing.observation import observe as module
+from secmix.auditing.observation.known import _groups
 from secmix.auditing.observation.observe import SumObservation, block_size, observe
 from secmix.auditing.setup import Ready, SumSetup, build_setup
 from secmix.errors import SecmixError
@@ -297,3 +298,17 @@ def test_known_sums_are_counted_in_the_schedule_that_shows_most() -> None:
     for one, other in ((little, much), (much, little)):
         both = replace(one, others=[([t], reading) for t, reading in other.readings.items()])
         assert known_of_sums(parts, both, 0) == (sums, 2)
+
+
+def test_a_plain_sum_is_found_where_only_combinations_are_known() -> None:
+    """x0 + x4/2 and x2 + x4/2 are the sum of three; node 1 is corrupt, and what it puts in is known."""
+    honest = np.array([True, False, True, True, True])
+    combined = np.array([[1.0, 0.3, 0, 0, 0.5], [0, 0, 1, 0, 0.5]])
+    assert _groups(combined, honest, (1,) * 5) == {(0, 2, 4)}
+    assert _groups(np.array([[1.0, 0, 1, 0, 0], [0, 1, 0, 0, 0], [0, 0, 0, 1, 1]]), honest, (1,) * 5) == {
+        (0, 2),
+        (3, 4),
+    }
+    assert _groups(np.array([[1.0, 0, -1, 0, 0]]), honest, (1,) * 5) == set()
+    assert _groups(np.eye(5), honest, (2,) * 5) == {(0,), (2,), (3,), (4,)}
+    assert _groups(np.eye(5)[:0], honest, (2,) * 5) == set()

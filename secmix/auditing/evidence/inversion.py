@@ -39,7 +39,7 @@ from secmix.scenario import Scenario
 
 MOST_ROWS = 12  # more take minutes; the certificate is rarely reached
 _SOLVED = 5  # runs whose sums are solved
-_COMPARED = 10**6  # pairs of sums that are looked through for a row that stands alone
+_COMPARED = 5 * 10**6  # pairs of sums that are looked through for a row that stands alone
 _TRIED = 64  # starts where little is to be had
 
 
@@ -54,14 +54,19 @@ def _gather(case: Case) -> Gathered:
         together, drawn = _attack(cell, setup, known)
         alone, also = _alone(cell, setup, known)
         pictures += [drawn, also]
-        copies = [together.model_copy(update={"node": node}) for node in known.members]
-        found += [each for each in [*alone, *copies] if each.node in setup.asked]
+        in_vain = {each.node: each.notes for each in alone if not each.value}
+        if AdversaryTraits.of(setup.adversary).active is None:  # who steers does it to see a row alone
+            alone = [each for each in alone if each.value]
+        for node in known.members:
+            notes = [*together.notes, *in_vain.get(node, [])]
+            alone.append(together.model_copy(update={"node": node, "notes": notes}))
+        found += [each for each in alone if each.node in setup.asked]
     shown = [each for each in pictures if each is not None]
     return Gathered(found, picture=max(shown, key=lambda each: (each.certified, len(each.found)), default=None))
 
 
 def _alone(cell: Scenario, setup: SumSetup, known: KnownSums) -> tuple[list[Finding], Picture | None]:
-    """Rows that stand alone in a sum: of each node of which there are, or of all where an adversary steers for it."""
+    """Rows of each node that stand alone in a sum, or in the difference of two."""
     if not _knows_parameters(setup, known):
         return [], None
     drawn = None
@@ -100,7 +105,6 @@ def _alone(cell: Scenario, setup: SumSetup, known: KnownSums) -> tuple[list[Find
             ],
         )
         for node in known.members
-        if hits[node] or AdversaryTraits.of(setup.adversary).active
     ]
     return findings, drawn
 

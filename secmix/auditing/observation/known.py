@@ -78,10 +78,29 @@ def known_sums(
 
 
 def _groups(basis: Array, honest: Array, counts: tuple[int, ...]) -> set[tuple[int, ...]]:
-    """Sets of honest nodes, of two or more rows, of which some known combination is a multiple of the plain sum."""
-    found = set()
-    for row in basis:
-        members = np.flatnonzero((np.abs(row) > 1e-6) & honest)
-        if sum(counts[i] for i in members) > 1 and np.ptp(row[members]) < 1e-6:
-            found.add(tuple(members.tolist()))
-    return found
+    """Sets of honest nodes, of two or more rows, whose plain sum is known: of those that a known sum is over, or
+    several that share nodes."""
+    rows = np.where(honest, basis, 0.0)
+    over = [set(np.flatnonzero(np.abs(row) > 1e-6).tolist()) for row in rows]
+    plain = {frozenset(members) for row, members in zip(rows, over, strict=True) if _alike(row[sorted(members)])}
+    if doubtful := {frozenset(each) for each in [*over, *_joined([each for each in over if len(each) > 1])]} - plain:
+        _, sizes, directions = np.linalg.svd(rows, full_matrices=False)
+        span = directions[sizes > 1e-9 * sizes[0]]
+        for members in doubtful:
+            wanted = np.isin(np.arange(len(honest)), sorted(members)).astype(float)
+            if np.abs(wanted @ span.T @ span - wanted).max() < 1e-6:
+                plain.add(members)
+    return {tuple(sorted(members)) for members in plain if sum(counts[i] for i in members) > 1}
+
+
+def _alike(weights: Array) -> bool:
+    return bool(len(weights)) and float(np.ptp(weights)) < 1e-6
+
+
+def _joined(sets: list[set[int]]) -> list[set[int]]:
+    """The unions of those that share members."""
+    joined: list[set[int]] = []
+    for each in sets:
+        apart = [other for other in joined if not other & each]
+        joined = [*apart, each.union(*(other for other in joined if other & each))]
+    return joined
