@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import secmix
@@ -16,6 +16,7 @@ from secmix.adversaries import FIXED, Attack, RoundMessages
 from secmix.adversaries.attacks import worst_case
 from secmix.adversaries.attacks.attack import CONTRIBUTION, named
 from secmix.adversaries.search.outcome import TRIES, worst_outcome
+from secmix.adversaries.search.ties import above
 from secmix.auditing.report import Report
 from secmix.auditing.robustness import sums
 from secmix.reporting import FORMATS, words
@@ -40,13 +41,14 @@ def drifting(gains: Array, clouds: Array):  # type: ignore[no-untyped-def]
     return measure, calls
 
 
+@example(0, [0.0, 1e-12, -2.0])  # better than the plan that was found, by less than rounding may be
 @given(st.integers(0, 50), st.lists(st.floats(-2, 2), min_size=ITERATIONS, max_size=ITERATIONS))
 def test_no_start_beats_the_search_and_the_budget_holds(seed: int, gains: list[float]) -> None:
     rng = np.random.default_rng(seed)
     measure, calls = drifting(np.array(gains), rng.normal(size=(RUNS, HONEST, 2)))
     found = worst_outcome(measure, FIXED, RUNS, ITERATIONS, HONEST, rng, budget=40)
     assert set(found.starts) == set(FIXED)
-    assert all((errors <= found.errors).all() for errors in found.starts.values())
+    assert not any(above(errors, found.errors).any() for errors in found.starts.values())
     assert len(calls) == found.tries == 40
     # What it says it found is what the plans do.
     np.testing.assert_array_equal(measure(found.attack(found.plans)), found.errors)
