@@ -184,7 +184,7 @@ def _solve(
     defences = Defences(**cell.model.defences)
     parameters = [mixture[run] for mixture in known.parameters]
     blur = defences.error(parameters, len(known.members), setup.network.n)
-    noise = (4.0 * known.error[run] * float(np.abs(sums).max()) + blur)[:, None, None]
+    noise = (known.error[run] * float(np.abs(sums).max()) + blur)[:, None, None]
     # Nodes that abstain from an iteration leave a count that shows it.
     off = np.abs(sums[..., 0].sum(axis=1) - rows)
     full = np.flatnonzero(off <= 0.5 + 4.0 * math.sqrt(components) * noise[:, 0, 0])

@@ -33,10 +33,10 @@ class KnownSums:
         Their sums, iteration by iteration.
     parameters : list of Mixture, length T
         θ^0 … θ^{T−1}, each with leading axis runs.
-    error : (runs,)
-        How far the sums are off, relative to their largest entry: from what the rows give under ``parameters`` where
-        that is all but met, by rounding, finite masks and nodes that do not quite agree on them; else from what was
-        summed.
+    error : (runs, T)
+        How far the sums are off, one standard deviation, relative to the largest entry in a run: from what the rows
+        give under ``parameters`` where that is all but met, by rounding, finite masks and nodes that do not quite agree
+        on them; else from what was summed. No sum is off by more than four times that.
     rows : (runs, h, d)
         The rows behind them, to judge a solution by.
     """
@@ -70,11 +70,17 @@ def known_sums(
         parameters = [run.mixtures[t][:runs, 0] for t in later]
         rows = np.concatenate([rows_by_node[i][:runs] for i in members], axis=1)
         equations = np.stack([local_statistics(rows, theta, likelihood=False) for theta in parameters], axis=1)
-        size = max(float(np.abs(truth).max()), 1e-300)
-        summed, solved = (np.abs(values - right).max(axis=(1, 2)) / size for right in (truth, equations))
-        error = np.where(solved < _NOT_MET, np.maximum(summed, solved), summed)
+        size = np.maximum(np.abs(truth).max(axis=(1, 2)), 1e-300)
+        summed, solved = (_deviation(values - right) / size[:, None] for right in (truth, equations))
+        met = solved.max(axis=1, keepdims=True) < _NOT_MET
+        error = np.where(met, np.maximum(summed, solved), summed)
         found.append(KnownSums(members, values, parameters, error, rows))
     return found
+
+
+def _deviation(off: Array) -> Array:
+    """The standard deviation of ``off`` (runs, T, m) about nothing in each round, at least a fourth of the largest."""
+    return np.asarray(np.maximum(np.sqrt((off**2).mean(axis=2)), np.abs(off).max(axis=2) / 4))
 
 
 def _groups(basis: Array, honest: Array, counts: tuple[int, ...]) -> set[tuple[int, ...]]:
