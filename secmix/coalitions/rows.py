@@ -2,7 +2,8 @@
 
 With θ public, T iterations give c q − 1 + (T − 1)(c − 1) q independent numbers about the rows in a sum, where
 q = 1 + d + d (d + 1)/2, as long as there are that many unknowns. More rows cannot follow from them; as many or fewer
-may, and whether they do is for inversion to show (``adversaries/inversion/invert.py``).
+may, and whether they do is for inversion to show (``adversaries/inversion/invert.py``). Where rows are made of few
+values, such as yes and no, the unknowns are how often each possible row occurs, whatever the number of rows.
 """
 
 from __future__ import annotations
@@ -29,17 +30,24 @@ class Equations:
 
     numbers: int
     features: int
+    counted: int = 0  # rows there are, where a sum tells how often each possible one occurs
 
     @classmethod
-    def of(cls, *, features: int, components: int, iterations: int, extra: int = 0) -> Equations:
-        """Those of distributed EM; ``extra`` numbers come from the sums it starts with."""
+    def of(
+        cls, *, features: int, components: int, iterations: int, extra: int = 0, possible: int = 0, rows: int = 0
+    ) -> Equations:
+        """Those of distributed EM; ``extra`` numbers come from the sums it starts with.
+
+        ``possible`` is how many different rows there can be, and ``rows`` how many there are.
+        """
         d, c = integer(features, "features"), integer(components, "components")
         q = 1 + d + d * (d + 1) // 2
-        return cls(c * q - 1 + (integer(iterations, "iterations") - 1) * (c - 1) * q + extra, d)
+        numbers = c * q - 1 + (integer(iterations, "iterations") - 1) * (c - 1) * q + extra
+        return cls(numbers, d, rows if 0 < possible <= numbers else 0)
 
     def most_rows(self, sums: int = 1) -> int:
         """How many rows ``sums`` independent sums can determine, by count."""
-        return sums * self.numbers // self.features
+        return max(sums * self.numbers // self.features, self.counted)
 
 
 def input_group(known: Knowledge, node: int) -> frozenset[int] | None:

@@ -6,6 +6,7 @@ import json
 import re
 from itertools import combinations
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -119,6 +120,20 @@ def test_the_policy_over_rows_needs_them_to_come_out():
     assert noisy.verdict == "inconclusive"
     many = secmix.audit(scenario(TRIANGLES, rows=20, measure=measure, policy={"min_colluders": 2}))
     assert many.cells[0].coalitions.verdict == "not refuted"
+
+
+def test_rows_of_few_values_follow_from_one_sum_however_many_they_are(tmp_path):
+    """Of yes and no there are two: how often each occurs follows from the sum over all, which anybody may hear."""
+    path = tmp_path / "answers.csv"
+    answers = np.random.default_rng(0).integers(2, size=(300, 2))
+    path.write_text("\n".join(["first,second", *(f"{a},{b}" for a, b in answers)]))
+    data = {"name": "csv", "path": str(path), "rows_per_node": 40}
+    measure = {"evidence": ["structure"], "target": "row"}
+    setting = scenario(TRIANGLES, data=data, measure=measure, policy={"min_colluders": 1})
+    found = secmix.exposure(setting, level="rows", taps=False, recover=False)
+    assert found.most_rows == 300
+    assert {(each.coalition, each.known) for each in found.nodes} == {(frozenset(), "counted")}
+    assert secmix.audit(setting).cells[0].coalitions.verdict == "inconclusive"
 
 
 def test_what_is_no_sum_is_inconclusive():

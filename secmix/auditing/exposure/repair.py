@@ -140,8 +140,13 @@ def _candidates(
 
 
 def _equations(cell: Scenario, setup: SumSetup) -> Equations:
-    model = cell.model
-    return Equations.of(features=setup.rows.shape[1], components=model.components, iterations=model.iterations)
+    return Equations.of(
+        features=setup.rows.shape[1],
+        components=cell.model.components,
+        iterations=cell.model.iterations,
+        possible=setup.possible_rows,
+        rows=len(setup.rows),
+    )
 
 
 def _edges(

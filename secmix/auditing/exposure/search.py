@@ -53,6 +53,8 @@ def exposure_of(
             components=cell.model.components,
             iterations=1 if cell.model.hold_parameters else cell.model.iterations,
             extra=extra,
+            possible=setup.possible_rows,
+            rows=len(setup.rows),
         )
     if owners is None and cell.network.owners is not None:
         owners = tuple(cell.network.owners)
