@@ -23,6 +23,7 @@ from typing import Any
 
 import secmix
 from secmix.auditing import Cell, Finding
+from secmix.auditing.evidence.decoding import MOST
 from secmix.auditing.report import Robustness
 from secmix.catalogue import entries, find
 from secmix.scenario import Scenario
@@ -107,7 +108,8 @@ def differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
             yield f"{table}: only before {sorted(set(old) - set(new))}, only now {sorted(set(new) - set(old))}"
         for name in (name for name in old if name in new):
             kind = _kind(name, old[name]) if table == "findings" else table
-            pairs = zip(_comparable(kind, old[name]), _comparable(kind, new[name]), strict=True)
+            first = 1 if _on_the_edge(kind, old[name]) and _on_the_edge(kind, new[name]) else 0
+            pairs = zip(_comparable(kind, old[name][first:]), _comparable(kind, new[name][first:]), strict=True)
             if not all(_alike(*pair, *TOLERANCES[kind]) for pair in pairs):
                 yield f"{table}, {name}: {old[name]} was recorded, now {new[name]}"
 
@@ -124,6 +126,11 @@ def _comparable(kind: str, numbers: list[Any]) -> list[Any]:
     if "decoder" not in kind:
         return numbers
     return [min(number, 1.0) if isinstance(number, float) else number for number in numbers]
+
+
+def _on_the_edge(kind: str, finding: list[Any]) -> bool:
+    """Whether one run of a hundred, more or less, turns what is said of a share of runs; standings tell all the same."""
+    return kind in ("direct reading", "inversion", "reconstruction") and abs(finding[1] - MOST) <= 0.02
 
 
 def _alike(old: object, new: object, relative: float, absolute: float) -> bool:

@@ -18,6 +18,7 @@ from secmix.errors import SecmixError
 _FORKED = "forkserver"
 _PRELOADED = "secmix.auditing.engine.preloaded"
 _STANDS: Any = None  # in a worker process: where it tells what stands early
+_HANDED: Any = None  # and what it was handed when it began
 
 
 def import_ahead(workers: int, scheduler: str | None) -> None:
@@ -58,14 +59,20 @@ def _context() -> Any:
 
 
 @contextmanager
-def pool_of(workers: int) -> Iterator[tuple[ProcessPoolExecutor, Any]]:
-    """Processes for cells, and the queue on which they tell what stands early."""
+def pool_of(workers: int, handed: Any) -> Iterator[tuple[ProcessPoolExecutor, Any]]:
+    """Processes for cells, and the queue on which they tell what stands early.
+
+    Each gets ``handed`` when it begins. What goes with each cell instead is to be small: of a queue that is full when
+    workers are ended, Python before 3.11.5 never lets go.
+    """
     context = _context()
     stands = context.SimpleQueue()
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(stands,))
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(stands, handed))
     try:
         yield pool, stands
     except BaseException:
+        with suppress(AttributeError, OSError):  # a part of the user's own may be large: what still waits is let go
+            pool._call_queue._reader.close()  # type: ignore[attr-defined]
         for process in list((getattr(pool, "_processes", None) or {}).values()):
             process.terminate()
         pool.shutdown(wait=False, cancel_futures=True)
@@ -78,9 +85,14 @@ def tell(i: int, verdict: Verdict) -> None:
     _STANDS.put((i, verdict))
 
 
-def _begin(stands: Any) -> None:
-    global _STANDS
-    _STANDS = stands
+def handed() -> Any:
+    """In a worker process: what it was handed when it began."""
+    return _HANDED
+
+
+def _begin(stands: Any, given: Any) -> None:
+    global _STANDS, _HANDED
+    _STANDS, _HANDED = stands, given
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

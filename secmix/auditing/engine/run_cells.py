@@ -16,10 +16,10 @@ from threadpoolctl import threadpool_limits
 from secmix.auditing.cells.audit_cell import CellResult
 from secmix.auditing.engine import keeping
 from secmix.auditing.engine.beginning import Beginning, held_to
-from secmix.auditing.engine.processes import died, pool_of, tell
+from secmix.auditing.engine.processes import died, handed, pool_of, tell
 from secmix.auditing.engine.run_cell import run_cell, try_out
 from secmix.auditing.report import Verdict
-from secmix.auditing.setup import Given, Ready, data_key
+from secmix.auditing.setup import Given, Ready
 from secmix.errors import SecmixError, cause, shown
 from secmix.scenario import Scenario
 
@@ -132,10 +132,10 @@ def _run(
                 raise error
             yield i, result
         return
-    with pool_of(min(workers, len(todo))) as (pool, stands):
+    # Rows need not be read again in other processes, nor what reads them be imported.
+    with pool_of(min(workers, len(todo)), ready) as (pool, stands):
         waiting: dict[Future[CellResult], int] = {
-            pool.submit(_run_in_worker, i, cells[i], given, commands[i], allow_code, _of(cells[i], ready)): i
-            for i in todo
+            pool.submit(_run_in_worker, i, cells[i], given, commands[i], allow_code): i for i in todo
         }
         processes = list((getattr(pool, "_processes", None) or {}).values())
         meanwhile()
@@ -161,15 +161,8 @@ def _pass_on(early: Callable[[int, Verdict], None], i: int, raised: list[BaseExc
         raised.append(error)
 
 
-def _of(cell: Scenario, ready: dict[str, Ready]) -> dict[str, Ready]:
-    """The rows of one cell: another process need not read them again, nor import what reads them."""
-    return {key: rows for key, rows in ready.items() if key == data_key(cell)}
-
-
-def _run_in_worker(
-    i: int, cell: Scenario, given: Given | None, command: str, allow_code: bool, ready: dict[str, Ready]
-) -> CellResult:
-    return run_cell(cell, given, command, allow_code, partial(tell, i), ready)
+def _run_in_worker(i: int, cell: Scenario, given: Given | None, command: str, allow_code: bool) -> CellResult:
+    return run_cell(cell, given, command, allow_code, partial(tell, i), handed())
 
 
 def _run_on_cluster(
