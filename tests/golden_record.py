@@ -129,7 +129,7 @@ def _comparable(kind: str, numbers: list[Any]) -> list[Any]:
 
 
 def _on_the_edge(kind: str, finding: list[Any]) -> bool:
-    """Whether one run of a hundred, more or less, turns what is said of a share of runs; standings tell all the same."""
+    """Whether one run of a hundred, more or less, turns what is said of a share of runs; standings do not turn."""
     return kind in ("direct reading", "inversion", "reconstruction") and abs(finding[1] - MOST) <= 0.02
 
 
