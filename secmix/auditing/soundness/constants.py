@@ -30,7 +30,7 @@ def numbers_of(protocol: Any) -> list[float]:
     [0.25, 40.0]
     """
     seen: set[int] = set()
-    parts = [getattr(protocol, "__dict__", {}), *(dict(vars(each)) for each in type(protocol).__mro__[:-1])]
+    parts = [getattr(protocol, "__dict__", {}), *(_members(each) for each in type(protocol).__mro__[:-1])]
     found = {abs(float(x)) for part in parts for x in _of_value(part, seen, 5)}
     return sorted(x for x in found if math.isfinite(x))
 
@@ -98,8 +98,13 @@ def _of_value(value: Any, seen: set[int], depth: int) -> Iterator[float]:
                     yield from _of_value(part, seen, depth - 1)
     elif isinstance(value, type) and depth > 1:
         seen.add(id(value))
-        for member in list(vars(value).values()):
+        for member in _members(value).values():
             yield from _of_value(member, seen, depth - 2)
+
+
+def _members(kind: type) -> dict[str, Any]:
+    """What a class holds, without the line on which it stands, which Python 3.13 notes there."""
+    return {name: member for name, member in vars(kind).items() if name != "__firstlineno__"}
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
