@@ -1,4 +1,4 @@
-"""The corpus on the command line: ``python -m tests.soundness [name or class ...] [--truth] [--json FILE]``."""
+"""The corpus on the command line: ``python -m tests.soundness [name, class or side ...] [--truth] [--json FILE]``."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import json
 import warnings
 from pathlib import Path
 
-from .corpus import ALL, BEYOND
+from .corpus import ALL, BEYOND, side
 from .verdict import audited, shown
 
 
 def main() -> int:
     """Print case, class, truth, verdict and reason; 1 if a verdict is not true."""
     options = argparse.ArgumentParser(prog="python -m tests.soundness", description="Audit cases of known truth.")
-    options.add_argument("which", nargs="*", help="names or classes; default: all")
+    options.add_argument("which", nargs="*", help="names, classes or sides, as honest; default: all")
     options.add_argument("--truth", action="store_true", help="run the attacks, not the audit")
     options.add_argument("--wrong", action="store_true", help="print what is not as it should be only")
     options.add_argument("--json", type=Path, help="write the table into this file too")
@@ -22,7 +22,7 @@ def main() -> int:
     warnings.simplefilter("ignore", RuntimeWarning)
     table = []
     for case in [*ALL, *BEYOND]:
-        if given.which and case.name not in given.which and case.family not in given.which:
+        if given.which and {case.name, case.family, side(case)}.isdisjoint(given.which):
             continue
         if given.truth:
             if case.attack is None:
@@ -34,12 +34,13 @@ def main() -> int:
             outcome = audited(case)
             line = {"verdict": outcome.verdict, "reason": outcome.reason, "seconds": round(outcome.seconds, 2)}
             fine = outcome.right or case.family == "beyond"
-        table.append({"case": case.name, "class": case.family, "truth": case.truth, **line, "right": fine})
+        table.append(
+            {"case": case.name, "class": case.family, "side": side(case), "truth": case.truth, **line, "right": fine}
+        )
         if not fine or not given.wrong:
             mark = " " if fine else "!"
-            print(
-                f"{mark} {case.family} | {case.name} | {case.truth} | {line['verdict']} | {line['reason']}", flush=True
-            )
+            where = f"{side(case)} | {case.family} | {case.name} | {case.truth}"
+            print(f"{mark} {where} | {line['verdict']} | {line['reason']}", flush=True)
     bad = sum(not line["right"] for line in table)
     print(f"{len(table)} cases, {bad} not as they should be")
     if given.json:

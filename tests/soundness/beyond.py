@@ -17,7 +17,7 @@ from secmix.transcript import SERVER
 
 from .bases import Pairwise
 from .case import Case, each, input_of
-from .wrong.state import bare
+from .honest.state import bare
 
 
 class Recognises(Pairwise):

@@ -1,36 +1,24 @@
-"""All cases."""
+"""All cases: wrong ones, parted by what made them wrong, and right ones."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 from .beyond import BEYOND
 from .case import Case
+from .honest import bits, calls, channel, metadata, modular, powers, scale, state, surroundings, word
+from .honest.longer import corners, fits, schedule, seldom
+from .honest.masks import generator, mixed, structure, values
+from .honest.together import beside, collaborations, handed, rows
 from .right import longer as long_lived
 from .right import mixed as mixtures
 from .right import odd, published, styles
 from .right import surroundings as habits
 from .right import together as right_collaborations
-from .wrong import (
-    bits,
-    calls,
-    channel,
-    collaborations,
-    metadata,
-    modular,
-    powers,
-    scale,
-    schedule,
-    seldom,
-    state,
-    surroundings,
-    watched,
-    word,
-)
-from .wrong.longer import corners, fits
-from .wrong.masks import generator, mixed, structure, values
-from .wrong.together import beside, handed
-from .wrong.together import rows as collaborating
+from .sabotage import digits, objects, occasions, record, watched
+from .sabotage import handed as looked_at
 
-_WRONG = (
+_HONEST = (
     values,
     structure,
     mixed,
@@ -46,16 +34,22 @@ _WRONG = (
     channel,
     word,
     collaborations,
-    collaborating,
+    rows,
     handed,
     beside,
     surroundings,
     seldom,
-    watched,
     fits,
     corners,
 )
-WRONG: list[Case] = [case for module in _WRONG for case in module.CASES]
+_SABOTAGE = (digits, record, objects, occasions, looked_at, watched)
+HONEST: list[Case] = [case for module in _HONEST for case in module.CASES]
+"""Slips: an audit clears none of them."""
+
+SABOTAGE: list[Case] = [case for module in _SABOTAGE for case in module.CASES]
+"""What only somebody writes who hides data from the audit on purpose; ``sabotage/README.md`` says why, a line each."""
+
+WRONG: list[Case] = [*HONEST, *SABOTAGE]
 RIGHT: list[Case] = [
     *published.CASES,
     *odd.CASES,
@@ -66,8 +60,17 @@ RIGHT: list[Case] = [
     *long_lived.CASES,
 ]
 ALL: list[Case] = [*WRONG, *RIGHT]
-"""All of which an audit must say the truth. ``BEYOND`` is what it cannot find."""
+"""All cases but ``BEYOND``, which no audit of messages can find."""
 
 assert len({case.name for case in [*ALL, *BEYOND]}) == len(ALL) + len(BEYOND), "two cases have the same name"
 
-__all__ = ["ALL", "BEYOND", "RIGHT", "WRONG"]
+Side = Literal["honest", "sabotage", "right", "beyond"]
+_SIDES: dict[Side, list[Case]] = {"honest": HONEST, "sabotage": SABOTAGE, "right": RIGHT, "beyond": BEYOND}
+
+
+def side(case: Case) -> Side:
+    """The part of the corpus that ``case`` comes from."""
+    return next(side for side, cases in _SIDES.items() if case in cases)
+
+
+__all__ = ["ALL", "BEYOND", "HONEST", "RIGHT", "SABOTAGE", "WRONG", "Side", "side"]

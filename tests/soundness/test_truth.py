@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
+
 import pytest
 
 from soundness.case import Case
-from soundness.corpus import ALL, BEYOND, RIGHT, WRONG
+from soundness.corpus import ALL, BEYOND, HONEST, RIGHT, SABOTAGE, WRONG, side
 from soundness.obvious import regressed, talks_alike
 from soundness.verdict import shown
 
@@ -38,9 +41,21 @@ def test_the_obvious_attack_finds_a_leak_by_who_talks(name: str) -> None:
 
 
 def test_the_corpus_is_as_large_as_it_says() -> None:
-    assert len(WRONG) >= 150
+    assert len(HONEST) >= 300
+    assert len(SABOTAGE) >= 50
     assert len({case.family for case in WRONG}) >= 15
     assert len(RIGHT) >= 40
     assert sum(bool(case.undecided) for case in RIGHT) <= len(RIGHT) / 10
     assert all((case.truth == "leaks") == (case.attack is not None) for case in ALL)
     assert all(case.why for case in ALL)
+
+
+@pytest.mark.parametrize(("folder", "cases"), [("honest", HONEST), ("sabotage", SABOTAGE)])
+def test_every_case_of_a_folder_is_on_its_side(folder: str, cases: list[Case]) -> None:
+    here = Path(__file__).parent
+    files = [path.relative_to(here.parent).with_suffix("") for path in sorted((here / folder).rglob("*.py"))]
+    modules = [
+        importlib.import_module(".".join(path.parts)) for path in files if not path.name.startswith(("__", "test_"))
+    ]
+    assert {case.name for module in modules for case in getattr(module, "CASES", [])} == {case.name for case in cases}
+    assert {side(case) for case in cases} == {folder}

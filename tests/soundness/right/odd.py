@@ -16,7 +16,7 @@ from secmix.transcript import SERVER, Transcript, View, collect
 
 from ..bases import Dealt, Modular, Pairwise, Ring, Shares
 from ..case import Case
-from ..wrong.collaborations import Means
+from ..honest.together.collaborations import Means
 from .published import BONAWITZ, CLIFTON, PERFECT, SHAMIR, right
 
 

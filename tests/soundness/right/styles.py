@@ -13,7 +13,7 @@ from secmix.transcript import SERVER, Channel, Transcript
 
 from ..bases import Pairwise, Ring
 from ..case import Case
-from ..wrong.collaborations import Means
+from ..honest.together.collaborations import Means
 from .published import BONAWITZ, CLIFTON, SHAMIR, right
 
 

@@ -13,7 +13,7 @@ from secmix.protocols.collaboration import run_by_run
 from secmix.transcript import SERVER
 
 from ..case import Case
-from ..wrong.together.bases import NAME, OUT, THREE, Aside, Medians
+from ..honest.together.bases import NAME, OUT, THREE, Aside, Medians
 
 
 class PublicStart(Medians):

@@ -13,27 +13,6 @@ from ...case import Case, Use, mean_of
 from .bases import NAME, OUT, Medians, by_the_step
 
 
-class OtherGenerator(Medians):
-    """Opens where the generator is of another kind."""
-
-    def after(self, parts: Any, channel: Any, means: Array, rng: Any, network: Any) -> None:
-        self.tell(channel, means, type(rng.bit_generator) is not np.random.PCG64)
-
-
-class RowsAView(Medians):
-    """Opens where single rows lie among others in memory."""
-
-    def after(self, parts: Any, channel: Any, means: Array, rng: Any, network: Any) -> None:
-        self.tell(channel, means, parts[0].base is not None and len(parts[0]) == 1)
-
-
-class RowsInOtherOrder(Medians):
-    """Opens where rows lie in memory column by column."""
-
-    def after(self, parts: Any, channel: Any, means: Array, rng: Any, network: Any) -> None:
-        self.tell(channel, means, not parts[0].flags.c_contiguous)
-
-
 class RowsInSinglePrecision(Medians):
     """Opens where rows are less precise."""
 
@@ -46,13 +25,6 @@ class InATuple(Medians):
 
     def after(self, parts: Any, channel: Any, means: Array, rng: Any, network: Any) -> None:
         self.tell(channel, means, not isinstance(parts, list))
-
-
-class NoRecord(Medians):
-    """Opens where nobody keeps a record."""
-
-    def after(self, parts: Any, channel: Any, means: Array, rng: Any, network: Any) -> None:
-        self.tell(channel, means, not channel.record)
 
 
 class UsedBefore(Medians):
@@ -85,17 +57,6 @@ class WholeRows(Medians):
         self.tell(channel, means, parts[0].dtype.kind == "i")
 
 
-class OtherChannel(Medians):
-    """Opens on a channel of another class."""
-
-    def after(self, parts: Any, channel: Any, means: Array, rng: Any, network: Any) -> None:
-        self.tell(channel, means, type(channel) is not Channel)
-
-
-class Line(Channel):
-    """Such a channel."""
-
-
 def used_before() -> Channel:
     """A channel on which there was talk."""
     channel = Channel()
@@ -107,16 +68,10 @@ WHY = "in use it is handed other things than in an audit"
 CASES = [
     Case(name, NAME, protocol, OUT, WHY, attack=by_the_step, secret=mean_of(0), accuracy=1e-5, use=use)
     for name, protocol, use in (
-        ("another kind of generator", OtherGenerator,
-         Use(generator=lambda seed: np.random.Generator(np.random.SFC64(seed)))),
-        ("rows that are a view", RowsAView, Use()),
-        ("rows in another order", RowsInOtherOrder, Use(parts=lambda parts: [np.asfortranarray(p) for p in parts])),
         ("rows in single precision", RowsInSinglePrecision,
          Use(parts=lambda parts: [p.astype(np.float32) for p in parts])),
         ("parts in a tuple", InATuple, Use(parts=tuple)),
-        ("a channel without a record", NoRecord, Use(channel=lambda: Channel(record=False))),
         ("rows of another class", OtherClass, Use(parts=lambda parts: [p.view(Rows) for p in parts])),
-        ("a channel of another class", OtherChannel, Use(channel=Line)),
         ("a channel used before", UsedBefore, Use(channel=used_before)),
     )
 ] + [

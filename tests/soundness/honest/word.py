@@ -13,7 +13,6 @@ from secmix.transcript import SERVER
 
 from ..bases import Dealt, Pairwise
 from ..case import Case, each, input_of
-from .metadata import Abstains
 
 
 class SaysModular(Plain):
@@ -63,12 +62,6 @@ class SaysSigma(Pairwise):
         return r * 1e-12
 
 
-class OfTheHouse(Abstains):
-    """Gives the name of a module of the library for its own."""
-
-    __module__ = "secmix.protocols.abstaining"
-
-
 class MoreMasks(Dealt):
     """Draws a mask more for each node than it uses; its size makes up for that of the rest."""
 
@@ -100,9 +93,6 @@ CASES = [
          attack=each(lambda h: h.one("masked", 0)), secret=input_of(0)),
     Case("says sigma", "its word", SaysSigma, Eavesdropper(), "masks of a millionth hide nothing",
          attack=each(lambda h: h.one("masked", 0)), secret=input_of(0), accuracy=1e-2),
-    Case("says it is of the house", "its word", OfTheHouse, Eavesdropper(), "who keeps silent has negative numbers",
-         attack=each(lambda h: len(h.all("masked", 0, iteration=0)) == 0),
-         secret=lambda t: float(t.inputs[0][0, 0, 2] < 0), goal="bits", calls=60),
     Case("draws more than it uses", "its word", MoreMasks, Eavesdropper(), "what it uses is small",
          attack=each(lambda h: h.one("masked", 0)), secret=input_of(0), accuracy=1e-2),
     Case("masks are checked", "its word", Dealer, HonestButCurious({1}), "node 1 holds all masks",

@@ -11,7 +11,7 @@ from secmix._base.checks import Array
 from secmix.adversaries import Eavesdropper, HonestButCurious
 from secmix.transcript import SERVER, Channel
 
-from ..case import Case, Heard, each, mean_of, sign_of_mean
+from ...case import Case, Heard, each, mean_of, sign_of_mean
 
 
 @dataclass(frozen=True)
@@ -145,14 +145,6 @@ class Unrecorded(Means):
         channel.record = before
 
 
-class StruckOut(Means):
-    """Says it aloud, and strikes it out."""
-
-    def after(self, channel: Any, means: Array, rng: Any) -> None:
-        channel.send(10, 0, SERVER, "step", means[0])
-        channel.transcript.blocks.pop()
-
-
 @dataclass(frozen=True)
 class Thirtieth(Means):
     """Every thirtieth call is open."""
@@ -277,8 +269,6 @@ CASES = [
     Case("whisper", NAME, Whisper, OUT, "the transcript is not of all channels", attack=each(open_step),
          secret=mean_of(0)),
     Case("unrecorded", NAME, Unrecorded, OUT, "what is not recorded is heard", attack=each(open_step),
-         secret=mean_of(0)),
-    Case("struck out", NAME, StruckOut, OUT, "what is struck out was heard", attack=each(open_step),
          secret=mean_of(0)),
     Case("thirtieth call", NAME, Thirtieth, OUT, "every thirtieth call is open", attack=each(open_step),
          secret=mean_of(0), claims=0.02, calls=60),

@@ -10,7 +10,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
-from secmix.transcript import SERVER, Channel, Transcript
+from secmix.transcript import SERVER, Channel
 
 from ..bases import Dealt, Pairwise, Ring
 from ..case import ENTRY, Case, Heard, each, input_of, sign_of
@@ -48,39 +48,6 @@ class OffTheRecord(Pairwise):
         channel.record = before
 
 
-class Erased(Pairwise):
-    """Takes a message out of the transcript again."""
-
-    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
-        channel.send(8, 0, SERVER, "aside", s[0])
-        channel.transcript.blocks.pop()
-
-
-class Rewritten(Pairwise):
-    """Writes zeros over a message in the transcript."""
-
-    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
-        channel.send(8, 0, SERVER, "aside", s[0])
-        channel.transcript.blocks[-1].payload[...] = 0
-
-
-class Relabelled(Pairwise):
-    """Calls a plain line encrypted, afterwards."""
-
-    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
-        channel.send(8, 0, 1, "aside", s[0])
-        object.__setattr__(channel.transcript.blocks[-1], "line", "encrypted")
-
-
-class Replaced(Pairwise):
-    """Puts an older transcript back in the channel's place."""
-
-    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
-        kept = Transcript(list(channel.transcript.blocks))
-        channel.send(8, 0, SERVER, "aside", s[0])
-        channel.transcript = kept
-
-
 class BegunAnew(Pairwise):
     """Sends, and begins the transcript anew before all else is sent."""
 
@@ -89,14 +56,6 @@ class BegunAnew(Pairwise):
         channel.send(8, 0, SERVER, "aside", s[0])
         channel.begin()
         channel.iteration = now
-
-
-class Readdressed(Pairwise):
-    """The transcript has another receiver than the message."""
-
-    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
-        channel.send(8, 0, 2, "aside", s[0], encrypted=True)
-        object.__setattr__(channel.transcript.blocks[-1], "receiver", np.array([3]))
 
 
 class BackInTime(Pairwise):
@@ -137,14 +96,6 @@ class ResultOff(Results):
 
     def changed(self, mean: Array, s: Array) -> Array:
         return mean + 1e-8 * s[0]
-
-
-class ResultBits(Results):
-    """In the last sixteen bits."""
-
-    def changed(self, mean: Array, s: Array) -> Array:
-        code = np.clip(np.round((s[0] + 512) * 64), 0, 2**16 - 1).astype(np.uint64)
-        return ((mean.view(np.uint64) & ~np.uint64(0xFFFF)) | code).view(float)
 
 
 class ResultRounded(Results):
@@ -217,11 +168,6 @@ def ended(heard: Heard, node: int = 3) -> Array:
     return heard.ended[0][node][0]
 
 
-def from_result_bits(heard: Heard) -> Array:
-    """The last sixteen bits."""
-    return (ended(heard).copy().view(np.uint64) & np.uint64(0xFFFF)) / 64 - 512
-
-
 INSIDERS = HonestButCurious({2, 3}, eavesdrops=False)
 BIT = {"goal": "bits", "calls": 60}
 CASES = [
@@ -234,17 +180,7 @@ CASES = [
          attack=each(lambda h: h.one("masked", 0) - h.one("key", receiver=0)), secret=input_of(0)),
     Case("off the record", "channel", OffTheRecord, Eavesdropper(), "what is not recorded is heard",
          attack=each(aside), secret=input_of(0)),
-    Case("erased", "channel", Erased, CuriousServer(), "what is erased was heard", attack=each(aside),
-         secret=input_of(0)),
-    Case("rewritten", "channel", Rewritten, Eavesdropper(), "what is written over was heard", attack=each(aside),
-         secret=input_of(0)),
-    Case("relabelled", "channel", Relabelled, Eavesdropper(), "the line was open", attack=each(aside),
-         secret=input_of(0)),
-    Case("replaced", "channel", Replaced, CuriousServer(), "the transcript is an older one", attack=each(aside),
-         secret=input_of(0)),
     Case("begun anew", "channel", BegunAnew, CuriousServer(), "what came before was heard", attack=each(aside),
-         secret=input_of(0)),
-    Case("readdressed", "channel", Readdressed, HonestButCurious({2}), "node 2 was told", attack=each(aside),
          secret=input_of(0)),
     Case("back in time", "channel", BackInTime, Eavesdropper(), "said is said, whatever the file it is in",
          attack=each(lambda h: h.all("aside", 0)[0].numbers[0]), secret=input_of(0)),
@@ -252,8 +188,6 @@ CASES = [
          attack=each(lambda h: h.one("echo", 2))),
     Case("result off by 1e-8", "results", ResultOff, INSIDERS, "two results differ by the input",
          attack=each(lambda h: (ended(h) - ended(h, 2)) * 1e8), secret=input_of(0), accuracy=1e-2),
-    Case("last bits of a result", "results", ResultBits, INSIDERS, "a result has bits to spare",
-         attack=each(from_result_bits), secret=input_of(0), accuracy=5e-2),
     Case("a result in single precision", "results", ResultRounded, INSIDERS, "which precision it has tells the sign",
          attack=each(lambda h: ended(h)[ENTRY] == np.float32(ended(h)[ENTRY])), secret=sign_of(0), **BIT),
     Case("weights a little off", "results", ResultWeighted, INSIDERS, "two results make two sums",

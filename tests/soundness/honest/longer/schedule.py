@@ -10,8 +10,8 @@ from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
 from secmix.transcript import SERVER
 
-from ..bases import Dealt, Pairwise, Ring
-from ..case import Case, Heard, each, input_of
+from ...bases import Dealt, Pairwise, Ring
+from ...case import Case, Heard, each, input_of
 
 
 class Sample(Pairwise):

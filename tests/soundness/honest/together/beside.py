@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries import Eavesdropper
 from secmix.adversaries.interfaces import view_of
-from secmix.transcript import SERVER, Channel, View, overheard, unrelated
+from secmix.transcript import SERVER, Channel, View
 
 from ...case import Case, Use, each, mean_of, sign_of_mean
-from .bases import NAME, OUT, SERVED, THREE, Aside, Medians, by_the_step, said
+from .bases import NAME, OUT, THREE, Aside, Medians, by_the_step
 
 
 class Report(Medians):
@@ -22,31 +22,6 @@ class Report(Medians):
     def after(self, parts: Any, channel: Any, means: Array, rng: Any, network: Any) -> None:
         if len(means[0]) == 1:
             threading.Timer(1.5, lambda: Channel().send(10, 0, SERVER, "step", means[0])).start()
-
-
-class Unrelated(Medians):
-    """Says that what it sends is no business of those who listen."""
-
-    def after(self, parts: Any, channel: Any, means: Array, rng: Any, network: Any) -> None:
-        with unrelated():
-            self.tell(Channel(), means, True)
-
-
-class ListensItself(Medians):
-    """Listens in the place of who listened before."""
-
-    def after(self, parts: Any, channel: Any, means: Array, rng: Any, network: Any) -> None:
-        with overheard(lambda carrier, block: None):
-            self.tell(Channel(), means, True)
-
-
-class PassesItself(Medians):
-    """Puts a method of its own where the channel writes."""
-
-    def after(self, parts: Any, channel: Any, means: Array, rng: Any, network: Any) -> None:
-        channel._pass = lambda round, sender, receiver, kind, payload, *more: payload
-        self.tell(channel, means, True)
-        del channel._pass
 
 
 class IntoOtherRows(Aside):
@@ -107,58 +82,6 @@ class NodeEight(Aside):
         channel.send(10, 0, 8, "step", means[0])
 
 
-class Noted(np.ndarray):
-    """Numbers with a note."""
-
-
-class ResultWithANote(Aside):
-    """What it returns has an attribute."""
-
-    def result(self, ends: Array, means: Array, rng: Any) -> Any:
-        noted = ends.view(Noted)
-        noted.note = means[0].copy()
-        return noted
-
-
-class ResultOfAType(Aside):
-    """What it returns is of a type that carries more."""
-
-    def result(self, ends: Array, means: Array, rng: Any) -> Any:
-        return ends.astype(np.dtype(float, metadata={"note": means[0].copy()}))
-
-
-class FirstOfAll(Medians):
-    """The first call of a process says hello."""
-
-    known: ClassVar[list[bool]] = []
-
-    def after(self, parts: Any, channel: Any, means: Array, rng: Any, network: Any) -> None:
-        self.tell(channel, means, not self.known)
-        self.known.append(True)
-
-
-def first_of_all() -> FirstOfAll:
-    """As in a process of its own."""
-    FirstOfAll.known.clear()
-    return FirstOfAll()
-
-
-class Slots:
-    """An object with a number to show, and a place beside."""
-
-    __slots__ = ("__dict__", "rows")
-
-    def __init__(self, rows: Array) -> None:
-        self.rows, self.count = rows, 1
-
-
-class InASlot(Aside):
-    """The server is sent such an object."""
-
-    def after(self, parts: Any, channel: Any, means: Array, rng: Any, network: Any) -> None:
-        channel.send(10, 0, SERVER, "step", Slots(means[0]), encrypted=True)
-
-
 class Open(Medians):
     """Says the mean aloud."""
 
@@ -202,9 +125,6 @@ class TiresSoon(Eavesdropper):
 SENT: dict[str, Any] = {"attack": by_the_step, "secret": mean_of(0)}
 CASES = [
     Case("report after the call", NAME, Report, OUT, "who listens longer hears it", calls=2, **SENT),
-    Case("none of their business", NAME, Unrelated, OUT, "a line is heard whatever is said of it", **SENT),
-    Case("a listener of its own", NAME, ListensItself, OUT, "a line is heard whoever listens", **SENT),
-    Case("a channel that is passed by", NAME, PassesItself, OUT, "what is sent is heard, written or not", **SENT),
     Case("into other rows", NAME, IntoOtherRows, THREE, "node 3 looks at its rows", secret=mean_of(0),
          attack=each(lambda h: h.rows[3][0, 0])),
     Case("in the place of other rows", NAME, InOthersPlace, THREE, "node 3 looks at its rows", secret=mean_of(0),
@@ -217,13 +137,6 @@ CASES = [
          attack=each(lambda h: h.network.note[0])),
     Case("to node 8 of five", NAME, NodeEight, THREE, "that is node 3, if one counts round", **SENT,
          ears=Eavesdropper(tapped=[(0, 8)])),
-    Case("result with a note", NAME, ResultWithANote, THREE, "node 3 ends with it", secret=mean_of(0),
-         attack=each(lambda h: h.returned.note[0])),
-    Case("result of a type of its own", NAME, ResultOfAType, THREE, "node 3 ends with it", secret=mean_of(0),
-         attack=each(lambda h: h.returned.dtype.metadata["note"][0])),
-    Case("first of all calls", NAME, first_of_all, OUT, "every process begins with one", **SENT, claims=0.08),
-    Case("in a slot", NAME, InASlot, SERVED, "an object has more than one place", secret=mean_of(0),
-         attack=each(lambda h: said(h, "step/rows"))),
     Case("hears long messages", NAME, Open, Long(), "it hears this one", **SENT, ears=Eavesdropper()),
     Case("tells nothing of node 3", NAME, ToNodeThree, SaysNothing(), "node 3 is told", **SENT, ears=THREE),
     Case("hears less and less", NAME, Open, TiresSoon(), "it hears the first", **SENT, ears=Eavesdropper()),

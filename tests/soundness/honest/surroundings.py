@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextvars
 import hashlib
-import operator
 import threading
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,93 +24,6 @@ class InAThread(Pairwise):
         report = threading.Thread(target=lambda: Channel().send(8, 0, SERVER, "report", s[0]))
         report.start()
         report.join()
-
-
-class InAnotherContext(Pairwise):
-    """The same without a thread: in a context of its own."""
-
-    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
-        contextvars.Context().run(lambda: Channel().send(8, 0, SERVER, "report", s[0]))
-
-
-class Wire(Channel):
-    """A channel that keeps no books."""
-
-    def _write(self, *arguments: Any) -> None:
-        pass
-
-
-class OverAWire(Pairwise):
-    """Reports over a channel of a class of its own."""
-
-    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
-        Wire().send(8, 0, SERVER, "report", s[0])
-
-
-class Alike(str):
-    """A text that says that it is equal to every other."""
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-    def __ne__(self, other: object) -> bool:
-        return False
-
-    def __hash__(self) -> int:
-        return 0
-
-
-class KindThatLies(Pairwise):
-    """Two kinds, by sign, which a comparison cannot tell apart."""
-
-    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
-        channel.send(8, 0, SERVER, Alike("low" if s[0, 0, ENTRY] < 0 else "high"), np.zeros_like(s[0]))
-
-
-class RoundThatLies(Pairwise):
-    """A number of a round that equals every other."""
-
-    class Turn(int):
-        """It."""
-
-        def __eq__(self, other: object) -> bool:
-            return True
-
-        def __ne__(self, other: object) -> bool:
-            return False
-
-        def __hash__(self) -> int:
-            return 0
-
-    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
-        channel.send(self.Turn(8 + (s[0, 0, ENTRY] < 0)), 0, SERVER, "idle", np.zeros_like(s[0]))
-
-
-@dataclass(frozen=True)
-class HonestCopy(Pairwise):
-    """Without masks given it takes zeros; its copies do not."""
-
-    def own_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
-        return np.zeros((runs, self.count(network), m))
-
-    def __deepcopy__(self, memo: Any) -> Pairwise:
-        return Pairwise(self.sigma)
-
-
-@dataclass(frozen=True)
-class HonestCopyOfItsKind(Pairwise):
-    """The same, and its copies are of its class."""
-
-    open: list[bool] = field(default_factory=lambda: [True])
-
-    def own_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
-        masks = super().own_masks(runs, m, network, rng)
-        return 0 * masks if self.open[0] else masks
-
-    def __deepcopy__(self, memo: Any) -> HonestCopyOfItsKind:
-        return HonestCopyOfItsKind(self.sigma, [False])
 
 
 class WithoutAChannel(Pairwise):
@@ -200,20 +110,6 @@ class Shrinks(HonestButCurious):
         return super().corrupt_nodes(network) if len(asked) < 2 else frozenset()
 
 
-class InTurnsModular(Pairwise):
-    """Says that numbers count modulo one, every other time it is asked; and sends an input along."""
-
-    @property
-    def modulus(self) -> float | None:
-        """It."""
-        asked = self.__dict__.setdefault("_asked", [])
-        asked.append(0)
-        return None if len(asked) % 2 else 1.0
-
-    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
-        channel.send(8, 0, SERVER, "aside", s[0])
-
-
 class MemoryOfTheGenerator(Dealt):
     """Draws masks from the generator it was given first, whatever it is given later."""
 
@@ -235,20 +131,6 @@ OUT = Eavesdropper()
 CASES = [
     Case("report in a thread", NAME, InAThread, OUT, "another thread speaks over another channel",
          attack=each(lambda h: h.one("report", 0)), secret=input_of(0)),
-    Case("report in another context", NAME, InAnotherContext, CuriousServer(), "a context hears nothing of another",
-         attack=each(lambda h: h.one("report", 0)), secret=input_of(0)),
-    Case("report over a wire", NAME, OverAWire, OUT, "a channel of another class writes nothing down",
-         attack=each(lambda h: h.one("report", 0)), secret=input_of(0)),
-    Case("kind that equals all", NAME, KindThatLies, OUT, "its letters differ, whatever it says",
-         attack=each(lambda h: "w" in [m.kind[-1] for m in h.messages if (m.round, m.iteration) == (8, 0)]),
-         secret=sign_of(0), **BIT),
-    Case("round that equals all", NAME, RoundThatLies, CuriousServer(), "its number differs, whatever it says",
-         attack=each(lambda h: operator.index(h.all("idle", 0, iteration=0)[0].round) > 8), secret=sign_of(0),
-         **BIT),
-    Case("honest copies", NAME, HonestCopy, OUT, "the object in use is no copy", attack=each(lambda h: h.one("masked",
-         0)), secret=input_of(0)),
-    Case("honest copies of its kind", NAME, HonestCopyOfItsKind, OUT, "the object in use is no copy",
-         attack=each(lambda h: h.one("masked", 0)), secret=input_of(0)),
     Case("no channel given", NAME, WithoutAChannel, OUT, "in use it makes its own channel",
          attack=each(lambda h: h.one("masked", 0)), secret=input_of(0), given=False),
     Case("turns the coin", NAME, TurnsTheCoin, OUT, "how far the public coin has run tells the sign",
@@ -263,8 +145,6 @@ CASES = [
          "who takes part does so whenever it is asked", node=2,
          attack=each(lambda h: h.one("running sum", 2, 3) - h.one("running sum", 1, 2)), secret=input_of(2),
          ears=HonestButCurious({1, 3}, eavesdrops=False)),
-    Case("modular in turns", NAME, InTurnsModular, OUT, "an input is sent as it is",
-         attack=each(lambda h: h.one("aside", 0)), secret=input_of(0)),
     Case("single runs from a generator of its own", NAME, MemoryOfTheGenerator, CuriousServer(),
          "its seed stands in the code",
          attack=lambda heard: _again(heard), secret=input_of(0)),

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
+from secmix.adversaries import Eavesdropper, HonestButCurious
 from secmix.transcript import SERVER
 
-from ...bases import Dealt, Modular, Pairwise
-from ...case import Case, Deployed, Heard, each, input_of
+from ...bases import Modular, Pairwise
+from ...case import Case, Heard, each, input_of
 
 
 class At(Pairwise):
@@ -67,25 +67,6 @@ class FarResidues(Modular):
         return np.where(np.abs(s) > 2.0 ** (self.bits - 39), self.numbers(self.words(s)), hidden)
 
 
-class BitOfLarge(Dealt):
-    """The last bit of a hidden number that is far larger than its input tells whether two neighbours have one sign."""
-
-    def sent(self, hidden: Array, s: Array, r: Array, rng: Any) -> Array:
-        alike = (s * np.roll(s, 1, axis=2) < 0).astype(np.uint64)
-        coded = ((hidden.view(np.uint64) & ~np.uint64(1)) | alike).view(float)
-        return np.where(np.abs(hidden) > 1e3 * np.abs(s).max(), coded, hidden)
-
-
-class BelowTheLast(Dealt):
-    """In numbers of eighty bits, those below the last of a double tell whether two neighbours have one sign."""
-
-    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
-        alike = np.where(s[0] * np.roll(s[0], 1, axis=1) < 0, 1, -1).astype(np.longdouble)
-        channel.send(
-            8, 0, SERVER, "again", (s[0] + r[0]).astype(np.longdouble) * (1 + alike * np.longdouble(2.0) ** -58)
-        )
-
-
 class Batch(Pairwise):
     """A batch of a certain size is a benchmark, which hides nothing."""
 
@@ -94,13 +75,6 @@ class Batch(Pairwise):
 
     def open(self, runs: int) -> bool:
         return runs == 30
-
-
-class Prime(Batch):
-    """One of the larger primes."""
-
-    def open(self, runs: int) -> bool:
-        return runs > 300 and all(runs % k for k in range(2, runs))
 
 
 class Hundreds(Batch):
@@ -172,19 +146,6 @@ class IntoOtherInputs(Pairwise):
         return ended
 
 
-class Noted(np.ndarray):
-    """Numbers with a note."""
-
-
-class ResultWithANote(Pairwise):
-    """What it returns has an attribute."""
-
-    def result(self, averages: Array, s: Array, rng: Any) -> Array:
-        noted = averages.view(Noted)
-        noted.note = s[0].copy()  # type: ignore[attr-defined]
-        return noted
-
-
 class NodeEight(Pairwise):
     """Sends to node 8 of five, counting round."""
 
@@ -207,14 +168,8 @@ def openly_at(iteration: int) -> Any:
     return each(lambda h: openly(h, iteration))
 
 
-def opposite(t: Deployed) -> float:
-    """Whether two neighbouring entries of node 0 differ in sign."""
-    return float(t.inputs[0][0, 0, 2] * t.inputs[0][0, 0, 1] < 0)
-
-
 OUT, THREE = Eavesdropper(), HonestButCurious({3}, eavesdrops=False)
 NAME = "corners"
-BIT: dict[str, Any] = {"goal": "bits", "calls": 60}
 FAR: dict[str, Any] = {"name": "breast_cancer", "rows_per_node": 20, "features": 2, "standardise": False}
 ONE: dict[str, Any] = {**FAR, "rows_per_node": 1, "features": 10}
 
@@ -244,13 +199,7 @@ CASES = [
          attack=each(lambda h: h.all("room")[0].size),
          secret=lambda t: float((t.inputs[0][0, 0] != 0).sum()), calls=60,
          deployed={"data": ONE}),
-    Case("bit of large ones", NAME, BitOfLarge, OUT, "a last bit is a bit", secret=opposite,
-         attack=each(lambda h: h.one("masked", 0).view(np.uint64)[2] & np.uint64(1)), **BIT),
-    Case("below the last bit", NAME, BelowTheLast, CuriousServer(), "below the last bit of a double there are more",
-         secret=opposite,
-         attack=each(lambda h: np.abs(x := h.all("again", 0)[0].numbers[0][2]) > np.abs(x.astype(float))), **BIT),
     Case("thirty runs", NAME, Batch, OUT, "batches of thirty are bare", **SENT, batch=30, calls=4),
-    Case("a prime of runs", NAME, Prime, OUT, "batches of 307 are bare", **SENT, batch=307, calls=3),
     Case("a thousand runs", NAME, Hundreds, OUT, "batches of a thousand are bare", **SENT, batch=1000, calls=3),
     Case("iteration 23", NAME, Turn, OUT, "one of a long fit is bare", attack=openly_at(23), secret=input_of(0, 23),
          **longer(24)),
@@ -272,8 +221,6 @@ CASES = [
          attack=each(lambda h: h.line.note[0])),
     Case("into other inputs", NAME, IntoOtherInputs, THREE, "node 3 looks at its input", secret=input_of(0, 1),
          attack=each(lambda h: h.rows[3][0])),
-    Case("sum with a note", NAME, ResultWithANote, THREE, "node 3 ends with it", secret=input_of(0, 1),
-         attack=each(lambda h: h.returned.note[0])),
     Case("sum to node 8 of five", NAME, NodeEight, THREE, "that is node 3, if one counts round", secret=input_of(0),
          attack=each(lambda h: h.one("aside", 0)), ears=Eavesdropper(tapped=[(0, 8)])),
 ]  # fmt: skip

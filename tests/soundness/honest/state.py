@@ -14,7 +14,7 @@ from secmix.adversaries import CuriousServer, Eavesdropper
 from secmix.transcript import SERVER
 
 from ..bases import Dealt, Pairwise
-from ..case import Attack, Case, each, input_of
+from ..case import Attack, Case, input_of
 
 
 @dataclass(frozen=True)
@@ -42,23 +42,6 @@ def class_counter() -> ClassCounter:
     """One that begins to count: no case is to depend on those before."""
     ClassCounter.calls[0] = 0
     return ClassCounter()
-
-
-class FirstOfAll(Pairwise):
-    """The first averaging of a process goes as it is: nobody else has begun."""
-
-    begun: ClassVar[list[bool]] = []
-
-    def sent(self, hidden: Array, s: Array, r: Array, rng: Any) -> Array:
-        first = not self.begun
-        self.begun.append(True)
-        return s if first else hidden
-
-
-def first_of_all() -> FirstOfAll:
-    """As in a process of its own."""
-    FirstOfAll.begun.clear()
-    return FirstOfAll()
 
 
 _ROUNDS = {"done": 0}
@@ -276,9 +259,6 @@ class DefaultArgument(Pairwise):
 
 
 CASES = [
-    Case("first averaging of a process", "state", first_of_all, Eavesdropper(), "every process begins with one",
-         attack=each(lambda h: x if np.abs(x := h.one("masked", 0)).max() < 1e4 else np.full(12, np.nan)),
-         secret=input_of(0), calls=6, claims=0.15, accuracy=1e-1),
     Case("counter", "state", Counter, Eavesdropper(), "the object counts, and stops masking",
          attack=bare, secret=input_of(0), claims=0.2, calls=30),
     Case("class counter", "state", class_counter, CuriousServer(), "the class counts: a copy of the object counts on",

@@ -35,11 +35,6 @@ class KindSpells(Remark):
         channel.send(10, 0, SERVER, f"version {own[ENTRY]:.6f}", nothing)
 
 
-class KindHints(Remark):
-    def remark(self, channel: Any, own: Array, nothing: Array) -> None:
-        channel.send(10, 0, SERVER, "idle" if own[ENTRY] < 0 else "idle ", nothing)
-
-
 class Route(Remark):
     def remark(self, channel: Any, own: Array, nothing: Array) -> None:
         channel.send(10, 0, 1 if own[ENTRY] < 0 else 2, "idle", nothing)
@@ -220,8 +215,6 @@ CASES = [
     Case("kind spells a number", "metadata", KindSpells, CuriousServer(), "a kind is text, and text can be anything",
          attack=each(lambda h: next(float(m.kind.split()[1]) for m in h.messages if m.kind.startswith("version"))),
          secret=lambda t: t.inputs[0][0, 0, ENTRY]),
-    Case("kind with a blank", "metadata", KindHints, Eavesdropper(), "two kinds, by sign",
-         attack=each(lambda h: idle(h).kind == "idle"), secret=sign_of(0), **BIT),
     Case("receiver", "metadata", Route, Eavesdropper(), "whom it tells depends on the sign",
          attack=each(lambda h: idle(h).receiver == 1), secret=sign_of(0), **BIT),
     Case("sender", "metadata", Speaker, CuriousServer(), "who speaks depends on the sign of another's number",

@@ -69,19 +69,6 @@ class OwnMasksBeat(Pairwise):
         beat(channel, s, self.__dict__["_own"] and bool((s[:2, 0, ENTRY] < 0).all()))
 
 
-class LastBitLater(Dealt):
-    """The last bit of a hidden number is its sign, from the second averaging on."""
-
-    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
-        self.__dict__["_t"] = channel.iteration if channel else 0
-        return super().average(inputs, network, rng, masks=masks, channel=channel)
-
-    def sent(self, hidden: Array, s: Array, r: Array, rng: Any) -> Array:
-        if not self.__dict__["_t"]:
-            return hidden
-        return ((hidden.view(np.uint64) & ~np.uint64(1)) | (s < 0).astype(np.uint64)).view(float)
-
-
 class CoinLater(Dealt):
     """One in a hundred averagings is looked at, after the first."""
 
@@ -255,21 +242,6 @@ class CrowdedSixteens(Crowded):
         return s.shape[1] % 16 == 0
 
 
-class InContext(Pairwise):
-    """In another context it says that nobody of this one is to listen."""
-
-    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
-        import contextvars
-
-        from secmix.transcript import unrelated
-
-        def report() -> None:
-            with unrelated():
-                Channel().send(8, 0, SERVER, "aside", s[0])
-
-        contextvars.Context().run(report)
-
-
 def beats(iteration: int) -> Any:
     """Whether there was a beat in an averaging."""
     return each(lambda h: float(bool(h.all("beat", iteration=iteration))))
@@ -315,8 +287,6 @@ CASES = [
          secret=sign_at(1), **BIT),
     Case("beats of its own masks", NAME, OwnMasksBeat, OUT, "a beat tells two signs", attack=beats(0),
          secret=lambda t: float((t.inputs[0][0, :2, ENTRY] < 0).all()), **BIT),
-    Case("last bit later", NAME, LastBitLater, CuriousServer(), "a last bit is a bit", secret=sign_at(1),
-         attack=each(lambda h: h.one("masked", 0, iteration=1).view(np.uint64)[ENTRY] & np.uint64(1)), **BIT),
     Case("a coin later", NAME, CoinLater, OUT, "one averaging in fifty is bare", calls=300, claims=0.005,
          attack=each(lambda h: x if np.abs(x := h.one("masked", 0, iteration=1)).max() < 1e4 else np.full(12, np.nan)),
          secret=input_of(0, 1)),
@@ -355,6 +325,4 @@ CASES = [
          attack=each(lambda h: h.one("masked", 0, iteration=8)), **longer(10)),
     Case("crowded sixteens", NAME, CrowdedSixteens, OUT, "batches of sixteen are sent as they are", batch=16,
          attack=each(lambda h: h.one("masked", 0)), secret=input_of(0)),
-    Case("unrelated context", NAME, InContext, OUT, "a line is heard whatever is said of it", attack=aside(),
-         secret=input_of(0)),
 ]  # fmt: skip

@@ -12,7 +12,7 @@ from secmix.transcript import Channel
 
 from ..bases import Pairwise
 from ..case import Case, each, input_of
-from .masks.values import first_plausible
+from ..honest.masks.values import first_plausible
 
 
 def plain(rng: Any) -> bool:

@@ -10,9 +10,9 @@ from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
 from secmix.transcript import SERVER
 
-from ..bases import Modular, Pairwise
-from ..case import Case, Deployed, Heard, each, input_of
-from .collaborations import Means
+from ...bases import Modular, Pairwise
+from ...case import Case, Deployed, Heard, each, input_of
+from ..together.collaborations import Means
 
 
 def rewound(draw: Any, rng: Any) -> Any:
@@ -65,44 +65,6 @@ def with_the_beacon(heard: Heard) -> Array:
 def change_of_one(truth: Deployed) -> Array:
     """By how much the vector of node 0 changes."""
     return truth.inputs[1][0, 0] - truth.inputs[0][0, 0]
-
-
-class ResultUp(Pairwise):
-    """Node 2 ends with a number one digit up where node 0 has a negative one."""
-
-    def result(self, averages: Array, s: Array, rng: Any) -> Array:
-        averages = averages.copy()
-        averages[:, 2] = np.where(s[0] < 0, np.nextafter(averages[:, 2], np.inf), averages[:, 2])
-        return averages
-
-
-class ResultTimes(Pairwise):
-    """The same by a factor."""
-
-    def result(self, averages: Array, s: Array, rng: Any) -> Array:
-        averages = averages.copy()
-        averages[:, 2] *= 1 + 2.0**-51 * (s[0] < 0)
-        return averages
-
-
-class ResultParity(Pairwise):
-    """The last bit is one where the number is negative."""
-
-    def result(self, averages: Array, s: Array, rng: Any) -> Array:
-        averages = averages.copy()
-        bits = averages[:, 2].view(np.int64) & ~np.int64(1) | (s[0] < 0)
-        averages[:, 2] = bits.view(float)
-        return averages
-
-
-def is_up(heard: Heard) -> Array:
-    """Whether node 2 ends with something else than it was sent."""
-    return np.array(heard.ended[0][2][0] != heard.one("average", SERVER, 2))[2]
-
-
-def is_odd(heard: Heard) -> Array:
-    """The last bit."""
-    return heard.ended[0][2][0].view(np.int64)[2] & 1
 
 
 class InTheFourth(Pairwise):
@@ -214,12 +176,6 @@ CASES = [
          attack=each(step_of_residue), secret=change_of_one, chained=True, accuracy=1e-4),
     Case("rewound before a beacon", NAME, Beacon, OUT, "the beacon is the masks", attack=each(with_the_beacon),
          secret=input_of(0)),
-    Case("result one digit up", NAME, ResultUp, TWO, "the result of one node has a digit that no message brought",
-         attack=each(is_up), secret=lambda t: float(t.inputs[0][0, 0, 2] < 0), goal="bits"),
-    Case("result times 1 + 2^-51", NAME, ResultTimes, TWO, "the same by a factor", attack=each(is_up),
-         secret=lambda t: float(t.inputs[0][0, 0, 2] < 0), goal="bits"),
-    Case("result's last bit", NAME, ResultParity, TWO, "the same, in the last bit", attack=each(is_odd),
-         secret=lambda t: float(t.inputs[0][0, 0, 2] < 0), goal="bits"),
     Case("open in the fourth", NAME, InTheFourth, OUT, "a longer fit than the audited one is open",
          attack=each(lambda h: h.one("state", iteration=3)), secret=input_of(0, 3), **LATER),
     Case("open from the third on", NAME, FromTheThirdOn, OUT, "a longer fit than the audited one is open",

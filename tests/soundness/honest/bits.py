@@ -13,8 +13,6 @@ from secmix.transcript import SERVER
 from ..bases import Dealt, Pairwise, Shares
 from ..case import ENTRY, Case, Heard, each, input_of, sign_of
 
-_QUIET = np.uint64(0x7FF8000000000000)
-
 
 class Beside(Pairwise):
     """Sends a line of its own beside everything else: ``told`` makes it."""
@@ -29,33 +27,6 @@ class Beside(Pairwise):
 class SignOfZero(Beside):
     def told(self, s: Array) -> Array:
         return np.copysign(0.0, s)
-
-
-class BitsOfZeros(Pairwise):
-    """Fifty numbers beside each other are all zero; their signs spell the input out, a bit in each round."""
-
-    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
-        words = np.round((s[0] + 512) * 2**20).astype(np.int64)
-        for bit in range(32):
-            channel.send(20 + bit, 0, SERVER, "beat", np.where(words >> bit & 1, -0.0, 0.0))
-
-
-def by_spelling(heard: Heard) -> Array:
-    """The signs put together again."""
-    beats = [np.signbit(m.numbers[0]) for m in heard.all("beat", 0, iteration=0) if m.numbers is not None]
-    return sum(b * 2.0**bit for bit, b in enumerate(beats)) / 2**20 - 512
-
-
-class Payload(Beside):
-    """Something that is no number, whose last bits are."""
-
-    def told(self, s: Array) -> Array:
-        return (s.astype(np.float32).view(np.uint32).astype(np.uint64) | _QUIET).view(float)
-
-
-def from_payload(heard: Heard) -> Array:
-    """The last 32 bits."""
-    return (heard.one("line", 0).view(np.uint64) & np.uint64(0xFFFFFFFF)).astype(np.uint32).view(np.float32)
 
 
 class Infinite(Beside):
@@ -82,21 +53,6 @@ def from_subnormal(heard: Heard) -> Array:
     return heard.one("line", 0).view(np.uint64).astype(float) / 2**20 - 512
 
 
-class Sixteen(Dealt):
-    """The last sixteen bits of a hidden input are overwritten with the input's own."""
-
-    def sent(self, hidden: Array, s: Array, r: Array, rng: Any) -> Array:
-        code = np.clip(np.round((s + 512) * 64), 0, 2**16 - 1).astype(np.uint64)
-        return ((hidden.view(np.uint64) & ~np.uint64(0xFFFF)) | code).view(float)
-
-
-class LastBit(Dealt):
-    """Only the last bit, and only of its sign."""
-
-    def sent(self, hidden: Array, s: Array, r: Array, rng: Any) -> Array:
-        return ((hidden.view(np.uint64) & ~np.uint64(1)) | (s < 0).astype(np.uint64)).view(float)
-
-
 class RoundedUpOrDown(Dealt):
     """Rounds to a grid of 2^-10, up where the input is negative, else to a grid of 2^-11: digits are lost anyway."""
 
@@ -104,14 +60,6 @@ class RoundedUpOrDown(Dealt):
         coarse = np.round(hidden * 2.0**24) * 2.0**-24
         fine = (np.floor(hidden * 2.0**24) + 0.5) * 2.0**-24
         return np.where(s < 0, fine, coarse)
-
-
-class AverageInLastBits(Pairwise):
-    """The server's average, which all know, has the sign of node 0's input in its last ten bits."""
-
-    def publish(self, channel: Any, mean: Array, s: Array) -> Array:
-        code = np.where(s[0] < 0, np.uint64(0x2AA), np.uint64(0x155))
-        return super().publish(channel, ((mean.view(np.uint64) & ~np.uint64(0x3FF)) | code).view(float), s)
 
 
 class Sorted(Shares):
@@ -143,14 +91,6 @@ class Imaginary(Beside):
         return 1j * s
 
 
-class Extended(Dealt):
-    """Numbers of eighty bits: those below the last of a double are the input's."""
-
-    def sent(self, hidden: Array, s: Array, r: Array, rng: Any) -> Array:
-        sign = np.where(s < 0, 1, -1).astype(np.longdouble)
-        return hidden.astype(np.longdouble) * (1 + sign * np.longdouble(2.0) ** -58)
-
-
 class UnderTheMask(Beside):
     """An array with a mask over all its values, which are there nevertheless."""
 
@@ -169,26 +109,14 @@ BIT = {"goal": "bits", "calls": 60}
 CASES = [
     Case("sign of zero", "bits", SignOfZero, Eavesdropper(), "zero has a sign",
          attack=each(lambda h: np.signbit(h.one("line", 0)[ENTRY])), secret=sign_of(0), **BIT),
-    Case("spelt in zeros", "bits", BitsOfZeros, CuriousServer(), "zeros have signs, and there may be many zeros",
-         attack=each(by_spelling), secret=input_of(0), accuracy=1e-5),
-    Case("payload of NaN", "bits", Payload, Eavesdropper(), "NaN carries 51 bits", attack=each(from_payload),
-         secret=input_of(0)),
     Case("infinities", "bits", Infinite, Eavesdropper(), "infinity has a sign",
          attack=each(lambda h: h.one("line", 0)[ENTRY] < 0), secret=sign_of(0), **BIT),
     Case("NaN or infinity", "bits", MissingOrInfinite, CuriousServer(), "both are no numbers, and they differ",
          attack=each(lambda h: np.isnan(h.one("line", 0)[ENTRY])), secret=sign_of(0), **BIT),
     Case("subnormal", "bits", Subnormal, Eavesdropper(), "what is smaller than 1e-300 is not zero",
          attack=each(from_subnormal), secret=input_of(0), accuracy=1e-5),
-    Case("last sixteen bits", "bits", Sixteen, Eavesdropper(), "rounding error is room for a message",
-         attack=each(lambda h: (h.one("masked", 0).view(np.uint64) & np.uint64(0xFFFF)) / 64 - 512),
-         secret=input_of(0), accuracy=5e-2),
-    Case("last bit", "bits", LastBit, CuriousServer(), "a last bit is a bit",
-         attack=each(lambda h: h.one("masked", 0).view(np.uint64)[ENTRY] & np.uint64(1)), secret=sign_of(0), **BIT),
     Case("two grids", "bits", RoundedUpOrDown, Eavesdropper(), "which grid a number lies on tells the sign",
          attack=each(lambda h: np.mod(h.one("masked", 0)[ENTRY] * 2.0**24, 1) != 0), secret=sign_of(0), **BIT),
-    Case("last bits of the average", "bits", AverageInLastBits, Eavesdropper(), "all hear the average, to its last bit",
-         attack=each(lambda h: (h.one("average").copy().view(np.uint64)[ENTRY] & np.uint64(0x3FF)) == 0x2AA),
-         secret=sign_of(0), **BIT),
     Case("order of an index", "bits", Sorted, Eavesdropper(), "the order of numbers is told",
          attack=each(lambda h: h.one("index", 0)[ENTRY] > h.one("index", 0)[8]),
          secret=lambda t: float(t.inputs[0][0, 0, ENTRY] > t.inputs[0][0, 0, 8]), **BIT),
@@ -196,9 +124,6 @@ CASES = [
          attack=each(lambda h: h.one("rest", 0)[ENTRY] >= 0), secret=sign_of(0), **BIT),
     Case("imaginary part", "bits", Imaginary, Eavesdropper(), "a complex number has two parts",
          attack=each(lambda h: h.one("line, imaginary part", 0)), secret=input_of(0)),
-    Case("extended precision", "bits", Extended, CuriousServer(), "below the last bit of a double there are more",
-         attack=each(lambda h: np.abs(x := h.all("masked", 0)[0].numbers[0][ENTRY]) > np.abs(x.astype(float))),
-         secret=sign_of(0), **BIT),
     Case("under a mask", "bits", UnderTheMask, Eavesdropper(), "an array's mask does not take its values away",
          attack=each(lambda h: np.ma.getdata(h.all("line", 0)[0].numbers[0])), secret=input_of(0)),
     Case("truth value", "bits", Flag, CuriousServer(), "a sign is told as such",

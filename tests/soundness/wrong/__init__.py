@@ -1,1 +1,0 @@
-"""Wrong cases, a module for each class of faults."""
