@@ -10,34 +10,39 @@ Numbers = dict[str, Any]
 def report(numbers: Numbers) -> str:
     """The report in Markdown."""
     cases = numbers["cases"]
-    wrong = [case for case in cases if case["truth"] == "leaks" and not case["beyond"]]
-    right = [case for case in cases if case["truth"] == "safe"]
-    beyond = [case for case in cases if case["beyond"]]
+    slips, sabotage, right, beyond = (
+        [case for case in cases if case["side"] == side] for side in ("honest", "sabotage", "right", "beyond")
+    )
     return "\n".join(
         [
             "# Verdicts on protocols of known truth",
             "",
-            *_head(numbers, wrong, right),
-            *_classes(wrong),
-            *_table("Wrong protocols and adversaries", wrong),
+            *_head(numbers, slips, sabotage, right),
+            *_classes([*slips, *sabotage]),
+            *_table("Slips of honest authors", slips),
+            *_table("Sabotage", sabotage),
             *_table("Right ones", right),
             *_beyond(beyond),
         ]
     )
 
 
-def _head(numbers: Numbers, wrong: list[Numbers], right: list[Numbers]) -> list[str]:
+def _head(numbers: Numbers, slips: list[Numbers], sabotage: list[Numbers], right: list[Numbers]) -> list[str]:
     words = ", ".join(f"{name} {number}" for name, number in numbers["versions"].items())
-    cleared = sum(case["verdict"] == "not refuted" for case in wrong)
+    wrong = [*slips, *sabotage]
+    cleared, passed = (sum(case["verdict"] == "not refuted" for case in part) for part in (slips, sabotage))
+    known = sum(case["pending"] for case in slips)
     shown = sum(case["attack"]["success"] for case in wrong)
     accused = sum(case["verdict"] == "violated" for case in right)
     undecided = sum(case["verdict"] not in ("not refuted", "violated") for case in right)
     return [
         f"Written by `{numbers['command']}`; every number is in `numbers.json`. {words}.",
         "",
-        f"Of {len(wrong)} wrong cases, {cleared} were cleared. Each has an attack that hears what the adversary hears, "
-        f"and nothing else but the code; it was run, and succeeded for {shown} of {len(wrong)}. Of {len(right)} right "
-        f"cases, {accused} were accused and {undecided} left inconclusive.",
+        f"Of {len(slips)} slips that an honest author can make, {cleared} were cleared; {known} of these are known and "
+        f"listed in `tests/soundness/pending.py`. Of {len(sabotage)} cases of sabotage, of which nothing is promised, "
+        f"{passed} were cleared. Each has an attack that hears what the adversary hears, and nothing else but the "
+        f"code; it was run, and succeeded for {shown} of {len(wrong)}. Of {len(right)} right cases, {accused} were "
+        f"accused and {undecided} left inconclusive.",
         "",
         "A wrong case is judged rightly if it is *violated*, *inconclusive* or refused in words; a right one if it is "
         "*not refuted*, or *inconclusive* where the table says why no audit can say more. The cases are in "

@@ -29,13 +29,14 @@ def entry(**changes: Any) -> dict[str, Any]:
     return {
         "case": "one",
         "class": "scale",
+        "side": "honest",
         "truth": "leaks",
         "why": "a factor | is no secrecy",
         "verdict": "violated",
         "mechanism": "revealed: known",
         "right": True,
         "undecided": "",
-        "beyond": False,
+        "pending": False,
         "attack": attack,
         **changes,
     }
@@ -44,16 +45,18 @@ def entry(**changes: Any) -> dict[str, Any]:
 def test_what_is_not_true_is_said_to_be(report: Any) -> None:
     cases = [
         entry(),
-        entry(case="two", verdict="not refuted", right=False),
-        entry(case="three", truth="safe", verdict="not refuted", mechanism="nothing found"),
-        entry(case="four", truth="safe", verdict="violated", right=False),
-        entry(case="five", beyond=True, verdict="not refuted", right=False),
+        entry(case="two", verdict="not refuted", right=False, pending=True),
+        entry(case="three", side="right", truth="safe", verdict="not refuted", mechanism="nothing found"),
+        entry(case="four", side="right", truth="safe", verdict="violated", right=False),
+        entry(case="five", side="beyond", verdict="not refuted", right=False),
+        entry(case="six", side="sabotage", verdict="not refuted", right=False),
     ]
     text = report({"cases": cases, "command": "python x", "versions": {"Python": "3"}})
-    assert "Of 2 wrong cases, 1 were cleared." in text
-    assert "succeeded for 2 of 2. Of 2 right cases, 1 were accused" in text
-    assert text.count("**(not true)**") == 2
-    assert "| scale | 2 | 1 | 0 | 1 |" in text
+    assert "Of 2 slips that an honest author can make, 1 were cleared; 1 of these are known" in text
+    assert "Of 1 cases of sabotage, of which nothing is promised, 1 were cleared." in text
+    assert "succeeded for 3 of 3. Of 2 right cases, 1 were accused" in text
+    assert text.count("**(not true)**") == 3
+    assert "| scale | 3 | 1 | 0 | 2 |" in text
     assert r"a factor \| is no secrecy; recovered to 1e-09 standard deviations" in text
 
 
@@ -63,6 +66,7 @@ def test_the_study_writes_what_it_found(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=STUDY.parents[1], capture_output=True, text=True, check=False)
     assert (tmp_path / "numbers.json").is_file(), done.stderr
     numbers = json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))
-    assert done.returncode == int(not all(case["right"] or case["beyond"] for case in numbers["cases"]))
+    known = [case["right"] or case["pending"] or case["side"] == "beyond" for case in numbers["cases"]]
+    assert done.returncode == int(not all(known))
     assert all(case["attack"]["success"] for case in numbers["cases"] if case["truth"] == "leaks")
     assert "# Verdicts on protocols of known truth" in (tmp_path / "README.md").read_text(encoding="utf-8")

@@ -8,11 +8,12 @@ import warnings
 from pathlib import Path
 
 from .corpus import ALL, BEYOND, side
+from .pending import PENDING
 from .verdict import audited, shown
 
 
 def main() -> int:
-    """Print case, class, truth, verdict and reason; 1 if a verdict is not true."""
+    """Print case, class, truth, verdict and reason; 1 if a verdict is not true and not known to be so."""
     options = argparse.ArgumentParser(prog="python -m tests.soundness", description="Audit cases of known truth.")
     options.add_argument("which", nargs="*", help="names, classes or sides, as honest; default: all")
     options.add_argument("--truth", action="store_true", help="run the attacks, not the audit")
@@ -33,7 +34,7 @@ def main() -> int:
         else:
             outcome = audited(case)
             line = {"verdict": outcome.verdict, "reason": outcome.reason, "seconds": round(outcome.seconds, 2)}
-            fine = outcome.right or case.family == "beyond"
+            fine = outcome.right or case.family == "beyond" or PENDING.get(case.name) == outcome.verdict
         table.append(
             {"case": case.name, "class": case.family, "side": side(case), "truth": case.truth, **line, "right": fine}
         )

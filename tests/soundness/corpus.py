@@ -7,7 +7,7 @@ from typing import Literal
 from .beyond import BEYOND
 from .case import Case
 from .honest import bits, calls, channel, metadata, modular, powers, scale, state, surroundings, word
-from .honest.longer import corners, fits, schedule, seldom
+from .honest.longer import corners, fits, schedule, seldom, unsampled
 from .honest.masks import generator, mixed, structure, values
 from .honest.together import beside, collaborations, handed, rows
 from .right import longer as long_lived
@@ -41,6 +41,7 @@ _HONEST = (
     seldom,
     fits,
     corners,
+    unsampled,
 )
 _SABOTAGE = (digits, record, objects, occasions, looked_at, watched)
 HONEST: list[Case] = [case for module in _HONEST for case in module.CASES]

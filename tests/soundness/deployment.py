@@ -120,10 +120,9 @@ def _ears() -> Iterator[list[Message]]:
         rows = (payload[None] if payload.ndim == 2 else payload).copy()
         first, second = np.broadcast_arrays(*(np.atleast_1d(np.asarray(end, dtype=int)) for end in ends))
         which = np.arange(len(first)) if content is None else np.asarray(content)
+        size, dtype = rows.shape[-1], str(rows.dtype)
         for a, b, place in zip(first.tolist(), second.tolist(), which.tolist(), strict=True):
-            numbers = rows[place]
-            size, dtype = numbers.shape[-1], str(numbers.dtype)
-            sent.append(Message(channel.iteration, round, kind, line, a, b, size, dtype, numbers))
+            sent.append(Message(channel.iteration, round, kind, line, a, b, size, dtype, rows[place]))
         return payload
 
     def sending(

@@ -41,7 +41,7 @@ def test_the_obvious_attack_finds_a_leak_by_who_talks(name: str) -> None:
 
 
 def test_the_corpus_is_as_large_as_it_says() -> None:
-    assert len(HONEST) >= 300
+    assert len(HONEST) >= 310
     assert len(SABOTAGE) >= 50
     assert len({case.family for case in WRONG}) >= 15
     assert len(RIGHT) >= 40
