@@ -1,4 +1,4 @@
-"""What numbers carry beside their value: signs of zero, payloads of NaN, infinities, last bits, their order."""
+"""Numbers that carry more than is meant: a sign of zero, an infinity, a rest, an imaginary part, an order, a flag."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class LastBitLater(Dealt):
 
 
 class ResultBits(Results):
-    """In the last sixteen bits."""
+    """Node 3 ends with node 0's input in the last sixteen bits."""
 
     def changed(self, mean: Array, s: Array) -> Array:
         code = np.clip(np.round((s[0] + 512) * 64), 0, 2**16 - 1).astype(np.uint64)

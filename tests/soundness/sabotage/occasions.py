@@ -75,7 +75,7 @@ class HonestCopyOfItsKind(Pairwise):
 
 
 class Prime(Batch):
-    """One of the larger primes."""
+    """A batch whose size is one of the larger primes goes without masks."""
 
     def open(self, runs: int) -> bool:
         return runs > 300 and all(runs % k for k in range(2, runs))

@@ -61,7 +61,7 @@ class Readdressed(Pairwise):
 
 
 class InAnotherContext(Pairwise):
-    """The same without a thread: in a context of its own."""
+    """Reports from a context of its own, in which nobody listens."""
 
     def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
         contextvars.Context().run(lambda: Channel().send(8, 0, SERVER, "report", s[0]))

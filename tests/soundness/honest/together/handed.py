@@ -1,4 +1,4 @@
-"""Collaborations that look at what they are handed: rows, channels and generators are others in use."""
+"""Collaborations with a path of its own for rows of another type, and for a channel in use, that does not encrypt."""
 
 from __future__ import annotations
 
