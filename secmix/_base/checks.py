@@ -23,14 +23,18 @@ def finite_array(values: ArrayLike, name: str, ndim: int | None = None) -> Array
         raise DataError(f"{name} must have {ndim} axes; the array given has shape {array.shape}")
     if array.size == 0:
         raise DataError(f"{name} is empty (shape {array.shape}); give at least one value")
-    finite = np.isfinite(array)
-    if not finite.all():
-        where = tuple(int(i) for i in np.argwhere(~finite)[0])
-        raise DataError(
-            f"{name} holds {int((~finite).sum())} value(s) that are not finite, the first at index {where}; "
-            "drop or impute those rows first"
-        )
+    if not np.isfinite(array).all():
+        raise _not_finite(array, name)
     return array
+
+
+def _not_finite(array: Array, name: str) -> DataError:
+    """Say where the first number is that is not finite; looked up only where the call ends with it."""
+    places = np.argwhere(~np.isfinite(array))
+    return DataError(
+        f"{name} holds {len(places)} value(s) that are not finite, the first at index "
+        f"{tuple(int(i) for i in places[0])}; drop or impute those rows first"
+    )
 
 
 def positive(value: Any, name: str) -> float:

@@ -188,6 +188,11 @@ def test_pdmm_dropouts_that_cannot_be_survived_are_refused(node, message):
         average(PDMM(dropout=(node, 2)), np.ones((1, 4, 1)), network=PATH)
 
 
+def test_a_pdmm_dropout_after_the_last_sweep_is_refused():
+    with pytest.raises(SecmixError, match="dropout names round 900, but 20 sweeps end before it; raise max_sweeps"):
+        average(PDMM(max_sweeps=20, dropout=(1, 900)), np.ones((1, 4, 1)))
+
+
 def test_pdmm_works_on_two_nodes_and_on_huge_and_tiny_numbers():
     pair = Network.complete(2)
     for size in (1e-9, 1.0, 1e9):

@@ -161,11 +161,10 @@ class Defences:
             covariances = np.where(low[..., None, None], old.covariances, covariances)
         if self.covariance_floor:
             values, vectors = np.linalg.eigh(covariances)
-            if values.min() < self.covariance_floor:
-                lifted = (vectors * np.maximum(values, self.covariance_floor)[..., None, :]) @ vectors.swapaxes(-1, -2)
-                # Those that are wide enough stay as they are, to the last digit.
-                wide = (values.min(axis=-1) >= self.covariance_floor)[..., None, None]
-                covariances = np.where(wide, covariances, 0.5 * (lifted + lifted.swapaxes(-1, -2)))
+            lifted = (vectors * np.maximum(values, self.covariance_floor)[..., None, :]) @ vectors.swapaxes(-1, -2)
+            # Those that are wide enough stay as they are, to the last digit.
+            wide = (values.min(axis=-1) >= self.covariance_floor)[..., None, None]
+            covariances = np.where(wide, covariances, 0.5 * (lifted + lifted.swapaxes(-1, -2)))
         return Mixture(fresh.weights, means, covariances)
 
 

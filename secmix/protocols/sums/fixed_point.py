@@ -9,7 +9,7 @@ import numpy as np
 
 from secmix._base.checks import Array, integer
 from secmix.errors import DataError, SecmixError
-from secmix.protocols.sums.shamir import Words, prime_below, reduced
+from secmix.protocols.sums.shamir import Words, prime_below
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class FixedPoint:
         """The words that a message carries."""
         # A power of two: the product is as exact as the quotient.
         steps = np.multiply(payload, 2.0**self.fraction_bits, dtype=np.float64)
-        return reduced(np.rint(steps, out=steps).astype(np.int64), self.prime)
+        return np.asarray(np.rint(steps, out=steps).astype(np.int64) % self.prime)
 
     def payload(self, words: Words) -> Array:
         """The message that carries ``words``."""
-        return np.asarray(reduced(words, self.prime) * self.grid)
+        return np.asarray(words % self.prime * self.grid)
 
     def encoded(self, inputs: Array) -> Words:
         """Inputs (runs, n, m) on the grid, by node: (n, runs, m), negative ones too.
@@ -64,11 +64,11 @@ class FixedPoint:
             If a sum may not fit.
         """
         words = np.rint(inputs / self.grid)
-        largest = float(np.abs(words).sum(axis=1).max(initial=0.0))
+        largest = np.abs(words).sum(axis=1).max(initial=0.0)
         if largest >= self.prime / 2:
             raise DataError(
-                f"a sum may reach {largest * self.grid:.3g}, beyond ±{self.prime / 2 * self.grid:.3g}, the range of "
-                f"{self.bits} bits with {self.fraction_bits} behind the point; scale the data down or lower "
+                f"a sum may reach {float(largest) * self.grid:.3g}, beyond ±{self.prime / 2 * self.grid:.3g}, the "
+                f"range of {self.bits} bits with {self.fraction_bits} behind the point; scale the data down or lower "
                 "fraction_bits"
             )
         return np.ascontiguousarray(words.transpose(1, 0, 2).astype(np.int64))

@@ -10,23 +10,21 @@ and from y^(0) = 0 they start at z^(0)_{j|i} = B_{j|i} λ^(0)_{j|i}. The tests r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
 
 from secmix._base.arrays import checked, floats, numpy_of
-from secmix._base.checks import Array, Ints, integer, positive, probability
-from secmix.errors import NetworkError, NotConverged, SecmixError
+from secmix._base.checks import Array, integer, positive, probability
+from secmix.errors import NotConverged, SecmixError
 from secmix.network import Network
 from secmix.protocols.interfaces import Advice, Shown, checked_inputs, checked_masks, nodes_in_words
+from secmix.protocols.sums.pdmm_rounds import ROUNDING, Schedule, Settings, planned, residual_of
 from secmix.transcript import Channel, Transcript
 
-Schedule = Literal["coloured", "synchronous", "asynchronous"]
-_FEW = 8  # active nodes whose sums are formed one by one
+_SLACK = 8.0  # how much farther apart than a few public starts very many may end, where it is rounding that parts them
 
 
 @dataclass(frozen=True)
@@ -56,8 +54,11 @@ class PDMM:
         Whether each averaging draws new masks. Reusing them across EM iterations gives the differences of the inputs
         away; the option is there so that the audit can show it.
     tol : float
-        Stop when all nodes agree to within ``tol`` and moved by no more in the last sweep. Where rounding forbids that
-        (large sigma), a few units in the last place of the largest mask take its place.
+        The rounds go on until public starts as large as the masks (and no smaller than 1) agree to within ``tol`` and
+        moved by no more in the last sweep, and a tenth longer. Where rounding forbids that (large sigma), a few units
+        in the last place of the largest mask take its place. How many rounds there are so depends on the network, the
+        settings and the public coins alone, never on inputs or masks. Inputs larger than such starts agree to ``tol``
+        in proportion to their size. At the end the nodes compare: what is farther apart is an error.
     max_sweeps : int
         Give up after this many sweeps over all nodes.
 
@@ -153,7 +154,7 @@ class PDMM:
         Raises
         ------
         NotConverged
-            If the nodes do not agree after ``max_sweeps``; the error carries the residual.
+            If the nodes do not agree at the end; the error carries the residual.
         NetworkError
             If a drop-out leaves the network unconnected, or names a node that does not exist.
         """
@@ -173,138 +174,34 @@ class PDMM:
         z = np.ascontiguousarray(sign[:, None, None] * lam)  # arcs first in memory too: every round gathers whole arcs
         s = np.ascontiguousarray(s.transpose(1, 0, 2))
         y = np.zeros_like(s)
-        floor = 4 * np.finfo(float).eps * max(float(np.abs(lam).max(initial=0)), float(np.abs(s).max()))
-        tol = max(self.tol, floor)
-        ties = _Ties(network, self.c)
-        before, last_sweep, residual = y.copy(), 0, np.inf
-        for round, (active, sweep) in enumerate(self._rounds(network, schedule_rng)):
-            if sweep > last_sweep:
-                living = y[ties.living]
-                apart = float((living.max(axis=0) - living.min(axis=0)).max())
-                residual = max(apart, float(np.abs(living - before[ties.living]).max()))
-                if residual <= tol and (self.dropout is None or round > self.dropout[1]):
-                    break
-                before, last_sweep = y.copy(), sweep
-            if self.dropout is not None and round == self.dropout[1]:
-                ties = ties.without(self.dropout[0])
-            turn = ties.turn(active)
-            if not len(turn.nodes):
-                continue
-            arriving = z[turn.opposite]
-            moved = (s[turn.nodes] + turn.incoming(z, arriving)) / turn.divisors  # (8)
-            y[turn.nodes] = moved
-            heard = channel.send(round, turn.senders, turn.receivers, "y", moved, content=turn.content)
-            sent: Ints | slice = turn.own
-            fresh = 2.0 * self.c * heard
-            if self.loss:
-                arrived = schedule_rng.random(len(turn.arcs)) >= self.loss
-                sent, fresh, arriving = turn.arcs[arrived], fresh[turn.content[arrived]], arriving[arrived]
-            elif len(turn.nodes) > 1:
-                fresh = fresh[turn.content]
-            fresh = fresh - arriving  # (9)
-            z[sent] = 0.5 * (z[sent] + fresh) if self.schedule == "synchronous" else fresh
-        else:
+        settings = self._settings
+        plan = planned(network, settings, schedule_rng)
+        for sweep in plan.sweeps:
+            before = y[plan.living]
+            for round in sweep:
+                active = round.active
+                arriving = z[active.opposite]
+                moved = (s[active.nodes] + active.incoming(arriving)) / active.divisors  # (8)
+                y[active.nodes] = moved
+                heard = channel.send(round.number, active.senders, active.receivers, "y", moved, content=active.content)
+                z[active.own] = active.updated(z, arriving, heard, settings, round.arrived)  # (9)
+        size = np.maximum(np.abs(lam).max(initial=0.0), np.abs(s).max())
+        rounding = max(ROUNDING, _SLACK * plan.agreed) * size
+        wanted = np.maximum(self.tol * np.maximum(1.0, size / settings.scale), rounding)
+        residual = residual_of(y[plan.living], before)
+        if not residual <= wanted:
             raise NotConverged(
-                f"PDMM did not agree in {self.max_sweeps} sweeps: nodes still differ or move by {residual:.3g}, wanted "
-                f"{tol:.3g}; raise max_sweeps or tol, or change c (now {self.c:g})",
-                residual,
+                f"PDMM did not agree in {len(plan.sweeps)} sweeps: nodes still differ or move by {float(residual):.3g},"
+                f" wanted {float(wanted):.3g}; raise max_sweeps or tol, or change c (now {self.c:g})",
+                float(residual),
             )
-        averages = y.transpose(1, 0, 2).copy()
-        averages[:, ~ties.alive] = np.nan
-        return floats(xp, averages, given), channel.transcript
+        averages = np.full_like(s, np.nan)
+        averages[plan.living] = y[plan.living]
+        return floats(xp, averages.transpose(1, 0, 2).copy(), given), channel.transcript
 
-    def _rounds(self, network: Network, rng: np.random.Generator) -> Iterator[tuple[Ints, int]]:
-        """Who is active in each round, and how many whole sweeps are done before it."""
-        everyone = np.arange(network.n)
-        for sweep in range(self.max_sweeps + 1):
-            if self.schedule == "synchronous":
-                yield everyone, sweep
-            elif self.schedule == "coloured":
-                for colour in network.colours:
-                    yield colour, sweep
-            else:
-                for node in rng.integers(network.n, size=network.n):
-                    yield everyone[node : node + 1], sweep
-
-
-@dataclass(frozen=True)
-class _Turn:
-    """What a set of active nodes needs for one round."""
-
-    nodes: Ints  # the active ones that are alive
-    divisors: Array  # 1 + c times the number of their living neighbours, shaped as vectors are
-    gather: csr_array | None  # sums the arriving z of each, where they are many
-    arcs: Ints  # the arcs on which they broadcast
-    senders: Ints  # their ends; kept, so that a transcript of many rounds holds them once
-    receivers: Ints
-    content: Ints  # for each of these arcs, the place of its tail in ``nodes``
-    opposite: Ints  # and the arc the other way
-    own: Ints | slice  # ``arcs``, as a slice where they lie side by side
-    few: tuple[slice, ...]  # the places in ``opposite`` of the arcs that end at each, where they are few
-
-    def incoming(self, z: Array, arriving: Array) -> Array:
-        """The sum of what arrives at each active node, of z on all arcs (2E, runs, m), in the order of the arcs.
-
-        ``arriving`` is z of ``opposite``.
-        """
-        out = np.empty((len(self.nodes), *z.shape[1:]))
-        if self.gather is not None:
-            out[:] = (self.gather @ z.reshape(len(z), -1)).reshape(out.shape)
-        for k, places in enumerate(self.few):  # of a few, a product with a sparse matrix takes longer to set up
-            np.add.reduce(arriving[places], axis=0, out=out[k])
-        return out
-
-
-class _Ties:
-    """The arcs between living nodes, and what each set of active nodes needs of them."""
-
-    def __init__(self, network: Network, c: float, alive: np.ndarray | None = None) -> None:
-        self.network, self.c = network, c
-        self.alive = np.ones(network.n, dtype=bool) if alive is None else alive
-        self.living: Ints = np.flatnonzero(self.alive)
-        self._turns: dict[bytes, _Turn] = {}
-
-    def without(self, node: int) -> _Ties:
-        """The ties once ``node`` has fallen silent."""
-        self.network.node_set([node], "dropped-out")
-        alive = self.alive.copy()
-        alive[node] = False
-        if len(self.network.components_without(np.flatnonzero(~alive))) != 1:
-            raise NetworkError(
-                f"without node {node} the network falls apart, so the others cannot agree on one average"
-            )
-        return _Ties(self.network, self.c, alive)
-
-    def turn(self, active: Ints) -> _Turn:
-        """The turn of ``active``, worked out once for each set."""
-        key = active.tobytes()
-        if key not in self._turns:
-            self._turns[key] = self._work_out(active[self.alive[active]])
-        return self._turns[key]
-
-    def _work_out(self, nodes: Ints) -> _Turn:
-        arcs, degrees = self.network.arcs, self.network.degrees
-        place = np.full(self.network.n, -1)
-        place[nodes] = np.arange(len(nodes))
-        # Arcs are in the order of their tails: those of a node are neighbours, found without a look at the others.
-        first = np.concatenate([[0], np.cumsum(degrees)])
-        leaving = np.concatenate([np.arange(first[node], first[node + 1]) for node in nodes] or [np.arange(0)])
-        leaving = np.sort(leaving[self.alive[arcs[leaving]].all(axis=1)])
-        opposite = self.network.opposite[leaving]
-        degrees = np.bincount(place[arcs[leaving, 0]], minlength=len(nodes))
-        divisors = np.asarray(1.0 + self.c * degrees, dtype=np.float64)[:, None, None]
-        gather: csr_array | None = None
-        few: tuple[slice, ...] = ()
-        if len(nodes) <= _FEW:
-            # Arcs are in the order of their tails and then their heads: so are those that leave a node, and with
-            # them the arcs the other way, node by node.
-            at = np.searchsorted(arcs[leaving, 0], nodes), np.searchsorted(arcs[leaving, 0], nodes, side="right")
-            few = tuple(slice(*ends) for ends in np.transpose(at).tolist())
-        else:
-            arriving = np.sort(opposite)
-            entries = np.ones(len(arriving)), (place[arcs[arriving, 1]], arriving)
-            gather = csr_array(entries, shape=(len(nodes), len(arcs)))
-        senders, receivers = arcs[leaving].T.copy()
-        together = len(leaving) and leaving[-1] - leaving[0] + 1 == len(leaving)
-        own = slice(int(leaving[0]), int(leaving[-1]) + 1) if together else leaving
-        return _Turn(nodes, divisors, gather, leaving, senders, receivers, place[senders], opposite, own, few)
+    @property
+    def _settings(self) -> Settings:
+        """Name what the rounds depend on, beside network and coins; inputs may be of order one whatever sigma is."""
+        dropout = None if self.dropout is None else (int(self.dropout[0]), int(self.dropout[1]))
+        scale = max(float(self.sigma), 1.0)
+        return Settings(self.c, self.schedule, self.loss, dropout, self.tol, scale, self.max_sweeps)

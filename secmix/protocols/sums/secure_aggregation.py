@@ -23,16 +23,7 @@ from secmix.network import Network
 from secmix.protocols.interfaces import Shown, checked_inputs, checked_masks, nodes_in_words
 from secmix.protocols.sums.fixed_point import FixedPoint
 from secmix.protocols.sums.shamir import Words
-from secmix.protocols.sums.unmasking import (
-    Dealt,
-    TooFewShares,
-    answers,
-    consents,
-    deal,
-    keepers_of,
-    requests,
-    wanted_of,
-)
+from secmix.protocols.sums.unmasking import Dealt, answers, consents, deal, keepers_of, requests, wanted_of
 from secmix.transcript import SERVER, Channel, Transcript
 
 
@@ -210,12 +201,12 @@ class SecureAggregation:
         }
         heard = answers(dealt, willing, channel, encrypted=self.encrypted)
         averages = np.full_like(s, np.nan)
-        try:
-            plain = code.decoded((total - _masks_left(dealt, survivors, heard)) % code.prime)
-        except TooFewShares:
-            if all(want == wanted_of(u, survivors) for v in asked for u, want in asked[v].items()):
-                raise  # the drop-outs that were set are too many
+        needed = _shares_needed(dealt, survivors, heard)
+        too_few = any(len(shares) < thresholds[u] for u, shares in needed.items())
+        if too_few and any(want != wanted_of(u, survivors) for v in asked for u, want in asked[v].items()):
             return averages, channel.transcript
+        masks_left = _masks_left(dealt, survivors, needed)  # an error where the drop-outs that were set are too many
+        plain = code.decoded((total - masks_left) % code.prime)
         there = [u for u in survivors if u not in self.silent]
         one_for_all = np.zeros(len(there), dtype=np.intp)
         plain = channel.send(5, SERVER, there, "total", plain[None], encrypted=self.encrypted, content=one_for_all)
@@ -244,16 +235,27 @@ def _agreed(drawn: Words, network: Network, code: FixedPoint, channel: Channel) 
     return {u: dict(sorted(mine.items())) for u, mine in pairs.items()}
 
 
-def _masks_left(
+def _shares_needed(
     dealt: Dealt, survivors: list[int], heard: dict[int, tuple[dict[int, Words], dict[int, Words]]]
-) -> Words:
-    """What the masked vectors of the survivors hold beside their inputs, modulo the prime."""
-    left = np.zeros_like(dealt.shares[0][0][0])
+) -> dict[int, dict[int, Words]]:
+    """Pick, for each node whose masks are in the sum, the shares that recover them, by keeper."""
+    needed = {}
     for u in range(dealt.network.n):
-        neighbours = [v for v in keepers_of(dealt.network, u) if v != u]
         if u in survivors:
-            left = left + dealt.recovered(u, heard[u][0])[0]
-        elif set(neighbours) & set(survivors):
-            pairs = dealt.recovered(u, heard[u][1])
-            left = left + sum(_sign(v, u) * p for v, p in zip(neighbours, pairs, strict=True) if v in survivors)
+            needed[u] = heard[u][0]
+        elif set(dealt.network.neighbours(u)) & set(survivors):
+            needed[u] = heard[u][1]
+    return needed
+
+
+def _masks_left(dealt: Dealt, survivors: list[int], needed: dict[int, dict[int, Words]]) -> Words:
+    """Add up what the masked vectors of the survivors hold beside their inputs, modulo the prime."""
+    left = np.zeros_like(dealt.shares[0][0][0])
+    for u, shares in needed.items():
+        secrets = dealt.recovered(u, shares)
+        if u in survivors:
+            left = left + secrets[0]
+        else:
+            pairs = zip(dealt.network.neighbours(u), secrets, strict=True)
+            left = left + sum(_sign(v, u) * p for v, p in pairs if v in survivors)
     return np.asarray(left % dealt.code.prime)

@@ -184,11 +184,11 @@ class SecureSum:
         if self.modulus is None:
             return s
         fixed = xp.round(s * 2.0**self.fraction_bits) * 2.0**-self.fraction_bits
-        largest = float(xp.max(xp.sum(xp.abs(fixed), axis=1)))
+        largest = xp.max(xp.sum(xp.abs(fixed), axis=1))
         if largest >= self.modulus / 2:
             raise DataError(
-                f"a sum may reach {largest:.3g}, beyond ±{self.modulus / 2:.3g}, the range of {self.bits} bits with "
-                f"{self.fraction_bits} behind the point; scale the data down or lower fraction_bits"
+                f"a sum may reach {float(largest):.3g}, beyond ±{self.modulus / 2:.3g}, the range of {self.bits} bits "
+                f"with {self.fraction_bits} behind the point; scale the data down or lower fraction_bits"
             )
         return fixed
 

@@ -1,0 +1,276 @@
+"""The rounds of PDMM: who is active in each, what arrives, and how many there are, from public numbers alone.
+
+PDMM is linear, so how fast its nodes agree is a matter of the network, the settings and the public coins. It is
+rehearsed on starts that everybody may know; the averaging itself then runs through the rounds that the rehearsal took,
+whatever the inputs and the masks are. A stopping rule that looked at them would tell everybody something of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secmix._base.checks import Array, Ints
+from secmix.errors import NetworkError, SecmixError
+from secmix.network import Network
+
+Schedule = Literal["coloured", "synchronous", "asynchronous"]
+Bools = NDArray[np.bool_]
+
+STARTS = 8  # rehearsed side by side; that a mode is ten times smaller in all of them has a chance of 2e-9
+MARGIN = 32.0  # by how much farther the averaging goes: masks are many, and inputs may lie along the slowest mode
+ROUNDING = 4 * float(np.finfo(float).eps)  # of what it began with: where agreement to tol gives way to this
+_CLEAR = 1000.0  # times ROUNDING: residuals above it are not made of rounding, and show the rate
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of PDMM on which its rounds depend; ``scale`` is the size of starts that agree to within ``tol``."""
+
+    c: float
+    schedule: Schedule
+    loss: float
+    dropout: tuple[int, int] | None
+    tol: float
+    scale: float
+    max_sweeps: int
+
+
+@dataclass(frozen=True)
+class Activation:
+    """A set of active nodes, and the arcs on which they hear and speak."""
+
+    nodes: Ints  # the active ones that are alive, in order
+    divisors: Array  # 1 + c times the number of their living neighbours, shaped as vectors are
+    arcs: Ints  # the arcs on which they broadcast, by tail and then head
+    senders: Ints  # their ends; kept, so that a transcript of many rounds holds them once
+    receivers: Ints
+    content: Ints  # for each of these arcs, the place of its tail in ``nodes``
+    opposite: Ints  # and the arc the other way
+    own: Ints | slice  # ``arcs``, as a slice where they lie side by side
+    by_node: tuple[slice, ...]  # the places of the arcs of each node
+    by_rank: tuple[tuple[Ints, Ints], ...]  # nodes and places of the first arc of each, of the second, ...
+
+    def incoming(self, arriving: Array) -> Array:
+        """Sum what arrives at each active node, in the order of the arcs; ``arriving`` is z of ``opposite``."""
+        out = np.zeros((len(self.nodes), *arriving.shape[1:]))
+        if len(self.by_rank) < len(self.nodes):
+            for some, firsts in self.by_rank:
+                out[some] += arriving[firsts]
+        else:
+            for node, places in enumerate(self.by_node):
+                out[node] = np.add.reduce(arriving[places], axis=0)
+        return out
+
+    def updated(self, z: Array, arriving: Array, heard: Array, settings: Settings, arrived: Bools | None) -> Array:
+        """z of the arcs of this activation after equation (9), where the broadcast ``heard`` arrived."""
+        spoken = 2.0 * settings.c * heard
+        moved = (spoken[self.content] if len(self.nodes) > 1 else spoken) - arriving
+        if settings.schedule == "synchronous":  # averaged by 1/2
+            moved = 0.5 * (z[self.own] + moved)
+        return moved if arrived is None else np.where(arrived[:, None, None], moved, z[self.own])
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round: its number, who is active, and which of their arcs deliver (None: all)."""
+
+    number: int
+    active: Activation
+    arrived: Bools | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All rounds of an averaging, sweep by sweep.
+
+    Attributes
+    ----------
+    sweeps : tuple of tuple of Round
+    living : (L,) int
+        The nodes that are alive at the end.
+    agreed : float
+        How far apart the rehearsal ended, as a share of what it began with; 0 if ``max_sweeps`` ended it too early.
+    """
+
+    sweeps: tuple[tuple[Round, ...], ...]
+    living: Ints
+    agreed: float
+
+
+def planned(network: Network, settings: Settings, coins: np.random.Generator) -> Plan:
+    """Rehearse the rounds; where no coin decides anything the plan is kept.
+
+    Raises
+    ------
+    NetworkError
+        If a drop-out leaves the network unconnected, or names a node that does not exist.
+    SecmixError
+        If it would come after the last sweep.
+    """
+    if settings.loss or settings.schedule == "asynchronous":
+        return _rehearsed(network, settings, coins)
+    return _planned_without_coins(network, settings)
+
+
+@lru_cache(maxsize=16)
+def _planned_without_coins(network: Network, settings: Settings) -> Plan:
+    return _rehearsed(network, settings, np.random.default_rng(0))
+
+
+def _rehearsed(network: Network, settings: Settings, coins: np.random.Generator) -> Plan:
+    """Run public starts of size one until they agree to within ``tol`` of ``scale``, and note every round."""
+    public = np.random.default_rng(0)
+    z = public.standard_normal((len(network.arcs), 1, STARTS))
+    s = public.standard_normal((network.n, 1, STARTS))
+    y = np.zeros_like(s)
+    size = float(max(np.abs(s).max(), np.abs(z).max(initial=0.0)))
+    clock = _Clock(size, settings.tol / settings.scale)
+    sweeps: list[tuple[Round, ...]] = []
+    for rounds, edges in _sweeps(network, settings, coins):
+        before = y[edges.living]
+        for round in rounds:
+            active = round.active
+            arriving = z[active.opposite]
+            y[active.nodes] = said = (s[active.nodes] + active.incoming(arriving)) / active.divisors
+            z[active.own] = active.updated(z, arriving, said, settings, round.arrived)
+        sweeps.append(rounds)
+        residual = float(residual_of(y[edges.living], before))
+        if edges.final:
+            clock.look(len(sweeps), residual)
+        if len(sweeps) >= min(clock.enough, settings.max_sweeps):
+            break
+    if settings.dropout is not None and not edges.final:
+        raise SecmixError(
+            f"dropout names round {settings.dropout[1]}, but {settings.max_sweeps} sweeps end before it; raise "
+            "max_sweeps or let the node drop out earlier"
+        )
+    return Plan(tuple(sweeps), edges.living, residual / size if clock.needed <= settings.max_sweeps else 0.0)
+
+
+class _Clock:
+    """Finds how many sweeps are needed from when residuals fall below two marks.
+
+    The upper one is where half the digits are won. The lower one is what is wanted, or where rounding begins to show:
+    from there the rate between the marks tells how many sweeps are left.
+    """
+
+    def __init__(self, size: float, tol: float) -> None:
+        self.wanted = min(max(tol, ROUNDING * size), size / 8)
+        self.lower = max(self.wanted, min(_CLEAR * ROUNDING * size, size / 8))
+        self.upper = math.sqrt(size * self.lower)
+        self.halfway = 0
+        self.needed = self.enough = math.inf
+
+    def look(self, sweeps: int, residual: float) -> None:
+        """Take note of the residual after so many sweeps."""
+        if not self.halfway and residual <= self.upper:
+            self.halfway = sweeps
+        if self.needed == math.inf and residual <= self.lower:
+            each = max(1, sweeps - self.halfway) / math.log(self.upper / self.lower)
+            self.needed = sweeps + math.ceil(each * math.log(self.lower / self.wanted))
+            self.enough = self.needed + math.ceil(each * math.log(MARGIN))
+
+
+def residual_of(living: Array, before: Array) -> Array:
+    """By how much living nodes differ, or moved in the last sweep; the larger."""
+    apart = living.max(axis=0) - living.min(axis=0)
+    return np.maximum(apart.max(), np.abs(living - before).max())  # type: ignore[no-any-return]
+
+
+def _sweeps(
+    network: Network, settings: Settings, coins: np.random.Generator
+) -> Iterator[tuple[tuple[Round, ...], _Edges]]:
+    """The rounds of each sweep without end, and the edges that are left after it."""
+    edges, number = _Edges(network, settings.c), 0
+    if settings.dropout is not None:
+        edges.final = False
+    while True:
+        rounds = []
+        for nodes in _active(network, settings.schedule, coins):
+            if settings.dropout is not None and number == settings.dropout[1]:
+                edges = edges.without(settings.dropout[0])
+            active = edges.activation(nodes)
+            if len(active.nodes):
+                arrived = coins.random(len(active.arcs)) >= settings.loss if settings.loss else None
+                rounds.append(Round(number, active, arrived))
+            number += 1
+        yield tuple(rounds), edges
+
+
+def _active(network: Network, schedule: Schedule, coins: np.random.Generator) -> Iterator[Ints]:
+    """Who is active in each round of a sweep."""
+    everyone = np.arange(network.n)
+    if schedule == "synchronous":
+        yield everyone
+    elif schedule == "coloured":
+        yield from network.colours
+    else:
+        for node in coins.integers(network.n, size=network.n):
+            yield everyone[node : node + 1]
+
+
+class _Edges:
+    """The edges between living nodes, and what each set of active nodes needs of them."""
+
+    def __init__(self, network: Network, c: float, alive: Bools | None = None) -> None:
+        self.network, self.c = network, c
+        self.alive = np.ones(network.n, dtype=bool) if alive is None else alive
+        self.living: Ints = np.flatnonzero(self.alive)
+        self.final = True  # no drop-out is to come
+        self._activations: dict[bytes, Activation] = {}
+
+    def without(self, node: int) -> _Edges:
+        """The edges once ``node`` has fallen silent."""
+        self.network.node_set([node], "dropped-out")
+        alive = self.alive.copy()
+        alive[node] = False
+        if len(self.network.components_without(np.flatnonzero(~alive))) != 1:
+            raise NetworkError(
+                f"without node {node} the network falls apart, so the others cannot agree on one average"
+            )
+        return _Edges(self.network, self.c, alive)
+
+    def activation(self, nodes: Ints) -> Activation:
+        """The activation of ``nodes``, worked out once for each set."""
+        key = nodes.tobytes()
+        if key not in self._activations:
+            self._activations[key] = self._worked_out(nodes[self.alive[nodes]])
+        return self._activations[key]
+
+    def _worked_out(self, nodes: Ints) -> Activation:
+        arcs, degrees = self.network.arcs, self.network.degrees
+        place = np.full(self.network.n, -1)
+        place[nodes] = np.arange(len(nodes))
+        # Arcs are in the order of their tails: those of a node are neighbours, found without a look at the others.
+        first = np.concatenate([[0], np.cumsum(degrees)])
+        leaving = np.concatenate([np.arange(first[node], first[node + 1]) for node in nodes] or [np.arange(0)])
+        leaving = leaving[self.alive[arcs[leaving]].all(axis=1)]
+        senders, receivers = arcs[leaving].T.copy()
+        content = place[senders]
+        degrees = np.bincount(content, minlength=len(nodes))
+        ends = np.cumsum(degrees)
+        by_node = tuple(slice(*pair) for pair in np.transpose([ends - degrees, ends]).tolist())
+        rank = np.arange(len(leaving)) - (ends - degrees)[content]
+        ranks = [np.flatnonzero(rank == k) for k in range(degrees.max(initial=0))]
+        divisors = np.asarray(1.0 + self.c * degrees, dtype=np.float64)[:, None, None]
+        together = len(leaving) and leaving[-1] - leaving[0] + 1 == len(leaving)
+        own = slice(int(leaving[0]), int(leaving[-1]) + 1) if together else leaving
+        return Activation(
+            nodes,
+            divisors,
+            leaving,
+            senders,
+            receivers,
+            content,
+            self.network.opposite[leaving],
+            own,
+            by_node,
+            tuple((content[places], places) for places in ranks),
+        )
