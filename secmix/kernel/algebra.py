@@ -1,0 +1,286 @@
+"""What linear forms tell, exactly where masks are residues, and behind masks of a size where they are real.
+
+Variables that no message joins are split into components, mostly one an entry; equal components are worked out once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import gcd, inf
+from typing import Any
+
+import numpy as np
+
+from secmix.kernel.numbers import Number
+from secmix.kernel.state import Variable
+
+TOLERANCE = 1e-9
+"""What of a unit row counts as rounding: a mask of 1e6 would then still leave 1e-3 of what it hides. The error is on the
+safe side, since a combination is called known that is all but known. PDMM's rows are at most 1e-13 off."""
+
+
+@dataclass(frozen=True)
+class Component:
+    """Rows that hang together by their variables.
+
+    Attributes
+    ----------
+    rows : tuple of (message, row of its payload)
+        Where each comes from.
+    terms : (F, V) object
+        Coefficients, exact where they are whole.
+    modulus : tuple, length F
+        Infinite: the form is known exactly from the row. Else its residue.
+    owner : tuple of int, length V
+        The node of an input or code; -1 of a draw.
+    step, range, spread, size : tuples, length V
+        Of draws their law; of data the size in this run.
+    """
+
+    rows: tuple[tuple[int, int], ...]
+    terms: Any
+    modulus: tuple[Any, ...]
+    owner: tuple[int, ...]
+    step: tuple[Any, ...]
+    range: tuple[int, ...]
+    spread: tuple[float, ...]
+    places: tuple[Any, ...]
+    size: tuple[float, ...]
+
+    @property
+    def key(self) -> Any:
+        """What equal components have in common; that of the largest data speaks for all."""
+        return self.rows, repr(self.terms.tolist()), self.modulus, self.owner, self.step, self.range, self.spread
+
+
+def components(cells: Iterable[tuple[tuple[int, int], Number]], variables: Mapping[int, Variable]) -> list[Component]:
+    """All components of the rows that ``cells`` hold, equal ones once, with the largest data."""
+    found = list(cells)
+    parent: dict[int, int] = {}
+
+    def root(v: int) -> int:
+        while parent.setdefault(v, v) != v:
+            parent[v] = v = parent[parent[v]]
+        return v
+
+    for _, number in found:
+        first, *others = number.form or {-1: 0}
+        for each in others:
+            parent[root(each)] = root(first)
+        root(first)
+    groups: dict[int, list[tuple[tuple[int, int], Number]]] = {}
+    for where, number in found:
+        if number.form:
+            groups.setdefault(root(next(iter(number.form))), []).append((where, number))
+    unique: dict[Any, Component] = {}
+    for group in groups.values():
+        one = _component(group, variables)
+        before = unique.setdefault(one.key, one)
+        if max(one.size) > max(before.size):
+            unique[one.key] = one
+    return list(unique.values())
+
+
+def _component(group: list[tuple[tuple[int, int], Number]], variables: Mapping[int, Variable]) -> Component:
+    used = sorted({v for _, number in group for v in number.form or ()})
+    column = {v: k for k, v in enumerate(used)}
+    terms = np.zeros((len(group), len(used)), object)
+    for row, (_, number) in zip(terms, group, strict=True):
+        for v, coefficient in number.terms.items():
+            row[column[v]] = coefficient
+    mine = [variables[v] for v in used]
+    largest = max((abs(float(each.value)) for each in mine if each.kind != "draw"), default=0.0)
+    return Component(
+        tuple(where for where, _ in group),
+        terms,
+        tuple(number.modulus or inf for _, number in group),
+        tuple(each.node for each in mine),
+        tuple(each.step for each in mine),
+        tuple(each.range for each in mine),
+        tuple(each.spread for each in mine),
+        tuple(each.place if each.kind == "code" else each.kind for each in mine),
+        tuple(0.0 if each.kind == "draw" else largest for each in mine),
+    )
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What some rows tell of the data of honest nodes.
+
+    Attributes
+    ----------
+    exact : dict from node to float
+        Of the best-known direction of its numbers the share that follows whatever the masks are; 1: it is known.
+    behind_masks : dict from node to float
+        The same, with real masks of the size they have.
+    sums : list of frozenset of int
+        The nodes that each known combination is of.
+    open : str
+        Why the masks may not hide what these numbers say; empty where they do.
+    """
+
+    exact: dict[int, float]
+    behind_masks: dict[int, float]
+    sums: list[frozenset[int]]
+    open: str = ""
+
+
+def knowledge(component: Component, rows: Sequence[int], corrupt: frozenset[int], repeated: float = 1.0) -> Knowledge:
+    """What the rows numbered ``rows`` tell whoever knows the data of ``corrupt``.
+
+    ``repeated`` says how often the same data may meet fresh masks: averaged, these are so much smaller.
+    """
+    data = [v for v, node in enumerate(component.owner) if node >= 0 and node not in corrupt]
+    draws = [v for v, node in enumerate(component.owner) if node == -1]
+    if not data or not rows:
+        return Knowledge({}, {}, [])
+    nodes = [component.owner[v] for v in data]
+    table = component.terms[list(rows)]
+    modulus = [component.modulus[k] for k in rows]
+    whole, reason = _words(component, table, modulus, data, draws)
+    if whole is not None:
+        known = np.array([[float(c) for c in row] for row in whole]).reshape(-1, len(data))
+        # A residue of a number is no more than the number.
+        exact = _shares(known, np.zeros((len(known), 0)), nodes)
+        return Knowledge(exact, exact, _sums(known, nodes))
+    size = np.array([component.size[v] or 1.0 for v in data])
+    seen = table[:, data].astype(float)
+    hiding = table[:, draws].astype(float)
+    spread = np.array([component.spread[v] for v in draws])
+    free = _free_of(hiding, seen)
+    exact = _shares(free, np.zeros((len(free), 0)), nodes)
+    behind = _shares(seen * size, hiding * spread / repeated**0.5, nodes)
+    behind = {node: max(share, exact.get(node, 0.0)) for node, share in behind.items()}
+    between_steps = reason if any(component.step[v] for v in draws) and hiding.any() else ""
+    return Knowledge(exact, behind, _sums(free, nodes), between_steps)
+
+
+def _words(
+    component: Component, table: Any, modulus: list[Any], data: list[int], draws: list[int]
+) -> tuple[list[list[int]] | None, str]:
+    """The combinations of data that are left of uniform words, exactly; or None, and why the masks are no such words.
+
+    In units of the masks' step every row is whole, modulo the number R of words. Rows are reduced by units of Z/R: a row
+    with a pivot is uniform, whatever the data, and independent of all others; what is left has no mask in it.
+    """
+    reached = [row for row in table if any(row[v] for v in draws)]
+    if not reached:
+        return None, ""
+    sizes = {component.range[v] for v in draws if any(row[v] for row in reached)}
+    if len(sizes) != 1 or 0 in sizes:
+        return None, "masks that are not uniform words of one length"
+    words = sizes.pop()
+    lines = []
+    for row, q in zip(table, modulus, strict=True):
+        used = [v for v in draws if row[v]]
+        if q == inf:
+            unit = min((abs(row[v]) * component.step[v] for v in used), default=0)
+            if used and any(row[v] for v in data):
+                return None, "masks added without reduction: what lies between their steps, and their ends, are open"
+            if not used:  # of data alone; it is known exactly
+                unit = min((abs(row[v]) * component.step[v] for v in data if row[v]), default=0)
+        else:
+            unit = q / words if q % words else q // words
+        if not unit and any(row[v] for v in (*data, *draws)):
+            return None, "numbers of no known step beside masks that are whole words"
+        line = [row[v] * component.step[v] / unit if row[v] else 0 for v in (*draws, *data)]
+        exact = [
+            row[v] * component.step[v] // unit if isinstance(unit, int) and c else round(c)
+            for v, c in zip((*draws, *data), line, strict=True)
+        ]
+        if any(abs(c - w) > 1e-9 * max(abs(c), 1) for c, w in zip(line, exact, strict=True)):
+            return None, "numbers that lie between the steps of the masks"
+        lines.append([int(each) for each in exact])
+    left = _eliminated(lines, words, len(draws))
+    if left is None:
+        return None, "multiples of masks: a residue of what they hide is open"
+    rest = [row[len(draws) :] for row in left]
+    reduced = _eliminated(rest, words, len(data), keep=True)
+    return (rest if reduced is None else reduced), ""
+
+
+def _eliminated(rows: list[list[int]], modulus: int, columns: int, *, keep: bool = False) -> list[list[int]] | None:
+    """What is left of ``rows`` once their first ``columns`` are eliminated by units modulo ``modulus``.
+
+    None where a column cannot be. With ``keep`` the rows of the pivots instead, centred.
+    """
+    rows, pivots = [[c % modulus for c in row] for row in rows], []
+    for column in range(columns):
+        place = next((k for k, row in enumerate(rows) if gcd(row[column], modulus) == 1), None)
+        if place is None:
+            if any(row[column] for row in rows):
+                return None
+            continue
+        pivot = rows.pop(place)
+        inverse = pow(pivot[column], -1, modulus)
+        pivot = [c * inverse % modulus for c in pivot]
+        rows = [_less(row, pivot, row[column], modulus) for row in rows]
+        pivots = [_less(row, pivot, row[column], modulus) for row in pivots]
+        pivots.append(pivot)
+    if keep:
+        return [[(c + modulus // 2) % modulus - modulus // 2 for c in row] for row in pivots]
+    return [row for row in rows if any(row)]
+
+
+def _less(row: list[int], pivot: list[int], factor: int, modulus: int) -> list[int]:
+    return [(a - factor * b) % modulus for a, b in zip(row, pivot, strict=True)] if factor else row
+
+
+def _free_of(hiding: Any, seen: Any) -> Any:
+    """The combinations of rows in which every mask cancels, as combinations of data."""
+    seen, hiding = _unit_rows(seen, hiding)
+    if hiding.size:
+        basis, sizes, _ = np.linalg.svd(hiding, full_matrices=True)
+        sizes = np.concatenate([sizes, np.zeros(len(basis) - len(sizes))])
+        seen = basis[:, sizes <= TOLERANCE * max(sizes[0], TOLERANCE)].T @ seen
+    if not seen.size:
+        return seen
+    _, sizes, rows = np.linalg.svd(seen, full_matrices=False)
+    return rows[sizes > TOLERANCE]
+
+
+def _unit_rows(seen: Any, hiding: Any) -> tuple[Any, Any]:
+    """Rows of length one, whatever their units are; those of zeros are left out."""
+    both = np.concatenate([seen, hiding], axis=1)
+    largest = np.abs(both).max(axis=1, initial=0.0)
+    both = both[largest > 0] / largest[largest > 0][:, None]
+    both /= np.linalg.norm(both, axis=1)[:, None]
+    if len(both) > both.shape[1]:  # the triangle has the rows' inner products, and with them all that is asked of them
+        both = np.linalg.qr(both, mode="r")
+    return both[:, : seen.shape[1]], both[:, seen.shape[1] :]
+
+
+def _shares(seen: Any, hiding: Any, nodes: list[int]) -> dict[int, float]:
+    """Of each node the share of the best-known direction among its numbers, for independent data of one size."""
+    if not len(seen):
+        return dict.fromkeys(nodes, 0.0)
+    seen, hiding = _unit_rows(seen, hiding)
+    basis, sizes = np.eye(len(seen)), np.zeros(len(seen))
+    if hiding.size:
+        basis, some, _ = np.linalg.svd(hiding, full_matrices=True)
+        sizes[: len(some)] = some
+    through = basis.T @ seen / np.maximum(sizes, 1e-13)[:, None]
+    _, gain, directions = np.linalg.svd(through, full_matrices=True)
+    gain = np.concatenate([gain, np.zeros(len(directions) - len(gain))])
+    left_open = (directions.T / (1 + gain**2)) @ directions
+    shares = {}
+    for node in dict.fromkeys(nodes):
+        mine = [k for k, each in enumerate(nodes) if each == node]
+        shares[node] = float(min(max(1 - np.linalg.eigvalsh(left_open[np.ix_(mine, mine)])[0], 0.0), 1.0))
+    return shares
+
+
+def _sums(known: Any, nodes: list[int]) -> list[frozenset[int]]:
+    """The nodes that each row of the reduced echelon basis is of."""
+    rows = np.array(known, dtype=float)
+    rank = 0
+    for column in range(rows.shape[1] if len(rows) else 0):
+        pivot = rank + int(np.argmax(np.abs(rows[rank:, column]) > 1e-8)) if rank < len(rows) else rank
+        if rank < len(rows) and abs(rows[pivot, column]) > 1e-8:
+            rows[[rank, pivot]] = rows[[pivot, rank]]
+            rows[rank] /= rows[rank, column]
+            others = np.arange(len(rows)) != rank
+            rows[others] -= rows[others, column][:, None] * rows[rank]
+            rank += 1
+    return [frozenset(nodes[k] for k in np.flatnonzero(np.abs(row) > 1e-8)) for row in rows[:rank]]

@@ -1,0 +1,132 @@
+"""Checks that every trace passes: it is what the untraced code does, and every message follows from what is held."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from secmix.kernel.arrays import concrete
+from secmix.kernel.numbers import INF, Number
+from secmix.kernel.trace import RESULT, ROUNDING, Fit, Message, copied
+from secmix.network import Network
+from secmix.transcript import Block, Channel
+
+
+def disagreement(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any], *, seed: int) -> str:
+    """How an untraced fit of the same seeds differs from the traced one; empty where it does not.
+
+    Whole numbers are compared bit for bit, floats up to the order in which sums are taken.
+    """
+    if fit.trace.system_seeds:
+        return ""  # whoever seeds by the system draws other masks: the second trace compares the forms alone
+    protocol, channel = copied(protocol), Channel()
+    masks = None
+    for call, given in enumerate(inputs):
+        channel.iteration = call
+        if getattr(protocol, "reuses_masks", False) and masks is None:
+            masks = protocol.draw_masks(len(given), np.shape(given)[2], network, np.random.default_rng([seed, call, 9]))
+        rng = np.random.default_rng([seed, call])
+        result, _ = protocol.average(np.array(given, dtype=float), network, rng, masks=masks, channel=channel)
+        if not _alike(concrete(fit.results[call]), result, fit):
+            return f"an untraced call ends with other results than the traced call {call}"
+    blocks = list(channel.transcript)
+    messages = [each for each in fit.messages if each.frame[2] != RESULT]
+    if len(blocks) != len(messages):
+        return f"an untraced fit sends {len(blocks)} blocks of messages, the traced one {len(messages)}"
+    for block, message in zip(blocks, messages, strict=True):
+        if _frame(block) != (*message.frame[:5], message.sender, message.receiver, message.content):
+            return f"{message} is another message untraced"
+        if not _alike(concrete(message.rows), block.payload, fit):
+            return f"{message} has other numbers untraced"
+    return ""
+
+
+def _frame(block: Block) -> tuple[Any, ...]:
+    ends = (tuple(each.tolist()) for each in (block.sender, block.receiver, block.content))
+    return (block.iteration, block.round, block.kind, block.line, block.payload.shape, *ends)
+
+
+def _alike(traced: Any, plain: Any, fit: Fit) -> bool:
+    traced, plain = np.asarray(traced), np.asarray(plain)
+    if traced.shape != plain.shape:
+        return False
+    if plain.dtype.kind in "biu":
+        return bool((traced == plain).all())
+    largest = max((abs(float(v.value)) for v in fit.trace.variables.values()), default=1.0)
+    return bool(np.allclose(traced.astype(float), plain, rtol=ROUNDING, atol=ROUNDING * largest, equal_nan=True))
+
+
+def other_frames(first: Fit, second: Fit) -> str:
+    """How two traces of other inputs and other masks differ, but for their numbers; empty where they do not.
+
+    Forms are equal, and so is what is public beside them: else a coefficient would be wrong, or hang on a secret.
+    """
+    if first.error or second.error:
+        return ""
+    if len(first.messages) != len(second.messages):
+        return "other inputs make other messages"
+    for a, b in zip(first.messages, second.messages, strict=True):
+        if (a.frame, a.sender, a.receiver, a.content) != (b.frame, b.sender, b.receiver, b.content):
+            return f"{a} is another message for other inputs"
+        for x, y in zip(a.rows.objects.ravel().tolist(), b.rows.objects.ravel().tolist(), strict=True):
+            if not _same_form(x, y, first, second):
+                return f"{a} is made otherwise for other inputs"
+    return ""
+
+
+def _same_form(x: Any, y: Any, first: Fit, second: Fit) -> bool:
+    if not (isinstance(x, Number) and isinstance(y, Number)):
+        same = not isinstance(x, Number) and not isinstance(y, Number)
+        largest = max(_largest(each) for each in (first, second))
+        return same and bool(np.isclose(float(x), float(y), rtol=0, atol=ROUNDING * largest, equal_nan=True))
+    if (x.modulus, x.depends, x.pure) != (y.modulus, y.depends, y.pure) or _form(x, first) != _form(y, second):
+        return False
+    if x.modulus == 0:
+        return True
+    off = _constant(x, first) - _constant(y, second)
+    if x.modulus != INF:
+        off -= round(off / x.modulus) * x.modulus
+    return bool(abs(off) <= 1e3 * ROUNDING * max(map(_largest, (first, second))))
+
+
+def _form(number: Number, fit: Fit) -> dict[int, Any]:
+    """The form by variables counted within their fit."""
+    first = next(iter(fit.trace.variables))
+    return {v - first: c for v, c in number.terms.items()}
+
+
+def _largest(fit: Fit) -> float:
+    return max((abs(float(v.value)) for v in fit.trace.variables.values()), default=1.0)
+
+
+def _constant(number: Number, fit: Fit) -> Any:
+    """What is public beside the form; exactly, where all is whole."""
+    return number.value - sum(c * fit.trace.variables[v].value for v, c in number.terms.items())
+
+
+def not_explained(fit: Fit) -> str:
+    """The first message in which there is what its sender neither made, nor held, nor was sent; empty: none."""
+    held: dict[int, set[int]] = {}
+    variables = fit.trace.variables
+    for message in fit.messages:
+        content = [_used(message, row) for row in range(len(message.rows))]
+        for sender, receiver, row in zip(message.sender, message.receiver, message.content, strict=True):
+            if message.line != "held" or message.frame[2] == RESULT:
+                mine = held.get(sender, set())
+                strange = [v for v in content[row] - mine if variables[v].kind == "draw" or variables[v].node != sender]
+                if strange:
+                    return (
+                        f"{message} from {sender} has in it what {sender} neither holds nor was sent: note it with hold"
+                    )
+            held.setdefault(receiver, set()).update(content[row])
+    return ""
+
+
+def _used(message: Message, row: int) -> set[int]:
+    found: set[int] = set()
+    for cell in message.rows.objects[row].ravel().tolist():
+        if isinstance(cell, Number) and cell.form:
+            found |= cell.form.keys()
+    return found

@@ -1,0 +1,231 @@
+"""Clearance: the only value that clears a node, and the only place that makes one.
+
+A protocol is proved once for a network (:func:`prove`); each adversary then asks what the messages that it reads tell
+(:func:`clear`). Either may end in an :class:`Open`, which names the line at which the proof ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from secmix.kernel.algebra import Component, components, knowledge
+from secmix.kernel.arrays import Followed
+from secmix.kernel.check import disagreement, not_explained, other_frames
+from secmix.kernel.numbers import Number
+from secmix.kernel.state import Place
+from secmix.kernel.trace import Fit, follow
+from secmix.network import Network
+from secmix.transcript import Block, Transcript
+
+_MADE_HERE = object()
+_CALLS = 3
+_MOST_TURNS = 24
+
+
+@dataclass(frozen=True)
+class Open:
+    """Why nothing is proved: a sentence that names the line, the message or the masks."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Clearance:
+    """What a proof says of one adversary on one network.
+
+    Attributes
+    ----------
+    exact : dict from node to float
+        Of the best-known direction of each honest node's vector the share that is known whatever the masks are.
+    behind_masks : dict from node to float
+        The same behind real masks of their size, should all calls be of the same data.
+    sums : tuple of frozenset of int
+        The nodes of each sum that is known.
+    encoders : tuple of Place
+        Where a node encodes its own data before it sends them.
+    covers : tuple of str
+        How public numbers were used by value; empty: every iteration, and no public coins.
+    assumes : tuple of str
+        What the proof assumes, in sentences.
+    """
+
+    exact: dict[int, float]
+    behind_masks: dict[int, float]
+    sums: tuple[frozenset[int], ...]
+    encoders: tuple[Place, ...]
+    covers: tuple[str, ...]
+    assumes: tuple[str, ...]
+    _maker: object = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self._maker is not _MADE_HERE:
+            raise TypeError("a Clearance is made by secmix.kernel.clear alone")
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What holds of a protocol on a network, whoever looks; ``open`` says why it does not."""
+
+    fits: tuple[Fit, ...]
+    tables: tuple[list[Component], ...]
+    open: str
+    covers: tuple[str, ...]
+    assumes: tuple[str, ...]
+
+
+def prove(protocol: Any, network: Network, inputs: Sequence[Any], *, seed: int = 0) -> Proof:
+    """Trace a sum protocol in all its ways: calls of a fit, masks drawn and given, guards and turns taken.
+
+    Parameters
+    ----------
+    protocol : sum protocol
+    network : Network
+    inputs : sequence of (1, n, m)
+        Of three calls at least, as the real data give them.
+    """
+    fit = follow(protocol, network, inputs[:_CALLS], seed=seed)
+    if fit.error:
+        return _opened(fit, fit.error)
+    handed = [follow(protocol, network, [each], seed=seed, masks_seed=k) for k, each in enumerate(inputs[1:3])]
+    fits = [fit, *handed]
+    fits.append(follow(protocol, network, [np.repeat(inputs[0], 2, axis=0)], seed=seed))
+    reasons = [each.error for each in fits]
+    reasons += [disagreement(protocol, network, fit, inputs[:_CALLS], seed=seed), other_frames(*handed)]
+    reasons += [_not_a_guard(protocol, network, inputs, seed, place, fit) for place in fit.trace.guards]
+    others, all_tried = _otherwise(protocol, network, inputs[:_CALLS], seed, fit)
+    fits += others
+    reasons += [f"{each.error}, where public numbers are others" if each.error else "" for each in others]
+    reasons += [not_explained(each) for each in fits if not each.error]
+    covers = [f"{how} ({place})" for how, place in fit.trace.by_value.items()]
+    covers += ["public numbers are compared in more ways than were tried"] * (not all_tried)
+    if len(fit.kept) > 2 and fit.kept[1] != fit.kept[2]:
+        covers.append("what the protocol keeps from call to call")
+    open_ = next((reason for reason in reasons if reason), "")
+    tables = tuple(components(_cells(each), each.trace.variables) for each in fits) if not open_ else ()
+    return Proof(tuple(fits), tables, open_, tuple(covers), _assumptions(fit))
+
+
+def _opened(fit: Fit, reason: str) -> Proof:
+    return Proof((fit,), (), reason, (), ())
+
+
+def _cells(fit: Fit) -> Iterator[tuple[tuple[int, int], Number]]:
+    for k, message in enumerate(fit.messages):
+        for row, cells in enumerate(message.rows.objects):
+            for cell in cells.ravel().tolist():
+                if isinstance(cell, Number) and (cell.modulus == np.inf or cell.pure) and cell.form:
+                    yield (k, row), cell
+
+
+def _not_a_guard(protocol: Any, network: Network, inputs: Sequence[Any], seed: int, place: Place, fit: Fit) -> str:
+    """Why a test decides more than whether the call ends in an error."""
+    taken = follow(protocol, network, inputs[:_CALLS], seed=seed, flip=place)
+    if taken.error:
+        return f"{taken.error}, after the guard {place}"
+    return "" if len(taken.results) < len(fit.results) else f"the error that {place} raises is caught"
+
+
+def _otherwise(protocol: Any, network: Network, inputs: Sequence[Any], seed: int, fit: Fit) -> tuple[list[Fit], bool]:
+    """The fits in which comparisons of public numbers come out otherwise, and whether these are all."""
+    found: list[Fit] = []
+    waiting = [(fit, 0)]
+    while waiting:
+        one, begin = waiting.pop()
+        outcomes = [outcome for _, outcome in one.trace.turns]
+        for k in range(begin, len(outcomes)):
+            if len(found) == _MOST_TURNS:
+                return found, False
+            script = (*outcomes[:k], not outcomes[k])
+            found.append(follow(protocol, network, inputs, seed=seed, script=script))
+            waiting.append((found[-1], k + 1))
+    return found, True
+
+
+def _assumptions(fit: Fit) -> tuple[str, ...]:
+    largest = max((abs(float(v.value)) for v in fit.trace.variables.values() if v.kind != "draw"), default=0.0)
+    assumed = ["the author of the protocol is honest, and may be mistaken"]
+    assumed.append(
+        f"sums are those of real numbers: rounding, and overflow beyond the {largest:.3g} seen, are not followed"
+    )
+    stops = "; ".join(str(place) for place in fit.trace.guards)
+    return (*assumed, f"that a call ends in an error tells nothing that matters ({stops})") if stops else tuple(assumed)
+
+
+def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> Clearance | Open:
+    """What ``adversary`` learns of each honest node, proved; or why that is open.
+
+    Parameters
+    ----------
+    proof : Proof
+    network : Network
+    adversary : adversary
+    calls : int
+        How many averagings there are: data that stay the same meet so many masks.
+    """
+    if proof.open:
+        return Open(proof.open)
+    corrupt = frozenset(adversary.corrupt_nodes(network))
+    honest = [node for node in range(network.n) if node not in corrupt]
+    exact, behind = dict.fromkeys(honest, 0.0), dict.fromkeys(honest, 0.0)
+    sums: dict[frozenset[int], None] = {}
+    used: set[Any] = set()
+    for fit, table in zip(proof.fits, proof.tables, strict=True):
+        read = readable(fit, network, adversary)
+        if isinstance(read, Open):
+            return read
+        for k, row in sorted(read):
+            if bad := _not_linear(fit.messages[k].rows[row]):
+                return Open(f"{fit.messages[k]} is {bad}")
+        for component in table:
+            rows = [place for place, where in enumerate(component.rows) if where in read]
+            known = knowledge(component, rows, corrupt, calls)
+            if known.open:
+                return Open(f"{known.open}: {fit.messages[component.rows[rows[0]][0]]}")
+            for node, share in known.exact.items():
+                exact[node], behind[node] = max(exact[node], share), max(behind[node], known.behind_masks[node])
+            sums |= dict.fromkeys(each - corrupt for each in known.sums)
+            used |= {place for place in component.places if isinstance(place, Place)}
+    if used and (torn := _overlapping(list(sums))):
+        return Open(
+            f"sums over {torn} are known of numbers that nodes encode in several ways: what they differ by is open"
+        )
+    return Clearance(
+        exact, behind, tuple(sums), tuple(sorted(used, key=str)), proof.covers, proof.assumes, _maker=_MADE_HERE
+    )
+
+
+def _not_linear(rows: Followed) -> str:
+    for cell in rows.objects.ravel().tolist():
+        if isinstance(cell, Number) and cell.modulus != np.inf and not cell.pure:
+            return "no linear function of inputs and masks, nor one of such a sum alone"
+    return ""
+
+
+def _overlapping(sums: list[frozenset[int]]) -> str:
+    """Two sums over different sets of nodes that share one; of numbers encoded in two ways these are no equations."""
+    for k, a in enumerate(sums):
+        for b in sums[:k]:
+            if a & b and a != b:
+                return f"{sorted(a)} and {sorted(b)}"
+    return ""
+
+
+def readable(fit: Fit, network: Network, adversary: Any) -> set[tuple[int, int]] | Open:
+    """Which rows of which messages an adversary reads, found out by numbering them."""
+    transcript, numbers = Transcript(), {}
+    for k, message in enumerate(fit.messages):
+        count = len(message.rows)
+        payload = np.arange(len(numbers), len(numbers) + count, dtype=float)[:, None, None]
+        numbers |= {len(numbers) + row: (k, row) for row in range(count)}
+        iteration, round, kind, line, *_ = message.frame
+        ends = (np.array(each, dtype=np.intp) for each in (message.sender, message.receiver, message.content))
+        transcript.append(Block(iteration, round, kind, line, *ends, payload))
+    view = adversary.observe(transcript, network)
+    read = [float(x) for row in view.rows for x in np.ravel(row)]
+    if any(x not in numbers for x in read):
+        return Open("the adversary holds numbers that no message carries")
+    return {numbers[int(x)] for x in read}

@@ -1,0 +1,376 @@
+"""Numbers that carry what they are made of.
+
+A number that depends on a secret is a :class:`Number`; a public one is Python's own. Whatever asks a number for its
+value, in Python or in C, asks it here: arithmetic is followed, all else is an exit of the trace.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from secmix.kernel.state import DRAWS, INF, common_step, here, is_multiple, may_be_caught, now, size_of, times
+
+Form = dict[int, Any]
+
+
+class Number:
+    """A number that depends on a secret.
+
+    Attributes
+    ----------
+    value : bool, int or float
+        In this run.
+    form : dict from variable to coefficient, or None
+        A linear combination of variables, times ``scale``.
+    modulus : int or float
+        Infinite: the value is the form plus a public number. Above 0: it is so modulo this. 0: no such thing is known.
+    depends : int
+        Bits of the nodes and draws that it depends on.
+    step : int or float
+        It is a whole multiple of this; infinite of zero, 0 where nothing is known.
+    pure : bool
+        Whether it is a function of its form alone.
+    below : int or float
+        It lies in [0, below); 0 where nothing is known.
+    """
+
+    __slots__ = ("below", "depends", "form", "key", "modulus", "pure", "scale", "step", "value")
+    __hash__ = None  # type: ignore[assignment]
+    __array_priority__ = 1e9
+
+    def __init__(
+        self, value: Any, form: Form | None, modulus: Any, depends: int, step: Any, *, scale: Any = 1, pure: bool = True
+    ) -> None:
+        self.value = value.item() if isinstance(value, np.generic) else value
+        self.form, self.modulus = form, modulus
+        self.scale = int(scale) if isinstance(scale, float) and scale.is_integer() and abs(scale) < 2**53 else scale
+        self.depends, self.step, self.pure = depends, step, pure
+        self.below: Any = 0
+        self.key: Any = None  # which function of which numbers it is, where it is no linear one
+
+    @property
+    def terms(self) -> Form:
+        """Coefficients of the form, scaled."""
+        return {variable: self.scale * c for variable, c in (self.form or {}).items()}
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether it is zero, of a sign that is a secret."""
+        return bool(self.modulus == 0 and self.step == INF)
+
+    def _linear(self, name: str, by: Any, value: Any, scale: Any, modulus: Any, step: Any) -> Number:
+        out = Number(value, self.form, modulus, self.depends, step, scale=scale, pure=self.pure)
+        return keyed(out, name, self, by)
+
+    # ------------------------------------------------------------------ followed
+
+    def __add__(self, other: Any) -> Any:
+        other = plain(other)
+        if isinstance(other, Number):
+            return self._plus(other)
+        if not isinstance(other, (int, float)):
+            return NotImplemented
+        value = self.value + other
+        if self.is_zero:
+            return value if other != 0 or math.copysign(1.0, other) > 0 else self
+        step = common_step(self.step, size_of(other))
+        return self._linear("add", other, value, self.scale, self.modulus, step)
+
+    def _plus(self, other: Number) -> Any:
+        if self.is_zero or other.is_zero:
+            return other if self.is_zero else self
+        value, depends = self.value + other.value, self.depends | other.depends
+        step = common_step(self.step, other.step)
+        if self.form is other.form and self.pure and other.pure:
+            scale, modulus = self.scale + other.scale, common_step(self.modulus, other.modulus)
+            if scale == 0 and modulus == INF:
+                return value
+            modulus = modulus if scale != 0 else 0
+            return encoded(
+                keyed(Number(value, self.form, modulus, depends, step, scale=scale or 1), "add", self, other)
+            )
+        # What is not followed counts as nothing modulo its step.
+        modulus = common_step(self.modulus or self.step, other.modulus or other.step)
+        form = _sum_of(self, other) if modulus else None
+        if form == {} and modulus == INF:
+            return value
+        return encoded(keyed(Number(value, form, modulus, depends, step, pure=modulus == INF), "add", self, other))
+
+    def __mul__(self, other: Any) -> Any:
+        other = plain(other)
+        if isinstance(other, Number) or (isinstance(other, (int, float)) and not math.isfinite(other)):
+            return function("multiply", operator.mul, self, other)
+        if not isinstance(other, (int, float)):
+            return NotImplemented
+        value = self.value * other
+        if other == 0:
+            if isinstance(value, int):
+                return 0
+            return keyed(Number(value, None, 0, self.depends, INF, pure=False), "multiply", self, other)
+        modulus, step = (times(each, other, value) for each in (self.modulus, self.step))
+        out = self._linear("multiply", other, value, self.scale * other, modulus, step)
+        if self.below and isinstance(value, int) and other > 0:
+            out.below = (self.below - 1) * other + 1
+        return out
+
+    def __truediv__(self, other: Any) -> Any:
+        other = plain(other)
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        if isinstance(other, Number) or other == 0:
+            return function("divide", operator.truediv, self, other, may_fail=True)
+        modulus, step = self.modulus / abs(other), self.step / abs(other)
+        return self._linear("divide", other, self.value / other, self.scale / other, modulus, step)
+
+    def __mod__(self, by: Any) -> Any:
+        by = plain(by)
+        if isinstance(by, np.ndarray):
+            return NotImplemented
+        if isinstance(by, Number) or by <= 0 or not (self.modulus or self.step):
+            return function("remainder", operator.mod, self, by, may_fail=True)
+        if self.below and self.below <= by:
+            return self
+        value, modulus = self.value % by, self.modulus or self.step
+        whole = modulus == INF or modulus % by == 0
+        form, scale = (self.form, self.scale) if self.modulus or self.pure else ({}, 1)
+        if whole:
+            left = _without_multiples(self, by) if self.modulus else {}
+            if not left:
+                return value
+            form, scale = (form, scale) if len(left) == len(form or ()) else (left, 1)
+        known = by if whole else common_step(modulus, by) if self.modulus else 0
+        pure = whole or self.pure
+        out = Number(value, form, known, self.depends, common_step(self.step, by), scale=scale, pure=pure)
+        out.below = by
+        return encoded(keyed(out, "remainder", self, by))
+
+    def rounded(self, how: Callable[[Any], Any], name: str, step: Any = 1) -> Any:
+        """Itself where it is a whole multiple of ``step`` already; a function of itself otherwise."""
+        return self if is_multiple(self.step, step) else function(name, how, self, step=step)
+
+    def __or__(self, other: Any) -> Any:
+        other = plain(other)
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        for low, high in ((self, other), (other, self)):
+            if isinstance(low, Number) and low.below and not isinstance(low.value, bool):
+                step = high.step if isinstance(high, Number) else size_of(high)
+                if is_multiple(step, 1 << (int(low.below) - 1).bit_length()):
+                    return low + high  # their bits do not meet
+        return function("or", operator.or_, self, other)
+
+    def __and__(self, other: Any) -> Any:
+        other = plain(other)
+        if type(other) is int and other > 0 and (other + 1) & other == 0 and not isinstance(self.value, bool):
+            return self % (other + 1)
+        return NotImplemented if isinstance(other, np.ndarray) else function("and", operator.and_, self, other)
+
+    def __lshift__(self, by: Any) -> Any:
+        by = plain(by)
+        return self * 2**by if type(by) is int else function("left shift", operator.lshift, self, by)
+
+    def __invert__(self) -> Any:
+        return function("not", operator.not_, self) if isinstance(self.value, bool) else -1 * self - 1
+
+    def __neg__(self) -> Any:
+        return self * -1
+
+    def __pos__(self) -> Number:
+        return self
+
+    def __sub__(self, other: Any) -> Any:
+        other = plain(other)
+        return NotImplemented if isinstance(other, np.ndarray) else self + -1 * other
+
+    def __rsub__(self, other: Any) -> Any:
+        return -1 * self + other
+
+    def __pow__(self, other: Any, modulo: Any = None) -> Any:
+        other = plain(other)
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        one = type(other) is int and other == 1 and modulo is None
+        return self if one else function(f"power {modulo}", lambda a, b: pow(a, b, modulo), self, other, may_fail=True)
+
+    def __abs__(self) -> Any:
+        return function("absolute", abs, self)
+
+    __radd__, __rmul__, __ror__, __rand__ = __add__, __mul__, __or__, __and__
+
+    # ------------------------------------------------------------------ exits
+
+    def __bool__(self) -> bool:
+        return now().truth(self.value)
+
+    def __int__(self) -> int:
+        return int(self._left("int() of a secret"))
+
+    def __float__(self) -> float:
+        return float(self._left("float() of a secret"))
+
+    def __index__(self) -> int:
+        return int(self._left("an index made of a secret"))
+
+    def __complex__(self) -> complex:
+        return complex(self._left("complex() of a secret"))
+
+    def __str__(self) -> str:
+        return str(self._left("the text of a secret"))
+
+    __repr__ = __str__
+
+    def __format__(self, how: str) -> str:
+        return format(self._left("the text of a secret"), how)
+
+    def __reduce__(self) -> Any:
+        return float, (self._left("a pickle of a secret"),)
+
+    def to_bytes(self, *args: Any, **kw: Any) -> NoReturn:
+        """End the proof: bytes are not followed."""
+        self._left("the bytes of a secret")
+        raise TypeError("the bytes of a secret are not followed")
+
+    def bit_length(self) -> int:
+        """End the proof: it tells the size."""
+        return int(self._left("the length of a secret")).bit_length()
+
+    tobytes = to_bytes
+
+    def _left(self, what: str) -> Any:
+        now().leave(what)
+        return self.value
+
+    # ------------------------------------------------------------------ as an array without axes
+
+    def __deepcopy__(self, memo: Any) -> Number:
+        return self
+
+    def conjugate(self) -> Number:
+        """Itself: it is real, immutable and has no axes."""
+        return self
+
+    __copy__ = item = conjugate
+    real, imag = property(conjugate), property(lambda self: 0.0)
+    ndim, shape, size = 0, (), 1
+    dtype = property(lambda self: np.dtype(type(self.value)))
+
+
+def _method(name: str, f: Callable[[Any, Any], Any], *, may_fail: bool = False) -> Callable[[Number, Any], Any]:
+    def method(self: Number, other: Any) -> Any:
+        other = plain(other)
+        fails = may_fail and (name.startswith("other ") or isinstance(other, Number) or other == 0)
+        return NotImplemented if isinstance(other, np.ndarray) else function(name, f, self, other, may_fail=fails)
+
+    return method
+
+
+for _name in ("lt", "le", "gt", "ge", "eq", "ne", "xor"):
+    setattr(Number, f"__{_name}__", _method(_name, getattr(operator, _name)))
+for _name in ("floordiv", "rshift"):
+    setattr(Number, f"__{_name}__", _method(_name, getattr(operator, _name), may_fail=True))
+for _name in ("xor", "floordiv", "truediv", "mod", "pow", "lshift", "rshift"):
+    _swapped = lambda a, b, _do=getattr(operator, _name): _do(b, a)  # noqa: E731
+    setattr(Number, f"__r{_name}__", _method(f"other {_name}", _swapped, may_fail=True))
+
+
+def function(
+    name: str, f: Callable[..., Any], *args: Any, step: Any = None, may_fail: bool = False, key: Any = None
+) -> Any:
+    """Any function of numbers of which some are secret: of one form a function of that, else of nothing followed.
+
+    The same function of the same arguments is the same number. Where it may fail on a value and the protocol would
+    catch that, it is a branch.
+    """
+    if may_fail and may_be_caught():
+        now().leave(f"{name} of a secret, whose failure the protocol catches,")
+    value = f(*(each.value if isinstance(each, Number) else each for each in args))
+    secret = [each for each in args if isinstance(each, Number)]
+    if not secret:
+        return value
+    key = (name, key or arguments(*args))
+    known = now().known
+    if key not in known:
+        form = secret[0].form
+        pure = form is not None and all(each.pure and each.form is form for each in secret)
+        depends = 0
+        for each in secret:
+            depends |= each.depends
+        if step is None:
+            step = int(isinstance(value, (bool, int, np.bool_, np.integer)))
+        out = Number(value, form if pure else None, 0, depends, step, pure=pure)
+        out.key = key
+        known[key] = encoded(out)
+    return known[key]
+
+
+def identity(number: Any) -> Any:
+    """What numbers have in common that are the same function of the variables."""
+    if not isinstance(number, Number):
+        return type(number), repr(number)
+    if number.modulus == INF:
+        return "linear", frozenset(number.terms.items()), number.value
+    return _numbered(number.key)
+
+
+def arguments(*args: Any) -> int:
+    """A number for these arguments, the same for the same."""
+    return _numbered(tuple(identity(each) for each in args))
+
+
+def _numbered(key: Any) -> int:
+    keys: dict[Any, int] = now().known.setdefault("numbers of keys", {})
+    return keys.setdefault(key, len(keys))
+
+
+def keyed(number: Number, name: str, *args: Any) -> Number:
+    """``number``, which remembers that it is this function of these arguments, where it is no linear one."""
+    if number.modulus != INF:
+        number.key = (name, arguments(*args))
+    return number
+
+
+def encoded(number: Number) -> Number:
+    """``number``, or a new variable where it is computed, not linearly, from one node's own data alone."""
+    depends = number.depends
+    if number.modulus == INF or depends & DRAWS or depends & (depends - 1):
+        return number
+    known, key = now().known, ("code", number.key)
+    if key not in known:
+        step = number.step if 0 < number.step < INF else 0
+        variable = now().variable("code", depends.bit_length() - 2, number.value, step, place=here())
+        code = Number(number.value, {variable: 1}, INF, depends, number.step)
+        code.below = number.below
+        known[key] = code
+    found: Number = known[key]
+    return found
+
+
+def plain(value: Any) -> Any:
+    """NumPy's scalars as Python's numbers, of which a secret word never loses a bit."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if not isinstance(value, (int, float, Number, np.ndarray)) and hasattr(value, "__index__"):
+        return operator.index(value)
+    return value
+
+
+def _sum_of(a: Number, b: Number) -> Form:
+    out = a.terms if a.modulus else {}
+    for variable, coefficient in b.terms.items() if b.modulus else ():
+        total = out.get(variable, 0) + coefficient
+        if total:
+            out[variable] = total
+        else:
+            out.pop(variable, None)
+    return out
+
+
+def _without_multiples(number: Number, by: Any) -> Form:
+    """The terms of a form that are not whole multiples of ``by``, whatever their variables are."""
+    own = now().own
+    return {v: c for v, c in number.terms.items() if not is_multiple(abs(c * own(v).step), by)}

@@ -1,0 +1,312 @@
+"""Trace: variables, and where a secret left the arithmetic that is followed.
+
+A truth value, an index, text or bytes of a secret ends the proof at its line (:class:`LeftTrace`). The one exception is
+a *guard*, an ``if`` with nothing but ``raise``: it is noted, and a second trace takes it the other way.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import itertools
+import linecache
+import math
+import os
+import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+INF = math.inf
+_EXACT = 2.0**53
+"""Up to here floats are exact whole numbers."""
+DRAWS = 1
+"""The bit of what depends on secret draws; that of node i is ``1 << i + 1``."""
+
+_LIBRARIES = tuple({sysconfig.get_path(each) for each in ("stdlib", "platstdlib", "purelib", "platlib")})
+_FOLLOWED_AS_THEY_ARE = tuple(os.path.join(path, name) for path in _LIBRARIES for name in ("numpy", "scipy"))
+_KERNEL = os.path.dirname(os.path.abspath(__file__))
+_STDLIB = tuple({sysconfig.get_path(each) for each in ("stdlib", "platstdlib")})
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the protocol, and the lines that called it."""
+
+    file: str
+    line: int
+    callers: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def code(self) -> str:
+        """The text of the line."""
+        return linecache.getline(self.file, self.line).strip()[:100]
+
+    def __str__(self) -> str:
+        return f"{os.path.basename(self.file)}, line {self.line}: {self.code}"
+
+
+@dataclass(frozen=True)
+class Variable:
+    """An unknown that numbers are made of.
+
+    Attributes
+    ----------
+    kind : {"input", "code", "draw"}
+        An entry of a node's input; something computed from one node's own data; a secret draw.
+    node : int
+        Whose it is; -1 of a draw.
+    value : int or float
+        In this run.
+    step : float
+        It is a whole multiple of this; 0 where it may be any number.
+    spread : float
+        Standard deviation of a draw; 0 of others.
+    range : int
+        How many values a uniform whole draw takes; 0 of other laws.
+    place : Place or None
+        Where it was made.
+    """
+
+    kind: Literal["input", "code", "draw"]
+    node: int
+    value: Any
+    step: float
+    spread: float = 0.0
+    range: int = 0
+    place: Place | None = None
+
+
+_NUMBERS = itertools.count()
+
+
+class LeftTrace(BaseException):
+    """Raised where a secret leaves what is followed; no ``except Exception`` of a protocol catches it."""
+
+
+@dataclass
+class Trace:
+    """What is known while a protocol is followed.
+
+    Attributes
+    ----------
+    variables : dict from int to Variable
+        By numbers that no other trace uses: a secret that was kept elsewhere is found out.
+    guards : dict from Place to bool
+        Truth values of secrets that only decide whether an error is raised, and what they were.
+    turns : list of (Place, bool)
+        Comparisons of public numbers that may differ in another call, in order, and how each came out.
+    by_value : dict from str to Place
+        How such public numbers, or public coins, were used otherwise: a claim then covers what was traced.
+    left : list of (str, Place)
+        Where secrets left, also where a protocol caught what was raised.
+    flip : Place or None
+        The guard that is taken the other way.
+    script : tuple of bool
+        How the first turns are to come out.
+    answering : bool
+        Whether a guard was taken: secrets then answer, and the call must end in an error.
+    """
+
+    variables: dict[int, Variable] = field(default_factory=dict)
+    known: dict[Any, Any] = field(default_factory=dict)
+    guards: dict[Place, bool] = field(default_factory=dict)
+    turns: list[tuple[Place, bool]] = field(default_factory=list)
+    by_value: dict[str, Place] = field(default_factory=dict)
+    left: list[tuple[str, Place]] = field(default_factory=list)
+    flip: Place | None = None
+    script: tuple[bool, ...] = ()
+    answering: bool = False
+    secret_draws: int = 0
+    system_seeds: int = 0
+
+    def variable(self, kind: Literal["input", "code", "draw"], node: int, value: Any, step: float, **law: Any) -> int:
+        """Add a variable, and return its number."""
+        number = next(_NUMBERS)
+        self.variables[number] = Variable(kind, node, value, step, **law)
+        return number
+
+    def own(self, number: int) -> Variable:
+        """The variable of that number.
+
+        Raises
+        ------
+        LeftTrace
+            If it is one of another trace.
+        """
+        if number not in self.variables:
+            self.leave("a secret that was kept outside the protocol's object")
+        return self.variables[number]
+
+    def leave(self, what: str) -> None:
+        """End the proof here; once a guard was taken, go on.
+
+        Raises
+        ------
+        LeftTrace
+        """
+        if not self.answering:
+            place = here()
+            self.left.append((what, place))
+            raise LeftTrace(f"{what} at {place}")
+
+    def truth(self, value: Any) -> bool:
+        """The truth value of a secret: an exit, unless it is a guard's."""
+        outcome = bool(value)
+        if self.answering:
+            return outcome
+        place = here()
+        if not is_guard(place):
+            self.leave("a branch on a secret")
+        self.guards.setdefault(place, outcome)
+        if self.flip == place:
+            self.answering = True
+            return not outcome
+        return outcome
+
+    def turn(self, outcome: bool) -> bool:
+        """How a comparison of public numbers comes out, or what the script says."""
+        if len(self.turns) < len(self.script):
+            outcome = self.script[len(self.turns)]
+        self.turns.append((here(), outcome))
+        return outcome
+
+    def narrow(self, how: str) -> None:
+        """Note that a public number was used by its value: the claim covers what was traced."""
+        self.by_value.setdefault(how, here())
+
+
+_NOW: list[Trace] = []
+
+
+def now() -> Trace:
+    """The trace that is under way."""
+    return _NOW[-1]
+
+
+def tracing() -> bool:
+    """Whether a trace is under way."""
+    return bool(_NOW)
+
+
+@contextmanager
+def following(trace: Trace) -> Iterator[Trace]:
+    """Make ``trace`` the one under way, for all threads: a protocol may start some."""
+    _NOW.append(trace)
+    try:
+        # What may fail on a value is silenced as it is in a plain call; where it raises, it ends the trace.
+        with np.errstate(all="ignore"):
+            yield trace
+    finally:
+        _NOW.remove(trace)
+
+
+def here() -> Place:
+    """The line of the protocol that is being executed."""
+    frames = []
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_name != "_traced_call":
+        if is_protocol(frame.f_code.co_filename):
+            frames.append((frame.f_code.co_filename, frame.f_lineno))
+        frame = frame.f_back
+    if not frames:
+        return Place("unknown", 0)
+    return Place(*frames[0], tuple(frames[1:]))
+
+
+def is_protocol(file: str) -> bool:
+    """Whether a file belongs neither to Python, nor to NumPy, nor to this package."""
+    if file.startswith((_KERNEL, *_FOLLOWED_AS_THEY_ARE, "<")):
+        return False
+    return "site-packages" in file or not file.startswith(_STDLIB)
+
+
+def may_be_caught() -> bool:
+    """Whether a protocol's own ``except`` or ``suppress`` would catch what is raised here."""
+    place = here()
+    return any(_within_try(file, line) for file, line in ((place.file, place.line), *place.callers))
+
+
+def is_guard(place: Place) -> bool:
+    """Whether the test at a line decides nothing but whether an error is raised."""
+    return _guards(place.file, place.line)
+
+
+@lru_cache(maxsize=4096)
+def _guards(file: str, line: int) -> bool:
+    for node in _nodes(file):
+        if isinstance(node, ast.Assert) and node.lineno <= line <= (node.end_lineno or 0):
+            return True
+        if isinstance(node, ast.If) and node.test.lineno <= line <= (node.test.end_lineno or 0):
+            return not node.orelse and len(node.body) == 1 and isinstance(node.body[0], ast.Raise)
+    return False
+
+
+@lru_cache(maxsize=4096)
+def _within_try(file: str, line: int) -> bool:
+    def covers(body: list[ast.stmt]) -> bool:
+        return body[0].lineno <= line <= (body[-1].end_lineno or 0)
+
+    for node in _nodes(file):
+        if isinstance(node, ast.Try) and node.handlers and covers(node.body):
+            return True
+        suppressing = isinstance(node, ast.With) and any("suppress" in ast.unparse(item) for item in node.items)
+        if suppressing and covers(node.body):
+            return True
+    return False
+
+
+@lru_cache(maxsize=256)
+def _nodes(file: str) -> tuple[Any, ...]:
+    try:
+        return tuple(ast.walk(ast.parse("".join(linecache.getlines(file)))))
+    except SyntaxError:
+        return ()
+
+
+def common_step(a: Any, b: Any) -> Any:
+    """The largest number of which both are known to be whole multiples; infinity is that of zero, 0 is none.
+
+    Examples
+    --------
+    >>> common_step(6, 4), common_step(0.25, 1.0), common_step(INF, 3), common_step(0, 3)
+    (2, 0.25, 3, 0)
+    """
+    if a == b or b == INF:
+        return a
+    if a == INF:
+        return b
+    if not a or not b:
+        return 0
+    small, large = min(a, b), max(a, b)
+    if is_multiple(large, small):
+        return small
+    return math.gcd(int(small), int(large)) if small == int(small) and large == int(large) else 0
+
+
+def is_multiple(step: Any, of: Any) -> bool:
+    """Whether whole multiples of ``step`` are whole multiples of ``of``."""
+    if step == INF:
+        return True
+    if not step or not of or of == INF or (isinstance(step, float) and step > _EXACT * of):
+        return False
+    return bool(step % of == 0)
+
+
+def size_of(value: Any) -> Any:
+    """The largest step of a public number: infinity of zero, 0 of what is not finite."""
+    if value == 0:
+        return INF
+    return abs(value) if math.isfinite(value) else 0
+
+
+def times(step: Any, by: Any, value: Any) -> Any:
+    """The step, or modulus, of what is multiplied; the old one where a float does not hold the product exactly."""
+    if not step or step == INF:
+        return step
+    inexact = isinstance(value, float) and by == int(by) and step * abs(by) > _EXACT
+    return step if inexact else step * abs(by)

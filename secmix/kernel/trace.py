@@ -1,0 +1,317 @@
+"""One fit of a sum protocol, followed: the same object on the same channel, call after call.
+
+The trace checks itself, every time: an untraced call of the same seeds sends the same messages, and calls with other
+inputs and other masks are made of the same combinations of them.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+import traceback
+import types
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from secmix.errors import SecmixError
+from secmix.kernel.arrays import Followed, array_of, concrete, followed, is_secret, parts, public
+from secmix.kernel.draws import Draws, Public
+from secmix.kernel.numbers import Number
+from secmix.kernel.state import INF, LeftTrace, Place, Trace, following, is_protocol, now
+from secmix.kernel.world import replaced
+from secmix.network import Network
+from secmix.transcript import Block, Channel, overheard, passed_on
+
+ROUNDING = 1e-12
+"""By how much of the largest number on the way sums of floats may differ that are added up in another order."""
+
+
+RESULT = "what the node ends with"
+
+
+@dataclass(frozen=True)
+class Message:
+    """A block of messages, or what nodes hold, with its numbers followed.
+
+    Attributes
+    ----------
+    call : int
+        In which call of the fit.
+    frame : tuple
+        Iteration, round, kind, line and length: what it is, apart from its numbers.
+    sender, receiver, content : tuple of int
+    rows : (P, runs, m) Followed
+    """
+
+    call: int
+    frame: tuple[Any, ...]
+    sender: tuple[int, ...]
+    receiver: tuple[int, ...]
+    content: tuple[int, ...]
+    rows: Followed
+
+    @property
+    def line(self) -> str:
+        """Plain, encrypted or held."""
+        return str(self.frame[3])
+
+    def __str__(self) -> str:
+        return f"'{self.frame[2]}' in round {self.frame[1]}"
+
+
+@dataclass
+class Fit:
+    """What was followed of some calls.
+
+    Attributes
+    ----------
+    trace : Trace
+    messages : list of Message
+    results : list of array
+        What each call returned, (runs, n, m).
+    starts : list of int
+        How many variables there were before each call.
+    kept : list
+        What the protocol kept after each call.
+    error : str
+        Why there is no more: an exit, or an error of the protocol's own.
+    """
+
+    trace: Trace
+    n: int
+    messages: list[Message] = field(default_factory=list)
+    results: list[Any] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    kept: list[Any] = field(default_factory=list)
+    error: str = ""
+
+
+class _Channel(Channel):
+    """Carries what is followed, and writes down what passes."""
+
+    def __init__(self, fit: Fit) -> None:
+        super().__init__(record=False)
+        self.fit = fit
+
+    def _pass(self, round: int, sender: Any, receiver: Any, kind: str, payload: Any, line: Any, content: Any) -> Any:
+        def write(name: str, rows: Any) -> Any:
+            rows = followed(rows).as_it_passes()
+            cells = rows.reshape(1, 1, 1) if rows.ndim == 0 else rows[None] if rows.ndim == 2 else rows
+            self._note(round, sender, receiver, name, cells, line, content)
+            return rows.item() if rows.ndim == 0 else rows if line == "held" else self._arriving(rows, content)
+
+        shape = np.shape(followed(payload)) if isinstance(payload, list) and any(True for _ in parts(payload)) else ()
+        count = max(np.size(sender), np.size(receiver))
+        if len(shape) == 2 or (len(shape) == 3 and shape[0] == count):
+            payload = followed(payload)
+        return passed_on(payload, kind, write, count)
+
+    def _note(self, round: Any, sender: Any, receiver: Any, kind: str, rows: Any, line: str, content: Any) -> None:
+        if now().answering:
+            raise LeftTrace(f"'{kind}' is sent after a guard has found an error")
+        ends = [
+            np.atleast_1d(np.asarray(public(each, "an end of a message"), dtype=np.intp)) for each in (sender, receiver)
+        ]
+        senders, receivers = (each.tolist() for each in np.broadcast_arrays(*ends))
+        which = (
+            range(len(senders)) if content is None else np.asarray(public(content, "content"), dtype=np.intp).tolist()
+        )
+        if line == "held" and senders != receivers:
+            raise SecmixError(f"'{kind}' is said to be held, but passes from one node to another; send it instead")
+        if strange := {*senders, *receivers} - set(range(-1, self.fit.n)):
+            raise SecmixError(
+                f"'{kind}' passes from or to {sorted(strange)}; nodes are 0 to {self.fit.n - 1}, -1 the server"
+            )
+        frame = (self.iteration.value, int(round), str(kind), line, rows.shape, rows.kind.str)
+        ends = tuple(senders), tuple(receivers), tuple(which)
+        self.fit.messages.append(Message(len(self.fit.starts) - 1, frame, *ends, rows))
+        arrays = (np.array(each, dtype=np.intp) for each in ends)
+        self.transcript.append(Block(*frame[:4], *arrays, rows))
+
+    def end_with(self, result: Any) -> Followed:
+        """Note what each node ends with, as what it holds."""
+        if type(result) not in (np.ndarray, Followed):
+            now().leave(f"a result of type {type(result).__name__}")
+        ends = followed(result)
+        if ends.ndim != 3 or ends.shape[1] != self.fit.n:
+            raise SecmixError(f"average returned shape {ends.shape}; expected (runs, nodes, entries)")
+        nodes = tuple(range(self.fit.n))
+        frame = (self.iteration.value, 2**30, RESULT, "held", ends.shape, ends.kind.str)  # type: ignore[attr-defined]
+        self.fit.messages.append(
+            Message(len(self.fit.starts) - 1, frame, nodes, nodes, nodes, ends.transpose(1, 0, 2).as_it_passes())
+        )
+        return ends
+
+    @staticmethod
+    def _arriving(rows: Any, content: Any) -> Any:
+        arrived = rows.copy()
+        if content is not None and rows.ndim == 3 and len(rows) > 1:
+            left = set(range(len(rows))) - {int(k) % len(rows) for k in np.ravel(content)}
+            if left:
+                arrived[sorted(left)] = np.nan if rows.kind.kind == "f" else 0
+        return arrived
+
+
+def follow(
+    protocol: Any,
+    network: Network,
+    inputs: Sequence[Any],
+    *,
+    seed: int = 0,
+    masks_seed: int | None = None,
+    flip: Place | None = None,
+    script: tuple[bool, ...] = (),
+) -> Fit:
+    """Trace one call for each of ``inputs`` (runs, n, m), of one object on one channel.
+
+    With ``masks_seed`` the masks are drawn from it and handed to the protocol; without it draws its own. ``flip`` is a
+    guard to be taken the other way, ``script`` says how the first comparisons of public numbers come out.
+    """
+    trace = Trace(flip=flip, script=script)
+    fit = Fit(trace, network.n)
+    protocol = copied(protocol)
+    channel = _Channel(fit)
+    with following(trace), replaced(), _secret_masks(protocol), overheard(_other_channel):
+        masks = None
+        for call, given in enumerate(inputs):
+            fit.starts.append(len(trace.variables))
+            channel.iteration = Public(call, "the iteration")  # type: ignore[assignment]
+            try:
+                if masks_seed is not None or (getattr(protocol, "reuses_masks", False) and masks is None):
+                    draws = Draws(
+                        np.random.default_rng([seed if masks_seed is None else masks_seed, call, 9]).bit_generator
+                    )
+                    masks = protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
+                rng = Draws(np.random.default_rng([seed, call]).bit_generator)
+                private = _inputs(given)
+                before = private.objects.ravel().tolist()
+                result, _ = _traced_call(protocol, private, network, rng, masks, channel)
+                fit.results.append(channel.end_with(result))
+                fit.kept.append(state(protocol, network, channel.__dict__))
+                if any(a is not b for a, b in zip(before, private.objects.ravel().tolist(), strict=True)):
+                    trace.leave("the inputs were written to")
+            except LeftTrace as left:
+                fit.error = str(left)
+            except Exception as error:
+                if not trace.answering:
+                    fit.error = f"the call ends in {type(error).__name__}: {error}"[:200] + f" at {_place_of(error)}"
+            else:
+                continue
+            break
+    if trace.left and not fit.error:
+        fit.error = "{} at {}".format(*trace.left[0])
+    return fit
+
+
+def _traced_call(protocol: Any, inputs: Any, network: Network, rng: Any, masks: Any, channel: Channel) -> Any:
+    return protocol.average(inputs, network, rng, masks=masks, channel=channel)
+
+
+def copied(protocol: Any) -> Any:
+    """A copy, so that no trace sees what another left; of an object that cannot be copied deeply, a shallow one."""
+    try:
+        return copy.deepcopy(protocol)
+    except TypeError:
+        return copy.copy(protocol)
+
+
+def _place_of(error: BaseException) -> str:
+    """The last line of the protocol's that an error comes from."""
+    lines = [each for each in traceback.extract_tb(error.__traceback__) if is_protocol(each.filename)]
+    return f"{lines[-1].filename.rsplit('/', 1)[-1]}, line {lines[-1].lineno}" if lines else "an unknown line"
+
+
+def _inputs(given: Any) -> Followed:
+    trace = now()
+    numbers = np.empty(np.shape(given), object)
+    for place, value in np.ndenumerate(np.asarray(given, dtype=float)):
+        variable = trace.variable("input", place[1], float(value), 0)
+        numbers[place] = Number(float(value), {variable: 1}, INF, 2 << place[1], 0)
+    return array_of(numbers, float)  # type: ignore[no-any-return]
+
+
+def _other_channel(channel: Any, block: Any) -> None:
+    if not isinstance(channel, _Channel):
+        now().leave("a message on another channel than the one given")
+
+
+@contextmanager
+def _secret_masks(protocol: Any) -> Iterator[None]:
+    """What is drawn in ``draw_masks`` is secret meanwhile."""
+    classes: list[tuple[type, Any, bool]] = []
+    carried = protocol
+    while carried is not None:
+        kind = type(carried)
+        original = getattr(kind, "draw_masks", None)
+        if original is not None and not any(each is kind for each, _, _ in classes):
+            classes.append((kind, original, "draw_masks" in vars(kind)))
+        carried = getattr(carried, "inner", None)
+
+    def secretly(original: Any) -> Any:
+        def draw_masks(self: Any, *args: Any, **kw: Any) -> Any:
+            now().secret_draws += 1
+            try:
+                return original(self, *args, **kw)
+            finally:
+                now().secret_draws -= 1
+
+        return draw_masks
+
+    for kind, original, _ in classes:
+        kind.draw_masks = secretly(original)  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        for kind, original, own in classes:
+            if own:
+                kind.draw_masks = original  # type: ignore[attr-defined]
+            else:
+                del kind.draw_masks  # type: ignore[attr-defined]
+
+
+def state(protocol: Any, network: Network, channel: dict[str, Any]) -> Any:
+    """All that may pass from one call to the next, so that two states can be compared.
+
+    The object, its classes and their modules, defaults and closures of their functions, the network, the channel.
+    """
+    kinds = [kind for kind in type(protocol).__mro__ if kind.__module__ != "builtins"]
+    modules = {kind.__module__: vars(sys.modules[kind.__module__]) for kind in kinds if kind.__module__ in sys.modules}
+    values = [
+        *(each for kind in kinds for each in vars(kind).values()),
+        *(each for space in modules.values() for each in space.values() if not isinstance(each, type)),
+    ]
+    functions = [each for each in values if isinstance(each, types.FunctionType)]
+    cells = [cell.cell_contents for f in functions for cell in f.__closure__ or () if cell.cell_contents is not cell]
+    held = [each for each in (*values, *cells) if not callable(each) and not isinstance(each, types.ModuleType)]
+    held += [each for f in functions for each in (f.__defaults__, f.__kwdefaults__)]
+    own = {key: each for key, each in channel.items() if key not in ("fit", "iteration", "transcript")}
+    return tuple(_digest(each) for each in (protocol, vars(network), own, held))
+
+
+def _digest(value: Any, depth: int = 5) -> Any:
+    if isinstance(value, Number):
+        return "secret", id(value)
+    if isinstance(value, np.ndarray):
+        if isinstance(value, Followed) and is_secret(value):
+            return "secrets", tuple(id(each) for each in value.objects.ravel().tolist())
+        return value.shape, repr(concrete(value).tolist()) if value.size < 10_000 else concrete(value).tobytes()
+    if value is None or isinstance(value, (bool, int, float, str, bytes, complex)):
+        return value
+    if depth == 0 or isinstance(value, type) or callable(value):
+        return type(value).__name__
+    if isinstance(value, dict):
+        return tuple((str(key), _digest(each, depth - 1)) for key, each in value.items())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return tuple(_digest(each, depth - 1) for each in value)
+    inner = getattr(value, "__dict__", None)
+    return type(value).__name__, _digest(inner, depth - 1) if inner is not None else _text(value)
+
+
+def _text(value: Any) -> str:
+    """Such as that of a counter; the address of an object says nothing."""
+    text = repr(value)
+    return "" if " at 0x" in text else text

@@ -1,0 +1,251 @@
+"""What a protocol's modules see during a trace: NumPy, Python's numbers and generators, followed.
+
+NumPy itself stays as it is. In every module that belongs neither to Python nor to the scientific libraries, names for
+NumPy, ``float``, ``int``, ``max``, ``min`` and what reads memory stand for others meanwhile.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import hashlib
+import hmac
+import math
+import random
+import secrets
+import struct
+import sys
+import threading
+import types
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from secmix.kernel.arrays import Followed, array_of, followed, parts, public, values
+from secmix.kernel.draws import Draws, Public, generator, randbelow
+from secmix.kernel.functions import full
+from secmix.kernel.numbers import Number, function, plain
+from secmix.kernel.words import cast, whole
+
+_LOCK = threading.RLock()
+_MAKERS = {"zeros": 0, "empty": 0, "ones": 1}
+_TAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite")
+_SPARSE = (scipy.sparse.csr_array, scipy.sparse.csc_array, scipy.sparse.coo_array, scipy.sparse.csr_matrix)
+_SPARSE += (scipy.sparse.csc_matrix, scipy.sparse.coo_matrix, scipy.sparse.dia_array, scipy.sparse.dia_matrix)
+_NOT_FOLLOWED = (hashlib, hmac, zlib, struct, random)
+
+
+def _maker(name: str) -> Callable[..., Any]:
+    original = getattr(np, name)
+
+    def make(shape: Any, dtype: Any = float, *args: Any, **kw: Any) -> Any:
+        kind = np.dtype(dtype if dtype is not None else float)
+        if kind.kind not in "fiu" or _are_counts(shape, kind, dtype):
+            return original(public(shape, "a shape made of a secret"), dtype, *args, **kw)
+        return full(shape, kind.type(_MAKERS[name]).item(), kind)
+
+    return make
+
+
+def _full(shape: Any, value: Any, dtype: Any = None, **kw: Any) -> Any:
+    if isinstance(value, int) and _are_counts(shape, np.dtype(np.intp if dtype is None else dtype), dtype):
+        return np.full(public(shape, "a shape made of a secret"), value, dtype, **kw)
+    return full(shape, value, dtype)
+
+
+def _are_counts(shape: Any, kind: np.dtype[Any], dtype: Any) -> bool:
+    """Whole numbers along one axis are counts and indices, of which a secret makes an exit."""
+    return kind == np.intp and dtype is not np.int64 and (np.ndim(shape) == 0 or len(shape) < 2)
+
+
+def _taker(name: str) -> Callable[..., Any]:
+    original = getattr(np, name)
+
+    def take(x: Any, dtype: Any = None, *args: Any, copy: Any = None, **kw: Any) -> Any:
+        if not isinstance(x, np.ndarray) and any(True for _ in parts(x)):
+            x = followed(x)
+        if isinstance(x, Followed):
+            x = x if dtype is None or np.dtype(dtype) == x.kind else x.astype(dtype)
+            return x.copy() if name == "array" and copy is not False else x
+        if copy is not None:
+            kw["copy"] = copy
+        found = original(x, *args, **kw) if dtype is None else original(x, dtype, *args, **kw)
+        return followed(found) if name == "array" and found.dtype.kind == "f" and found.ndim else found
+
+    return take
+
+
+def _not_followed(f: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def call(*args: Any, **kw: Any) -> Any:
+        if any(True for _ in parts([args, kw])):
+            return f(*values(args, f"{name}() of a secret"), **values(kw, f"{name}() of a secret"))
+        return f(*args, **kw)
+
+    return call
+
+
+def _module(original: types.ModuleType, **instead: Any) -> types.ModuleType:
+    """A module whose members are those of ``original``, but for some."""
+    made = types.ModuleType(original.__name__)
+    made.__dict__.update(instead)
+    made.__getattr__ = lambda name: getattr(original, name)  # type: ignore[method-assign]
+    return made
+
+
+def _guarded(original: types.ModuleType) -> types.ModuleType:
+    """A module whose functions end the proof where they are given a secret."""
+    members = {name: each for name, each in vars(original).items() if callable(each) and not name.startswith("_")}
+    wrapped = {n: _not_followed(f, f"{original.__name__}.{n}") for n, f in members.items() if not isinstance(f, type)}
+    return _module(original, **wrapped)
+
+
+def _of_numbers(name: str) -> Callable[..., Any]:
+    original = getattr(math, name)
+
+    def go(*args: Any) -> Any:
+        args = tuple(each.item() if isinstance(each, Followed) else plain(each) for each in args)
+        followed_ones = [each for each in args if isinstance(each, Number)]
+        return function(f"math.{name}", original, *args, may_fail=True) if followed_ones else original(*args)
+
+    return go
+
+
+class _Like(type):
+    """Numbers that are followed pass for Python's own where a protocol asks what they are."""
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, cls.__mro__[1]) or (
+            isinstance(value, (Number, Public)) and isinstance(value.value, cls.__mro__[1])
+        )
+
+
+class _Float(float, metaclass=_Like):
+    dtype = np.dtype(float)
+
+    def __new__(cls, x: Any = 0.0) -> Any:
+        if isinstance(x, Public):
+            return x * 1.0
+        x = x.item() if isinstance(x, Followed) and x.size == 1 else x
+        return cast(x, np.dtype(float)) if isinstance(x, Number) else float(x)
+
+
+class _Int(int, metaclass=_Like):
+    dtype = np.dtype(int)
+
+    def __new__(cls, x: Any = 0, *base: Any) -> Any:
+        if isinstance(x, Public):
+            return x if isinstance(x.value, int) else Public(int(x.value), x.name)
+        x = x.item() if isinstance(x, Followed) and x.size == 1 else x
+        return whole(x) if isinstance(x, Number) else int(x, *base)
+
+
+def _extreme(original: Callable[..., Any], ufunc: Any) -> Callable[..., Any]:
+    def go(*args: Any, **kw: Any) -> Any:
+        several = list(args[0]) if len(args) == 1 and not isinstance(args[0], (str, bytes)) else list(args)
+        if kw or not any(isinstance(each, Number) for each in several):
+            return original(*args, **kw) if len(args) != 1 else original(several, **kw)
+        return functools.reduce(ufunc, several)
+
+    return go
+
+
+def _sparse_product(original: Callable[..., Any]) -> Callable[..., Any]:
+    def product(self: Any, other: Any) -> Any:
+        if isinstance(other, np.ndarray) and isinstance(other, Followed):
+            table, rows = self.tocsr(), other.objects
+            found = np.empty((table.shape[0], *rows.shape[1:]), object)
+            for k in range(table.shape[0]):
+                some = slice(table.indptr[k], table.indptr[k + 1])
+                terms = (float(c) * rows[j] for c, j in zip(table.data[some], table.indices[some], strict=True))
+                found[k] = functools.reduce(lambda a, b: a + b, terms, np.zeros(rows.shape[1:], object))
+            return array_of(found, np.result_type(table.dtype, other.kind))
+        return original(self, other)
+
+    return product
+
+
+def _replacements() -> dict[int, Any]:
+    """What stands for what, by the identity of the original."""
+    new: dict[str, Any] = {name: _maker(name) for name in _MAKERS} | {name: _taker(name) for name in _TAKERS}
+    new["full"] = _full
+    new["frombuffer"] = _not_followed(np.frombuffer, "np.frombuffer")
+    found = {id(getattr(np, name)): each for name, each in new.items()}
+    numpy_random = _module(np.random, default_rng=generator, Generator=Draws)
+    system = _module(secrets, randbelow=randbelow, randbits=lambda k: randbelow(2**k))
+    mathematics = _module(math, **{n: _of_numbers(n) for n in dir(math) if callable(getattr(math, n)) and n[0] != "_"})
+    found |= {id(np): _module(np, **new, random=numpy_random), id(np.random): numpy_random, id(math): mathematics}
+    found |= {id(np.random.default_rng): generator, id(secrets): system, id(secrets.randbelow): system.randbelow}
+    found |= {id(getattr(math, n)): each for n, each in vars(mathematics).items() if n[0] != "_" and n != "name"}
+    for original in _NOT_FOLLOWED:
+        guarded = _guarded(original)
+        found[id(original)] = guarded
+        found |= {id(getattr(original, n)): f for n, f in vars(guarded).items() if callable(f) and n[0] != "_"}
+    return found
+
+
+_BUILTINS: dict[str, Any] = {
+    **{"float": _Float, "int": _Int, "max": _extreme(max, np.maximum), "min": _extreme(min, np.minimum)},
+    **{
+        name: _not_followed(getattr(builtins, name), name)
+        for name in ("hash", "memoryview", "bytes", "bytearray", "id")
+    },
+}
+_OTHERS = {"numpy", "scipy", "sklearn", "pandas", "numba", "matplotlib", "networkx", "llvmlite", "joblib", "pydantic"}
+_OTHERS |= {"threadpoolctl", "hypothesis", "pytest", "_pytest", "pluggy", "xdist", "execnet", "rich", "typer", "click"}
+_HOUSE = ("secmix.protocols", "secmix._base", "secmix.aggregators", "secmix.adversaries", "secmix.testing")
+
+
+def _is_protocols(name: str, module: Any) -> bool:
+    top = name.split(".")[0]
+    if module is None or top in sys.stdlib_module_names or top in _OTHERS:
+        return False
+    if top == "secmix":
+        return name.startswith(_HOUSE)
+    return True
+
+
+@contextmanager
+def replaced() -> Iterator[None]:
+    """In the modules of protocols the names for numbers and arrays stand for followed ones meanwhile."""
+    undo: list[tuple[dict[str, Any], str, Any]] = []
+    found = _replacements()
+    missing = object()
+
+    def put(space: dict[str, Any], name: str, value: Any) -> None:
+        undo.append((space, name, space.get(name, missing)))
+        space[name] = value
+
+    with _LOCK:
+        products = [(each, each.__matmul__) for each in _SPARSE]
+        try:
+            for name, module in list(sys.modules.items()):
+                if not _is_protocols(name, module):
+                    continue
+                space = vars(module)
+                for key, value in list(space.items()):
+                    if id(value) in found and not key.startswith("__"):
+                        put(space, key, found[id(value)])
+                    elif str(type(value).__module__).startswith("numba.") and callable(value):
+                        put(space, key, _not_followed(value, key))  # it would read memory
+                if not name.startswith("array_api"):
+                    for key, value in _BUILTINS.items():
+                        if key not in space:
+                            put(space, key, value)
+            for each in _NOT_FOLLOWED:  # a function may import them
+                put(sys.modules, each.__name__, found[id(each)])  # type: ignore[arg-type]
+            for each, product in products:
+                each.__matmul__ = each.dot = _sparse_product(product)
+            yield
+        finally:
+            for each, product in products:
+                for method in {"__matmul__", "dot"} & vars(each).keys():  # inherited: what was put there covers it
+                    delattr(each, method)
+            for space, key, value in reversed(undo):
+                if value is missing:
+                    space.pop(key, None)
+                else:
+                    space[key] = value

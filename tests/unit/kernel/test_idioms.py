@@ -1,0 +1,206 @@
+"""How strangers write NumPy: whatever becomes of a secret is followed, or ends the proof; nothing is lost in silence."""
+
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+from secmix.kernel.arrays import Followed, array_of, concrete, is_secret
+from secmix.kernel.numbers import INF, Number
+from secmix.kernel.state import LeftTrace, Trace, following
+from secmix.kernel.world import replaced
+
+REAL = np  # a name that the trace replaces too: `np` in a lazy import stays NumPy's own
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def jitted(x: Any) -> Any:
+    return x.sum()
+
+
+LINEAR = """
+x + 1 | x - x[0] | 2 * x | x / 4 | -x | x.sum() | x.sum(axis=1) | np.sum(x, axis=0, keepdims=True) | x.mean(axis=0) | np.mean(x)
+np.cumsum(x, axis=0) | np.einsum("ij->j", x) | np.einsum("ij,jk->ik", x, np.ones((3, 2))) | np.tensordot(x, np.ones(3), 1)
+x @ np.ones(3) | np.ones(2) @ x | np.dot(np.ones((4, 2)), x) | np.kron(x, np.ones(2)) | np.matmul(x, np.ones((3, 1)))
+scipy.sparse.csr_array(np.eye(2)) @ x | scipy.sparse.eye(2, format="csr") @ x | np.roll(x, 1) | np.tril(x) | np.trace(x)
+np.array([x[0], x[1]]) | np.array([[1.0, x[0, 0]]]) | np.block([[x], [x]]) | np.pad(x, 1)
+np.stack([x[0], np.ones(3)]) | np.concatenate([x, x]) | np.vstack([x, x]) | np.hstack([x, x]) | np.take(x, [0], axis=1)
+np.array_split(x, 2) | np.diff(x) | np.where(True, x, 0.0) | np.average(x, axis=0, weights=[1, 3]) | np.flip(x) | x.T | x.ravel()
+x.reshape(3, 2) | x.swapaxes(0, 1) | np.moveaxis(x, 0, 1) | np.broadcast_to(x, (4, 2, 3)) | np.repeat(x, 2) | np.tile(x, 2)
+x[::-1] | x[[1, 0]] | x[np.array([True, False])] | x.copy() | np.copy(x) | copy.deepcopy(x) + 1 | np.asarray(x) | np.array(x)
+list(x[0]) | x.tolist() | sum(x[0]) | functools.reduce(lambda a, b: a + b, x[0]) | [float(v) for v in x.ravel()] | next(iter(x))
+list(map(float, x[0])) | np.squeeze(x[:1]) | np.expand_dims(x, 0) | np.atleast_3d(x) | np.add.reduce(x) | np.subtract(x, 1)
+np.negative(x) | np.positive(x) | x.astype(float) | np.real(x) | filled(x) | written(x) | added_at(x) | np.outer(x[0], [1, 2])
+np.vdot(np.ones(3), x[0]) | np.inner(x, np.ones(3)) | np.ediff1d(x[0]) | np.fliplr(x) | np.rot90(x) | np.insert(x[0], 1, 5.0)
+np.append(x[0], 2.0) | np.delete(x[0], 1) | np.compress([True, False], x, axis=0) | np.diagonal(x) | np.transpose(x) | np.zeros_like(x) + x
+np.full((2,), x[0, 0]) | np.full_like(x, x[0, 0]) | dict(a=x)["a"] | itertools.chain(x[0]).__next__() | max(x[0, 0], x[0, 0])
+np.add.accumulate(x, axis=0) | np.convolve(np.ones(1), [2.0]) * x | np.multiply.outer(np.ones(2), x[0]) | np.array([np.zeros(3), x[0]])
+"""
+FOLLOWED = """
+np.sqrt(np.abs(x)) | math.sqrt(abs(x[0, 0])) | math.exp(x[0, 0]) | math.floor(x[0, 0]) | np.exp(x) | np.clip(x, 0, 1) | x.clip(-1, 1) | np.sign(x) | x * x
+1 / x | x ** 2 | abs(x) | np.rint(x * 8) / 8 | np.round(x, 2) | round(x[0, 0]) | round(x[0, 0], 1) | int(x[0, 0]) | np.floor_divide(x, 2)
+np.hypot(x, x) | np.copysign(1, x) | np.nextafter(x, 0) | np.where(x > 0, x, 0) | np.maximum(x, 0) | max(x[0, 0], 0.0) | min(x[0])
+np.linalg.norm(x) | np.linalg.norm(x, axis=1) | np.linalg.solve(np.eye(2), x) | np.linalg.qr(x)[1] | np.linalg.svd(x)[1] | np.vectorize(lambda a: a * 2)(x)
+np.sort(x) | np.sort(x, axis=0) | np.median(x) | np.median(x, axis=0) | np.quantile(x, 0.5) | np.percentile(x, 10, axis=1) | np.std(x)
+x.var(axis=0) | np.argmax(x) | x.argmin(axis=1) | np.argsort(x[0]) | np.cov(x) | np.interp(x, [0, 1], [0, 2]) | np.allclose(x, 0)
+np.array_equal(x, x) | np.count_nonzero(x > 0) | x > 0 | x == x[0] | (x > 0) & (x < 1) | ~(x > 0) | np.isfinite(x) | np.isclose(x, 0)
+np.nan_to_num(x) | np.any(x > 0) | np.all(x > 0, axis=0) | np.max(x) | np.min(x, axis=1) | np.ptp(x) | np.prod(x) | np.mod(x, 1.0) | x % 0.5
+x.astype(np.float32) | x.astype(np.int64) | x.astype(np.int64) >> 2 | x.astype(np.int64) % 7 | np.bitwise_xor(x.astype(np.int64), 5)
+x.astype(np.uint64) | (x * 2**20).astype(np.int64).view(np.uint64) | x.astype(bool) | np.polyfit([0, 1, 2], x[0], 1) | np.correlate(x[0], [1.0, 2.0])
+scipy.special.expit(x) | np.trunc(x) | np.ceil(x) | np.fix(x) | np.log1p(np.abs(x)) | np.heaviside(x, 0.5) | np.square(x) | np.tanh(x)
+np.linalg.inv(x[:, :2]) | np.linalg.det(x[:, :2]) | math.log(abs(x[0, 0])) | np.multiply.reduce(x) | math.ceil(x[0, 0]) | x[0, 0] // 1
+masked(x) | np.ldexp(x, 3) | math.isfinite(x[0, 0]) | np.power(x, 2) | np.cumprod(x, axis=1) | x[0, 0] > 3 | np.logical_not(x > 0)
+"""
+LEFT = """
+memoryview(x) | struct.pack("d", x[0, 0]) | json.dumps(x.tolist()) | hash(x.tobytes()) | pickle.dumps(x) | "%f" % x[0, 0] | f"{x}"
+repr([x[0, 0]]) | str(x) | sorted(x[0]) | max(x[0].tolist(), key=lambda v: -v) | x[0, 0] in [1.0] | {x[0, 0]: 1} | statistics.mean(x[0])
+np.frombuffer(x) | np.fromiter(x[0], float) | np.r_[x[0], x[1]] | np.c_[x[0], x[1]] | np.fft.fft(x).real | np.piecewise(x, [x > 0], [1, -1]) | np.unique(x) | np.histogram(x)
+np.where(x > 0) | x[x > 0] | np.nonzero(x) | scipy.linalg.solve(np.eye(2), x)
+scipy.spatial.distance.cdist(x, x) | jitted(x) | np.random.default_rng(0).permutation(x) | np.random.default_rng(0).normal(x) | x.astype(str)
+x.view(np.uint64) | np.packbits(x > 0) | x.tobytes() | x.data | x.ctypes | bytes(x) | bytearray(x) | hashlib.sha256(x).hexdigest() | zlib.crc32(x)
+lazy_hash(x) | lazy_numpy(x) | array.array("d", x[0]) | decimal.Decimal(x[0, 0]) | 1.0 if x[0, 0] > 0 else 0.0 | [v for v in x[0] if v > 0]
+np.ones(3)[int(x[0, 0]) % 3] | range(int(abs(x[0, 0]))) | np.zeros(int(abs(x[0, 0])) + 1) | any(v > 0 for v in x[0]) | bool(x[0, 0]) | while_loop(x)
+np.digitize(x, [0.0]) | np.searchsorted([0.0, 1.0], x) | np.bincount(x[0].astype(int) ** 2) | random.choice(x[0]) | x.dump("/dev/null")
+np.save("/dev/null", x) | np.array2string(x) | id(x) | complex(x[0, 0]) | x.nonzero() | x.searchsorted(0.0) | np.asarray(x, dtype=object).astype(str)
+np.savetxt("/dev/null", x) | x.tofile("/dev/null") | np.random.default_rng(x[0, 0].astype(np.int64)) | (x > 0).tobytes() | format(x[0, 0], ".1f")
+caught(x) | x.item(0).to_bytes() | np.float64(x[0, 0]) | operator_index(x) | np.lexsort(x) | np.roots(x[0])
+"""
+
+
+def filled(x: Any) -> Any:
+    out = np.zeros((2, 3))
+    out[...] = x
+    return out
+
+
+def written(x: Any) -> Any:
+    out = np.empty((4, 3))
+    out[:2] = x
+    out[2:] += x
+    out[0, 0] = 5
+    return out
+
+
+def added_at(x: Any) -> Any:
+    out = np.zeros((3, 3))
+    np.add.at(out, [0, 2], x)
+    np.subtract.at(out, [2, 2], x)
+    return out
+
+
+def masked(x: Any) -> Any:
+    out = x.copy()
+    out[x > 1] = 1.0
+    return out
+
+
+def lazy_hash(x: Any) -> Any:
+    import hashlib as local
+
+    return local.sha256(x).digest()
+
+
+def lazy_numpy(x: Any) -> Any:
+    import numpy as local
+
+    return local.array(x, dtype=float)
+
+
+def while_loop(x: Any) -> int:
+    count = 0
+    while x[0, 0] + count < 3:
+        count += 1
+    return count
+
+
+def caught(x: Any) -> Any:
+    try:
+        return 1 / x[0, 0]
+    except ZeroDivisionError:
+        return 0.0
+
+
+def operator_index(x: Any) -> Any:
+    return [10, 20, 30][x[0, 0].astype(np.int64) % 3]
+
+
+def _idioms(text: str) -> list[str]:
+    return [each.strip() for line in text.strip().split("\n") for each in line.split(" | ")]
+
+
+def _traced_call(idiom: str, x: Any) -> Any:
+    return eval(idiom, globals(), {"x": x})  # the idioms stand above
+
+
+def _follow(idiom: str, seed: int) -> tuple[Any, Trace, Exception | None]:
+    trace = Trace()
+    values = _plain(seed)
+    with following(trace):
+        numbers = np.empty((2, 3), object)
+        for place, value in np.ndenumerate(values):
+            numbers[place] = Number(value, {trace.variable("input", place[0], value, 0): 1}, INF, 2 << place[0], 0)
+        with replaced():
+            try:
+                return _traced_call(idiom, array_of(numbers, float)), trace, None
+            except LeftTrace:
+                return None, trace, None
+            except Exception as error:
+                return None, trace, error
+
+
+def _plain(seed: int) -> Any:
+    return np.random.default_rng(seed).normal(size=(2, 3))
+
+
+def _numbers(found: Any) -> Any:
+    """What an idiom gives, as plain numbers in a row."""
+    if isinstance(found, (list, tuple)):
+        return np.concatenate([_numbers(each) for each in found]) if len(found) else np.empty(0)
+    return np.ravel(np.asarray(found, dtype=float))
+
+
+@pytest.mark.parametrize("idiom", _idioms(LINEAR))
+def test_what_is_linear_is_followed_exactly(idiom: str) -> None:
+    found, trace, error = _follow(idiom, 0)
+    assert error is None
+    assert not trace.left
+    assert is_secret(found)
+    plain = _numbers(_traced_call(idiom, _plain(0)))
+    with following(trace):
+        assert np.allclose(_numbers(concrete(found)), plain, rtol=1e-12)
+    for number in _flat(found):
+        assert not isinstance(number, Number) or number.modulus == INF
+
+
+@pytest.mark.parametrize("idiom", _idioms(FOLLOWED))
+def test_what_is_not_linear_is_a_function_that_depends_on_what_it_is_given(idiom: str) -> None:
+    found, trace, error = _follow(idiom, 0)
+    assert error is None
+    assert not trace.left
+    assert is_secret(found)
+    plain = _numbers(_traced_call(idiom, _plain(0)))
+    with following(trace):
+        assert np.allclose(_numbers(concrete(found)), plain, rtol=1e-9)
+
+
+def _flat(found: Any) -> list[Any]:
+    if isinstance(found, (list, tuple)):
+        return [x for each in found for x in _flat(each)]
+    return list(found.objects.ravel()) if isinstance(found, Followed) else [found]
+
+
+@pytest.mark.parametrize("idiom", _idioms(LEFT))
+def test_what_is_not_followed_ends_the_proof(idiom: str) -> None:
+    _, trace, error = _follow(idiom, 0)
+    assert trace.left or error is not None
+
+
+@pytest.mark.parametrize("idiom", _idioms(LINEAR) + _idioms(FOLLOWED))
+def test_what_comes_out_public_is_the_same_for_other_secrets(idiom: str) -> None:
+    """The one fault that must never be: a number that hangs on a secret and does not say so."""
+    found, _, _ = _follow(idiom, 0)
+    others = [_numbers(_traced_call(idiom, _plain(seed))) for seed in range(1, 6)]
+    for place, number in enumerate(_flat(found)):
+        if not isinstance(number, Number):
+            assert all(other[place] == number for other in others)

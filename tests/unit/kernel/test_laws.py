@@ -1,0 +1,315 @@
+"""Every transfer rule keeps its law: what is said of a number is true of 200 other values of its variables."""
+
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from secmix.kernel.arrays import array_of
+from secmix.kernel.numbers import INF, Number, function
+from secmix.kernel.state import DRAWS, Trace, following
+from secmix.kernel.words import cast, centred
+
+_NODES = 2
+_RANGE = 24  # of a draw: small, so that sums of draws meet again in 200 tries
+_TRIES = 200
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation, as it is followed and as Python does it."""
+
+    name: str
+    followed: Callable[..., Any]
+    plain: Callable[..., Any]
+
+
+def _word(dtype: type[np.integer[Any]]) -> Callable[[int], int]:
+    bits, signed = 8 * np.dtype(dtype).itemsize, np.dtype(dtype).kind == "i"
+
+    def wrap(x: int) -> int:
+        low = int(x) & ((1 << bits) - 1)
+        return low - (1 << bits) if signed and low >> (bits - 1) else low
+
+    return wrap
+
+
+def _unary(c: int) -> list[Operation]:
+    """Operations on a whole number, of which some have the constant ``c``, 1 to 12."""
+    as_is: list[tuple[str, Callable[[Any], Any]]] = [
+        (f"+ {c}", lambda x: x + c),
+        (f"{c} -", lambda x: c - x),
+        (f"* {c}", lambda x: x * c),
+        (f"% {c}", lambda x: x % c),
+        (f"// {c}", lambda x: x // c),
+        (f"<< {c}", lambda x: x << c),
+        (f">> {c}", lambda x: x >> c),
+        (f"& {2**c - 1}", lambda x: x & (2**c - 1)),
+        (f"| {c}", lambda x: x | c),
+        (f"^ {c}", lambda x: x ^ c),
+        ("~", lambda x: ~x),
+        ("abs", abs),
+        ("* 0", lambda x: x * 0),
+        (f"% {2**c}", lambda x: x % 2**c),
+    ]
+    found = [Operation(name, f, f) for name, f in as_is]
+    found.append(Operation(f"centred {2 * c}", lambda x: centred(x, 2 * c), lambda x: (x + c) % (2 * c) - c))
+    for dtype in (np.uint8, np.uint16, np.uint64):
+        found.append(Operation(str(dtype), lambda x, d=dtype: cast(x, np.dtype(d)), _word(dtype)))
+    array = Operation(
+        f"array % {c} of uint8",
+        lambda x: (array_of(np.array([cast(x, np.dtype(np.uint8))], object), np.uint8) + np.uint8(250)).tolist()[0] % c,
+        lambda x: _word(np.uint8)(_word(np.uint8)(x) + 250) % c,
+    )
+    return [*found, array]
+
+
+_BINARY = [
+    Operation(name, f, f)
+    for name, f in (
+        ("+", operator.add),
+        ("-", operator.sub),
+        ("*", operator.mul),
+        ("|", operator.or_),
+        ("&", operator.and_),
+        ("^", operator.xor),
+    )
+]
+_BINARY.append(
+    Operation(
+        "where",
+        lambda a, b: (
+            function("where", lambda c, x, y: x if c else y, a < 3, a, b) if _any_number(a, b) else _chosen(a, b)
+        ),
+        lambda a, b: _chosen(a, b),
+    )
+)
+
+
+def _any_number(*values: Any) -> bool:
+    return any(isinstance(each, Number) for each in values)
+
+
+def _chosen(a: int, b: int) -> int:
+    return a if a < 3 else b
+
+
+programs = st.lists(
+    st.one_of(
+        st.tuples(st.just(1), st.integers(1, 12), st.integers(0, 30), st.integers(0, 30), st.integers(0, 30)),
+        st.tuples(st.just(2), st.integers(0, 30), st.integers(0, 30), st.integers(0, 30), st.integers(0, 30)),
+    ),
+    min_size=1,
+    max_size=10,
+)
+
+
+def _run(program: Any, start: list[Any], followed: bool) -> list[Any]:
+    values = list(start)
+    for arity, c, which, i, j in program:
+        chosen = _unary(max(c, 1)) if arity == 1 else _BINARY
+        operation = chosen[which % len(chosen)]
+        f = operation.followed if followed else operation.plain
+        args = [values[i % len(values)], values[j % len(values)]][:arity]
+        values.append(f(*args))
+    return values
+
+
+def _traced_call(program: Any, start: list[Any]) -> list[Any]:
+    """As a trace calls a protocol: what lies above is not searched for its ``try``."""
+    return _run(program, start, followed=True)
+
+
+_PRELUDE: list[Callable[[list[Any]], Any]] = [
+    lambda v: v[0] + v[2],  # 4: masked
+    lambda v: v[4] % 8,
+    lambda v: (v[1] + v[3]) % 8,
+    lambda v: v[5] + v[6],  # 7: a sum of residues, not reduced
+    lambda v: v[7] % 8,
+    lambda v: 3 * v[5],
+    lambda v: (v[5] > 3) * 1,
+    lambda v: abs(v[0]),  # 11: a code
+    lambda v: v[2] % 5,
+    lambda v: v[2] % 8 + v[3] % 8,
+    lambda v: centred(v[4], 8),
+    lambda v: v[4] // 4,
+    lambda v: (v[2] + v[3]) % 12,  # 16
+    lambda v: v[2] * v[3] * 6,
+    lambda v: v[17] + v[4],
+    lambda v: v[2] - v[2] % 6,
+]
+"""Numbers of every kind, made of two inputs and two draws."""
+
+
+def _with_prelude(start: list[Any], program: Any, *, followed: bool) -> list[Any]:
+    values = list(start)
+    for make in _PRELUDE:
+        values.append(make(values))
+    return _run(program, values, followed)
+
+
+def _traced_call(program: Any, start: list[Any]) -> list[Any]:
+    """As a trace calls a protocol: what lies above is not searched for its ``try``."""
+    return _with_prelude(start, program, followed=True)
+
+
+def _check(program: Any, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    trace = Trace()
+    with following(trace):
+        start = _variables(trace, rng)
+        values = _traced_call(program, start)
+        codes = _codes(trace, values)
+    plain = [_with_prelude(_values(rng), program, followed=False) for _ in range(_TRIES)]
+    first = _with_prelude([each.value for each in start], program, followed=False)
+    names = list(trace.variables)
+    for place, number in list(enumerate(values))[4:]:
+        tried = [first, *plain]
+        if not isinstance(number, Number):
+            assert {run[place] for run in tried} == {number}
+            continue
+        assert number.value == first[place]
+        for run in tried:
+            _holds(number, first, run, place, codes, names)
+        _is_a_function_of_its_form(number, tried, place, codes, names)
+
+
+@pytest.mark.parametrize("c", range(1, 13))
+def test_every_operation_on_every_kind_of_number(c: int) -> None:
+    count = 4 + len(_PRELUDE)
+    for which in range(len(_unary(c))):
+        _check([(1, c, which, k, 0) for k in range(count)], c)
+
+
+def test_every_operation_on_every_two_kinds_of_number() -> None:
+    count = 4 + len(_PRELUDE)
+    for which in range(len(_BINARY)):
+        for i in range(count):
+            _check([(2, 0, which, i, j) for j in range(count)], i)
+
+
+@given(programs, st.integers(0, 2**32 - 1))
+def test_what_is_said_of_a_whole_number_is_true_of_others(program: Any, seed: int) -> None:
+    _check(program, seed)
+
+
+def _variables(trace: Trace, rng: np.random.Generator) -> list[Number]:
+    found = []
+    for node, value in enumerate(_values(rng)):
+        is_draw = node >= _NODES
+        variable = trace.variable(
+            "draw" if is_draw else "input", -1 if is_draw else node, value, 1, range=_RANGE if is_draw else 0
+        )
+        number = Number(value, {variable: 1}, INF, DRAWS if is_draw else 2 << node, 1)
+        number.below = _RANGE if is_draw else 0
+        found.append(number)
+    return found
+
+
+def _values(rng: np.random.Generator) -> list[int]:
+    return [*rng.integers(-20, 20, _NODES).tolist(), *rng.integers(0, _RANGE, 2).tolist()]
+
+
+def _codes(trace: Trace, values: list[Any]) -> dict[int, int]:
+    """At which place of the program each code was made."""
+    found: dict[int, int] = {}
+    for place, number in enumerate(values):
+        if isinstance(number, Number) and number.modulus == INF and number.form and len(number.form) == 1:
+            (variable,) = number.form
+            if (
+                trace.variables[variable].kind == "code"
+                and number.scale == 1
+                and number.value == trace.variables[variable].value
+            ):
+                found.setdefault(variable, place)
+    return found
+
+
+def _form(number: Number, run: list[int], codes: dict[int, int], names: list[int]) -> Any:
+    """What the form is in a run; None where an inner code was never a value of the program."""
+    total: Any = 0
+    for variable, coefficient in number.terms.items():
+        place = names.index(variable)
+        if place >= _NODES + 2:
+            if variable not in codes:
+                return None
+            place = codes[variable]
+        total += coefficient * run[place]
+    return total
+
+
+def _holds(number: Number, first: list[int], run: list[int], place: int, codes: Any, names: list[int]) -> None:
+    value = run[place]
+    if number.step not in (0, INF):
+        assert value % number.step == 0
+    if number.below:
+        assert 0 <= value < number.below
+    here, there = (_form(number, each, codes, names) for each in (run, first))
+    if number.modulus and here is not None:
+        off = (value - here) - (first[place] - there)
+        assert off == 0 if number.modulus == INF else off % number.modulus == 0
+    if all(run[k] == first[k] for k in range(_NODES + 2) if number.depends & (2 << k if k < _NODES else DRAWS)):
+        assert value == first[place]
+
+
+def _is_a_function_of_its_form(
+    number: Number, tried: list[list[int]], place: int, codes: Any, names: list[int]
+) -> None:
+    if not number.pure or number.form is None:
+        return
+    found: dict[Any, int] = {}
+    for run in tried:
+        form = _form(number, run, codes, names)
+        if form is not None:
+            assert found.setdefault(form, run[place]) == run[place]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.sampled_from([2**8, 2**16, 251, 65521]))
+def test_masked_fixed_point_words_come_out_as_residues(seed: int, nodes: int, modulus: int) -> None:
+    """Rounding, a modulus, masks and centred decoding: floats that are whole numbers of steps of 1/16."""
+    rng = np.random.default_rng(seed)
+    trace = Trace()
+    with following(trace):
+        inputs = [
+            Number(v, {trace.variable("input", k, v, 0): 1}, INF, 2 << k, 0)
+            for k, v in enumerate(rng.normal(size=nodes).tolist())
+        ]
+        masks = [
+            Number(v, {trace.variable("draw", -1, v, 1, range=modulus): 1}, INF, DRAWS, 1)
+            for v in rng.integers(0, modulus, nodes).tolist()
+        ]
+        words = [cast((x * 16).rounded(np.rint, "rint"), np.dtype(np.int64)) for x in inputs]
+        sent = [(w + m) % modulus for w, m in zip(words, masks, strict=True)]
+        left: Any = sum(sent[1:], sent[0])
+        for mask in masks:
+            left = left - mask
+        total = centred(left % modulus, modulus)
+    assert all(each.modulus == modulus and each.pure for each in sent)
+    exact = sum(round(x.value * 16) for x in inputs)
+    assert total.value == (exact + modulus // 2) % modulus - modulus // 2
+    kinds = {trace.variables[v].kind for v in total.form}
+    assert kinds == {"code"}
+    assert total.pure
+    assert not math.isinf(total.modulus) or nodes == 1
+
+
+@pytest.mark.parametrize("factor", [1, 3, 5, -7])
+def test_signed_words_of_draws_wrap_around_whatever_they_are(factor: int) -> None:
+    """A signed word that its draws may carry beyond its ends is a residue, also where this run stays inside."""
+    rng = np.random.default_rng(factor % 11)
+    for _ in range(50):
+        trace = Trace()
+        x, r = int(rng.integers(-9, 9)), int(rng.integers(-128, 128))
+        with following(trace):
+            data = Number(x, {trace.variable("input", 0, x, 1): 1}, INF, 2, 1)
+            mask = Number(r, {trace.variable("draw", -1, r, 1, range=256): 1}, INF, DRAWS, 1)
+            word = cast(data + factor * mask, np.dtype(np.int8))
+        assert word.modulus == 256
+        assert word.pure
+        assert word.value == _word(np.int8)(x + factor * r)
