@@ -233,6 +233,7 @@ class Cell(Counted):
     notes: list[str]
     reproduce: str = Field(description="The command that reproduces this cell")
     checks: list[Checked] = Field(default_factory=list, description="Checks of the premises of the exact evidence")
+    proof: str = Field(default="", description="What is proved of this cell, or at which line the proof ends")
     assumptions: list[str] = Field(default_factory=list, description="What the verdict assumes, at most five lines")
 
 

@@ -12,6 +12,8 @@ from secmix.auditing.advice.trials import by_promise, in_words, tried
 from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, sentence
 from secmix.auditing.cells.groups import gather, notes_on_groups
 from secmix.auditing.cells.mask_size import sigma_curve
+from secmix.auditing.cells.proof import in_words as proof_in_words
+from secmix.auditing.cells.proof import proof_of
 from secmix.auditing.cells.sound import observed, unchecked
 from secmix.auditing.cells.standing import heard, leaked, notes, solvable, stand
 from secmix.auditing.evidence.interface import Case, Gathered, asked
@@ -64,6 +66,7 @@ def audit_cell(
         notes=[*notes(case), *notes_on_groups(case), *_spared(gathered)],
         checks=checked(sound),
         assumptions=sound.assumptions,
+        proof=proof_in_words(proof_of(case)),
     )
     return content, verdicts.with_reasons(findings, summaries, doubts)
 

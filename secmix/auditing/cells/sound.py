@@ -8,6 +8,7 @@ from typing import Any
 from secmix._base.random import stream
 from secmix.adversaries import Adversary
 from secmix.auditing import soundness
+from secmix.auditing.cells.proof import without_proof
 from secmix.auditing.evidence.interface import Case
 from secmix.auditing.observation.collaborations import watch
 from secmix.auditing.observation.observe import Seeds, SumObservation, observe
@@ -36,7 +37,7 @@ def unchecked(cell: Scenario, setup: SumSetup, seeds: Seeds) -> Case:
     """All runs of ``cell`` without the checks, which only ever raise doubts: for asking whether a node is revealed."""
     setup = _understood(cell, setup)
     built = soundness.fresh(setup.protocol)
-    return Case(cell, setup, observe(cell, setup, seeds), built=built)
+    return without_proof(Case(cell, setup, observe(cell, setup, seeds), built=built))
 
 
 def _understood(cell: Scenario, setup: SumSetup) -> SumSetup:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from secmix.auditing import verdicts
+from secmix.auditing.cells.proof import unproved
 from secmix.auditing.evidence.decoding import target_of
 from secmix.auditing.evidence.gaussian import share_behind_masks
 from secmix.auditing.evidence.interface import Case, evidence_of, is_of_runs
@@ -30,6 +31,8 @@ def stand(case: Case, node: int, findings: list[Finding]) -> tuple[NodeSummary, 
     if isinstance(case.setup, SumSetup):
         assert isinstance(observation, SumObservation)
         doubts = _doubts(case.cell, case.setup, observation, node, findings)
+        if not any(verdicts.is_revealed(finding) for finding in findings):
+            doubts += unproved(case, node)
         exact = not observation.doubts
         share = output_share(case.setup, observation, node)
         return verdicts.summary(node, findings, doubts, share, exact=exact), doubts

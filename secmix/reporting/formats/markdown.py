@@ -136,6 +136,8 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
     parts += ["### What to change", _bullets(cell.advice, "Nothing that this audit can name.")]
     if vain := [f"{trial.advice} {trial.found}" for trial in cell.trials if not trial.recommended]:
         parts += ["### Tried, and of no use", _bullets(vain, "")]
+    if cell.proof:
+        parts += ["### What is proved", escape(cell.proof)]
     if cell.assumptions:
         parts += ["### What the verdict assumes", _bullets(cell.assumptions, "")]
     if any(check.outcome != "not applicable" for check in cell.checks):

@@ -1,0 +1,74 @@
+"""What the kernel proves of a cell that sums; where it proves nothing, nobody is cleared."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from secmix.adversaries.interfaces import AdversaryTraits
+from secmix.auditing.evidence.interface import Case
+from secmix.auditing.observation.observe import SumObservation
+from secmix.auditing.setup import SumSetup
+from secmix.kernel import Clearance, Open, clear, prove
+
+_KEY = "proof"
+_CALLS = 3  # of one fit: what a protocol keeps shows after the second and the third
+_MARGIN = 1e-6  # between shares that algebra finds in two ways
+
+
+def proof_of(case: Case) -> Clearance | Open | None:
+    """The kernel's answer for this cell, worked out once; None for a protocol that does not sum."""
+    if not isinstance(case.setup, SumSetup) or not isinstance(case.observation, SumObservation):
+        return None
+    if _KEY not in case.fitted:
+        case.fitted[_KEY] = _proved(case, case.setup, case.observation)
+    outcome: Clearance | Open | None = case.fitted[_KEY]
+    return outcome
+
+
+def without_proof(case: Case) -> Case:
+    """``case``, of which no proof is asked: it tells what is revealed and clears nobody."""
+    case.fitted[_KEY] = None
+    return case
+
+
+def _proved(case: Case, setup: SumSetup, observation: SumObservation) -> Clearance | Open:
+    active = AdversaryTraits.of(setup.adversary).active
+    protocol = case.built if case.built is not None else setup.protocol
+    played = protocol if active is None else active(protocol)
+    fits = [observation.inputs[t][:, :1].transpose(1, 0, 2) for t in observation.iterations]
+    inputs = [*fits, *[fits[-1]] * _CALLS][: max(_CALLS, len(fits))]
+    proof = prove(played, setup.network, inputs[:_CALLS], seed=case.cell.seed)
+    return clear(proof, setup.network, setup.adversary, calls=len(fits))
+
+
+def unproved(case: Case, node: int) -> list[str]:
+    """Why no proof clears ``node``; none where one does."""
+    outcome = proof_of(case)
+    if outcome is None:
+        return []
+    if isinstance(outcome, Open):
+        return [f"not proved: {outcome.reason}"]
+    if outcome.covers:
+        return [f"proved for what was traced, not for every call: {'; '.join(outcome.covers)}"]
+    assert isinstance(case.observation, SumObservation)
+    read = max(float(np.max(reading.subspace.explained(node))) for _, reading in case.observation.all_readings)
+    share = outcome.exact.get(node, 0.0)
+    if share > read + _MARGIN:
+        return [f"the proof finds {share:.0%} of what it sends known, the audited runs {read:.0%}"]
+    return []
+
+
+def in_words(outcome: Clearance | Open | None) -> str:
+    """What a report says of the proof."""
+    if outcome is None:
+        return ""
+    if isinstance(outcome, Open):
+        return f"Not proved: {outcome.reason}."
+    known = "; ".join(f"the sum over nodes {', '.join(map(str, sorted(each)))}" for each in outcome.sums if each)
+    encoded = f" What is summed is an encoding of each node's own data ({outcome.encoders[0]})." * bool(outcome.encoders)
+    covers = f"for the calls that were traced ({'; '.join(outcome.covers)})" if outcome.covers else "in every iteration"
+    return (
+        f"Proved for this network, {covers}: every message that this adversary reads is a linear function of what each "
+        f"node encodes from its own data and of masks, and nothing follows from them but {known or 'nothing at all'}."
+        f"{encoded} Assumed: {'; '.join(outcome.assumes)}."
+    )
