@@ -54,13 +54,18 @@ class Activation:
     content: Ints  # for each of these arcs, the place of its tail in ``nodes``
     opposite: Ints  # and the arc the other way
     own: Ints | slice  # ``arcs``, as a slice where they lie side by side
+    degree: int | None  # how many arcs each node has, where all have as many
     by_node: tuple[slice, ...]  # the places of the arcs of each node
     by_rank: tuple[tuple[Ints, Ints], ...]  # nodes and places of the first arc of each, of the second, ...
 
     def incoming(self, arriving: Array) -> Array:
         """Sum what arrives at each active node, in the order of the arcs; ``arriving`` is z of ``opposite``."""
+        if self.degree is not None:
+            stacked = arriving.reshape(len(self.nodes), self.degree, *arriving.shape[1:])
+            total: Array = np.add.reduce(stacked, axis=1)
+            return total
         out = np.zeros((len(self.nodes), *arriving.shape[1:]))
-        if len(self.by_rank) < len(self.nodes):
+        if 2 * len(self.by_rank) < len(self.nodes):
             for some, firsts in self.by_rank:
                 out[some] += arriving[firsts]
         else:
@@ -271,6 +276,7 @@ class _Edges:
             content,
             self.network.opposite[leaving],
             own,
+            int(degrees[0]) if len(nodes) and (degrees == degrees[0]).all() else None,
             by_node,
             tuple((content[places], places) for places in ranks),
         )
