@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 import secmix
 from secmix.errors import SecmixError
@@ -181,23 +182,18 @@ def test_an_error_that_has_nothing_to_do_with_the_folder_is_not_dressed_up(tmp_p
 
 
 def test_who_waits_in_vain_for_a_folder_leaves_the_drafts_of_the_other(tmp_path: Path) -> None:
-    fcntl = pytest.importorskip("fcntl", reason="folders are locked on Unix only")
     draft = tmp_path / ".report.json.1.tmp"
     draft.write_text("half")
-    with (tmp_path / ".secmix-lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(SecmixError, match="another audit is writing into"):
-            secmix.audit(SCENARIO, tmp_path)
+    with FileLock(tmp_path / ".secmix-lock"), pytest.raises(SecmixError, match="another audit is writing into"):
+        secmix.audit(SCENARIO, tmp_path)
     assert draft.exists()
 
 
 def test_a_folder_that_cannot_be_locked_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fcntl = pytest.importorskip("fcntl", reason="folders are locked on Unix only")
-
-    def unsupported(lock: object, how: int) -> None:
+    def unsupported(lock: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(fcntl, "flock", unsupported)
+    monkeypatch.setattr(FileLock, "acquire", unsupported)
     with pytest.raises(SecmixError, match=r"cannot lock \(No locks available\)"):
         secmix.audit(SCENARIO, tmp_path)
 
