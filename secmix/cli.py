@@ -321,8 +321,8 @@ def main() -> None:
             status = app(standalone_mode=False)
     except console.Stopped as stopped:
         status = stopped.status
-    except typer.Abort:
-        status = console.INTERRUPTED
+    except typer.Abort:  # an interrupt while arguments were read
+        status = console.interrupted().status
     except _WRONG_USAGE as error:
         error.show()
         status = error.exit_code

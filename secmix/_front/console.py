@@ -58,9 +58,7 @@ def errors_shown(debug: bool = False, when_interrupted: Any = None) -> Iterator[
         _failed(str(error), error, debug)
         raise Stopped(WRONG_INPUT) from None
     except KeyboardInterrupt:
-        more = when_interrupted() if when_interrupted else ""
-        _say(f"secmix: interrupted; {more}".rstrip("; "))
-        raise Stopped(INTERRUPTED) from None
+        raise interrupted(when_interrupted() if when_interrupted else "") from None
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.EPIPE:
             raise Stopped(_nobody_reads()) from None
@@ -69,6 +67,12 @@ def errors_shown(debug: bool = False, when_interrupted: Any = None) -> Iterator[
         hint = "" if debug else "; the same command with --debug shows where"
         _failed(f"an unforeseen error ({cause(error)}): a fault of secmix, please report it{hint}", error, debug)
         raise Stopped(UNFORESEEN) from None
+
+
+def interrupted(more: str = "") -> Stopped:
+    """Say that the command was interrupted and, where there is more to say, what became of its work."""
+    _say(f"secmix: interrupted; {more}".rstrip("; "))
+    return Stopped(INTERRUPTED)
 
 
 def _failed(message: str, error: BaseException, debug: bool) -> None:

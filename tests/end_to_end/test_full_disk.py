@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
+from typer.testing import CliRunner
 
 import secmix
+from secmix.cli import app
 from secmix.errors import SecmixError
 
 SCENARIO = {
@@ -105,6 +107,7 @@ def check(found: Any, expected: dict[str, Any], cells_kept: range) -> None:
     assert found["files"] == ["report.json", "report.md", "scenario.toml"]
 
 
+@pytest.mark.build
 def test_a_disk_that_is_full_before_the_first_cell(tiny_disk: tuple[Path, str], expected: dict[str, Any]) -> None:
     place, mount = tiny_disk
     found = drive(place / "out", "disk", 8192, before=mount)
@@ -120,6 +123,7 @@ def test_a_disk_that_fills_up_between_cells(tiny_disk: tuple[Path, str], expecte
     check(found, expected, range(1, 6))
 
 
+@pytest.mark.build
 def test_a_disk_with_room_for_the_cells_but_not_for_the_report(
     tiny_disk: tuple[Path, str], expected: dict[str, Any]
 ) -> None:
@@ -129,6 +133,7 @@ def test_a_disk_with_room_for_the_cells_but_not_for_the_report(
     check(found, expected, range(6, 7))
 
 
+@pytest.mark.build
 def test_a_limit_on_the_size_of_files(tmp_path: Path, expected: dict[str, Any]) -> None:
     pytest.importorskip("resource", reason="limits on files are known on Unix only")
     for room, cells in ((1000, range(0, 1)), (20_000, range(6, 7))):
@@ -139,11 +144,8 @@ def test_a_limit_on_the_size_of_files(tmp_path: Path, expected: dict[str, Any]) 
 
 def refused(out: Path) -> str:
     """What the command line says, on one line of standard error, with status 2."""
-    done = subprocess.run(
-        [sys.executable, "-m", "secmix", "audit", "lone-honest-node", "--out", str(out)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 2
+    done = CliRunner().invoke(app, ["audit", "lone-honest-node", "--out", str(out)])
+    assert done.exit_code == 2
     assert done.stdout.strip() == ""
     assert "Traceback" not in done.stderr
     return " ".join(done.stderr.split())
