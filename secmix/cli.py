@@ -84,7 +84,7 @@ def audit(
         _audit_recorded(recorded, out or Path(f"audit-{recorded.resolve().name}"), show_private, debug)
     folder = out or Path(f"audit-{flower.resolve().name if flower else Path(scenario or '').stem}")
     with _errors_shown(debug, lambda: what_is_kept(folder)):
-        from secmix.auditing.engine.processes import import_ahead
+        from secmix.auditing.engine.ahead import import_ahead
 
         import_ahead(workers, scheduler)
         from rich.console import Console
@@ -314,14 +314,15 @@ def main() -> None:
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     console.speak_any_encoding()
+    console.interrupt_once()
     try:
         with console.errors_shown(debug="--debug" in sys.argv):
             # Not by itself: it would end with status 1 for what is not a violated policy, such as an interrupt.
             status = app(standalone_mode=False)
     except console.Stopped as stopped:
         status = stopped.status
-    except typer.Abort:
-        status = console.INTERRUPTED
+    except typer.Abort:  # an interrupt while arguments were read
+        status = console.interrupted().status
     except _WRONG_USAGE as error:
         error.show()
         status = error.exit_code

@@ -13,7 +13,7 @@ import array_api_compat.numpy as standard
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.checks import Array
+from secmix._base.checks import Array, Ints
 from secmix.errors import DataError
 
 
@@ -173,3 +173,22 @@ def oriented(directions: Array) -> Array:
     sizes = np.abs(directions)
     first = np.argmax(sizes >= (1 - 1e-6) * sizes.max(axis=-1, keepdims=True), axis=-1)[..., None]
     return np.asarray(np.where(np.take_along_axis(directions, first, axis=-1) < 0, -directions, directions))
+
+
+def least_assignment(cost: Array, tie: float) -> Ints:
+    """Return the column of each row (K,) at the least total of ``cost`` (K, L), K <= L.
+
+    Totals that differ by less than about ``tie`` count as equal, and the one that keeps the order of places is taken. A
+    bonus of at most ``tie`` for pairs of late places does so: by the rearrangement inequality it is largest in total
+    where the columns of tied rows ascend. Costs rounded to a grid would differ again at its borders.
+
+    Examples
+    --------
+    >>> least_assignment(np.array([[1.0 + 1e-15, 3.0], [1.0, 3.0]]), tie=1e-9)
+    array([0, 1])
+    """
+    from scipy.optimize import linear_sum_assignment  # takes a moment to import
+
+    rows, columns = (np.sqrt(np.arange(size) + 1.0) for size in cost.shape)
+    bonus = tie * np.outer(rows, columns) / (rows[-1] * columns[-1])
+    return np.asarray(linear_sum_assignment(cost - bonus)[1], dtype=np.intp)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
 import codecs
 import errno
 import logging
-import multiprocessing
+import math
 import os
+import signal
 import sys
 import threading
 import time
@@ -23,6 +23,7 @@ WRONG_INPUT, UNFORESEEN, INTERRUPTED = 2, 70, 130
 _PLAIN = {"σ": "sigma", "λ": "lambda", "κ": "kappa", "ρ": "rho", "τ": "tau", "Φ": "Phi", "ℓ": "l", "≥": ">=", "≤": "<="}
 _PLAIN |= {"→": "->", "−": "-", "–": "-", "—": "-", "✗": "x", "○": "o", "×": "x", "∞": "inf", "≠": "!=", "√": "sqrt "}
 _VERDICTS = (": violated", ": inconclusive", ": not refuted")
+_CLEARING_UP = 3.0  # seconds in which another interrupt is the same one
 _EVERY = 10.0  # seconds between log lines; what is done sooner says nothing
 
 
@@ -57,9 +58,7 @@ def errors_shown(debug: bool = False, when_interrupted: Any = None) -> Iterator[
         _failed(str(error), error, debug)
         raise Stopped(WRONG_INPUT) from None
     except KeyboardInterrupt:
-        more = when_interrupted() if when_interrupted else ""
-        _say(f"secmix: interrupted; {more}".rstrip("; "))
-        raise Stopped(INTERRUPTED) from None
+        raise interrupted(when_interrupted() if when_interrupted else "") from None
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.EPIPE:
             raise Stopped(_nobody_reads()) from None
@@ -68,6 +67,12 @@ def errors_shown(debug: bool = False, when_interrupted: Any = None) -> Iterator[
         hint = "" if debug else "; the same command with --debug shows where"
         _failed(f"an unforeseen error ({cause(error)}): a fault of secmix, please report it{hint}", error, debug)
         raise Stopped(UNFORESEEN) from None
+
+
+def interrupted(more: str = "") -> Stopped:
+    """Say that the command was interrupted and, where there is more to say, what became of its work."""
+    _say(f"secmix: interrupted; {more}".rstrip("; "))
+    return Stopped(INTERRUPTED)
 
 
 def _failed(message: str, error: BaseException, debug: bool) -> None:
@@ -100,27 +105,31 @@ def printed() -> Iterator[None]:
         _nobody_reads()
 
 
-def end(status: int) -> NoReturn:
-    """End the process, and where nobody waits for more of it, without half a second of taking modules apart.
+def interrupt_once() -> None:
+    """Let Ctrl-C interrupt the command, and once more only when what was begun has had time to be put in order.
 
-    What was registered to be done at the end is done, and what was printed is out before.
+    Whoever presses it several times means one interrupt; the second would break off the clearing up after the first.
     """
-    going_on = threading.active_count() > 1 or multiprocessing.active_children()
-    if going_on or sys.gettrace() or sys.getprofile() or _monitored():
-        sys.exit(status)
-    atexit._run_exitfuncs()
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except (OSError, ValueError, AttributeError):  # Python says what became of it
-        sys.exit(status)
-    os._exit(status)
+    last = -math.inf
+
+    def interrupt(signum: int, frame: Any) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last > _CLEARING_UP:
+            last = now
+            raise KeyboardInterrupt
+
+    # Where interrupts are ignored, as in a shell's background, they stay so.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupt)
 
 
-def _monitored() -> bool:
-    """Whether a profiler or debugger of Python 3.12 or later is at work."""
-    tools = getattr(sys, "monitoring", None)
-    return tools is not None and any(tools.get_tool(k) for k in range(6))
+def end(status: int) -> NoReturn:
+    """End the process; what is said has been said, so that an interrupt on the way out changes nothing."""
+    if threading.active_count() == 1:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    exec("")  # or Python itself ends by SIGINT, where one came in an exec before, such as that of a dataclass
+    sys.exit(status)
 
 
 def speak_any_encoding() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import re
 import stat
 from collections.abc import Iterator
@@ -12,11 +11,6 @@ from pathlib import Path
 
 from secmix._base import files
 from secmix.errors import SecmixError
-
-try:
-    import fcntl
-except ImportError:  # not on Windows; two audits in one folder are then the user's own care
-    fcntl = None  # type: ignore[assignment]
 
 KEPT = ".unfinished"
 """Where finished cells of an audit lie that is not finished; gone once the report is there."""
@@ -30,6 +24,9 @@ _STORAGE = {
     for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EIO", "EACCES", "EPERM", "ENOTDIR", "ENOENT", "ESTALE")
     if hasattr(errno, name)
 }
+
+
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
 
 @contextmanager
@@ -138,41 +135,32 @@ def _written_or_error(folder: Path) -> Iterator[None]:
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
     """No other audit may write into ``folder`` meanwhile; the lock goes with the process that holds it."""
-    if fcntl is None:
-        yield
-        return
+    from filelock import FileLock, Timeout  # takes a moment, and few commands need it
+
     place = folder / _LOCK
-    opened = _locked(folder, place)
+    if place.is_symlink():
+        raise _no_link(place)
+    lock = FileLock(place, blocking=False, fallback_to_soft=False, thread_local=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise SecmixError(f"another audit is writing into '{folder}'; wait, or choose another --out") from None
+    except OSError as error:
+        if error.errno == errno.ELOOP:  # a link that was put there since
+            raise _no_link(place) from None
+        if error.errno not in _NO_LOCKS:
+            raise _unwritable(folder, error) from None
+        raise SecmixError(  # some network file systems
+            f"'{folder}' is on a file system that cannot lock ({error.strerror}), and two audits at once would mix "
+            "their cells; choose an --out elsewhere and copy the report"
+        ) from None
     try:
         yield
     finally:
-        place.unlink(missing_ok=True)
-        os.close(opened)
+        with suppress(PermissionError):  # Windows takes it away itself, once nobody holds it
+            place.unlink(missing_ok=True)  # before it is released: who waits for it sees that it is gone
+        lock.release()
 
 
-def _locked(folder: Path, place: Path) -> int:
-    """The lock's file, open and locked. A link in its place is not followed, and nothing is written to it."""
-    while True:
-        try:
-            opened = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
-        except OSError as error:
-            if error.errno == errno.ELOOP:
-                raise SecmixError(
-                    f"'{place}' is a link to something else; remove it, or choose another --out"
-                ) from None
-            raise _unwritable(folder, error) from None
-        try:
-            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(opened), place.lstat()):
-                    return opened
-            os.close(opened)  # its holder took it away while we waited for it: what we hold locks nobody out
-        except BlockingIOError:
-            os.close(opened)
-            raise SecmixError(f"another audit is writing into '{folder}'; wait, or choose another --out") from None
-        except OSError as error:  # some network file systems
-            os.close(opened)
-            raise SecmixError(
-                f"'{folder}' is on a file system that cannot lock ({error.strerror}), and two audits at once would mix "
-                "their cells; choose an --out elsewhere and copy the report"
-            ) from None
+def _no_link(place: Path) -> SecmixError:
+    return SecmixError(f"'{place}' is a link to something else; remove it, or choose another --out")

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner, Result
 
-import secmix
 from secmix._base.plugins import available
 from secmix.cli import app
 from secmix.reporting import json_schema
@@ -366,40 +364,6 @@ SLOW = (
     + "[sweep]\nprotocol = [{name = 'plain'}, {name = 'secure_sum'}, {name = 'pdmm'}]\n"
     + f'"data.rows_per_node" = {list(range(1, 4))}\n'
 )
-
-
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_an_interrupted_audit_is_status_130_and_resumes(workers: str, tmp_path: Path) -> None:
-    written(SLOW)
-    options = ["audit", "mine.toml", "--out", "out", "--workers", workers, "--format", "json"]
-    process = start(*options, cwd=tmp_path)
-    kept = tmp_path / "out" / ".unfinished"
-    deadline = time.monotonic() + 60
-    while not list(kept.glob("*.json")) and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=30)
-    assert process.returncode == 130, stderr
-    assert stdout == ""
-    assert told(stderr) == ["secmix: interrupted; finished cells are kept in out; the same command resumes"]
-    finished = {path: path.read_text() for path in kept.glob("*.json")}
-    assert 1 <= len(finished) < 9
-    assert not Path("out/report.json").exists()
-    assert not list(kept.glob("*.tmp"))
-
-    before = {path: path.stat().st_mtime_ns for path in finished}
-    stamps: list[dict[Path, int]] = []
-
-    def tell(done: int, total: int, what: str) -> None:
-        stamps.append({path: path.stat().st_mtime_ns for path in finished if path.exists()})
-        if what == "running":
-            assert done == len(finished)
-
-    resumed = secmix.audit("mine.toml", "out", formats=["json"], progress=tell)
-    assert stamps[-1] == before
-    assert not kept.exists()
-    assert call("audit", "mine.toml", "--out", "whole", "--workers", "1", "--format", "json").exit_code == 1
-    assert resumed.to_dict() == report("out") == report("whole")
 
 
 def test_nothing_but_the_summary_is_printed_when_piped(tmp_path: Path) -> None:

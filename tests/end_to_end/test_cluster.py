@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 import secmix
 from secmix.errors import SecmixError
@@ -55,9 +55,7 @@ def test_no_scheduler_there() -> None:
 
 
 def test_two_audits_in_one_folder(tmp_path: Path) -> None:
-    with (tmp_path / ".secmix-lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(SecmixError, match="another audit is writing into"):
-            secmix.audit(SCENARIO, tmp_path)
+    with FileLock(tmp_path / ".secmix-lock"), pytest.raises(SecmixError, match="another audit is writing into"):
+        secmix.audit(SCENARIO, tmp_path)
     secmix.audit(SCENARIO, tmp_path, cell=1)
     assert not (tmp_path / ".secmix-lock").exists()

@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
+from typer.testing import CliRunner
 
 import secmix
+from secmix.cli import app
 from secmix.errors import SecmixError
 
 SCENARIO = {
@@ -104,6 +107,7 @@ def check(found: Any, expected: dict[str, Any], cells_kept: range) -> None:
     assert found["files"] == ["report.json", "report.md", "scenario.toml"]
 
 
+@pytest.mark.build
 def test_a_disk_that_is_full_before_the_first_cell(tiny_disk: tuple[Path, str], expected: dict[str, Any]) -> None:
     place, mount = tiny_disk
     found = drive(place / "out", "disk", 8192, before=mount)
@@ -119,6 +123,7 @@ def test_a_disk_that_fills_up_between_cells(tiny_disk: tuple[Path, str], expecte
     check(found, expected, range(1, 6))
 
 
+@pytest.mark.build
 def test_a_disk_with_room_for_the_cells_but_not_for_the_report(
     tiny_disk: tuple[Path, str], expected: dict[str, Any]
 ) -> None:
@@ -128,6 +133,7 @@ def test_a_disk_with_room_for_the_cells_but_not_for_the_report(
     check(found, expected, range(6, 7))
 
 
+@pytest.mark.build
 def test_a_limit_on_the_size_of_files(tmp_path: Path, expected: dict[str, Any]) -> None:
     pytest.importorskip("resource", reason="limits on files are known on Unix only")
     for room, cells in ((1000, range(0, 1)), (20_000, range(6, 7))):
@@ -138,11 +144,8 @@ def test_a_limit_on_the_size_of_files(tmp_path: Path, expected: dict[str, Any]) 
 
 def refused(out: Path) -> str:
     """What the command line says, on one line of standard error, with status 2."""
-    done = subprocess.run(
-        [sys.executable, "-m", "secmix", "audit", "lone-honest-node", "--out", str(out)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 2
+    done = CliRunner().invoke(app, ["audit", "lone-honest-node", "--out", str(out)])
+    assert done.exit_code == 2
     assert done.stdout.strip() == ""
     assert "Traceback" not in done.stderr
     return " ".join(done.stderr.split())
@@ -181,23 +184,18 @@ def test_an_error_that_has_nothing_to_do_with_the_folder_is_not_dressed_up(tmp_p
 
 
 def test_who_waits_in_vain_for_a_folder_leaves_the_drafts_of_the_other(tmp_path: Path) -> None:
-    fcntl = pytest.importorskip("fcntl", reason="folders are locked on Unix only")
     draft = tmp_path / ".report.json.1.tmp"
     draft.write_text("half")
-    with (tmp_path / ".secmix-lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(SecmixError, match="another audit is writing into"):
-            secmix.audit(SCENARIO, tmp_path)
+    with FileLock(tmp_path / ".secmix-lock"), pytest.raises(SecmixError, match="another audit is writing into"):
+        secmix.audit(SCENARIO, tmp_path)
     assert draft.exists()
 
 
 def test_a_folder_that_cannot_be_locked_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fcntl = pytest.importorskip("fcntl", reason="folders are locked on Unix only")
-
-    def unsupported(lock: object, how: int) -> None:
+    def unsupported(lock: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(fcntl, "flock", unsupported)
+    monkeypatch.setattr(FileLock, "acquire", unsupported)
     with pytest.raises(SecmixError, match=r"cannot lock \(No locks available\)"):
         secmix.audit(SCENARIO, tmp_path)
 

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secmix.adversaries import FIXED, label_flip
+from secmix.adversaries import FIXED, RoundMessages, label_flip
+from secmix.adversaries.attacks import graphfed as neighbours
+from secmix.adversaries.attacks import worst_case
 from secmix.adversaries.attacks.sums import alie_factor, centre
 from secmix.errors import SecmixError
 from secmix.testing import honest_clouds
@@ -74,3 +76,13 @@ def test_label_flip():
     for wrong in ([0.5, 1.0], [3, -1], [10]):
         with pytest.raises(SecmixError, match="labels must be whole numbers"):
             label_flip(wrong, 10)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_of_two_honest_nodes_as_far_from_their_mean_the_first_counts_as_farthest(seed):
+    honest = np.random.default_rng(seed).normal(size=(2, 3))
+    assert FIXED["mimic"](honest, 1, rng()).tolist() == honest[:1].tolist()
+    said = RoundMessages("neighbour mixture", np.zeros((1, 3)), honest, 1.0, None, rng())
+    assert neighbours.imitation.forge(said).tolist() == honest[:1].tolist()
+    away = worst_case.far(honest, 1, 2.0) - honest.mean(axis=0)
+    assert np.vdot(away, honest[0] - honest.mean(axis=0)) > 0

@@ -276,6 +276,13 @@ def test_transport_distance_by_hand():
     assert wasserstein(a, a) == pytest.approx(0, abs=1e-12)
     assert wasserstein(a, b) == pytest.approx(wasserstein(b, a))
     assert_array_equal(aligned(a, to=b), [1, 0])
+
+
+def test_components_that_are_equal_but_for_rounding_are_aligned_by_place():
+    b = Mixture([0.5, 0.5], [[0.0], [1.0]], np.ones((2, 1, 1)))
+    for last_bits in (-1e-15, 1e-15):
+        a = Mixture([0.5, 0.5], [[0.3], [0.3 + last_bits]], np.ones((2, 1, 1)))
+        assert_array_equal(aligned(a, to=b), [0, 1])
     with pytest.raises(DataError, match="features"):
         wasserstein(a, machines()[0])
 

@@ -13,6 +13,7 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.adversaries.attacks.attack import Attack, RoundMessages
 from secmix.adversaries.attacks.mixture_failures import Failure, covariance_failure, mean_failure, weight_failure
+from secmix.adversaries.search.ties import ranked
 from secmix.mixture import Mixture
 from secmix.protocols.graphfed.aggregation import NodeMessage, packed, unpacked
 from secmix.protocols.graphfed.graphfed_em import KIND
@@ -68,7 +69,7 @@ def _imitated(messages: RoundMessages) -> Array:
     """The message of the honest node that is farthest from the others' mean, from all colluders."""
     if not len(messages.honest):
         return messages.own
-    farthest = int(np.argmax(np.linalg.norm(messages.honest - messages.honest.mean(axis=0), axis=1)))
+    farthest = ranked(np.linalg.norm(messages.honest - messages.honest.mean(axis=0), axis=1))[0]
     return np.repeat(messages.honest[None, farthest], len(messages.own), axis=0)
 
 

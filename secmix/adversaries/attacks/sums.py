@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from secmix._base.checks import Array, finite_array, integer
 from secmix.adversaries.attacks.attack import CONTRIBUTION, Attack, RoundMessages
+from secmix.adversaries.search.ties import ranked
 from secmix.errors import DataError
 
 FIXED: dict[str, Attack] = {}
@@ -101,7 +102,7 @@ def mimic(honest: Array, f: int, rng: np.random.Generator) -> Array:
     """
     deviations = _deviations(honest)
     axis = np.linalg.svd(deviations, full_matrices=False)[2][0] if len(honest) > 1 else deviations[0]
-    return _same(honest[int(np.argmax(np.abs(deviations @ axis)))], f)
+    return _same(honest[ranked(np.abs(deviations @ axis))[0]], f)
 
 
 def alie_factor(n: int, f: int) -> float:

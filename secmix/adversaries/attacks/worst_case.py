@@ -8,6 +8,7 @@ from secmix._base.checks import Array
 from secmix.adversaries.attacks.attack import CONTRIBUTION, FARTHEST, Attack, RoundMessages
 from secmix.adversaries.search.oracle import Combining
 from secmix.adversaries.search.outcome import TRIES
+from secmix.adversaries.search.ties import ranked
 from secmix.adversaries.search.worst_case import WorstCase
 from secmix.protocols.interfaces import SumProtocol, SumTraits
 
@@ -33,7 +34,7 @@ def rule_of(protocol: SumProtocol | None) -> tuple[Combining, int] | None:
 def far(honest: Array, f: int, scale: float) -> Array:
     """The same message from all colluders, ``scale`` honest spreads away from the honest mean."""
     apart = honest - honest.mean(axis=0)
-    farthest = apart[np.argmax(np.linalg.norm(apart, axis=1))]
+    farthest = apart[ranked(np.linalg.norm(apart, axis=1))[0]]
     return np.repeat(honest.mean(axis=0)[None] + scale * farthest, f, axis=0)
 
 

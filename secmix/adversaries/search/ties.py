@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from secmix._base.checks import Array
+
 TIE = 1e-12
 """Errors that differ by less than this share are taken for equal: rounding leaves about 1e-15."""
 
@@ -24,7 +26,7 @@ def above(errors: Any, best: Any) -> Any:
     return errors > best * (1 + TIE * (best > 0))
 
 
-def ranked(errors: Sequence[float]) -> list[int]:
+def ranked(errors: Sequence[float] | Array) -> list[int]:
     """The places of ``errors`` from the largest on, those that are equal but for rounding in their own order.
 
     Examples

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment, linprog
+from scipy.optimize import linprog
 
+from secmix._base.arrays import least_assignment
 from secmix._base.checks import Array, Ints
 from secmix._base.gaussians import bhattacharyya
 from secmix.aggregators.mixture.screening import one_mixture
 from secmix.errors import DataError, NotConverged
 from secmix.mixture import Mixture
+
+# Two alignments whose total costs, each between 0 and 1, differ by less than this are tied and go by place.
+_TIE = 1e-12
 
 
 def wasserstein(a: Mixture, b: Mixture) -> float:
@@ -94,7 +98,7 @@ def aligned(mixture: Mixture, to: Mixture) -> Ints:
     apart = bhattacharyya(to.means[:, None], to.covariances[:, None], mixture.means, mixture.covariances)
     # Components at distance 1 are all alike to Hellinger; a hint of the distance itself puts them in order.
     cost = -np.expm1(-apart) + 1e-6 * apart / (1 + apart)
-    return np.asarray(linear_sum_assignment(cost)[1], dtype=np.intp)
+    return least_assignment(cost, _TIE)
 
 
 def _root(covariances: Array) -> Array:

@@ -6,13 +6,13 @@ from contextlib import suppress
 
 import numpy as np
 
-from secmix.auditing.engine.processes import importing
+from secmix.auditing.engine.ahead import importing
 
 with importing():
-    from secmix.auditing.engine.run_cell import run_cell
+    from secmix.auditing.engine.run_cells import run_in_worker
     from secmix.estimators import ksg
 
-__all__ = ["run_cell"]
+__all__ = ["run_in_worker"]
 
 # The first call of a compiled function makes numba ready, which takes longer than the reading. Should it fail, whoever
 # needs it will say so.

@@ -1,103 +1,218 @@
-"""The processes that cells run in: interpreters of their own, which leave Ctrl-C to the one that audits."""
+"""Worker processes: each has a pipe of its own, so that the parent knows from whom a message comes, and who has ended.
+
+An executor from the standard library or joblib hands tasks on through queues and threads that an interrupt, or a worker
+that dies, leaves in any state. Here the parent alone reads and writes, and nothing is used that is not public.
+"""
 
 from __future__ import annotations
 
-import gc
 import multiprocessing
-import os
+import pickle
 import signal
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib import import_module
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from types import TracebackType
 from typing import Any
 
-from secmix.auditing.report import Verdict
-from secmix.errors import SecmixError
+from secmix.errors import SecmixError, cause
 
-_FORKED = "forkserver"
+Tell = Callable[[Any], None]
+Work = Callable[[Any, Any, Tell], Any]
+"""Called in a worker with what all tasks share, a task, and a function that sends the parent word before the answer."""
+
 _PRELOADED = "secmix.auditing.engine.preloaded"
-_STANDS: Any = None  # in a worker process: where it tells what stands early
-_HANDED: Any = None  # and what it was handed when it began
+_NAME = "secmix worker"
+_BEGUN, _WORD, _ANSWER, _FAILURE = range(4)  # kinds of messages from a worker
+_GLANCE = 0.5  # seconds: Windows does not interrupt a wait
+_PATIENCE = 10.0  # seconds in which a process that was asked to end should have ended
+_at_work = False  # in a worker: whether it is past the import of the script that started it
 
 
-def import_ahead(workers: int, scheduler: str | None) -> None:
-    """Import what cells need, while another process does so for workers; they then begin at once."""
-    if workers != 1 and scheduler is None:
-        _context()
-    with importing():
-        import_module("secmix.auditing.engine.run_cells")
+def start_server() -> Any:
+    """Start the process that workers are copies of, and return the context that starts workers.
 
-
-@contextmanager
-def importing() -> Iterator[None]:
-    """While the block imports, no garbage is collected, and what is there afterwards is taken for none.
-
-    To look through all modules again and again takes a tenth of an audit. For a process that is ours alone: what was
-    garbage before stays.
+    It imports what they need while the command goes on. Where the system has no such process, workers are new
+    interpreters.
     """
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        from multiprocessing import forkserver, resource_tracker
 
-
-def _context() -> Any:
-    """Workers are copies of a process that has imported everything and done nothing, where the system has that."""
-    if _FORKED in multiprocessing.get_all_start_methods():
-        from multiprocessing.forkserver import ensure_running
-
-        context = multiprocessing.get_context(_FORKED)
+        context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([_PRELOADED])
         # Its socket lies in the folder for temporary files, whose name may be too long for one.
         with suppress(OSError):
-            ensure_running()
+            resource_tracker.ensure_running()  # else the server would start it, and unblock interrupts doing so
+            with _interrupts_blocked():  # the server and its copies inherit that: Ctrl-C is for the parent
+                forkserver.ensure_running()
             return context
     return multiprocessing.get_context("spawn")
 
 
 @contextmanager
-def pool_of(workers: int, handed: Any) -> Iterator[tuple[ProcessPoolExecutor, Any]]:
-    """Processes for cells, and the queue on which they tell what stands early.
-
-    Each gets ``handed`` when it begins. What goes with each cell instead is to be small: of a queue that is full when
-    workers are ended, Python before 3.11.5 never lets go.
-    """
-    context = _context()
-    stands = context.SimpleQueue()
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(stands, handed))
+def _interrupts_blocked() -> Iterator[None]:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        yield pool, stands
-    except BaseException:
-        with suppress(AttributeError, OSError):  # a part of the user's own may be large: what still waits is let go
-            pool._call_queue._reader.close()  # type: ignore[attr-defined]
-        for process in list((getattr(pool, "_processes", None) or {}).values()):
-            process.terminate()
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    pool.shutdown()
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def tell(i: int, verdict: Verdict) -> None:
-    """Tell from a worker process how cell ``i`` stands, before it is done."""
-    _STANDS.put((i, verdict))
+@dataclass
+class _Worker:
+    """A worker process, the parent's end of its pipe, the place of the task it is at, and whether it has begun."""
+
+    process: BaseProcess
+    pipe: Connection
+    task: int | None = None
+    begun: bool = False
 
 
-def handed() -> Any:
-    """In a worker process: what it was handed when it began."""
-    return _HANDED
+class Workers:
+    """Processes that run ``work`` on tasks, for use in a ``with`` block, at whose end none of them is left.
+
+    Parameters
+    ----------
+    count : int
+        How many processes.
+    work : function of a module
+        See ``Work``.
+    shared : object
+        Sent to each process once.
+    tasks : sequence
+        Each is sent to the first process that is free, in their order.
+    """
+
+    def __init__(self, count: int, work: Work, shared: Any, tasks: Sequence[Any]) -> None:
+        self._count, self._work = count, work
+        self._shared = _pickled(shared)
+        self._tasks = [_pickled(task) for task in tasks]
+        self._next = 0
+        self._workers: list[_Worker] = []
+
+    def __enter__(self) -> Workers:
+        context = start_server()
+        try:
+            for k in range(self._count):
+                self._workers.append(_started(context, self._work, k))
+            for worker in self._workers:
+                self._send(worker, self._shared)
+                self._send_next(worker)
+        except BaseException:
+            self._end(at_once=True)
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._end(at_once=kind is not None)
+
+    def answers(self, told: Callable[[int, Any], None]) -> Iterator[tuple[int, Any]]:
+        """Yield the place and the answer of each task as they come; ``told`` is called with a place and a word on it.
+
+        Raises
+        ------
+        SecmixError
+            If a process dies. What ``work`` raises in a process is raised here.
+        """
+        while busy := {w.pipe: w for w in self._workers if w.task is not None}:
+            ended = {w.process.sentinel: w for w in busy.values()}
+            ready = wait([*busy, *ended], _GLANCE)
+            for worker in [w for w in busy.values() if w.pipe in ready or w.process.sentinel in ready]:
+                kind, content = self._received(worker)
+                place = worker.task
+                if kind == _BEGUN:
+                    worker.begun = True
+                elif kind == _FAILURE:
+                    raise content
+                elif kind == _WORD and place is not None:
+                    told(place, content)
+                elif place is not None:
+                    self._send_next(worker)
+                    yield place, content
+
+    def _received(self, worker: _Worker) -> tuple[int, Any]:
+        try:
+            if worker.pipe.poll():
+                kind, content = worker.pipe.recv()
+                return kind, content
+        except (EOFError, OSError):
+            pass
+        raise _died(worker)
+
+    def _send_next(self, worker: _Worker) -> None:
+        worker.task = None
+        if self._next < len(self._tasks):
+            worker.task, self._next = self._next, self._next + 1
+            self._send(worker, self._tasks[worker.task])
+
+    def _send(self, worker: _Worker, content: bytes) -> None:
+        try:
+            worker.pipe.send_bytes(content)
+        except OSError:
+            raise _died(worker) from None
+
+    def _end(self, at_once: bool) -> None:
+        """End all processes: those that are idle when their pipe closes, the others ``at_once`` where that is due."""
+        processes = [worker.process for worker in self._workers]
+        for worker in self._workers:
+            worker.pipe.close()
+        if at_once:
+            for process in processes:
+                process.terminate()
+        for process in processes:
+            process.join(_PATIENCE)
+            if process.exitcode is None:  # it does not heed what others do
+                process.kill()
+                process.join()
 
 
-def _begin(stands: Any, given: Any) -> None:
-    global _STANDS, _HANDED
-    _STANDS, _HANDED = stands, given
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _pickled(content: Any) -> bytes:
+    try:
+        return pickle.dumps(content)
+    except Exception as error:
+        raise SecmixError(
+            f"a part of your own cannot be sent to worker processes ({cause(error)}): define it at the top level of a "
+            "module, or use workers=1"
+        ) from error
+
+
+def _started(context: Any, work: Work, number: int) -> _Worker:
+    ours, theirs = context.Pipe()
+    try:
+        process = context.Process(target=_serve, args=(theirs, work), name=f"{_NAME} {number}")
+        process.start()
+    except (OSError, EOFError) as error:
+        ours.close()
+        raise SecmixError(
+            f"no worker process can be started ({cause(error)}), perhaps for want of memory; use fewer --workers, or 1"
+        ) from error
+    finally:
+        theirs.close()
+    return _Worker(process, ours)
+
+
+def _died(worker: _Worker) -> SecmixError:
+    """Why the process has ended, as far as its exit status and what it has sent tell."""
+    process = worker.process
+    process.join(_PATIENCE)
+    status = process.exitcode
+    if not worker.begun and status in (1, UNGUARDED):
+        return SecmixError(
+            "every worker process imports the script that calls the audit, and ended there: put the call under "
+            'if __name__ == "__main__":, or use workers=1'
+        )
+    how = f" ({signal.Signals(-status).name})" if status is not None and -status in set(signal.Signals) else ""
+    return SecmixError(
+        f"a worker process died{how}, perhaps for want of memory; finished cells are kept: run the same command again, "
+        "with fewer --workers"
+    )
 
 
 UNGUARDED = 79
-"""Exit status of a worker process that, on being started, ran the script that started it."""
+"""Exit status of a worker process that, on being started, ran the script that started it; 1 from a server's copy."""
 
 
 def leave_unguarded_worker() -> None:
@@ -105,20 +220,41 @@ def leave_unguarded_worker() -> None:
 
     Such a script audits at its top level: each worker would start the whole audit anew.
     """
-    if getattr(multiprocessing.current_process(), "_inheriting", False):
-        os._exit(UNGUARDED)  # an exception would be taken for the worker's own
+    if multiprocessing.current_process().name.startswith(_NAME) and not _at_work:
+        raise SystemExit(UNGUARDED)
 
 
-def died(processes: Sequence[Any]) -> SecmixError:
-    """Why the pool is broken, as far as the exit statuses of its processes tell."""
-    for process in processes:
-        process.join(timeout=5)
-    if any(process.exitcode == UNGUARDED for process in processes):
-        return SecmixError(
-            "the script that calls the audit runs again in every worker process: put the call under "
-            'if __name__ == "__main__":, or use workers=1'
+def _serve(pipe: Connection, work: Work) -> None:
+    """Answer tasks until the parent closes the pipe or is gone."""
+    global _at_work
+    _at_work = True
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(EOFError, OSError):
+        pipe.send((_BEGUN, None))
+        pickled, shared = pipe.recv_bytes(), None
+        while True:
+            task = pipe.recv_bytes()
+            try:
+                if pickled:
+                    shared, pickled = pickle.loads(pickled), b""
+                answer = work(shared, pickle.loads(task), lambda word: pipe.send((_WORD, word)))
+                message = pickle.dumps((_ANSWER, answer))
+            except BaseException as error:
+                message = _failure(error)
+            pipe.send_bytes(message)
+
+
+def _failure(error: BaseException) -> bytes:
+    """The message that says what was raised; of what cannot be sent, the kind and the place."""
+    if isinstance(error, MemoryError):
+        error = SecmixError(
+            "a worker process ran out of memory; finished cells are kept: run the same command again, with fewer "
+            "--workers"
         )
-    return SecmixError(
-        "a worker process died, perhaps for want of memory; finished cells are kept: run the same command again, with "
-        "fewer --workers"
-    )
+    error.add_note(f"In a worker process:\n{''.join(traceback.format_exception(error))}")
+    try:
+        message = pickle.dumps((_FAILURE, error))
+        pickle.loads(message)
+    except Exception:
+        message = pickle.dumps((_FAILURE, SecmixError(f"a worker process failed with {cause(error)}")))
+    return message

@@ -48,6 +48,9 @@ def run_cell(
             return failed(cell, setup, f"the run failed: {error}", reproduce), []
         except KeyboardInterrupt:
             raise
+        except MemoryError:
+            why = "the run failed for want of memory; run it again with fewer --workers or a smaller --memory-limit"
+            return failed(cell, setup, why, reproduce), []
         except BaseException as error:  # sys.exit too; a message may hold private values: only the kind is printed
             return failed(cell, setup, f"the run failed with {type(error).__name__}", reproduce), []
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from secmix.auditing.cells.audit_cell import CellResult
 from secmix.auditing.engine import keeping
 from secmix.auditing.engine.beginning import Beginning, held_to
-from secmix.auditing.engine.processes import died, handed, pool_of, tell
+from secmix.auditing.engine.processes import Tell, Workers
 from secmix.auditing.engine.run_cell import run_cell, try_out
 from secmix.auditing.report import Verdict
 from secmix.auditing.setup import Given, Ready
@@ -25,8 +24,6 @@ from secmix.scenario import Scenario
 
 Progress = Callable[[int, int, str], None]
 """Called with cells done, cells in all, and what is being done."""
-
-_GLANCE = 0.5  # seconds between looks at what stands early
 
 
 def run_cells(
@@ -96,12 +93,13 @@ def run_cells(
         running = _run(cells, commands, todo, given, allow_code, workers, early, meanwhile, ready)
     else:
         running = _run_on_cluster(cells, commands, todo, given, allow_code, scheduler)
-    for i, judged in running:
-        result = results[i] = held_to(judged, doubts[i])
-        place = places[i]
-        if place is not None and result[1]:  # a failed cell is tried again next time
-            keeping.keep(place, result)
-        tell(len(results), len(cells), _stands(cells[i], result[0].verdict))
+    with closing(running):  # whatever ends the audit ends its processes at once
+        for i, judged in running:
+            result = results[i] = held_to(judged, doubts[i])
+            place = places[i]
+            if place is not None and result[1]:  # a failed cell is tried again next time
+                keeping.keep(place, result)
+            tell(len(results), len(cells), _stands(cells[i], result[0].verdict))
     return [results[i] for i in range(len(cells))]
 
 
@@ -123,7 +121,7 @@ def _run(
     early: Callable[[int, Verdict], None],
     meanwhile: Callable[[], None],
     ready: dict[str, Ready],
-) -> Iterator[tuple[int, CellResult]]:
+) -> Generator[tuple[int, CellResult], None, None]:
     if workers <= 1 or len(todo) <= 1:
         for i in todo:
             raised: list[BaseException] = []
@@ -133,22 +131,12 @@ def _run(
             yield i, result
         return
     # Rows need not be read again in other processes, nor what reads them be imported.
-    with pool_of(min(workers, len(todo)), ready) as (pool, stands):
-        waiting: dict[Future[CellResult], int] = {
-            pool.submit(_run_in_worker, i, cells[i], given, commands[i], allow_code): i for i in todo
-        }
-        processes = list((getattr(pool, "_processes", None) or {}).values())
+    shared = given, allow_code, ready
+    tasks = [(cells[i], commands[i]) for i in todo]
+    with Workers(min(workers, len(todo)), run_in_worker, shared, tasks) as pool:
         meanwhile()
-        while waiting:
-            done, _ = wait(waiting, _GLANCE, return_when=FIRST_COMPLETED)
-            while not stands.empty():
-                early(*stands.get())
-            for future in done:
-                i = waiting.pop(future)
-                try:
-                    yield i, future.result()
-                except BrokenProcessPool:
-                    raise died(processes) from None
+        for place, result in pool.answers(lambda place, verdict: early(todo[place], verdict)):
+            yield todo[place], result
 
 
 def _pass_on(early: Callable[[int, Verdict], None], i: int, raised: list[BaseException], verdict: Verdict) -> None:
@@ -161,8 +149,12 @@ def _pass_on(early: Callable[[int, Verdict], None], i: int, raised: list[BaseExc
         raised.append(error)
 
 
-def _run_in_worker(i: int, cell: Scenario, given: Given | None, command: str, allow_code: bool) -> CellResult:
-    return run_cell(cell, given, command, allow_code, partial(tell, i), handed())
+def run_in_worker(
+    shared: tuple[Given | None, bool, dict[str, Ready]], task: tuple[Scenario, str], tell: Tell
+) -> CellResult:
+    """Run the cell of a task and its command in a worker process; ``tell`` sends the verdict where it stands early."""
+    (given, allow_code, ready), (cell, command) = shared, task
+    return run_cell(cell, given, command, allow_code, tell, ready)
 
 
 def _run_on_cluster(
@@ -172,7 +164,7 @@ def _run_on_cluster(
     given: Given | None,
     allow_code: bool,
     address: str,
-) -> Iterator[tuple[int, CellResult]]:
+) -> Generator[tuple[int, CellResult], None, None]:
     """On the workers of a Dask scheduler; a cell whose worker dies is run again on another."""
     try:
         from distributed import Client, as_completed

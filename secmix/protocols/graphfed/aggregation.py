@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import linear_sum_assignment
 
+from secmix._base.arrays import least_assignment
 from secmix._base.checks import Array, Ints, finite_array
 from secmix._base.gaussians import bhattacharyya
 from secmix.aggregators import rule_named
@@ -23,6 +23,8 @@ from secmix.protocols.remembered import Remembered
 LARGEST = 1e50
 # A covariance whose eigenvalues span more than this cannot be distinguished from a singular one in float64.
 _SPAN = 1e-12
+# Two pairings whose total distances differ by less than this share are tied; see ``pairing``.
+_TIE = 1e-9
 _FOUND = Remembered[Array](most=64)
 
 
@@ -100,8 +102,8 @@ def matched(mine: Mixture, message: NodeMessage) -> NodeMessage:
 def pairing(mine: Mixture, theirs: Mixture) -> Ints:
     """Which component of theirs goes with each of mine (..., K).
 
-    Distances are compared to nine digits: EM on few rows ends with components that are equal but for rounding, and
-    which of them is paired with whom must not hang on the processor's last bit.
+    EM on few rows ends with components that are equal but for rounding, and which of them is paired with whom must not
+    hang on the processor's last bit: distances, in units of the covariances, that differ in the tenth digit are tied.
     """
     apart = bhattacharyya(
         mine.means[..., :, None, :],
@@ -109,9 +111,8 @@ def pairing(mine: Mixture, theirs: Mixture) -> Ints:
         theirs.means[..., None, :, :],
         theirs.covariances[..., None, :, :, :],
     )
-    digits = np.maximum(np.frexp(apart)[1], 0) - 30
-    apart = np.ldexp(np.round(np.ldexp(apart, -digits)), digits)
-    pairs = [linear_sum_assignment(each)[1] for each in apart.reshape(-1, *apart.shape[-2:])]
+    tables = apart.reshape(-1, *apart.shape[-2:])
+    pairs = [least_assignment(table, _TIE * (1.0 + table.max())) for table in tables]
     return np.asarray(pairs, dtype=np.intp).reshape(apart.shape[:-1])
 
 
