@@ -65,10 +65,11 @@ def in_words(outcome: Clearance | Open | None) -> str:
     if isinstance(outcome, Open):
         return f"Not proved: {outcome.reason}."
     known = "; ".join(f"the sum over nodes {', '.join(map(str, sorted(each)))}" for each in outcome.sums if each)
-    encoded = f" What is summed is an encoding of each node's own data ({outcome.encoders[0]})." * bool(outcome.encoders)
+    where = "; ".join(map(str, outcome.encoders))
+    encoded = f" What is summed is an encoding of each node's own data ({where})." if where else ""
     covers = f"for the calls that were traced ({'; '.join(outcome.covers)})" if outcome.covers else "in every iteration"
     return (
         f"Proved for this network, {covers}: every message that this adversary reads is a linear function of what each "
-        f"node encodes from its own data and of masks, and nothing follows from them but {known or 'nothing at all'}."
+        f"node encodes from its own data and of masks, and all that follows from them is {known or 'nothing'}."
         f"{encoded} Assumed: {'; '.join(outcome.assumes)}."
     )
