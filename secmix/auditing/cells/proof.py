@@ -9,6 +9,7 @@ from secmix.auditing.evidence.interface import Case
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.setup import SumSetup
 from secmix.kernel import Clearance, Open, clear, prove
+from secmix.protocols import PDMM
 
 _KEY = "proof"
 _CALLS = 3  # of one fit: what a protocol keeps shows after the second and the third
@@ -48,14 +49,28 @@ def unproved(case: Case, node: int) -> list[str]:
         return []
     if isinstance(outcome, Open):
         return [f"not proved: {outcome.reason}"]
-    if outcome.covers:
-        return [f"proved for what was traced, not for every call: {'; '.join(outcome.covers)}"]
+    if open_ := [each for each in outcome.covers if not _holds_for_all_coins(case, each)]:
+        return [f"proved for what was traced, not for every call: {'; '.join(open_)}"]
     assert isinstance(case.observation, SumObservation)
     read = max(float(np.max(reading.subspace.explained(node))) for _, reading in case.observation.all_readings)
     share = outcome.exact.get(node, 0.0)
     if share > read + _MARGIN:
         return [f"the proof finds {share:.0%} of what it sends known, the audited runs {read:.0%}"]
     return []
+
+
+def _holds_for_all_coins(case: Case, use: str) -> bool:
+    """Whether a theorem says that what is known does not hang on public coins, which the kernel traced as drawn.
+
+    It is PDMM's: a flow along the edges of a piece hides every change of its inputs that keeps their sum, whoever is
+    active in a round and whatever is lost (see ``PDMM.exposure_graph``).
+    """
+    protocol = case.setup.protocol
+    return (
+        use.startswith("public coins")
+        and type(protocol) is PDMM
+        and protocol.exposure_graph(case.setup.network) is not None
+    )
 
 
 def in_words(outcome: Clearance | Open | None) -> str:
