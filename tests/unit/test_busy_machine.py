@@ -9,7 +9,7 @@ from itertools import count
 
 import numpy as np
 import pytest
-from soundness.bases import Pairwise
+from example_protocols import Pairwise
 
 from secmix.aggregators import krum
 from secmix.auditing.soundness.runner import observation
