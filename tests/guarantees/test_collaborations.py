@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from example_protocols import Averaging
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,25 +55,16 @@ def _run(protocol: Collaboration, channel: Channel, parts: list[Array] | None = 
     return protocol.collaborate(parts or _parts(), Network.complete(NODES), rng, channel=channel)
 
 
-class _OfItsOwn:
-    """Sends means of rows that it has from elsewhere, or of those that it is dealt, to the server."""
+@dataclass(frozen=True)
+class _OfItsOwn(Averaging):
+    """Sends means of rows that it has from elsewhere, or of those that it is dealt."""
 
-    unit = "features"
+    rows: Array | None = None
 
-    def __init__(self, rows: Array | None, encrypted: bool) -> None:
-        self.rows, self.encrypted = rows, encrypted
-
-    def collaborate(self, parts: list[Array], network: Network, rng: object, *, channel: Channel) -> Array:
-        runs, nodes = len(parts[0]), np.arange(network.n)
-        given = parts if self.rows is None else [np.repeat(self.rows, runs, axis=0)] * network.n
-        means = np.stack([part.mean(axis=1) for part in given])
-        arrived = channel.send(0, nodes, -1, "mean", means, encrypted=self.encrypted)
-        average = arrived.mean(axis=0)[None]
-        ends = channel.send(1, -1, nodes, "average", average, encrypted=self.encrypted, content=0 * nodes)[0]
-        return np.repeat(ends[:, None], network.n, axis=1)
-
-    def error(self, results: Array, reference: Array) -> Array:
-        return np.asarray(np.abs(results - reference).max(axis=(1, 2)))
+    def sent(self, parts: Sequence[Array]) -> Array:
+        runs = len(parts[0])
+        given = parts if self.rows is None else [np.repeat(self.rows, runs, axis=0)] * len(parts)
+        return super().sent(given)
 
 
 @pytest.mark.parametrize("encrypted", [False, True])
@@ -86,7 +79,9 @@ def test_nobody_is_cleared_of_rows_that_a_protocol_does_not_use(encrypted: bool)
         "policy": {"max_revealed_nodes": 0},
     }
     for rows, verdict in ((elsewhere, "inconclusive"), (None, "not refuted" if encrypted else None)):
-        found = secmix.audit(setting, protocols={"it": _OfItsOwn(rows, encrypted)}, adversaries={"ear": Eavesdropper()})
+        found = secmix.audit(
+            setting, protocols={"it": _OfItsOwn(rows=rows, encrypted=encrypted)}, adversaries={"ear": Eavesdropper()}
+        )
         assert verdict in (None, found.verdict)
 
 
