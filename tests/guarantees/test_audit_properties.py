@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -60,18 +59,17 @@ def test_the_number_of_workers_changes_nothing(swept: Report) -> None:
 def test_of_several_workers_none_begins_with_a_short_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     from secmix.auditing.engine import run_cells as engine
 
-    trial, begun = engine.try_out, []
+    trial, begun, clock = engine.try_out, [], [0.0]
 
     def longer(cell: Any, *rest: Any) -> None:
         trial(cell, *rest)
-        until = time.process_time() + (0.2 if cell.adversary.title == "curious" else 0.0)
-        while time.process_time() < until:
-            pass
+        clock[0] += 0.2 if cell.adversary.title == "curious" else 0.1
 
     def in_turn(cells: Any, commands: Any, todo: list[int], given: Any, allow_code: bool, *_: Any) -> Iterator[Any]:
         begun.extend(todo)
         return ((i, engine.run_cell(cells[i], given, commands[i], allow_code)) for i in todo)
 
+    monkeypatch.setattr("time.process_time", lambda: clock[0])
     monkeypatch.setattr(engine, "try_out", longer)
     monkeypatch.setattr(engine, "_run", in_turn)
     few = scenario(sweep=SWEEP, measure={"evidence": ["structure"], "sigmas": [1.0]})
