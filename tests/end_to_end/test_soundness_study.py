@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.build
+
 STUDY = Path(__file__).resolve().parents[2] / "analysis" / "soundness"
 
 
