@@ -342,6 +342,7 @@ def test_a_users_module_beside_the_scenario_is_found() -> None:
     assert told(ran.stderr) == []
 
 
+@pytest.mark.build
 def test_a_long_name_of_the_folder_for_temporary_files_is_no_fault(tmp_path: Path) -> None:
     """Workers are forked from a process whose socket lies there, and a socket's name has room for 108 letters."""
     temporary = tmp_path / ("long" * 30)

@@ -127,6 +127,7 @@ def test_what_goes_wrong_in_telling_early_is_no_fault_of_the_cell() -> None:
         secmix.audit(scenario(policy={"max_revealed_nodes": 0}, protocol={"name": "plain"}), progress=tell)
 
 
+@pytest.mark.build
 def test_the_order_of_the_sweep_changes_no_cell(swept: Report) -> None:
     turned = {"protocol": SWEEP["protocol"][::-1], "adversary": SWEEP["adversary"][::-1]}
     report = secmix.audit(scenario(sweep=turned))
@@ -150,6 +151,7 @@ def test_the_seed_decides_the_numbers_and_not_the_standings(swept: Report) -> No
     assert structure[0] == structure[1]
 
 
+@pytest.mark.build
 def test_resuming_in_a_folder_changes_nothing(tmp_path: Path) -> None:
     report = secmix.audit(scenario(sweep=SWEEP), tmp_path / "out")
     assert report.to_dict() == secmix.audit(scenario(sweep=SWEEP)).to_dict()
@@ -239,6 +241,7 @@ def standing(report: Report) -> dict[int, str]:
 PROTOCOLS = [{"name": "plain"}, {"name": "secure_sum"}, {"name": "pdmm", "tol": 1e-6}]
 
 
+@pytest.mark.build
 @settings(max_examples=6)
 @given(attacked(hamiltonian=True), st.sampled_from(PROTOCOLS), st.booleans(), st.data())
 def test_a_stronger_adversary_never_gets_a_better_verdict(
