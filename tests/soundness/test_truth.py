@@ -9,6 +9,8 @@ from soundness.corpus import ALL, BEYOND, RIGHT, WRONG
 from soundness.obvious import regressed, talks_alike
 from soundness.verdict import shown
 
+pytestmark = pytest.mark.build
+
 
 def named(cases: list[Case]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", cases, ids=[case.name.replace(" ", "_") for case in cases])
