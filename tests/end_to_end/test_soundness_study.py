@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.build
-
 STUDY = Path(__file__).resolve().parents[2] / "analysis" / "soundness"
 
 

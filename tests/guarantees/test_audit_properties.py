@@ -139,6 +139,7 @@ def test_the_order_of_the_sweep_changes_no_cell(swept: Report) -> None:
     assert plain(report.cells) == plain(straight.cells)
 
 
+@pytest.mark.build
 def test_the_seed_decides_the_numbers_and_not_the_standings(swept: Report) -> None:
     again = secmix.audit(scenario(**SWEPT), cell=4)
     other = secmix.audit(scenario(**SWEPT), cell=4, seed=1)
