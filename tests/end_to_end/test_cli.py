@@ -336,7 +336,7 @@ def test_a_users_module_beside_the_scenario_is_found() -> None:
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-        timeout=60,
+        timeout=300,
     )
     assert ran.returncode == 1, ran.stderr
     assert told(ran.stderr) == []
@@ -353,7 +353,7 @@ def test_a_long_name_of_the_folder_for_temporary_files_is_no_fault(tmp_path: Pat
         env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert ran.returncode in (0, 1, 3), ran.stderr
 
@@ -406,7 +406,7 @@ def test_an_interrupted_audit_is_status_130_and_resumes(workers: str, tmp_path: 
 def test_nothing_but_the_summary_is_printed_when_piped(tmp_path: Path) -> None:
     written(BASE + PLAIN)
     process = start("audit", "mine.toml", "--out", "out", "--workers", "1", "--format", "md", cwd=tmp_path)
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = process.communicate(timeout=300)
     assert process.returncode == 1
     assert told(stderr) == []
     assert "\x1b" not in stdout

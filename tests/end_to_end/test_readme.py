@@ -31,7 +31,7 @@ def test_every_python_example_runs(block: str, same_in_every_process: Path, tmp_
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert ran.returncode == 0, ran.stderr
     if "invert_sums" in block:

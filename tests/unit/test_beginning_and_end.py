@@ -12,7 +12,7 @@ from secmix.auditing.engine import processes
 def ended(body: str) -> subprocess.CompletedProcess[str]:
     """A process that does ``body`` and is ended with status 3."""
     script = f"from secmix._front.console import end\n{body}\nend(3)\n"
-    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_a_profile_is_written_at_the_end(tmp_path):
     script = tmp_path / "script.py"
     script.write_text("from secmix._front.console import end\nend(0)\n")
     line = [sys.executable, "-m", "cProfile", "-o", str(tmp_path / "profile"), str(script)]
-    assert subprocess.run(line, timeout=60, check=False).returncode == 0
+    assert subprocess.run(line, timeout=300, check=False).returncode == 0
     assert (tmp_path / "profile").stat().st_size > 0
 
 
@@ -44,7 +44,7 @@ def test_workers_find_numba_ready_and_the_collector_at_work():
         "from secmix.estimators.neighbours.scan import _scan\n"
         "print(gc.isenabled(), gc.get_freeze_count() > 10_000, len(_scan.signatures))\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=True)
     assert done.stdout.split() == ["True", "True", "1"]
 
 
