@@ -90,6 +90,7 @@ def test_what_is_counted_may_come_out_or_not():
     assert secmix.exposure(blunt, level="rows", taps=False).nodes[0].known == "counted"
 
 
+@pytest.mark.build
 def test_the_policy_is_judged_with_the_coalition_as_witness(tmp_path):
     violated = secmix.audit(scenario(TRIANGLES, policy={"min_colluders": 3}), out=tmp_path)
     cell = violated.cells[0]

@@ -275,6 +275,7 @@ def test_a_stronger_adversary_never_gets_a_better_verdict(
             assert report.verdict == "violated"
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("more", [["gaussian"], ["decoders"], ["gaussian", "decoders"]])
 @pytest.mark.parametrize("protocol", ["plain", "secure_sum", "pdmm"])
 def test_more_evidence_never_improves_a_verdict(protocol: str, more: list[str]) -> None:
