@@ -21,6 +21,8 @@ from secmix.errors import SecmixError
 from secmix.protocols import Plain, SecureSum, SumProtocol
 from secmix.transcript import Channel
 
+pytestmark = pytest.mark.build
+
 NETWORK = {"nodes": 5, "edges": [[0, 1], [1, 2], [2, 3], [3, 4], [0, 4], [0, 2], [2, 4]]}
 EXACT = ["structure", "gaussian"]
 

@@ -155,7 +155,11 @@ def test_lies_reach_the_honest_nodes(name: str) -> None:
 HOSTILE = st.sampled_from([np.nan, np.inf, -np.inf, 0.0, -1.0, 1e300, -1e300, 1e-300, 1e9])
 
 
-@every
+@pytest.mark.parametrize(
+    "name",
+    # Several seconds each; the other families say daily what an audit does with such numbers.
+    [pytest.param(name, marks=pytest.mark.build) if name.startswith("SEC") else name for name in COLLABORATIONS],
+)
 @given(value=HOSTILE, some=st.booleans(), liar=st.integers(0, NODES - 1))
 def test_any_message_of_one_liar_is_survived_or_refused(name: str, value: float, some: bool, liar: int) -> None:
     """Numbers that are none, or far too large: the run fails with a clear error, or honest nodes end with numbers."""

@@ -136,6 +136,7 @@ class AtSomeSize(Pairwise):
         return super().body(channel, s, r, network, rng)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     "where",
@@ -179,6 +180,7 @@ class Locked(Pairwise):
         return np.stack([channel.send(0, i, SERVER, "masked", each)["update"] for i, each in enumerate(sent)])
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     ("protocol", "tolerance"),
     [(Single(sigma=1e3), 1e-2), (Modular(bits=40, fraction_bits=4), 1e-6), (Locked(), 1e-6)],
@@ -199,6 +201,7 @@ def test_a_protocol_of_a_module_is_pasted_with_its_settings():
         exec(compile(code, "pasted", "exec"), {"__name__": "__main__"})
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     "one", [e for e in ENROLLED if "," not in e.name or "open" in e.name or "encrypted" in e.name], ids=str
 )

@@ -261,6 +261,7 @@ def in_many_steps(messages, f):
     return median
 
 
+@pytest.mark.build
 def test_a_rule_that_makes_many_calls_is_spared_many_colluders_and_accused_of_nothing():
     # Found by a geometric median by three hundred steps: what ended its count was taken for an error of the rule.
     assert max(check_aggregator(in_many_steps, f=1, seed=0).f) < max(check_aggregator(sound, f=1, seed=0).f)
