@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.arrays import concrete
-from secmix.kernel.numbers import INF, Number
+from secmix.kernel.numbers import Number
+from secmix.kernel.state import INF
 from secmix.kernel.trace import RESULT, ROUNDING, Fit, Message, copied
 from secmix.network import Network
 from secmix.transcript import Block, Channel
@@ -113,7 +114,7 @@ def not_explained(fit: Fit) -> str:
     for message in fit.messages:
         content = [_used(message, row) for row in range(len(message.rows))]
         for sender, receiver, row in zip(message.sender, message.receiver, message.content, strict=True):
-            if message.line != "held" or message.frame[2] == RESULT:
+            if message.frame[3] != "held" or message.frame[2] == RESULT:
                 mine = held.get(sender, set())
                 strange = [v for v in content[row] - mine if variables[v].kind == "draw" or variables[v].node != sender]
                 if strange:
