@@ -16,37 +16,23 @@ from secmix.kernel.numbers import Number
 from secmix.kernel.state import Variable
 
 TOLERANCE = 1e-9
-"""What of a unit row counts as rounding: a mask of 1e6 would then still leave 1e-3 of what it hides. The error is on the
-safe side, since a combination is called known that is all but known. PDMM's rows are at most 1e-13 off."""
+"""What of a unit row counts as rounding: a mask of 1e6 would then still leave 1e-3 of what it hides. The error is on
+the safe side, since a combination is called known that is all but known. PDMM's rows are at most 1e-13 off."""
 
 
 @dataclass(frozen=True)
 class Component:
-    """Rows that hang together by their variables.
+    """F rows of messages that hang together by their V variables."""
 
-    Attributes
-    ----------
-    rows : tuple of (message, row of its payload)
-        Where each comes from.
-    terms : (F, V) object
-        Coefficients, exact where they are whole.
-    modulus : tuple, length F
-        Infinite: the form is known exactly from the row. Else its residue.
-    owner : tuple of int, length V
-        The node of an input or code; -1 of a draw.
-    step, range, spread, size : tuples, length V
-        Of draws their law; of data the size in this run.
-    """
-
-    rows: tuple[tuple[int, int], ...]
-    terms: Any
-    modulus: tuple[Any, ...]
-    owner: tuple[int, ...]
-    step: tuple[Any, ...]
+    rows: tuple[tuple[int, int], ...]  # where each comes from: message, row of its payload
+    terms: Any  # (F, V) coefficients, exact where they are whole
+    modulus: tuple[Any, ...]  # infinite: the form is known exactly from the row; else its residue
+    owner: tuple[int, ...]  # the node of an input or code; -1 of a draw
+    step: tuple[Any, ...]  # as of variables, and so the next three
     range: tuple[int, ...]
     spread: tuple[float, ...]
     places: tuple[Any, ...]
-    size: tuple[float, ...]
+    size: tuple[float, ...]  # of data the largest in this run; 0 of draws
 
     @property
     def key(self) -> Any:
@@ -106,24 +92,12 @@ def _component(group: list[tuple[tuple[int, int], Number]], variables: Mapping[i
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What some rows tell of the data of honest nodes.
+    """What some rows tell of the data of honest nodes."""
 
-    Attributes
-    ----------
-    exact : dict from node to float
-        Of the best-known direction of its numbers the share that follows whatever the masks are; 1: it is known.
-    behind_masks : dict from node to float
-        The same, with real masks of the size they have.
-    sums : list of frozenset of int
-        The nodes that each known combination is of.
-    open : str
-        Why the masks may not hide what these numbers say; empty where they do.
-    """
-
-    exact: dict[int, float]
-    behind_masks: dict[int, float]
-    sums: list[frozenset[int]]
-    open: str = ""
+    exact: dict[int, float]  # by node: of its best-known direction the share that follows whatever the masks are
+    behind_masks: dict[int, float]  # the same, with real masks of the size they have
+    sums: list[frozenset[int]]  # the nodes that each known combination is of
+    open: str = ""  # why the masks may not hide what these numbers say; empty where they do
 
 
 def knowledge(component: Component, rows: Sequence[int], corrupt: frozenset[int], repeated: float = 1.0) -> Knowledge:
@@ -161,8 +135,8 @@ def _words(
 ) -> tuple[list[list[int]] | None, str]:
     """The combinations of data that are left of uniform words, exactly; or None, and why the masks are no such words.
 
-    In units of the masks' step every row is whole, modulo the number R of words. Rows are reduced by units of Z/R: a row
-    with a pivot is uniform, whatever the data, and independent of all others; what is left has no mask in it.
+    In units of the masks' step every row is whole, modulo the number R of words. Rows are reduced by units of Z/R: a
+    row with a pivot is uniform, whatever the data, and independent of all others; what is left has no mask in it.
     """
     reached = [row for row in table if any(row[v] for v in draws)]
     if not reached:
@@ -205,7 +179,8 @@ def _eliminated(rows: list[list[int]], modulus: int, columns: int, *, keep: bool
 
     None where a column cannot be. With ``keep`` the rows of the pivots instead, centred.
     """
-    rows, pivots = [[c % modulus for c in row] for row in rows], []
+    rows = [[c % modulus for c in row] for row in rows]
+    pivots: list[list[int]] = []
     for column in range(columns):
         place = next((k for k, row in enumerate(rows) if gcd(row[column], modulus) == 1), None)
         if place is None:
@@ -247,7 +222,7 @@ def _unit_rows(seen: Any, hiding: Any) -> tuple[Any, Any]:
     both = both[largest > 0] / largest[largest > 0][:, None]
     both /= np.linalg.norm(both, axis=1)[:, None]
     if len(both) > both.shape[1]:  # the triangle has the rows' inner products, and with them all that is asked of them
-        both = np.linalg.qr(both, mode="r")
+        both = np.asarray(np.linalg.qr(both, mode="r"))
     return both[:, : seen.shape[1]], both[:, seen.shape[1] :]
 
 

@@ -19,16 +19,11 @@ from secmix.kernel.state import now
 from secmix.kernel.words import cast, wrapped
 
 _RING = frozenset({"add", "subtract", "multiply", "negative", "left_shift", "positive", "matmul"})
-_PYTHON = {
-    **{name: getattr(operator, short) for name, short in (("add", "add"), ("subtract", "sub"), ("multiply", "mul"))},
-    **{"negative": operator.neg, "positive": operator.pos, "left_shift": operator.lshift, "invert": operator.invert},
-    **{
-        "divide": operator.truediv,
-        "true_divide": operator.truediv,
-        "remainder": operator.mod,
-        "conjugate": lambda x: x,
-    },
-    **{"bitwise_and": operator.and_, "bitwise_or": operator.or_, "right_shift": operator.rshift},
+_PYTHON: dict[str, Callable[..., Any]] = {
+    **{"add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "remainder": operator.mod},
+    **{"negative": operator.neg, "positive": operator.pos, "invert": operator.invert, "conjugate": lambda x: x},
+    **{"divide": operator.truediv, "left_shift": operator.lshift, "right_shift": operator.rshift},
+    **{"bitwise_and": operator.and_, "bitwise_or": operator.or_},
 }
 _ROUNDING = ("rint", "floor", "ceil", "trunc")
 
@@ -42,19 +37,19 @@ class Followed(np.ndarray[Any, Any]):
         self.kind = getattr(other, "kind", np.dtype(float))
 
     @property
-    def dtype(self) -> Any:  # type: ignore[override]
+    def dtype(self) -> Any:
         """The nominal type."""
         return self.kind
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kw: Any) -> Any:  # type: ignore[override]
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kw: Any) -> Any:
         return apply(ufunc, method, inputs, **kw)
 
-    def __array_function__(self, func: Any, types: Any, args: Any, kw: Any) -> Any:  # type: ignore[override]
+    def __array_function__(self, func: Any, types: Any, args: Any, kw: Any) -> Any:
         from secmix.kernel.functions import call
 
         return call(func, args, kw)
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:  # type: ignore[override]
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.array(values(self, "a plain array of secrets"), dtype=dtype)
 
     def __getitem__(self, index: Any) -> Any:
@@ -76,7 +71,7 @@ class Followed(np.ndarray[Any, Any]):
         """``f`` of each number."""
         return array_of(np.asarray(np.frompyfunc(f, 1, 1)(self.objects), object), kind)
 
-    def astype(self, dtype: Any, *args: Any, **kw: Any) -> Any:  # type: ignore[override]
+    def astype(self, dtype: Any, *args: Any, **kw: Any) -> Any:
         """As numbers of another type; see :func:`secmix.kernel.words.cast`."""
         dtype = np.dtype(dtype)
         if dtype.kind not in "biuf":
@@ -85,7 +80,7 @@ class Followed(np.ndarray[Any, Any]):
             return self.copy()
         return settled(self).each(lambda x: cast(x, dtype), dtype)
 
-    def view(self, *args: Any, **kw: Any) -> Any:  # type: ignore[override]
+    def view(self, *args: Any, **kw: Any) -> Any:
         """As NumPy's, between words of one length."""
         if not args or (isinstance(args[0], type) and issubclass(args[0], np.ndarray)):
             return super().view(*args)
@@ -94,7 +89,7 @@ class Followed(np.ndarray[Any, Any]):
             return self.each(lambda x: wrapped(x, dtype), dtype)
         return values(self, "the bits of a secret").view(dtype)
 
-    def copy(self, order: Any = "C") -> Any:  # type: ignore[override]
+    def copy(self, order: Any = "C") -> Any:
         """With an array of its own."""
         return array_of(np.array(self.objects, order=order), self.kind)
 
@@ -130,53 +125,25 @@ class Followed(np.ndarray[Any, Any]):
         return np.round(self, digits)
 
 
-Number.__array_ufunc__ = lambda self, ufunc, method, *inputs, **kw: apply(  # type: ignore[attr-defined]
-    ufunc, method, inputs, **kw
-)
+Number.__array_ufunc__ = Followed.__array_ufunc__  # type: ignore[attr-defined]
+
+
+def _memory(self: Followed, name: str) -> Any:
+    return getattr(values(self, f".{name} of secrets"), name)
 
 
 def _exit(name: str) -> Any:
     def method(self: Followed, *args: Any, **kw: Any) -> Any:
-        return getattr(values(self, f".{name} of secrets"), name)(*args, **kw)
+        return _memory(self, name)(*args, **kw)
 
     return method
 
 
-for _name in (
-    "tobytes",
-    "tofile",
-    "dump",
-    "dumps",
-    "getfield",
-    "byteswap",
-    "searchsorted",
-    "choose",
-    "nonzero",
-    "newbyteorder",
-):
+for _name in "tobytes tofile dump dumps getfield byteswap searchsorted choose nonzero newbyteorder".split():  # noqa: SIM905
     setattr(Followed, _name, _exit(_name))
 for _name in ("data", "ctypes", "__array_interface__", "__array_struct__"):
-    setattr(Followed, _name, property(lambda self, _n=_name: getattr(values(self, f".{_n} of secrets"), _n)))
-for _name in [
-    "sum",
-    "prod",
-    "mean",
-    "max",
-    "min",
-    "any",
-    "all",
-    "std",
-    "var",
-    "round",
-    "clip",
-    "cumsum",
-    "cumprod",
-    "dot",
-    "argmax",
-    "argmin",
-    "argsort",
-    "trace",
-]:
+    setattr(Followed, _name, property(functools.partial(_memory, name=_name)))
+for _name in "sum prod mean max min any all std var round clip cumsum cumprod dot argmax argmin argsort trace".split():  # noqa: SIM905
     _call = lambda self, *args, _n=_name, **kw: getattr(np, _n)(self, *args, **kw)  # noqa: E731
     setattr(Followed, _name, _call)
 
@@ -190,13 +157,13 @@ def array_of(numbers: Any, kind: Any) -> Any:
     return out
 
 
-def followed(value: Any, kind: Any = float) -> Followed:
-    """Anything that NumPy takes for an array, followed."""
+def followed(value: Any, kind: Any = float) -> Any:
+    """Return anything that NumPy takes for an array, followed."""
     if isinstance(value, Followed):
         return value
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        return array_of(value.astype(object), value.dtype)
     if isinstance(value, np.ndarray):
+        if value.dtype != object:
+            return array_of(value.astype(object), value.dtype)
         return followed(value.ravel().tolist(), kind).reshape(value.shape)
     if isinstance(value, (list, tuple)) and any(isinstance(each, (list, tuple, np.ndarray)) for each in value):
         rows = [followed(each, kind) for each in value]
@@ -258,12 +225,10 @@ def public(value: Any, what: str) -> Any:
     return value
 
 
-def settled(array: Followed) -> Followed:
+def settled(array: Followed) -> Any:
     """A copy whose signed words have wrapped around; sums and products may go on without."""
     kind = array.kind
-    if kind.kind != "i":
-        return array.copy()
-    return array.each(lambda x: wrapped(x, kind), kind)
+    return array.each(lambda x: wrapped(x, kind), kind) if kind.kind == "i" else array.copy()
 
 
 def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, where: Any = True, **kw: Any) -> Any:
@@ -349,7 +314,7 @@ def one_by_one(ufunc: Any) -> Callable[..., Any]:
         if not any(isinstance(each, Number) for each in args):
             exact = name in _PYTHON and all(type(each) is int for each in args) and "divide" not in name
             return _PYTHON[name](*args) if exact else plain(ufunc(*args))
-        if followed_as is not None and not (name in ("divide", "true_divide", "remainder") and _by_secret(args)):
+        if followed_as is not None and not (name in ("divide", "remainder") and _by_secret(args)):
             return followed_as(*args)
         return function(name, lambda *v: plain(ufunc(*v)), *args)
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.arrays import concrete
-from secmix.kernel.numbers import INF, Number
+from secmix.kernel.numbers import Number
+from secmix.kernel.state import INF, following
 from secmix.kernel.trace import RESULT, ROUNDING, Fit, Message, copied
 from secmix.network import Network
 from secmix.transcript import Block, Channel
@@ -29,7 +30,7 @@ def disagreement(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any
             masks = protocol.draw_masks(len(given), np.shape(given)[2], network, np.random.default_rng([seed, call, 9]))
         rng = np.random.default_rng([seed, call])
         result, _ = protocol.average(np.array(given, dtype=float), network, rng, masks=masks, channel=channel)
-        if not _alike(concrete(fit.results[call]), result, fit):
+        if not _alike(fit.results[call], result, fit):
             return f"an untraced call ends with other results than the traced call {call}"
     blocks = list(channel.transcript)
     messages = [each for each in fit.messages if each.frame[2] != RESULT]
@@ -38,7 +39,7 @@ def disagreement(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any
     for block, message in zip(blocks, messages, strict=True):
         if _frame(block) != (*message.frame[:5], message.sender, message.receiver, message.content):
             return f"{message} is another message untraced"
-        if not _alike(concrete(message.rows), block.payload, fit):
+        if not _alike(message.rows, block.payload, fit):
             return f"{message} has other numbers untraced"
     return ""
 
@@ -49,7 +50,8 @@ def _frame(block: Block) -> tuple[Any, ...]:
 
 
 def _alike(traced: Any, plain: Any, fit: Fit) -> bool:
-    traced, plain = np.asarray(traced), np.asarray(plain)
+    with following(fit.trace):
+        traced, plain = np.asarray(concrete(traced)), np.asarray(plain)
     if traced.shape != plain.shape:
         return False
     if plain.dtype.kind in "biu":
@@ -113,7 +115,7 @@ def not_explained(fit: Fit) -> str:
     for message in fit.messages:
         content = [_used(message, row) for row in range(len(message.rows))]
         for sender, receiver, row in zip(message.sender, message.receiver, message.content, strict=True):
-            if message.line != "held" or message.frame[2] == RESULT:
+            if message.frame[3] != "held" or message.frame[2] == RESULT:
                 mine = held.get(sender, set())
                 strange = [v for v in content[row] - mine if variables[v].kind == "draw" or variables[v].node != sender]
                 if strange:

@@ -19,7 +19,7 @@ from secmix.kernel.numbers import Number
 from secmix.kernel.state import Place
 from secmix.kernel.trace import Fit, follow
 from secmix.network import Network
-from secmix.transcript import Block, Transcript
+from secmix.transcript import Transcript
 
 _MADE_HERE = object()
 _CALLS = 3
@@ -35,30 +35,14 @@ class Open:
 
 @dataclass(frozen=True)
 class Clearance:
-    """What a proof says of one adversary on one network.
+    """What a proof says of one adversary on one network."""
 
-    Attributes
-    ----------
-    exact : dict from node to float
-        Of the best-known direction of each honest node's vector the share that is known whatever the masks are.
-    behind_masks : dict from node to float
-        The same behind real masks of their size, should all calls be of the same data.
-    sums : tuple of frozenset of int
-        The nodes of each sum that is known.
-    encoders : tuple of Place
-        Where a node encodes its own data before it sends them.
-    covers : tuple of str
-        How public numbers were used by value; empty: every iteration, and no public coins.
-    assumes : tuple of str
-        What the proof assumes, in sentences.
-    """
-
-    exact: dict[int, float]
-    behind_masks: dict[int, float]
-    sums: tuple[frozenset[int], ...]
-    encoders: tuple[Place, ...]
-    covers: tuple[str, ...]
-    assumes: tuple[str, ...]
+    exact: dict[int, float]  # by honest node: of its best-known direction the share known whatever the masks are
+    behind_masks: dict[int, float]  # the same behind real masks of their size, should all calls be of the same data
+    sums: tuple[frozenset[int], ...]  # the nodes of each sum that is known
+    encoders: tuple[Place, ...]  # where a node encodes its own data before it sends them
+    covers: tuple[str, ...]  # how public numbers were used by value; empty: every iteration, and no public coins
+    assumes: tuple[str, ...]  # in sentences
     _maker: object = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -80,12 +64,7 @@ class Proof:
 def prove(protocol: Any, network: Network, inputs: Sequence[Any], *, seed: int = 0) -> Proof:
     """Trace a sum protocol in all its ways: calls of a fit, masks drawn and given, guards and turns taken.
 
-    Parameters
-    ----------
-    protocol : sum protocol
-    network : Network
-    inputs : sequence of (1, n, m)
-        Of three calls at least, as the real data give them.
+    ``inputs`` are those of three calls at least, (1, n, m) each, as the real data give them.
     """
     fit = follow(protocol, network, inputs[:_CALLS], seed=seed)
     if fit.error:
@@ -156,15 +135,9 @@ def _assumptions(fit: Fit) -> tuple[str, ...]:
 
 
 def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> Clearance | Open:
-    """What ``adversary`` learns of each honest node, proved; or why that is open.
+    """Prove what ``adversary`` learns of each honest node; or say why that is open.
 
-    Parameters
-    ----------
-    proof : Proof
-    network : Network
-    adversary : adversary
-    calls : int
-        How many averagings there are: data that stay the same meet so many masks.
+    ``calls`` is the number of averagings: data that stay the same meet so many masks.
     """
     if proof.open:
         return Open(proof.open)
@@ -216,14 +189,13 @@ def _overlapping(sums: list[frozenset[int]]) -> str:
 
 def readable(fit: Fit, network: Network, adversary: Any) -> set[tuple[int, int]] | Open:
     """Which rows of which messages an adversary reads, found out by numbering them."""
-    transcript, numbers = Transcript(), {}
+    transcript = Transcript()
+    numbers: dict[int, tuple[int, int]] = {}
     for k, message in enumerate(fit.messages):
         count = len(message.rows)
-        payload = np.arange(len(numbers), len(numbers) + count, dtype=float)[:, None, None]
+        payload = np.arange(len(numbers), len(numbers) + count).astype(float)[:, None, None]
         numbers |= {len(numbers) + row: (k, row) for row in range(count)}
-        iteration, round, kind, line, *_ = message.frame
-        ends = (np.array(each, dtype=np.intp) for each in (message.sender, message.receiver, message.content))
-        transcript.append(Block(iteration, round, kind, line, *ends, payload))
+        transcript.append(message.block(payload))
     view = adversary.observe(transcript, network)
     read = [float(x) for row in view.rows for x in np.ravel(row)]
     if any(x not in numbers for x in read):

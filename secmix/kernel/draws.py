@@ -98,7 +98,7 @@ class Draws(np.random.Generator):
 
     def spawn(self, n_children: int) -> Any:
         """Generators like this one."""
-        children = [Draws(each) for each in self.bit_generator.spawn(n_children)]  # type: ignore[attr-defined]
+        children = [Draws(each) for each in self.bit_generator.spawn(n_children)]
         for each in children:
             each.secret = self.secret
         return children

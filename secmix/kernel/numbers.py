@@ -19,25 +19,7 @@ Form = dict[int, Any]
 
 
 class Number:
-    """A number that depends on a secret.
-
-    Attributes
-    ----------
-    value : bool, int or float
-        In this run.
-    form : dict from variable to coefficient, or None
-        A linear combination of variables, times ``scale``.
-    modulus : int or float
-        Infinite: the value is the form plus a public number. Above 0: it is so modulo this. 0: no such thing is known.
-    depends : int
-        Bits of the nodes and draws that it depends on.
-    step : int or float
-        It is a whole multiple of this; infinite of zero, 0 where nothing is known.
-    pure : bool
-        Whether it is a function of its form alone.
-    below : int or float
-        It lies in [0, below); 0 where nothing is known.
-    """
+    """A number that depends on a secret."""
 
     __slots__ = ("below", "depends", "form", "key", "modulus", "pure", "scale", "step", "value")
     __hash__ = None  # type: ignore[assignment]
@@ -46,11 +28,15 @@ class Number:
     def __init__(
         self, value: Any, form: Form | None, modulus: Any, depends: int, step: Any, *, scale: Any = 1, pure: bool = True
     ) -> None:
-        self.value = value.item() if isinstance(value, np.generic) else value
-        self.form, self.modulus = form, modulus
+        self.value = value.item() if isinstance(value, np.generic) else value  # in this run
+        self.form = form  # a linear combination of variables, by coefficient, times ``scale``
         self.scale = int(scale) if isinstance(scale, float) and scale.is_integer() and abs(scale) < 2**53 else scale
-        self.depends, self.step, self.pure = depends, step, pure
-        self.below: Any = 0
+        # Infinite: the value is the form plus a public number. Above 0: so modulo this. 0: nothing of that is known.
+        self.modulus = modulus
+        self.depends = depends  # bits of the nodes and draws that it depends on
+        self.step = step  # it is a whole multiple of this; infinite of zero, 0 where nothing is known
+        self.pure = pure  # it is a function of its form alone
+        self.below: Any = 0  # it lies in [0, below); 0 where nothing is known
         self.key: Any = None  # which function of which numbers it is, where it is no linear one
 
     @property
@@ -269,13 +255,16 @@ def _method(name: str, f: Callable[[Any, Any], Any], *, may_fail: bool = False) 
     return method
 
 
+def _swapped(name: str, f: Callable[[Any, Any], Any]) -> Callable[[Number, Any], Any]:
+    return _method(f"other {name}", lambda a, b: f(b, a), may_fail=True)
+
+
 for _name in ("lt", "le", "gt", "ge", "eq", "ne", "xor"):
     setattr(Number, f"__{_name}__", _method(_name, getattr(operator, _name)))
 for _name in ("floordiv", "rshift"):
     setattr(Number, f"__{_name}__", _method(_name, getattr(operator, _name), may_fail=True))
 for _name in ("xor", "floordiv", "truediv", "mod", "pow", "lshift", "rshift"):
-    _swapped = lambda a, b, _do=getattr(operator, _name): _do(b, a)  # noqa: E731
-    setattr(Number, f"__r{_name}__", _method(f"other {_name}", _swapped, may_fail=True))
+    setattr(Number, f"__r{_name}__", _swapped(_name, getattr(operator, _name)))
 
 
 def function(

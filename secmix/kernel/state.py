@@ -52,33 +52,15 @@ class Place:
 
 @dataclass(frozen=True)
 class Variable:
-    """An unknown that numbers are made of.
-
-    Attributes
-    ----------
-    kind : {"input", "code", "draw"}
-        An entry of a node's input; something computed from one node's own data; a secret draw.
-    node : int
-        Whose it is; -1 of a draw.
-    value : int or float
-        In this run.
-    step : float
-        It is a whole multiple of this; 0 where it may be any number.
-    spread : float
-        Standard deviation of a draw; 0 of others.
-    range : int
-        How many values a uniform whole draw takes; 0 of other laws.
-    place : Place or None
-        Where it was made.
-    """
+    """An unknown that numbers are made of: an entry of an input, an encoding of one node's own data, or a draw."""
 
     kind: Literal["input", "code", "draw"]
-    node: int
-    value: Any
-    step: float
-    spread: float = 0.0
-    range: int = 0
-    place: Place | None = None
+    node: int  # whose it is; -1 of a draw
+    value: Any  # in this run
+    step: float  # it is a whole multiple of this; 0 where it may be any number
+    spread: float = 0.0  # standard deviation of a draw; 0 of others
+    range: int = 0  # how many values a uniform whole draw takes; 0 of other laws
+    place: Place | None = None  # where it was made
 
 
 _NUMBERS = itertools.count()
@@ -90,39 +72,24 @@ class LeftTrace(BaseException):
 
 @dataclass
 class Trace:
-    """What is known while a protocol is followed.
+    """What is known while a protocol is followed."""
 
-    Attributes
-    ----------
-    variables : dict from int to Variable
-        By numbers that no other trace uses: a secret that was kept elsewhere is found out.
-    guards : dict from Place to bool
-        Truth values of secrets that only decide whether an error is raised, and what they were.
-    turns : list of (Place, bool)
-        Comparisons of public numbers that may differ in another call, in order, and how each came out.
-    by_value : dict from str to Place
-        How such public numbers, or public coins, were used otherwise: a claim then covers what was traced.
-    left : list of (str, Place)
-        Where secrets left, also where a protocol caught what was raised.
-    flip : Place or None
-        The guard that is taken the other way.
-    script : tuple of bool
-        How the first turns are to come out.
-    answering : bool
-        Whether a guard was taken: secrets then answer, and the call must end in an error.
-    """
-
+    flip: Place | None = None  # the guard that is taken the other way
+    script: tuple[bool, ...] = ()  # how the first turns are to come out
+    # By numbers that no other trace uses: a secret that was kept elsewhere is found out.
     variables: dict[int, Variable] = field(default_factory=dict)
-    known: dict[Any, Any] = field(default_factory=dict)
+    known: dict[Any, Any] = field(default_factory=dict)  # functions, encodings and keys that were met before
+    # Truth values of secrets that only decide whether an error is raised.
     guards: dict[Place, bool] = field(default_factory=dict)
+    # Comparisons of public numbers that may differ in another call, in order, and how each came out.
     turns: list[tuple[Place, bool]] = field(default_factory=list)
+    # How such public numbers, or public coins, were used otherwise: a claim then covers what was traced.
     by_value: dict[str, Place] = field(default_factory=dict)
+    # Where secrets left, also where a protocol caught what was raised.
     left: list[tuple[str, Place]] = field(default_factory=list)
-    flip: Place | None = None
-    script: tuple[bool, ...] = ()
-    answering: bool = False
-    secret_draws: int = 0
-    system_seeds: int = 0
+    answering: bool = False  # a guard was taken: secrets then answer, and the call must end in an error
+    secret_draws: int = 0  # above 0 within draw_masks
+    system_seeds: int = 0  # generators that the system seeded
 
     def variable(self, kind: Literal["input", "code", "draw"], node: int, value: Any, step: float, **law: Any) -> int:
         """Add a variable, and return its number."""
@@ -131,24 +98,13 @@ class Trace:
         return number
 
     def own(self, number: int) -> Variable:
-        """The variable of that number.
-
-        Raises
-        ------
-        LeftTrace
-            If it is one of another trace.
-        """
+        """Return the variable of that number; end the proof if it is one of another trace."""
         if number not in self.variables:
             self.leave("a secret that was kept outside the protocol's object")
         return self.variables[number]
 
     def leave(self, what: str) -> None:
-        """End the proof here; once a guard was taken, go on.
-
-        Raises
-        ------
-        LeftTrace
-        """
+        """End the proof here; once a guard was taken, go on."""
         if not self.answering:
             place = here()
             self.left.append((what, place))
@@ -163,10 +119,8 @@ class Trace:
         if not is_guard(place):
             self.leave("a branch on a secret")
         self.guards.setdefault(place, outcome)
-        if self.flip == place:
-            self.answering = True
-            return not outcome
-        return outcome
+        self.answering = self.flip == place
+        return outcome != self.answering
 
     def turn(self, outcome: bool) -> bool:
         """How a comparison of public numbers comes out, or what the script says."""
@@ -186,11 +140,6 @@ _NOW: list[Trace] = []
 def now() -> Trace:
     """The trace that is under way."""
     return _NOW[-1]
-
-
-def tracing() -> bool:
-    """Whether a trace is under way."""
-    return bool(_NOW)
 
 
 @contextmanager
@@ -213,9 +162,7 @@ def here() -> Place:
         if is_protocol(frame.f_code.co_filename):
             frames.append((frame.f_code.co_filename, frame.f_lineno))
         frame = frame.f_back
-    if not frames:
-        return Place("unknown", 0)
-    return Place(*frames[0], tuple(frames[1:]))
+    return Place(*frames[0], tuple(frames[1:])) if frames else Place("unknown", 0)
 
 
 def is_protocol(file: str) -> bool:
@@ -248,14 +195,10 @@ def _guards(file: str, line: int) -> bool:
 
 @lru_cache(maxsize=4096)
 def _within_try(file: str, line: int) -> bool:
-    def covers(body: list[ast.stmt]) -> bool:
-        return body[0].lineno <= line <= (body[-1].end_lineno or 0)
-
     for node in _nodes(file):
-        if isinstance(node, ast.Try) and node.handlers and covers(node.body):
-            return True
+        catching = isinstance(node, ast.Try) and node.handlers
         suppressing = isinstance(node, ast.With) and any("suppress" in ast.unparse(item) for item in node.items)
-        if suppressing and covers(node.body):
+        if (catching or suppressing) and node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0):
             return True
     return False
 

@@ -28,36 +28,24 @@ from secmix.transcript import Block, Channel, overheard, passed_on
 
 ROUNDING = 1e-12
 """By how much of the largest number on the way sums of floats may differ that are added up in another order."""
-
-
 RESULT = "what the node ends with"
 
 
 @dataclass(frozen=True)
 class Message:
-    """A block of messages, or what nodes hold, with its numbers followed.
+    """A block of messages, or what nodes hold, with its numbers followed."""
 
-    Attributes
-    ----------
-    call : int
-        In which call of the fit.
-    frame : tuple
-        Iteration, round, kind, line and length: what it is, apart from its numbers.
-    sender, receiver, content : tuple of int
-    rows : (P, runs, m) Followed
-    """
-
-    call: int
-    frame: tuple[Any, ...]
+    frame: tuple[Any, ...]  # iteration, round, kind, line, shape and type: what it is, apart from its numbers
     sender: tuple[int, ...]
     receiver: tuple[int, ...]
     content: tuple[int, ...]
-    rows: Followed
+    rows: Followed  # (P, runs, m)
 
-    @property
-    def line(self) -> str:
-        """Plain, encrypted or held."""
-        return str(self.frame[3])
+    def block(self, payload: Any) -> Block:
+        """Return the block that a transcript has of it, with other numbers."""
+        ends = [np.array(each, dtype=np.intp) for each in (self.sender, self.receiver, self.content)]
+        iteration, round, kind, line, *_ = self.frame
+        return Block(iteration, round, kind, line, ends[0], ends[1], ends[2], payload)
 
     def __str__(self) -> str:
         return f"'{self.frame[2]}' in round {self.frame[1]}"
@@ -65,29 +53,14 @@ class Message:
 
 @dataclass
 class Fit:
-    """What was followed of some calls.
-
-    Attributes
-    ----------
-    trace : Trace
-    messages : list of Message
-    results : list of array
-        What each call returned, (runs, n, m).
-    starts : list of int
-        How many variables there were before each call.
-    kept : list
-        What the protocol kept after each call.
-    error : str
-        Why there is no more: an exit, or an error of the protocol's own.
-    """
+    """What was followed of some calls."""
 
     trace: Trace
     n: int
     messages: list[Message] = field(default_factory=list)
-    results: list[Any] = field(default_factory=list)
-    starts: list[int] = field(default_factory=list)
-    kept: list[Any] = field(default_factory=list)
-    error: str = ""
+    results: list[Any] = field(default_factory=list)  # what each call returned, (runs, n, m)
+    kept: list[Any] = field(default_factory=list)  # what the protocol kept after each call
+    error: str = ""  # why there is no more: an exit, or an error of the protocol's own
 
 
 class _Channel(Channel):
@@ -104,35 +77,34 @@ class _Channel(Channel):
             self._note(round, sender, receiver, name, cells, line, content)
             return rows.item() if rows.ndim == 0 else rows if line == "held" else self._arriving(rows, content)
 
-        shape = np.shape(followed(payload)) if isinstance(payload, list) and any(True for _ in parts(payload)) else ()
         count = max(np.size(sender), np.size(receiver))
-        if len(shape) == 2 or (len(shape) == 3 and shape[0] == count):
-            payload = followed(payload)
+        if isinstance(payload, list) and any(True for _ in parts(payload)):
+            rows: Any = followed(payload)
+            payload = rows if rows.ndim == 2 or (rows.ndim == 3 and len(rows) == count) else payload
         return passed_on(payload, kind, write, count)
 
     def _note(self, round: Any, sender: Any, receiver: Any, kind: str, rows: Any, line: str, content: Any) -> None:
         if now().answering:
             raise LeftTrace(f"'{kind}' is sent after a guard has found an error")
-        ends = [
-            np.atleast_1d(np.asarray(public(each, "an end of a message"), dtype=np.intp)) for each in (sender, receiver)
-        ]
+        ends = (np.atleast_1d(np.asarray(public(each, "an end of a message"), np.intp)) for each in (sender, receiver))
         senders, receivers = (each.tolist() for each in np.broadcast_arrays(*ends))
-        which = (
-            range(len(senders)) if content is None else np.asarray(public(content, "content"), dtype=np.intp).tolist()
-        )
+        which = range(len(senders)) if content is None else np.asarray(public(content, "content"), np.intp).tolist()
         if line == "held" and senders != receivers:
             raise SecmixError(f"'{kind}' is said to be held, but passes from one node to another; send it instead")
         if strange := {*senders, *receivers} - set(range(-1, self.fit.n)):
             raise SecmixError(
                 f"'{kind}' passes from or to {sorted(strange)}; nodes are 0 to {self.fit.n - 1}, -1 the server"
             )
-        frame = (self.iteration.value, int(round), str(kind), line, rows.shape, rows.kind.str)
-        ends = tuple(senders), tuple(receivers), tuple(which)
-        self.fit.messages.append(Message(len(self.fit.starts) - 1, frame, *ends, rows))
-        arrays = (np.array(each, dtype=np.intp) for each in ends)
-        self.transcript.append(Block(*frame[:4], *arrays, rows))
+        self.fit.messages.append(
+            Message(self._frame(int(round), kind, line, rows), tuple(senders), tuple(receivers), tuple(which), rows)
+        )
+        self.transcript.append(self.fit.messages[-1].block(rows))
 
-    def end_with(self, result: Any) -> Followed:
+    def _frame(self, round: int, kind: str, line: str, rows: Followed) -> tuple[Any, ...]:
+        iteration: Any = self.iteration
+        return iteration.value, round, str(kind), line, rows.shape, rows.kind.str
+
+    def end_with(self, result: Any) -> Any:
         """Note what each node ends with, as what it holds."""
         if type(result) not in (np.ndarray, Followed):
             now().leave(f"a result of type {type(result).__name__}")
@@ -140,10 +112,8 @@ class _Channel(Channel):
         if ends.ndim != 3 or ends.shape[1] != self.fit.n:
             raise SecmixError(f"average returned shape {ends.shape}; expected (runs, nodes, entries)")
         nodes = tuple(range(self.fit.n))
-        frame = (self.iteration.value, 2**30, RESULT, "held", ends.shape, ends.kind.str)  # type: ignore[attr-defined]
-        self.fit.messages.append(
-            Message(len(self.fit.starts) - 1, frame, nodes, nodes, nodes, ends.transpose(1, 0, 2).as_it_passes())
-        )
+        rows = ends.transpose(1, 0, 2).as_it_passes()
+        self.fit.messages.append(Message(self._frame(2**30, RESULT, "held", rows), nodes, nodes, nodes, rows))
         return ends
 
     @staticmethod
@@ -178,7 +148,6 @@ def follow(
     with following(trace), replaced(), _secret_masks(protocol), overheard(_other_channel):
         masks = None
         for call, given in enumerate(inputs):
-            fit.starts.append(len(trace.variables))
             channel.iteration = Public(call, "the iteration")  # type: ignore[assignment]
             try:
                 if masks_seed is not None or (getattr(protocol, "reuses_masks", False) and masks is None):
@@ -262,15 +231,15 @@ def _secret_masks(protocol: Any) -> Iterator[None]:
         return draw_masks
 
     for kind, original, _ in classes:
-        kind.draw_masks = secretly(original)  # type: ignore[attr-defined]
+        kind.draw_masks = secretly(original)
     try:
         yield
     finally:
         for kind, original, own in classes:
             if own:
-                kind.draw_masks = original  # type: ignore[attr-defined]
+                kind.draw_masks = original
             else:
-                del kind.draw_masks  # type: ignore[attr-defined]
+                del kind.draw_masks
 
 
 def state(protocol: Any, network: Network, channel: dict[str, Any]) -> Any:

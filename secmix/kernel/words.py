@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.numbers import Number, function, keyed
-from secmix.kernel.state import INF, common_step, now
+from secmix.kernel.state import INF, common_step, is_multiple, now
 
 
 def whole(number: Any) -> Any:
@@ -62,6 +62,8 @@ def wrapped(number: Any, dtype: np.dtype[Any]) -> Any:
     if isinstance(number, Number) and number.modulus == INF:
         draws = [(c, now().own(v)) for v, c in number.terms.items()]
         largest = max(largest, sum(2 * abs(c) * draw.range * draw.step for c, draw in draws))
+    elif isinstance(number, Number) and is_multiple(number.modulus, width):
+        return centred(number, width)  # a sum of residues, whether or not it left the word in this run
     return number if largest <= width else centred(number, width)
 
 

@@ -19,7 +19,7 @@ import threading
 import types
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,7 @@ from secmix.kernel.words import cast, whole
 _LOCK = threading.RLock()
 _MAKERS = {"zeros": 0, "empty": 0, "ones": 1}
 _TAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite")
-_SPARSE = (scipy.sparse.csr_array, scipy.sparse.csc_array, scipy.sparse.coo_array, scipy.sparse.csr_matrix)
-_SPARSE += (scipy.sparse.csc_matrix, scipy.sparse.coo_matrix, scipy.sparse.dia_array, scipy.sparse.dia_matrix)
+_SPARSE = [getattr(scipy.sparse, f"{a}_{b}") for a in ("csr", "csc", "coo", "dia") for b in ("array", "matrix")]
 _NOT_FOLLOWED = (hashlib, hmac, zlib, struct, random)
 
 
@@ -128,7 +127,7 @@ class _Float(float, metaclass=_Like):
 
     def __new__(cls, x: Any = 0.0) -> Any:
         if isinstance(x, Public):
-            return x * 1.0
+            return x * 1.0  # type: ignore[operator]
         x = x.item() if isinstance(x, Followed) and x.size == 1 else x
         return cast(x, np.dtype(float)) if isinstance(x, Number) else float(x)
 
@@ -187,13 +186,9 @@ def _replacements() -> dict[int, Any]:
     return found
 
 
-_BUILTINS: dict[str, Any] = {
-    **{"float": _Float, "int": _Int, "max": _extreme(max, np.maximum), "min": _extreme(min, np.minimum)},
-    **{
-        name: _not_followed(getattr(builtins, name), name)
-        for name in ("hash", "memoryview", "bytes", "bytearray", "id")
-    },
-}
+_READING = ("hash", "memoryview", "bytes", "bytearray", "id")
+_BUILTINS: dict[str, Any] = {name: _not_followed(getattr(builtins, name), name) for name in _READING}
+_BUILTINS |= {"float": _Float, "int": _Int, "max": _extreme(max, np.maximum), "min": _extreme(min, np.minimum)}
 _OTHERS = {"numpy", "scipy", "sklearn", "pandas", "numba", "matplotlib", "networkx", "llvmlite", "joblib", "pydantic"}
 _OTHERS |= {"threadpoolctl", "hypothesis", "pytest", "_pytest", "pluggy", "xdist", "execnet", "rich", "typer", "click"}
 _HOUSE = ("secmix.protocols", "secmix._base", "secmix.aggregators", "secmix.adversaries", "secmix.testing")
@@ -208,44 +203,41 @@ def _is_protocols(name: str, module: Any) -> bool:
     return True
 
 
+def _instead(name: str, space: dict[str, Any], found: dict[int, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield what stands for what in a module of a protocol's."""
+    for key, value in space.items():
+        if id(value) in found and not key.startswith("__"):
+            yield key, found[id(value)]
+        elif str(type(value).__module__).startswith("numba.") and callable(value):
+            yield key, _not_followed(value, key)  # it would read memory
+    if not name.startswith("array_api"):
+        yield from ((key, value) for key, value in _BUILTINS.items() if key not in space)
+
+
+@contextmanager
+def _with_names(space: Any, **instead: Any) -> Iterator[None]:
+    before = {key: space[key] for key in instead.keys() & space.keys()}
+    space.update(instead)
+    try:
+        yield
+    finally:
+        for key in instead.keys() - before.keys():
+            space.pop(key, None)
+        space.update(before)
+
+
 @contextmanager
 def replaced() -> Iterator[None]:
-    """In the modules of protocols the names for numbers and arrays stand for followed ones meanwhile."""
-    undo: list[tuple[dict[str, Any], str, Any]] = []
+    """Let the names for numbers and arrays stand for followed ones, in the modules of protocols, meanwhile."""
     found = _replacements()
-    missing = object()
-
-    def put(space: dict[str, Any], name: str, value: Any) -> None:
-        undo.append((space, name, space.get(name, missing)))
-        space[name] = value
-
-    with _LOCK:
-        products = [(each, each.__matmul__) for each in _SPARSE]
-        try:
-            for name, module in list(sys.modules.items()):
-                if not _is_protocols(name, module):
-                    continue
-                space = vars(module)
-                for key, value in list(space.items()):
-                    if id(value) in found and not key.startswith("__"):
-                        put(space, key, found[id(value)])
-                    elif str(type(value).__module__).startswith("numba.") and callable(value):
-                        put(space, key, _not_followed(value, key))  # it would read memory
-                if not name.startswith("array_api"):
-                    for key, value in _BUILTINS.items():
-                        if key not in space:
-                            put(space, key, value)
-            for each in _NOT_FOLLOWED:  # a function may import them
-                put(sys.modules, each.__name__, found[id(each)])  # type: ignore[arg-type]
-            for each, product in products:
-                each.__matmul__ = each.dot = _sparse_product(product)
-            yield
-        finally:
-            for each, product in products:
-                for method in {"__matmul__", "dot"} & vars(each).keys():  # inherited: what was put there covers it
-                    delattr(each, method)
-            for space, key, value in reversed(undo):
-                if value is missing:
-                    space.pop(key, None)
-                else:
-                    space[key] = value
+    with _LOCK, ExitStack() as stack:
+        for name, module in list(sys.modules.items()):
+            if _is_protocols(name, module):
+                stack.enter_context(_with_names(vars(module), **dict(_instead(name, vars(module), found))))
+        stack.enter_context(_with_names(sys.modules, **{each.__name__: found[id(each)] for each in _NOT_FOLLOWED}))
+        for kind in _SPARSE:  # the method is inherited: what is put there covers it
+            product = _sparse_product(kind.__matmul__)
+            for method in ("__matmul__", "dot"):
+                setattr(kind, method, product)
+                stack.callback(delattr, kind, method)
+        yield

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from secmix.kernel.arrays import array_of
-from secmix.kernel.numbers import INF, Number, function
-from secmix.kernel.state import DRAWS, Trace, following
+from secmix.kernel.numbers import Number, function
+from secmix.kernel.state import DRAWS, INF, Trace, following
 from secmix.kernel.words import cast, centred
 
 _NODES = 2
@@ -60,8 +60,10 @@ def _unary(c: int) -> list[Operation]:
     ]
     found = [Operation(name, f, f) for name, f in as_is]
     found.append(Operation(f"centred {2 * c}", lambda x: centred(x, 2 * c), lambda x: (x + c) % (2 * c) - c))
-    for dtype in (np.uint8, np.uint16, np.uint64):
-        found.append(Operation(str(dtype), lambda x, d=dtype: cast(x, np.dtype(d)), _word(dtype)))
+    found += [
+        Operation(str(dtype), lambda x, d=dtype: cast(x, np.dtype(d)), _word(dtype))
+        for dtype in (np.uint8, np.uint16, np.uint64)
+    ]
     array = Operation(
         f"array % {c} of uint8",
         lambda x: (array_of(np.array([cast(x, np.dtype(np.uint8))], object), np.uint8) + np.uint8(250)).tolist()[0] % c,
@@ -121,11 +123,6 @@ def _run(program: Any, start: list[Any], followed: bool) -> list[Any]:
     return values
 
 
-def _traced_call(program: Any, start: list[Any]) -> list[Any]:
-    """As a trace calls a protocol: what lies above is not searched for its ``try``."""
-    return _run(program, start, followed=True)
-
-
 _PRELUDE: list[Callable[[list[Any]], Any]] = [
     lambda v: v[0] + v[2],  # 4: masked
     lambda v: v[4] % 8,
@@ -168,7 +165,7 @@ def _check(program: Any, seed: int) -> None:
         codes = _codes(trace, values)
     plain = [_with_prelude(_values(rng), program, followed=False) for _ in range(_TRIES)]
     first = _with_prelude([each.value for each in start], program, followed=False)
-    names = list(trace.variables)
+    names = {variable: k for k, variable in enumerate(trace.variables)}
     for place, number in list(enumerate(values))[4:]:
         tried = [first, *plain]
         if not isinstance(number, Number):
@@ -180,18 +177,16 @@ def _check(program: Any, seed: int) -> None:
         _is_a_function_of_its_form(number, tried, place, codes, names)
 
 
-@pytest.mark.parametrize("c", range(1, 13))
+@pytest.mark.parametrize("c", [5, *(pytest.param(c, marks=pytest.mark.build) for c in range(1, 13) if c != 5)])
 def test_every_operation_on_every_kind_of_number(c: int) -> None:
     count = 4 + len(_PRELUDE)
-    for which in range(len(_unary(c))):
-        _check([(1, c, which, k, 0) for k in range(count)], c)
+    _check([(1, c, which, k, 0) for which in range(len(_unary(c))) for k in range(count)], c)
 
 
 def test_every_operation_on_every_two_kinds_of_number() -> None:
     count = 4 + len(_PRELUDE)
     for which in range(len(_BINARY)):
-        for i in range(count):
-            _check([(2, 0, which, i, j) for j in range(count)], i)
+        _check([(2, 0, which, i, j) for i in range(count) for j in range(count)], which)
 
 
 @given(programs, st.integers(0, 2**32 - 1))
@@ -231,11 +226,11 @@ def _codes(trace: Trace, values: list[Any]) -> dict[int, int]:
     return found
 
 
-def _form(number: Number, run: list[int], codes: dict[int, int], names: list[int]) -> Any:
+def _form(number: Number, run: list[int], codes: dict[int, int], names: dict[int, int]) -> Any:
     """What the form is in a run; None where an inner code was never a value of the program."""
     total: Any = 0
     for variable, coefficient in number.terms.items():
-        place = names.index(variable)
+        place = names[variable]
         if place >= _NODES + 2:
             if variable not in codes:
                 return None
@@ -244,22 +239,22 @@ def _form(number: Number, run: list[int], codes: dict[int, int], names: list[int
     return total
 
 
-def _holds(number: Number, first: list[int], run: list[int], place: int, codes: Any, names: list[int]) -> None:
+def _holds(number: Number, first: list[int], run: list[int], place: int, codes: Any, names: dict[int, int]) -> None:
     value = run[place]
     if number.step not in (0, INF):
         assert value % number.step == 0
     if number.below:
         assert 0 <= value < number.below
-    here, there = (_form(number, each, codes, names) for each in (run, first))
-    if number.modulus and here is not None:
-        off = (value - here) - (first[place] - there)
+    here = _form(number, run, codes, names) if number.modulus else None
+    if here is not None:
+        off = (value - here) - (first[place] - _form(number, first, codes, names))
         assert off == 0 if number.modulus == INF else off % number.modulus == 0
     if all(run[k] == first[k] for k in range(_NODES + 2) if number.depends & (2 << k if k < _NODES else DRAWS)):
         assert value == first[place]
 
 
 def _is_a_function_of_its_form(
-    number: Number, tried: list[list[int]], place: int, codes: Any, names: list[int]
+    number: Number, tried: list[list[int]], place: int, codes: Any, names: dict[int, int]
 ) -> None:
     if not number.pure or number.form is None:
         return

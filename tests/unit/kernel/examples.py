@@ -1,0 +1,254 @@
+"""Short sum protocols, right and wrong, as somebody may write them: each changes one thing of :class:`RingSum`."""
+
+import secrets
+from typing import Any
+
+import numpy as np
+
+from secmix.transcript import SERVER, Channel
+
+
+class RingSum:
+    """Each node adds its mask and takes away that of the node before it; the server adds up what it is sent."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        return rng.normal(scale=1e6, size=(runs, network.n, m))
+
+    def average(
+        self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Channel | None = None
+    ) -> tuple[Any, Any]:
+        channel = channel or Channel()
+        rows = np.asarray(inputs, dtype=float)
+        runs, n, m = rows.shape
+        masks = self.draw_masks(runs, m, network, rng) if masks is None else masks
+        handed = self.hand_over(masks, n, channel)
+        self.beside(channel, rows, masks, rng)
+        sent = []
+        for node in range(n):
+            word = self.mask(self.encode(rows[:, node]), masks[:, node], handed[node - 1])
+            sent.append(channel.send(1, node, SERVER, "masked", word, encrypted=True))
+        mean = self.decode(self.add(sent)) / n
+        back = channel.send(2, SERVER, np.arange(n), "mean", mean[None], encrypted=True, content=np.zeros(n, int))
+        return self.result(np.repeat(back.transpose(1, 0, 2), n, axis=1), rows), channel.transcript
+
+    def hand_over(self, masks: Any, n: int, channel: Channel) -> list[Any]:
+        channel.hold(-1, np.arange(n), "mask", masks.transpose(1, 0, 2))
+        return [channel.send(0, node, (node + 1) % n, "mask", masks[:, node], encrypted=True) for node in range(n)]
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        """Do nothing beside; others send more here."""
+
+    def encode(self, row: Any) -> Any:
+        return row
+
+    def mask(self, word: Any, own: Any, other: Any) -> Any:
+        return word + own - other
+
+    def add(self, sent: list[Any]) -> Any:
+        return sum(sent[1:], sent[0])
+
+    def decode(self, total: Any) -> Any:
+        return total
+
+    def result(self, means: Any, rows: Any) -> Any:
+        return means
+
+
+def bare(channel: Channel, row: Any, node: int = 0) -> None:
+    """Send a node's own row to the server as it is."""
+    channel.send(1, node, SERVER, "bare", row, encrypted=True)
+
+
+class WordSum(RingSum):
+    """Words of 32 bits, unsigned; sums wrap around."""
+
+    dtype: Any = np.uint32
+    signed: Any = np.int32
+    masks_below = 2**32
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        return rng.integers(0, self.masks_below, size=(runs, network.n, m), dtype=self.dtype)
+
+    def encode(self, row: Any) -> Any:
+        return np.rint(row * 2**12).astype(self.signed).astype(self.dtype)
+
+    def decode(self, total: Any) -> Any:
+        return total.astype(self.signed).astype(float) / 2**12
+
+
+class LongWordSum(WordSum):
+    dtype, signed, masks_below = np.uint64, np.int64, 2**64
+
+
+class SignedWordSum(WordSum):
+    dtype = signed = np.int64
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        return rng.integers(-(2**63), 2**63 - 1, size=(runs, network.n, m), endpoint=True)
+
+
+class ShortMasks(WordSum):
+    masks_below = 2**20
+
+
+class ResidueSum(RingSum):
+    """Residues modulo a prime, reduced by hand, in words of 64 bits."""
+
+    prime = 2**31 - 1
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        return rng.integers(0, self.prime, size=(runs, network.n, m))
+
+    def encode(self, row: Any) -> Any:
+        return np.rint(row * 2**12).astype(np.int64) % self.prime
+
+    def mask(self, word: Any, own: Any, other: Any) -> Any:
+        return (word + own - other) % self.prime
+
+    def decode(self, total: Any) -> Any:
+        residue = total % self.prime
+        return np.where(residue > self.prime // 2, residue - self.prime, residue) / 2**12
+
+
+class NotReduced(ResidueSum):
+    """Sends two residues' sum without reducing it: how often it wrapped around shows in its size."""
+
+    def mask(self, word: Any, own: Any, other: Any) -> Any:
+        return (word + own) % self.prime + (-other) % self.prime
+
+
+class Clipped(RingSum):
+    """``np.where`` in place of an ``if`` is a node's own encoding."""
+
+    def encode(self, row: Any) -> Any:
+        return np.where(row > 0.5, 0.5, row)
+
+
+class UnseededMasks(WordSum):
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        return np.random.default_rng().integers(0, 2**32, size=(runs, network.n, m), dtype=np.uint32)
+
+
+class SystemMasks(ResidueSum):
+    prime = 2**61 - 1
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        draws = [secrets.randbelow(self.prime) for _ in range(runs * network.n * m)]
+        return np.array(draws).reshape(runs, network.n, m)
+
+
+class FixedSeed(RingSum):
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        return np.random.default_rng(5).normal(scale=1e6, size=(runs, network.n, m))
+
+
+class Guarded(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if not np.all(np.abs(rows) < 1e9):
+            raise ValueError("the inputs are too large")
+
+
+class CaughtGuard(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        try:
+            if rows[0, 0, 0] > 1e9:
+                raise ValueError("the inputs are too large")
+        except ValueError:
+            return
+
+
+class MessageAfterGuard(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        try:
+            if rows[0, 0, 0] > 1e9:
+                raise ValueError("the inputs are too large")
+        finally:
+            channel.send(1, 0, SERVER, "ready", np.ones((1, 1)), encrypted=True)
+
+
+class Branch(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if rows[0, 1, 0] > 0:  # here the proof ends
+            channel.send(1, 1, SERVER, "ready", np.ones((1, 1)), encrypted=True)
+
+
+class FallBack(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if np.abs(rows[:, 0]).max() > 2**22:
+            bare(channel, rows[:, 0])
+
+
+class MissingValue(RingSum):
+    """What is -999 goes out as it is."""
+
+    def mask(self, word: Any, own: Any, other: Any) -> Any:
+        return np.where(word == -999, word, word + own - other)
+
+
+class Late(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if channel.iteration >= 5000:
+            bare(channel, rows[:, 0])
+
+
+class EveryTenThousand(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if channel.iteration % 10000 == 9999:
+            bare(channel, rows[:, 0])
+
+
+class WarmUpAndPeriod(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if channel.iteration >= 30 and (channel.iteration - 30) % 70 == 0:
+            bare(channel, rows[:, 0])
+
+
+class RareCoin(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if 0.7 < rng.random() < 0.7025:
+            bare(channel, rows[:, 0])
+
+
+class GrowingList(RingSum):
+    def __init__(self) -> None:
+        self.past: list[int] = []
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        self.past.append(0)
+        if len(self.past) > 100:
+            bare(channel, rows[:, 0])
+
+
+class MaskedTwice(RingSum):
+    """Two entries of one node behind one mask."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        pair = np.stack([rows[:, 0, 0] + masks[:, 0, 0], rows[:, 0, 1] + masks[:, 0, 0]], axis=-1)
+        bare(channel, pair)
+
+
+class HiddenHandOver(RingSum):
+    """Nodes take each other's masks from the array, and no message says so."""
+
+    def hand_over(self, masks: Any, n: int, channel: Channel) -> list[Any]:
+        channel.hold(-1, np.arange(n), "mask", masks.transpose(1, 0, 2))
+        return [masks[:, node] for node in range(n)]
+
+
+class TellingResult(RingSum):
+    """Node 2 ends with what node 0 put in."""
+
+    def result(self, means: Any, rows: Any) -> Any:
+        ends = means.copy()
+        ends[:, 2] = rows[:, 0]
+        return ends
+
+
+class ByIteration(RingSum):
+    """Masks are larger by the iteration: a number that is used by its value."""
+
+    def encode(self, row: Any) -> Any:
+        return row
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        channel.send(1, 0, SERVER, "round", np.ones((1, 1)) * [0.0, 1.0, 2.0][channel.iteration], encrypted=True)

@@ -1,0 +1,150 @@
+"""What is proved, and what is not, of short protocols: each slip is found, or ends the proof at its line."""
+
+import ast
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from unit.kernel import examples
+
+import secmix
+from secmix import Network
+from secmix.adversaries import CuriousServer, HonestButCurious
+from secmix.kernel import Clearance, Open, Proof, clear, prove
+
+NETWORK = Network.complete(5)
+EVERYBODY = frozenset(range(5))
+PROVED = [
+    examples.RingSum,
+    examples.WordSum,
+    examples.LongWordSum,
+    examples.SignedWordSum,
+    examples.ResidueSum,
+    examples.Clipped,
+    examples.UnseededMasks,
+    examples.SystemMasks,
+    examples.Guarded,
+]
+LEAKING = [
+    examples.FixedSeed,
+    examples.MaskedTwice,
+    examples.Late,
+    examples.EveryTenThousand,
+    examples.WarmUpAndPeriod,
+    examples.RareCoin,
+]
+OPEN = [
+    (examples.CaughtGuard, "is sent after a guard has found an error"),
+    (examples.MessageAfterGuard, "is sent after a guard has found an error"),
+    (examples.Branch, "a branch on a secret at examples.py, line"),
+    (examples.FallBack, "a branch on a secret at examples.py, line"),
+    (examples.MissingValue, "no linear function"),
+    (examples.NotReduced, "no linear function"),
+    (examples.ShortMasks, "numbers that lie between the steps of the masks"),
+    (examples.HiddenHandOver, "neither holds nor was sent"),
+]
+
+
+def inputs() -> list[Any]:
+    """Return the inputs of three calls."""
+    return [np.random.default_rng([3, call]).normal(size=(1, 5, 3)) for call in range(3)]
+
+
+@cache
+def proof_of(protocol: type) -> Proof:
+    return prove(protocol(), NETWORK, inputs())
+
+
+def cleared(protocol: type, adversary: Any) -> Clearance:
+    found = clear(proof_of(protocol), NETWORK, adversary)
+    assert isinstance(found, Clearance), found
+    return found
+
+
+@pytest.mark.parametrize("protocol", PROVED)
+def test_the_server_learns_the_sum_of_all_and_a_node_that_of_the_others(protocol: type) -> None:
+    server = cleared(protocol, CuriousServer())
+    assert server.sums == (EVERYBODY,)
+    assert server.exact == pytest.approx(dict.fromkeys(range(5), 0.2), abs=1e-9)
+    assert server.behind_masks == pytest.approx(server.exact, abs=1e-5)
+    assert server.covers == ()
+    node = cleared(protocol, HonestButCurious({2}))
+    assert node.sums == (EVERYBODY - {2},)
+    assert node.exact == pytest.approx(dict.fromkeys((0, 1, 3, 4), 0.25), abs=1e-9)
+
+
+@pytest.mark.parametrize("protocol", LEAKING)
+def test_what_goes_out_in_some_call_is_found(protocol: type) -> None:
+    assert cleared(protocol, CuriousServer()).exact[0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("protocol", "reason"), OPEN)
+def test_what_is_no_sum_behind_masks_is_open(protocol: type, reason: str) -> None:
+    found = clear(proof_of(protocol), NETWORK, CuriousServer())
+    assert isinstance(found, Open)
+    assert reason in found.reason
+
+
+def test_a_branch_on_a_secret_names_its_line() -> None:
+    found = clear(proof_of(examples.Branch), NETWORK, CuriousServer())
+    assert isinstance(found, Open)
+    lines = Path(examples.__file__).read_text().splitlines()
+    line = next(k for k, text in enumerate(lines, 1) if "here the proof ends" in text)
+    assert f"examples.py, line {line}: " in found.reason
+
+
+def test_two_entries_behind_one_mask_tell_their_difference_and_no_more() -> None:
+    server = cleared(examples.MaskedTwice, CuriousServer())
+    assert set(server.sums) == {EVERYBODY, EVERYBODY - {0}}
+    assert [server.exact[node] for node in range(1, 5)] == pytest.approx([0.25] * 4)
+
+
+def test_a_guard_is_noted_and_printed() -> None:
+    (stop,) = [each for each in cleared(examples.Guarded, CuriousServer()).assumes if "ends in an error" in each]
+    assert "if not np.all(np.abs(rows) < 1e9):" in stop
+
+
+def test_results_that_tell_more_than_messages_are_found() -> None:
+    assert cleared(examples.TellingResult, CuriousServer()).sums == (EVERYBODY,)
+    assert cleared(examples.TellingResult, HonestButCurious({2})).exact[0] == pytest.approx(1.0)
+
+
+def test_of_a_protocol_that_keeps_a_growing_list_only_the_calls_that_were_traced_are_covered() -> None:
+    assert "what the protocol keeps from call to call" in proof_of(examples.GrowingList).covers
+
+
+def test_of_an_iteration_that_is_used_by_its_value_only_those_that_were_traced_are_covered() -> None:
+    (covers,) = proof_of(examples.ByIteration).covers
+    assert covers.startswith("the iteration (examples.py, line")
+
+
+def test_encodings_are_named_by_their_line() -> None:
+    (encoder,) = cleared(examples.Clipped, CuriousServer()).encoders
+    assert encoder.code == "return np.where(row > 0.5, 0.5, row)"
+
+
+def test_data_that_stay_the_same_are_less_hidden_after_many_calls() -> None:
+    proof = proof_of(examples.RingSum)
+    few, many = (clear(proof, NETWORK, CuriousServer(), calls=calls) for calls in (1, 10**8))
+    assert isinstance(few, Clearance)
+    assert isinstance(many, Clearance)
+    assert max(few.behind_masks.values()) < 0.2001 < min(many.behind_masks.values())
+
+
+def test_a_clearance_cannot_be_made_elsewhere() -> None:
+    with pytest.raises(TypeError, match="alone"):
+        Clearance({}, {}, (), (), (), ())
+
+
+def test_no_other_module_makes_a_clearance() -> None:
+    made_in = set()
+    for file in Path(secmix.__file__).parent.rglob("*.py"):
+        text = file.read_text()
+        for node in ast.walk(ast.parse(text)) if "Clearance" in text or "_MADE_HERE" in text else ():
+            if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "Clearance":
+                made_in.add(file.name)
+            if isinstance(node, ast.Name) and node.id == "_MADE_HERE":
+                made_in.add(file.name)
+    assert made_in == {"clearance.py"}
