@@ -1,10 +1,30 @@
 """How strangers write NumPy: whatever becomes of a secret is followed, or ends the proof; nothing is lost in silence."""
 
+# ruff: noqa: E501, F401 - idioms are text that names modules
+
+import array
+import copy
+import decimal
+import functools
+import hashlib
+import itertools
+import json
+import math
+import pickle
+import random
+import statistics
+import struct
+import zlib
 from typing import Any
 
 import numba
 import numpy as np
 import pytest
+import scipy
+import scipy.linalg
+import scipy.sparse
+import scipy.spatial
+import scipy.special
 
 from secmix.kernel.arrays import Followed, array_of, concrete, is_secret
 from secmix.kernel.numbers import INF, Number
@@ -86,6 +106,12 @@ def added_at(x: Any) -> Any:
     out = np.zeros((3, 3))
     np.add.at(out, [0, 2], x)
     np.subtract.at(out, [2, 2], x)
+    return out
+
+
+def words_less(x: Any) -> Any:
+    out = np.zeros((2, 3), np.uint64)
+    np.subtract.at(out, [0, 0], (4 * x).astype(np.int64).astype(np.uint64))
     return out
 
 
@@ -194,6 +220,7 @@ def _flat(found: Any) -> list[Any]:
 def test_what_is_not_followed_ends_the_proof(idiom: str) -> None:
     _, trace, error = _follow(idiom, 0)
     assert trace.left or error is not None
+    assert not isinstance(error, NameError), "the idiom itself is wrong"
 
 
 @pytest.mark.parametrize("idiom", _idioms(LINEAR) + _idioms(FOLLOWED))
