@@ -1,17 +1,20 @@
 """What all tests share: Hypothesis profiles, data files, and where the shared helpers are.
 
-The profile is chosen by the environment variable SECMIX_HYPOTHESIS (or HYPOTHESIS_PROFILE): ``fast`` (20
-examples, where neither is set), ``build`` (30), ``default`` (100) or ``thorough`` (1000).
+The profile is chosen by the environment variable SECMIX_HYPOTHESIS. ``fast`` (20 examples, where it is not set) draws
+the same examples in every run and in every order of tests; ``explore`` (30) and ``thorough`` (1000) draw fresh ones. A
+counterexample that they find becomes an ``@example`` or a test of its own.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.constants_ast import Constants
 
 HERE = Path(__file__).parent
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -22,26 +25,39 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 sys.path.insert(0, str(HERE))
 
 collect_ignore = ["flower_projects"]  # apps that tests run; they need flwr, and hold no tests
-IN_CI = bool(os.environ.get("CI"))
-for _name, _examples in {"fast": 20, "build": 30, "default": 100, "thorough": 1000}.items():
+for _name, _examples in {"fast": 20, "explore": 30, "thorough": 1000}.items():
     settings.register_profile(
         _name,
         max_examples=_examples,
         deadline=None,
-        derandomize=IN_CI,
+        derandomize=_name == "fast",
         print_blob=True,
         suppress_health_check=[HealthCheck.too_slow],
     )
-settings.load_profile(os.environ.get("SECMIX_HYPOTHESIS") or os.environ.get("HYPOTHESIS_PROFILE") or "fast")
+settings.load_profile(os.environ.get("SECMIX_HYPOTHESIS") or "fast")
+SAME_IN_EVERY_RUN = settings().derandomize
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _same_cases_in_every_build():
-    """What ``derandomize`` is to Hypothesis, to the checks of ``secmix.testing``, which draw a seed of their own."""
+def _same_in_every_run() -> Iterator[None]:
+    """Fix what ``derandomize`` leaves open: the seeds that the checks of ``secmix.testing`` draw, and constants.
+
+    Hypothesis also tries constants of the project's modules imported so far, and these depend on the tests run before.
+    """
     with pytest.MonkeyPatch.context() as patch:
-        if IN_CI:
+        if SAME_IN_EVERY_RUN:
             patch.setattr("secrets.randbits", lambda bits: 0)
+            patch.setattr("hypothesis.internal.conjecture.providers._get_local_constants", Constants)
         yield
+
+
+@pytest.fixture
+def same_in_every_process(tmp_path: Path) -> Path:
+    """Fix those seeds in processes that a test starts too: the folder goes to their PYTHONPATH."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import secrets\n\nsecrets.randbits = lambda bits: 0\n", encoding="utf-8"
+    )
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

@@ -251,11 +251,12 @@ WORST = Property(
 
 BY_TITLE = {one.title: one for one in (*PROPERTIES, REPEATED, WORST)}
 
-_NEARBY = (24, 160)  # moves by a last digit; more if most is explained
+_NEARBY = (24, 160)  # moves by a few digits; more if most is explained
+_EPS = float(np.finfo(float).eps)
 
 
 def a_tie(one: Property, lines: CodeType, arrays: dict[str, Any], failed: dict[str, Any]) -> bool:
-    """Whether the rule takes the other result, too, on messages that are off by a last digit.
+    """Return whether the rule takes the other result, too, on messages that are off by a last digit, or half of them.
 
     Of two results that are equally good, as two midmost messages are, nobody can choose alike in another guise. Scores
     that are equal whatever the numbers are, as those of two messages that are each other's nearest, are no excuse: a
@@ -271,13 +272,15 @@ def a_tie(one: Property, lines: CodeType, arrays: dict[str, Any], failed: dict[s
     messages = arrays["messages"]
     if messages.dtype != np.float64:
         messages = messages.astype(np.float64)  # as it lies in memory
-    rng, few = np.random.default_rng(0), 16 * np.finfo(float).eps * np.abs(messages).max(axis=0, initial=0.0)
+    rng, largest = np.random.default_rng(0), np.abs(messages).max(axis=0, initial=0.0)
     # Entry by entry: a rule may choose in each by itself.
     one_way = other_way = np.abs(failed["result"] - failed["expected"]) <= arrays["tolerance"]
     for tried in range(_NEARBY[1]):
         if tried == _NEARBY[0] and max(np.mean(one_way), np.mean(other_way)) < 0.9:
             return False
         moved = messages.copy(order="K")
+        # Scores that are sums of squares part only where messages do by half of their digits.
+        few = (16 * _EPS if tried % 4 < 2 else 4 * _EPS**0.5) * largest
         moved[...] += few * rng.uniform(-1.0, 1.0, messages.shape)
         widened = tried % 2 == 1 and moved.ndim == 2 and moved.shape[1] == 1
         if widened:

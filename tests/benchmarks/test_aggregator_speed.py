@@ -16,6 +16,8 @@ from threadpoolctl import threadpool_limits
 
 from secmix.aggregators import bulyan, coordinate_median, geometric_median, krum, nnm, trimmed_mean
 
+pytestmark = pytest.mark.build
+
 
 def attacked(n, p):
     """Gaussian messages of which two in five are colluders, together at twice the honest distance.

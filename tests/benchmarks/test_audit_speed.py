@@ -18,6 +18,8 @@ from secmix.estimators.trees import boosted
 from secmix.network import Network
 from secmix.protocols import PDMM, SecureSum
 
+pytestmark = pytest.mark.build
+
 
 def least(work, times=3):
     """Processor seconds, the least of a few."""

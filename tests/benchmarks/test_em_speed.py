@@ -6,12 +6,15 @@ import time
 import warnings
 
 import numpy as np
+import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
 from secmix import Mixture, Network
 from secmix.protocols import DistributedEM, Plain
+
+pytestmark = pytest.mark.build
 
 K, D, NODES = 5, 10, 10
 

@@ -21,6 +21,8 @@ from secmix.coalitions.knowledge import knowledge
 from secmix.estimators import leaked_subspace
 from secmix.protocols import PDMM
 
+pytestmark = pytest.mark.build
+
 
 class Undeclared(PDMM):
     """PDMM that goes to the generic method."""

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 HEAVY = ["dask", "jinja2", "matplotlib", "networkx", "numba", "pydantic", "rich", "scipy", "sklearn", "typer"]
 
 
@@ -24,6 +26,7 @@ def test_the_names_of_secmix_load_on_use():
     assert python("import secmix; print('Mixture' in dir(secmix), hasattr(secmix, 'nothing'))").strip() == "True False"
 
 
+@pytest.mark.build
 def test_importing_secmix_takes_no_longer_than_importing_numpy(benchmark):
     def least(module):
         took = []

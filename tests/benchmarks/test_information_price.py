@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 import secmix
 from secmix.auditing.report import Report
+
+pytestmark = pytest.mark.build
 
 EVIDENCE = ["structure", "gaussian", "decoders", "ksg"]
 

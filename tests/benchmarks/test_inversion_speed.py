@@ -19,6 +19,8 @@ from secmix.adversaries import invert_sums, rounds_needed
 from secmix.adversaries.inversion.certificate import fit
 from secmix.adversaries.inversion.starts import rounding, standard_of
 
+pytestmark = pytest.mark.build
+
 SIZES = [(3, 2), (5, 2), (8, 2), (10, 2), (20, 2), (3, 3), (5, 3), (8, 3), (10, 3), (20, 3)]
 
 

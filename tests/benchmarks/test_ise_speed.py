@@ -9,10 +9,13 @@ import time
 import tracemalloc
 
 import numpy as np
+import pytest
 from scipy.stats import multivariate_normal
 
 from secmix import Mixture
 from secmix.aggregators.mixture import coat, gmr, ise_matrix
+
+pytestmark = pytest.mark.build
 
 COMPONENTS, FEATURES = 5, 10
 

@@ -16,6 +16,8 @@ import pytest
 
 from secmix.estimators import ksg
 
+pytestmark = pytest.mark.build
+
 AT_LEAST = {(1, 1): 1.0, (3, 3): 1.0, (6, 18): 10.0}
 
 

@@ -14,6 +14,8 @@ from threadpoolctl import threadpool_limits
 
 from secmix.aggregators.subspace import subspace_median
 
+pytestmark = pytest.mark.build
+
 
 def attacked(count, n, r, *, together):
     """Honest bases with SD_F about 0.3, and two in five colluders among them: all of one mind, or each its own."""

@@ -13,6 +13,8 @@ from secmix.auditing.witnesses.decode import decode
 from secmix.estimators.decoders import reconstruct
 from secmix.estimators.estimate import wilson
 
+pytestmark = pytest.mark.build
+
 REPLAYS = 150
 SIDE = 0.025  # of a 95 % interval
 

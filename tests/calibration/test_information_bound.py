@@ -18,6 +18,8 @@ from secmix.estimators.information.bound import lower_confidence
 from secmix.estimators.information.contrast import batches, pseudo_values
 from secmix.estimators.information.critic import Rows
 
+pytestmark = pytest.mark.build
+
 ROOT = Path(__file__).parents[2]
 REPLAYS = 200
 LEVEL = 0.95

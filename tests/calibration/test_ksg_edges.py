@@ -9,6 +9,8 @@ import pytest
 
 from secmix.estimators import information_lower_bound, ksg
 
+pytestmark = pytest.mark.build
+
 EULER = 0.5772156649015329
 ROWS = 2000
 # A bound that says nothing spares the seconds of one that would agree.

@@ -10,6 +10,8 @@ from scipy.stats import binom
 
 from secmix.estimators import information_lower_bound, ksg, mutual_information_gaussian
 
+pytestmark = pytest.mark.build
+
 REPLAYS = 300
 LEVEL = 0.05
 

@@ -7,6 +7,8 @@ import pytest
 
 from secmix.estimators.exact.masks import mask_doubts
 
+pytestmark = pytest.mark.build
+
 
 @pytest.mark.parametrize("runs", [2, 3, 4, 7, 20, 100])
 @pytest.mark.parametrize("modulus", [None, 2.0**40])

@@ -56,7 +56,7 @@ def browse(page: Path, folder: Path, *flags: str, anchor: str = "") -> str:
         [BROWSER, *FLAGS, f"--user-data-dir={folder / 'profile'}", *flags, page.as_uri() + anchor],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert run.returncode == 0, run.stderr[-2000:]
     return run.stdout

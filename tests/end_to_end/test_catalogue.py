@@ -251,6 +251,7 @@ def test_a_server_that_asks_for_both_shares_unmasks_whom_clients_and_threshold_l
         assert (verdict, standing) == due
 
 
+@pytest.mark.build
 def test_entries_about_coalitions_come_to_what_they_tell() -> None:
     sensors = secmix.exposure("smallest-coalition")
     assert sensors.least == 2.0
@@ -269,6 +270,7 @@ def test_entries_about_coalitions_come_to_what_they_tell() -> None:
     assert report.cells[0].advice[0].startswith("Take the cycle owner by owner")
 
 
+@pytest.mark.build
 def test_reused_masks_leak_through_structure() -> None:
     content = find("mask-reuse").scenario.to_dict()
     report = secmix.audit({**content, "runs": 200, "measure": {"evidence": ["structure"]}}, cell=1)

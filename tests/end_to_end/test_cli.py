@@ -334,12 +334,13 @@ def test_a_users_module_beside_the_scenario_is_found() -> None:
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-        timeout=60,
+        timeout=300,
     )
     assert ran.returncode == 1, ran.stderr
     assert told(ran.stderr) == []
 
 
+@pytest.mark.build
 def test_a_long_name_of_the_folder_for_temporary_files_is_no_fault(tmp_path: Path) -> None:
     """Workers are forked from a process whose socket lies there, and a socket's name has room for 108 letters."""
     temporary = tmp_path / ("long" * 30)
@@ -350,7 +351,7 @@ def test_a_long_name_of_the_folder_for_temporary_files_is_no_fault(tmp_path: Pat
         env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert ran.returncode in (0, 1, 3), ran.stderr
 
@@ -369,7 +370,7 @@ SLOW = (
 def test_nothing_but_the_summary_is_printed_when_piped(tmp_path: Path) -> None:
     written(BASE + PLAIN)
     process = start("audit", "mine.toml", "--out", "out", "--workers", "1", "--format", "md", cwd=tmp_path)
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = process.communicate(timeout=300)
     assert process.returncode == 1
     assert told(stderr) == []
     assert "\x1b" not in stdout

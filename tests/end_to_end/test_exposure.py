@@ -43,7 +43,10 @@ def scenario(edges, *, protocol=None, rows=6, nodes=6, iterations=1, **more):
     }
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+OTHERS = [pytest.param(name, marks=pytest.mark.build) for name in NETWORKS if name != "ring with chords"]
+
+
+@pytest.mark.parametrize("name", ["ring with chords", *OTHERS])
 def test_the_real_audit_is_violated_by_each_smallest_coalition_and_by_none_smaller(name):
     """Checked too: one smaller than the least, whoever it is, reveals nobody."""
     setting = scenario(NETWORKS[name])
@@ -87,6 +90,7 @@ def test_what_is_counted_may_come_out_or_not():
     assert secmix.exposure(blunt, level="rows", taps=False).nodes[0].known == "counted"
 
 
+@pytest.mark.build
 def test_the_policy_is_judged_with_the_coalition_as_witness(tmp_path):
     violated = secmix.audit(scenario(TRIANGLES, policy={"min_colluders": 3}), out=tmp_path)
     cell = violated.cells[0]
@@ -110,6 +114,7 @@ def test_the_policy_is_judged_with_the_coalition_as_witness(tmp_path):
     assert "by proof" in fine.cells[0].sentence
 
 
+@pytest.mark.build
 def test_the_policy_over_rows_needs_them_to_come_out():
     measure = {"evidence": ["structure"], "target": "row"}
     report = secmix.audit(scenario(TRIANGLES, rows=2, measure=measure, policy={"min_colluders": 2}))
@@ -153,6 +158,7 @@ def test_what_is_no_sum_is_inconclusive():
     )
 
 
+@pytest.mark.build
 def test_a_baseline_counts_fewer_colluders_as_worse():
     before = secmix.audit(scenario(TRIANGLES, policy={"min_colluders": 3}))
     same = secmix.audit(scenario(TRIANGLES, policy={"min_colluders": 3}), baseline=before)

@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+pytestmark = pytest.mark.build
+
 FOLDER = Path(__file__).resolve().parents[2] / "analysis" / "exposure_at_scale"
 
 

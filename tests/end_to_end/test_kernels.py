@@ -33,6 +33,7 @@ def judged(kernel):
     return json.loads(done.stdout)
 
 
+@pytest.mark.build
 def test_verdicts_and_standings_of_the_main_job_do_not_depend_on_the_kernel():
     obstacles = {kernel: obstacle(kernel) for kernel in NEEDED}
     usable = [kernel for kernel, why in obstacles.items() if not why]

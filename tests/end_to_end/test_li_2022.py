@@ -20,6 +20,8 @@ from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.network import Network
 from secmix.protocols import PDMM, Plain, SecureSum
 
+pytestmark = pytest.mark.build
+
 STUDY = "analysis.li_2022.run"
 
 

@@ -17,6 +17,8 @@ from sklearn.linear_model import Lasso
 from secmix.errors import SecmixError
 from secmix.estimators.estimate import wilson
 
+pytestmark = pytest.mark.build
+
 STUDY = "analysis.meta_clustering.run"
 
 

@@ -43,6 +43,7 @@ def test_what_another_setting_or_other_code_made_is_made_anew(
     assert repeated("part", "other", 1, lambda i: "newer") == ["newer"]
 
 
+@pytest.mark.build
 def test_processes_make_the_same_repetitions(study: ModuleType, tmp_path: Path) -> None:
     alone = study.Repetitions("zhang_2024")("part", 0, 5, math.sqrt)
     shared = study.Repetitions("zhang_2024", tmp_path, 2)

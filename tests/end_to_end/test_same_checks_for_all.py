@@ -18,6 +18,8 @@ from secmix.auditing.report import Report
 from secmix.protocols import PDMM, Plain, SecureSum, SumProtocol
 from secmix.transcript import SERVER, Channel
 
+pytestmark = pytest.mark.build
+
 INSIDE, OUTSIDE = "secmix.protocols.altered", "strangers.altered"
 CURIOUS = HonestButCurious({1}, eavesdrops=False)
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.build
+
 STUDY = "analysis.singh_2024.run"
 ROOT = Path(__file__).resolve().parents[2]
 ATTACKS = ("alternating", "ones", "orthogonal", "orthogonal × 100")

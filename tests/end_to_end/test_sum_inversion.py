@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.build
+
 STUDY = "analysis.sum_inversion.run"
 
 

@@ -12,6 +12,8 @@ from secmix import audit
 from secmix.aggregators import TRAITS, Traits, nnm, trimmed_mean
 from secmix.protocols import FederatedPCA, RobustServer
 
+pytestmark = pytest.mark.build
+
 SCENARIO = {
     "network": {"kind": "complete", "nodes": 5},
     "runs": 100,

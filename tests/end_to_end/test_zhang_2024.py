@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.build
+
 STUDY = "analysis.zhang_2024.run"
 
 

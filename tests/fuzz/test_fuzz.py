@@ -23,6 +23,8 @@ from typer.testing import CliRunner
 from secmix.cli import app
 from secmix.errors import UNSEEN
 
+pytestmark = pytest.mark.build
+
 CASES = int(os.environ.get("SECMIX_FUZZ", "300"))
 BATCH = 25
 LIMIT = 60.0  # seconds of the processor: a machine that others keep busy is no fault of ours

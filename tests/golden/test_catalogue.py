@@ -52,6 +52,34 @@ SLOW: dict[str, set[int]] = {
 }
 """Cells of several seconds, where the entry has quicker ones of the kind, or other entries have them."""
 
+EVERYDAY = {
+    "basis-before-the-server",
+    "covariance-failure",
+    "federated-regression",
+    "graphfed-byzantine-neighbours",
+    "hospital-owners",
+    "inversion-passive",
+    "model-server",
+    "model-updates",
+    "sec-curious-learner",
+    "secure-aggregation-server",
+    "sign-flip",
+    "tapped-lines",
+}
+"""Quick entries, which together audit every protocol of the catalogue; the build audits the others."""
+
+
+def test_the_everyday_entries_audit_every_protocol() -> None:
+    audited = {
+        name: {
+            cell.protocol.name
+            for number, cell in enumerate(entry.scenario.cells(), 1)
+            if number not in SLOW.get(name, set())
+        }
+        for name, entry in entries().items()
+    }
+    assert set().union(*(audited[name] for name in EVERYDAY)) == set().union(*audited.values())
+
 
 def test_the_record_is_of_the_catalogue() -> None:
     titles = {
@@ -65,7 +93,9 @@ def test_the_record_is_of_the_catalogue() -> None:
         assert {int(number) for number in cells.keys() - recorded_as.keys()} <= SLOW.get(name, set())
 
 
-@pytest.mark.parametrize("name", RECORD)
+@pytest.mark.parametrize(
+    "name", [name if name in EVERYDAY else pytest.param(name, marks=pytest.mark.build) for name in RECORD]
+)
 def test_the_audit_says_what_it_said(name: str) -> None:
     slow = set() if os.environ.get("SECMIX_GOLDEN") == "all" else SLOW.get(name, set())
     changed = {
@@ -76,6 +106,7 @@ def test_the_audit_says_what_it_said(name: str) -> None:
     assert not changed
 
 
+@pytest.mark.build
 def test_a_cell_says_the_same_alone_and_among_others_in_several_processes() -> None:
     content = find("weak-masks").scenario.to_dict()
     small = Scenario.model_validate({**content, "runs": RUNS, "measure": {"evidence": ["structure", "gaussian"]}})

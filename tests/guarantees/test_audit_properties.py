@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -60,18 +59,17 @@ def test_the_number_of_workers_changes_nothing(swept: Report) -> None:
 def test_of_several_workers_none_begins_with_a_short_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     from secmix.auditing.engine import run_cells as engine
 
-    trial, begun = engine.try_out, []
+    trial, begun, clock = engine.try_out, [], [0.0]
 
     def longer(cell: Any, *rest: Any) -> None:
         trial(cell, *rest)
-        until = time.process_time() + (0.2 if cell.adversary.title == "curious" else 0.0)
-        while time.process_time() < until:
-            pass
+        clock[0] += 0.2 if cell.adversary.title == "curious" else 0.1
 
     def in_turn(cells: Any, commands: Any, todo: list[int], given: Any, allow_code: bool, *_: Any) -> Iterator[Any]:
         begun.extend(todo)
         return ((i, engine.run_cell(cells[i], given, commands[i], allow_code)) for i in todo)
 
+    monkeypatch.setattr("time.process_time", lambda: clock[0])
     monkeypatch.setattr(engine, "try_out", longer)
     monkeypatch.setattr(engine, "_run", in_turn)
     few = scenario(sweep=SWEEP, measure={"evidence": ["structure"], "sigmas": [1.0]})
@@ -129,6 +127,7 @@ def test_what_goes_wrong_in_telling_early_is_no_fault_of_the_cell() -> None:
         secmix.audit(scenario(policy={"max_revealed_nodes": 0}, protocol={"name": "plain"}), progress=tell)
 
 
+@pytest.mark.build
 def test_the_order_of_the_sweep_changes_no_cell(swept: Report) -> None:
     turned = {"protocol": SWEEP["protocol"][::-1], "adversary": SWEEP["adversary"][::-1]}
     report = secmix.audit(scenario(sweep=turned))
@@ -140,6 +139,7 @@ def test_the_order_of_the_sweep_changes_no_cell(swept: Report) -> None:
     assert plain(report.cells) == plain(straight.cells)
 
 
+@pytest.mark.build
 def test_the_seed_decides_the_numbers_and_not_the_standings(swept: Report) -> None:
     again = secmix.audit(scenario(**SWEPT), cell=4)
     other = secmix.audit(scenario(**SWEPT), cell=4, seed=1)
@@ -152,6 +152,7 @@ def test_the_seed_decides_the_numbers_and_not_the_standings(swept: Report) -> No
     assert structure[0] == structure[1]
 
 
+@pytest.mark.build
 def test_resuming_in_a_folder_changes_nothing(tmp_path: Path) -> None:
     report = secmix.audit(scenario(sweep=SWEEP), tmp_path / "out")
     assert report.to_dict() == secmix.audit(scenario(sweep=SWEEP)).to_dict()
@@ -241,6 +242,7 @@ def standing(report: Report) -> dict[int, str]:
 PROTOCOLS = [{"name": "plain"}, {"name": "secure_sum"}, {"name": "pdmm", "tol": 1e-6}]
 
 
+@pytest.mark.build
 @settings(max_examples=6)
 @given(attacked(hamiltonian=True), st.sampled_from(PROTOCOLS), st.booleans(), st.data())
 def test_a_stronger_adversary_never_gets_a_better_verdict(
@@ -273,6 +275,7 @@ def test_a_stronger_adversary_never_gets_a_better_verdict(
             assert report.verdict == "violated"
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("more", [["gaussian"], ["decoders"], ["gaussian", "decoders"]])
 @pytest.mark.parametrize("protocol", ["plain", "secure_sum", "pdmm"])
 def test_more_evidence_never_improves_a_verdict(protocol: str, more: list[str]) -> None:

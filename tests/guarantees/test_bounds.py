@@ -85,6 +85,7 @@ def test_a_tangent_configuration_attains_the_constant():
     assert np.linalg.norm(moved) == pytest.approx(d, rel=1e-9)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(("h", "f"), [(8, 2), (6, 4)])
 def test_about_the_mean_less_is_possible(h, f):
     found = worst_cloud(h, f, np.random.default_rng(0), centre="mean", trials=1200)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from example_protocols import Averaging
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,25 +55,16 @@ def _run(protocol: Collaboration, channel: Channel, parts: list[Array] | None = 
     return protocol.collaborate(parts or _parts(), Network.complete(NODES), rng, channel=channel)
 
 
-class _OfItsOwn:
-    """Sends means of rows that it has from elsewhere, or of those that it is dealt, to the server."""
+@dataclass(frozen=True)
+class _OfItsOwn(Averaging):
+    """Sends means of rows that it has from elsewhere, or of those that it is dealt."""
 
-    unit = "features"
+    rows: Array | None = None
 
-    def __init__(self, rows: Array | None, encrypted: bool) -> None:
-        self.rows, self.encrypted = rows, encrypted
-
-    def collaborate(self, parts: list[Array], network: Network, rng: object, *, channel: Channel) -> Array:
-        runs, nodes = len(parts[0]), np.arange(network.n)
-        given = parts if self.rows is None else [np.repeat(self.rows, runs, axis=0)] * network.n
-        means = np.stack([part.mean(axis=1) for part in given])
-        arrived = channel.send(0, nodes, -1, "mean", means, encrypted=self.encrypted)
-        average = arrived.mean(axis=0)[None]
-        ends = channel.send(1, -1, nodes, "average", average, encrypted=self.encrypted, content=0 * nodes)[0]
-        return np.repeat(ends[:, None], network.n, axis=1)
-
-    def error(self, results: Array, reference: Array) -> Array:
-        return np.asarray(np.abs(results - reference).max(axis=(1, 2)))
+    def sent(self, parts: Sequence[Array]) -> Array:
+        runs = len(parts[0])
+        given = parts if self.rows is None else [np.repeat(self.rows, runs, axis=0)] * len(parts)
+        return super().sent(given)
 
 
 @pytest.mark.parametrize("encrypted", [False, True])
@@ -86,7 +79,9 @@ def test_nobody_is_cleared_of_rows_that_a_protocol_does_not_use(encrypted: bool)
         "policy": {"max_revealed_nodes": 0},
     }
     for rows, verdict in ((elsewhere, "inconclusive"), (None, "not refuted" if encrypted else None)):
-        found = secmix.audit(setting, protocols={"it": _OfItsOwn(rows, encrypted)}, adversaries={"ear": Eavesdropper()})
+        found = secmix.audit(
+            setting, protocols={"it": _OfItsOwn(rows=rows, encrypted=encrypted)}, adversaries={"ear": Eavesdropper()}
+        )
         assert verdict in (None, found.verdict)
 
 
@@ -160,7 +155,11 @@ def test_lies_reach_the_honest_nodes(name: str) -> None:
 HOSTILE = st.sampled_from([np.nan, np.inf, -np.inf, 0.0, -1.0, 1e300, -1e300, 1e-300, 1e9])
 
 
-@every
+@pytest.mark.parametrize(
+    "name",
+    # Several seconds each; the other families say daily what an audit does with such numbers.
+    [pytest.param(name, marks=pytest.mark.build) if name.startswith("SEC") else name for name in COLLABORATIONS],
+)
 @given(value=HOSTILE, some=st.booleans(), liar=st.integers(0, NODES - 1))
 def test_any_message_of_one_liar_is_survived_or_refused(name: str, value: float, some: bool, liar: int) -> None:
     """Numbers that are none, or far too large: the run fails with a clear error, or honest nodes end with numbers."""

@@ -52,6 +52,7 @@ def crude(rule, honest, f, true, rng):
     return worst
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("rule", [cred, ared, dfmr], ids=lambda rule: rule.__name__)
 def test_the_search_finds_at_least_what_a_crude_one_does(rule):
     true, f = population(), 6

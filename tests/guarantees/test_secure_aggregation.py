@@ -216,6 +216,7 @@ def test_the_checks_of_soundness_find_nothing_where_a_node_drops_out(gone):
     assert examine(SecureAggregation(2, **gone), Network.complete(4), CuriousServer([1]), inputs).doubts == []
 
 
+@pytest.mark.build
 def test_it_is_what_the_kit_asks_of_a_sum_protocol():
     check_protocol(SecureAggregation(), reveals="total", adversary=CuriousServer(), seed=0, skip=["sound"])
 

@@ -5,12 +5,12 @@ A right protocol differs from each wrong one by a line. The wrong one gives node
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
+from example_protocols import Averaging, Pairwise, with_steps
 
 import secmix
 from secmix import Network
@@ -26,36 +26,6 @@ NETWORK = Network.complete(N)
 INPUTS = {t: np.random.default_rng(t).normal(size=(N, 20, 3)) for t in (0, 3)}
 
 
-@dataclass(frozen=True)
-class Dealt:
-    """A dealer gives each node a mask; it is told the masked inputs, and a server their sum (Beaver 1997)."""
-
-    sigma: float = 1e3
-
-    def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> np.ndarray:
-        return rng.normal(scale=self.sigma, size=(runs, network.n, m))
-
-    def average(
-        self, inputs: Any, network: Network, rng: Any, *, masks: Any = None, channel: Channel | None = None
-    ) -> Any:
-        channel = channel or Channel()
-        if masks is None:
-            masks = self.draw_masks(len(inputs), np.shape(inputs)[2], network, rng)
-        s, r = (np.asarray(part, dtype=float).transpose(1, 0, 2) for part in (inputs, masks))
-        nodes = np.arange(network.n)
-        channel.hold(-1, nodes, "input", s)
-        channel.hold(-1, nodes, "mask", r)
-        received = channel.send(0, nodes, SERVER, "masked", self.sent(s, r, rng, channel))
-        total = channel.send(1, nodes, SERVER, "mask", r, encrypted=True).sum(axis=0)
-        mean = (received.sum(axis=0) - total) / network.n
-        back = np.zeros(network.n, dtype=int)
-        channel.send(2, SERVER, nodes, "average", mean[None], content=back)
-        return np.repeat(mean[:, None], network.n, axis=1), channel.transcript
-
-    def sent(self, s: np.ndarray, r: np.ndarray, rng: Any, channel: Channel) -> np.ndarray:
-        return s + r
-
-
 OUT = Eavesdropper()
 
 
@@ -68,7 +38,7 @@ def found(protocol: Any, adversary: Adversary = OUT) -> set[str]:
 @pytest.mark.parametrize(
     ("protocol", "adversary"),
     [
-        (Dealt(), OUT),
+        (Pairwise(), OUT),
         (Plain(), CuriousServer()),
         (Plain(encrypted=True), HonestButCurious({2})),
         (SecureSum(), HonestButCurious({1, 3})),
@@ -85,82 +55,69 @@ def test_nothing_is_found_in_right_protocols(protocol: Any, adversary: Adversary
     assert found(protocol, adversary) == set()
 
 
-class Squared(Dealt):
-    def sent(self, s: Any, r: Any, rng: Any, channel: Any) -> Any:
-        return s + r + s**2 - s
+def squares(protocol, hidden, s, r, rng):
+    return hidden + s**2 - s
 
 
-class Counting(Dealt):
-    calls: list[int]
-
-    def sent(self, s: Any, r: Any, rng: Any, channel: Any) -> Any:
-        count = self.__dict__.setdefault("calls", [])
-        count.append(0)
-        return s if len(count) > 20 else s + r
+def adds_noise(protocol, hidden, s, r, rng):
+    return s + rng.normal(scale=1e-3, size=s.shape)
 
 
-class Alone(Dealt):
-    def sent(self, s: Any, r: Any, rng: Any, channel: Any) -> Any:
-        return s if s.shape[1] == 1 else s + r
+def adds_the_same_noise_in_all_runs(protocol, hidden, s, r, rng):
+    return s + rng.normal(size=(len(s), 1, 1))
 
 
-class OwnMasks(Dealt):
-    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
-        masks = np.zeros_like(np.asarray(inputs)) if masks is None else masks
-        return super().average(inputs, network, rng, masks=masks, channel=channel)
+def rounds(protocol, hidden, s, r, rng):
+    return np.round(s)
 
 
-class Above(Dealt):
-    def sent(self, s: Any, r: Any, rng: Any, channel: Any) -> Any:
-        return np.where(np.abs(s) > 500, s, s + r)
+def is_open_in_later_calls(protocol, hidden, s, r, rng):
+    count = protocol.__dict__.setdefault("calls", [])
+    count.append(0)
+    return s if len(count) > 20 else hidden
 
 
-class AtLength(Dealt):
-    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
-        ended, transcript = super().average(inputs, network, rng, masks=masks, channel=channel)
-        if np.abs(np.asarray(inputs)).max() > 1e4:  # nothing that was sent before is any different
-            channel.send(3, 0, SERVER, "more", np.asarray(inputs)[:, 0])
-        return ended, transcript
+def is_open_in_single_runs(protocol, hidden, s, r, rng):
+    return s if s.shape[1] == 1 else hidden
 
 
-class Spelling(Dealt):
-    def sent(self, s: Any, r: Any, rng: Any, channel: Any) -> Any:
-        channel.send(0, 0, SERVER, "idle" if s[0, 0, 0] < 0 else "idle ", np.zeros_like(s[0]))
-        return s + r
+def has_no_masks_of_its_own(protocol, runs, m, network, rng):
+    return np.zeros((runs, protocol.count(network), m))
 
 
-class LastBit(Dealt):
-    def sent(self, s: Any, r: Any, rng: Any, channel: Any) -> Any:
-        bits = (s + r).view(np.uint64) & ~np.uint64(1)
-        return (bits | (s[:1] < 0).astype(np.uint64)).view(float)
+def is_open_far_out(protocol, hidden, s, r, rng):
+    return np.where(np.abs(s) > 500, s, hidden)
 
 
-class Offset(Dealt):
-    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
-        return 5e6 + 1e-3 * super().draw_masks(runs, m, network, rng)
+def goes_on_far_out(protocol, channel, s, r, network, rng):
+    if np.abs(s).max() > 1e4:  # nothing that was sent before is any different
+        channel.send(10, 0, SERVER, "more", s[0])
 
 
-class OwnSeed(Dealt):
-    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
-        return super().draw_masks(runs, m, network, np.random.default_rng(int(rng.integers(16))))
+def spells_the_sign(protocol, channel, s, r, network, rng):
+    channel.send(0, 0, SERVER, "idle" if s[0, 0, 0] < 0 else "idle ", np.zeros_like(s[0]))
 
 
-class SeldomOpen(Dealt):
-    def sent(self, s: Any, r: Any, rng: Any, channel: Any) -> Any:
-        return s**2 if rng.random() < 1e-4 else s + r
+def has_the_sign_for_last_bit(protocol, hidden, s, r, rng):
+    bits = hidden.view(np.uint64) & ~np.uint64(1)
+    return (bits | (s[:1] < 0).astype(np.uint64)).view(float)
 
 
-class Aside(Dealt):
-    def sent(self, s: Any, r: Any, rng: Any, channel: Any) -> Any:
-        Channel().send(0, 0, SERVER, "aside", s[0])
-        return s + r
+def is_seldom_open(protocol, hidden, s, r, rng):
+    return s**2 if rng.random() < 1e-4 else hidden
 
 
-class Erased(Dealt):
-    def sent(self, s: Any, r: Any, rng: Any, channel: Any) -> Any:
-        channel.send(0, 0, SERVER, "aside", s[0])
-        channel.transcript.blocks.pop()
-        return s + r
+def speaks_aside(protocol, channel, s, r, network, rng):
+    Channel().send(0, 0, SERVER, "aside", s[0])
+
+
+def erases(protocol, channel, s, r, network, rng):
+    channel.send(0, 0, SERVER, "aside", s[0])
+    channel.transcript.blocks.pop()
+
+
+def needs_no_masks_unrecorded(protocol, channel, s, r, network, rng):
+    return Pairwise.body(protocol, channel, s, r * channel.record, network, rng)
 
 
 @dataclass(frozen=True)
@@ -176,56 +133,145 @@ class EvenMasks(SecureSum):
         return super().average(inputs, network, rng, masks=doubled, channel=channel)
 
 
-class Unrecorded(Dealt):
-    """Needs no mask where nobody keeps a record."""
+@pytest.mark.parametrize(
+    ("steps", "by"),
+    [
+        ({"sent": squares}, "linearity"),
+        ({"sent": adds_noise}, "linearity"),
+        ({"sent": adds_the_same_noise_in_all_runs}, "homogeneity"),
+        ({"sent": rounds}, "linearity"),
+        ({"sent": is_open_in_later_calls}, "state"),
+        ({"sent": is_open_in_single_runs}, "calls"),
+        ({"own_masks": has_no_masks_of_its_own}, "calls"),
+        ({"sent": is_open_far_out}, "homogeneity"),
+        ({"after": goes_on_far_out}, "homogeneity"),
+        ({"before": spells_the_sign}, "replay"),
+        ({"sent": has_the_sign_for_last_bit}, "exact replay"),
+        ({"sent": is_seldom_open}, "public draws"),
+        ({"body": needs_no_masks_unrecorded}, "calls"),
+        ({"before": speaks_aside}, "linearity"),
+        ({"before": erases}, "linearity"),
+    ],
+    ids=lambda given: next(iter(given.values())).__name__ if isinstance(given, dict) else given,
+)
+def test_each_check_finds_what_it_is_for(steps: Any, by: str) -> None:
+    assert by in found(with_steps(Pairwise, **steps))
 
-    def sent(self, s: Any, r: Any, rng: Any, channel: Any) -> Any:
-        return s + r * channel.record
+
+def offset(draw, protocol, runs, m, network, rng):
+    return 5e6 + 1e-3 * draw(runs, m, network, rng)
 
 
-class Rewound(Dealt):
-    def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> np.ndarray:
-        before = rng.bit_generator.state
-        drawn = super().draw_masks(runs, m, network, rng)
-        rng.bit_generator.state = before
-        return drawn
+def from_a_seed_of_its_own(draw, protocol, runs, m, network, rng):
+    return draw(runs, m, network, np.random.default_rng(int(rng.integers(16))))
+
+
+def set_back(draw, protocol, runs, m, network, rng):
+    before = rng.bit_generator.state
+    drawn = draw(runs, m, network, rng)
+    rng.bit_generator.state = before
+    return drawn
+
+
+def of_the_first_entry(draw, protocol, runs, m, network, rng):
+    return draw(runs, m, network, rng) * (np.arange(m) == 0)
+
+
+def the_same_for_all_entries(draw, protocol, runs, m, network, rng):
+    return np.repeat(draw(runs, 1, network, rng), m, axis=2)
+
+
+def the_same_on_every_line(draw, protocol, runs, m, network, rng):
+    return np.repeat(draw(runs, m, network, rng)[:, :1], protocol.count(network), axis=1)
+
+
+def in_one_run_of_ten(draw, protocol, runs, m, network, rng):
+    return draw(runs, m, network, rng) * (rng.random((runs, 1, 1)) < 0.1)
+
+
+def in_whole_thousands(draw, protocol, runs, m, network, rng):
+    return 1000.0 * np.round(draw(runs, m, network, rng))
+
+
+def of_coins(draw, protocol, runs, m, network, rng):
+    return protocol.sigma * rng.choice([-1.0, 1.0], size=(runs, protocol.count(network), m))
+
+
+def large_by_a_few(draw, protocol, runs, m, network, rng):
+    return draw(runs, m, network, rng) * 1e-6 * np.exp(3 * rng.normal(size=(runs, 1, 1)))
 
 
 @pytest.mark.parametrize(
-    ("wrong", "by"),
+    "how",
     [
-        (Squared(), "linearity"),
-        (Counting(), "state"),
-        (Alone(), "calls"),
-        (OwnMasks(), "calls"),
-        (Above(), "homogeneity"),
-        (AtLength(), "homogeneity"),
-        (Spelling(), "replay"),
-        (LastBit(), "exact replay"),
-        (Offset(), "mask provenance"),
-        (OwnSeed(), "mask provenance"),
-        (SeldomOpen(), "public draws"),
-        (Unrecorded(), "calls"),
-        (Rewound(), "mask provenance"),
-        (Aside(), "linearity"),
-        (Erased(), "linearity"),
+        offset,
+        from_a_seed_of_its_own,
+        set_back,
+        of_the_first_entry,
+        the_same_for_all_entries,
+        the_same_on_every_line,
+        in_one_run_of_ten,
+        in_whole_thousands,
+        of_coins,
+        large_by_a_few,
     ],
 )
-def test_each_check_finds_what_it_is_for(wrong: Any, by: str) -> None:
-    assert by in found(wrong)
+def test_masks_that_do_not_hide_are_found_where_they_come_from(how: Any) -> None:
+    def draw_masks(protocol, *drawing):
+        return how(lambda *drawing: Pairwise.draw_masks(protocol, *drawing), protocol, *drawing)
+
+    assert "mask provenance" in found(with_steps(Pairwise, draw_masks=draw_masks))
 
 
-class Readdressed(Dealt):
-    """Writes into its record, once the message is gone, that it went to another node."""
+def from_a_pool(size: int, factor: float) -> Any:
+    def again(protocol, pool, drawn):
+        return drawn if len(pool) < size else factor * pool[-size]
 
-    def sent(self, s: np.ndarray, r: np.ndarray, rng: Any, channel: Channel) -> np.ndarray:
-        channel.send(0, [0], [1], "aside", s[:1])
-        channel.transcript.blocks[-1].receiver[:] = 2
-        return s + r
+    return again
+
+
+def but_node_0(protocol, pool, drawn):
+    drawn[:, :4] = pool[0][:, :4] if pool else drawn[:, :4]
+    return drawn
+
+
+def smaller_and_smaller(protocol, pool, drawn):
+    return drawn * 1e-6 ** len(pool)
+
+
+@pytest.mark.parametrize(
+    "again",
+    [from_a_pool(1, 1.0), from_a_pool(2, 1.0), from_a_pool(1, -1.5), but_node_0, smaller_and_smaller],
+    ids=["one for all", "two in turn", "turned about", "those of node 0", "smaller"],
+)
+def test_masks_that_follow_from_earlier_ones_are_found(again: Any) -> None:
+    def draw_masks(protocol, runs, m, network, rng):
+        pool = protocol.__dict__.setdefault("pools", {}).setdefault((runs, m), [])
+        pool.append(again(protocol, pool, Pairwise.draw_masks(protocol, runs, m, network, rng)))
+        return pool[-1].copy()
+
+    assert "state" in found(with_steps(Pairwise, draw_masks=draw_masks))
+
+
+@pytest.mark.parametrize(("scale", "step"), [(0.0, 2.0**-24), (1e-3, 2.0**-24), (2.0**28, 1.0)])
+def test_modular_masks_that_are_not_uniform_are_found(scale: float, step: float) -> None:
+    def draw_masks(protocol, runs, m, network, rng):
+        return step * np.floor(rng.uniform(0, scale, size=(runs, 1, m)) / step)
+
+    class Ring(SecureSum):
+        pass
+
+    Ring.draw_masks = draw_masks
+    assert "mask provenance" in found(Ring(arithmetic="modular"), HonestButCurious({1}))
+
+
+def readdresses(protocol, channel, s, r, network, rng):
+    channel.send(0, [0], [1], "aside", s[:1])
+    channel.transcript.blocks[-1].receiver[:] = 2
 
 
 def test_a_message_readdressed_after_it_was_sent_is_noticed() -> None:
-    (check,) = examine(Readdressed(), NETWORK, HonestButCurious([1]), INPUTS).checks[:1]
+    (check,) = examine(with_steps(Pairwise, before=readdresses), NETWORK, HonestButCurious([1]), INPUTS).checks[:1]
     assert check.failed
     assert "something else than was sent" in str(check.witness)
 
@@ -235,20 +281,18 @@ def test_an_even_coefficient_leaves_bits_bare() -> None:
 
 
 def test_encrypted_messages_have_a_time_and_a_size() -> None:
-    @dataclass(frozen=True)
-    class Late(Dealt):
-        def sent(self, s: Any, r: Any, rng: Any, channel: Any) -> Any:
-            channel.send(7 + int(s[0, 0, 0] < 0), 0, SERVER, "idle", np.zeros_like(s[0]), encrypted=True)
-            return s + r
+    def idles(protocol, channel, s, r, network, rng):
+        channel.send(7 + int(s[0, 0, 0] < 0), 0, SERVER, "idle", np.zeros_like(s[0]), encrypted=True)
 
-    assert "replay" in found(Late())
-    assert found(Late(), Eavesdropper(sees_metadata=False)) == set()
-    blind = examine(Late(), NETWORK, Eavesdropper(sees_metadata=False), INPUTS)
+    late = with_steps(Pairwise, before=idles)
+    assert "replay" in found(late)
+    assert found(late, Eavesdropper(sees_metadata=False)) == set()
+    blind = examine(late, NETWORK, Eavesdropper(sees_metadata=False), INPUTS)
     assert "declared" in blind.assumptions[0]
 
 
 def test_assumptions_are_few_and_witnesses_hold_no_data() -> None:
-    sound: Soundness = examine(LastBit(), NETWORK, OUT, INPUTS)
+    sound: Soundness = examine(with_steps(Pairwise, sent=has_the_sign_for_last_bit), NETWORK, OUT, INPUTS)
     assert len(sound.assumptions) <= 5
     assert all(check.witness is not None for check in sound.checks if check.failed)
     numbers = {f"{value:.4g}" for value in np.abs(INPUTS[0]).ravel()[:300]}
@@ -259,16 +303,15 @@ def test_assumptions_are_few_and_witnesses_hold_no_data() -> None:
 def test_units_of_a_message_do_not_matter(factor: float) -> None:
     """A masked message in other units tells no more; an input in other units is an input."""
 
-    @dataclass(frozen=True)
-    class Again(Dealt):
-        bare: bool = False
+    def again(of: Any) -> Any:
+        def upload(protocol, channel, hidden, s, rng):
+            channel.send(0, 0, SERVER, "again", factor * of(hidden, s)[0])
+            return Pairwise.upload(protocol, channel, hidden, s, rng)
 
-        def sent(self, s: Any, r: Any, rng: Any, channel: Any) -> Any:
-            channel.send(0, 0, SERVER, "again", factor * (s[0] if self.bare else s[0] + r[0]))
-            return s + r
+        return with_steps(Pairwise, upload=upload)
 
-    assert audit(Again()).verdict == "not refuted"
-    assert audit(Again(bare=True)).verdict == "violated"
+    assert audit(again(lambda hidden, s: hidden)).verdict == "not refuted"
+    assert audit(again(lambda hidden, s: s)).verdict == "violated"
 
 
 def audit(protocol: Any, adversary: Adversary = OUT, **changes: Any) -> Any:
@@ -286,13 +329,11 @@ def audit(protocol: Any, adversary: Adversary = OUT, **changes: Any) -> Any:
 
 
 def test_payloads_that_are_no_numbers_cost_no_other_evidence() -> None:
-    class Failing(Dealt):
-        def sent(self, s: Any, r: Any, rng: Any, channel: Any) -> Any:
-            channel.send(0, 0, SERVER, "odd", np.where(s[0] < 0, np.nan, np.inf))
-            return np.concatenate([(s + r)[:4], s[4:]])
+    def upload(protocol, channel, hidden, s, rng):
+        channel.send(0, 0, SERVER, "odd", np.where(s[0] < 0, np.nan, np.inf))
+        return Pairwise.upload(protocol, channel, np.concatenate([hidden[:4], s[4:]]), s, rng)
 
-    report = audit(Failing())
-    print(report.cells[0].sentence, report.cells[0].notes)
+    report = audit(with_steps(Pairwise, upload=upload))
     assert {node.node: node.standing for node in report.cells[0].nodes}[4] == "revealed"
     assert report.verdict == "violated"
 
@@ -317,12 +358,11 @@ def test_the_share_explained_is_that_of_the_formula(sizes: tuple[float, ...]) ->
 
 
 def test_what_is_not_asked_about_is_judged_nevertheless() -> None:
-    class Open(Dealt):
-        def sent(self, s: Any, r: Any, rng: Any, channel: Any) -> Any:
-            return np.concatenate([(s + r)[:4], s[4:]])
+    def sent(protocol, hidden, s, r, rng):
+        return np.concatenate([hidden[:4], s[4:]])
 
     measure = {"evidence": ["structure", "gaussian"], "nodes": [0], "sigmas": [1e6]}
-    assert audit(Open(), measure=measure).verdict == "violated"
+    assert audit(with_steps(Pairwise, sent=sent), measure=measure).verdict == "violated"
 
 
 def test_masks_are_traced_to_draws_of_their_own() -> None:
@@ -334,44 +374,25 @@ def test_masks_are_traced_to_draws_of_their_own() -> None:
     assert trace(one + 1.0, generator.log, None, 0.0).witness is not None
 
 
-@dataclass(frozen=True)
-class Medians:
-    """Every node sends its mean, encrypted; the server sends their median back."""
-
-    after: Callable[[Channel, np.ndarray], Any] = lambda channel, means: None
-    unit: str = field(default="of the data")
-
-    def collaborate(self, parts: Any, network: Network, rng: Any, *, channel: Channel) -> np.ndarray:
-        means = np.stack([part.mean(axis=1) for part in parts])
-        received = channel.send(0, np.arange(N), SERVER, "mean", means, encrypted=True)
-        middle = np.median(received, axis=0)[None]
-        back = np.zeros(N, dtype=int)
-        ends = channel.send(1, SERVER, np.arange(N), "median", middle, encrypted=True, content=back)[0]
-        self.after(channel, means)
-        return np.repeat(ends[:, None], N, axis=1)
-
-    def error(self, results: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        return np.abs(results - reference).max(axis=(1, 2))
-
-
 def deal(runs: int, key: int) -> list[np.ndarray]:
     return list(np.random.default_rng([runs, key]).normal(size=(N, runs, 4, 2)))
 
 
-def late(channel: Channel, means: np.ndarray) -> None:
+def late(protocol, channel, means):
     channel.send(7 + int(means[0, 0, 0] < 0), 0, SERVER, "idle", np.zeros_like(means[0]), encrypted=True)
 
 
-def aside(channel: Channel, means: np.ndarray) -> None:
+def aside(protocol, channel, means):
     Channel().send(7, 0, SERVER, "aside", means[0])
 
 
-def alone(channel: Channel, means: np.ndarray) -> None:
+def alone(protocol, channel, means):
     channel.send(7, 0, SERVER, "aside", means[0], encrypted=means.shape[1] > 1)
 
 
 @pytest.mark.parametrize(("after", "by"), [(late, "other rows"), (aside, "transcript"), (alone, "company")])
 def test_who_hears_nothing_of_a_collaboration_must_notice_nothing(after: Any, by: str) -> None:
-    assert examine_collaboration(Medians(), NETWORK, OUT, deal).doubts == []
-    sound = examine_collaboration(Medians(after), NETWORK, OUT, deal)
+    medians = {"rule": "median", "encrypted": True}
+    assert examine_collaboration(Averaging(**medians), NETWORK, OUT, deal).doubts == []
+    sound = examine_collaboration(with_steps(Averaging, "mean", "median", True, after=after), NETWORK, OUT, deal)
     assert by in {check.name for check in sound.checks if check.failed}

@@ -79,6 +79,7 @@ def test_no_fixed_attack_exceeds_any_bound(attack, h, f):
     assert_within_bounds(truth, honest, SUBSPACE_FIXED[attack](honest, f, rng))
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(("h", "f"), [(3, 2), (6, 4), (7, 3), (9, 1)])
 @pytest.mark.parametrize("delta", [1e-3, 0.2])
 def test_no_search_exceeds_any_bound(h, f, delta):

@@ -54,6 +54,7 @@ def test_never_below_a_fixed_attack(name, data):
     assert found.error == pytest.approx(harm(rule, honest, found.messages), rel=1e-6, abs=slack)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("name", RULES)
 @settings(max_examples=6)
 @given(seed=st.integers(0, 2**32 - 1), sizes=st.sampled_from([(5, 4), (6, 3), (7, 3), (5, 3)]))
@@ -179,6 +180,7 @@ def opt_alie(rule, honest, f):
     return best
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     ("name", "least"),
     [(name, 1.2 if name in ("krum", "multi_krum") else 1.0) for name in [*RULES, "mda"] if name != "mean"],

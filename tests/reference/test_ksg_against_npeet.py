@@ -63,6 +63,7 @@ def test_where_npeet_is_infinite_there_is_an_error():
         ksg(x, x, npeet_compatible=True)
 
 
+@pytest.mark.build
 def test_npeet_has_the_faults_that_ours_does_not_share():
     # Units: npeet's number moves when both variables are multiplied by 1e3, ours does not.
     x, noise = np.random.default_rng(5).standard_normal((2, 2000, 1))

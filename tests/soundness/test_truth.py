@@ -12,6 +12,8 @@ from soundness.corpus import ALL, BEYOND, HONEST, RIGHT, SABOTAGE, WRONG, side
 from soundness.obvious import regressed, talks_alike
 from soundness.verdict import shown
 
+pytestmark = pytest.mark.build
+
 
 def named(cases: list[Case]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", cases, ids=[case.name.replace(" ", "_") for case in cases])

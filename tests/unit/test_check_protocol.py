@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import count
 
 import numpy as np
 import pytest
 from enrolled import ENROLLED
-from soundness.bases import Modular
-from soundness.bases import Pairwise as Masked
+from example_protocols import Averaging, Modular, Pairwise, with_steps
 
 from secmix import Network
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
@@ -21,84 +20,78 @@ from secmix.testing.protocol_properties import SUM
 from secmix.transcript import SERVER, Channel
 
 
-@dataclass(frozen=True)
-class Pairwise:
-    """Each pair agrees on a mask that one adds and the other takes away; node 0 sums what it is sent."""
+class Summed(Pairwise):
+    """Every pair agrees on a mask, so that all must be neighbours."""
 
-    sigma: float = 5.0
-    fault: str = ""
-
-    def draw_masks(self, runs, m, network, rng):
-        pairs = network.n * (network.n - 1) // 2
-        if self.fault == "correlated masks":
-            return np.repeat(rng.normal(scale=self.sigma, size=(runs, 1, m)), pairs, axis=1)
-        if self.fault == "constant mask":
-            return np.full((runs, pairs, m), 17.0)
-        return rng.normal(scale=self.sigma, size=(runs, pairs, m))
-
-    def average(self, inputs, network, rng, *, masks=None, channel=None):
-        s = np.asarray(inputs, dtype=float)
-        n, fault = network.n, self.fault
-        if len(network.edges) < n * (n - 1) // 2:
+    def count(self, network):
+        if len(network.edges) < network.n * (network.n - 1) // 2:
             raise NetworkError("every pair needs an edge")
-        channel = channel or Channel()
-        if masks is None:
-            masks = self.draw_masks(len(s), s.shape[2], network, rng)
-        if fault == "writes on its inputs":
-            inputs *= 1.0 if n < 5 else 1.001
-        if fault == "crash" and s.shape[2] > 9:
-            raise IndexError("list index out of range")
-        channel.hold(-1, np.arange(n), "input", s.transpose(1, 0, 2))
-        hidden = s.transpose(1, 0, 2).copy()
-        for k, (i, j) in enumerate(combinations(range(n), 2)):
-            channel.hold(-1, i, "mask", masks[:, k])
-            heard = channel.send(0, i, j, "mask", masks[:, k], encrypted=True)
-            hidden[i] += masks[:, k]
-            hidden[j] -= masks[:, k] if fault == "deaf" else heard
-        if fault == "secret mask":
-            hidden[1] = hidden[1] + rng.normal(size=hidden[1].shape)
-        if fault == "a sign":
-            hidden[1] = hidden[1] + 1e-3 * (s[:, 2] > 0)
-        sent = hidden if fault != "few decimals" else np.round(hidden, 1)
-        if fault == "in the clear":
-            channel.send(1, 2, 0, "check", s[:, 2])
-        if fault == "past the channel":
-            arrived = sent[1:]
-        else:
-            arrived = channel.send(1, np.arange(1, n), np.zeros(n - 1, int), "hidden", sent[1:])
-        total = sent[0] + arrived.sum(axis=0)
-        if fault == "deaf":
-            total = s.sum(axis=1)
-        count = n + (n > 4) if fault == "wrong for many" else n
-        mean = channel.send(2, 0, np.arange(n), "mean", (total / count)[None], content=np.zeros(n, int))[0]
-        if fault == "deaf":
-            mean = total / n
-        if fault == "counts":
-            COUNT[0] += 1
-            mean = mean + 1e-9 * COUNT[0]
-        return np.repeat(mean[:, None], n, axis=1), channel.transcript
+        return super().count(network)
 
 
-COUNT = [0]
+def writes_on_its_inputs(protocol, inputs, network, rng, **more):
+    inputs *= 1.0 if network.n < 5 else 1.001
+    return Summed.average(protocol, inputs, network, rng, **more)
+
+
+def crashes(protocol, hidden, s, r, rng):
+    return hidden if s.shape[2] <= 9 else [][0]
+
+
+def adds_to_node_1(hidden, more):
+    hidden[1] += more
+    return hidden
+
+
+def wrong_for_many(protocol, channel, mean, s):
+    n = len(s)
+    return Summed.publish(protocol, channel, mean * n / (n + (n > 4)), s)
+
+
+def one_for_all(protocol, runs, m, network, rng):
+    return np.repeat(rng.normal(scale=5.0, size=(runs, 1, m)), protocol.count(network), axis=1)
+
+
+COUNT = count()
 FAULTS = {
-    "writes on its inputs": "average",
-    "wrong for many": "average",
-    "few decimals": "average",
-    "secret mask": "average",
-    "crash": "average",
-    "counts": "same draws",
-    "constant mask": "masks",
-    "correlated masks": "reveals",  # what they are is known then, and that they cancel too
-    "a sign": "linear",
-    "past the channel": "channel",
-    "deaf": "arrives",
-    "in the clear": "reveals",
+    "writes on its inputs": ("average", {"average": writes_on_its_inputs}),
+    "wrong for many": ("average", {"publish": wrong_for_many}),
+    "few decimals": ("average", {"sent": lambda self, hidden, s, r, rng: np.floor(10 * hidden) / 10}),
+    "secret mask": (
+        "linear",
+        {"sent": lambda self, hidden, s, r, rng: adds_to_node_1(hidden, rng.normal(size=s[1].shape))},
+    ),
+    "crash": ("average", {"sent": crashes}),
+    "counts": ("same draws", {"result": lambda self, averages, s, rng: averages + 1e-9 * next(COUNT)}),
+    "constant mask": (
+        "masks",
+        {"draw_masks": lambda self, runs, m, net, rng: np.full((runs, self.count(net), m), 17.0)},
+    ),
+    # What they are is known then, and that they cancel too.
+    "correlated masks": (
+        "reveals",
+        {
+            "draw_masks": lambda self, runs, m, net, rng: (
+                5 * np.repeat(rng.normal(size=(runs, 1, m)), self.count(net), 1)
+            )
+        },
+    ),
+    "a sign": ("linear", {"sent": lambda self, hidden, s, r, rng: adds_to_node_1(hidden, 1e-3 * (s[2] > 0))}),
+    "past the channel": ("channel", {"upload": lambda self, channel, hidden, s, rng: hidden}),
+    "deaf": (
+        "arrives",
+        {"result": lambda self, averages, s, rng: np.repeat(s.mean(axis=0)[:, None], len(s), axis=1)},
+    ),
+    "in the clear": (
+        "reveals",
+        {"before": lambda self, channel, s, r, net, rng: channel.send(-1, 2, 0, "check", s[2])},
+    ),
 }
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_sound_protocol_passes_and_what_was_tried_is_said(seed):
-    check = check_protocol(Pairwise(), reveals="total", seed=seed)
+    check = check_protocol(Summed(), reveals="total", seed=seed)
     assert check.coalitions >= 4
     assert check.refused > 0
     assert check.nodes[0] == 3
@@ -109,17 +102,17 @@ def test_a_sound_protocol_passes_and_what_was_tried_is_said(seed):
     assert f"assumed: nothing was tried beyond {check.nodes[1]} nodes" in text
 
 
-@pytest.mark.parametrize(("fault", "title"), FAULTS.items())
-def test_each_mistake_is_caught_and_what_is_printed_fails_by_itself(fault, title):
-    loose = 0.1 if fault in ("secret mask", "a sign") else 1e-6
-    skip = ["average"] if fault in ("secret mask", "a sign") else []
-    title = "linear" if fault == "secret mask" else title
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_mistake_is_caught_and_what_is_printed_fails_by_itself(fault):
+    title, steps = FAULTS[fault]
+    wrong = with_steps(Summed, 5.0, **steps)
+    loose = {"tolerance": 0.1, "skip": ["average"]} if title == "linear" else {}
     with pytest.raises(AssertionError) as caught:
-        check_protocol(Pairwise(fault=fault), reveals="total", seed=3, tolerance=loose, skip=skip)
+        check_protocol(wrong, reveals="total", seed=3, **loose)
     message = str(caught.value)
-    assert message.startswith(f'Pairwise fails "{title}": '), message[:300]
+    assert message.startswith(f'Summed fails "{title}": '), message[:300]
     code = message.split("\n\n", 1)[1]
-    scope = {"__name__": "pasted", "protocol": Pairwise(fault=fault)}
+    scope = {"__name__": "pasted", "protocol": wrong}
     exec(compile(code, "pasted", "exec"), scope)
     [pasted] = [value for name, value in scope.items() if name.startswith("test_")]
     with pytest.raises((AssertionError, IndexError)):
@@ -130,7 +123,7 @@ def degrees(network):
     return np.bincount(network.edges.ravel(), minlength=network.n)
 
 
-class AtSomeSize(Masked):
+class AtSomeSize(Pairwise):
     """Sends its inputs as they are where ``where(inputs (n, runs, m), network)``."""
 
     def __init__(self, where):
@@ -143,6 +136,7 @@ class AtSomeSize(Masked):
         return super().body(channel, s, r, network, rng)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     "where",
@@ -164,17 +158,17 @@ def test_what_opens_at_some_size_is_caught(where, seed):
 
 def test_masks_that_are_smaller_than_the_inputs_are_caught():
     with pytest.raises(AssertionError, match="hides little"):
-        check_protocol(Masked(sigma=1e-3), adversary=Eavesdropper(), seed=0)
+        check_protocol(Pairwise(sigma=1e-3), adversary=Eavesdropper(), seed=0)
 
 
-class Single(Masked):
+class Single(Pairwise):
     """Sends single precision."""
 
     def upload(self, channel, hidden, s, rng):
         return super().upload(channel, hidden.astype(np.float32), s, rng)
 
 
-class Locked(Masked):
+class Locked(Pairwise):
     """Holds what cannot be copied, and sends a mapping, with a word that is the same each time."""
 
     def __init__(self):
@@ -186,6 +180,7 @@ class Locked(Masked):
         return np.stack([channel.send(0, i, SERVER, "masked", each)["update"] for i, each in enumerate(sent)])
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     ("protocol", "tolerance"),
     [(Single(sigma=1e3), 1e-2), (Modular(bits=40, fraction_bits=4), 1e-6), (Locked(), 1e-6)],
@@ -206,6 +201,7 @@ def test_a_protocol_of_a_module_is_pasted_with_its_settings():
         exec(compile(code, "pasted", "exec"), {"__name__": "__main__"})
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     "one", [e for e in ENROLLED if "," not in e.name or "open" in e.name or "encrypted" in e.name], ids=str
 )
@@ -229,12 +225,13 @@ def test_who_learns_less_than_is_stated_is_counted():
 
 
 def test_the_same_seed_draws_the_same_cases():
-    assert check_protocol(Pairwise(), seed=4) == check_protocol(Pairwise(), seed=4)
+    assert check_protocol(Summed(), seed=4) == check_protocol(Summed(), seed=4)
 
 
 @pytest.mark.parametrize(
     "protocol",
     [
+        Averaging(),
         FederatedPCA(1, iterations=3),
         DistributedMixture(1, rule="gmr", starts=1),
         GraphFedEM(1, n_rounds=1, local_steps=1),
@@ -247,47 +244,25 @@ def test_collaborations_pass(protocol):
     assert "was not judged" in str(check)
 
 
-class Gossip:
-    """Everybody ends with the mean of all rows; told through an attribute, or by messages."""
-
-    def __init__(self, fault=""):
-        self.fault, self.calls = fault, 0
-
-    def collaborate(self, parts, network, rng, *, channel):
-        self.calls += 1
-        means = np.stack([part.mean(axis=1) for part in parts])
-        n = network.n
-        told = means
-        if self.fault != "past the channel":
-            told = np.stack(
-                [
-                    channel.send(0, i, np.arange(n), "mean", means[i][None], content=np.zeros(n, int))[0]
-                    for i in range(n)
-                ]
-            )
-        else:
-            channel.send(0, 0, 1, "hello", np.zeros_like(means[0]))
-        end = told.mean(axis=0)
-        if self.fault == "counts":
-            end = end + self.calls
-        if self.fault == "global":
-            end = end + np.random.standard_normal()  # noqa: NPY002
-        return np.repeat(end[:, None], n, axis=1)
-
-    def error(self, results, reference):
-        return np.abs(results - reference).max(axis=(1, 2)) + (self.fault == "error")
+GOSSIP = {
+    "channel": {"result": lambda self, ends, parts: ends + parts[0].mean(axis=1)[:, None]},
+    "same draws": {"result": lambda self, ends, parts: ends + next(COUNT)},
+    "result": {"error": lambda self, results, reference: np.ones(len(results))},
+}
 
 
-@pytest.mark.parametrize(
-    ("fault", "title"),
-    {"": "", "past the channel": "channel", "counts": "same draws", "global": "same draws", "error": "result"}.items(),
-)
-def test_mistakes_in_collaborations_are_caught(fault, title):
-    if not fault:
-        check_protocol(Gossip(), seed=0)
-        return
-    with pytest.raises(AssertionError, match=f'Gossip fails "{title}"'):
-        check_protocol(Gossip(fault), seed=0)
+@pytest.mark.parametrize("title", GOSSIP)
+def test_mistakes_in_collaborations_are_caught(title):
+    with pytest.raises(AssertionError, match=f'Averaging fails "{title}"'):
+        check_protocol(with_steps(Averaging, **GOSSIP[title]), seed=0)
+
+
+def test_a_collaboration_that_draws_elsewhere_is_caught():
+    def result(self, ends, parts):
+        return ends + np.random.standard_normal()  # noqa: NPY002
+
+    with pytest.raises(AssertionError, match='Averaging fails "same draws"'):
+        check_protocol(with_steps(Averaging, result=result), seed=0)
 
 
 def test_arguments_that_make_no_sense():
@@ -309,7 +284,7 @@ def test_inputs_that_sum_to_zero_accuse_nobody() -> None:
         exec(arrives.lines, case | {"inputs": np.array([[[first], [-3.0], [-2.0]]])})
 
 
-class RareCoin(Masked):
+class RareCoin(Pairwise):
     """Sends one call in fifty as it is."""
 
     def sent(self, hidden, s, r, rng):
@@ -319,7 +294,7 @@ class RareCoin(Masked):
 def test_what_one_call_in_fifty_gives_away_is_found_and_small_masks_are_said_not_to_be_judged():
     with pytest.raises(AssertionError, match=r"in some calls 100% of node \d is known"):
         check_protocol(RareCoin(), network=Network.complete(4), seed=0)
-    said = check_protocol(Masked(), network=Network.complete(4), seed=0).assumptions()
+    said = check_protocol(Pairwise(), network=Network.complete(4), seed=0).assumptions()
     assert any("what masks of this size hide was not judged" in line for line in said)
 
 

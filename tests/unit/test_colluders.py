@@ -107,6 +107,7 @@ def robustness(protocol, **policy):
     return report, found
 
 
+@pytest.mark.build
 def test_sums_break_at_one_colluder():
     for protocol in ({"name": "plain"}, {"name": "secure_sum"}, {"name": "pdmm", "sigma": 100.0}):
         report, found = robustness(protocol, min_breakdown=0.1)
@@ -140,6 +141,7 @@ def test_an_error_above_the_limit_is_a_violation_and_one_below_needs_a_theorem()
     assert robustness(no_theorem, max_error_ratio=10.0)[0].verdict == "inconclusive"
 
 
+@pytest.mark.build
 def test_a_passive_adversary_has_no_robustness():
     report = secmix.audit({**SCENARIO, "adversary": {"name": "honest_but_curious", "corrupt": [5]}})
     assert report.cells[0].robustness is None

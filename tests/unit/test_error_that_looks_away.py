@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from example_protocols import Averaging
 
 import secmix
 from secmix.adversaries import Colluders
 from secmix.adversaries.attacks.attack import Attack
 from secmix.auditing.robustness import collaborations
-from secmix.transcript import SERVER
 
 LOUD = Attack(["mean"], lambda m: np.full_like(m.own, 1e9), name="loud", does="All send what is large.")
 
 
-class Middle:
+class Middle(Averaging):
     """Nodes send their means to the server, and end with the middle; a bound is claimed of it."""
 
-    def rule(self, received):
-        return np.median(received, axis=0)
-
-    def collaborate(self, parts, network, rng, *, channel):
-        means = np.stack([part.mean(axis=1) for part in parts])
-        received = channel.send(0, np.arange(network.n), SERVER, "mean", means, encrypted=True)
-        middle, to = self.rule(received)[None], np.zeros(network.n, dtype=int)
-        end = channel.send(1, SERVER, np.arange(network.n), "end", middle, encrypted=True, content=to)[0]
-        return np.repeat(end[:, None], network.n, axis=1)
-
-    def error(self, results, reference):
-        return np.abs(results - reference).max(axis=(1, 2))
+    def __init__(self):
+        super().__init__(rule="median", encrypted=True)
 
     def bound(self, transcript, reference, colluders):
         return 0.05
@@ -37,8 +27,8 @@ class Middle:
 class Mean(Middle):
     """No middle, but a mean."""
 
-    def rule(self, received):
-        return received.mean(axis=0)
+    def __init__(self):
+        Averaging.__init__(self, encrypted=True)
 
 
 class OutliersLeftOut(Mean):

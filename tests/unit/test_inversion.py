@@ -193,6 +193,7 @@ def test_a_start_without_a_step_does_not_stop_the_others():
         np.testing.assert_allclose(matrices[k] @ found[k], right[k], atol=1e-12)
 
 
+@pytest.mark.build
 def test_a_trap_that_most_starts_fall_into_is_no_proof_that_sums_were_altered():
     """Eight starts at one place that does not fit once ended the search; hops leave it."""
     rows, path, sums = audited_problem(20, 2, 8)

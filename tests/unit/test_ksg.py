@@ -223,6 +223,7 @@ def test_a_bound_that_is_known_is_used():
 # Wide masks, units of the data
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("seed", range(3))
 def test_a_wide_mask_reads_nothing_and_not_less(seed):
     # The reference reads -0.481 bits here, since 1e-15 is lost beside distances of 1e6.

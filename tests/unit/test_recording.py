@@ -217,6 +217,7 @@ def test_no_private_value_is_shown_unless_asked(tmp_path):
     assert "row" not in as_plain(audit_recording(recording))["rows"][0]
 
 
+@pytest.mark.build
 def test_the_command_says_what_the_report_does(tmp_path):
     federation(tmp_path / "run", rounds=2)
     command = [sys.executable, "-W", "ignore", "-m", "secmix", "audit"]

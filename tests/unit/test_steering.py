@@ -206,6 +206,7 @@ def test_rows_that_stand_alone_are_read_and_others_are_not():
     assert np.abs(found[0] - order[4]).max() < 1e-8
 
 
+@pytest.mark.build
 def test_an_audit_finds_what_steering_reveals():
     report = secmix.audit(
         {

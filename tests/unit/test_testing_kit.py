@@ -235,9 +235,22 @@ def nearest_to_the_median(messages, f):
     return np.take_along_axis(np.asarray(messages, dtype=float), order, axis=0).mean(axis=0)
 
 
-def test_who_takes_the_first_of_equals_breaks_no_promise():
-    for seed in (89019954, 685016583):
-        check_aggregator(nearest_to_the_median, f=1, examples=10, budget=200, seed=seed)
+def krum_by_squares(messages, f):
+    """Krum as Blanchard et al. 2017 write it; of equal scores the first."""
+    if f < 0 or len(messages) < 2 * f + 3 or not np.isfinite(messages).all():
+        raise ValueError("f")
+    x = np.asarray(messages, dtype=float)
+    squares = ((x[:, None] - x) ** 2).sum(axis=2)
+    return x[np.argmin(np.sort(squares, axis=1)[:, 1 : len(x) - f - 1].sum(axis=1))]
+
+
+@pytest.mark.parametrize(
+    ("rule", "examples", "seed"),
+    # Two pairs of equal messages and one beside them: the squares of the last digits vanish in the scores of Krum.
+    [(nearest_to_the_median, 10, 89019954), (nearest_to_the_median, 10, 685016583), (krum_by_squares, 40, 5)],
+)
+def test_who_takes_the_first_of_equals_breaks_no_promise(rule, examples, seed):
+    check_aggregator(rule, f=1, examples=examples, budget=200, seed=seed)
 
 
 def in_many_steps(messages, f):
@@ -248,6 +261,7 @@ def in_many_steps(messages, f):
     return median
 
 
+@pytest.mark.build
 def test_a_rule_that_makes_many_calls_is_spared_many_colluders_and_accused_of_nothing():
     # Found by a geometric median by three hundred steps: what ended its count was taken for an error of the rule.
     assert max(check_aggregator(in_many_steps, f=1, seed=0).f) < max(check_aggregator(sound, f=1, seed=0).f)

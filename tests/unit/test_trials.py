@@ -51,6 +51,7 @@ def revealed(cell: Cell) -> set[int]:
     return {node.node for node in cell.nodes if node.standing == "revealed"}
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     ("protocol", "adversary"),
     [

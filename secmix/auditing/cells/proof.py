@@ -8,6 +8,7 @@ from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.evidence.interface import Case
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.setup import SumSetup
+from secmix.auditing.soundness.masks.mixed import Mixed
 from secmix.kernel import Clearance, Open, clear, prove
 from secmix.protocols import PDMM
 
@@ -35,6 +36,8 @@ def without_proof(case: Case) -> Case:
 def _proved(case: Case, setup: SumSetup, observation: SumObservation) -> Clearance | Open:
     active = AdversaryTraits.of(setup.adversary).active
     protocol = case.built if case.built is not None else setup.protocol
+    if isinstance(protocol, Mixed):  # the kernel follows the draws themselves
+        protocol = protocol.inner
     played = protocol if active is None else active(protocol)
     fits = [observation.inputs[t][:, :1].transpose(1, 0, 2) for t in observation.iterations]
     inputs = [*fits, *[fits[-1]] * _CALLS][: max(_CALLS, len(fits))]

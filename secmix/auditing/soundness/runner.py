@@ -7,6 +7,7 @@ bounded: at so many messages it ends, and an exception ends it with its kind.
 from __future__ import annotations
 
 import copy
+import hashlib
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -21,7 +22,7 @@ from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.transcript import SERVER, Block, Channel, overheard
 
-_PATIENCE = 1.0  # seconds that threads of a call have to end after it
+_TURNS, _WORK = 100, 20_000  # turns that threads of a call have to end after it, and rounds of a hash in each (10 ms)
 _LARGE = 2**16  # bytes that are compared where they lie, not copied first
 _OF_A_NETWORK = frozenset((*vars(Network.complete(2)), *dir(Network)))
 ALLOWED = 4  # times as many messages as a reference call sent
@@ -166,11 +167,16 @@ def observation(run: Callable[[Channel], ArrayLike], channel: Channel, most: int
 
 
 def _still_running(before: set[threading.Thread]) -> bool:
-    """Whether a thread that was not there ``before`` goes on, as one that reports later."""
+    """Return whether a thread that was not there ``before`` goes on, as one that reports later.
+
+    Threads may end while a fixed amount of work is done, not within a time: a loaded machine slows both alike.
+    """
     started = [thread for thread in threading.enumerate() if thread not in before]
-    for thread in started:
-        thread.join(_PATIENCE)
-    return any(thread.is_alive() for thread in started)
+    for _ in range(_TURNS):
+        if not any(thread.is_alive() for thread in started):
+            return False
+        hashlib.pbkdf2_hmac("sha256", b"", b"", _WORK)  # other threads run meanwhile
+    return True
 
 
 def _put_together(together: list[Block], runs: list[list[Block]]) -> bool:

@@ -14,6 +14,8 @@ from soundness.rules.wrong_elsewhere import WRONG
 
 from secmix.testing import check_aggregator
 
+pytestmark = pytest.mark.build
+
 THOROUGH = os.environ.get("SECMIX_HYPOTHESIS") == "thorough"
 DAMAGE = 100  # honest spreads; right rules stay below ten
 SEEDS = range(5) if THOROUGH else (0,)

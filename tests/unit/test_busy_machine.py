@@ -1,0 +1,72 @@
+"""The checks answer alike on a busy machine: they count work, and no clock and no time-out decides."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from itertools import count
+
+import numpy as np
+import pytest
+from example_protocols import Pairwise
+
+from secmix.aggregators import krum
+from secmix.auditing.soundness.runner import observation
+from secmix.network import Network
+from secmix.testing import check_aggregator, check_protocol
+from secmix.transcript import Channel
+
+
+@pytest.fixture
+def _busy(monkeypatch):
+    """A machine on which a million seconds pass between any two looks at the clock, and every time-out has run out."""
+    join = threading.Thread.join
+    monkeypatch.setattr(
+        threading.Thread, "join", lambda thread, timeout=None: join(thread) if timeout is None else None
+    )
+    for name in ("time", "monotonic", "perf_counter", "process_time", "thread_time"):
+        monkeypatch.setattr(time, name, count(2.0**32, 1e6).__next__)
+        monkeypatch.setattr(time, f"{name}_ns", count(2**62, 10**15).__next__)
+
+
+def a_little():
+    for _ in range(20):
+        hashlib.pbkdf2_hmac("sha256", b"", b"", 20_000)
+
+
+def left_behind(work):
+    """A call that starts a thread for ``work`` and does not wait for it."""
+
+    def run(channel):
+        threading.Thread(target=work, daemon=True).start()
+        return np.zeros((1, 3, 1))
+
+    return observation(run, Channel()).altered
+
+
+@pytest.mark.usefixtures("_busy")
+def test_a_thread_that_ends_after_a_little_work_is_no_doubt():
+    assert left_behind(a_little) == ""
+
+
+def test_a_thread_that_goes_on_is_one():
+    done = threading.Event()
+    try:
+        assert "still runs" in left_behind(done.wait)
+    finally:
+        done.set()
+
+
+def answers():
+    network = Network.complete(3)
+    return (
+        check_aggregator(krum, f=1, examples=1, budget=100, seed=0),
+        check_protocol(Pairwise(), network=network, skip=["sound", "any size"], seed=0),
+    )
+
+
+def test_the_kit_answers_whatever_the_clock_says(request):
+    idle = answers()
+    request.getfixturevalue("_busy")
+    assert answers() == idle
