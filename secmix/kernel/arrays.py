@@ -241,6 +241,8 @@ def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, where: Any =
         target, index, *rest = inputs
         index = public(index, "an index made of a secret")
         scalar(ufunc).at(target.objects, index, *(followed(each).objects for each in rest))
+        if target.kind.kind == "u":
+            target.objects[...] = target.each(lambda x: cast(x, target.kind), target.kind).objects
         return None
     arrays = [followed(each) for each in (inputs if method != "reduceat" else inputs[:1])]
     kind = np.dtype(dtype) if dtype is not None else _result_kind(ufunc, inputs, arrays)
