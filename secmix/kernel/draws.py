@@ -17,13 +17,8 @@ from secmix.kernel.numbers import Number
 from secmix.kernel.state import DRAWS, INF, here, now
 
 _LAWS: dict[str, tuple[str, ...]] = {
-    "normal": ("loc", "scale"),
-    "standard_normal": (),
-    "uniform": ("low", "high"),
-    "random": (),
-    "integers": ("low", "high"),
-    "laplace": ("loc", "scale"),
-    "logistic": ("loc", "scale"),
+    **{"standard_normal": (), "random": (), "uniform": ("low", "high"), "integers": ("low", "high")},
+    **dict.fromkeys(("normal", "laplace", "logistic"), ("loc", "scale")),
 }
 """Laws that are known, and their parameters: of those with heavy tails the spread is no size."""
 _SPREAD = {"normal": 1.0, "standard_normal": 1.0, "uniform": 12**-0.5, "random": 12**-0.5, "integers": 12**-0.5}
@@ -46,24 +41,6 @@ class Public:
     def __bool__(self) -> bool:
         return now().turn(bool(self.value))
 
-    def __int__(self) -> int:
-        return int(self.used())
-
-    def __index__(self) -> int:
-        return operator.index(self.used())
-
-    def __float__(self) -> float:
-        return float(self.used())
-
-    def __hash__(self) -> int:
-        return hash(self.used())
-
-    def __str__(self) -> str:
-        return str(self.used())
-
-    def __format__(self, how: str) -> str:
-        return format(self.used(), how)
-
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.asarray(self.used(), dtype)
 
@@ -82,6 +59,20 @@ def _computed(f: Callable[[Any, Any], Any], *, swap: bool) -> Callable[[Public, 
     return method
 
 
+def _by_value(f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, *args: f(self.used(), *args)
+
+
+_BY_VALUE: dict[str, Callable[..., Any]] = {
+    "int": int,
+    "index": operator.index,
+    "float": float,
+    "hash": hash,
+    "str": str,
+    "format": format,
+}
+for _name, _f in _BY_VALUE.items():
+    setattr(Public, f"__{_name}__", _by_value(_f))
 for _name in ["lt", "le", "gt", "ge", "eq", "ne", "add", "sub", "mul", "mod", "floordiv", "truediv", "pow"]:
     setattr(Public, f"__{_name}__", _computed(getattr(operator, _name), swap=False))
 for _name in ["add", "sub", "mul", "mod", "floordiv", "truediv", "pow"]:

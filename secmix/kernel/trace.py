@@ -11,7 +11,7 @@ import sys
 import traceback
 import types
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,7 @@ from secmix.kernel.arrays import Followed, array_of, concrete, followed, is_secr
 from secmix.kernel.draws import Draws, Public
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import INF, LeftTrace, Place, Trace, following, is_protocol, now
-from secmix.kernel.world import replaced
+from secmix.kernel.world import replaced, with_method
 from secmix.network import Network
 from secmix.transcript import Block, Channel, overheard, passed_on
 
@@ -210,36 +210,27 @@ def _other_channel(channel: Any, block: Any) -> None:
 
 @contextmanager
 def _secret_masks(protocol: Any) -> Iterator[None]:
-    """What is drawn in ``draw_masks`` is secret meanwhile."""
-    classes: list[tuple[type, Any, bool]] = []
-    carried = protocol
-    while carried is not None:
-        kind = type(carried)
-        original = getattr(kind, "draw_masks", None)
-        if original is not None and not any(each is kind for each, _, _ in classes):
-            classes.append((kind, original, "draw_masks" in vars(kind)))
-        carried = getattr(carried, "inner", None)
-
-    def secretly(original: Any) -> Any:
-        def draw_masks(self: Any, *args: Any, **kw: Any) -> Any:
-            now().secret_draws += 1
-            try:
-                return original(self, *args, **kw)
-            finally:
-                now().secret_draws -= 1
-
-        return draw_masks
-
-    for kind, original, _ in classes:
-        kind.draw_masks = secretly(original)
-    try:
+    """Take what is drawn in ``draw_masks`` for secret meanwhile, also in that of a protocol within the protocol."""
+    kinds: dict[type, None] = {}
+    while protocol is not None:
+        kinds[type(protocol)] = None
+        protocol = getattr(protocol, "inner", None)
+    with ExitStack() as stack:
+        for kind in kinds:
+            if hasattr(kind, "draw_masks"):
+                stack.enter_context(with_method(kind, "draw_masks", _secretly(kind.draw_masks)))
         yield
-    finally:
-        for kind, original, own in classes:
-            if own:
-                kind.draw_masks = original
-            else:
-                del kind.draw_masks
+
+
+def _secretly(original: Any) -> Any:
+    def draw_masks(self: Any, *args: Any, **kw: Any) -> Any:
+        now().secret_draws += 1
+        try:
+            return original(self, *args, **kw)
+        finally:
+            now().secret_draws -= 1
+
+    return draw_masks
 
 
 def state(protocol: Any, network: Network, channel: dict[str, Any]) -> Any:

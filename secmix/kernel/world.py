@@ -227,6 +227,17 @@ def _with_names(space: Any, **instead: Any) -> Iterator[None]:
 
 
 @contextmanager
+def with_method(kind: type, name: str, method: Any) -> Iterator[None]:
+    """Give a class another method meanwhile; one that it inherits is covered, and uncovered again."""
+    own = vars(kind).get(name)
+    setattr(kind, name, method)
+    try:
+        yield
+    finally:
+        setattr(kind, name, own) if own is not None else delattr(kind, name)
+
+
+@contextmanager
 def replaced() -> Iterator[None]:
     """Let the names for numbers and arrays stand for followed ones, in the modules of protocols, meanwhile."""
     found = _replacements()
@@ -235,9 +246,8 @@ def replaced() -> Iterator[None]:
             if _is_protocols(name, module):
                 stack.enter_context(_with_names(vars(module), **dict(_instead(name, vars(module), found))))
         stack.enter_context(_with_names(sys.modules, **{each.__name__: found[id(each)] for each in _NOT_FOLLOWED}))
-        for kind in _SPARSE:  # the method is inherited: what is put there covers it
+        for kind in _SPARSE:
             product = _sparse_product(kind.__matmul__)
             for method in ("__matmul__", "dot"):
-                setattr(kind, method, product)
-                stack.callback(delattr, kind, method)
+                stack.enter_context(with_method(kind, method, product))
         yield
