@@ -67,6 +67,8 @@ class Number:
         return self._linear("add", other, value, self.scale, self.modulus, step)
 
     def _plus(self, other: Number) -> Any:
+        if self.is_zero and other.is_zero:
+            return function("add", operator.add, self, other)  # its sign is that of both
         if self.is_zero or other.is_zero:
             return other if self.is_zero else self
         value, depends = self.value + other.value, self.depends | other.depends
