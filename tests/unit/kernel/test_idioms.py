@@ -69,6 +69,7 @@ x.astype(np.uint64) | (x * 2**20).astype(np.int64).view(np.uint64) | x.astype(bo
 scipy.special.expit(x) | np.trunc(x) | np.ceil(x) | np.fix(x) | np.log1p(np.abs(x)) | np.heaviside(x, 0.5) | np.square(x) | np.tanh(x)
 np.linalg.inv(x[:, :2]) | np.linalg.det(x[:, :2]) | math.log(abs(x[0, 0])) | np.multiply.reduce(x) | math.ceil(x[0, 0]) | x[0, 0] // 1
 masked(x) | np.ldexp(x, 3) | math.isfinite(x[0, 0]) | np.power(x, 2) | np.cumprod(x, axis=1) | x[0, 0] > 3 | np.logical_not(x > 0)
+np.rint(np.rint(x * 8) / 4) | x * 0.0 | x * 0.0 + -0.0 | x * -0.0 - 0.0 | x[0] * 0.0 + x[1] * 0.0
 """
 LEFT = """
 memoryview(x) | struct.pack("d", x[0, 0]) | json.dumps(x.tolist()) | hash(x.tobytes()) | pickle.dumps(x) | "%f" % x[0, 0] | f"{x}"
@@ -221,4 +222,4 @@ def test_what_comes_out_public_is_the_same_for_other_secrets(idiom: str) -> None
     others = [_numbers(_traced_call(idiom, _plain(seed))) for seed in range(1, 6)]
     for place, number in enumerate(_flat(found)):
         if not isinstance(number, Number):
-            assert all(other[place] == number for other in others)
+            assert {repr(float(other[place])) for other in others} == {repr(float(number))}  # minus zero is another
