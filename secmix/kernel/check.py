@@ -29,7 +29,10 @@ def disagreement(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any
         if getattr(protocol, "reuses_masks", False) and masks is None:
             masks = protocol.draw_masks(len(given), np.shape(given)[2], network, np.random.default_rng([seed, call, 9]))
         rng = np.random.default_rng([seed, call])
-        result, _ = protocol.average(np.array(given, dtype=float), network, rng, masks=masks, channel=channel)
+        try:
+            result, _ = protocol.average(np.array(given, dtype=float), network, rng, masks=masks, channel=channel)
+        except Exception as error:
+            return f"an untraced call ends in {type(error).__name__}: {error}"
         if not _alike(fit.results[call], result, fit):
             return f"an untraced call ends with other results than the traced call {call}"
     blocks = list(channel.transcript)

@@ -95,14 +95,16 @@ class _Channel(Channel):
             raise SecmixError(
                 f"'{kind}' passes from or to {sorted(strange)}; nodes are 0 to {self.fit.n - 1}, -1 the server"
             )
-        self.fit.messages.append(
-            Message(self._frame(int(round), kind, line, rows), tuple(senders), tuple(receivers), tuple(which), rows)
-        )
+        self._record(int(round), str(kind), line, (tuple(senders), tuple(receivers), tuple(which)), rows)
         self.transcript.append(self.fit.messages[-1].block(rows))
 
-    def _frame(self, round: int, kind: str, line: str, rows: Followed) -> tuple[Any, ...]:
+    def _record(self, round: int, kind: str, line: str, ends: tuple[Any, Any, Any], rows: Followed) -> None:
         iteration: Any = self.iteration
-        return iteration.value, round, str(kind), line, rows.shape, rows.kind.str
+        forms = (cell.form for cell in rows.objects.ravel().tolist() if isinstance(cell, Number) and cell.form)
+        for variable in set().union(*forms):
+            now().own(variable)
+        frame = (iteration.value, round, kind, line, rows.shape, rows.kind.str)
+        self.fit.messages.append(Message(frame, *ends, rows))
 
     def end_with(self, result: Any) -> Any:
         """Note what each node ends with, as what it holds."""
@@ -112,8 +114,7 @@ class _Channel(Channel):
         if ends.ndim != 3 or ends.shape[1] != self.fit.n:
             raise SecmixError(f"average returned shape {ends.shape}; expected (runs, nodes, entries)")
         nodes = tuple(range(self.fit.n))
-        rows = ends.transpose(1, 0, 2).as_it_passes()
-        self.fit.messages.append(Message(self._frame(2**30, RESULT, "held", rows), nodes, nodes, nodes, rows))
+        self._record(2**30, RESULT, "held", (nodes, nodes, nodes), ends.transpose(1, 0, 2).as_it_passes())
         return ends
 
     @staticmethod
@@ -159,6 +160,8 @@ def follow(
                 private = _inputs(given)
                 before = private.objects.ravel().tolist()
                 result, _ = _traced_call(protocol, private, network, rng, masks, channel)
+                if trace.answering:
+                    raise LeftTrace("the error that is raised is caught")
                 fit.results.append(channel.end_with(result))
                 fit.kept.append(state(protocol, network, channel.__dict__))
                 if any(a is not b for a, b in zip(before, private.objects.ravel().tolist(), strict=True)):
