@@ -117,6 +117,18 @@ class NotReduced(ResidueSum):
         return (word + own) % self.prime + (-other) % self.prime
 
 
+class Unrounded(ResidueSum):
+    """Whole masks hide nothing of what lies between whole numbers."""
+
+    prime = 256
+
+    def encode(self, row: Any) -> Any:
+        return row
+
+    def decode(self, total: Any) -> Any:
+        return total % self.prime
+
+
 class Clipped(RingSum):
     """``np.where`` in place of an ``if`` is a node's own encoding."""
 

@@ -49,6 +49,7 @@ OPEN = [
     (examples.NotReduced, "no linear function"),
     (examples.ShortMasks, "numbers that lie between the steps of the masks"),
     (examples.HiddenHandOver, "neither holds nor was sent"),
+    (examples.Unrounded, "numbers of no known step beside masks that are whole words"),
     (examples.HiddenInput, "from 0 has in it what 0 neither holds nor was sent"),
     (examples.UnexplainedResult, "from 2 has in it what 2 neither holds nor was sent"),
     (examples.SinglePrecision, "a law that is not followed"),
