@@ -101,13 +101,13 @@ def _cells(fit: Fit) -> Iterator[tuple[tuple[int, int], Number]]:
 
 
 def _not_a_guard(protocol: Any, network: Network, inputs: Sequence[Any], seed: int, place: Place) -> str:
-    """Why a test decides more than whether the call ends in an error."""
+    """Say why a test decides more than whether the call ends in an error."""
     taken = follow(protocol, network, inputs[:_CALLS], seed=seed, flip=place)
     return f"{taken.error}, after the guard {place}" if taken.error else ""
 
 
 def _otherwise(protocol: Any, network: Network, inputs: Sequence[Any], seed: int, fit: Fit) -> tuple[list[Fit], bool]:
-    """The fits in which comparisons of public numbers come out otherwise, and whether these are all."""
+    """Trace the fits in which public comparisons come out otherwise, and say whether these are all."""
     found: list[Fit] = []
     waiting = [(fit, 0)]
     while waiting:
@@ -177,7 +177,7 @@ def _not_linear(rows: Followed) -> str:
 
 
 def _overlapping(sums: list[frozenset[int]]) -> str:
-    """Two sums over different sets of nodes that share one; of numbers encoded in two ways these are no equations."""
+    """Name two sums whose sets of nodes overlap; of numbers encoded in two ways these are no equations."""
     for k, a in enumerate(sums):
         for b in sums[:k]:
             if a & b and a != b:
@@ -186,7 +186,7 @@ def _overlapping(sums: list[frozenset[int]]) -> str:
 
 
 def readable(fit: Fit, network: Network, adversary: Any) -> set[tuple[int, int]] | Open:
-    """Which rows of which messages an adversary reads, found out by numbering them."""
+    """Find which rows of which messages an adversary reads, by numbering them."""
     transcript = Transcript()
     numbers: dict[int, tuple[int, int]] = {}
     for k, message in enumerate(fit.messages):

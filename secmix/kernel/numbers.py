@@ -42,12 +42,12 @@ class Number:
 
     @property
     def terms(self) -> Form:
-        """Coefficients of the form, scaled."""
+        """Return the coefficients of the form, scaled."""
         return {variable: self.scale * c for variable, c in (self.form or {}).items()}
 
     @property
     def is_zero(self) -> bool:
-        """Whether it is zero, of a sign that is a secret."""
+        """Say whether it is zero, of a sign that is a secret."""
         return bool(self.modulus == 0 and self.step == INF)
 
     def _linear(self, name: str, by: Any, value: Any, scale: Any, modulus: Any, step: Any) -> Number:
@@ -135,7 +135,7 @@ class Number:
         return encoded(keyed(out, "remainder", self, by))
 
     def rounded(self, how: Callable[[Any], Any], name: str, step: Any = 1) -> Any:
-        """Itself where it is a whole multiple of ``step`` already; a function of itself otherwise."""
+        """Return itself where it is a whole multiple of ``step`` already; a function of itself otherwise."""
         return self if is_multiple(self.step, step) else function(name, how, self, step=step)
 
     def __or__(self, other: Any) -> Any:
@@ -297,14 +297,14 @@ def _numbered(key: Any) -> int:
 
 
 def keyed(number: Number, name: str, *args: Any) -> Number:
-    """``number``, which remembers that it is this function of these arguments, where it is no linear one."""
+    """Let ``number`` remember that it is this function of these arguments, where it is no linear one."""
     if number.modulus != INF:
         number.key = (name, arguments(*args))
     return number
 
 
 def encoded(number: Number) -> Number:
-    """``number``, or a new variable where it is computed, not linearly, from one node's own data alone."""
+    """Return a new variable for what is computed, not linearly, from one node's own data; else ``number``."""
     depends = number.depends
     if number.modulus == INF or depends & DRAWS or depends & (depends - 1):
         return number
@@ -318,7 +318,7 @@ def encoded(number: Number) -> Number:
 
 
 def plain(value: Any) -> Any:
-    """NumPy's scalars as Python's numbers, of which a secret word never loses a bit."""
+    """Return NumPy's scalars as Python's numbers, of which a secret word never loses a bit."""
     if isinstance(value, np.generic):
         return value.item()
     if not isinstance(value, (int, float, Number, np.ndarray)) and hasattr(value, "__index__"):
@@ -336,6 +336,6 @@ def _sum_of(a: Number, b: Number) -> Form:
 
 
 def _without_multiples(number: Number, by: Any) -> Form:
-    """The terms of a form that are not whole multiples of ``by``, whatever their variables are."""
+    """Return the terms of a form that are not whole multiples of ``by``, whatever their variables are."""
     own = now().own
     return {v: c for v, c in number.terms.items() if not is_multiple(abs(c * own(v).step), by)}

@@ -146,26 +146,15 @@ def follow(
     fit = Fit(trace, network.n)
     protocol = copied(protocol)
     channel = _Channel(fit)
+    masks = None
     with following(trace), replaced(), _secret_masks(protocol), overheard(_other_channel):
-        masks = None
         for call, given in enumerate(inputs):
-            channel.iteration = Public(call, "the iteration")  # type: ignore[assignment]
             try:
                 if masks_seed is not None or (getattr(protocol, "reuses_masks", False) and masks is None):
-                    draws = Draws(
-                        np.random.default_rng([seed if masks_seed is None else masks_seed, call, 9]).bit_generator
-                    )
+                    draws = _draws(seed if masks_seed is None else masks_seed, call, 9)
                     masks = protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
-                rng = Draws(np.random.default_rng([seed, call]).bit_generator)
-                private = _inputs(given)
-                before = private.objects.ravel().tolist()
-                result, _ = _traced_call(protocol, private, network, rng, masks, channel)
-                if trace.answering:
-                    raise LeftTrace("the error that is raised is caught")
-                fit.results.append(channel.end_with(result))
-                fit.kept.append(state(protocol, network, channel.__dict__))
-                if any(a is not b for a, b in zip(before, private.objects.ravel().tolist(), strict=True)):
-                    trace.leave("the inputs were written to")
+                channel.iteration = Public(call, "the iteration")  # type: ignore[assignment]
+                _follow_call(protocol, network, given, _draws(seed, call), masks, channel)
             except LeftTrace as left:
                 fit.error = str(left)
             except Exception as error:
@@ -179,12 +168,28 @@ def follow(
     return fit
 
 
+def _draws(*seed: int) -> Draws:
+    return Draws(np.random.default_rng(seed).bit_generator)
+
+
+def _follow_call(protocol: Any, network: Network, given: Any, rng: Any, masks: Any, channel: _Channel) -> None:
+    private = _inputs(given)
+    before = private.objects.ravel().tolist()
+    result, _ = _traced_call(protocol, private, network, rng, masks, channel)
+    if now().answering:
+        raise LeftTrace("the error that is raised is caught")
+    channel.fit.results.append(channel.end_with(result))
+    channel.fit.kept.append(state(protocol, network, channel.__dict__))
+    if any(a is not b for a, b in zip(before, private.objects.ravel().tolist(), strict=True)):
+        now().leave("the inputs were written to")
+
+
 def _traced_call(protocol: Any, inputs: Any, network: Network, rng: Any, masks: Any, channel: Channel) -> Any:
     return protocol.average(inputs, network, rng, masks=masks, channel=channel)
 
 
 def copied(protocol: Any) -> Any:
-    """A copy, so that no trace sees what another left; of an object that cannot be copied deeply, a shallow one."""
+    """Copy it, so that no trace sees what another left; what cannot be copied deeply is copied shallowly."""
     try:
         return copy.deepcopy(protocol)
     except TypeError:
@@ -192,7 +197,7 @@ def copied(protocol: Any) -> Any:
 
 
 def _place_of(error: BaseException) -> str:
-    """The last line of the protocol's that an error comes from."""
+    """Name the last line of the protocol's that an error comes from."""
     lines = [each for each in traceback.extract_tb(error.__traceback__) if is_protocol(each.filename)]
     return f"{lines[-1].filename.rsplit('/', 1)[-1]}, line {lines[-1].lineno}" if lines else "an unknown line"
 
@@ -237,7 +242,7 @@ def _secretly(original: Any) -> Any:
 
 
 def state(protocol: Any, network: Network, channel: dict[str, Any]) -> Any:
-    """All that may pass from one call to the next, so that two states can be compared.
+    """Return all that may pass from one call to the next, so that two states can be compared.
 
     The object, its classes and their modules, defaults and closures of their functions, the network, the channel.
     """
@@ -275,6 +280,6 @@ def _digest(value: Any, depth: int = 5) -> Any:
 
 
 def _text(value: Any) -> str:
-    """Such as that of a counter; the address of an object says nothing."""
+    """Return a text such as that of a counter; the address of an object says nothing."""
     text = repr(value)
     return "" if " at 0x" in text else text

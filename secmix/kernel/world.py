@@ -57,7 +57,7 @@ def _full(shape: Any, value: Any, dtype: Any = None, **kw: Any) -> Any:
 
 
 def _are_counts(shape: Any, kind: np.dtype[Any], dtype: Any) -> bool:
-    """Whole numbers along one axis are counts and indices, of which a secret makes an exit."""
+    """Take whole numbers along one axis for counts and indices: a secret among them ends the proof."""
     return kind == np.intp and dtype is not np.int64 and (np.ndim(shape) == 0 or len(shape) < 2)
 
 
@@ -88,7 +88,7 @@ def _not_followed(f: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _module(original: types.ModuleType, **instead: Any) -> types.ModuleType:
-    """A module whose members are those of ``original``, but for some."""
+    """Make a module whose members are those of ``original``, but for some."""
     made = types.ModuleType(original.__name__)
     made.__dict__.update(instead)
     made.__getattr__ = lambda name: getattr(original, name)  # type: ignore[method-assign]
@@ -96,7 +96,7 @@ def _module(original: types.ModuleType, **instead: Any) -> types.ModuleType:
 
 
 def _guarded(original: types.ModuleType) -> types.ModuleType:
-    """A module whose functions end the proof where they are given a secret."""
+    """Make a module whose functions end the proof where they are given a secret."""
     members = {name: each for name, each in vars(original).items() if callable(each) and not name.startswith("_")}
     wrapped = {n: _not_followed(f, f"{original.__name__}.{n}") for n, f in members.items() if not isinstance(f, type)}
     return _module(original, **wrapped)
@@ -168,7 +168,7 @@ def _sparse_product(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _replacements() -> dict[int, Any]:
-    """What stands for what, by the identity of the original."""
+    """Return what stands for what, by the identity of the original."""
     new: dict[str, Any] = {name: _maker(name) for name in _MAKERS} | {name: _taker(name) for name in _TAKERS}
     new["full"] = _full
     new["frombuffer"] = _not_followed(np.frombuffer, "np.frombuffer")
