@@ -36,12 +36,12 @@ class Component:
 
     @property
     def key(self) -> Any:
-        """What equal components have in common; that of the largest data speaks for all."""
+        """Return what equal components have in common; that of the largest data speaks for all."""
         return self.rows, repr(self.terms.tolist()), self.modulus, self.owner, self.step, self.range, self.spread
 
 
 def components(cells: Iterable[tuple[tuple[int, int], Number]], variables: Mapping[int, Variable]) -> list[Component]:
-    """All components of the rows that ``cells`` hold, equal ones once, with the largest data."""
+    """Return all components of the rows that ``cells`` hold, equal ones once, with the largest data."""
     found = list(cells)
     parent: dict[int, int] = {}
 
@@ -101,7 +101,7 @@ class Knowledge:
 
 
 def knowledge(component: Component, rows: Sequence[int], corrupt: frozenset[int], repeated: float = 1.0) -> Knowledge:
-    """What the rows numbered ``rows`` tell whoever knows the data of ``corrupt``.
+    """Work out what the rows numbered ``rows`` tell whoever knows the data of ``corrupt``.
 
     ``repeated`` says how often the same data may meet fresh masks: averaged, these are so much smaller.
     """
@@ -133,7 +133,7 @@ def knowledge(component: Component, rows: Sequence[int], corrupt: frozenset[int]
 def _words(
     component: Component, table: Any, modulus: list[Any], data: list[int], draws: list[int]
 ) -> tuple[list[list[int]] | None, str]:
-    """The combinations of data that are left of uniform words, exactly; or None, and why the masks are no such words.
+    """Eliminate masks that are uniform words, exactly; return what is left of the data, or None and why that fails.
 
     In units of the masks' step every row is whole, modulo the number R of words. Rows are reduced by units of Z/R: a
     row with a pivot is uniform, whatever the data, and independent of all others; what is left has no mask in it.
@@ -147,25 +147,18 @@ def _words(
     words = sizes.pop()
     lines = []
     for row, q in zip(table, modulus, strict=True):
-        used = [v for v in draws if row[v]]
-        if q == inf:
-            unit = min((abs(row[v]) * component.step[v] for v in used), default=0)
-            if used and any(row[v] for v in data):
-                return None, "masks added without reduction: what lies between their steps, and their ends, are open"
-            if not used:  # of data alone; it is known exactly
-                unit = min((abs(row[v]) * component.step[v] for v in data if row[v]), default=0)
-        else:
-            unit = q / words if q % words else q // words
-        if not unit and any(row[v] for v in (*data, *draws)):
+        sizes_of = [[row[v] * component.step[v] for v in some] for some in (draws, data)]
+        if q == inf and any(sizes_of[0]) and any(row[v] for v in data):
+            return None, "masks added without reduction: what lies between their steps, and their ends, are open"
+        # A row of data alone, or of masks alone, is known exactly.
+        own = min((abs(each) for some in sizes_of for each in some if each), default=0)
+        unit = own if q == inf else q / words if q % words else q // words
+        if any(row[v] and not component.step[v] for v in (*data, *draws)):
             return None, "numbers of no known step beside masks that are whole words"
-        line = [row[v] * component.step[v] / unit if row[v] else 0 for v in (*draws, *data)]
-        exact = [
-            row[v] * component.step[v] // unit if isinstance(unit, int) and c else round(c)
-            for v, c in zip((*draws, *data), line, strict=True)
-        ]
-        if any(abs(c - w) > 1e-9 * max(abs(c), 1) for c, w in zip(line, exact, strict=True)):
+        line = [_in_units(each, unit) if each else 0 for some in sizes_of for each in some]
+        if None in line:
             return None, "numbers that lie between the steps of the masks"
-        lines.append([int(each) for each in exact])
+        lines.append([c or 0 for c in line])
     left = _eliminated(lines, words, len(draws))
     if left is None:
         return None, "multiples of masks: a residue of what they hide is open"
@@ -174,8 +167,17 @@ def _words(
     return (rest if reduced is None else reduced), ""
 
 
+def _in_units(value: Any, unit: Any) -> int | None:
+    """Divide, and return None where what comes out is not whole, or too large for a float to say so."""
+    if isinstance(value, int) and isinstance(unit, int):
+        return None if value % unit else value // unit
+    ratio = value / unit
+    error = abs(ratio - round(ratio))
+    return round(ratio) if error <= min(1e-9 * max(abs(ratio), 1), 1e-3) and abs(ratio) < 2**53 else None
+
+
 def _eliminated(rows: list[list[int]], modulus: int, columns: int, *, keep: bool = False) -> list[list[int]] | None:
-    """What is left of ``rows`` once their first ``columns`` are eliminated by units modulo ``modulus``.
+    """Eliminate the first ``columns`` of ``rows`` by units modulo ``modulus``, and return the rows that are left.
 
     None where a column cannot be. With ``keep`` the rows of the pivots instead, centred.
     """
@@ -203,7 +205,7 @@ def _less(row: list[int], pivot: list[int], factor: int, modulus: int) -> list[i
 
 
 def _free_of(hiding: Any, seen: Any) -> Any:
-    """The combinations of rows in which every mask cancels, as combinations of data."""
+    """Return the combinations of rows in which every mask cancels, as combinations of data."""
     seen, hiding = _unit_rows(seen, hiding)
     if hiding.size:
         basis, sizes, _ = np.linalg.svd(hiding, full_matrices=True)
@@ -216,7 +218,7 @@ def _free_of(hiding: Any, seen: Any) -> Any:
 
 
 def _unit_rows(seen: Any, hiding: Any) -> tuple[Any, Any]:
-    """Rows of length one, whatever their units are; those of zeros are left out."""
+    """Scale rows to length one, whatever their units are, and leave out those of zeros."""
     both = np.concatenate([seen, hiding], axis=1)
     largest = np.abs(both).max(axis=1, initial=0.0)
     both = both[largest > 0] / largest[largest > 0][:, None]
@@ -227,7 +229,7 @@ def _unit_rows(seen: Any, hiding: Any) -> tuple[Any, Any]:
 
 
 def _shares(seen: Any, hiding: Any, nodes: list[int]) -> dict[int, float]:
-    """Of each node the share of the best-known direction among its numbers, for independent data of one size."""
+    """Return each node's share of its best-known direction, for independent data of one size."""
     if not len(seen):
         return dict.fromkeys(nodes, 0.0)
     seen, hiding = _unit_rows(seen, hiding)
@@ -247,7 +249,7 @@ def _shares(seen: Any, hiding: Any, nodes: list[int]) -> dict[int, float]:
 
 
 def _sums(known: Any, nodes: list[int]) -> list[frozenset[int]]:
-    """The nodes that each row of the reduced echelon basis is of."""
+    """Return the nodes that each row of the reduced echelon basis is of."""
     rows = np.array(known, dtype=float)
     rank = 0
     for column in range(rows.shape[1] if len(rows) else 0):

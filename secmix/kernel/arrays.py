@@ -38,7 +38,7 @@ class Followed(np.ndarray[Any, Any]):
 
     @property
     def dtype(self) -> Any:
-        """The nominal type."""
+        """Return the nominal type."""
         return self.kind
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kw: Any) -> Any:
@@ -64,15 +64,15 @@ class Followed(np.ndarray[Any, Any]):
 
     @property
     def objects(self) -> Any:
-        """The same numbers as a plain object array."""
+        """Return the same numbers as a plain object array."""
         return self.view(np.ndarray)
 
     def each(self, f: Callable[[Any], Any], kind: Any) -> Any:
-        """``f`` of each number."""
+        """Apply ``f`` to each number."""
         return array_of(np.asarray(np.frompyfunc(f, 1, 1)(self.objects), object), kind)
 
     def astype(self, dtype: Any, *args: Any, **kw: Any) -> Any:
-        """As numbers of another type; see :func:`secmix.kernel.words.cast`."""
+        """Convert as :func:`numpy.ndarray.astype`; see :func:`secmix.kernel.words.cast`."""
         dtype = np.dtype(dtype)
         if dtype.kind not in "biuf":
             return np.asarray(values(self, f"a secret as {dtype}")).astype(dtype)
@@ -81,7 +81,7 @@ class Followed(np.ndarray[Any, Any]):
         return settled(self).each(lambda x: cast(x, dtype), dtype)
 
     def view(self, *args: Any, **kw: Any) -> Any:
-        """As NumPy's, between words of one length."""
+        """Reinterpret words as words of the same length; anything else ends the proof."""
         if not args or (isinstance(args[0], type) and issubclass(args[0], np.ndarray)):
             return super().view(*args)
         dtype = np.dtype(args[0])
@@ -90,15 +90,15 @@ class Followed(np.ndarray[Any, Any]):
         return values(self, "the bits of a secret").view(dtype)
 
     def copy(self, order: Any = "C") -> Any:
-        """With an array of its own."""
+        """Copy it."""
         return array_of(np.array(self.objects, order=order), self.kind)
 
     def as_it_passes(self) -> Any:
-        """A copy, as a channel carries it."""
+        """Copy it, as a channel does."""
         return settled(self)
 
     def sort(self, axis: Any = -1, **kw: Any) -> None:  # type: ignore[override]
-        """In place, as a function of all numbers along the axis."""
+        """Sort in place: each number is a function of all along the axis."""
         self[...] = np.sort(self, axis=axis)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -149,7 +149,7 @@ for _name in "sum prod mean max min any all std var round clip cumsum cumprod do
 
 
 def array_of(numbers: Any, kind: Any) -> Any:
-    """An object array as one that is followed; a single number as it is."""
+    """Return an object array as one that is followed; a single number as it is."""
     if not isinstance(numbers, np.ndarray):
         return numbers
     out = np.asarray(numbers, object).view(Followed)
@@ -175,7 +175,7 @@ def followed(value: Any, kind: Any = float) -> Any:
 
 
 def parts(value: Any) -> Iterator[Any]:
-    """Everything followed within lists, tuples and mappings."""
+    """Yield everything followed within lists, tuples and mappings."""
     if isinstance(value, (Followed, Number)):
         yield value
     elif isinstance(value, dict):
@@ -188,7 +188,7 @@ def parts(value: Any) -> Iterator[Any]:
 
 
 def is_secret(value: Any) -> bool:
-    """Whether anything in it is secret."""
+    """Say whether anything in it is secret."""
     return any(
         isinstance(each, Number) or any(isinstance(x, Number) for x in each.objects.ravel().tolist())
         for each in parts(value)
@@ -196,14 +196,14 @@ def is_secret(value: Any) -> bool:
 
 
 def values(value: Any, what: str) -> Any:
-    """The values of what is public, as plain arrays and numbers; of a secret an exit."""
+    """Return the values of what is public, as plain arrays and numbers; a secret ends the proof."""
     if is_secret(value):
         now().leave(what)
     return concrete(value)
 
 
 def concrete(value: Any) -> Any:
-    """The values in this run, as plain arrays and numbers."""
+    """Return the values in this run, as plain arrays and numbers."""
     if isinstance(value, Number):
         return value.value
     if isinstance(value, Followed):
@@ -219,20 +219,20 @@ def concrete(value: Any) -> Any:
 
 
 def public(value: Any, what: str) -> Any:
-    """A plain index, shape or axis."""
+    """Return a plain index, shape or axis; a secret ends the proof."""
     if isinstance(value, (Followed, Number, tuple, list)) and any(True for _ in parts(value)):
         return values(value, what)
     return value
 
 
 def settled(array: Followed) -> Any:
-    """A copy whose signed words have wrapped around; sums and products may go on without."""
+    """Copy it with its signed words wrapped around; sums and products may go on without."""
     kind = array.kind
     return array.each(lambda x: wrapped(x, kind), kind) if kind.kind == "i" else array.copy()
 
 
 def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, where: Any = True, **kw: Any) -> Any:
-    """A ufunc of NumPy's, number by number."""
+    """Apply a ufunc of NumPy's, number by number."""
     name, dtype = ufunc.__name__, kw.pop("dtype", None)
     kw = {key: value for key, value in kw.items() if key in ("axis", "keepdims", "initial")}
     if ufunc.nout > 1 or method not in ("__call__", "reduce", "accumulate", "at", "outer", "reduceat"):
@@ -282,7 +282,7 @@ def _reduced(ufunc: Any, x: Any, where: Any, axis: Any = 0, keepdims: Any = Fals
 
 
 def _result_kind(ufunc: Any, inputs: Any, arrays: list[Followed]) -> np.dtype[Any]:
-    """The type that NumPy gives the result."""
+    """Return the type that NumPy gives the result."""
     if ufunc.__name__ == "matmul":
         return np.result_type(*(each.kind for each in arrays))
     examples = [
@@ -299,13 +299,13 @@ def _result_kind(ufunc: Any, inputs: Any, arrays: list[Followed]) -> np.dtype[An
 
 @functools.cache
 def scalar(ufunc: Any) -> Any:
-    """A ufunc that goes number by number."""
+    """Return a ufunc that goes number by number."""
     return np.frompyfunc(one_by_one(ufunc), ufunc.nin, 1, identity=ufunc.identity)
 
 
 @functools.cache
 def one_by_one(ufunc: Any) -> Callable[..., Any]:
-    """What a ufunc makes of single numbers."""
+    """Return what does to single numbers as a ufunc does."""
     name = ufunc.__name__
     followed_as = _PYTHON.get(name)
     if name in _ROUNDING:

@@ -16,7 +16,7 @@ from secmix.transcript import Block, Channel
 
 
 def disagreement(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any], *, seed: int) -> str:
-    """How an untraced fit of the same seeds differs from the traced one; empty where it does not.
+    """Say how an untraced fit of the same seeds differs from the traced one; empty where it does not.
 
     Whole numbers are compared bit for bit, floats up to the order in which sums are taken.
     """
@@ -29,7 +29,10 @@ def disagreement(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any
         if getattr(protocol, "reuses_masks", False) and masks is None:
             masks = protocol.draw_masks(len(given), np.shape(given)[2], network, np.random.default_rng([seed, call, 9]))
         rng = np.random.default_rng([seed, call])
-        result, _ = protocol.average(np.array(given, dtype=float), network, rng, masks=masks, channel=channel)
+        try:
+            result, _ = protocol.average(np.array(given, dtype=float), network, rng, masks=masks, channel=channel)
+        except Exception as error:
+            return f"an untraced call ends in {type(error).__name__}: {error}"
         if not _alike(fit.results[call], result, fit):
             return f"an untraced call ends with other results than the traced call {call}"
     blocks = list(channel.transcript)
@@ -61,7 +64,7 @@ def _alike(traced: Any, plain: Any, fit: Fit) -> bool:
 
 
 def other_frames(first: Fit, second: Fit) -> str:
-    """How two traces of other inputs and other masks differ, but for their numbers; empty where they do not.
+    """Say how two traces of other inputs and other masks differ, but for their numbers; empty where they do not.
 
     Forms are equal, and so is what is public beside them: else a coefficient would be wrong, or hang on a secret.
     """
@@ -94,7 +97,7 @@ def _same_form(x: Any, y: Any, first: Fit, second: Fit) -> bool:
 
 
 def _form(number: Number, fit: Fit) -> dict[int, Any]:
-    """The form by variables counted within their fit."""
+    """Return the form by variables counted within their fit."""
     first = next(iter(fit.trace.variables))
     return {v - first: c for v, c in number.terms.items()}
 
@@ -104,12 +107,12 @@ def _largest(fit: Fit) -> float:
 
 
 def _constant(number: Number, fit: Fit) -> Any:
-    """What is public beside the form; exactly, where all is whole."""
+    """Return what is public beside the form; exactly, where all is whole."""
     return number.value - sum(c * fit.trace.variables[v].value for v, c in number.terms.items())
 
 
 def not_explained(fit: Fit) -> str:
-    """The first message in which there is what its sender neither made, nor held, nor was sent; empty: none."""
+    """Name the first message with what its sender neither made, nor held, nor was sent; empty: none."""
     held: dict[int, set[int]] = {}
     variables = fit.trace.variables
     for message in fit.messages:

@@ -74,7 +74,7 @@ def prove(protocol: Any, network: Network, inputs: Sequence[Any], *, seed: int =
     fits.append(follow(protocol, network, [np.repeat(inputs[0], 2, axis=0)], seed=seed))
     reasons = [each.error for each in fits]
     reasons += [disagreement(protocol, network, fit, inputs[:_CALLS], seed=seed), other_frames(*handed)]
-    reasons += [_not_a_guard(protocol, network, inputs, seed, place, fit) for place in fit.trace.guards]
+    reasons += [_not_a_guard(protocol, network, inputs, seed, place) for place in fit.trace.guards]
     others, all_tried = _otherwise(protocol, network, inputs[:_CALLS], seed, fit)
     fits += others
     reasons += [f"{each.error}, where public numbers are others" if each.error else "" for each in others]
@@ -100,16 +100,14 @@ def _cells(fit: Fit) -> Iterator[tuple[tuple[int, int], Number]]:
                     yield (k, row), cell
 
 
-def _not_a_guard(protocol: Any, network: Network, inputs: Sequence[Any], seed: int, place: Place, fit: Fit) -> str:
-    """Why a test decides more than whether the call ends in an error."""
+def _not_a_guard(protocol: Any, network: Network, inputs: Sequence[Any], seed: int, place: Place) -> str:
+    """Say why a test decides more than whether the call ends in an error."""
     taken = follow(protocol, network, inputs[:_CALLS], seed=seed, flip=place)
-    if taken.error:
-        return f"{taken.error}, after the guard {place}"
-    return "" if len(taken.results) < len(fit.results) else f"the error that {place} raises is caught"
+    return f"{taken.error}, after the guard {place}" if taken.error else ""
 
 
 def _otherwise(protocol: Any, network: Network, inputs: Sequence[Any], seed: int, fit: Fit) -> tuple[list[Fit], bool]:
-    """The fits in which comparisons of public numbers come out otherwise, and whether these are all."""
+    """Trace the fits in which public comparisons come out otherwise, and say whether these are all."""
     found: list[Fit] = []
     waiting = [(fit, 0)]
     while waiting:
@@ -179,7 +177,7 @@ def _not_linear(rows: Followed) -> str:
 
 
 def _overlapping(sums: list[frozenset[int]]) -> str:
-    """Two sums over different sets of nodes that share one; of numbers encoded in two ways these are no equations."""
+    """Name two sums whose sets of nodes overlap; of numbers encoded in two ways these are no equations."""
     for k, a in enumerate(sums):
         for b in sums[:k]:
             if a & b and a != b:
@@ -188,7 +186,7 @@ def _overlapping(sums: list[frozenset[int]]) -> str:
 
 
 def readable(fit: Fit, network: Network, adversary: Any) -> set[tuple[int, int]] | Open:
-    """Which rows of which messages an adversary reads, found out by numbering them."""
+    """Find which rows of which messages an adversary reads, by numbering them."""
     transcript = Transcript()
     numbers: dict[int, tuple[int, int]] = {}
     for k, message in enumerate(fit.messages):

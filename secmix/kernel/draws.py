@@ -17,13 +17,8 @@ from secmix.kernel.numbers import Number
 from secmix.kernel.state import DRAWS, INF, here, now
 
 _LAWS: dict[str, tuple[str, ...]] = {
-    "normal": ("loc", "scale"),
-    "standard_normal": (),
-    "uniform": ("low", "high"),
-    "random": (),
-    "integers": ("low", "high"),
-    "laplace": ("loc", "scale"),
-    "logistic": ("loc", "scale"),
+    **{"standard_normal": (), "random": (), "uniform": ("low", "high"), "integers": ("low", "high")},
+    **dict.fromkeys(("normal", "laplace", "logistic"), ("loc", "scale")),
 }
 """Laws that are known, and their parameters: of those with heavy tails the spread is no size."""
 _SPREAD = {"normal": 1.0, "standard_normal": 1.0, "uniform": 12**-0.5, "random": 12**-0.5, "integers": 12**-0.5}
@@ -39,30 +34,12 @@ class Public:
         self.value, self.name = value, name
 
     def used(self) -> Any:
-        """Its value, noted."""
+        """Return its value, and note that."""
         now().narrow(self.name)
         return self.value
 
     def __bool__(self) -> bool:
         return now().turn(bool(self.value))
-
-    def __int__(self) -> int:
-        return int(self.used())
-
-    def __index__(self) -> int:
-        return operator.index(self.used())
-
-    def __float__(self) -> float:
-        return float(self.used())
-
-    def __hash__(self) -> int:
-        return hash(self.used())
-
-    def __str__(self) -> str:
-        return str(self.used())
-
-    def __format__(self, how: str) -> str:
-        return format(self.used(), how)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.asarray(self.used(), dtype)
@@ -82,6 +59,20 @@ def _computed(f: Callable[[Any, Any], Any], *, swap: bool) -> Callable[[Public, 
     return method
 
 
+def _by_value(f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, *args: f(self.used(), *args)
+
+
+_BY_VALUE: dict[str, Callable[..., Any]] = {
+    "int": int,
+    "index": operator.index,
+    "float": float,
+    "hash": hash,
+    "str": str,
+    "format": format,
+}
+for _name, _f in _BY_VALUE.items():
+    setattr(Public, f"__{_name}__", _by_value(_f))
 for _name in ["lt", "le", "gt", "ge", "eq", "ne", "add", "sub", "mul", "mod", "floordiv", "truediv", "pow"]:
     setattr(Public, f"__{_name}__", _computed(getattr(operator, _name), swap=False))
 for _name in ["add", "sub", "mul", "mod", "floordiv", "truediv", "pow"]:
@@ -97,14 +88,14 @@ class Draws(np.random.Generator):
     secret: bool | None = None
 
     def spawn(self, n_children: int) -> Any:
-        """Generators like this one."""
+        """Return generators like this one."""
         children = [Draws(each) for each in self.bit_generator.spawn(n_children)]
         for each in children:
             each.secret = self.secret
         return children
 
     def drawn(self, name: str, args: Any, kw: Any) -> Any:
-        """What a method of NumPy's draws, as variables or as coins."""
+        """Return what a method of NumPy's draws, as variables or as coins."""
         args, kw = values(args, "a parameter of a draw"), values(kw, "a parameter of a draw")
         found = getattr(np.random.Generator, name)(self, *args, **kw)
         trace = now()
@@ -119,7 +110,7 @@ class Draws(np.random.Generator):
 
 
 def _law(name: str, shape: tuple[int, ...], args: Any, kw: Any) -> tuple[Any, Any, int]:
-    """Standard deviations, and of whole draws how many values they take, in the shape of the draws; and the least."""
+    """Return standard deviations, of whole draws how many values they take, and the least value."""
     given = dict(zip((*_LAWS[name], "size"), args, strict=False)) | kw
     low, high = given.get("low", 0), given.get("high", 1)
     if name == "integers":
@@ -148,7 +139,7 @@ def _variables(found: Any, spread: Any, count: Any, least: int) -> Any:
 
 
 def coin(found: Any) -> Any:
-    """A public coin: a single number is tried both ways where it is compared; of more the claim is of those drawn."""
+    """Return a public coin: one number is tried both ways where it is compared; of more those drawn are covered."""
     if np.ndim(found) == 0 and isinstance(found, (int, float, np.number)):
         return Public(found.item() if isinstance(found, np.generic) else found, "a public coin")
     now().narrow("public coins")
@@ -165,7 +156,7 @@ for _name in dir(np.random.Generator):
 
 
 def generator(seed: Any = None) -> Any:
-    """``np.random.default_rng``: seeded by the system its draws are secret, by a public number they are public."""
+    """Stand for ``default_rng``: seeded by the system its draws are secret, by a public number they are public."""
     if is_secret(seed):
         now().leave("a seed made of a secret")
     if isinstance(seed, np.random.Generator):
@@ -178,5 +169,5 @@ def generator(seed: Any = None) -> Any:
 
 
 def randbelow(bound: int) -> Any:
-    """``secrets.randbelow``: a secret draw of the system's."""
+    """Stand for ``secrets.randbelow``: a secret draw of the system's."""
     return generator().integers(0, bound, **({"dtype": np.uint64} if bound > 2**63 else {}))

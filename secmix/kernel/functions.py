@@ -37,7 +37,7 @@ _EACH = frozenset({"isclose", "nan_to_num", "sinc", "isposinf", "isneginf", "i0"
 
 
 def call(func: Any, args: Any, kw: Any) -> Any:
-    """A function of NumPy's of arrays that are followed."""
+    """Call a function of NumPy's with arrays that are followed."""
     name = func.__name__
     kw = {key: value for key, value in kw.items() if value is not np._NoValue}
     if name in _WORKED_OUT:
@@ -55,7 +55,7 @@ def call(func: Any, args: Any, kw: Any) -> Any:
 
 
 def of_all(func: Callable[..., Any], name: str, args: Any, kw: Any) -> Any:
-    """Any function, each of whose numbers is one of all that is given."""
+    """Call any function: each of its numbers is one of all that is given."""
     found = func(*concrete(args), **concrete(kw))
     given = [
         x
@@ -80,7 +80,7 @@ def of_all(func: Callable[..., Any], name: str, args: Any, kw: Any) -> Any:
 
 
 def _shapes(value: Any) -> Any:
-    """What of arguments is no number that is followed."""
+    """Return what of arguments is no number that is followed."""
     if isinstance(value, (Followed, Number)):
         return np.shape(value)
     if isinstance(value, dict):
@@ -89,7 +89,7 @@ def _shapes(value: Any) -> Any:
 
 
 def _along(func: Any, x: Any, *args: Any, axis: Any = None, keepdims: Any = False, **kw: Any) -> Any:
-    """A function of what lies along an axis, lane by lane; of everything where no one axis is named."""
+    """Call a function of what lies along an axis, lane by lane; of everything where no one axis is named."""
     name = func.__name__
     if name in ("sort", "argsort") and axis is None:
         axis = -1
@@ -133,14 +133,14 @@ def _wrapped(found: Any, kind: np.dtype[Any]) -> Any:
 
 
 def _again(found: Any) -> Any:
-    """Public arrays of floats may be written to later, by secrets too."""
+    """Follow public arrays of floats: they may be written to later, by secrets too."""
     if isinstance(found, (list, tuple)) and not hasattr(found, "_fields"):
         return type(found)(map(_again, found))
     return followed(found) if isinstance(found, np.ndarray) and found.dtype.kind == "f" else found
 
 
 def where(condition: Any, *choices: Any) -> Any:
-    """A function of condition and both choices, or the one that a public condition chooses."""
+    """Stand for ``np.where``: a function of all three, or the choice that a public condition makes."""
     if not choices:
         return np.where(values(condition, "np.where of a secret"))
     a, b = (followed(each) for each in choices)
@@ -163,14 +163,14 @@ def where(condition: Any, *choices: Any) -> Any:
 
 
 def total(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, **kw: Any) -> Any:
-    """``np.sum``."""
+    """Stand for ``np.sum``."""
     x = followed(x)
     x = x.astype(int) if x.kind.kind == "b" else x
     return apply(np.add, "reduce", [x], out=out, axis=axis, keepdims=keepdims, dtype=dtype, **kw)
 
 
 def mean(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-    """``np.mean``."""
+    """Stand for ``np.mean``."""
     x = followed(x)
     count = x.size if axis is None else math.prod(x.shape[a] for a in np.atleast_1d(axis).tolist())
     found = total(x, axis, keepdims=keepdims) / count
@@ -195,14 +195,14 @@ def _running(ufunc: Any) -> Callable[..., Any]:
 
 
 def clip(x: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **kw: Any) -> Any:
-    """``np.clip``."""
+    """Stand for ``np.clip``."""
     low, high = kw.get("min", a_min), kw.get("max", a_max)
     x = x if low is None else np.maximum(x, low)
     return np.minimum(x, high, **({} if out is None else {"out": out})) if high is not None else x
 
 
 def digits(x: Any, decimals: int = 0, out: Any = None) -> Any:
-    """``np.round``."""
+    """Stand for ``np.round``."""
     step = 10.0**-decimals if decimals else 1
 
     def one(e: Any) -> Any:
@@ -218,7 +218,7 @@ def digits(x: Any, decimals: int = 0, out: Any = None) -> Any:
 
 
 def full(shape: Any, value: Any, dtype: Any = None, **kw: Any) -> Any:
-    """``np.full``, of numbers that may become secrets."""
+    """Stand for ``np.full``, of numbers that may become secrets."""
     out = np.empty(public(shape, "a shape made of a secret"), object)
     out[...] = value.objects if isinstance(value, Followed) else value
     kind = (

@@ -6,6 +6,7 @@ value, in Python or in C, asks it here: arithmetic is followed, all else is an e
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -41,12 +42,12 @@ class Number:
 
     @property
     def terms(self) -> Form:
-        """Coefficients of the form, scaled."""
+        """Return the coefficients of the form, scaled."""
         return {variable: self.scale * c for variable, c in (self.form or {}).items()}
 
     @property
     def is_zero(self) -> bool:
-        """Whether it is zero, of a sign that is a secret."""
+        """Say whether it is zero, of a sign that is a secret."""
         return bool(self.modulus == 0 and self.step == INF)
 
     def _linear(self, name: str, by: Any, value: Any, scale: Any, modulus: Any, step: Any) -> Number:
@@ -57,10 +58,8 @@ class Number:
 
     def __add__(self, other: Any) -> Any:
         other = plain(other)
-        if isinstance(other, Number):
-            return self._plus(other)
         if not isinstance(other, (int, float)):
-            return NotImplemented
+            return self._plus(other) if isinstance(other, Number) else NotImplemented
         value = self.value + other
         if self.is_zero:
             return value if other != 0 or math.copysign(1.0, other) > 0 else self
@@ -68,6 +67,8 @@ class Number:
         return self._linear("add", other, value, self.scale, self.modulus, step)
 
     def _plus(self, other: Number) -> Any:
+        if self.is_zero and other.is_zero:
+            return function("add", operator.add, self, other)  # its sign is that of both
         if self.is_zero or other.is_zero:
             return other if self.is_zero else self
         value, depends = self.value + other.value, self.depends | other.depends
@@ -76,10 +77,8 @@ class Number:
             scale, modulus = self.scale + other.scale, common_step(self.modulus, other.modulus)
             if scale == 0 and modulus == INF:
                 return value
-            modulus = modulus if scale != 0 else 0
-            return encoded(
-                keyed(Number(value, self.form, modulus, depends, step, scale=scale or 1), "add", self, other)
-            )
+            sum_ = Number(value, self.form, modulus if scale != 0 else 0, depends, step, scale=scale or 1)
+            return encoded(keyed(sum_, "add", self, other))
         # What is not followed counts as nothing modulo its step.
         modulus = common_step(self.modulus or self.step, other.modulus or other.step)
         form = _sum_of(self, other) if modulus else None
@@ -136,7 +135,7 @@ class Number:
         return encoded(keyed(out, "remainder", self, by))
 
     def rounded(self, how: Callable[[Any], Any], name: str, step: Any = 1) -> Any:
-        """Itself where it is a whole multiple of ``step`` already; a function of itself otherwise."""
+        """Return itself where it is a whole multiple of ``step`` already; a function of itself otherwise."""
         return self if is_multiple(self.step, step) else function(name, how, self, step=step)
 
     def __or__(self, other: Any) -> Any:
@@ -166,9 +165,6 @@ class Number:
     def __neg__(self) -> Any:
         return self * -1
 
-    def __pos__(self) -> Number:
-        return self
-
     def __sub__(self, other: Any) -> Any:
         other = plain(other)
         return NotImplemented if isinstance(other, np.ndarray) else self + -1 * other
@@ -188,30 +184,10 @@ class Number:
 
     __radd__, __rmul__, __ror__, __rand__ = __add__, __mul__, __or__, __and__
 
-    # ------------------------------------------------------------------ exits
+    # ------------------------------------------------------------------ exits, and below the class
 
     def __bool__(self) -> bool:
         return now().truth(self.value)
-
-    def __int__(self) -> int:
-        return int(self._left("int() of a secret"))
-
-    def __float__(self) -> float:
-        return float(self._left("float() of a secret"))
-
-    def __index__(self) -> int:
-        return int(self._left("an index made of a secret"))
-
-    def __complex__(self) -> complex:
-        return complex(self._left("complex() of a secret"))
-
-    def __str__(self) -> str:
-        return str(self._left("the text of a secret"))
-
-    __repr__ = __str__
-
-    def __format__(self, how: str) -> str:
-        return format(self._left("the text of a secret"), how)
 
     def __reduce__(self) -> Any:
         return float, (self._left("a pickle of a secret"),)
@@ -221,10 +197,6 @@ class Number:
         self._left("the bytes of a secret")
         raise TypeError("the bytes of a secret are not followed")
 
-    def bit_length(self) -> int:
-        """End the proof: it tells the size."""
-        return int(self._left("the length of a secret")).bit_length()
-
     tobytes = to_bytes
 
     def _left(self, what: str) -> Any:
@@ -233,17 +205,28 @@ class Number:
 
     # ------------------------------------------------------------------ as an array without axes
 
-    def __deepcopy__(self, memo: Any) -> Number:
+    def conjugate(self, *memo: Any) -> Number:
+        """Return itself: it is real, immutable and has no axes."""
         return self
 
-    def conjugate(self) -> Number:
-        """Itself: it is real, immutable and has no axes."""
-        return self
-
-    __copy__ = item = conjugate
+    __copy__ = __deepcopy__ = __pos__ = item = conjugate
     real, imag = property(conjugate), property(lambda self: 0.0)
     ndim, shape, size = 0, (), 1
     dtype = property(lambda self: np.dtype(type(self.value)))
+
+
+def _exit(what: str, f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, *args: f(self._left(what), *args)
+
+
+_EXITS: dict[str, tuple[str, Callable[..., Any]]] = {
+    **{"__int__": ("int() of a secret", int), "__float__": ("float() of a secret", float)},
+    **{"__index__": ("an index made of a secret", int), "__complex__": ("complex() of a secret", complex)},
+    **dict.fromkeys(("__str__", "__repr__"), ("the text of a secret", str)),
+    **{"__format__": ("the text of a secret", format), "bit_length": ("the length of a secret", int.bit_length)},
+}
+for _name, (_what, _value) in _EXITS.items():
+    setattr(Number, _name, _exit(_what, _value))
 
 
 def _method(name: str, f: Callable[[Any, Any], Any], *, may_fail: bool = False) -> Callable[[Number, Any], Any]:
@@ -270,7 +253,7 @@ for _name in ("xor", "floordiv", "truediv", "mod", "pow", "lshift", "rshift"):
 def function(
     name: str, f: Callable[..., Any], *args: Any, step: Any = None, may_fail: bool = False, key: Any = None
 ) -> Any:
-    """Any function of numbers of which some are secret: of one form a function of that, else of nothing followed.
+    """Follow any function of numbers: of one form it is a function of that, else of nothing followed.
 
     The same function of the same arguments is the same number. Where it may fail on a value and the protocol would
     catch that, it is a branch.
@@ -286,9 +269,7 @@ def function(
     if key not in known:
         form = secret[0].form
         pure = form is not None and all(each.pure and each.form is form for each in secret)
-        depends = 0
-        for each in secret:
-            depends |= each.depends
+        depends = functools.reduce(operator.or_, (each.depends for each in secret))
         if step is None:
             step = int(isinstance(value, (bool, int, np.bool_, np.integer)))
         out = Number(value, form if pure else None, 0, depends, step, pure=pure)
@@ -297,18 +278,17 @@ def function(
     return known[key]
 
 
-def identity(number: Any) -> Any:
-    """What numbers have in common that are the same function of the variables."""
+def arguments(*args: Any) -> int:
+    """Return a number for these arguments, the same for the same functions of the same variables."""
+    return _numbered(tuple(_identity(each) for each in args))
+
+
+def _identity(number: Any) -> Any:
     if not isinstance(number, Number):
         return type(number), repr(number)
     if number.modulus == INF:
         return "linear", frozenset(number.terms.items()), number.value
     return _numbered(number.key)
-
-
-def arguments(*args: Any) -> int:
-    """A number for these arguments, the same for the same."""
-    return _numbered(tuple(identity(each) for each in args))
 
 
 def _numbered(key: Any) -> int:
@@ -317,14 +297,14 @@ def _numbered(key: Any) -> int:
 
 
 def keyed(number: Number, name: str, *args: Any) -> Number:
-    """``number``, which remembers that it is this function of these arguments, where it is no linear one."""
+    """Let ``number`` remember that it is this function of these arguments, where it is no linear one."""
     if number.modulus != INF:
         number.key = (name, arguments(*args))
     return number
 
 
 def encoded(number: Number) -> Number:
-    """``number``, or a new variable where it is computed, not linearly, from one node's own data alone."""
+    """Return a new variable for what is computed, not linearly, from one node's own data; else ``number``."""
     depends = number.depends
     if number.modulus == INF or depends & DRAWS or depends & (depends - 1):
         return number
@@ -332,15 +312,13 @@ def encoded(number: Number) -> Number:
     if key not in known:
         step = number.step if 0 < number.step < INF else 0
         variable = now().variable("code", depends.bit_length() - 2, number.value, step, place=here())
-        code = Number(number.value, {variable: 1}, INF, depends, number.step)
-        code.below = number.below
-        known[key] = code
-    found: Number = known[key]
-    return found
+        known[key] = Number(number.value, {variable: 1}, INF, depends, number.step)
+        known[key].below = number.below
+    return known[key]  # type: ignore[no-any-return]
 
 
 def plain(value: Any) -> Any:
-    """NumPy's scalars as Python's numbers, of which a secret word never loses a bit."""
+    """Return NumPy's scalars as Python's numbers, of which a secret word never loses a bit."""
     if isinstance(value, np.generic):
         return value.item()
     if not isinstance(value, (int, float, Number, np.ndarray)) and hasattr(value, "__index__"):
@@ -351,15 +329,13 @@ def plain(value: Any) -> Any:
 def _sum_of(a: Number, b: Number) -> Form:
     out = a.terms if a.modulus else {}
     for variable, coefficient in b.terms.items() if b.modulus else ():
-        total = out.get(variable, 0) + coefficient
-        if total:
-            out[variable] = total
-        else:
-            out.pop(variable, None)
+        out[variable] = out.get(variable, 0) + coefficient
+        if not out[variable]:
+            del out[variable]
     return out
 
 
 def _without_multiples(number: Number, by: Any) -> Form:
-    """The terms of a form that are not whole multiples of ``by``, whatever their variables are."""
+    """Return the terms of a form that are not whole multiples of ``by``, whatever their variables are."""
     own = now().own
     return {v: c for v, c in number.terms.items() if not is_multiple(abs(c * own(v).step), by)}

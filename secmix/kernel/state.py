@@ -43,7 +43,7 @@ class Place:
 
     @property
     def code(self) -> str:
-        """The text of the line."""
+        """Return the text of the line."""
         return linecache.getline(self.file, self.line).strip()[:100]
 
     def __str__(self) -> str:
@@ -111,7 +111,7 @@ class Trace:
             raise LeftTrace(f"{what} at {place}")
 
     def truth(self, value: Any) -> bool:
-        """The truth value of a secret: an exit, unless it is a guard's."""
+        """Return the truth value of a secret: an exit, unless it is a guard's."""
         outcome = bool(value)
         if self.answering:
             return outcome
@@ -123,7 +123,7 @@ class Trace:
         return outcome != self.answering
 
     def turn(self, outcome: bool) -> bool:
-        """How a comparison of public numbers comes out, or what the script says."""
+        """Return how a comparison of public numbers comes out, or what the script says."""
         if len(self.turns) < len(self.script):
             outcome = self.script[len(self.turns)]
         self.turns.append((here(), outcome))
@@ -138,7 +138,7 @@ _NOW: list[Trace] = []
 
 
 def now() -> Trace:
-    """The trace that is under way."""
+    """Return the trace that is under way."""
     return _NOW[-1]
 
 
@@ -155,7 +155,7 @@ def following(trace: Trace) -> Iterator[Trace]:
 
 
 def here() -> Place:
-    """The line of the protocol that is being executed."""
+    """Return the line of the protocol that is being executed."""
     frames = []
     frame = inspect.currentframe()
     while frame is not None and frame.f_code.co_name != "_traced_call":
@@ -166,20 +166,20 @@ def here() -> Place:
 
 
 def is_protocol(file: str) -> bool:
-    """Whether a file belongs neither to Python, nor to NumPy, nor to this package."""
+    """Say whether a file belongs neither to Python, nor to NumPy, nor to this package."""
     if file.startswith((_KERNEL, *_FOLLOWED_AS_THEY_ARE, "<")):
         return False
     return "site-packages" in file or not file.startswith(_STDLIB)
 
 
 def may_be_caught() -> bool:
-    """Whether a protocol's own ``except`` or ``suppress`` would catch what is raised here."""
+    """Say whether a protocol's own ``except`` or ``suppress`` would catch what is raised here."""
     place = here()
     return any(_within_try(file, line) for file, line in ((place.file, place.line), *place.callers))
 
 
 def is_guard(place: Place) -> bool:
-    """Whether the test at a line decides nothing but whether an error is raised."""
+    """Say whether the test at a line decides nothing but whether an error is raised."""
     return _guards(place.file, place.line)
 
 
@@ -212,7 +212,7 @@ def _nodes(file: str) -> tuple[Any, ...]:
 
 
 def common_step(a: Any, b: Any) -> Any:
-    """The largest number of which both are known to be whole multiples; infinity is that of zero, 0 is none.
+    """Return the largest number that divides both, as far as is known; infinity is that of zero, 0 is none.
 
     Examples
     --------
@@ -232,7 +232,7 @@ def common_step(a: Any, b: Any) -> Any:
 
 
 def is_multiple(step: Any, of: Any) -> bool:
-    """Whether whole multiples of ``step`` are whole multiples of ``of``."""
+    """Say whether whole multiples of ``step`` are whole multiples of ``of``."""
     if step == INF:
         return True
     if not step or not of or of == INF or (isinstance(step, float) and step > _EXACT * of):
@@ -241,14 +241,14 @@ def is_multiple(step: Any, of: Any) -> bool:
 
 
 def size_of(value: Any) -> Any:
-    """The largest step of a public number: infinity of zero, 0 of what is not finite."""
+    """Return the largest step of a public number: infinity of zero, 0 of what is not finite."""
     if value == 0:
         return INF
     return abs(value) if math.isfinite(value) else 0
 
 
 def times(step: Any, by: Any, value: Any) -> Any:
-    """The step, or modulus, of what is multiplied; the old one where a float does not hold the product exactly."""
+    """Multiply a step, or modulus; the old one stays where a float does not hold the product exactly."""
     if not step or step == INF:
         return step
     inexact = isinstance(value, float) and by == int(by) and step * abs(by) > _EXACT

@@ -11,7 +11,7 @@ import sys
 import traceback
 import types
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,7 @@ from secmix.kernel.arrays import Followed, array_of, concrete, followed, is_secr
 from secmix.kernel.draws import Draws, Public
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import INF, LeftTrace, Place, Trace, following, is_protocol, now
-from secmix.kernel.world import replaced
+from secmix.kernel.world import replaced, with_method
 from secmix.network import Network
 from secmix.transcript import Block, Channel, overheard, passed_on
 
@@ -95,14 +95,16 @@ class _Channel(Channel):
             raise SecmixError(
                 f"'{kind}' passes from or to {sorted(strange)}; nodes are 0 to {self.fit.n - 1}, -1 the server"
             )
-        self.fit.messages.append(
-            Message(self._frame(int(round), kind, line, rows), tuple(senders), tuple(receivers), tuple(which), rows)
-        )
+        self._record(int(round), str(kind), line, (tuple(senders), tuple(receivers), tuple(which)), rows)
         self.transcript.append(self.fit.messages[-1].block(rows))
 
-    def _frame(self, round: int, kind: str, line: str, rows: Followed) -> tuple[Any, ...]:
+    def _record(self, round: int, kind: str, line: str, ends: tuple[Any, Any, Any], rows: Followed) -> None:
         iteration: Any = self.iteration
-        return iteration.value, round, str(kind), line, rows.shape, rows.kind.str
+        forms = (cell.form for cell in rows.objects.ravel().tolist() if isinstance(cell, Number) and cell.form)
+        for variable in set().union(*forms):
+            now().own(variable)
+        frame = (iteration.value, round, kind, line, rows.shape, rows.kind.str)
+        self.fit.messages.append(Message(frame, *ends, rows))
 
     def end_with(self, result: Any) -> Any:
         """Note what each node ends with, as what it holds."""
@@ -112,8 +114,7 @@ class _Channel(Channel):
         if ends.ndim != 3 or ends.shape[1] != self.fit.n:
             raise SecmixError(f"average returned shape {ends.shape}; expected (runs, nodes, entries)")
         nodes = tuple(range(self.fit.n))
-        rows = ends.transpose(1, 0, 2).as_it_passes()
-        self.fit.messages.append(Message(self._frame(2**30, RESULT, "held", rows), nodes, nodes, nodes, rows))
+        self._record(2**30, RESULT, "held", (nodes, nodes, nodes), ends.transpose(1, 0, 2).as_it_passes())
         return ends
 
     @staticmethod
@@ -145,24 +146,15 @@ def follow(
     fit = Fit(trace, network.n)
     protocol = copied(protocol)
     channel = _Channel(fit)
+    masks = None
     with following(trace), replaced(), _secret_masks(protocol), overheard(_other_channel):
-        masks = None
         for call, given in enumerate(inputs):
-            channel.iteration = Public(call, "the iteration")  # type: ignore[assignment]
             try:
                 if masks_seed is not None or (getattr(protocol, "reuses_masks", False) and masks is None):
-                    draws = Draws(
-                        np.random.default_rng([seed if masks_seed is None else masks_seed, call, 9]).bit_generator
-                    )
+                    draws = _draws(seed if masks_seed is None else masks_seed, call, 9)
                     masks = protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
-                rng = Draws(np.random.default_rng([seed, call]).bit_generator)
-                private = _inputs(given)
-                before = private.objects.ravel().tolist()
-                result, _ = _traced_call(protocol, private, network, rng, masks, channel)
-                fit.results.append(channel.end_with(result))
-                fit.kept.append(state(protocol, network, channel.__dict__))
-                if any(a is not b for a, b in zip(before, private.objects.ravel().tolist(), strict=True)):
-                    trace.leave("the inputs were written to")
+                channel.iteration = Public(call, "the iteration")  # type: ignore[assignment]
+                _follow_call(protocol, network, given, _draws(seed, call), masks, channel)
             except LeftTrace as left:
                 fit.error = str(left)
             except Exception as error:
@@ -176,12 +168,28 @@ def follow(
     return fit
 
 
+def _draws(*seed: int) -> Draws:
+    return Draws(np.random.default_rng(seed).bit_generator)
+
+
+def _follow_call(protocol: Any, network: Network, given: Any, rng: Any, masks: Any, channel: _Channel) -> None:
+    private = _inputs(given)
+    before = private.objects.ravel().tolist()
+    result, _ = _traced_call(protocol, private, network, rng, masks, channel)
+    if now().answering:
+        raise LeftTrace("the error that is raised is caught")
+    channel.fit.results.append(channel.end_with(result))
+    channel.fit.kept.append(state(protocol, network, channel.__dict__))
+    if any(a is not b for a, b in zip(before, private.objects.ravel().tolist(), strict=True)):
+        now().leave("the inputs were written to")
+
+
 def _traced_call(protocol: Any, inputs: Any, network: Network, rng: Any, masks: Any, channel: Channel) -> Any:
     return protocol.average(inputs, network, rng, masks=masks, channel=channel)
 
 
 def copied(protocol: Any) -> Any:
-    """A copy, so that no trace sees what another left; of an object that cannot be copied deeply, a shallow one."""
+    """Copy it, so that no trace sees what another left; what cannot be copied deeply is copied shallowly."""
     try:
         return copy.deepcopy(protocol)
     except TypeError:
@@ -189,7 +197,7 @@ def copied(protocol: Any) -> Any:
 
 
 def _place_of(error: BaseException) -> str:
-    """The last line of the protocol's that an error comes from."""
+    """Name the last line of the protocol's that an error comes from."""
     lines = [each for each in traceback.extract_tb(error.__traceback__) if is_protocol(each.filename)]
     return f"{lines[-1].filename.rsplit('/', 1)[-1]}, line {lines[-1].lineno}" if lines else "an unknown line"
 
@@ -210,40 +218,31 @@ def _other_channel(channel: Any, block: Any) -> None:
 
 @contextmanager
 def _secret_masks(protocol: Any) -> Iterator[None]:
-    """What is drawn in ``draw_masks`` is secret meanwhile."""
-    classes: list[tuple[type, Any, bool]] = []
-    carried = protocol
-    while carried is not None:
-        kind = type(carried)
-        original = getattr(kind, "draw_masks", None)
-        if original is not None and not any(each is kind for each, _, _ in classes):
-            classes.append((kind, original, "draw_masks" in vars(kind)))
-        carried = getattr(carried, "inner", None)
-
-    def secretly(original: Any) -> Any:
-        def draw_masks(self: Any, *args: Any, **kw: Any) -> Any:
-            now().secret_draws += 1
-            try:
-                return original(self, *args, **kw)
-            finally:
-                now().secret_draws -= 1
-
-        return draw_masks
-
-    for kind, original, _ in classes:
-        kind.draw_masks = secretly(original)
-    try:
+    """Take what is drawn in ``draw_masks`` for secret meanwhile, also in that of a protocol within the protocol."""
+    kinds: dict[type, None] = {}
+    while protocol is not None:
+        kinds[type(protocol)] = None
+        protocol = getattr(protocol, "inner", None)
+    with ExitStack() as stack:
+        for kind in kinds:
+            if hasattr(kind, "draw_masks"):
+                stack.enter_context(with_method(kind, "draw_masks", _secretly(kind.draw_masks)))
         yield
-    finally:
-        for kind, original, own in classes:
-            if own:
-                kind.draw_masks = original
-            else:
-                del kind.draw_masks
+
+
+def _secretly(original: Any) -> Any:
+    def draw_masks(self: Any, *args: Any, **kw: Any) -> Any:
+        now().secret_draws += 1
+        try:
+            return original(self, *args, **kw)
+        finally:
+            now().secret_draws -= 1
+
+    return draw_masks
 
 
 def state(protocol: Any, network: Network, channel: dict[str, Any]) -> Any:
-    """All that may pass from one call to the next, so that two states can be compared.
+    """Return all that may pass from one call to the next, so that two states can be compared.
 
     The object, its classes and their modules, defaults and closures of their functions, the network, the channel.
     """
@@ -281,6 +280,6 @@ def _digest(value: Any, depth: int = 5) -> Any:
 
 
 def _text(value: Any) -> str:
-    """Such as that of a counter; the address of an object says nothing."""
+    """Return a text such as that of a counter; the address of an object says nothing."""
     text = repr(value)
     return "" if " at 0x" in text else text

@@ -11,7 +11,7 @@ from secmix.kernel.state import INF, common_step, is_multiple, now
 
 
 def whole(number: Any) -> Any:
-    """``number`` as Python's int, cut off towards zero."""
+    """Return ``number`` as Python's int, cut off towards zero."""
     if not isinstance(number, Number):
         return int(number)
     cut = number.rounded(lambda x: float(np.trunc(x)), "trunc")
@@ -23,7 +23,7 @@ def whole(number: Any) -> Any:
 
 
 def centred(number: Any, width: int) -> Any:
-    """The residue of ``number`` modulo ``width`` that lies in [-width/2, width/2)."""
+    """Return the residue of ``number`` modulo ``width`` that lies in [-width/2, width/2)."""
 
     def moved(word: int) -> int:
         return word - width if word >= width // 2 else word
@@ -38,7 +38,7 @@ def centred(number: Any, width: int) -> Any:
 
 
 def cast(number: Any, dtype: np.dtype[Any]) -> Any:
-    """``number`` as an array of ``dtype`` keeps it: words wrap around, and few digits are a function of many."""
+    """Keep ``number`` as an array of ``dtype`` does: words wrap around, and few digits are a function of many."""
     if not isinstance(number, Number):
         return wrapped(int(number), dtype) if dtype.kind in "iu" else np.asarray(number).astype(dtype).item()
     if dtype.kind == "b":
@@ -51,7 +51,7 @@ def cast(number: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def wrapped(number: Any, dtype: np.dtype[Any]) -> Any:
-    """A whole number as a word of ``dtype``, for other than sums and products: those wrap around alike.
+    """Return a whole number as a word of ``dtype``, for other than sums and products: those wrap around alike.
 
     A signed word reduces where its draws may carry it beyond its ends; overflow of data is assumed away.
     """
@@ -68,7 +68,7 @@ def wrapped(number: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def rounded(number: Any, digits: int | None = None) -> Any:
-    """Python's ``round``."""
+    """Stand for Python's ``round``."""
     if digits is None:
         return whole(number.rounded(lambda x: float(round(x)), "round"))
     return number.rounded(lambda x: round(x, digits), f"round {digits}", 10.0**-digits)

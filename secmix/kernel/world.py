@@ -57,7 +57,7 @@ def _full(shape: Any, value: Any, dtype: Any = None, **kw: Any) -> Any:
 
 
 def _are_counts(shape: Any, kind: np.dtype[Any], dtype: Any) -> bool:
-    """Whole numbers along one axis are counts and indices, of which a secret makes an exit."""
+    """Take whole numbers along one axis for counts and indices: a secret among them ends the proof."""
     return kind == np.intp and dtype is not np.int64 and (np.ndim(shape) == 0 or len(shape) < 2)
 
 
@@ -88,7 +88,7 @@ def _not_followed(f: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _module(original: types.ModuleType, **instead: Any) -> types.ModuleType:
-    """A module whose members are those of ``original``, but for some."""
+    """Make a module whose members are those of ``original``, but for some."""
     made = types.ModuleType(original.__name__)
     made.__dict__.update(instead)
     made.__getattr__ = lambda name: getattr(original, name)  # type: ignore[method-assign]
@@ -96,7 +96,7 @@ def _module(original: types.ModuleType, **instead: Any) -> types.ModuleType:
 
 
 def _guarded(original: types.ModuleType) -> types.ModuleType:
-    """A module whose functions end the proof where they are given a secret."""
+    """Make a module whose functions end the proof where they are given a secret."""
     members = {name: each for name, each in vars(original).items() if callable(each) and not name.startswith("_")}
     wrapped = {n: _not_followed(f, f"{original.__name__}.{n}") for n, f in members.items() if not isinstance(f, type)}
     return _module(original, **wrapped)
@@ -168,7 +168,7 @@ def _sparse_product(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _replacements() -> dict[int, Any]:
-    """What stands for what, by the identity of the original."""
+    """Return what stands for what, by the identity of the original."""
     new: dict[str, Any] = {name: _maker(name) for name in _MAKERS} | {name: _taker(name) for name in _TAKERS}
     new["full"] = _full
     new["frombuffer"] = _not_followed(np.frombuffer, "np.frombuffer")
@@ -227,6 +227,17 @@ def _with_names(space: Any, **instead: Any) -> Iterator[None]:
 
 
 @contextmanager
+def with_method(kind: type, name: str, method: Any) -> Iterator[None]:
+    """Give a class another method meanwhile; one that it inherits is covered, and uncovered again."""
+    own = vars(kind).get(name)
+    setattr(kind, name, method)
+    try:
+        yield
+    finally:
+        setattr(kind, name, own) if own is not None else delattr(kind, name)
+
+
+@contextmanager
 def replaced() -> Iterator[None]:
     """Let the names for numbers and arrays stand for followed ones, in the modules of protocols, meanwhile."""
     found = _replacements()
@@ -235,9 +246,8 @@ def replaced() -> Iterator[None]:
             if _is_protocols(name, module):
                 stack.enter_context(_with_names(vars(module), **dict(_instead(name, vars(module), found))))
         stack.enter_context(_with_names(sys.modules, **{each.__name__: found[id(each)] for each in _NOT_FOLLOWED}))
-        for kind in _SPARSE:  # the method is inherited: what is put there covers it
+        for kind in _SPARSE:
             product = _sparse_product(kind.__matmul__)
             for method in ("__matmul__", "dot"):
-                setattr(kind, method, product)
-                stack.callback(delattr, kind, method)
+                stack.enter_context(with_method(kind, method, product))
         yield

@@ -117,6 +117,18 @@ class NotReduced(ResidueSum):
         return (word + own) % self.prime + (-other) % self.prime
 
 
+class Unrounded(ResidueSum):
+    """Whole masks hide nothing of what lies between whole numbers."""
+
+    prime = 256
+
+    def encode(self, row: Any) -> Any:
+        return row
+
+    def decode(self, total: Any) -> Any:
+        return total % self.prime
+
+
 class Clipped(RingSum):
     """``np.where`` in place of an ``if`` is a node's own encoding."""
 
@@ -252,3 +264,172 @@ class ByIteration(RingSum):
 
     def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
         channel.send(1, 0, SERVER, "round", np.ones((1, 1)) * [0.0, 1.0, 2.0][channel.iteration], encrypted=True)
+
+
+class BatchOfTwo(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if len(rows) > 1:
+            bare(channel, rows[:, 0])
+
+
+class SpawnedFromFixedSeed(RingSum):
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        (child,) = np.random.default_rng(5).spawn(1)
+        return child.normal(scale=1e6, size=(runs, network.n, m))
+
+
+class SinglePrecision(RingSum):
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        return 1e6 * rng.standard_normal((runs, network.n, m), dtype=np.float32)
+
+
+class HiddenInput(RingSum):
+    """Node 0 sends what only node 1 has."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        bare(channel, rows[:, 1])
+
+
+class UnexplainedResult(RingSum):
+    """Node 2 ends with a mask that it was never sent."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        self.seen = masks[:, 0]
+
+    def result(self, means: Any, rows: Any) -> Any:
+        ends = means.copy()
+        ends[:, 2] = means[:, 2] + self.seen
+        return ends
+
+
+class CaughtAtTheEnd(RingSum):
+    def result(self, means: Any, rows: Any) -> Any:
+        try:
+            if means[0, 0, 0] > 1e9:
+                raise ValueError("the mean is too large")
+        except ValueError:
+            return means
+        return means
+
+
+class SwallowedExit(RingSum):
+    def result(self, means: Any, rows: Any) -> Any:
+        try:
+            return means if rows[0, 0, 0] > 0 else means + 0.0
+        except BaseException:
+            return means
+
+
+class GuardWithElse(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if rows[0, 0, 0] > 1e9:
+            raise ValueError("the inputs are too large")
+        else:
+            self.fine = True
+
+
+class GuardThatKeeps(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if rows[0, 0, 0] > 1e9:
+            self.fine = False
+            raise ValueError("the inputs are too large")
+
+
+class WritesInputs(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        rows[:, 0] = np.clip(rows[:, 0], -1.0, 1.0)
+
+
+class OtherChannel(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        bare(Channel(), np.ones((1, 1)))
+
+
+KEPT: list[Any] = []
+
+
+class KeptElsewhere(RingSum):
+    """A module's list keeps what one object was given, and another object sends it."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        KEPT.append(rows[:, 0])
+        bare(channel, KEPT[0])
+
+
+class ArrayOfCoins(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        channel.send(1, 0, SERVER, "coins", rng.random((1, 3)), encrypted=True)
+
+
+class TwoEncodings(RingSum):
+    """What rounding takes away is known of each node, and the sum of all as well."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        for node in range(1, 5):
+            bare(channel, np.round(rows[:, node], 1) + masks[:, node] - masks[:, node - 1], node)
+
+    def encode(self, row: Any) -> Any:
+        return np.round(row, 2)
+
+
+class FastPath(RingSum):
+    """Plain arrays go another way than those that a trace follows: this, and those named alike."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if type(rows) is np.ndarray:
+            bare(channel, rows[:, 0])
+
+
+class FastPathOfNumbers(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        bare(channel, np.full((1, 3), 1.0 if type(rows) is np.ndarray else 2.0))
+
+
+class FastPathOfWords(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        bare(channel, np.full((1, 3), 1 if type(rows) is np.ndarray else 2))
+
+
+class FastPathOfKinds(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        kind = "fast" if type(rows) is np.ndarray else "slow"
+        channel.send(1, 0, SERVER, kind, np.ones((1, 3)), encrypted=True)
+
+
+class FastPathOfResults(RingSum):
+    def result(self, means: Any, rows: Any) -> Any:
+        return means + 1.0 if type(rows) is np.ndarray else means
+
+
+class Doubled(RingSum):
+    def encode(self, row: Any) -> Any:
+        return 2.0 * row
+
+
+class Shifted(RingSum):
+    def encode(self, row: Any) -> Any:
+        return row + 1.0
+
+
+class Sent(RingSum):
+    """Sends a public number, a large one, none, or a secret, by the same name."""
+
+    number: Any = 1.0
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        bare(channel, np.full((1, 3), self.number))
+
+
+class SentOther(Sent):
+    number = 3.0
+
+
+class SentSecret(Sent):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        bare(channel, rows[:1, 0])
+
+
+class FastPathOfErrors(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if type(rows) is np.ndarray:
+            raise ValueError("plain arrays are not allowed")

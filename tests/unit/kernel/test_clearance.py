@@ -3,6 +3,7 @@
 import ast
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ import secmix
 from secmix import Network
 from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.kernel import Clearance, Open, Proof, clear, prove
+from secmix.kernel.check import other_frames
+from secmix.kernel.trace import follow
 
 NETWORK = Network.complete(5)
 EVERYBODY = frozenset(range(5))
@@ -34,6 +37,8 @@ LEAKING = [
     examples.EveryTenThousand,
     examples.WarmUpAndPeriod,
     examples.RareCoin,
+    examples.BatchOfTwo,
+    examples.SpawnedFromFixedSeed,
 ]
 OPEN = [
     (examples.CaughtGuard, "is sent after a guard has found an error"),
@@ -44,6 +49,24 @@ OPEN = [
     (examples.NotReduced, "no linear function"),
     (examples.ShortMasks, "numbers that lie between the steps of the masks"),
     (examples.HiddenHandOver, "neither holds nor was sent"),
+    (examples.Unrounded, "numbers of no known step beside masks that are whole words"),
+    (examples.HiddenInput, "from 0 has in it what 0 neither holds nor was sent"),
+    (examples.UnexplainedResult, "from 2 has in it what 2 neither holds nor was sent"),
+    (examples.SinglePrecision, "a law that is not followed"),
+    (examples.CaughtAtTheEnd, "raised is caught"),
+    (examples.SwallowedExit, "a branch on a secret"),
+    (examples.GuardWithElse, "a branch on a secret"),
+    (examples.GuardThatKeeps, "a branch on a secret"),
+    (examples.WritesInputs, "the inputs were written to"),
+    (examples.OtherChannel, "another channel"),
+    (examples.KeptElsewhere, "kept outside the protocol's object"),
+    (examples.TwoEncodings, "encode in several ways"),
+    (examples.FastPath, "an untraced fit sends"),
+    (examples.FastPathOfNumbers, "has other numbers untraced"),
+    (examples.FastPathOfWords, "has other numbers untraced"),
+    (examples.FastPathOfKinds, "is another message untraced"),
+    (examples.FastPathOfResults, "ends with other results"),
+    (examples.FastPathOfErrors, "an untraced call ends in ValueError: plain arrays"),
 ]
 
 
@@ -85,6 +108,51 @@ def test_what_is_no_sum_behind_masks_is_open(protocol: type, reason: str) -> Non
     found = clear(proof_of(protocol), NETWORK, CuriousServer())
     assert isinstance(found, Open)
     assert reason in found.reason
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "difference"),
+    [
+        (examples.RingSum, examples.RingSum, ""),
+        (examples.RingSum, examples.Sent, "other inputs make other messages"),
+        (examples.FastPathOfKinds, examples.Sent, "is another message for other inputs"),
+        (examples.RingSum, examples.Doubled, "is made otherwise for other inputs"),
+        (examples.RingSum, examples.Shifted, "is made otherwise for other inputs"),
+        (examples.Sent, examples.SentOther, "is made otherwise for other inputs"),
+        (examples.Sent, examples.SentSecret, "is made otherwise for other inputs"),
+    ],
+)
+def test_two_traces_that_are_made_otherwise_are_told_apart(one: type, other: type, difference: str) -> None:
+    fits = [follow(protocol(), NETWORK, [inputs()[k]], masks_seed=k) for k, protocol in enumerate((one, other))]
+    assert not fits[0].error + fits[1].error
+    found = other_frames(*fits)
+    assert found.endswith(difference)
+    assert bool(found) == bool(difference)
+
+
+def test_public_coins_are_named_and_only_those_drawn_are_covered() -> None:
+    (covers,) = proof_of(examples.ArrayOfCoins).covers
+    assert covers.startswith("public coins (examples.py, line")
+
+
+def test_the_largest_entry_says_what_shows_behind_masks() -> None:
+    """Entries that are masked alike are worked out once: with the data that the masks hide least."""
+    given = [each * [1.0, 1e6, 1.0] for each in inputs()]
+    found = clear(prove(examples.RingSum(), NETWORK, given), NETWORK, CuriousServer())
+    assert isinstance(found, Clearance)
+    assert min(found.behind_masks.values()) > 0.3
+
+
+class OddAdversary(CuriousServer):
+    """Reads a number that no message carries."""
+
+    def observe(self, transcript: Any, network: Any) -> Any:
+        return SimpleNamespace(rows=[np.array([0.5])])
+
+
+def test_an_adversary_that_reads_what_no_message_carries_is_open() -> None:
+    found = clear(proof_of(examples.RingSum), NETWORK, OddAdversary())
+    assert found == Open("the adversary holds numbers that no message carries")
 
 
 def test_a_branch_on_a_secret_names_its_line() -> None:

@@ -2,6 +2,7 @@
 """How strangers write NumPy: what becomes of a secret is followed, or ends the proof; nothing is lost in silence."""
 
 import array
+import contextlib
 import copy
 import decimal
 import functools
@@ -64,11 +65,12 @@ np.sort(x) | np.sort(x, axis=0) | np.median(x) | np.median(x, axis=0) | np.quant
 x.var(axis=0) | np.argmax(x) | x.argmin(axis=1) | np.argsort(x[0]) | np.cov(x) | np.interp(x, [0, 1], [0, 2]) | np.allclose(x, 0)
 np.array_equal(x, x) | np.count_nonzero(x > 0) | x > 0 | x == x[0] | (x > 0) & (x < 1) | ~(x > 0) | np.isfinite(x) | np.isclose(x, 0)
 np.nan_to_num(x) | np.any(x > 0) | np.all(x > 0, axis=0) | np.max(x) | np.min(x, axis=1) | np.ptp(x) | np.prod(x) | np.mod(x, 1.0) | x % 0.5
-x.astype(np.float32) | x.astype(np.int64) | x.astype(np.int64) >> 2 | x.astype(np.int64) % 7 | np.bitwise_xor(x.astype(np.int64), 5)
+x.astype(np.float32) | x.astype(np.float32) - x | x.astype(np.int64) | x.astype(np.int64) >> 2 | x.astype(np.int64) % 7 | np.bitwise_xor(x.astype(np.int64), 5)
 x.astype(np.uint64) | (x * 2**20).astype(np.int64).view(np.uint64) | x.astype(bool) | np.polyfit([0, 1, 2], x[0], 1) | np.correlate(x[0], [1.0, 2.0])
 scipy.special.expit(x) | np.trunc(x) | np.ceil(x) | np.fix(x) | np.log1p(np.abs(x)) | np.heaviside(x, 0.5) | np.square(x) | np.tanh(x)
 np.linalg.inv(x[:, :2]) | np.linalg.det(x[:, :2]) | math.log(abs(x[0, 0])) | np.multiply.reduce(x) | math.ceil(x[0, 0]) | x[0, 0] // 1
 masked(x) | np.ldexp(x, 3) | math.isfinite(x[0, 0]) | np.power(x, 2) | np.cumprod(x, axis=1) | x[0, 0] > 3 | np.logical_not(x > 0)
+np.rint(np.rint(x * 8) / 4) | x * 0.0 | x * 0.0 + -0.0 | x * -0.0 - 0.0 | x[0] * 0.0 + x[1] * 0.0
 """
 LEFT = """
 memoryview(x) | struct.pack("d", x[0, 0]) | json.dumps(x.tolist()) | hash(x.tobytes()) | pickle.dumps(x) | "%f" % x[0, 0] | f"{x}"
@@ -82,7 +84,7 @@ np.ones(3)[int(x[0, 0]) % 3] | range(int(abs(x[0, 0]))) | np.zeros(int(abs(x[0, 
 np.digitize(x, [0.0]) | np.searchsorted([0.0, 1.0], x) | np.bincount(x[0].astype(int) ** 2) | random.choice(x[0]) | x.dump("/dev/null")
 np.save("/dev/null", x) | np.array2string(x) | id(x) | complex(x[0, 0]) | x.nonzero() | x.searchsorted(0.0) | np.asarray(x, dtype=object).astype(str)
 np.savetxt("/dev/null", x) | x.tofile("/dev/null") | np.random.default_rng(x[0, 0].astype(np.int64)) | (x > 0).tobytes() | format(x[0, 0], ".1f")
-caught(x) | x.item(0).to_bytes() | np.float64(x[0, 0]) | operator_index(x) | np.lexsort(x) | np.roots(x[0])
+caught(x) | suppressed(x) | x.item(0).to_bytes() | np.float64(x[0, 0]) | operator_index(x) | np.lexsort(x) | np.roots(x[0])
 """
 
 
@@ -137,6 +139,11 @@ def caught(x: Any) -> Any:
         return 1 / x[0, 0]
     except ZeroDivisionError:
         return 0.0
+
+
+def suppressed(x: Any) -> Any:
+    with contextlib.suppress(ZeroDivisionError):
+        return 1 / x[0, 0]
 
 
 def operator_index(x: Any) -> Any:
@@ -221,4 +228,4 @@ def test_what_comes_out_public_is_the_same_for_other_secrets(idiom: str) -> None
     others = [_numbers(_traced_call(idiom, _plain(seed))) for seed in range(1, 6)]
     for place, number in enumerate(_flat(found)):
         if not isinstance(number, Number):
-            assert all(other[place] == number for other in others)
+            assert {repr(float(other[place])) for other in others} == {repr(float(number))}  # minus zero is another

@@ -163,6 +163,10 @@ def _check(program: Any, seed: int) -> None:
         start = _variables(trace, rng)
         values = _traced_call(program, start)
         codes = _codes(trace, values)
+        made = [number for key, number in trace.known.items() if isinstance(key, tuple) and key[0] == "code"]
+    for number in made:  # of one node's own data alone
+        (variable,) = number.form
+        assert number.depends == 2 << trace.variables[variable].node
     plain = [_with_prelude(_values(rng), program, followed=False) for _ in range(_TRIES)]
     first = _with_prelude([each.value for each in start], program, followed=False)
     names = {variable: k for k, variable in enumerate(trace.variables)}
@@ -308,3 +312,16 @@ def test_signed_words_of_draws_wrap_around_whatever_they_are(factor: int) -> Non
         assert word.modulus == 256
         assert word.pure
         assert word.value == _word(np.int8)(x + factor * r)
+
+
+def test_the_sign_of_a_sum_of_zeros_is_that_of_both() -> None:
+    """Zeros of a secret sign: minus zero plus zero is zero, whichever comes first."""
+    for values in ((1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)):
+        trace = Trace()
+        with following(trace):
+            a, b = (
+                Number(v, {trace.variable("input", k, v, 0): 1}, INF, 2 << k, 0) * 0.0 for k, v in enumerate(values)
+            )
+            total = a + b
+        assert repr(total.value) == repr(values[0] * 0.0 + values[1] * 0.0)
+        assert total.depends == a.depends | b.depends

@@ -1,0 +1,117 @@
+"""What rows tell: of real masks, of uniform words, and where the masks are no such words."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from secmix.kernel.algebra import Component, knowledge
+from secmix.kernel.draws import generator
+from secmix.kernel.state import INF, Trace, common_step, following, is_multiple, size_of, times
+
+NOBODY: frozenset[int] = frozenset()
+
+
+def component(
+    terms: list[list[Any]],
+    owner: tuple[int, ...],
+    *,
+    modulus: Any = INF,
+    step: tuple[Any, ...] | None = None,
+    words: tuple[int, ...] | None = None,
+    spread: float = 1.0,
+    size: float = 1.0,
+) -> Component:
+    """Make rows over data of nodes (-1: a draw), whole words where ``words`` says how many."""
+    draws = [node < 0 for node in owner]
+    return Component(
+        rows=tuple((0, k) for k in range(len(terms))),
+        terms=np.array(terms, object),
+        modulus=(modulus,) * len(terms),
+        owner=owner,
+        step=step or tuple(1 if words else 0 for _ in owner),
+        range=words or (0,) * len(owner),
+        spread=tuple(spread * each for each in draws),
+        places=("input",) * len(owner),
+        size=tuple(0.0 if each else size for each in draws),
+    )
+
+
+def test_of_real_masks_their_size_says_what_shows() -> None:
+    found = knowledge(component([[1, 1]], (0, -1), spread=2.0, size=6.0), [0], NOBODY)
+    assert found.exact == {0: 0.0}
+    assert found.behind_masks[0] == pytest.approx(36 / 40)
+    averaged = knowledge(component([[1, 1]], (0, -1), spread=2.0, size=6.0), [0], NOBODY, repeated=4)
+    assert averaged.behind_masks[0] == pytest.approx(36 / 37)
+
+
+def test_the_best_known_direction_of_a_node_counts() -> None:
+    found = knowledge(component([[1, -1, 0], [0, 0, 1]], (0, 0, 1)), [0, 1], NOBODY)
+    assert found.exact == pytest.approx({0: 1.0, 1: 1.0})
+    assert knowledge(component([[1, 1]], (0, 0)), [0], NOBODY).sums == [frozenset({0})]
+
+
+def test_what_corrupt_nodes_know_is_taken_away() -> None:
+    found = knowledge(component([[1, 1, 1]], (0, 1, 2)), [0], frozenset({1}))
+    assert found.exact == pytest.approx({0: 0.5, 2: 0.5})
+    assert found.sums == [frozenset({0, 2})]
+
+
+def test_a_sum_of_rows_in_which_words_cancel_is_known() -> None:
+    terms = [[1, 0, 1], [0, 1, -1]]
+    found = knowledge(component(terms, (0, 1, -1), modulus=256, words=(0, 0, 256)), [0, 1], NOBODY)
+    assert not found.open
+    assert found.exact == pytest.approx({0: 0.5, 1: 0.5})
+    assert found.sums == [frozenset({0, 1})]
+    assert knowledge(component(terms, (0, 1, -1), modulus=256, words=(0, 0, 256)), [0], NOBODY).sums == []
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        (component([[1, 1]], (0, -1), words=(0, 256)), "without reduction"),
+        (component([[1, 2]], (0, -1), modulus=256, words=(0, 256)), "multiples of masks"),
+        (component([[1, 1]], (0, -1), modulus=256, words=(0, 16)), "between the steps"),
+        (component([[1, 1]], (0, -1), modulus=256, words=(0, 256), step=(0.5, 1)), "between the steps"),
+        (component([[2**60 + 1, 2**20]], (0, -1), modulus=2**52, words=(0, 2**32)), "between the steps"),
+        (component([[1e10 + 0.5, 1]], (0, -1), modulus=256, words=(0, 256)), "between the steps"),
+        (component([[1, 1]], (0, -1), modulus=256, words=(0, 256), step=(0, 1)), "no known step"),
+        (component([[1, 1, 1]], (0, -1, -1), modulus=256, words=(0, 256, 16)), "uniform words of one length"),
+    ],
+)
+def test_masks_that_are_no_uniform_words_are_open(rows: Component, reason: str) -> None:
+    assert reason in knowledge(rows, [0], NOBODY).open
+
+
+def test_steps_that_floats_do_not_hold_are_not_believed() -> None:
+    assert not is_multiple(2.0**60, 1.0)
+    assert is_multiple(2**60, 1)
+    assert times(1.0, 2.0**60, 1.5) == 1.0
+    assert times(1.0, 0.5, 1.5) == 0.5
+    assert common_step(1.5, 2.25) == 0
+    assert common_step(6, 4) == 2
+    assert (size_of(INF), size_of(-3), size_of(0)) == (0, 3, INF)
+
+
+@pytest.mark.parametrize(
+    ("law", "arguments", "spread"),
+    [
+        ("normal", (5.0, 3.0), 3.0),
+        ("uniform", (-1.0, 2.0), 3 / 12**0.5),
+        ("laplace", (0.0, 2.0), 8**0.5),
+        ("logistic", (1.0, 2.0), 2 * np.pi / 3**0.5),
+        ("integers", (5, 25), 20 / 12**0.5),
+    ],
+)
+def test_draws_have_the_spread_and_the_bounds_of_their_law(law: str, arguments: Any, spread: float) -> None:
+    trace = Trace()
+    with following(trace):
+        draws = getattr(generator(), law)(*arguments, size=1000)
+        numbers = draws.objects.tolist()
+    assert trace.variables[next(iter(trace.variables))].spread == pytest.approx(spread)
+    assert np.std([each.value for each in numbers]) == pytest.approx(spread, rel=0.2)
+    if law == "integers":
+        assert {each.below for each in numbers} == {25}
+        assert {each.range for each in trace.variables.values()} == {20}
+    else:
+        assert {each.below for each in numbers} == {0}
