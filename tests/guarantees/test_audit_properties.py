@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from strategies import attacked
 
 import secmix
+from secmix import Network
 from secmix.auditing.report import Report
 from secmix.data import csv, prepared
 
@@ -240,6 +241,21 @@ def standing(report: Report) -> dict[int, str]:
 
 
 PROTOCOLS = [{"name": "plain"}, {"name": "secure_sum"}, {"name": "pdmm", "tol": 1e-6}]
+RANKS = ["no more than the output itself reveals", "partly leaked", "revealed", "corrupt"]
+
+
+def audited(network: Network, protocol: dict[str, Any], corrupt: Collection[int], eavesdrops: bool) -> Report:
+    return secmix.audit(
+        scenario(
+            runs=100,
+            network={"nodes": network.n, "edges": network.edges.tolist()},
+            model={"iterations": 1},
+            data={"name": "wine", "features": 2, "rows_per_node": 10},
+            measure={"evidence": ["structure"]},
+            protocol=protocol,
+            adversary={"name": "honest_but_curious", "corrupt": sorted(corrupt), "eavesdrops": eavesdrops},
+        )
+    )
 
 
 @pytest.mark.build
@@ -250,29 +266,25 @@ def test_a_stronger_adversary_never_gets_a_better_verdict(
 ) -> None:
     network, corrupt = case
     weaker = data.draw(st.frozensets(st.sampled_from(sorted(corrupt)), min_size=1), label="weaker")
-    found = []
-    for nodes, hears in ((corrupt, True), (weaker, eavesdrops)):
-        report = secmix.audit(
-            scenario(
-                runs=100,
-                network={"nodes": network.n, "edges": network.edges.tolist()},
-                model={"iterations": 1},
-                data={"name": "wine", "features": 2, "rows_per_node": 10},
-                measure={"evidence": ["structure"]},
-                protocol=protocol,
-                adversary={"name": "honest_but_curious", "corrupt": sorted(nodes), "eavesdrops": hears},
-            )
-        )
-        found.append(report)
-    strong, weak = found
-    ranks = ["no more than the output itself reveals", "partly leaked", "revealed", "corrupt"]
+    strong, weak = audited(network, protocol, corrupt, True), audited(network, protocol, weaker, eavesdrops)
+    # The output less the corrupt nodes' own inputs is the sum of all honest ones: who controls more learns more of it.
+    output_says_it = set(standing(strong).values()) <= {RANKS[0], "corrupt"}
     for node, was in standing(weak).items():
-        assert ranks.index(standing(strong)[node]) >= ranks.index(was) or standing(strong)[node] == "corrupt"
-    revealed = [{n for n, s in standing(r).items() if s in ("revealed", "corrupt")} for r in found]
+        least = RANKS[0] if was == "partly leaked" and output_says_it else was
+        assert RANKS.index(standing(strong)[node]) >= RANKS.index(least)
+    revealed = [{n for n, s in standing(r).items() if s in ("revealed", "corrupt")} for r in (strong, weak)]
     assert revealed[0] >= revealed[1]
-    for report in found:
+    for report in (strong, weak):
         if "revealed" in standing(report).values():
             assert report.verdict == "violated"
+
+
+def test_to_more_colluders_the_output_itself_says_what_fewer_learn_beside_it() -> None:
+    """Nodes 0 and 3 learn the sum of 4 and 5 from the ring; with the inputs of 1 and 2, the output gives it."""
+    ring, protocol = Network.cycle(6), {"name": "secure_sum"}
+    few, more = (standing(audited(ring, protocol, corrupt, False)) for corrupt in ({0, 3}, {0, 1, 2, 3}))
+    assert [few[node] for node in (4, 5)] == ["partly leaked"] * 2
+    assert [more[node] for node in (4, 5)] == ["no more than the output itself reveals"] * 2
 
 
 @pytest.mark.build
