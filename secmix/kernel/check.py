@@ -59,8 +59,7 @@ def _alike(traced: Any, plain: Any, fit: Fit) -> bool:
         return False
     if plain.dtype.kind in "biu":
         return bool((traced == plain).all())
-    largest = max((abs(float(v.value)) for v in fit.trace.variables.values()), default=1.0)
-    return bool(np.allclose(traced.astype(float), plain, rtol=ROUNDING, atol=ROUNDING * largest, equal_nan=True))
+    return bool(np.allclose(traced.astype(float), plain, rtol=ROUNDING, atol=ROUNDING * fit.largest, equal_nan=True))
 
 
 def other_frames(first: Fit, second: Fit) -> str:
@@ -84,7 +83,7 @@ def other_frames(first: Fit, second: Fit) -> str:
 def _same_form(x: Any, y: Any, first: Fit, second: Fit) -> bool:
     if not (isinstance(x, Number) and isinstance(y, Number)):
         same = not isinstance(x, Number) and not isinstance(y, Number)
-        largest = max(_largest(each) for each in (first, second))
+        largest = max(first.largest, second.largest)
         return same and bool(np.isclose(float(x), float(y), rtol=0, atol=ROUNDING * largest, equal_nan=True))
     if (x.modulus, x.depends, x.pure) != (y.modulus, y.depends, y.pure) or _form(x, first) != _form(y, second):
         return False
@@ -93,17 +92,13 @@ def _same_form(x: Any, y: Any, first: Fit, second: Fit) -> bool:
     off = _constant(x, first) - _constant(y, second)
     if x.modulus != INF:
         off -= round(off / x.modulus) * x.modulus
-    return bool(abs(off) <= 1e3 * ROUNDING * max(map(_largest, (first, second))))
+    return bool(abs(off) <= 1e3 * ROUNDING * max(first.largest, second.largest))
 
 
 def _form(number: Number, fit: Fit) -> dict[int, Any]:
     """Return the form by variables counted within their fit."""
     first = next(iter(fit.trace.variables))
     return {v - first: c for v, c in number.terms.items()}
-
-
-def _largest(fit: Fit) -> float:
-    return max((abs(float(v.value)) for v in fit.trace.variables.values()), default=1.0)
 
 
 def _constant(number: Number, fit: Fit) -> Any:

@@ -23,6 +23,7 @@ from secmix.transcript import Transcript
 
 _MADE_HERE = object()
 _CALLS = 3
+_FEW = 2  # entries of what is traced beside the fit: how a call is made does not hang on their number
 _MOST_TURNS = 24
 
 
@@ -69,12 +70,13 @@ def prove(protocol: Any, network: Network, inputs: Sequence[Any], *, seed: int =
     fit = follow(protocol, network, inputs[:_CALLS], seed=seed)
     if fit.error:
         return _opened(fit, fit.error)
-    handed = [follow(protocol, network, [each], seed=seed, masks_seed=k) for k, each in enumerate(inputs[1:3])]
+    few = [each[:, :, :_FEW] for each in inputs[:_CALLS]]
+    handed = [follow(protocol, network, [each], seed=seed, masks_seed=k) for k, each in enumerate(few[1:])]
     fits = [fit, *handed]
-    fits.append(follow(protocol, network, [np.repeat(inputs[0], 2, axis=0)], seed=seed))
+    fits.append(follow(protocol, network, [np.repeat(few[0], 2, axis=0)], seed=seed))
     reasons = [each.error for each in fits]
     reasons += [disagreement(protocol, network, fit, inputs[:_CALLS], seed=seed), other_frames(*handed)]
-    reasons += [_not_a_guard(protocol, network, inputs, seed, place) for place in fit.trace.guards]
+    reasons += [_not_a_guard(protocol, network, (few, inputs[:_CALLS]), seed, place) for place in fit.trace.guards]
     others, all_tried = _otherwise(protocol, network, inputs[:_CALLS], seed, fit)
     fits += others
     reasons += [f"{each.error}, where public numbers are others" if each.error else "" for each in others]
@@ -100,10 +102,13 @@ def _cells(fit: Fit) -> Iterator[tuple[tuple[int, int], Number]]:
                     yield (k, row), cell
 
 
-def _not_a_guard(protocol: Any, network: Network, inputs: Sequence[Any], seed: int, place: Place) -> str:
-    """Say why a test decides more than whether the call ends in an error."""
-    taken = follow(protocol, network, inputs[:_CALLS], seed=seed, flip=place)
-    return f"{taken.error}, after the guard {place}" if taken.error else ""
+def _not_a_guard(protocol: Any, network: Network, ways: Sequence[Sequence[Any]], seed: int, place: Place) -> str:
+    """Say why a test decides more than whether the call ends in an error; ``ways`` are calls that may meet it."""
+    for inputs in ways:
+        taken = follow(protocol, network, inputs, seed=seed, flip=place)
+        if taken.trace.answering:
+            return f"{taken.error}, after the guard {place}" if taken.error else ""
+    return f"the guard is not met again: {place}"
 
 
 def _otherwise(protocol: Any, network: Network, inputs: Sequence[Any], seed: int, fit: Fit) -> tuple[list[Fit], bool]:

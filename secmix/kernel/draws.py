@@ -161,6 +161,7 @@ def generator(seed: Any = None) -> Any:
         now().leave("a seed made of a secret")
     if isinstance(seed, np.random.Generator):
         return seed
+    seed = seed.used() if isinstance(seed, Public) else seed
     trace = now()
     trace.system_seeds += seed is None
     made = Draws(np.random.default_rng([7, trace.system_seeds] if seed is None else seed).bit_generator)

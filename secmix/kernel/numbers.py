@@ -327,10 +327,13 @@ def plain(value: Any) -> Any:
 
 
 def _sum_of(a: Number, b: Number) -> Form:
-    out = a.terms if a.modulus else {}
-    for variable, coefficient in b.terms.items() if b.modulus else ():
-        out[variable] = out.get(variable, 0) + coefficient
-        if not out[variable]:
+    out = (dict(a.form or {}) if a.scale == 1 else a.terms) if a.modulus else {}
+    scale = b.scale
+    for variable, coefficient in (b.form or {}).items() if b.modulus else ():
+        total = out.get(variable, 0) + scale * coefficient
+        if total:
+            out[variable] = total
+        else:
             del out[variable]
     return out
 

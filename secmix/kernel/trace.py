@@ -13,6 +13,7 @@ import types
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,11 @@ class Fit:
     results: list[Any] = field(default_factory=list)  # what each call returned, (runs, n, m)
     kept: list[Any] = field(default_factory=list)  # what the protocol kept after each call
     error: str = ""  # why there is no more: an exit, or an error of the protocol's own
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest number on the way, once the fit is done."""
+        return max((abs(float(v.value)) for v in self.trace.variables.values()), default=1.0)
 
 
 class _Channel(Channel):
@@ -254,7 +260,8 @@ def state(protocol: Any, network: Network, channel: dict[str, Any]) -> Any:
     ]
     functions = [each for each in values if isinstance(each, types.FunctionType)]
     cells = [cell.cell_contents for f in functions for cell in f.__closure__ or () if cell.cell_contents is not cell]
-    held = [each for each in (*values, *cells) if not callable(each) and not isinstance(each, types.ModuleType)]
+    skipped = (types.ModuleType, property, types.MemberDescriptorType, types.GetSetDescriptorType)
+    held = [each for each in (*values, *cells) if not callable(each) and not isinstance(each, skipped)]
     held += [each for f in functions for each in (f.__defaults__, f.__kwdefaults__)]
     own = {key: each for key, each in channel.items() if key not in ("fit", "iteration", "transcript")}
     return tuple(_digest(each) for each in (protocol, vars(network), own, held))
@@ -269,17 +276,24 @@ def _digest(value: Any, depth: int = 5) -> Any:
         return value.shape, repr(concrete(value).tolist()) if value.size < 10_000 else concrete(value).tobytes()
     if value is None or isinstance(value, (bool, int, float, str, bytes, complex)):
         return value
-    if depth == 0 or isinstance(value, type) or callable(value):
+    if isinstance(value, type) or callable(value):
         return type(value).__name__
+    if depth == 0 or type(value) is object:
+        return object() if type(value) is object else type(value).__name__
     if isinstance(value, dict):
         return tuple((str(key), _digest(each, depth - 1)) for key, each in value.items())
     if isinstance(value, (list, tuple, set, frozenset)):
         return tuple(_digest(each, depth - 1) for each in value)
-    inner = getattr(value, "__dict__", None)
-    return type(value).__name__, _digest(inner, depth - 1) if inner is not None else _text(value)
+    return type(value).__name__, _digest(_parts_of(value), depth - 1)
 
 
-def _text(value: Any) -> str:
-    """Return a text such as that of a counter; the address of an object says nothing."""
-    text = repr(value)
-    return "" if " at 0x" in text else text
+def _parts_of(value: Any) -> Any:
+    """Return what an object consists of; where that cannot be told, what is like nothing else."""
+    if type(value).__module__ in ("_thread", "threading"):  # a lock holds no data
+        return None
+    if getattr(value, "__dict__", None) is not None:
+        return value.__dict__
+    try:
+        return value.__reduce_ex__(2)[1:]  # as of a counter or an iterator
+    except Exception:
+        return object()

@@ -68,6 +68,7 @@ def _holds_for_all_coins(case: Case, use: str) -> bool:
     It is PDMM's: a flow along the edges of a piece hides every change of its inputs that keeps their sum, whoever is
     active in a round and whatever is lost (see ``PDMM.exposure_graph``).
     """
+    assert isinstance(case.setup, SumSetup)
     protocol = case.setup.protocol
     return (
         use.startswith("public coins")
