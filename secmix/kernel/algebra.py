@@ -150,6 +150,8 @@ def _words(
         sizes_of = [[row[v] * component.step[v] for v in some] for some in (draws, data)]
         if q == inf and any(sizes_of[0]) and any(row[v] for v in data):
             return None, "masks added without reduction: what lies between their steps, and their ends, are open"
+        if isinstance(q, int) and q % words and words % q:
+            return None, "masks that are not uniform words of the modulus, or of a part of it"
         # A row of data alone, or of masks alone, is known exactly.
         own = min((abs(each) for some in sizes_of for each in some if each), default=0)
         unit = own if q == inf else q / words if q % words else q // words

@@ -51,6 +51,14 @@ def test_the_best_known_direction_of_a_node_counts() -> None:
     assert knowledge(component([[1, 1]], (0, 0)), [0], NOBODY).sums == [frozenset({0})]
 
 
+def test_masks_that_cancel_but_for_rounding_hide_nothing() -> None:
+    a, b = [0.1, 0.7, 0.3], [0.9, 0.2, 0.5]
+    rows = [[1, 0, 0, *a], [0, 1, 0, *b], [0, 0, 1, *(x / 3 + y * 7 for x, y in zip(a, b, strict=True))]]
+    found = knowledge(component(rows, (0, 1, 2, -1, -1, -1)), [0, 1, 2], NOBODY)
+    assert found.sums == [frozenset({0, 1, 2})]
+    assert sum(found.exact.values()) == pytest.approx(1.0)
+
+
 def test_what_corrupt_nodes_know_is_taken_away() -> None:
     found = knowledge(component([[1, 1, 1]], (0, 1, 2)), [0], frozenset({1}))
     assert found.exact == pytest.approx({0: 0.5, 2: 0.5})
@@ -76,6 +84,7 @@ def test_a_sum_of_rows_in_which_words_cancel_is_known() -> None:
         (component([[2**60 + 1, 2**20]], (0, -1), modulus=2**52, words=(0, 2**32)), "between the steps"),
         (component([[1e10 + 0.5, 1]], (0, -1), modulus=256, words=(0, 256)), "between the steps"),
         (component([[1, 1]], (0, -1), modulus=256, words=(0, 256), step=(0, 1)), "no known step"),
+        (component([[1, 1]], (0, -1), modulus=2**64, words=(0, 2**64 - 1)), "words of the modulus"),
         (component([[1, 1, 1]], (0, -1, -1), modulus=256, words=(0, 256, 16)), "uniform words of one length"),
     ],
 )
