@@ -39,9 +39,10 @@ def _head(numbers: Numbers, slips: list[Numbers], sabotage: list[Numbers], right
         f"Written by `{numbers['command']}`; every number is in `numbers.json`. {words}.",
         "",
         f"Of {len(slips)} slips that an honest author can make, {cleared} were cleared, {known} of which are known. Of "
-        f"{len(sabotage)} cases of sabotage, of which nothing is promised, {passed} were cleared. Each has an attack that hears what the adversary hears, and nothing else but the "
-        f"code; it was run, and succeeded for {shown} of {len(wrong)}. Of {len(right)} right cases, {accused} were "
-        f"accused and {undecided} left inconclusive; `tests/soundness/pending.py` says what is open.",
+        f"{len(sabotage)} cases of sabotage, of which nothing is promised, {passed} were cleared. Each has an attack "
+        f"that hears what the adversary hears, and nothing else but the code; it was run, and succeeded for {shown} of "
+        f"{len(wrong)}. Of {len(right)} right cases, {accused} were accused and {undecided} left inconclusive; "
+        "`tests/soundness/pending.py` says what is open.",
         "",
         "A wrong case is judged rightly if it is *violated*, *inconclusive* or refused in words; a right one if it is "
         "*not refuted*, or *inconclusive* where the table says why no audit can say more. The cases are in "
