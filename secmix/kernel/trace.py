@@ -23,7 +23,7 @@ from secmix.kernel.arrays import Followed, array_of, concrete, followed, is_secr
 from secmix.kernel.draws import Draws, Public
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import INF, LeftTrace, Place, Trace, following, is_protocol, now
-from secmix.kernel.world import replaced, with_method
+from secmix.kernel.world import modules_of, replaced, with_method
 from secmix.network import Network
 from secmix.transcript import Block, Channel, overheard, passed_on
 
@@ -153,7 +153,7 @@ def follow(
     protocol = copied(protocol)
     channel = _Channel(fit)
     masks = None
-    with following(trace), replaced(), _secret_masks(protocol), overheard(_other_channel):
+    with replaced(modules_of(protocol)), following(trace), _secret_masks(protocol), overheard(_other_channel):
         for call, given in enumerate(inputs):
             try:
                 if masks_seed is not None or (getattr(protocol, "reuses_masks", False) and masks is None):

@@ -1,7 +1,7 @@
 """What a protocol's modules see during a trace: NumPy, Python's numbers and generators, followed.
 
-NumPy itself stays as it is. In every module that belongs neither to Python nor to the scientific libraries, names for
-NumPy, ``float``, ``int``, ``max``, ``min`` and what reads memory stand for others meanwhile.
+NumPy itself stays as it is. In the modules of a protocol's code, names for NumPy, ``float``, ``int``, ``max``, ``min``
+and what reads memory stand for others meanwhile.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import sys
 import threading
 import types
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -186,21 +186,58 @@ def _replacements() -> dict[int, Any]:
     return found
 
 
-_READING = ("hash", "memoryview", "bytes", "bytearray", "id")
-_BUILTINS: dict[str, Any] = {name: _not_followed(getattr(builtins, name), name) for name in _READING}
+def _reading(kind: Any) -> Any:
+    """A type that reads memory: it ends the proof where it is given a secret, and is asked whether it made a value."""
+
+    class Reading(type):
+        def __instancecheck__(cls, value: Any) -> bool:
+            return isinstance(value, kind)
+
+        def __call__(cls, *args: Any, **kw: Any) -> Any:
+            return _not_followed(kind, kind.__name__)(*args, **kw)
+
+        def __getattr__(cls, name: str) -> Any:
+            return getattr(kind, name)
+
+    return Reading(kind.__name__, (), {})
+
+
+_BUILTINS: dict[str, Any] = {each.__name__: _reading(each) for each in (bytes, bytearray, memoryview)}
+_BUILTINS |= {name: _not_followed(getattr(builtins, name), name) for name in ("hash", "id")}
 _BUILTINS |= {"float": _Float, "int": _Int, "max": _extreme(max, np.maximum), "min": _extreme(min, np.minimum)}
 _OTHERS = {"numpy", "scipy", "sklearn", "pandas", "numba", "matplotlib", "networkx", "llvmlite", "joblib", "pydantic"}
 _OTHERS |= {"threadpoolctl", "hypothesis", "pytest", "_pytest", "pluggy", "xdist", "execnet", "rich", "typer", "click"}
 _HOUSE = ("secmix.protocols", "secmix._base", "secmix.aggregators", "secmix.adversaries", "secmix.testing")
 
 
-def _is_protocols(name: str, module: Any) -> bool:
+def _is_protocols(name: str) -> bool:
     top = name.split(".")[0]
-    if module is None or top in sys.stdlib_module_names or top in _OTHERS:
+    if name not in sys.modules or top in sys.stdlib_module_names or top in _OTHERS:
         return False
-    if top == "secmix":
-        return name.startswith(_HOUSE)
-    return True
+    return name.startswith(_HOUSE) if top == "secmix" else True
+
+
+def modules_of(protocol: Any) -> set[str]:
+    """Name the modules in which a protocol's code lies: of its classes and parts, and what these import.
+
+    Another thread of this process may run code of other modules meanwhile, and is to find it as it was.
+    """
+    parts, waiting = [protocol, *getattr(protocol, "__dict__", {}).values()], {"secmix.protocols"}
+    while getattr(parts[0], "inner", None) is not None:
+        parts = [parts[0].inner, *getattr(parts[0].inner, "__dict__", {}).values(), *parts[1:]]
+    for part in parts:
+        waiting |= {kind.__module__ for kind in type(part).__mro__} | {str(getattr(part, "__module__", ""))}
+    found = {name for name in sys.modules if name.startswith(_HOUSE)}
+    while waiting:
+        name = waiting.pop()
+        if (name in found and not name.startswith("secmix.protocols")) or not _is_protocols(name):
+            continue
+        found.add(name)
+        for each in vars(sys.modules[name]).values():
+            used = each.__name__ if isinstance(each, types.ModuleType) else getattr(each, "__module__", None)
+            if isinstance(used, str) and used not in found:
+                waiting.add(used)
+    return found
 
 
 def _instead(name: str, space: dict[str, Any], found: dict[int, Any]) -> Iterator[tuple[str, Any]]:
@@ -238,13 +275,13 @@ def with_method(kind: type, name: str, method: Any) -> Iterator[None]:
 
 
 @contextmanager
-def replaced() -> Iterator[None]:
-    """Let the names for numbers and arrays stand for followed ones, in the modules of protocols, meanwhile."""
+def replaced(modules: Iterable[str]) -> Iterator[None]:
+    """Let the names for numbers and arrays stand for followed ones, in these modules, meanwhile."""
     found = _replacements()
     with _LOCK, ExitStack() as stack:
-        for name, module in list(sys.modules.items()):
-            if _is_protocols(name, module):
-                stack.enter_context(_with_names(vars(module), **dict(_instead(name, vars(module), found))))
+        for name in modules:
+            space = vars(sys.modules[name])
+            stack.enter_context(_with_names(space, **dict(_instead(name, space, found))))
         stack.enter_context(_with_names(sys.modules, **{each.__name__: found[id(each)] for each in _NOT_FOLLOWED}))
         for kind in _SPARSE:
             product = _sparse_product(kind.__matmul__)

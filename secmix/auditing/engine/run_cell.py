@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -22,6 +23,8 @@ from secmix.errors import NotConverged, SecmixError
 from secmix.scenario import Scenario
 from secmix.transcript import at_most, unrelated
 
+_CELLS = threading.RLock()
+
 
 def run_cell(
     cell: Scenario,
@@ -39,7 +42,8 @@ def run_cell(
     from threadpoolctl import threadpool_limits
 
     # One thread, always: the sums inside BLAS would else depend on how many there are, and so on the workers.
-    with threadpool_limits(limits=1), code_allowed(allow_code), unrelated():
+    # One cell at a time in a process: the kernel replaces names in the modules of a protocol while it follows it.
+    with _CELLS, threadpool_limits(limits=1), code_allowed(allow_code), unrelated():
         setup = build_setup(cell, _new(given), ready)
         try:
             judged, findings = audit_cell(cell, setup, seeds(cell), reproduce, early)

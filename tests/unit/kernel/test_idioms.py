@@ -165,7 +165,7 @@ def _follow(idiom: str, seed: int) -> tuple[Any, Trace, Exception | None]:
         numbers = np.empty((2, 3), object)
         for place, value in np.ndenumerate(values):
             numbers[place] = Number(value, {trace.variable("input", place[0], value, 0): 1}, INF, 2 << place[0], 0)
-        with replaced():
+        with replaced([__name__]):
             try:
                 return _traced_call(idiom, array_of(numbers, float)), trace, None
             except LeftTrace:
