@@ -23,6 +23,7 @@ from secmix.transcript import Transcript
 
 _MADE_HERE = object()
 _CALLS = 3
+_LONG = 1000  # numbers that nodes sum: of more the calls after the first are traced with few entries
 _FEW = 2  # entries of what is traced beside the fit: how a call is made does not hang on their number
 _MOST_TURNS = 24
 
@@ -67,17 +68,19 @@ def prove(protocol: Any, network: Network, inputs: Sequence[Any], *, seed: int =
 
     ``inputs`` are those of three calls at least, (1, n, m) each, as the real data give them.
     """
-    fit = follow(protocol, network, inputs[:_CALLS], seed=seed)
+    few = [each[:, :, :_FEW] for each in inputs[:_CALLS]]
+    long = np.size(inputs[0]) > _LONG and not getattr(protocol, "reuses_masks", False)
+    inputs = [inputs[0], *few[1:]] if long else inputs[:_CALLS]
+    fit = follow(protocol, network, inputs, seed=seed)
     if fit.error:
         return _opened(fit, fit.error)
-    few = [each[:, :, :_FEW] for each in inputs[:_CALLS]]
     handed = [follow(protocol, network, [each], seed=seed, masks_seed=k) for k, each in enumerate(few[1:])]
     fits = [fit, *handed]
     fits.append(follow(protocol, network, [np.repeat(few[0], 2, axis=0)], seed=seed))
     reasons = [each.error for each in fits]
-    reasons += [disagreement(protocol, network, fit, inputs[:_CALLS], seed=seed), other_frames(*handed)]
-    reasons += [_not_a_guard(protocol, network, (few, inputs[:_CALLS]), seed, place) for place in fit.trace.guards]
-    others, all_tried = _otherwise(protocol, network, inputs[:_CALLS], seed, fit)
+    reasons += [disagreement(protocol, network, fit, inputs, seed=seed), other_frames(*handed)]
+    reasons += [_not_a_guard(protocol, network, (few, inputs), seed, place) for place in fit.trace.guards]
+    others, all_tried = _otherwise(protocol, network, inputs, seed, fit)
     fits += others
     reasons += [f"{each.error}, where public numbers are others" if each.error else "" for each in others]
     reasons += [not_explained(each) for each in fits if not each.error]
@@ -87,7 +90,8 @@ def prove(protocol: Any, network: Network, inputs: Sequence[Any], *, seed: int =
         covers.append("what the protocol keeps from call to call")
     open_ = next((reason for reason in reasons if reason), "")
     tables = tuple(components(_cells(each), each.trace.variables) for each in fits) if not open_ else ()
-    return Proof(tuple(fits), tables, open_, tuple(covers), _assumptions(fit))
+    assumes = _assumptions(fit) + (("calls after the first treat all entries as they treat the first two",) * long)
+    return Proof(tuple(fits), tables, open_, tuple(covers), assumes)
 
 
 def _opened(fit: Fit, reason: str) -> Proof:

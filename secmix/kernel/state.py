@@ -142,6 +142,11 @@ def now() -> Trace:
     return _NOW[-1]
 
 
+def tracing() -> bool:
+    """Say whether a trace is under way."""
+    return bool(_NOW)
+
+
 @contextmanager
 def following(trace: Trace) -> Iterator[Trace]:
     """Make ``trace`` the one under way, for all threads: a protocol may start some."""

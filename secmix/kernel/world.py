@@ -16,6 +16,7 @@ import secrets
 import struct
 import sys
 import threading
+import time
 import types
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -29,13 +30,15 @@ from secmix.kernel.arrays import Followed, array_of, followed, parts, public, va
 from secmix.kernel.draws import Draws, Public, generator, randbelow
 from secmix.kernel.functions import full
 from secmix.kernel.numbers import Number, function, plain
+from secmix.kernel.state import now, tracing
 from secmix.kernel.words import cast, whole
 
 _LOCK = threading.RLock()
 _MAKERS = {"zeros": 0, "empty": 0, "ones": 1}
 _TAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite")
 _SPARSE = [getattr(scipy.sparse, f"{a}_{b}") for a in ("csr", "csc", "coo", "dia") for b in ("array", "matrix")]
-_NOT_FOLLOWED = (hashlib, hmac, zlib, struct, random)
+_NOT_FOLLOWED = (hashlib, hmac, zlib, struct)
+_COINS = {random: "coins of the module random", time: "the clock"}
 
 
 def _maker(name: str) -> Callable[..., Any]:
@@ -93,6 +96,24 @@ def _module(original: types.ModuleType, **instead: Any) -> types.ModuleType:
     made.__dict__.update(instead)
     made.__getattr__ = lambda name: getattr(original, name)  # type: ignore[method-assign]
     return made
+
+
+def _noted(f: Callable[..., Any], what: str) -> Callable[..., Any]:
+    """A function whose result may be another in the next call: a claim covers what was traced."""
+
+    def call(*args: Any, **kw: Any) -> Any:
+        if tracing():
+            now().narrow(what)
+        return f(*args, **kw)
+
+    return call
+
+
+def _coins(original: types.ModuleType, what: str) -> types.ModuleType:
+    """A module of coins that nobody hands the protocol, such as its clock."""
+    members = {name: each for name, each in vars(original).items() if callable(each) and not name.startswith("_")}
+    functions = {n: _not_followed(_noted(f, what), n) for n, f in members.items() if not isinstance(f, type)}
+    return _module(original, **functions)
 
 
 def _guarded(original: types.ModuleType) -> types.ModuleType:
@@ -173,7 +194,8 @@ def _replacements() -> dict[int, Any]:
     new["full"] = _full
     new["frombuffer"] = _not_followed(np.frombuffer, "np.frombuffer")
     found = {id(getattr(np, name)): each for name, each in new.items()}
-    numpy_random = _module(np.random, default_rng=generator, Generator=Draws)
+    numpy_random = _coins(np.random, "coins of NumPy's global generator")
+    numpy_random.__dict__.update(default_rng=generator, Generator=Draws)
     system = _module(secrets, randbelow=randbelow, randbits=lambda k: randbelow(2**k))
     mathematics = _module(math, **{n: _of_numbers(n) for n in dir(math) if callable(getattr(math, n)) and n[0] != "_"})
     found |= {id(np): _module(np, **new, random=numpy_random), id(np.random): numpy_random, id(math): mathematics}
@@ -183,6 +205,10 @@ def _replacements() -> dict[int, Any]:
         guarded = _guarded(original)
         found[id(original)] = guarded
         found |= {id(getattr(original, n)): f for n, f in vars(guarded).items() if callable(f) and n[0] != "_"}
+    for original, what in _COINS.items():
+        noted = _coins(original, what)
+        found[id(original)] = noted
+        found |= {id(getattr(original, n)): f for n, f in vars(noted).items() if callable(f) and n[0] != "_"}
     return found
 
 
@@ -282,7 +308,9 @@ def replaced(modules: Iterable[str]) -> Iterator[None]:
         for name in modules:
             space = vars(sys.modules[name])
             stack.enter_context(_with_names(space, **dict(_instead(name, space, found))))
-        stack.enter_context(_with_names(sys.modules, **{each.__name__: found[id(each)] for each in _NOT_FOLLOWED}))
+        stack.enter_context(
+            _with_names(sys.modules, **{each.__name__: found[id(each)] for each in (*_NOT_FOLLOWED, *_COINS)})
+        )
         for kind in _SPARSE:
             product = _sparse_product(kind.__matmul__)
             for method in ("__matmul__", "dot"):

@@ -13,7 +13,7 @@ import secmix
 from secmix.errors import SecmixError
 
 distributed = pytest.importorskip("distributed", reason="the cluster extra is not installed")
-pytestmark = pytest.mark.filterwarnings("default")  # Dask's own warnings are its own business
+pytestmark = [pytest.mark.build, pytest.mark.filterwarnings("default")]  # Dask's own warnings are its own business
 
 SCENARIO = {
     "runs": 200,

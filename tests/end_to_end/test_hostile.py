@@ -254,7 +254,13 @@ def test_the_key_is_the_users_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         keeping._key.cache_clear()
         assert keeping._key() is None
         assert secmix.audit(
-            {"runs": 100, "network": {"kind": "cycle"}, "measure": {"evidence": ["structure"]}}, "a"
+            {
+                "runs": 100,
+                "network": {"kind": "cycle"},
+                "data": {"name": "wine", "features": 2},
+                "measure": {"evidence": ["structure"]},
+            },
+            "a",
         ).cells
     finally:
         keeping._key.cache_clear()

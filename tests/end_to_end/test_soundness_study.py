@@ -52,7 +52,7 @@ def test_what_is_not_true_is_said_to_be(report: Any) -> None:
         entry(case="six", side="sabotage", verdict="not refuted", right=False),
     ]
     text = report({"cases": cases, "command": "python x", "versions": {"Python": "3"}})
-    assert "Of 2 slips that an honest author can make, 1 were cleared; 1 of these are known" in text
+    assert "Of 2 slips that an honest author can make, 1 were cleared, 1 of which are known" in text
     assert "Of 1 cases of sabotage, of which nothing is promised, 1 were cleared." in text
     assert "succeeded for 3 of 3. Of 2 right cases, 1 were accused" in text
     assert text.count("**(not true)**") == 3

@@ -1,6 +1,8 @@
 """Short sum protocols, right and wrong, as somebody may write them: each changes one thing of :class:`RingSum`."""
 
+import random
 import secrets
+import time
 from typing import Any
 
 import numpy as np
@@ -433,3 +435,27 @@ class FastPathOfErrors(RingSum):
     def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
         if type(rows) is np.ndarray:
             raise ValueError("plain arrays are not allowed")
+
+
+class CoinOfTheModule(RingSum):
+    """Sends a node's numbers as they are where a coin of Python's own generator says so."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if random.random() < 0.0005:
+            channel.send(3, 0, SERVER, "bare", rows[:, 0], encrypted=True)
+
+
+class CoinOfNumPy(RingSum):
+    """The same, by NumPy's global generator."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if np.random.random() < 0.0005:  # noqa: NPY002
+            channel.send(3, 0, SERVER, "bare", rows[:, 0], encrypted=True)
+
+
+class CoinOfTheClock(RingSum):
+    """The same, by a generator that the clock seeds."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if np.random.default_rng(int(time.time())).random() < 0.0005:
+            channel.send(3, 0, SERVER, "bare", rows[:, 0], encrypted=True)

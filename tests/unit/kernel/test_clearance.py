@@ -135,6 +135,19 @@ def test_public_coins_are_named_and_only_those_drawn_are_covered() -> None:
     assert covers.startswith("public coins (examples.py, line")
 
 
+@pytest.mark.parametrize(
+    ("example", "named"),
+    [
+        (examples.CoinOfTheModule, "coins of the module random"),
+        (examples.CoinOfNumPy, "coins of NumPy's global generator"),
+        (examples.CoinOfTheClock, "the clock"),
+    ],
+)
+def test_coins_that_nobody_hands_the_protocol_are_named(example: type, named: str) -> None:
+    (covers,) = proof_of(example).covers
+    assert covers.startswith(named)
+
+
 def test_the_largest_entry_says_what_shows_behind_masks() -> None:
     """Entries that are masked alike are worked out once: with the data that the masks hide least."""
     given = [each * [1.0, 1e6, 1.0] for each in inputs()]
