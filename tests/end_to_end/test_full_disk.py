@@ -128,7 +128,7 @@ def test_a_disk_with_room_for_the_cells_but_not_for_the_report(
     tiny_disk: tuple[Path, str], expected: dict[str, Any]
 ) -> None:
     place, mount = tiny_disk
-    found = drive(place / "out", "disk", 70_000, before=mount)
+    found = drive(place / "out", "disk", 86_000, before=mount)
     assert "No space left on device" in found["said"]
     check(found, expected, range(6, 7))
 
