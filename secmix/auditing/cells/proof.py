@@ -83,7 +83,11 @@ def in_words(outcome: Clearance | Open | None) -> str:
         return ""
     if isinstance(outcome, Open):
         return f"Not proved: {outcome.reason}."
-    known = "; ".join(f"the sum over nodes {', '.join(map(str, sorted(each)))}" for each in outcome.sums if each)
+    alone = ", ".join(str(*each) for each in sorted(map(sorted, outcome.sums)) if len(each) == 1)
+    sums = [", ".join(map(str, each)) for each in sorted(map(sorted, outcome.sums)) if len(each) > 1]
+    known = "; ".join(
+        [*[f"what each of nodes {alone} sums"] * bool(alone), *(f"the sum over nodes {each}" for each in sums)]
+    )
     where = "; ".join(map(str, outcome.encoders))
     encoded = f" What is summed is an encoding of each node's own data ({where})." if where else ""
     covers = f"for the calls that were traced ({'; '.join(outcome.covers)})" if outcome.covers else "in every iteration"
