@@ -67,7 +67,7 @@ np.array_equal(x, x) | np.count_nonzero(x > 0) | x > 0 | x == x[0] | (x > 0) & (
 np.nan_to_num(x) | np.any(x > 0) | np.all(x > 0, axis=0) | np.max(x) | np.min(x, axis=1) | np.ptp(x) | np.prod(x) | np.mod(x, 1.0) | x % 0.5
 x.astype(np.float32) | x.astype(np.float32) - x | x.astype(np.int64) | x.astype(np.int64) >> 2 | x.astype(np.int64) % 7 | np.bitwise_xor(x.astype(np.int64), 5)
 x.astype(np.uint64) | (x * 2**20).astype(np.int64).view(np.uint64) | x.astype(bool) | np.polyfit([0, 1, 2], x[0], 1) | np.correlate(x[0], [1.0, 2.0])
-scipy.special.expit(x) | np.trunc(x) | np.ceil(x) | np.fix(x) | np.log1p(np.abs(x)) | np.heaviside(x, 0.5) | np.square(x) | np.tanh(x)
+scipy.special.expit(x) | np.trunc(x) | np.ceil(x) | np.log1p(np.abs(x)) | np.heaviside(x, 0.5) | np.square(x) | np.tanh(x)
 np.linalg.inv(x[:, :2]) | np.linalg.det(x[:, :2]) | math.log(abs(x[0, 0])) | np.multiply.reduce(x) | math.ceil(x[0, 0]) | x[0, 0] // 1
 masked(x) | np.ldexp(x, 3) | math.isfinite(x[0, 0]) | np.power(x, 2) | np.cumprod(x, axis=1) | x[0, 0] > 3 | np.logical_not(x > 0)
 np.rint(np.rint(x * 8) / 4) | x * 0.0 | x * 0.0 + -0.0 | x * -0.0 - 0.0 | x[0] * 0.0 + x[1] * 0.0
