@@ -44,11 +44,6 @@ class Followed(np.ndarray[Any, Any]):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kw: Any) -> Any:
         return apply(ufunc, method, inputs, **kw)
 
-    def __array_function__(self, func: Any, types: Any, args: Any, kw: Any) -> Any:
-        from secmix.kernel.functions import call
-
-        return call(func, args, kw)
-
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.array(values(self, "a plain array of secrets"), dtype=dtype)
 

@@ -121,7 +121,7 @@ def _otherwise(protocol: Any, network: Network, inputs: Sequence[Any], seed: int
     waiting = [(fit, 0)]
     while waiting:
         one, begin = waiting.pop()
-        outcomes = [outcome for _, outcome in one.trace.turns]
+        outcomes = one.trace.turns
         for k in range(begin, len(outcomes)):
             if len(found) == _MOST_TURNS:
                 return found, False

@@ -252,3 +252,4 @@ _WORKED_OUT: dict[str, Callable[..., Any]] = {
     "imag": lambda x: full(np.shape(x), 0.0),
     "result_type": lambda *given: np.result_type(*(each.dtype if hasattr(each, "dtype") else each for each in given)),
 }
+Followed.__array_function__ = lambda self, func, types, args, kw: call(func, args, kw)  # type: ignore[method-assign, assignment]

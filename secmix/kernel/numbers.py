@@ -334,7 +334,7 @@ def _sum_of(a: Number, b: Number) -> Form:
         if total:
             out[variable] = total
         else:
-            del out[variable]
+            out.pop(variable, None)
     return out
 
 

@@ -80,9 +80,9 @@ class Trace:
     variables: dict[int, Variable] = field(default_factory=dict)
     known: dict[Any, Any] = field(default_factory=dict)  # functions, encodings and keys that were met before
     # Truth values of secrets that only decide whether an error is raised.
-    guards: dict[Place, bool] = field(default_factory=dict)
-    # Comparisons of public numbers that may differ in another call, in order, and how each came out.
-    turns: list[tuple[Place, bool]] = field(default_factory=list)
+    guards: dict[Place, None] = field(default_factory=dict)
+    # How comparisons of public numbers that may differ in another call came out, in order.
+    turns: list[bool] = field(default_factory=list)
     # How such public numbers, or public coins, were used otherwise: a claim then covers what was traced.
     by_value: dict[str, Place] = field(default_factory=dict)
     # Where secrets left, also where a protocol caught what was raised.
@@ -118,7 +118,7 @@ class Trace:
         place = here()
         if not is_guard(place):
             self.leave("a branch on a secret")
-        self.guards.setdefault(place, outcome)
+        self.guards[place] = None
         self.answering = self.flip == place
         return outcome != self.answering
 
@@ -126,12 +126,13 @@ class Trace:
         """Return how a comparison of public numbers comes out, or what the script says."""
         if len(self.turns) < len(self.script):
             outcome = self.script[len(self.turns)]
-        self.turns.append((here(), outcome))
+        self.turns.append(outcome)
         return outcome
 
     def narrow(self, how: str) -> None:
         """Note that a public number was used by its value: the claim covers what was traced."""
-        self.by_value.setdefault(how, here())
+        if how not in self.by_value:
+            self.by_value[how] = here()
 
 
 _NOW: list[Trace] = []

@@ -99,7 +99,7 @@ def _module(original: types.ModuleType, **instead: Any) -> types.ModuleType:
 
 
 def _noted(f: Callable[..., Any], what: str) -> Callable[..., Any]:
-    """A function whose result may be another in the next call: a claim covers what was traced."""
+    """Note that what a function returns may be other in the next call: a claim covers what was traced."""
 
     def call(*args: Any, **kw: Any) -> Any:
         if tracing():
@@ -109,18 +109,13 @@ def _noted(f: Callable[..., Any], what: str) -> Callable[..., Any]:
     return call
 
 
-def _coins(original: types.ModuleType, what: str) -> types.ModuleType:
-    """A module of coins that nobody hands the protocol, such as its clock."""
-    members = {name: each for name, each in vars(original).items() if callable(each) and not name.startswith("_")}
-    functions = {n: _not_followed(_noted(f, what), n) for n, f in members.items() if not isinstance(f, type)}
+def _guarded(original: types.ModuleType, what: str = "") -> types.ModuleType:
+    """Make a module whose functions end the proof where they are given a secret; ``what`` names their coins."""
+    members = {n: f for n, f in vars(original).items() if callable(f) and n[0] != "_" and not isinstance(f, type)}
+    functions = {
+        n: _not_followed(_noted(f, what) if what else f, f"{original.__name__}.{n}") for n, f in members.items()
+    }
     return _module(original, **functions)
-
-
-def _guarded(original: types.ModuleType) -> types.ModuleType:
-    """Make a module whose functions end the proof where they are given a secret."""
-    members = {name: each for name, each in vars(original).items() if callable(each) and not name.startswith("_")}
-    wrapped = {n: _not_followed(f, f"{original.__name__}.{n}") for n, f in members.items() if not isinstance(f, type)}
-    return _module(original, **wrapped)
 
 
 def _of_numbers(name: str) -> Callable[..., Any]:
@@ -188,32 +183,29 @@ def _sparse_product(original: Callable[..., Any]) -> Callable[..., Any]:
     return product
 
 
+@functools.cache
 def _replacements() -> dict[int, Any]:
     """Return what stands for what, by the identity of the original."""
     new: dict[str, Any] = {name: _maker(name) for name in _MAKERS} | {name: _taker(name) for name in _TAKERS}
     new["full"] = _full
     new["frombuffer"] = _not_followed(np.frombuffer, "np.frombuffer")
     found = {id(getattr(np, name)): each for name, each in new.items()}
-    numpy_random = _coins(np.random, "coins of NumPy's global generator")
+    numpy_random = _guarded(np.random, "coins of NumPy's global generator")
     numpy_random.__dict__.update(default_rng=generator, Generator=Draws)
     system = _module(secrets, randbelow=randbelow, randbits=lambda k: randbelow(2**k))
     mathematics = _module(math, **{n: _of_numbers(n) for n in dir(math) if callable(getattr(math, n)) and n[0] != "_"})
     found |= {id(np): _module(np, **new, random=numpy_random), id(np.random): numpy_random, id(math): mathematics}
     found |= {id(np.random.default_rng): generator, id(secrets): system, id(secrets.randbelow): system.randbelow}
     found |= {id(getattr(math, n)): each for n, each in vars(mathematics).items() if n[0] != "_" and n != "name"}
-    for original in _NOT_FOLLOWED:
-        guarded = _guarded(original)
+    for original, what in (dict.fromkeys(_NOT_FOLLOWED, "") | _COINS).items():
+        guarded = _guarded(original, what)
         found[id(original)] = guarded
         found |= {id(getattr(original, n)): f for n, f in vars(guarded).items() if callable(f) and n[0] != "_"}
-    for original, what in _COINS.items():
-        noted = _coins(original, what)
-        found[id(original)] = noted
-        found |= {id(getattr(original, n)): f for n, f in vars(noted).items() if callable(f) and n[0] != "_"}
     return found
 
 
 def _reading(kind: Any) -> Any:
-    """A type that reads memory: it ends the proof where it is given a secret, and is asked whether it made a value."""
+    """Make a type that stands for one that reads memory: given a secret it ends the proof."""
 
     class Reading(type):
         def __instancecheck__(cls, value: Any) -> bool:

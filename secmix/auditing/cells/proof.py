@@ -13,12 +13,11 @@ from secmix.kernel import Clearance, Open, clear, prove
 from secmix.protocols import PDMM
 
 _KEY = "proof"
-_CALLS = 3  # of one fit: what a protocol keeps shows after the second and the third
 _MARGIN = 1e-6  # between shares that algebra finds in two ways
 
 
 def proof_of(case: Case) -> Clearance | Open | None:
-    """The kernel's answer for this cell, worked out once; None for a protocol that does not sum."""
+    """Return the kernel's answer for this cell, worked out once; None for a protocol that does not sum."""
     if not isinstance(case.setup, SumSetup) or not isinstance(case.observation, SumObservation):
         return None
     if _KEY not in case.fitted:
@@ -28,7 +27,7 @@ def proof_of(case: Case) -> Clearance | Open | None:
 
 
 def without_proof(case: Case) -> Case:
-    """``case``, of which no proof is asked: it tells what is revealed and clears nobody."""
+    """Return ``case``, of which no proof is asked: it tells what is revealed and clears nobody."""
     case.fitted[_KEY] = None
     return case
 
@@ -40,13 +39,13 @@ def _proved(case: Case, setup: SumSetup, observation: SumObservation) -> Clearan
         protocol = protocol.inner
     played = protocol if active is None else active(protocol)
     fits = [observation.inputs[t][:, :1].transpose(1, 0, 2) for t in observation.iterations]
-    inputs = [*fits, *[fits[-1]] * _CALLS][: max(_CALLS, len(fits))]
-    proof = prove(played, setup.network, inputs[:_CALLS], seed=case.cell.seed)
+    # What a protocol keeps shows after the second and the third call.
+    proof = prove(played, setup.network, [*fits, fits[-1], fits[-1]], seed=case.cell.seed)
     return clear(proof, setup.network, setup.adversary, calls=len(fits))
 
 
 def unproved(case: Case, node: int) -> list[str]:
-    """Why no proof clears ``node``; none where one does."""
+    """Say why no proof clears ``node``; nothing where one does."""
     outcome = proof_of(case)
     if outcome is None:
         return []
@@ -63,7 +62,7 @@ def unproved(case: Case, node: int) -> list[str]:
 
 
 def _holds_for_all_coins(case: Case, use: str) -> bool:
-    """Whether a theorem says that what is known does not hang on public coins, which the kernel traced as drawn.
+    """Say whether, by a theorem, what is known does not hang on public coins, which the kernel traced as drawn.
 
     It is PDMM's: a flow along the edges of a piece hides every change of its inputs that keeps their sum, whoever is
     active in a round and whatever is lost (see ``PDMM.exposure_graph``).
@@ -78,7 +77,7 @@ def _holds_for_all_coins(case: Case, use: str) -> bool:
 
 
 def in_words(outcome: Clearance | Open | None) -> str:
-    """What a report says of the proof."""
+    """Put the proof into words, for a report."""
     if outcome is None:
         return ""
     if isinstance(outcome, Open):
