@@ -13,7 +13,7 @@ import numpy as np
 
 from secmix.kernel.arrays import Followed, apply, array_of, concrete, followed, is_secret, parts, public, values
 from secmix.kernel.numbers import Number, arguments, function, plain
-from secmix.kernel.state import common_step, now, size_of
+from secmix.kernel.state import ANYTHING, common_step, now, size_of
 from secmix.kernel.words import cast
 
 _MOVING = frozenset(
@@ -227,10 +227,16 @@ def full(shape: Any, value: Any, dtype: Any = None, **kw: Any) -> Any:
     return array_of(out, kind)
 
 
+def unwritten(kind: np.dtype[Any]) -> Number:
+    """Return what memory holds that nobody wrote to: it may be anything that anybody computed before."""
+    return Number(kind.type(0).item(), None, 0, ANYTHING, 0, pure=False)
+
+
 def _like(value: Any) -> Callable[..., Any]:
     def go(x: Any, dtype: Any = None, order: Any = None, subok: Any = True, shape: Any = None, **kw: Any) -> Any:
         kind = np.dtype(dtype if dtype is not None else getattr(x, "dtype", float))
-        return full(np.shape(x) if shape is None else shape, kind.type(value).item(), kind)
+        number = unwritten(kind) if value is None else kind.type(value).item()
+        return full(np.shape(x) if shape is None else shape, number, kind)
 
     return go
 
@@ -246,7 +252,7 @@ _WORKED_OUT: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("max", "amax"), _reducing(np.maximum)),
     **dict.fromkeys(("min", "amin"), _reducing(np.minimum)),
     **{"cumsum": _running(np.add), "cumprod": _running(np.multiply)},
-    **{"zeros_like": _like(0), "empty_like": _like(0), "ones_like": _like(1)},
+    **{"zeros_like": _like(0), "empty_like": _like(None), "ones_like": _like(1)},
     "full_like": lambda x, value, dtype=None, **kw: full(np.shape(x), value, dtype or getattr(x, "dtype", None)),
     **{"real": lambda x: x, "isrealobj": lambda x: True, "iscomplexobj": lambda x: False},
     "imag": lambda x: full(np.shape(x), 0.0),

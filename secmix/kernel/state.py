@@ -26,6 +26,8 @@ _EXACT = 2.0**53
 """Up to here floats are exact whole numbers."""
 DRAWS = 1
 """The bit of what depends on secret draws; that of node i is ``1 << i + 1``."""
+ANYTHING = -1
+"""All bits: it may depend on anything."""
 
 _LIBRARIES = tuple({sysconfig.get_path(each) for each in ("stdlib", "platstdlib", "purelib", "platlib")})
 _FOLLOWED_AS_THEY_ARE = tuple(os.path.join(path, name) for path in _LIBRARIES for name in ("numpy", "scipy"))

@@ -22,7 +22,7 @@ from secmix.errors import SecmixError
 from secmix.kernel.arrays import Followed, array_of, concrete, followed, is_secret, parts, public
 from secmix.kernel.draws import Draws, Public
 from secmix.kernel.numbers import Number
-from secmix.kernel.state import INF, LeftTrace, Place, Trace, following, is_protocol, now
+from secmix.kernel.state import ANYTHING, INF, LeftTrace, Place, Trace, following, is_protocol, now
 from secmix.kernel.world import modules_of, replaced, with_method
 from secmix.network import Network
 from secmix.transcript import Block, Channel, overheard, passed_on
@@ -106,8 +106,10 @@ class _Channel(Channel):
 
     def _record(self, round: int, kind: str, line: str, ends: tuple[Any, Any, Any], rows: Followed) -> None:
         iteration: Any = self.iteration
-        forms = (cell.form for cell in rows.objects.ravel().tolist() if isinstance(cell, Number) and cell.form)
-        for variable in set().union(*forms):
+        cells = [cell for cell in rows.objects.ravel().tolist() if isinstance(cell, Number)]
+        if any(cell.depends == ANYTHING for cell in cells):
+            now().leave("memory that nobody wrote to")
+        for variable in set().union(*(cell.form for cell in cells if cell.form)):
             now().own(variable)
         frame = (iteration.value, round, kind, line, rows.shape, rows.kind.str)
         self.fit.messages.append(Message(frame, *ends, rows))

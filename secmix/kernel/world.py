@@ -28,13 +28,13 @@ import scipy.sparse
 
 from secmix.kernel.arrays import Followed, array_of, followed, parts, public, values
 from secmix.kernel.draws import Draws, Public, generator, randbelow
-from secmix.kernel.functions import full
+from secmix.kernel.functions import full, unwritten
 from secmix.kernel.numbers import Number, function, plain
 from secmix.kernel.state import now, tracing
 from secmix.kernel.words import cast, whole
 
 _LOCK = threading.RLock()
-_MAKERS = {"zeros": 0, "empty": 0, "ones": 1}
+_MAKERS = {"zeros": 0, "empty": None, "ones": 1}
 _TAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite")
 _SPARSE = [getattr(scipy.sparse, f"{a}_{b}") for a in ("csr", "csc", "coo", "dia") for b in ("array", "matrix")]
 _NOT_FOLLOWED = (hashlib, hmac, zlib, struct)
@@ -48,7 +48,7 @@ def _maker(name: str) -> Callable[..., Any]:
         kind = np.dtype(dtype if dtype is not None else float)
         if kind.kind not in "fiu" or _are_counts(shape, kind, dtype):
             return original(public(shape, "a shape made of a secret"), dtype, *args, **kw)
-        return full(shape, kind.type(_MAKERS[name]).item(), kind)
+        return full(shape, unwritten(kind) if name == "empty" else kind.type(_MAKERS[name]).item(), kind)
 
     return make
 

@@ -363,6 +363,24 @@ class ArrayOfCoins(RingSum):
         channel.send(1, 0, SERVER, "coins", rng.random((1, 3)), encrypted=True)
 
 
+class UnwrittenMemory(RingSum):
+    """Add to memory that nobody wrote to: rows of another call may lie there."""
+
+    def encode(self, row: Any) -> Any:
+        word = np.empty_like(row)
+        word += row
+        return word
+
+
+class UnwrittenEntry(RingSum):
+    """Write all entries but the last into an array that is sent whole."""
+
+    def encode(self, row: Any) -> Any:
+        word = np.empty(row.shape)
+        word[:, :-1] = row[:, :-1]
+        return word
+
+
 class TwoEncodings(RingSum):
     """What rounding takes away is known of each node, and the sum of all as well."""
 

@@ -60,6 +60,8 @@ OPEN = [
     (examples.WritesInputs, "the inputs were written to"),
     (examples.OtherChannel, "another channel"),
     (examples.KeptElsewhere, "kept outside the protocol's object"),
+    (examples.UnwrittenMemory, "memory that nobody wrote to"),
+    (examples.UnwrittenEntry, "memory that nobody wrote to"),
     (examples.TwoEncodings, "encode in several ways"),
     (examples.FastPath, "an untraced fit sends"),
     (examples.FastPathOfNumbers, "has other numbers untraced"),

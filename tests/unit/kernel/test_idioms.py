@@ -97,6 +97,7 @@ def filled(x: Any) -> Any:
 def written(x: Any) -> Any:
     out = np.empty((4, 3))
     out[:2] = x
+    out[2:] = 0
     out[2:] += x
     out[0, 0] = 5
     return out
