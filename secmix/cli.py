@@ -28,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-STATUS = {"not refuted": 0, "violated": 1, "inconclusive": 3}
+STATUS = {"holds": 0, "no worse": 0, "violated": 1, "inconclusive": 3}
 COMPARED = {"worse": 4, "unclear": 3}
 
 
@@ -148,6 +148,7 @@ def exposure(
     with _errors_shown():
         from rich.console import Console
 
+        from secmix.auditing.report import FAULTS
         from secmix.exposing import exposures, parsed_costs
         from secmix.reporting.exposed import print_exposures
 
@@ -170,8 +171,7 @@ def exposure(
             typer.echo(plain.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
         else:
             print_exposures(found, Console())
-    order = ("not refuted", "inconclusive", "violated")
-    raise typer.Exit(STATUS[max((each.verdict or "not refuted" for each in found), key=order.index)])
+    raise typer.Exit(STATUS[min((each.verdict or "holds" for each in found), key=(*FAULTS, "holds").index)])
 
 
 @app.command()

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any, cast
 
 from secmix._base.checks import positive
-from secmix.auditing.exposure.policy import named
+from secmix.auditing.exposure.policy import clearance_of, named
 from secmix.auditing.exposure.repair import Repair, proposals
 from secmix.auditing.exposure.search import Level, exposure_of
 from secmix.auditing.report import Verdict
 from secmix.auditing.setup import build_setup
+from secmix.auditing.verdicts import judged
 from secmix.coalitions import Agent, Exposure
 from secmix.errors import ScenarioError, nearest
+from secmix.kernel import Open, clear_coalitions
 from secmix.run import combinations
 from secmix.scenario import Scenario, render
 from secmix.transcript import SERVER
@@ -98,7 +100,7 @@ class Judged:
     ----------
     title : str
         Of the protocol, with what else is swept.
-    verdict : {"violated", "not refuted", "inconclusive"} or None
+    verdict : {"violated", "holds", "inconclusive"} or None
         Under ``min_colluders``; without that None, or *inconclusive* where something is not proven.
     why : str
     repairs : tuple of Repair
@@ -138,7 +140,7 @@ def exposures(
         limit = max(colluders, need or 0)
         asked: dict[str, Any] = {"taps": taps, "owners": owners, "costs": costs, "cell": number, "recover": recover}
         mine = exposure(scenario, cast(Level, level), limit, **asked)
-        verdict, why = judge(mine, need)
+        verdict, why = judge(mine, need, costs=costs is not None)
         repairs: tuple[Repair, ...] = ()
         if repair and need is not None and verdict == "violated":
             parts = build_setup(only)
@@ -148,8 +150,8 @@ def exposures(
     return found
 
 
-def judge(found: Exposure, need: int | None) -> tuple[Verdict | None, str]:
-    """What ``min_colluders = need`` says of an exposure."""
+def judge(found: Exposure, need: int | None, *, costs: bool = False) -> tuple[Verdict | None, str]:
+    """Judge an exposure by ``min_colluders = need``; with ``costs`` colluders cost more or less than one."""
     witness = found.witness
     open_ = ", ".join(map(str, found.inconclusive))
     if need is not None and found.least is not None and found.least < need and witness is not None:
@@ -165,7 +167,10 @@ def judge(found: Exposure, need: int | None) -> tuple[Verdict | None, str]:
     if found.inconclusive and found.at_least < (need or float("inf")):
         return "inconclusive", f"Open for node{'s' * (len(found.inconclusive) > 1)} {open_}."
     if need is not None:
-        return "not refuted", f"No coalition below {need} exposes anybody, by proof."
+        clearance = clear_coalitions({}, need, {"all nodes": found.at_least}) if costs else clearance_of([found], need)
+        if isinstance(clearance, Open):
+            return judged([], clearance), f"Open: {clearance.reason}."
+        return judged([], clearance), f"No coalition below {need} exposes anybody, by proof."
     return None, "Every answer is proven; the policy asks for no number of colluders (min_colluders)."
 
 

@@ -30,11 +30,11 @@ def report(numbers: Numbers) -> str:
 def _head(numbers: Numbers, slips: list[Numbers], sabotage: list[Numbers], right: list[Numbers]) -> list[str]:
     words = ", ".join(f"{name} {number}" for name, number in numbers["versions"].items())
     wrong = [*slips, *sabotage]
-    cleared, passed = (sum(case["verdict"] == "not refuted" for case in part) for part in (slips, sabotage))
+    cleared, passed = (sum(case["verdict"] == "holds" for case in part) for part in (slips, sabotage))
     known = sum(case["pending"] for case in slips)
     shown = sum(case["attack"]["success"] for case in wrong)
     accused = sum(case["verdict"] == "violated" for case in right)
-    undecided = sum(case["verdict"] not in ("not refuted", "violated") for case in right)
+    undecided = sum(case["verdict"] not in ("holds", "violated") for case in right)
     return [
         f"Written by `{numbers['command']}`; every number is in `numbers.json`. {words}.",
         "",
@@ -45,7 +45,7 @@ def _head(numbers: Numbers, slips: list[Numbers], sabotage: list[Numbers], right
         "`tests/soundness/pending.py` says what is open.",
         "",
         "A wrong case is judged rightly if it is *violated*, *inconclusive* or refused in words; a right one if it is "
-        "*not refuted*, or *inconclusive* where the table says why no audit can say more. The cases are in "
+        "*holds*, or *inconclusive* where the table says why no audit can say more. The cases are in "
         "`tests/soundness/`.",
     ]
 
@@ -60,7 +60,7 @@ def _classes(wrong: list[Numbers]) -> list[str]:
     ]
     for family in dict.fromkeys(case["class"] for case in wrong):
         mine = [case["verdict"] for case in wrong if case["class"] == family]
-        counts = [mine.count(verdict) for verdict in ("violated", "inconclusive", "not refuted")]
+        counts = [mine.count(verdict) for verdict in ("violated", "inconclusive", "holds")]
         lines.append(f"| {family} | {len(mine)} | {counts[0]} | {counts[1]} | {counts[2]} |")
     return lines
 
@@ -94,7 +94,7 @@ def _truth(case: Numbers) -> str:
 
 
 def _mechanism(case: Numbers) -> str:
-    if case["truth"] == "safe" and case["verdict"] == "not refuted":
+    if case["truth"] == "safe" and case["verdict"] == "holds":
         return ""
     return "; ".join(words for words in (case["mechanism"], case["undecided"]) if words)
 

@@ -20,7 +20,7 @@ def evidence() -> str:
         "is made from the objects themselves; [What a verdict means](verdict.md) says what all of them assume.\n",
         "| evidence | what its number is | can clear a node |",
         "|---|---|---|",
-        *(f"| [{e.name}](#{e.name}) | {_number(e)} | {'yes' if e.may_clear else 'no'} |" for e in installed()),
+        *(f"| [{e.name}](#{e.name}) | {_number(e)} | {'yes' if e.bounds_leakage else 'no'} |" for e in installed()),
         "",
     ]
     for each in installed():
@@ -64,7 +64,7 @@ def before_parameters(part: Any) -> str:
 def _number(each: Evidence) -> str:
     if each.exact:
         return "exact"
-    return "an estimate with an interval, or a lower bound" if each.may_clear else "a lower bound"
+    return "an estimate with an interval, or a lower bound" if each.bounds_leakage else "a lower bound"
 
 
 def how_it_is_got(each: Evidence) -> str:

@@ -22,7 +22,7 @@ from secmix.errors import SecmixError, brief, cause, one_line
 WRONG_INPUT, UNFORESEEN, INTERRUPTED = 2, 70, 130
 _PLAIN = {"σ": "sigma", "λ": "lambda", "κ": "kappa", "ρ": "rho", "τ": "tau", "Φ": "Phi", "ℓ": "l", "≥": ">=", "≤": "<="}
 _PLAIN |= {"→": "->", "−": "-", "–": "-", "—": "-", "✗": "x", "○": "o", "×": "x", "∞": "inf", "≠": "!=", "√": "sqrt "}
-_VERDICTS = (": violated", ": inconclusive", ": not refuted")
+_VERDICTS = (": violated", ": inconclusive", ": holds", ": not asked")
 _CLEARING_UP = 3.0  # seconds in which another interrupt is the same one
 _EVERY = 10.0  # seconds between log lines; what is done sooner says nothing
 

@@ -10,7 +10,7 @@ from secmix.auditing import verdicts
 from secmix.auditing.advice.refuted import with_what_the_report_says
 from secmix.auditing.cells.audit_cell import CellResult
 from secmix.auditing.evidence.interface import installed
-from secmix.auditing.report import Cell, Report, Verdict
+from secmix.auditing.report import Cell, Conclusion, Report, Verdict
 from secmix.auditing.setup import Given
 from secmix.scenario import Scenario
 
@@ -39,7 +39,8 @@ def assemble(
     """
     audited = list(scenario.cells()) if audited is None else audited
     cells = with_what_the_report_says(audited, [cell for cell, _ in results], given)
-    verdict = verdicts.worst(cell.verdict for cell in cells)
+    worst = verdicts.worst(cell.verdict for cell in cells)
+    verdict: Conclusion = "inconclusive" if worst == "not asked" else worst
     active = all(cell.robustness for cell in cells)
     beyond = [attack for attack in _BEYOND if not (active and attack == _ACTIVE)]
     left_out = [each for each in installed() if each.name not in scenario.measure.evidence]
@@ -64,7 +65,7 @@ def assemble(
     )
 
 
-def _sentence(verdict: Verdict, cells: Sequence[Cell]) -> str:
+def _sentence(verdict: Conclusion, cells: Sequence[Cell]) -> str:
     def count(which: Verdict) -> int:
         return sum(cell.verdict == which for cell in cells)
 
@@ -79,9 +80,13 @@ def _sentence(verdict: Verdict, cells: Sequence[Cell]) -> str:
             if count("inconclusive")
             else f"{text}."
         )
+    if verdict == "inconclusive" and not count("inconclusive"):
+        return "The policy asks nothing of these combinations of protocol and adversary: nothing is known to hold."
     if verdict == "inconclusive":
         return (
             f"No violation was found in {total}, but for {count('inconclusive')} the evidence does not suffice: this "
             "is no clearance."
         )
-    return f"No violation was found in {total}. That refutes nothing beyond what was tried; see what was not."
+    asked = len(cells) - count("not asked")
+    named = total if asked == len(cells) else f"{asked} of {total}; of the others it asks nothing"
+    return f"The policy holds in {named}. That is proved, under the assumptions that each combination names."

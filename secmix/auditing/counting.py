@@ -12,7 +12,7 @@ from datetime import date
 from typing import Any
 
 from secmix.auditing import verdicts
-from secmix.auditing.report import Cell, Coalitions, NodeSummary, Report, Robustness, Since, Verdict
+from secmix.auditing.report import FAULTS, Cell, Coalitions, NodeSummary, Report, Robustness, Since, Verdict
 from secmix.errors import brief
 from secmix.scenario import AcceptedSpec
 
@@ -75,7 +75,8 @@ def counted(
     )
     sentence = f"{'; '.join(said)}. Without {without}: {report.sentence}"
     sentence = sentence[0].upper() + sentence[1:]
-    return report.model_copy(update={"cells": cells, "verdict": verdicts.worst(counting), "sentence": sentence})
+    verdict = "holds" if report.verdict == "holds" else max(counting, key=verdicts.ORDER.index, default="no worse")
+    return report.model_copy(update={"cells": cells, "verdict": verdict, "sentence": sentence})
 
 
 def different_scenarios(a: Report, b: Report) -> list[str]:
@@ -105,10 +106,10 @@ def _against_baseline(worse: int, known: int) -> str:
 
 
 def _faults(cell: Cell) -> list[NodeSummary | Robustness | Coalitions | Cell]:
-    """All of a cell that is not *not refuted*; the cell itself where its verdict follows from nothing in it."""
+    """Return all of a cell that is violated or open; the cell itself where its verdict follows from nothing in it."""
     parts = [part for part in (cell.robustness, cell.coalitions) if part is not None]
     inside: list[NodeSummary | Robustness | Coalitions | Cell] = [*cell.nodes, *parts]
-    found = [one for one in inside if one.verdict != "not refuted"]
+    found = [one for one in inside if one.verdict in FAULTS]
     explained = verdicts.worst(one.verdict for one in inside)
     return found if verdicts.worst([explained, cell.verdict]) == explained else [*found, cell]
 
@@ -124,7 +125,7 @@ def _marked(
     mine = [entry for entry in in_force if _names(entry, cell)]
     nodes = []
     for node in cell.nodes:
-        if node.verdict != "not refuted":
+        if node.verdict in FAULTS:
             update: dict[str, Any] = {"accepted": _why(mine, node)}
             if since:
                 before = was.get(node.node)
@@ -132,14 +133,14 @@ def _marked(
             node = node.model_copy(update=update)
         nodes.append(node)
     robustness = cell.robustness
-    if robustness is not None and robustness.verdict != "not refuted":
+    if robustness is not None and robustness.verdict in FAULTS:
         update = {"accepted": _reason([entry for entry in mine if entry.robustness])}
         if since:
             earlier = old.robustness if old else None
             update["since_baseline"] = _since(earlier, _pushed_farther(earlier, robustness))
         robustness = robustness.model_copy(update=update)
     found = cell.coalitions
-    if found is not None and since and found.verdict != "not refuted":
+    if found is not None and since and found.verdict in FAULTS:
         first = old.coalitions if old else None
         found = found.model_copy(update={"since_baseline": _since(first, _fewer_suffice(first, found))})
     notes = [*cell.notes]

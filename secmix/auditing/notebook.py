@@ -7,7 +7,8 @@ from typing import Any
 
 from secmix.errors import one_line
 
-_COLOUR = {"violated": "#b3261e", "inconclusive": "#8a5a00", "not refuted": "#1b5e8a"}
+_COLOUR = {"violated": "#b3261e", "inconclusive": "#8a5a00", "holds": "#1b5e8a", "no worse": "#1b5e8a"}
+_COLOUR["not asked"] = "#666666"
 _MOST = 30
 
 

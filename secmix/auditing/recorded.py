@@ -1,7 +1,7 @@
 """What one recorded run says by itself: who read what, rows that follow from it, and what a coalition could compute.
 
 One run has no truth beside it and no repetitions. So nothing here clears anybody: what is found is there, and the
-verdict is *violated* or *inconclusive*, never *not refuted*.
+verdict is *violated* or *inconclusive*, never *holds*.
 """
 
 from __future__ import annotations

@@ -8,10 +8,19 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from secmix.errors import shown
 
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 
-Verdict = Literal["violated", "not refuted", "inconclusive"]
-"""An audit never says "safe": *not refuted* is the best there is."""
+Verdict = Literal["violated", "inconclusive", "holds", "not asked"]
+"""*Violated* is demonstrated, *holds* is proved under assumptions that are printed; all else is *inconclusive*.
+
+*Not asked* is what the policy does not speak of: the corrupt nodes, and a question that it sets no limit to.
+"""
+
+FAULTS = ("violated", "inconclusive")
+"""Verdicts that count against a policy."""
+
+Conclusion = Literal["violated", "inconclusive", "holds", "no worse"]
+"""The verdict of a report; *no worse* where all that speaks against it is in the baseline or accepted."""
 
 Since = Literal["new", "worse", "no worse"]
 """How a finding stands to the baseline."""
@@ -56,7 +65,9 @@ class Finding(_Plain):
     normalised_high: float
     baseline: float | None = Field(default=None, description="Normalised leakage of the output by itself, where exact")
     limit: float | None = Field(default=None, description="The policy's limit on the normalised leakage")
-    verdict: Verdict
+    verdict: Literal["violated", "inconclusive"] | None = Field(
+        default=None, description="What it accuses the node's protocol of; null where it accuses of nothing"
+    )
     notes: list[str] = Field(default_factory=list)
 
 
@@ -245,7 +256,7 @@ class Report(_Plain):
     versions: dict[str, str] = Field(description="Versions of the libraries that computed the numbers")
     title: str
     description: str
-    verdict: Verdict
+    verdict: Conclusion
     sentence: str = Field(description="The verdict in one sentence")
     policy: dict[str, float]
     findings: list[Finding]

@@ -1,25 +1,44 @@
-"""From numbers to words: what violates the policy, what cannot be decided, and how a node stands.
+"""From numbers to words: what violates the policy, what is proved to hold, and how a node stands.
 
-The rule everywhere: only exact results, upper bounds and resolved estimates may say *not refuted* where the policy sets
-a limit; whatever can read low says *violated* or *inconclusive*.
+A verdict is *inconclusive* until a violation is shown or a clearance of the kernel's is handed in: findings accuse, and
+none of them clears.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from scipy.special import ndtri
 
 from secmix.auditing.evidence.interface import evidence_of
 from secmix.auditing.report import Finding, NodeSummary, Standing, Verdict
+from secmix.kernel import Clearance, Open, clear_bounds
 from secmix.scenario import PolicySpec
 
-_ORDER: tuple[Verdict, ...] = ("not refuted", "inconclusive", "violated")
+ORDER: tuple[Verdict, ...] = ("not asked", "holds", "inconclusive", "violated")
+"""From the mildest to the worst."""
+
+Accusation = Literal["violated", "inconclusive"] | None
+
+
+def judged(accusations: Iterable[Accusation], clearance: Clearance | Open | None) -> Verdict:
+    """Make a verdict; no other function makes one that *holds*.
+
+    Examples
+    --------
+    >>> judged([None], clear_bounds([("colluders", 1, 2)])), judged([None], None), judged(["violated"], None)
+    ('holds', 'inconclusive', 'violated')
+    """
+    found = set(accusations)
+    if "violated" in found:
+        return "violated"
+    return "holds" if isinstance(clearance, Clearance) and "inconclusive" not in found else "inconclusive"
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """The worst of some verdicts; of none, *not refuted*."""
-    return max(verdicts, key=_ORDER.index, default="not refuted")
+    """Return the worst of some verdicts; of none, *not asked*."""
+    return max(verdicts, key=ORDER.index, default="not asked")
 
 
 def of_leakage(finding: Finding, policy: PolicySpec) -> Finding:
@@ -27,7 +46,7 @@ def of_leakage(finding: Finding, policy: PolicySpec) -> Finding:
     limit = policy.max_normalised_leakage
     if limit is None:
         return finding
-    verdict: Verdict = "not refuted"
+    verdict: Accusation = None
     if finding.normalised_low > limit or (finding.status == "determined" and limit < 1):
         verdict = "violated"
     elif (
@@ -94,9 +113,15 @@ def with_reasons(findings: list[Finding], nodes: list[NodeSummary], doubts: dict
 
 
 def summary(
-    node: int, findings: list[Finding], doubts: list[str], output_share: float, *, exact: bool = True
+    node: int,
+    findings: list[Finding],
+    doubts: list[str],
+    output_share: float,
+    *,
+    clearance: Clearance | Open | None,
+    exact: bool = True,
 ) -> NodeSummary:
-    """All evidence about one node in one line.
+    """Put all evidence about one node in one line.
 
     Parameters
     ----------
@@ -104,6 +129,8 @@ def summary(
         Reasons why more may be known than any finding shows; they keep the node from being cleared.
     output_share : float
         Share of a node's variance that the protocol's output itself gives away, for equal and independent inputs.
+    clearance : Clearance, Open or None
+        What the kernel proves of the messages that the adversary reads.
     exact : bool
         Whether the premises of the exact evidence hold.
     """
@@ -112,7 +139,6 @@ def summary(
     firm = [f for f in findings if _is_exact(f)]
     decoded = [f for f in findings if _follows_a_failure(f) and f.normalised_low > output_share + 1e-3]
     known, most = (max((getattr(f, f"normalised_{end}") for f in firm), default=0.0) for end in ("low", "leakage"))
-    verdict = worst(f.verdict for f in findings)
     standing: Standing
     if revealing:
         standing, why = "revealed", (revealing[0].notes or [revealing[0].method])[0]
@@ -133,11 +159,10 @@ def summary(
     else:
         standing = "no more than the output itself reveals"
         why = f"known is a sum it is part of, {most:.0%} of its variance"
-    # A node of whom nothing is known is not cleared, whatever is asked for.
-    if (doubts or standing == "inconclusive") and verdict == "not refuted" and not revealing:
-        verdict = "inconclusive"
     if not revealing:
         why = "; ".join([why, *doubts])
+    doubtful: list[Accusation] = ["inconclusive"] * bool(revealing or doubts or standing == "inconclusive")
+    verdict = judged([*(f.verdict for f in findings), *doubtful], clearance)
     return _summary(node, standing, why, verdict, revealing, top)
 
 
@@ -145,30 +170,28 @@ def summary_of_samples(
     node: int,
     findings: list[Finding],
     output_leakage: float,
+    clearance: Clearance | Open | None,
     hidden: str | None = None,
-    *,
-    holds_nothing: bool = False,
 ) -> NodeSummary:
-    """All evidence about one node in one line, where none of it is exact.
+    """Put all evidence about one node in one line, where none of it is exact.
 
     Parameters
     ----------
     output_leakage : float
         Normalised leakage of what the adversary ends with by right, at most.
+    clearance : Clearance, Open or None
+        Whether no message reaches the adversary.
     hidden : str, optional
         Why the transcript may not tell all: who holds no such message may then know something nevertheless.
-    holds_nothing : bool
-        Whether no message that the adversary holds depends on anybody's rows.
     """
     revealing = [f for f in findings if is_revealed(f)]
     top = max(findings, key=lambda f: (_known_among(f, len(findings)), f.normalised_leakage), default=None)
     known = 0.0 if top is None else _known_among(top, len(findings))
     shown = known > output_leakage + 1e-3
-    verdict = worst(f.verdict for f in findings)
     standing: Standing
     if revealing:
         standing, why = "revealed", (revealing[0].notes or [revealing[0].method])[0]
-    elif hidden is None and holds_nothing and not shown:
+    elif hidden is None and isinstance(clearance, Clearance) and not shown:
         standing, why = "no more than the output itself reveals", "no message that this adversary holds depends on it"
     elif shown:
         standing = "partly leaked"
@@ -177,8 +200,8 @@ def summary_of_samples(
     else:
         standing = "inconclusive"
         why = hidden or "only lower bounds exist of what such messages tell, and they show little"
-    if standing in ("inconclusive", "partly leaked") and verdict == "not refuted":
-        verdict = "inconclusive"
+    doubtful: list[Accusation] = ["inconclusive"] * (standing != "no more than the output itself reveals")
+    verdict = judged([*(f.verdict for f in findings), *doubtful], clearance)
     return _summary(node, standing, why, verdict, revealing, top)
 
 
@@ -207,19 +230,20 @@ def _summary(
     )
 
 
-def of_cell(nodes: list[NodeSummary], policy: PolicySpec) -> tuple[Verdict, list[NodeSummary]]:
-    """The cell's verdict, and its nodes with the limit on revealed ones applied."""
+def of_cell(nodes: Sequence[NodeSummary], policy: PolicySpec) -> tuple[Verdict, list[NodeSummary]]:
+    """Return the verdict on a cell's privacy, and its nodes with the limit on revealed ones applied."""
+    limit = policy.max_revealed_nodes
+    if limit is None and policy.max_normalised_leakage is None:
+        return "not asked", [s.model_copy(update={"verdict": "not asked"}) for s in nodes]
     if not nodes:  # a policy that asks about nobody has nothing to hold
         return "inconclusive", []
     revealed = [s.node for s in nodes if s.standing == "revealed"]
-    limit = policy.max_revealed_nodes
-    if limit is None and policy.max_normalised_leakage is None:  # the policy does not ask about privacy
-        return "not refuted", [s.model_copy(update={"verdict": "not refuted"}) for s in nodes]
+    out = list(nodes)
     if limit is not None and len(revealed) > limit:
-        nodes = [s.model_copy(update={"verdict": "violated"}) if s.node in revealed else s for s in nodes]
-    elif limit is not None:
-        # Within the limit a revealed node is allowed; what its leakage violates still counts.
-        doubtful = sum(s.standing == "inconclusive" or s.verdict == "inconclusive" for s in nodes)
-        if len(revealed) + doubtful <= limit and policy.max_normalised_leakage is None:
-            nodes = [s.model_copy(update={"verdict": "not refuted"}) for s in nodes]
-    return worst(s.verdict for s in nodes), nodes
+        out = [s.model_copy(update={"verdict": "violated"}) if s.node in revealed else s for s in nodes]
+    elif limit is not None and policy.max_normalised_leakage is None:
+        # Within the limit a node may be revealed.
+        open_ = sum(s.verdict != "holds" for s in nodes)
+        within = judged([], clear_bounds([("nodes that are not cleared", open_, limit)]))
+        out = [s.model_copy(update={"verdict": within}) for s in nodes] if within == "holds" else out
+    return worst(s.verdict for s in out), out

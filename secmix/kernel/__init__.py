@@ -8,6 +8,26 @@ What may never change: a :class:`Clearance` is made in ``clearance.py`` alone; a
 proof; and nothing outside this package is asked whether something holds.
 """
 
-from secmix.kernel.clearance import Clearance, Open, Proof, clear, prove
+from secmix.kernel.clearance import (
+    Clearance,
+    KnownSums,
+    Open,
+    Proof,
+    clear,
+    clear_bounds,
+    clear_coalitions,
+    clear_unheard,
+    prove,
+)
 
-__all__ = ["Clearance", "Open", "Proof", "clear", "prove"]
+__all__ = [
+    "Clearance",
+    "KnownSums",
+    "Open",
+    "Proof",
+    "clear",
+    "clear_bounds",
+    "clear_coalitions",
+    "clear_unheard",
+    "prove",
+]

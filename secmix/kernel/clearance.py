@@ -1,12 +1,14 @@
-"""Clearance: the only value that clears a node, and the only place that makes one.
+"""Clearance: the only value that clears, and the only place that makes one.
 
 A protocol is proved once for a network (:func:`prove`); each adversary then asks what the messages that it reads tell
-(:func:`clear`). Either may end in an :class:`Open`, which names the line at which the proof ends.
+(:func:`clear`). Whoever is sent nothing, what a theorem bounds, and whom too few collude against are cleared by
+functions of their own. Each may end in an :class:`Open`, which says why nothing is proved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +21,7 @@ from secmix.kernel.numbers import Number
 from secmix.kernel.state import Place
 from secmix.kernel.trace import Fit, follow
 from secmix.network import Network
-from secmix.transcript import Transcript
+from secmix.transcript import Transcript, View
 
 _MADE_HERE = object()
 _CALLS = 3
@@ -35,21 +37,28 @@ class Open:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Clearance:
-    """What a proof says of one adversary on one network."""
+    """What is proved, and what that assumes; made in this module alone."""
+
+    says: str = ""  # what is proved, in a sentence; of sums it is what the fields say
+    assumes: tuple[str, ...] = ()  # in sentences
+    _maker: object = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self._maker is not _MADE_HERE:
+            raise TypeError("a Clearance is made in secmix.kernel.clearance alone")
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownSums(Clearance):
+    """What a proof says of one adversary on one network, who reads messages of a sum protocol."""
 
     exact: dict[int, float]  # by honest node: of its best-known direction the share known whatever the masks are
     behind_masks: dict[int, float]  # the same behind real masks of their size, should all calls be of the same data
     sums: tuple[frozenset[int], ...]  # the nodes of each sum that is known
     encoders: tuple[Place, ...]  # where a node encodes its own data before it sends them
     covers: tuple[str, ...]  # how public numbers were used by value; empty: every iteration, and no public coins
-    assumes: tuple[str, ...]  # in sentences
-    _maker: object = field(default=None, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if self._maker is not _MADE_HERE:
-            raise TypeError("a Clearance is made by secmix.kernel.clear alone")
 
 
 @dataclass(frozen=True)
@@ -141,7 +150,7 @@ def _assumptions(fit: Fit) -> tuple[str, ...]:
     return (*assumed, f"that a call ends in an error tells nothing that matters ({stops})") if stops else tuple(assumed)
 
 
-def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> Clearance | Open:
+def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> KnownSums | Open:
     """Prove what ``adversary`` learns of each honest node; or say why that is open.
 
     ``calls`` is the number of averagings: data that stay the same meet so many masks.
@@ -173,8 +182,14 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
         return Open(
             f"sums over {torn} are known of numbers that nodes encode in several ways: what they differ by is open"
         )
-    return Clearance(
-        exact, behind, tuple(sums), tuple(sorted(used, key=str)), proof.covers, proof.assumes, _maker=_MADE_HERE
+    return KnownSums(
+        exact=exact,
+        behind_masks=behind,
+        sums=tuple(sums),
+        encoders=tuple(sorted(used, key=str)),
+        covers=proof.covers,
+        assumes=proof.assumes,
+        _maker=_MADE_HERE,
     )
 
 
@@ -208,3 +223,80 @@ def readable(fit: Fit, network: Network, adversary: Any) -> set[tuple[int, int]]
     if any(x not in numbers for x in read):
         return Open("the adversary holds numbers that no message carries")
     return {numbers[int(x)] for x in read}
+
+
+def clear_unheard(views: Iterable[View], runs: int) -> Clearance | Open:
+    """Clear everybody where no message reaches the adversary, in any of ``runs`` runs that were watched.
+
+    ``views`` are what it holds in runs of each kind.
+    """
+    for view in views:
+        for origin in view.origins:
+            if origin.line != "held":
+                return Open(f"the adversary reads '{origin.kind}', which no theorem speaks of")
+    return Clearance(
+        says=f"No message reaches this adversary in any of {runs} runs",
+        assumes=("what passes goes by the channel, and who is sent what does not change after these runs",),
+        _maker=_MADE_HERE,
+    )
+
+
+def clear_bounds(bounds: Sequence[tuple[str, float, float]], *, source: str = "") -> Clearance | Open:
+    """Clear what the policy limits, each (what, the most that is proved, the limit); of nothing nobody is cleared.
+
+    Examples
+    --------
+    >>> clear_bounds([("the error", 1.5, 2.0)]).says
+    'the error is at most 1.5, the limit 2'
+    >>> clear_bounds([("the error", 2.5, 2.0)])
+    Open(reason='of the error at most 2.5 is proved, the limit is 2')
+    """
+    for what, most, limit in bounds:
+        if not most <= limit:
+            return Open(f"of {what} at most {most:.3g} is proved, the limit is {limit:.3g}")
+    if not bounds:
+        return Open("nothing is limited")
+    says = "; ".join(f"{what} is at most {most:.3g}, the limit {limit:.3g}" for what, most, limit in bounds)
+    return Clearance(says=says, assumes=(source,) if source else (), _maker=_MADE_HERE)
+
+
+def clear_coalitions(
+    guards: Mapping[str, Sequence[frozenset[Any]]], fewer_than: float, searched: Mapping[str, float] | None = None
+) -> Clearance | Open:
+    """Clear nodes against all coalitions of fewer than so many, of whom each would have to meet all their guards.
+
+    A guard is a set of agents such that everybody else together learns nothing of the node: so whoever exposes it has
+    somebody of each. That no coalition meets them is worked out here, whoever found the guards. ``searched`` are nodes
+    of which an exhaustive search says how many it takes at least; what is named so is named in the assumptions.
+
+    Examples
+    --------
+    >>> clear_coalitions({"node 0": [frozenset({1, 2}), frozenset({3, 4})]}, 2).says
+    'No coalition of fewer than 2 meets all guards of any node'
+    >>> clear_coalitions({"node 0": [frozenset({1, 2}), frozenset({2, 3})]}, 2)
+    Open(reason='the guards of node 0 are met by [2]')
+    """
+    for node, of_node in guards.items():
+        met = _meeting(of_node, frozenset(), math.ceil(fewer_than) - 1)
+        if met is not None:
+            return Open(f"the guards of {node} are met by {sorted(met, key=str)}")
+    for node, least in (searched or {}).items():
+        if least < fewer_than:
+            return Open(f"that fewer than {fewer_than:g} do not suffice is not proved of {node}")
+    if not guards and not searched:
+        return Open("nobody is asked about")
+    assumes = ["everybody but a guard learns nothing of the node: that was asked of the messages themselves"]
+    assumes += [f"an exhaustive search found no smaller coalition against {', '.join(searched)}"] if searched else []
+    says = f"No coalition of fewer than {fewer_than:g} meets all guards of any node"
+    return Clearance(says=says, assumes=tuple(assumes), _maker=_MADE_HERE)
+
+
+def _meeting(guards: Sequence[frozenset[Any]], chosen: frozenset[Any], more: int) -> frozenset[Any] | None:
+    """Find agents, ``chosen`` and at most ``more`` others, who meet every guard; None where there are none."""
+    unmet = [guard for guard in guards if not guard & chosen]
+    if not unmet:
+        return chosen
+    if more <= 0:
+        return None
+    tried = (_meeting(unmet, chosen | {agent}, more - 1) for agent in min(unmet, key=len))
+    return next((met for met in tried if met is not None), None)

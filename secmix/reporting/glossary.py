@@ -17,16 +17,26 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
         "The audit found a leak beyond the limit that the policy sets, and shows by which evidence.",
     ),
     (
-        "not-refuted",
-        "not refuted",
-        "Every attack this audit tried stayed within the limit. This is not the same as safe: an attack"
-        " that was not tried, or data that differ from those used here, may still break the claim.",
+        "holds",
+        "holds",
+        "The policy's limit is proved to be kept: the protocol's own code was followed, and what its messages tell "
+        "was worked out. What the proof assumes stands with each combination; beyond that nothing is promised.",
     ),
     (
         "inconclusive",
         "inconclusive",
-        "An estimate that the policy needs could not be resolved with the data at hand. It counts as "
+        "Neither was a violation shown nor is it proved that there is none; the reason stands beside it. It counts as "
         "neither good nor bad news, and never passes a policy.",
+    ),
+    (
+        "not-asked",
+        "not asked",
+        "The policy sets no limit to it: a corrupt node, or what nobody asked about.",
+    ),
+    (
+        "no-worse",
+        "no worse",
+        "All that speaks against the policy is in the baseline that the audit was measured against, or is accepted.",
     ),
     (
         "revealed",
@@ -129,9 +139,9 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
 )
 
 HOW_TO_READ = (
-    "Each node is examined by several kinds of evidence that do not depend on one another, and the "
-    "worst of them decides: an estimator that reads low never clears a protocol. A verdict of “not "
-    "refuted” reports that the attacks listed here failed. It is not a proof of safety."
+    "Each node is examined by several kinds of evidence that do not depend on one another, and the worst of them "
+    "decides. They only accuse: what they do not find clears nobody. “Holds” is said where a proof clears the node, "
+    "under the assumptions that stand with it; what is neither shown nor proved is “inconclusive”."
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from secmix.auditing.evidence.interface import evidence_of
-from secmix.auditing.report import Cell, NodeSummary, Report
+from secmix.auditing.report import FAULTS, Cell, NodeSummary, Report
 from secmix.reporting import words
 
 _MOST_WHO = 3  # adversaries that are listed one by one
@@ -34,8 +34,9 @@ def _about(cells: Sequence[Cell]) -> list[str]:
     who = _who(cells[0])
     known = [cell for cell in cells if _those(cell, "revealed")]
     partly = [cell for cell in cells if cell not in known and _those(cell, "partly leaked")]
-    unclear = [cell for cell in cells if cell not in known and cell not in partly and _open(cell)]
-    clear = [cell for cell in cells if cell not in known and cell not in partly and cell not in unclear]
+    others = [cell for cell in cells if cell not in known and cell not in partly]
+    unclear = [cell for cell in others if _asked(cell) and _open(cell)]
+    clear = [cell for cell in others if _asked(cell) and not _open(cell)]
     parts = []
     if known:
         parts.append(f"can work out the private data of {_of_whom(known, 'revealed')} {_under(known)}")
@@ -50,7 +51,10 @@ def _about(cells: Sequence[Cell]) -> list[str]:
         said.append(f"Whether {whether} {_under(unclear)} could not be settled.")
     if clear:
         whom = "it" if said else who
-        said.append(f"Nothing beyond the result itself was found that {whom} learns {_under(clear)}.")
+        said.append(f"It is proved that {whom} learns nothing beyond the result itself {_under(clear)}.")
+    if silent := [cell for cell in others if not _asked(cell)]:
+        whom = "it" if said else who
+        said.append(f"What {whom} learns {_under(silent)} is not limited by the policy.")
     return said
 
 
@@ -86,9 +90,14 @@ def _those(cell: Cell, standing: str) -> list[NodeSummary]:
 
 
 def _open(cell: Cell) -> bool:
-    """Whether anything about what it learns is undecided: a cell counts as clear only if all of it is."""
-    doubtful = any(node.verdict != "not refuted" for node in cell.nodes) or bool(_those(cell, "inconclusive"))
+    """Say whether anything about what it learns is undecided: a cell counts as clear only if all of it holds."""
+    doubtful = any(node.verdict != "holds" for node in words.honest(cell)) or bool(_those(cell, "inconclusive"))
     return doubtful or not cell.nodes or cell.verdict == "inconclusive"
+
+
+def _asked(cell: Cell) -> bool:
+    """Say whether the policy asks what the adversary learns."""
+    return not cell.nodes or any(node.verdict != "not asked" for node in words.honest(cell))
 
 
 def _of_whom(cells: Sequence[Cell], standing: str) -> str:
@@ -129,15 +138,17 @@ def _how_sure(report: Report) -> list[str]:
         said.append("This is certain: it follows by calculation from what is sent.")
     elif other:
         said.append(f"This was done: in {runs or 'trial'} runs of the real programme the data came out.")
-    if any(cell.verdict == "not refuted" for cell in report.cells):
-        said.append("Where nothing was found, that is no proof that there is nothing.")
+    if any(cell.verdict == "inconclusive" for cell in report.cells):
+        said.append("Where something could not be settled, it may be worse than what was found.")
+    if any(cell.verdict == "holds" for cell in report.cells):
+        said.append("What is proved rests on assumptions, which stand below with each combination.")
     return said
 
 
 def _what_to_do(report: Report) -> list[str]:
-    bad = [cell for cell in report.cells if cell.verdict != "not refuted"]
+    bad = [cell for cell in report.cells if cell.verdict in FAULTS]
     if not bad:
-        return ["Nothing has to be changed for this policy; read below what was not tried."]
+        return ["Nothing has to be changed for this policy; read below what it does not ask, and what was not tried."]
     if helps := _measures(bad, ("helps",)):
         return [f"What helped, at least in part, when it was tried: {helps}. Details stand below."]
     if may := _measures(bad, ("open", "not tried")):

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from secmix.auditing.evidence.interface import evidence_of
-from secmix.auditing.report import Cell, Finding, NodeSummary, Report, Standing, Verdict
+from secmix.auditing.report import Cell, Conclusion, Finding, NodeSummary, Report, Standing, Verdict
 from secmix.errors import UNSEEN
 
-VERDICTS: tuple[Verdict, ...] = ("violated", "inconclusive", "not refuted")
+VERDICTS: tuple[Verdict | Conclusion, ...] = ("violated", "inconclusive", "no worse", "holds", "not asked")
 """Worst first."""
 
 STANDINGS: tuple[Standing, ...] = (

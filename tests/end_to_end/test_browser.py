@@ -98,8 +98,8 @@ def test_page_asks_nobody(page: Path, tmp_path: Path) -> None:
 
 def test_a_link_from_the_matrix_unfolds_its_section(tmp_path: Path) -> None:
     unit = _unit()
-    cells = [unit.cell("p", f"a{k}", "not refuted") for k in range(6)]
-    (path,) = write(unit.make(cells=cells, findings=[], verdict="not refuted"), tmp_path, ["html"])
+    cells = [unit.cell("p", f"a{k}", "holds") for k in range(6)]
+    (path,) = write(unit.make(cells=cells, findings=[], verdict="holds"), tmp_path, ["html"])
     folded = r'<details open="">\s*<summary>\s*<h3 id="cell-(\d+)-name'
     for anchor, unfolded in (("", []), ("#cell-4", ["4"])):
         dom = browse(path, tmp_path, "--virtual-time-budget=3000", "--dump-dom", anchor=anchor)

@@ -166,12 +166,12 @@ def test_what_is_new_or_worse_counts_and_is_marked() -> None:
 def test_a_cell_that_is_worse_than_all_in_it_counts_against_a_baseline() -> None:
     audit()
     made = report()
-    clear = [node.model_copy(update={"verdict": "not refuted"}) for node in made.cells[1].nodes]
+    clear = [node.model_copy(update={"verdict": "holds"}) for node in made.cells[1].nodes]
     odd = made.model_copy(update={"cells": [made.cells[1].model_copy(update={"nodes": clear})]})
-    fine = odd.model_copy(update={"cells": [odd.cells[0].model_copy(update={"verdict": "not refuted"})]})
+    fine = odd.model_copy(update={"cells": [odd.cells[0].model_copy(update={"verdict": "holds"})]})
     assert counted(odd, fine).verdict == "violated"
-    assert counted(odd, odd).verdict == "not refuted"
-    assert counted(fine, odd).verdict == "not refuted"
+    assert counted(odd, odd).verdict == "no worse"
+    assert counted(fine, odd).verdict == "no worse"
 
 
 def test_reports_of_different_scenarios_are_compared_with_a_warning() -> None:
@@ -205,7 +205,7 @@ def test_accepted_findings_are_shown_and_do_not_count() -> None:
     Path("accepted.toml").write_text(ACCEPTED.format(until="2099-01-01"))
     assert audit(TEXT, "--accepted", "accepted.toml").exit_code == 0
     made = report()
-    assert made.verdict == "not refuted"
+    assert made.verdict == "no worse"
     assert made.cells[1].verdict == "violated"
     for words in ("4 findings are accepted", "2099-01-01", "replaced in May", "violated"):
         assert words in made.sentence
@@ -214,7 +214,7 @@ def test_accepted_findings_are_shown_and_do_not_count() -> None:
     assert "replaced in May" in Path("out/report.junit.xml").read_text()
     assert {result["suppressions"][0]["status"] for result in sarif()} == {"accepted"}
     again = secmix.audit("out/scenario.toml")  # the scenario beside the report holds them
-    assert again.verdict == "not refuted"
+    assert again.verdict == "no worse"
 
 
 def test_an_acceptance_that_is_over_counts_again_and_says_so() -> None:
@@ -233,7 +233,7 @@ def test_what_is_worse_than_accepted_counts() -> None:
 def test_the_last_day_is_still_in_force() -> None:
     audit(TEXT + ACCEPTED.format(until="2030-01-01"))
     made, entry = report(), load("mine.toml").accepted
-    for day, verdict in ((1, "not refuted"), (2, "violated")):
+    for day, verdict in ((1, "no worse"), (2, "violated")):
         fresh = made.model_copy(update={"verdict": "violated"})
         assert counted(fresh, None, entry, datetime.date(2030, 1, day)).verdict == verdict
 

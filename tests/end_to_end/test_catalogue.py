@@ -264,7 +264,7 @@ def test_entries_about_coalitions_come_to_what_they_tell() -> None:
     assert opened.nodes[3].taps.lines == {(2, 3), (3, 4)}
     quick = {"runs": 100, "measure": {"evidence": ["structure"], "target": "input"}}
     report = secmix.audit({**find("hospital-owners").scenario.to_dict(), **quick})
-    assert [cell.coalitions.verdict for cell in report.cells] == ["violated", "not refuted"]
+    assert [cell.coalitions.verdict for cell in report.cells] == ["violated", "holds"]
     assert report.cells[0].coalitions.witness.owners == ["B", "C"]
     # The order alone mends it, and is what the report proposes.
     assert report.cells[0].advice[0].startswith("Take the cycle owner by owner")

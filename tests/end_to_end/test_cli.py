@@ -92,7 +92,7 @@ def test_a_policy_that_holds_is_status_0() -> None:
     result = audit(BASE + RING_SUM)
     assert result.exit_code == 0, result.output
     assert told(result.stderr) == []
-    assert report()["verdict"] == "not refuted"
+    assert report()["verdict"] == "holds"
     assert sorted(p.name for p in Path("out").iterdir()) == ["report.json", "scenario.toml"]
     assert load("out/scenario.toml") == load("mine.toml")
 

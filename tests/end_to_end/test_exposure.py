@@ -57,7 +57,7 @@ def test_the_real_audit_is_violated_by_each_smallest_coalition_and_by_none_small
         assert next(s.standing for s in report.cells[0].nodes if s.node == each.node) == "revealed"
     smaller = list(combinations(range(6), int(found.least) - 1))
     for coalition in smaller[:: max(len(smaller) // 3, 1)]:
-        assert secmix.audit(setting, colluders=coalition).verdict == "not refuted"
+        assert secmix.audit(setting, colluders=coalition).verdict == "holds"
 
 
 def test_secure_summation_too():
@@ -65,7 +65,7 @@ def test_secure_summation_too():
     found = secmix.exposure(setting, taps=False)
     assert found.least == 2.0
     assert secmix.audit(setting, colluders=found.nodes[3].coalition).verdict == "violated"
-    assert secmix.audit(setting, colluders=[2]).verdict == "not refuted"
+    assert secmix.audit(setting, colluders=[2]).verdict == "holds"
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_the_policy_is_judged_with_the_coalition_as_witness(tmp_path):
     )
     assert again.exit_code == 1  # the witness holds in an audit of its own
     fine = secmix.audit(scenario(TRIANGLES, policy={"min_colluders": 2}))
-    assert fine.verdict == "not refuted"
+    assert fine.verdict == "holds"
     assert "by proof" in fine.cells[0].sentence
 
 
@@ -124,7 +124,7 @@ def test_the_policy_over_rows_needs_them_to_come_out():
     noisy = secmix.audit(scenario(TRIANGLES, rows=2, measure=measure, model=blurred, policy={"min_colluders": 2}))
     assert noisy.verdict == "inconclusive"
     many = secmix.audit(scenario(TRIANGLES, rows=20, measure=measure, policy={"min_colluders": 2}))
-    assert many.cells[0].coalitions.verdict == "not refuted"
+    assert many.cells[0].coalitions.verdict == "holds"
 
 
 def test_rows_of_few_values_follow_from_one_sum_however_many_they_are(tmp_path):
@@ -163,7 +163,7 @@ def test_a_baseline_counts_fewer_colluders_as_worse():
     before = secmix.audit(scenario(TRIANGLES, policy={"min_colluders": 3}))
     same = secmix.audit(scenario(TRIANGLES, policy={"min_colluders": 3}), baseline=before)
     worse = secmix.audit(scenario(NETWORKS["tree"], policy={"min_colluders": 3}), baseline=before)
-    assert same.verdict == "not refuted"
+    assert same.verdict == "holds"
     assert worse.verdict == "violated"
 
 

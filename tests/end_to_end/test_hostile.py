@@ -196,7 +196,7 @@ def test_a_kept_cell_that_was_edited_is_computed_again(caplog: pytest.LogCapture
     kept = interrupted()
     text = kept.read_text()
     assert "violated" in text
-    kept.write_text(text.replace("violated", "not refuted").replace("revealed", "corrupt"))
+    kept.write_text(text.replace("violated", "holds").replace("revealed", "corrupt"))
     report, already = resumed()
     assert (already, report.verdict) == (0, "violated")
     assert "computed again" in caplog.text
@@ -205,7 +205,7 @@ def test_a_kept_cell_that_was_edited_is_computed_again(caplog: pytest.LogCapture
 def test_an_editor_who_knows_how_cannot_forge_the_digest_without_the_key() -> None:
     for key in (b"", b"\0" * 32, b"secmix"):
         kept = interrupted()
-        cell = json.loads(kept.read_text())["kept"].replace("violated", "not refuted")
+        cell = json.loads(kept.read_text())["kept"].replace("violated", "holds")
         kept.write_text(json.dumps({"kept": cell, "digest": keeping._digest(key, kept.stem, cell)}))
         assert resumed()[1] == 0
 

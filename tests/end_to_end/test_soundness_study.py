@@ -45,11 +45,11 @@ def entry(**changes: Any) -> dict[str, Any]:
 def test_what_is_not_true_is_said_to_be(report: Any) -> None:
     cases = [
         entry(),
-        entry(case="two", verdict="not refuted", right=False, pending=True),
-        entry(case="three", side="right", truth="safe", verdict="not refuted", mechanism="nothing found"),
+        entry(case="two", verdict="holds", right=False, pending=True),
+        entry(case="three", side="right", truth="safe", verdict="holds", mechanism="nothing found"),
         entry(case="four", side="right", truth="safe", verdict="violated", right=False),
-        entry(case="five", side="beyond", verdict="not refuted", right=False),
-        entry(case="six", side="sabotage", verdict="not refuted", right=False),
+        entry(case="five", side="beyond", verdict="holds", right=False),
+        entry(case="six", side="sabotage", verdict="holds", right=False),
     ]
     text = report({"cases": cases, "command": "python x", "versions": {"Python": "3"}})
     assert "Of 2 slips that an honest author can make, 1 were cleared, 1 of which are known" in text

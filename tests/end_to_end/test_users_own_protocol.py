@@ -2,7 +2,7 @@
 
 Each wrong protocol gives away more than the audit's exact evidence would show if it took the protocol at its word: its
 masks are not what they should be, or what its nodes know does not stand in the transcript. Honest rows are then known,
-or all but known; *not refuted* would be a false all-clear.
+or all but known; *holds* would be a false all-clear.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def standings(report: Report) -> dict[int, str]:
 @pytest.mark.parametrize("outsider", [Eavesdropper(), CuriousServer()])
 def test_a_right_protocol_shows_no_more_than_the_sum(outsider: Adversary) -> None:
     report = audit(Pairwise(), outsider)
-    assert report.verdict == "not refuted"
+    assert report.verdict == "holds"
     assert report.cells[0].leaked == ["x0 + x1 + x2 + x3 + x4"]
     for finding in report.findings:
         assert finding.normalised_leakage == pytest.approx(0.2, abs=1e-6)
@@ -66,7 +66,7 @@ def test_a_right_protocol_before_colluders(corrupt: set[int], leaked: list[str],
     report = audit(Pairwise(), HonestButCurious(corrupt))
     assert report.cells[0].leaked == leaked
     assert {node for node, standing in standings(report).items() if standing == "revealed"} == revealed
-    assert report.verdict == ("violated" if revealed else "not refuted")
+    assert report.verdict == ("violated" if revealed else "holds")
 
 
 MODULE = '''
@@ -96,7 +96,7 @@ def test_a_protocol_named_in_toml(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_own_parts_go_with_a_sweep_of_something_else() -> None:
     report = audit(Pairwise(), Eavesdropper(), sweep={"data.rows_per_node": [10, 20]})
     assert [cell.protocol for cell in report.cells] == [f"mine, data.rows_per_node = {k}" for k in (10, 20)]
-    assert report.verdict == "not refuted"
+    assert report.verdict == "holds"
 
 
 def test_a_protocol_and_an_adversary_may_have_the_same_label() -> None:
@@ -156,7 +156,7 @@ def the_same_in_every_call(protocol: Any, runs: int, m: int, network: Any, rng: 
 )
 def test_what_is_wrong_is_not_cleared(steps: Any, policy: Any) -> None:
     sigma = 1.0 if policy and small in steps.values() else 1e6
-    assert audit(with_steps(Pairwise, sigma, **steps), Eavesdropper(), **policy).verdict != "not refuted"
+    assert audit(with_steps(Pairwise, sigma, **steps), Eavesdropper(), **policy).verdict != "holds"
 
 
 # What the transcript does not say.
@@ -199,7 +199,7 @@ class Silent(Plain):
 
 def test_masks_that_corrupt_nodes_know_but_the_transcript_does_not_are_not_cleared() -> None:
     # All neighbours of node 0 are corrupt: they know every mask on it.
-    assert audit(Untold(), HonestButCurious({1, 2, 4})).verdict != "not refuted"
+    assert audit(Untold(), HonestButCurious({1, 2, 4})).verdict != "holds"
 
 
 def test_a_protocol_that_sends_nothing_is_refused_in_words() -> None:

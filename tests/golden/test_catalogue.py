@@ -122,9 +122,9 @@ def test_differences_are_seen() -> None:
     before = RECORD["poisoned-sums"]["2"]
     assert not list(differences(before, before))
     for path, value in {
-        ("verdict",): "not refuted",
+        ("verdict",): "holds",
         ("nodes", "0"): "inconclusive | inconclusive",
-        ("findings", "node 0: gaussian, cumulative, input"): ["exact, resolved, not refuted", 1.0, 1.0, 1.0, 1.0],
+        ("findings", "node 0: gaussian, cumulative, input"): ["exact, resolved, holds", 1.0, 1.0, 1.0, 1.0],
         ("found", "2"): [None],
         ("damage", "zero"): [9.0, 9.0, 9.0, 9.0],
         ("robustness",): ["violated", 0.0, 0.0],

@@ -30,7 +30,7 @@ class Outcome:
         """Whether the verdict is true: no leak is cleared, nothing safe is accused."""
         if self.case.truth == "leaks":
             return self.verdict in ("violated", "inconclusive", "refused")
-        return self.verdict == "not refuted" or bool(self.case.undecided and self.verdict == "inconclusive")
+        return self.verdict == "holds" or bool(self.case.undecided and self.verdict == "inconclusive")
 
 
 def audited(case: Case, *, seed: int = 0) -> Outcome:

@@ -122,7 +122,7 @@ def test_a_trimmed_mean_breaks_above_its_f_and_holds_up_to_it_by_proof():
     assert found.breakdown == found.breakdown_proven == pytest.approx(2 / 7)
     assert [point.found is None for point in found.points] == [False, False, True]
     assert all(p.found <= p.proven for p in found.points if p.proven is not None)
-    assert found.verdict == report.verdict == "not refuted"
+    assert found.verdict == report.verdict == "holds"
 
 
 def test_what_is_neither_broken_nor_proven_is_inconclusive():
@@ -136,7 +136,7 @@ def test_what_is_neither_broken_nor_proven_is_inconclusive():
 def test_an_error_above_the_limit_is_a_violation_and_one_below_needs_a_theorem():
     protocol = {"name": "robust_server", "rule": "trimmed_mean", "f": 2, "encrypted": True}
     assert robustness(protocol, max_error_ratio=1e-3)[0].verdict == "violated"
-    assert robustness(protocol, max_error_ratio=10.0)[0].verdict == "not refuted"
+    assert robustness(protocol, max_error_ratio=10.0)[0].verdict == "holds"
     no_theorem = {"name": "robust_server", "rule": "multi_krum", "f": 2, "encrypted": True}
     assert robustness(no_theorem, max_error_ratio=10.0)[0].verdict == "inconclusive"
 
@@ -160,7 +160,7 @@ def test_a_baseline_does_not_hide_a_result_that_breaks_now():
     good = secmix.audit({**SCENARIO, "policy": policy, "protocol": {"name": "robust_server", "f": 2, "label": "x"}})
     bad = {**SCENARIO, "policy": policy, "protocol": {"name": "plain", "label": "x"}}
     assert secmix.audit(bad, baseline=good).verdict == "violated"
-    assert secmix.audit(bad, baseline=secmix.audit(bad)).verdict == "not refuted"
+    assert secmix.audit(bad, baseline=secmix.audit(bad)).verdict == "no worse"
 
 
 UNEQUAL = {"name": "breast_cancer", "features": 3, "rows_per_node": [200, 3, 3, 3, 3, 3, 3]}
@@ -170,7 +170,7 @@ def test_the_colluders_are_those_of_the_cell_and_the_bound_is_of_whatever_the_ho
     """Six of seven nodes with three rows each lie about equally far; beside the seventh they look like one."""
     protocol = {"name": "robust_server", "rule": "trimmed_mean", "f": 1, "encrypted": True}
     adversary = {"name": "colluders", "corrupt": [0], "attack": "sign_flip"}
-    for limit, verdict in ((0.25, "violated"), (0.4, "inconclusive"), (0.45, "not refuted")):
+    for limit, verdict in ((0.25, "violated"), (0.4, "inconclusive"), (0.45, "holds")):
         scenario = {**SCENARIO, "data": UNEQUAL, "adversary": adversary, "protocol": protocol}
         report = secmix.audit({**scenario, "policy": {"max_error_ratio": limit}})
         assert report.cells[0].robustness.verdict == verdict

@@ -49,7 +49,7 @@ def cell(protocol: str, adversary: str, verdict: Verdict, nodes: list[NodeSummar
 
 def report(*cells: Cell) -> Report:
     verdicts = [each.verdict for each in cells]
-    order: list[Verdict] = ["violated", "inconclusive", "not refuted"]
+    order: list[Verdict] = ["violated", "inconclusive", "holds"]
     worst = next(verdict for verdict in order if verdict in verdicts)
     return Report(
         secmix_version="0", versions={}, title="A", description="", verdict=worst, sentence="technical", policy={},
@@ -61,8 +61,8 @@ def trial(outcome: Any, plain: str) -> Trial:
     return Trial(advice="Do.", change={"runs": 100}, outcome=outcome, found="Tried.", plain=plain)
 
 
-REVEALED = [node(0, "partly leaked", "not refuted"), node(2, "revealed", "violated"), node(4, "revealed", "violated")]
-CLEAR = [node(i, "no more than the output itself reveals", "not refuted") for i in (0, 2, 4)]
+REVEALED = [node(0, "partly leaked", "holds"), node(2, "revealed", "violated"), node(4, "revealed", "violated")]
+CLEAR = [node(i, "no more than the output itself reveals", "holds") for i in (0, 2, 4)]
 OPEN = [node(i, "inconclusive", "inconclusive") for i in (0, 2, 4)]
 
 
@@ -71,14 +71,15 @@ def test_who_learns_what_about_whom_how_sure_and_what_to_do() -> None:
     found = report(
         cell("Ring", "Neighbours", "violated", REVEALED, trials=mend),
         cell("Masks", "Neighbours", "inconclusive", OPEN),
-        cell("Ring", "Listener", "not refuted", CLEAR, corrupt=[]),
+        cell("Ring", "Listener", "holds", CLEAR, corrupt=[]),
     )
     assert " ".join(in_short(found)) == (
         "“Neighbours” (2 of the 5 participants, who pool what they see) can work out the private data of 2 of 3 "
         "other participants under “Ring”. Whether it learns anything it should not under “Masks” could not be "
-        "settled. Nothing beyond the result itself was found that “Listener” (an outsider who listens to the lines) "
-        "learns under “Ring”. This is certain: it follows by calculation from what is sent. Where nothing was found, "
-        "that is no proof that there is nothing. What helped, at least in part, when it was tried: use new masks. "
+        "settled. It is proved that “Listener” (an outsider who listens to the lines) learns nothing beyond the result "
+        "itself under “Ring”. This is certain: it follows by calculation from what is sent. Where something could not "
+        "be settled, it may be worse than what was found. What is proved rests on assumptions, which stand below with "
+        "each combination. What helped, at least in part, when it was tried: use new masks. "
         "Details stand below."
     )
 
@@ -94,7 +95,7 @@ def test_a_measure_that_helps_against_one_is_not_told_as_if_it_helped_against_al
 @pytest.mark.parametrize("evidence", ["structure", "inversion", "decoder"])
 @pytest.mark.parametrize(
     ("verdict", "nodes"),
-    [("violated", REVEALED), ("inconclusive", OPEN), ("not refuted", CLEAR), ("inconclusive", [])],
+    [("violated", REVEALED), ("inconclusive", OPEN), ("holds", CLEAR), ("inconclusive", [])],
 )
 def test_it_has_no_jargon_and_never_clears(verdict: Verdict, nodes: list[NodeSummary], evidence: str) -> None:
     mine = [each.model_copy(update={"worst_evidence": evidence}) for each in nodes]
@@ -102,17 +103,17 @@ def test_it_has_no_jargon_and_never_clears(verdict: Verdict, nodes: list[NodeSum
         text = " ".join(in_short(report(cell("P", "A", verdict, mine, **more))))
         assert not JARGON.search(text.replace("for this policy", "")), text
         assert not re.search(r"\bsafe\b|secure|guarantee", text, flags=re.IGNORECASE)
-        assert ("no proof" in text) == (verdict == "not refuted")
+        assert ("rests on assumptions" in text) == (verdict == "holds")
         assert len(text) < 900
         if verdict == "inconclusive":
             assert "could not be settled" in text
-            assert "othing beyond" not in text
+            assert "nothing beyond" not in text
 
 
 def test_a_cell_that_is_inconclusive_is_never_told_as_clear() -> None:
     # Its nodes may look well while the cell itself does not: a run that failed, or what colluders do.
     text = " ".join(in_short(report(cell("P", "A", "inconclusive", CLEAR))))
-    assert "othing beyond" not in text
+    assert "nothing beyond" not in text
 
 
 def test_the_page_and_the_markdown_begin_with_it() -> None:
@@ -139,7 +140,7 @@ def test_who_suffices_is_said_once_for_all_cells_of_a_protocol(least: int, who: 
     text = " ".join(short)
     assert text.count(f"Under “Ring” {who} can learn somebody's data; the policy asks for more.") == 1
     # Of an adversary that learns nothing, its name is said.
-    assert any(said.startswith("Nothing beyond the result itself was found that “B”") for said in short)
+    assert any(said.startswith("It is proved that “B”") for said in short)
 
 
 def test_an_active_server_is_no_outsider() -> None:

@@ -20,6 +20,7 @@ import pytest
 from rich.console import Console
 
 from secmix.auditing.report import (
+    FAULTS,
     SCHEMA_VERSION,
     Cell,
     Finding,
@@ -74,7 +75,7 @@ def finding(node: int, verdict: Verdict, worst: float, **changes: Any) -> Findin
         "normalised_high": 1.0,
         "baseline": 0.2,
         "limit": 0.1,
-        "verdict": verdict,
+        "verdict": verdict if verdict in FAULTS else None,
         "notes": [HOSTILE],
     }
     return Finding(**{**values, **changes})
@@ -85,17 +86,15 @@ def cell(protocol: str, adversary: str, verdict: Verdict, **changes: Any) -> Cel
     standing: dict[str, Standing] = {
         "violated": "revealed",
         "inconclusive": "inconclusive",
-        "not refuted": "no more than the output itself reveals",
+        "holds": "no more than the output itself reveals",
     }
-    worst = {"violated": 1.0, "inconclusive": 0.35, "not refuted": 0.2}[verdict]
+    worst = {"violated": 1.0, "inconclusive": 0.35, "holds": 0.2}[verdict]
     nodes = [
-        NodeSummary(node=k, standing="corrupt", worst=1.0, why="The adversary's own.", verdict="not refuted")
+        NodeSummary(node=k, standing="corrupt", worst=1.0, why="The adversary's own.", verdict="not asked")
         if k in (1, 3)
         else NodeSummary(node=k, standing=standing[verdict], worst=worst, why=HOSTILE, verdict=verdict)
         if k == 2
-        else NodeSummary(
-            node=k, standing=standing["not refuted"], worst=0.2, why="The sum only.", verdict="not refuted"
-        )
+        else NodeSummary(node=k, standing=standing["holds"], worst=0.2, why="The sum only.", verdict="holds")
         for k in range(5)
     ]
     curve = LeakageCurve(
@@ -128,15 +127,15 @@ def cell(protocol: str, adversary: str, verdict: Verdict, **changes: Any) -> Cel
 def make(**changes: Any) -> Report:
     cells = [
         cell(PROTOCOLS[0], ADVERSARIES[0], "violated"),
-        cell(PROTOCOLS[0], ADVERSARIES[1], "not refuted"),
+        cell(PROTOCOLS[0], ADVERSARIES[1], "holds"),
         cell(PROTOCOLS[1], ADVERSARIES[0], "inconclusive"),
-        cell(PROTOCOLS[1], ADVERSARIES[1], "not refuted"),
+        cell(PROTOCOLS[1], ADVERSARIES[1], "holds"),
     ]
     findings = [
         finding(2, "violated", 1.0, evidence="structure", kind="exact", normalised_low=1.0, low=None),
-        finding(0, "not refuted", 0.2),
+        finding(0, "holds", 0.2),
         finding(2, "inconclusive", 0.35, evidence="ksg", protocol=PROTOCOLS[1]),
-        finding(2, "not refuted", 0.2, protocol=PROTOCOLS[1], adversary=ADVERSARIES[1]),
+        finding(2, "holds", 0.2, protocol=PROTOCOLS[1], adversary=ADVERSARIES[1]),
     ]
     values: dict[str, Any] = {
         "secmix_version": "0.1.0",
@@ -221,7 +220,7 @@ def test_page_holds_what_a_report_says(written: dict[str, str], report: Report) 
     page = _Page(written["html"])
     for said in (
         "Node 2 is read exactly.",
-        "Not refuted” is the best verdict",
+        "Holds” is proved",
         "What this audit did not try",
         "What to change",
         "x0 + x4",
@@ -277,7 +276,7 @@ def test_numbers_in_the_network_can_be_read_on_their_colour() -> None:
 
 
 def test_many_cells_are_folded_unless_violated() -> None:
-    cells = [cell("p", f"a{k}", "violated" if k == 3 else "not refuted") for k in range(8)]
+    cells = [cell("p", f"a{k}", "violated" if k == 3 else "holds") for k in range(8)]
     from secmix.reporting.formats.html import render
 
     page = render(make(cells=cells, findings=[]))
@@ -286,7 +285,7 @@ def test_many_cells_are_folded_unless_violated() -> None:
 
 
 def test_empty_and_odd_reports_render(tmp_path: Path) -> None:
-    bare = cell("p", "a", "not refuted", curves=[], sigma_curve=[], leaked=[], advice=[], notes=[], tapped=[])
+    bare = cell("p", "a", "holds", curves=[], sigma_curve=[], leaked=[], advice=[], notes=[], tapped=[])
     single_point = cell(
         "p",
         "a",
@@ -329,7 +328,7 @@ def test_json_round_trip(report: Report, tmp_path: Path) -> None:
 
 
 def test_not_finite_number_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    report = make(cells=[cell("p", "a", "not refuted", output_error=math.inf)])
+    report = make(cells=[cell("p", "a", "holds", output_error=math.inf)])
     with pytest.raises(SecmixError, match="not finite"):
         write(report, tmp_path, ["html", "json"])
     assert not list(tmp_path.iterdir())
@@ -343,8 +342,8 @@ def test_not_finite_number_is_refused_before_anything_is_written(tmp_path: Path)
         (b"[]", "names no schema_version"),
         (b"{}", "names no schema_version"),
         (b'{"schema_version": "99"}', "'99'.*run the audit again"),
-        (b'{"schema_version": "1", "seed": Infinity}', "Infinity"),
-        (b'{"schema_version": "1", "odd": 1}', "Field required.*more"),
+        (b'{"schema_version": "2", "seed": Infinity}', "Infinity"),
+        (b'{"schema_version": "2", "odd": 1}', "Field required.*more"),
         (b"[" * 200_000, "not a report.json"),
     ],
 )
@@ -472,7 +471,7 @@ def test_junit(written: dict[str, str], report: Report) -> None:
 
 @pytest.mark.parametrize("verdict", ["violated", "inconclusive"])
 def test_a_verdict_that_no_node_explains_is_not_lost(verdict: Verdict, tmp_path: Path) -> None:
-    clear = cell("p", "a", "not refuted")
+    clear = cell("p", "a", "holds")
     of_cell = make(cells=[clear.model_copy(update={"verdict": verdict})], findings=[], verdict=verdict)
     of_report = make(cells=[clear], findings=[], verdict=verdict)
     for report in (of_cell, of_report, make(cells=[], findings=[], verdict=verdict)):
@@ -563,8 +562,8 @@ def test_terminal_without_utf8() -> None:
     assert b"x VIOLATED" in raw.buffer.getvalue()
 
 
-def test_terminal_reminds_that_not_refuted_is_not_safe() -> None:
-    assert "not safe" in _terminal(make(cells=[cell("p", "a", "not refuted")], verdict="not refuted"), 80)
+def test_terminal_reminds_that_a_proof_has_assumptions() -> None:
+    assert "under assumptions" in _terminal(make(cells=[cell("p", "a", "holds")], verdict="holds"), 80)
 
 
 # --- comparing ---------------------------------------------------------------------------------------------
@@ -581,15 +580,15 @@ OUTPUT: Standing = "no more than the output itself reveals"
 @pytest.mark.parametrize(
     ("before", "after", "direction"),
     [
-        ((OUTPUT, 0.2, "not refuted"), ("revealed", 1.0, "violated"), "worse"),
-        (("revealed", 1.0, "violated"), (OUTPUT, 0.2, "not refuted"), "better"),
+        ((OUTPUT, 0.2, "holds"), ("revealed", 1.0, "violated"), "worse"),
+        (("revealed", 1.0, "violated"), (OUTPUT, 0.2, "holds"), "better"),
         (("revealed", 1.0, "violated"), ("inconclusive", 0.2, "inconclusive"), "unclear"),
-        ((OUTPUT, 0.2, "not refuted"), ("inconclusive", 0.2, "inconclusive"), "worse"),
+        ((OUTPUT, 0.2, "holds"), ("inconclusive", 0.2, "inconclusive"), "worse"),
         (("inconclusive", 0.2, "inconclusive"), ("revealed", 1.0, "violated"), "worse"),
         (("partly leaked", 0.4, "violated"), ("revealed", 1.0, "violated"), "worse"),
         (("partly leaked", 0.4, "violated"), ("partly leaked", 0.6, "violated"), "worse"),
         (("partly leaked", 0.4, "violated"), ("partly leaked", 0.2, "violated"), "better"),
-        (("revealed", 1.0, "violated"), ("corrupt", 1.0, "not refuted"), "unclear"),
+        (("revealed", 1.0, "violated"), ("corrupt", 1.0, "holds"), "unclear"),
         (("partly leaked", 0.4, "violated"), ("partly leaked", 0.405, "violated"), None),
     ],
 )

@@ -68,14 +68,14 @@ def robustness(**changes: Any) -> Robustness:
 HELD = {
     "breakdown": 0.4,
     "points": [point(1, 0.25, 0.5), point(2, 0.75)],
-    "verdict": "not refuted",
+    "verdict": "holds",
     "damages": DAMAGES[:2],
 }
 
 
 def audit(*found: Robustness | None, verdict: Verdict = "violated") -> Report:
     cells = [
-        unit.cell(f"rule {k}", ADVERSARY, "not refuted").model_copy(update={"robustness": each, "verdict": verdict})
+        unit.cell(f"rule {k}", ADVERSARY, "holds").model_copy(update={"robustness": each, "verdict": verdict})
         for k, each in enumerate(found)
     ]
     policy = {"max_normalised_leakage": 0.1, "min_breakdown": 0.3, "max_error_ratio": 1.0}

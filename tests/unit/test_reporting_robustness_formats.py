@@ -56,14 +56,14 @@ def test_markdown(report: Report, tmp_path: Path) -> None:
         assert said in text, said
 
 
-@pytest.mark.parametrize("verdict", ["violated", "inconclusive", "not refuted"])
+@pytest.mark.parametrize("verdict", ["violated", "inconclusive", "holds"])
 def test_junit_and_sarif(verdict: Verdict, tmp_path: Path) -> None:
     """Nodes are clear: only robustness can fail, and is told once."""
     junit, sarif = write(audit(robustness(verdict=verdict), verdict=verdict), tmp_path, ["junit", "sarif"])
     root = ET.parse(junit).getroot()
     (case,) = root.findall("testsuite/testcase[@name='robustness']")
     failures = [failure.get("type") for failure in root.iter("failure")]
-    assert failures == ([] if verdict == "not refuted" else [verdict])
+    assert failures == ([] if verdict == "holds" else [verdict])
     assert len(list(case)) == len(failures)
     (run,) = json.loads(sarif.read_text("utf-8"))["runs"]
     assert [r["ruleId"] for r in run["results"]] == ["secmix/robustness"] * len(failures)
@@ -90,9 +90,7 @@ def test_terminal_without_utf8_prints_no_signs_it_cannot() -> None:
 
     raw = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="strict")
     found = robustness(why="2 of 5 push", points=[point(1, 0.5), point(2, None)], damages=DAMAGES[:1])
-    cell = unit.cell("p", "a", "not refuted", sentence="s", advice=[], nodes=[]).model_copy(
-        update={"robustness": found}
-    )
+    cell = unit.cell("p", "a", "holds", sentence="s", advice=[], nodes=[]).model_copy(update={"robustness": found})
     print_report(unit.make(cells=[cell], title="t", sentence="s"), Console(file=raw, width=100))
     raw.flush()
     assert isinstance(raw.buffer, io.BytesIO)

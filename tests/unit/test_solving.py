@@ -67,7 +67,7 @@ def test_too_many_rows_are_not_tried_and_nothing_is_claimed() -> None:
     report = audit({"name": "pdmm", "sigma": 100.0}, PASSIVE, rows=20)
     assert set(found(report).values()) == {0.0}
     assert all("are more than the" in f.notes[0] for f in report.findings if f.evidence == "inversion")
-    assert report.verdict == "not refuted"  # 48 known numbers for 120 unknown ones
+    assert report.verdict == "holds"  # 48 known numbers for 120 unknown ones
 
 
 def test_too_few_iterations_do_not_determine_the_rows() -> None:
@@ -85,7 +85,7 @@ def test_sums_that_defences_alter_are_never_certified_but_the_error_is_told() ->
     assert set(found(report).values()) == {0.0}
     notes = [note for f in report.findings if f.evidence == "inversion" for note in f.notes]
     assert any("the rows that fit them best are off by" in note for note in notes)
-    assert report.verdict != "not refuted"  # node 2 stands alone on its arc, and the others are not cleared
+    assert report.verdict != "holds"  # node 2 stands alone on its arc, and the others are not cleared
 
 
 def test_a_covariance_floor_in_the_model_does_not_keep_sums_from_being_solved() -> None:
@@ -150,7 +150,7 @@ def test_what_an_eavesdropper_never_hears_stays_cleared_with_noise() -> None:
         measure={"evidence": ["structure", "gaussian"]},
         policy={"max_revealed_nodes": 0, "max_normalised_leakage": 0.1},
     )
-    assert report.verdict == "not refuted"
+    assert report.verdict == "holds"
     assert {f.normalised_high for f in report.findings} == {0.0}
 
 

@@ -104,7 +104,7 @@ def test_a_cell_of_the_report_speaks_for_objects_of_python_too() -> None:
     )
     cell = next(c for c in report.cells if (c.protocol, c.adversary) == ("as it is", "outsider"))
     found = {trial.found for trial in cell.trials if trial.change == {"protocol": {"name": "secure_sum"}}}
-    assert found == {"This report audits it in full, as ring: not refuted."}
+    assert found == {"This report audits it in full, as ring: holds."}
 
 
 class Chatty(Plain):

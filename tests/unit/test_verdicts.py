@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import secmix
 from secmix.auditing.report import Finding, NodeSummary, Verdict
 from secmix.auditing.verdicts import is_revealed, of_cell, of_leakage, settles, summary, with_reasons, worst
+from secmix.kernel import Open, clear_bounds
 from secmix.scenario import PolicySpec
 
-ORDER = ["not refuted", "inconclusive", "violated"]
+ORDER = ["not asked", "holds", "inconclusive", "violated"]
+CLEARED = clear_bounds([("what is known", 0.0, 1.0)])
 share = st.floats(0, 1)
 limits = st.one_of(
     st.builds(lambda n: PolicySpec(max_revealed_nodes=n), st.integers(0, 3)),
@@ -26,7 +32,6 @@ def finding(node: int = 0, evidence: str = "gaussian", kind: str = "exact", stat
             "protocol": "p", "adversary": "a", "node": node, "evidence": evidence, "view": "single", "target": "input",
             "method": "a test", "value": value, "unit": "nats", "low": low, "high": high, "kind": kind,
             "status": status, "normalised_leakage": value, "normalised_low": low, "normalised_high": high,
-            "verdict": "not refuted",
         }
     )  # fmt: skip
 
@@ -51,7 +56,7 @@ def findings(draw: st.DrawFn) -> Finding:
 
 def judged(found: list[Finding], policy: PolicySpec, doubts: list[str]) -> NodeSummary:
     told = [of_leakage(f, policy) for f in found]
-    return of_cell([summary(0, told, doubts, 0.2)], policy)[1][0]
+    return of_cell([summary(0, told, doubts, 0.2, clearance=CLEARED)], policy)[1][0]
 
 
 @given(st.lists(findings(), min_size=1, max_size=5), findings(), limits)
@@ -88,7 +93,7 @@ def test_doubts_never_improve_a_verdict_and_never_clear(found: list[Finding], po
     doubted, sure = judged(found, policy, ["a doubt"]), judged(found, policy, [])
     assert ORDER.index(doubted.verdict) >= ORDER.index(sure.verdict)
     if policy.max_revealed_nodes in (None, 0):
-        assert doubted.verdict != "not refuted"
+        assert doubted.verdict != "holds"
 
 
 @given(st.lists(findings(), min_size=1, max_size=5), share, share)
@@ -101,7 +106,7 @@ def test_a_stricter_limit_never_improves_a_verdict(found: list[Finding], one: fl
 def test_a_node_of_whom_nothing_is_known_is_not_cleared(found: list[Finding], policy: PolicySpec) -> None:
     node = judged(found, policy, [])
     if node.standing == "inconclusive" and not (policy.max_revealed_nodes or 0):
-        assert node.verdict != "not refuted"
+        assert node.verdict != "holds"
     if node.standing == "revealed" and policy.max_revealed_nodes == 0:
         assert node.verdict == "violated"
     if any(of_leakage(f, policy).verdict == "violated" for f in found):
@@ -130,9 +135,9 @@ def test_the_limit_on_revealed_nodes_counts_those_who_may_be(standings: list[str
     for node, standing in enumerate(standings):
         revealing = finding(node, status="determined", low=1, value=1, high=1)
         found = [revealing] if standing == "revealed" else [finding(node, "linear decoder", "upper bound")]
-        nodes.append(summary(node, found, [], 0.2))
+        nodes.append(summary(node, found, [], 0.2, clearance=CLEARED))
     verdict, _ = of_cell(nodes, PolicySpec(max_revealed_nodes=limit))
-    expected: Verdict = "not refuted"
+    expected: Verdict = "holds"
     if standings.count("revealed") > limit:
         expected = "violated"
     elif len(standings) > limit:
@@ -150,19 +155,55 @@ def test_an_input_known_to_a_millionth_is_revealed() -> None:
 
 def test_reasons_go_to_the_findings() -> None:
     structure = finding(evidence="structure")
-    doubtful = summary(0, [structure], ["a doubt"], 0.2)
+    doubtful = summary(0, [structure], ["a doubt"], 0.2, clearance=CLEARED)
     (told,) = with_reasons([structure], [doubtful], {0: ["a doubt"]})
     assert told.verdict == "inconclusive"
     assert "a doubt" in told.notes
     revealing = finding(status="determined", low=1, value=1, high=1)
-    _, nodes = of_cell([summary(0, [revealing], [], 0.2)], PolicySpec(max_revealed_nodes=0))
+    _, nodes = of_cell([summary(0, [revealing], [], 0.2, clearance=CLEARED)], PolicySpec(max_revealed_nodes=0))
     (told,) = with_reasons([revealing], nodes, {0: []})
     assert told.verdict == "violated"
 
 
+@given(st.lists(findings(), max_size=5), limits, st.sampled_from([None, Open("line 3")]))
+def test_nothing_holds_without_a_clearance(found: list[Finding], policy: PolicySpec, clearance: Open | None) -> None:
+    told = [of_leakage(f, policy) for f in found]
+    verdict, nodes = of_cell([summary(0, told, [], 0.2, clearance=clearance)], policy)
+    if not policy.max_revealed_nodes:  # a limit of one permits that this very node is known
+        assert verdict in ("violated", "inconclusive")
+        assert nodes[0].verdict == verdict
+
+
+def test_what_the_policy_does_not_limit_is_not_asked() -> None:
+    verdict, nodes = of_cell([summary(0, [finding()], [], 0.2, clearance=None)], PolicySpec(min_breakdown=0.2))
+    assert verdict == nodes[0].verdict == "not asked"
+
+
+def test_one_module_makes_what_holds() -> None:
+    """Elsewhere the word is compared, counted and printed; only the function that asks for a clearance returns it."""
+    makers = set()
+    package = Path(secmix.__file__).parent
+    for path in (path for path in package.rglob("*.py") if package / "reporting" not in path.parents):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if '"holds"' in text else ():
+            made = node.value if isinstance(node, ast.Return | ast.Assign | ast.AnnAssign | ast.keyword) else None
+            if made is not None and any(
+                isinstance(part, ast.Constant) and part.value == "holds" for part in _chosen(made)
+            ):
+                makers.add(path.name)
+    assert makers == {"verdicts.py", "counting.py"}  # the latter keeps what a report says already
+
+
+def _chosen(made: ast.expr) -> list[ast.expr]:
+    """What an expression may come to."""
+    if isinstance(made, ast.IfExp):
+        return [*_chosen(made.body), *_chosen(made.orelse)]
+    return [part for each in made.elts for part in _chosen(each)] if isinstance(made, ast.Tuple) else [made]
+
+
 @given(st.lists(st.sampled_from(ORDER), max_size=6))
 def test_the_worst_verdict_counts(verdicts: list[str]) -> None:
-    expected = max(verdicts, key=ORDER.index) if verdicts else "not refuted"
+    expected = max(verdicts, key=ORDER.index) if verdicts else "not asked"
     assert worst(verdicts) == expected  # type: ignore[arg-type]
 
 

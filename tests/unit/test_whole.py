@@ -78,7 +78,7 @@ def test_messages_that_tell_nothing_are_not_cleared_either() -> None:
 
 def test_who_holds_no_message_knows_nothing() -> None:
     report = _report(_outsider(), Averaging(encrypted=True))
-    assert report.verdict == "not refuted"
+    assert report.verdict == "holds"
     assert {node.standing for node in report.cells[0].nodes} == {"no more than the output itself reveals"}
 
 
@@ -104,7 +104,7 @@ def test_a_median_is_not_and_yet_nothing_is_proven() -> None:
     assert all(point.found is not None and 0 < point.found < 20 for point in pushed.points)
 
 
-@pytest.mark.parametrize(("ours", "proven", "verdict"), [(True, 2 / 5, "not refuted"), (False, 0.0, "inconclusive")])
+@pytest.mark.parametrize(("ours", "proven", "verdict"), [(True, 2 / 5, "holds"), (False, 0.0, "inconclusive")])
 def test_a_bound_clears_where_it_is_a_theorem_of_ours(
     ours: bool, proven: float, verdict: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,12 @@ from secmix.auditing.setup import Given
 from secmix.errors import SecmixError
 from secmix.scenario import Scenario
 
-_OUTCOMES: dict[Verdict, Outcome] = {"not refuted": "helps", "inconclusive": "open", "violated": "no use"}
+_OUTCOMES: dict[Verdict, Outcome] = {
+    "holds": "helps",
+    "not asked": "helps",
+    "inconclusive": "open",
+    "violated": "no use",
+}
 
 
 def with_what_the_report_says(cells: Sequence[Scenario], found: Sequence[Cell], given: Given | None) -> list[Cell]:

@@ -65,8 +65,7 @@ def corrupt_nodes(setup: Setup) -> list[NodeSummary]:
     """The lines of the adversary's own nodes."""
     why = "one of the adversary's own"
     return [
-        NodeSummary(node=i, standing="corrupt", worst=1.0, why=why, verdict="not refuted")
-        for i in sorted(setup.corrupt)
+        NodeSummary(node=i, standing="corrupt", worst=1.0, why=why, verdict="not asked") for i in sorted(setup.corrupt)
     ]
 
 

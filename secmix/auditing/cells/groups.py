@@ -16,7 +16,7 @@ from secmix.auditing.soundness.sight import unlike
 
 _SMALL = 8  # groups of too few runs of which single runs are looked at
 _NAMED = 6  # groups that a report describes
-_ORDER = ("not refuted", "inconclusive", "violated")
+_ORDER = (None, "inconclusive", "violated")
 
 
 def gather(each: Evidence, case: Case) -> Gathered:

@@ -1,4 +1,4 @@
-"""What the kernel proves of a cell that sums; where it proves nothing, nobody is cleared."""
+"""What the kernel proves of a cell; where it proves nothing, nobody is cleared."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import numpy as np
 
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.evidence.interface import Case
+from secmix.auditing.observation.collaborations import CollaborationObservation
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.setup import SumSetup
 from secmix.auditing.soundness.masks.mixed import Mixed
-from secmix.kernel import Clearance, Open, clear, prove
+from secmix.kernel import Clearance, KnownSums, Open, clear, clear_unheard, prove
 from secmix.protocols import PDMM
 
 _KEY = "proof"
@@ -17,11 +18,15 @@ _MARGIN = 1e-6  # between shares that algebra finds in two ways
 
 
 def proof_of(case: Case) -> Clearance | Open | None:
-    """Return the kernel's answer for this cell, worked out once; None for a protocol that does not sum."""
-    if not isinstance(case.setup, SumSetup) or not isinstance(case.observation, SumObservation):
-        return None
+    """Return the kernel's answer for this cell, worked out once; None where no proof is asked."""
     if _KEY not in case.fitted:
-        case.fitted[_KEY] = _proved(case, case.setup, case.observation)
+        observation = case.observation
+        if isinstance(observation, CollaborationObservation):
+            case.fitted[_KEY] = clear_unheard([group.view for group in observation.groups], case.cell.runs)
+        else:
+            assert isinstance(case.setup, SumSetup)
+            assert isinstance(observation, SumObservation)
+            case.fitted[_KEY] = _proved(case, case.setup, observation)
     outcome: Clearance | Open | None = case.fitted[_KEY]
     return outcome
 
@@ -32,7 +37,7 @@ def without_proof(case: Case) -> Case:
     return case
 
 
-def _proved(case: Case, setup: SumSetup, observation: SumObservation) -> Clearance | Open:
+def _proved(case: Case, setup: SumSetup, observation: SumObservation) -> KnownSums | Open:
     active = AdversaryTraits.of(setup.adversary).active
     protocol = case.built if case.built is not None else setup.protocol
     if isinstance(protocol, Mixed):  # the kernel follows the draws themselves
@@ -47,10 +52,10 @@ def _proved(case: Case, setup: SumSetup, observation: SumObservation) -> Clearan
 def unproved(case: Case, node: int) -> list[str]:
     """Say why no proof clears ``node``; nothing where one does."""
     outcome = proof_of(case)
-    if outcome is None:
-        return []
     if isinstance(outcome, Open):
         return [f"not proved: {outcome.reason}"]
+    if not isinstance(outcome, KnownSums):
+        return []
     if open_ := [each for each in outcome.covers if not _holds_for_all_coins(case, each)]:
         return [f"proved for what was traced, not for every call: {'; '.join(open_)}"]
     assert isinstance(case.observation, SumObservation)
@@ -82,6 +87,8 @@ def in_words(outcome: Clearance | Open | None) -> str:
         return ""
     if isinstance(outcome, Open):
         return f"Not proved: {outcome.reason}."
+    if not isinstance(outcome, KnownSums):
+        return f"{outcome.says}. Assumed: {'; '.join(outcome.assumes)}."
     alone = ", ".join(str(*each) for each in sorted(map(sorted, outcome.sums)) if len(each) == 1)
     sums = [", ".join(map(str, each)) for each in sorted(map(sorted, outcome.sums)) if len(each) > 1]
     known = "; ".join(

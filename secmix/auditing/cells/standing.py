@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from secmix.auditing import verdicts
-from secmix.auditing.cells.proof import unproved
+from secmix.auditing.cells.proof import proof_of, unproved
 from secmix.auditing.evidence.decoding import target_of
 from secmix.auditing.evidence.gaussian import share_behind_masks
 from secmix.auditing.evidence.interface import Case, evidence_of, is_of_runs
@@ -26,7 +26,7 @@ revealed a limit on revealed nodes does not say; so that limit alone does not cl
 
 
 def stand(case: Case, node: int, findings: list[Finding]) -> tuple[NodeSummary, list[str]]:
-    """The line of ``node`` with its judged ``findings``, and the doubts about it."""
+    """Return the line of ``node`` with its judged ``findings``, and the doubts about it."""
     observation = case.observation
     if isinstance(case.setup, SumSetup):
         assert isinstance(observation, SumObservation)
@@ -35,12 +35,11 @@ def stand(case: Case, node: int, findings: list[Finding]) -> tuple[NodeSummary, 
             doubts += unproved(case, node)
         exact = not observation.doubts
         share = output_share(case.setup, observation, node)
-        return verdicts.summary(node, findings, doubts, share, exact=exact), doubts
+        return verdicts.summary(node, findings, doubts, share, clearance=proof_of(case), exact=exact), doubts
     assert isinstance(observation, CollaborationObservation)
     known = _output_leakage(observation, node)
-    nothing = observation.holds_nothing_of(node)
     hidden = "; ".join(observation.doubts) or None
-    return verdicts.summary_of_samples(node, findings, known, hidden, holds_nothing=nothing), []
+    return verdicts.summary_of_samples(node, findings, known, proof_of(case), hidden), []
 
 
 def notes(case: Case) -> list[str]:
@@ -109,7 +108,7 @@ def _bounds(finding: Finding) -> bool:
     """Whether it says how much is known at most."""
     evidence = evidence_of(finding.evidence)
     firm = finding.status != "unresolved" and finding.kind != "lower bound"
-    return evidence is not None and evidence.may_clear and firm
+    return evidence is not None and evidence.bounds_leakage and firm
 
 
 def _output_leakage(observation: CollaborationObservation, node: int) -> float:

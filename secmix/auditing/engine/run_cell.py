@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 
 from secmix._base.plugins import code_allowed
 from secmix._base.random import sequence
 from secmix.auditing.cells.audit_cell import CellResult, audit_cell
 from secmix.auditing.cells.fields import failed
-from secmix.auditing.engine.beginning import Beginning, begun
 from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaborations, observe
 from secmix.auditing.observation.observe import Seeds
@@ -19,7 +17,7 @@ from secmix.auditing.report import Verdict
 from secmix.auditing.setup import CollaborationSetup, Given, Ready, SumSetup, build_setup
 from secmix.auditing.soundness import fresh
 from secmix.auditing.weighing import weigh
-from secmix.errors import NotConverged, SecmixError
+from secmix.errors import SecmixError
 from secmix.scenario import Scenario
 from secmix.transcript import at_most, unrelated
 
@@ -60,17 +58,11 @@ def run_cell(
 
 
 def try_out(
-    cell: Scenario,
-    given: Given | None,
-    allow_code: bool = False,
-    known: dict[str, Beginning] | None = None,
-    ready: dict[str, Ready] | None = None,
-) -> str | None:
+    cell: Scenario, given: Given | None, allow_code: bool = False, ready: dict[str, Ready] | None = None
+) -> None:
     """Build what the cell names and run them once, in small: whatever does not fit together shows here.
 
-    With ``known``, the beginnings of protocols by all that a cell says but its adversary, what is new runs twice. What
-    is returned is how its first call of all differs from the second for the adversary of this cell; None where it does
-    not. ``ready`` holds rows, as in :func:`build_setup`.
+    ``ready`` holds rows, as in :func:`build_setup`.
 
     Raises
     ------
@@ -78,17 +70,7 @@ def try_out(
         If it cannot be run.
     """
     with code_allowed(allow_code), unrelated():
-        setup = build_setup(cell, _new(given), ready)
-        if known is None:
-            _trial(cell, setup)
-            return None
-        key = repr(cell.model_copy(update={"adversary": None}))
-        if key in known:
-            with suppress(NotConverged):
-                _trial(cell, setup)
-        else:
-            known[key] = begun(setup.network, lambda: _trial(cell, setup))
-        return known[key].doubt(setup.adversary)
+        _trial(cell, build_setup(cell, _new(given), ready))
 
 
 def _trial(cell: Scenario, setup: SumSetup | CollaborationSetup) -> None:

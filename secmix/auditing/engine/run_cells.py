@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,11 @@ from threadpoolctl import threadpool_limits
 
 from secmix.auditing.cells.audit_cell import CellResult
 from secmix.auditing.engine import keeping
-from secmix.auditing.engine.beginning import Beginning, held_to
 from secmix.auditing.engine.processes import Tell, Workers
 from secmix.auditing.engine.run_cell import run_cell, try_out
 from secmix.auditing.report import Verdict
 from secmix.auditing.setup import Given, Ready
-from secmix.errors import SecmixError, cause, shown
+from secmix.errors import NotConverged, SecmixError, cause, shown
 from secmix.scenario import Scenario
 
 Progress = Callable[[int, int, str], None]
@@ -52,16 +51,15 @@ def run_cells(
     """
     tell: Progress = progress or (lambda done, total, what: None)
     tell(0, len(cells), "checking the scenario")
-    known: dict[str, Beginning] = {}
     ready: dict[str, Ready] = {}
-    doubts: list[str | None] = []
     tried: list[float] = []  # seconds of the processor that each trial took
     with threadpool_limits(limits=1):
         for i, cell in enumerate(cells):
             begun = time.process_time()
             # Other draws may converge; if not, the cell says so and the others finish.
             try:
-                doubts.append(try_out(cell, given, allow_code, known, ready))
+                with suppress(NotConverged):
+                    try_out(cell, given, allow_code, ready)
             except KeyboardInterrupt:
                 raise
             except SecmixError as error:
@@ -95,11 +93,11 @@ def run_cells(
         running = _run_on_cluster(cells, commands, todo, given, allow_code, scheduler)
     with closing(running):  # whatever ends the audit ends its processes at once
         for i, judged in running:
-            result = results[i] = held_to(judged, doubts[i])
+            results[i] = judged
             place = places[i]
-            if place is not None and result[1]:  # a failed cell is tried again next time
-                keeping.keep(place, result)
-            tell(len(results), len(cells), _stands(cells[i], result[0].verdict))
+            if place is not None and judged[1]:  # a failed cell is tried again next time
+                keeping.keep(place, judged)
+            tell(len(results), len(cells), _stands(cells[i], judged[0].verdict))
     return [results[i] for i in range(len(cells))]
 
 

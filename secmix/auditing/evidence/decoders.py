@@ -75,7 +75,6 @@ def _decoded(found: Decoding, decoder: Decoder, view: str, target: Target, about
         normalised_leakage=value,
         normalised_low=low,
         normalised_high=1.0,
-        verdict="not refuted",
         notes=[got],
     )
 

@@ -78,7 +78,6 @@ def _found(
             normalised_low=low,
             normalised_high=normalised(most + more, 1),
             baseline=baseline,
-            verdict="not refuted",
             notes=notes,
         )
 
@@ -170,7 +169,7 @@ EVIDENCE = Evidence(
     _gather,
     rank=2,
     exact=True,
-    may_clear=True,
+    bounds_leakage=True,
     # Masks so small that the input is known to a millionth, as a row that counts as recovered.
     reveals_from=1 - RECOVERED**2,
     not_tried="exact Gaussian information (evidence 'gaussian' was not asked for)",

@@ -61,7 +61,6 @@ def _found(case: Case, node: int) -> list[Finding]:
             normalised_leakage=leakage,
             normalised_low=leakage,
             normalised_high=1.0,
-            verdict="not refuted",
             notes=list(bound.notes),
         )
     ]

@@ -117,7 +117,7 @@ class Evidence:
         Its place among the others, in gathering and in reports.
     exact : bool
         Whether it follows from the protocol itself, by algebra.
-    may_clear : bool
+    bounds_leakage : bool
         Whether it bounds the leakage from above: without such an evidence a limit on leakage is never met.
     reveals_from : float or None
         Lower end of the normalised leakage from which on the node's data count as known.
@@ -141,7 +141,7 @@ class Evidence:
     gather: Callable[[Case], Gathered]
     rank: int
     exact: bool = False
-    may_clear: bool = False
+    bounds_leakage: bool = False
     reveals_from: float | None = None
     bounds_only: bool = False
     states_doubts: bool = False

@@ -144,7 +144,6 @@ def _information(found: Estimate, view: str, target: Target, about: dict[str, An
         normalised_leakage=1.0 if sure else normalised(found.value, d),
         normalised_low=1.0 if sure else normalised(low, d),
         normalised_high=normalised(max(found.high, 0.0), d),
-        verdict="not refuted",
         notes=list(found.notes),
     )
 
@@ -163,7 +162,6 @@ EVIDENCE = Evidence(
     lambda case: True,
     _gather,
     rank=4,
-    may_clear=True,
     bounds_only=True,
     not_tried="mutual information by nearest neighbours (evidence 'ksg' was not asked for)",
 )

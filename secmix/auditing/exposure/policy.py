@@ -14,6 +14,7 @@ from secmix.auditing.report import Cell, Coalitions, NodeCoalition, Verdict
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.coalitions import Agent, Exposure, NodeExposure
 from secmix.errors import ScenarioError
+from secmix.kernel import Clearance, Open, clear_coalitions
 from secmix.protocols import Defences
 from secmix.scenario import PolicySpec, Scenario, from_dict, render
 from secmix.transcript import SERVER
@@ -68,7 +69,7 @@ def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, repr
     nodes = [_entry(each, exposure, blurred, owners) for exposure in exposures for each in exposure.nodes]
     nodes = [min(group, key=lambda entry: _severity(entry, need, blurred)) for group in _by_node(nodes)]
     witness = min(nodes, key=lambda entry: _severity(entry, need, blurred), default=None)
-    verdict, why = _verdict(witness, need, blurred)
+    verdict, why = _verdict(witness, need, blurred, clearance_of(exposures, need))
     sizes = [entry.size for entry in nodes if entry.size is not None]
     command = ""
     if witness is not None and witness.coalition is not None:
@@ -174,23 +175,38 @@ def _order(entry: NodeCoalition) -> tuple[float, bool, bool]:
     return size, entry.known == "counted", entry.level == "rows"
 
 
-def _verdict_of(entry: NodeCoalition, need: int, blurred: bool) -> Verdict:
+def clearance_of(exposures: Iterable[Exposure], need: float) -> Clearance | Open:
+    """Clear all nodes against coalitions of fewer than ``need``, where each agent costs one."""
+    guards: dict[str, tuple[frozenset[Agent], ...]] = {}
+    searched: dict[str, float] = {}
+    for exposure in exposures:
+        for each in exposure.nodes:
+            who = f"node {each.node} at level {exposure.level}"
+            if each.proof.guards:
+                guards[who] = each.proof.guards
+            else:  # of large networks a programme finds the least coalition, and no guards show it
+                searched[who] = each.colluders.at_least
+    return clear_coalitions(guards, need, searched)
+
+
+def _accused(entry: NodeCoalition, need: int, blurred: bool) -> verdicts.Accusation:
     if entry.size is not None and entry.size < need:
         return "violated" if entry.known in ("exact", "recovered") and not blurred else "inconclusive"
     if entry.status == "inconclusive" and (entry.at_least or 0) < need:
         return "inconclusive"
-    return "not refuted"
+    return None
 
 
 def _severity(entry: NodeCoalition, need: int, blurred: bool) -> tuple[int, tuple[float, bool, bool], int]:
-    rank: dict[Verdict, int] = {"violated": 0, "inconclusive": 1, "not refuted": 2}
-    return rank[_verdict_of(entry, need, blurred)], _order(entry), entry.node
+    return ("violated", "inconclusive", None).index(_accused(entry, need, blurred)), _order(entry), entry.node
 
 
-def _verdict(witness: NodeCoalition | None, need: int, blurred: bool) -> tuple[Verdict, str]:
+def _verdict(
+    witness: NodeCoalition | None, need: int, blurred: bool, clearance: Clearance | Open
+) -> tuple[Verdict, str]:
     if witness is None:
         return "inconclusive", "Nobody was asked about, so that no coalition was looked for."
-    verdict = _verdict_of(witness, need, blurred)
+    verdict = verdicts.judged([_accused(witness, need, blurred)], clearance)
     wanted = f"the policy asks for at least {need}"
     if verdict == "violated":
         return verdict, f"{_suffices(witness)}; {wanted}."
@@ -198,7 +214,7 @@ def _verdict(witness: NodeCoalition | None, need: int, blurred: bool) -> tuple[V
         if witness.coalition is not None and witness.status == "found":
             how = "blurred before it was summed" if blurred else "as many numbers as the rows have, and not solved"
             return verdict, f"{_suffices(witness)}, {how}; {wanted}, and whether that holds is open."
-        open_ = witness.why or "not proven"
+        open_ = witness.why or (clearance.reason if isinstance(clearance, Open) else "not proven")
         return verdict, f"Who would have to collude against node {witness.node} is open: {open_}; {wanted}."
     if witness.coalition is None:
         return verdict, f"No coalition of fewer than {need} exposes anybody, by proof; {wanted}."

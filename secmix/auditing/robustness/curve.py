@@ -12,9 +12,11 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.attacks.attack import FARTHEST
+from secmix.auditing import verdicts
 from secmix.auditing.evidence.premises import finite
 from secmix.auditing.report import Damage, Robustness, RobustnessPoint, Verdict
 from secmix.auditing.setup import Setup
+from secmix.kernel import clear_bounds
 from secmix.scenario import PolicySpec
 
 Push = tuple[float | None, float | None, str]
@@ -102,13 +104,14 @@ def bounded(ratio: float) -> float | None:
 def judged(
     policy: PolicySpec, points: list[RobustnessPoint], f: int, n: int, breakdown: float, proven: float, broken: bool
 ) -> tuple[Verdict, str]:
-    """The verdict under the policy, and why: a search that finds nothing never clears."""
-    verdict: Verdict = "not refuted"
+    """Return the verdict under the policy, and why: a search that finds nothing never clears."""
+    accused: verdicts.Accusation = None
+    bounds: list[tuple[str, float, float]] = []
     sentences: list[str] = []
     fails = f"{round(breakdown * n) + 1} of {n} nodes can push the result without bound"
     if policy.min_breakdown is not None and proven < policy.min_breakdown:
         # A search that finds nothing proves nothing: only a theorem clears.
-        verdict = "violated" if broken and breakdown < policy.min_breakdown else "inconclusive"
+        accused = "violated" if broken and breakdown < policy.min_breakdown else "inconclusive"
         sentences.append(
             fails
             if broken
@@ -118,13 +121,22 @@ def judged(
     here = next((p for p in points if p.colluders == f), None)
     if limit is not None and here is not None:
         if here.found is None or here.found > limit:
-            verdict = "violated"
+            accused = "violated"
             much = "without bound" if here.found is None else f"by {here.found:.2g} times the honest spread"
             sentences.append(f"{f} colluders push the aggregate {much}")
         elif here.proven is None or here.proven > limit:
-            verdict = "violated" if verdict == "violated" else "inconclusive"
+            accused = accused or "inconclusive"
             sentences.append(f"the worst push found is {here.found:.2g} honest spreads; no proof excludes {limit:g}")
-    if policy.min_breakdown is not None and verdict == "not refuted":
+        else:
+            bounds.append(("the error of the aggregate in honest spreads", here.proven, limit))
+    if policy.min_breakdown is not None:
+        bounds.append(("what the proved breakdown falls short by", max(0.0, policy.min_breakdown - proven), 0.0))
+    if limit is None and policy.min_breakdown is None:
+        verdict: Verdict = "not asked"
+    else:
+        source = "the theorems of the rule (see its documentation) hold of the code that runs"
+        verdict = verdicts.judged([accused], clear_bounds(bounds, source=source))
+    if policy.min_breakdown is not None and accused is None:
         sentences.append(
             f"the policy asks to withstand {policy.min_breakdown:.2f} of the nodes, proven is {proven:.2f}"
         )

@@ -148,7 +148,6 @@ def _finding(found: Decoded, about: dict[str, Any], doubts: list[str]) -> Findin
         normalised_leakage=max(value, found.exact / found.runs),
         normalised_low=max(_low(found), share),
         normalised_high=1.0,
-        verdict="not refuted",
         notes=[*notes, *(f"where a check failed: {doubt}" for doubt in doubts[:1])],
     )
 

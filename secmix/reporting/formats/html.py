@@ -76,7 +76,7 @@ def _has_sigma(cell: Cell) -> bool:
 
 
 def _tallies(report: Report) -> list[str]:
-    verdicts = [cell.verdict for cell in report.cells]
+    verdicts: list[str] = [cell.verdict for cell in report.cells]
     counts = ((verdicts.count(verdict), verdict) for verdict in words.VERDICTS)
     return [f"{count} {verdict}" for count, verdict in counts if count] or ["none"]
 

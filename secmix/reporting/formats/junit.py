@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from secmix.auditing.report import Counted, Report, Verdict
+from secmix.auditing.report import FAULTS, Conclusion, Counted, Report, Verdict
 from secmix.reporting import robustness as robust
 from secmix.reporting import words
 
 
 def render(report: Report) -> str:
-    """The report as JUnit XML; *violated* and *inconclusive* are failures, each of its own type.
+    """Return the report as JUnit XML; *violated* and *inconclusive* are failures, each of its own type.
 
-    A corrupt node has nothing of its own to lose and is skipped. So is what does not count for the report's verdict:
-    what is no worse than in the baseline, and what somebody accepts; the reason is given. What colluders can do is a
-    case of its own. Where a cell (or the report) is judged worse than everything in it, a case of its own says so: no
-    verdict is lost.
+    What the policy does not ask is skipped, such as a corrupt node, which has nothing of its own to lose. So is what
+    does not count for the report's verdict: what is no worse than in the baseline, and what somebody accepts; the
+    reason is given. What colluders can do is a case of its own. Where a cell (or the report) is judged worse than
+    everything in it, a case of its own says so: no verdict is lost.
     """
     # XML 1.0 cannot carry control characters even as entities; cleaned() has replaced them.
     safe = words.cleaned(report)
@@ -23,14 +23,8 @@ def render(report: Report) -> str:
     for cell in safe.cells:
         suite = ET.SubElement(root, "testsuite", name=f"{cell.protocol} against {cell.adversary}")
         for node in cell.nodes:
-            skipped = node.standing == "corrupt" and node.verdict == "not refuted"
             _case(
-                suite,
-                f"node {node.node}",
-                node.verdict,
-                f"{node.standing}: {node.why}",
-                cell.reproduce,
-                skipped or _excused(node),
+                suite, f"node {node.node}", node.verdict, f"{node.standing}: {node.why}", cell.reproduce, _excused(node)
             )
         if found := cell.robustness:
             message = f"{found.why}; breakdown {robust.breaks(cell, found)}, {robust.proven(cell, found)}"
@@ -50,14 +44,19 @@ def render(report: Report) -> str:
 
 
 def _case(
-    suite: ET.Element, name: str, verdict: Verdict, message: str, reproduce: str, skipped: bool | str = False
+    suite: ET.Element,
+    name: str,
+    verdict: Verdict | Conclusion,
+    message: str,
+    reproduce: str,
+    skipped: bool | str = False,
 ) -> None:
     case = ET.SubElement(suite, "testcase", classname=suite.get("name", ""), name=name, time="0")
-    if skipped:
+    if skipped or verdict == "not asked":
         ET.SubElement(
             case, "skipped", message=f"{skipped}: {verdict}; {message}" if isinstance(skipped, str) else message
         )
-    elif verdict != "not refuted":
+    elif verdict in FAULTS:
         failure = ET.SubElement(case, "failure", type=verdict, message=message)
         failure.text = f"{verdict}: {message}\nReproduce with: {reproduce}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from secmix.auditing.report import Cell, Finding, Report
+from secmix.auditing.report import FAULTS, Cell, Finding, Report
 from secmix.reporting import exposed, words
 from secmix.reporting.figures.curves import picture_alt
 from secmix.reporting.formats import markdown_robustness
@@ -109,7 +109,7 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
                     node.standing,
                     "its own" if node.standing == "corrupt" else escape(words.share(node.worst)),
                     escape(node.why),
-                    f"**{node.verdict}**" if node.verdict != "not refuted" else node.verdict,
+                    f"**{node.verdict}**" if node.verdict in FAULTS else node.verdict,
                 )
                 for node in words.by_severity(cell)
             ),
@@ -185,7 +185,7 @@ def _findings(findings: Iterable[Finding]) -> str:
             escape(" ".join(filter(None, (words.share(f.normalised_leakage), words.share_interval(f))))),
             "–" if f.baseline is None else escape(words.share(f.baseline)),
             "–" if f.limit is None else escape(words.share(f.limit)),
-            f.verdict,
+            f.verdict or "–",
             escape("; ".join(f.notes)),
         )
         for f in findings

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from secmix.auditing.evidence.interface import kinds
-from secmix.auditing.report import Cell, Counted, Finding, Report, Robustness, Verdict
+from secmix.auditing.report import FAULTS, Cell, Conclusion, Counted, Finding, Report, Robustness, Verdict
 from secmix.reporting import robustness as robust
 from secmix.reporting import words
 from secmix.reporting.glossary import GLOSSARY
@@ -80,7 +80,7 @@ def _results(report: Report, cell: Cell, lines: dict[str, int]) -> list[dict[str
     findings = words.findings_of(report, cell)
     results = []
     for node in words.by_severity(cell):
-        if node.verdict == "not refuted":
+        if node.verdict not in FAULTS:
             continue
         mine = [f for f in findings if f.node == node.node and f.verdict == node.verdict]
         worst = max(mine, key=lambda f: f.normalised_leakage, default=None)
@@ -100,7 +100,7 @@ def _results(report: Report, cell: Cell, lines: dict[str, int]) -> list[dict[str
                 node,
             )
         )
-    if cell.robustness and cell.robustness.verdict != "not refuted":
+    if cell.robustness and cell.robustness.verdict in FAULTS:
         results.append(_of_robustness(cell, cell.robustness, _location(report, lines.get("adversary", 1))))
     if words.unexplained(cell):
         where = f"{cell.protocol}/{cell.adversary}"
@@ -141,7 +141,7 @@ def _of(finding: Finding | None) -> dict[str, Any]:
 
 def _result(
     rule: str,
-    verdict: Verdict,
+    verdict: Verdict | Conclusion,
     message: str,
     location: dict[str, Any],
     where: str,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from secmix.auditing.report import Cell, NodeSummary, Report, Verdict
+from secmix.auditing.report import FAULTS, Cell, Conclusion, NodeSummary, Report, Verdict
 from secmix.reporting import robustness as robust
 from secmix.reporting import words
 
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-STYLE: dict[str, str] = {"violated": "bold red", "inconclusive": "bold yellow", "not refuted": "cyan"}
-SIGN: dict[str, str] = {"violated": "✗", "inconclusive": "?", "not refuted": "○"}
-_ASCII = {"violated": "x", "inconclusive": "?", "not refuted": "o"}
+STYLE: dict[str, str] = {"violated": "bold red", "inconclusive": "bold yellow", "no worse": "cyan", "holds": "cyan"}
+STYLE["not asked"] = "dim"
+SIGN: dict[str, str] = {"violated": "✗", "inconclusive": "?", "no worse": "=", "holds": "●", "not asked": "–"}
+_ASCII = {"violated": "x", "inconclusive": "?", "no worse": "=", "holds": "o", "not asked": "-"}
 CELLS, STORIES, TRADES = 6, 6, 12
 
 
@@ -42,7 +43,7 @@ def print_report(report: Report, console: Console, files: Sequence[Path] = ()) -
     _print_matrix(safe, console)
     _print_trades(safe, console)
     _print_faults(safe, console)
-    advice = list(dict.fromkeys(item for cell in safe.cells if cell.verdict != "not refuted" for item in cell.advice))
+    advice = list(dict.fromkeys(item for cell in safe.cells if cell.verdict in FAULTS for item in cell.advice))
     if advice:
         console.print(Text("What to change", style="bold"))
         for item in advice[:5]:
@@ -50,14 +51,14 @@ def print_report(report: Report, console: Console, files: Sequence[Path] = ()) -
         if len(advice) > 5:
             console.print(Text(f"  and {len(advice) - 5} more in the report", style="dim"))
         console.print()
-    if safe.verdict == "not refuted":
-        console.print(Text("Not refuted is not safe: it says that what was tried has failed.", style="dim"))
+    if safe.verdict == "holds":
+        console.print(Text("What holds is proved under assumptions: the report names them.", style="dim"))
     for file in files:
         # Never cropped: a path that is cut cannot be opened.
         console.print(Text(words.clean(str(file))), soft_wrap=True, highlight=False)
 
 
-def verdict_text(verdict: Verdict, console: Console, *, upper: bool = False) -> Text:
+def verdict_text(verdict: Verdict | Conclusion, console: Console, *, upper: bool = False) -> Text:
     """A verdict with its sign, in colour where the console has colours."""
     from rich.text import Text
 
@@ -155,7 +156,7 @@ def _print_faults(report: Report, console: Console) -> None:
     faulty = [
         cell
         for cell in report.cells
-        if {cell.verdict, *(node.verdict for node in cell.nodes), *_robustness_verdict(cell)} != {"not refuted"}
+        if {cell.verdict, *(node.verdict for node in cell.nodes), *_robustness_verdict(cell)} & {*FAULTS}
     ]
     faulty.sort(key=lambda cell: words.VERDICTS.index(cell.verdict))
     for cell in faulty[:CELLS]:
@@ -163,7 +164,7 @@ def _print_faults(report: Report, console: Console) -> None:
         console.print(Text.assemble(verdict_text(cell.verdict, console), "  ", where))
         stories: dict[tuple[str, str, Verdict], list[NodeSummary]] = {}
         for node in words.by_severity(cell):
-            if node.verdict != "not refuted":
+            if node.verdict in FAULTS:
                 stories.setdefault((node.standing, _line(node.why), node.verdict), []).append(node)
         if words.unexplained(cell):
             console.print(Padding(Text(_line(cell.sentence)), (0, 0, 0, 3)))
@@ -177,7 +178,7 @@ def _print_faults(report: Report, console: Console) -> None:
             )
         if len(stories) > STORIES:
             table.add_row("", Text(f"and {len(stories) - STORIES} more in the report", style="dim"))
-        if (found := cell.robustness) and found.verdict != "not refuted":
+        if (found := cell.robustness) and found.verdict in FAULTS:
             table.add_row("colluders", Text.assemble((found.verdict, STYLE[found.verdict]), f": {_line(found.why)}"))
         console.print(Padding(table, (0, 0, 1, 3)))
     if len(faulty) > CELLS:

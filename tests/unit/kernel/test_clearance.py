@@ -1,6 +1,8 @@
 """What is proved, and what is not, of short protocols: each slip is found, or ends the proof at its line."""
 
 import ast
+import itertools
+import math
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,14 +10,26 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from unit.kernel import examples
 
 import secmix
 from secmix import Network
 from secmix.adversaries import CuriousServer, HonestButCurious
-from secmix.kernel import Clearance, Open, Proof, clear, prove
+from secmix.kernel import (
+    Clearance,
+    Open,
+    Proof,
+    clear,
+    clear_bounds,
+    clear_coalitions,
+    clear_unheard,
+    prove,
+)
 from secmix.kernel.check import other_frames
 from secmix.kernel.trace import follow
+from secmix.transcript import Origin, View
 
 NETWORK = Network.complete(5)
 EVERYBODY = frozenset(range(5))
@@ -218,7 +232,7 @@ def test_data_that_stay_the_same_are_less_hidden_after_many_calls() -> None:
 
 def test_a_clearance_cannot_be_made_elsewhere() -> None:
     with pytest.raises(TypeError, match="alone"):
-        Clearance({}, {}, (), (), (), ())
+        Clearance(says="all is well")
 
 
 def test_no_other_module_makes_a_clearance() -> None:
@@ -226,8 +240,39 @@ def test_no_other_module_makes_a_clearance() -> None:
     for file in Path(secmix.__file__).parent.rglob("*.py"):
         text = file.read_text()
         for node in ast.walk(ast.parse(text)) if "Clearance" in text or "_MADE_HERE" in text else ():
-            if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "Clearance":
+            if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("Clearance", "KnownSums"):
                 made_in.add(file.name)
             if isinstance(node, ast.Name) and node.id == "_MADE_HERE":
                 made_in.add(file.name)
     assert made_in == {"clearance.py"}
+
+
+@given(
+    st.lists(st.frozensets(st.integers(0, 5), max_size=4), min_size=1, max_size=5),
+    st.integers(1, 4),
+)
+def test_coalitions_are_cleared_where_none_so_small_meets_all_guards(
+    guards: list[frozenset[int]], fewer_than: int
+) -> None:
+    """Against all coalitions, one by one."""
+    small = [set(some) for size in range(fewer_than) for some in itertools.combinations(range(6), size)]
+    met = any(all(guard & some for guard in guards) for some in small)
+    found = clear_coalitions({"node 0": guards}, fewer_than)
+    assert isinstance(found, Open) == met
+
+
+def test_nobody_is_cleared_of_nothing() -> None:
+    assert isinstance(clear_bounds([]), Open)
+    assert isinstance(clear_bounds([("the error", math.nan, 1.0)]), Open)
+    assert isinstance(clear_coalitions({}, 2), Open)
+    assert isinstance(clear_coalitions({}, 2, {"node 3": 1.0}), Open)
+    assert "node 3" in clear_coalitions({}, 2, {"node 3": 2.0}).assumes[-1]
+
+
+def test_whoever_is_sent_nothing_is_cleared_and_whoever_reads_is_not() -> None:
+    held, sent = (Origin(0, 0, "row", line, 0, (1,)) for line in ("held", "encrypted"))
+    rows = np.zeros((1, 2))
+    assert isinstance(clear_unheard([View((held,), (rows,))], 5), Clearance)
+    found = clear_unheard([View((held,), (rows,)), View((held, sent), (rows, rows))], 5)
+    assert isinstance(found, Open)
+    assert "'row'" in found.reason
