@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
+import pickle
+from typing import Any
+
 import numpy as np
 
+from secmix._base.checks import Array
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.evidence.interface import Case
 from secmix.auditing.observation.collaborations import CollaborationObservation
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.setup import SumSetup
 from secmix.auditing.soundness.masks.mixed import Mixed
-from secmix.kernel import Clearance, KnownSums, Open, clear, clear_unheard, prove
+from secmix.kernel import Clearance, KnownSums, Open, Proof, clear, clear_unheard, prove
+from secmix.network import Network
 from secmix.protocols import PDMM
 
 _KEY = "proof"
+_CALLS = 3
+_MOST_KEPT = 3  # proofs: the cells of a report that share one follow one another
+_PROOFS: dict[bytes, Proof] = {}
 _MARGIN = 1e-6  # between shares that algebra finds in two ways
 
 
@@ -43,10 +52,36 @@ def _proved(case: Case, setup: SumSetup, observation: SumObservation) -> KnownSu
     if isinstance(protocol, Mixed):  # the kernel follows the draws themselves
         protocol = protocol.inner
     played = protocol if active is None else active(protocol)
-    fits = [observation.inputs[t][:, :1].transpose(1, 0, 2) for t in observation.iterations]
-    # What a protocol keeps shows after the second and the third call.
-    proof = prove(played, setup.network, [*fits, fits[-1], fits[-1]], seed=case.cell.seed)
-    return clear(proof, setup.network, setup.adversary, calls=len(fits))
+    proof = _proof(played, setup.network, _calls(observation), case.cell.seed)
+    return clear(proof, setup.network, setup.adversary, calls=len(observation.iterations))
+
+
+def _calls(observation: SumObservation) -> list[Array]:
+    """Return the inputs of three calls at least, (1, n, m) each: what a protocol keeps shows after the third.
+
+    They are those of the first iteration in several runs, which no adversary changes; an iteration that sums another
+    number of entries is called too.
+    """
+    first = observation.inputs[observation.iterations[0]].transpose(1, 0, 2)
+    others = [observation.inputs[t][:, :1].transpose(1, 0, 2) for t in observation.iterations]
+    others = [each for each in others if each.shape[2] != first.shape[2]]
+    runs = [first[k % len(first)][None] for k in range(_CALLS)]
+    return [runs[0], *others, *runs[1:]] if others else runs
+
+
+def _proof(protocol: Any, network: Network, calls: list[Array], seed: int) -> Proof:
+    """Return the proof of a protocol on a network, made once for all adversaries."""
+    try:
+        edges = network.edges.tobytes()
+        key = hashlib.sha256(pickle.dumps((protocol, network.n, edges, [each.tobytes() for each in calls], seed)))
+    except Exception:  # a user's object may refuse in any way
+        return prove(protocol, network, calls, seed=seed)
+    if (found := _PROOFS.get(key.digest())) is None:
+        found = prove(protocol, network, calls, seed=seed)
+        while len(_PROOFS) >= _MOST_KEPT:
+            _PROOFS.pop(next(iter(_PROOFS)))
+        _PROOFS[key.digest()] = found
+    return found
 
 
 def unproved(case: Case, node: int) -> list[str]:
