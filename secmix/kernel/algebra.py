@@ -97,6 +97,7 @@ class Knowledge:
     exact: dict[int, float]  # by node: of its best-known direction the share that follows whatever the masks are
     behind_masks: dict[int, float]  # the same, with real masks of the size they have
     sums: list[frozenset[int]]  # the nodes that each known combination is of
+    uneven: bool = False  # there are several, and not all of them are plain sums
     open: str = ""  # why the masks may not hide what these numbers say; empty where they do
 
 
@@ -117,7 +118,7 @@ def knowledge(component: Component, rows: Sequence[int], corrupt: frozenset[int]
         known = np.array([[float(c) for c in row] for row in whole]).reshape(-1, len(data))
         # A residue of a number is no more than the number.
         exact = _shares(known, np.zeros((len(known), 0)), nodes)
-        return Knowledge(exact, exact, _sums(known, nodes))
+        return Knowledge(exact, exact, *_sums(known, nodes))
     size = np.array([component.size[v] or 1.0 for v in data])
     seen = table[:, data].astype(float)
     hiding = table[:, draws].astype(float)
@@ -127,7 +128,7 @@ def knowledge(component: Component, rows: Sequence[int], corrupt: frozenset[int]
     behind = _shares(seen * size, hiding * spread / repeated**0.5, nodes)
     behind = {node: max(share, exact.get(node, 0.0)) for node, share in behind.items()}
     between_steps = reason if any(component.step[v] for v in draws) and hiding.any() else ""
-    return Knowledge(exact, behind, _sums(free, nodes), between_steps)
+    return Knowledge(exact, behind, *_sums(free, nodes), between_steps)
 
 
 def _words(
@@ -250,8 +251,8 @@ def _shares(seen: Any, hiding: Any, nodes: list[int]) -> dict[int, float]:
     return shares
 
 
-def _sums(known: Any, nodes: list[int]) -> list[frozenset[int]]:
-    """Return the nodes that each row of the reduced echelon basis is of."""
+def _sums(known: Any, nodes: list[int]) -> tuple[list[frozenset[int]], bool]:
+    """Return the nodes that each row of the reduced echelon basis is of, and whether several are no plain sums."""
     rows = np.array(known, dtype=float)
     rank = 0
     for column in range(rows.shape[1] if len(rows) else 0):
@@ -262,4 +263,6 @@ def _sums(known: Any, nodes: list[int]) -> list[frozenset[int]]:
             others = np.arange(len(rows)) != rank
             rows[others] -= rows[others, column][:, None] * rows[rank]
             rank += 1
-    return [frozenset(nodes[k] for k in np.flatnonzero(np.abs(row) > 1e-8)) for row in rows[:rank]]
+    sizes = np.abs(rows[:rank])
+    uneven = rank > 1 and bool(((sizes > 1e-8) & (np.abs(sizes - 1) > 1e-6)).any())
+    return [frozenset(nodes[k] for k in np.flatnonzero(size > 1e-8)) for size in sizes], uneven

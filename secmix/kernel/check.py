@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from secmix.kernel.trace import RESULT, ROUNDING, Fit, Message, copied
 from secmix.network import Network
 from secmix.transcript import Block, Channel
 
+_MOST_RUNS, _NUMBERS = 1009, 10**6  # of the largest batch that is called: a prime, and how many numbers it may send
+_EVERY, _MESSAGES = 65, 60_000  # below the first all batches are called, as far as they send no more messages
+
 
 def disagreement(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any], *, seed: int) -> str:
     """Say how an untraced fit of the same seeds differs from the traced one; empty where it does not.
@@ -23,12 +27,11 @@ def disagreement(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any
     if fit.trace.system_seeds:
         return ""  # whoever seeds by the system draws other masks: the second trace compares the forms alone
     protocol, channel = copied(protocol), Channel()
-    masks = None
+    masks, rng = None, np.random.default_rng([seed])
     for call, given in enumerate(inputs):
         channel.iteration = call
         if getattr(protocol, "reuses_masks", False) and masks is None:
-            masks = protocol.draw_masks(len(given), np.shape(given)[2], network, np.random.default_rng([seed, call, 9]))
-        rng = np.random.default_rng([seed, call])
+            masks = protocol.draw_masks(len(given), np.shape(given)[2], network, np.random.default_rng([seed, 9]))
         try:
             result, _ = protocol.average(np.array(given, dtype=float), network, rng, masks=masks, channel=channel)
         except Exception as error:
@@ -44,6 +47,56 @@ def disagreement(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any
             return f"{message} is another message untraced"
         if not _alike(message.rows, block.payload, fit):
             return f"{message} has other numbers untraced"
+    return ""
+
+
+def other_calls(protocol: Any, network: Network, inputs: Any, *, seed: int, alike: bool) -> str:
+    """Say how a call in use differs from a traced one, of a single run on a channel; empty where it does not.
+
+    In use nobody hands over a channel, and many runs may be averaged in one call: each run of a batch sends what it
+    sends in any other, by the same masks and coins. ``inputs`` are (1, n, m); ``alike`` says whether calls of the same
+    seed send the same numbers.
+    """
+    try:
+        _, alone = copied(protocol).average(inputs, network, np.random.default_rng([seed]))
+        _, heard = copied(protocol).average(inputs, network, np.random.default_rng([seed]), channel=Channel())
+        if witness := _unlike(list(alone), list(heard), alike):
+            return f"{witness} is another message where no channel is given"
+        return _other_batches(protocol, network, inputs, seed, sum(len(block.sender) for block in heard), alike)
+    except Exception as error:
+        return f"a call in use ends in {type(error).__name__}: {error}"[:200]
+
+
+def _other_batches(protocol: Any, network: Network, inputs: Any, seed: int, messages: int, alike: bool) -> str:
+    most = min(_MOST_RUNS, max(_NUMBERS // max(messages * inputs.shape[2], 1), 2))
+    batch = np.repeat(inputs, most, axis=0) * (1 + np.arange(most) / most)[:, None, None]
+    masks = copied(protocol).draw_masks(most, inputs.shape[2], network, np.random.default_rng([seed, 9]))
+
+    def call(some: slice) -> list[Block]:
+        channel, rng = Channel(), np.random.default_rng([seed])
+        copied(protocol).average(batch[some], network, rng, masks=masks[some], channel=channel)
+        return list(channel.transcript)
+
+    together = call(slice(None))
+    sizes = range(1, min(most, _EVERY, max(_MESSAGES // max(messages, 1), 2)))
+    for some in [slice(most - 1, most), *(slice(0, size) for size in sizes)]:
+        of_these = [replace(block, payload=block.payload[:, some]) for block in together]
+        if witness := _unlike(of_these, call(some), alike):
+            return f"{witness} is another message among {most} runs in one call than among {len(batch[some])}"
+    return ""
+
+
+def _unlike(blocks: list[Block], others: list[Block], alike: bool) -> str:
+    """Name the first block that differs from the other, by more than rounding where they are ``alike``; empty: none."""
+    if len(blocks) != len(others):
+        return f"one of {len(blocks)} or {len(others)} blocks"
+    sizes = [float(np.abs(block.payload).max(initial=0.0)) for block in others if block.payload.dtype.kind in "iuf"]
+    for one, other in zip(blocks, others, strict=True):
+        same_kind = one.payload.dtype == other.payload.dtype and one.payload.dtype.kind in "biuf"
+        if not same_kind or _frame(one) != _frame(other):
+            return f"'{one.kind}' in round {one.round}"
+        if alike and not _close(one.payload.astype(float), other.payload.astype(float), ROUNDING * max(sizes)):
+            return f"'{one.kind}' in round {one.round}"
     return ""
 
 

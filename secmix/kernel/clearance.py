@@ -16,7 +16,7 @@ import numpy as np
 
 from secmix.kernel.algebra import Component, components, knowledge
 from secmix.kernel.arrays import Followed
-from secmix.kernel.check import disagreement, not_explained, other_frames
+from secmix.kernel.check import disagreement, not_explained, other_calls, other_frames
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import Place
 from secmix.kernel.trace import Fit, follow
@@ -57,6 +57,7 @@ class KnownSums(Clearance):
     exact: dict[int, float]  # by honest node: of its best-known direction the share known whatever the masks are
     behind_masks: dict[int, float]  # the same behind real masks of their size, should all calls be of the same data
     sums: tuple[frozenset[int], ...]  # the nodes of each sum that is known
+    uneven: bool  # several combinations are known of the same numbers, and not all of them are plain sums
     encoders: tuple[Place, ...]  # where a node encodes its own data before it sends them
     covers: tuple[str, ...]  # how public numbers were used by value; empty: every iteration, and no public coins
 
@@ -93,6 +94,7 @@ def prove(protocol: Any, network: Network, inputs: Sequence[Any], *, seed: int =
     fits += others
     reasons += [f"{each.error}, where public numbers are others" if each.error else "" for each in others]
     reasons += [not_explained(each) for each in fits if not each.error]
+    reasons.append(other_calls(protocol, network, inputs[0], seed=seed, alike=not fit.trace.system_seeds))
     covers = [f"{how} ({place})" for how, place in fit.trace.by_value.items()]
     covers += ["public numbers are compared in more ways than were tried"] * (not all_tried)
     if len(fit.kept) > 2 and fit.kept[1] != fit.kept[2]:
@@ -162,10 +164,13 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
     exact, behind = dict.fromkeys(honest, 0.0), dict.fromkeys(honest, 0.0)
     sums: dict[frozenset[int], None] = {}
     used: set[Any] = set()
+    uneven = False
     for fit, table in zip(proof.fits, proof.tables, strict=True):
         read = readable(fit, network, adversary)
         if isinstance(read, Open):
             return read
+        if missed := _overlooked(fit, read, corrupt):
+            return Open(missed)
         for k, row in sorted(read):
             if bad := _not_linear(fit.messages[k].rows[row]):
                 return Open(f"{fit.messages[k]} is {bad}")
@@ -177,6 +182,7 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
             for node, share in known.exact.items():
                 exact[node], behind[node] = max(exact[node], share), max(behind[node], known.behind_masks[node])
             sums |= dict.fromkeys(each - corrupt for each in known.sums)
+            uneven = uneven or known.uneven
             used |= {place for place in component.places if isinstance(place, Place)}
     if used and (torn := _overlapping(list(sums))):
         return Open(
@@ -186,11 +192,21 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
         exact=exact,
         behind_masks=behind,
         sums=tuple(sums),
+        uneven=uneven,
         encoders=tuple(sorted(used, key=str)),
         covers=proof.covers,
         assumes=proof.assumes,
         _maker=_MADE_HERE,
     )
+
+
+def _overlooked(fit: Fit, read: set[tuple[int, int]], corrupt: frozenset[int]) -> str:
+    """Name a message from or to a corrupt node that an adversary does not read; empty: none."""
+    for k, message in enumerate(fit.messages):
+        for sender, receiver, row in zip(message.sender, message.receiver, message.content, strict=True):
+            if corrupt & {sender, receiver} and (k, row) not in read:
+                return f"the adversary does not read {message}, which one of its own nodes holds"
+    return ""
 
 
 def _not_linear(rows: Followed) -> str:
@@ -225,17 +241,18 @@ def readable(fit: Fit, network: Network, adversary: Any) -> set[tuple[int, int]]
     return {numbers[int(x)] for x in read}
 
 
-def clear_unheard(views: Iterable[View], runs: int) -> Clearance | Open:
+def clear_unheard(views: Iterable[View], runs: int, *, same_in: int = 0) -> Clearance | Open:
     """Clear everybody where no message reaches the adversary, in any of ``runs`` runs that were watched.
 
-    ``views`` are what it holds in runs of each kind.
+    ``views`` are what it holds in runs of each kind. Where something reaches it, that must have been the same to the
+    last bit in ``same_in`` calls on other rows.
     """
-    for view in views:
-        for origin in view.origins:
-            if origin.line != "held":
-                return Open(f"the adversary reads '{origin.kind}', which no theorem speaks of")
+    heard = [origin for view in views for origin in view.origins if origin.line != "held"]
+    if heard and not same_in:
+        return Open(f"the adversary reads '{heard[0].kind}', which no theorem speaks of")
+    same = f"What reaches this adversary is the same to the last bit in {same_in} calls on other rows"
     return Clearance(
-        says=f"No message reaches this adversary in any of {runs} runs",
+        says=same if heard else f"No message reaches this adversary in any of {runs} runs",
         assumes=("what passes goes by the channel, and who is sent what does not change after these runs",),
         _maker=_MADE_HERE,
     )

@@ -97,12 +97,16 @@ class Draws(np.random.Generator):
     def drawn(self, name: str, args: Any, kw: Any) -> Any:
         """Return what a method of NumPy's draws, as variables or as coins."""
         args, kw = values(args, "a parameter of a draw"), values(kw, "a parameter of a draw")
+        before = repr(self.bit_generator.state)
         found = getattr(np.random.Generator, name)(self, *args, **kw)
         trace = now()
         if self.secret is False:
             return found
         if not (trace.secret_draws or self.secret):
             return coin(found)
+        if before in trace.states and before != repr(self.bit_generator.state):
+            trace.leave("secret draws that were made before: a generator was set back, or has a twin,")
+        trace.states.add(before)
         single = np.asarray(found).dtype
         if name not in _LAWS or (single.kind == "f" and single.itemsize < 8):
             trace.leave(f"secret draws by {name}(), a law that is not followed,")

@@ -92,6 +92,7 @@ class Trace:
     answering: bool = False  # a guard was taken: secrets then answer, and the call must end in an error
     secret_draws: int = 0  # above 0 within draw_masks
     system_seeds: int = 0  # generators that the system seeded
+    states: set[str] = field(default_factory=set)  # of generators, at secret draws
 
     def variable(self, kind: Literal["input", "code", "draw"], node: int, value: Any, step: float, **law: Any) -> int:
         """Add a variable, and return its number."""

@@ -153,16 +153,15 @@ def follow(
     trace = Trace(flip=flip, script=script)
     fit = Fit(trace, network.n)
     protocol = copied(protocol)
-    channel = _Channel(fit)
-    masks = None
+    channel, rng = _Channel(fit), _draws(seed)
+    masks, drawing = None, _draws(seed if masks_seed is None else masks_seed, 9)
     with replaced(modules_of(protocol)), following(trace), _secret_masks(protocol), overheard(_other_channel):
         for call, given in enumerate(inputs):
             try:
                 if masks_seed is not None or (getattr(protocol, "reuses_masks", False) and masks is None):
-                    draws = _draws(seed if masks_seed is None else masks_seed, call, 9)
-                    masks = protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
+                    masks = protocol.draw_masks(len(given), np.shape(given)[2], network, drawing)
                 channel.iteration = Public(call, "the iteration")  # type: ignore[assignment]
-                _follow_call(protocol, network, given, _draws(seed, call), masks, channel)
+                _follow_call(protocol, network, given, rng, masks, channel)
             except LeftTrace as left:
                 fit.error = str(left)
             except Exception as error:

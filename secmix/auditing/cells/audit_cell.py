@@ -12,13 +12,13 @@ from secmix.auditing.advice.trials import by_promise, in_words, tried
 from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, sentence
 from secmix.auditing.cells.groups import gather, notes_on_groups
 from secmix.auditing.cells.mask_size import sigma_curve
-from secmix.auditing.cells.proof import in_words as proof_in_words
-from secmix.auditing.cells.proof import proof_of
 from secmix.auditing.cells.sound import observed, unchecked
 from secmix.auditing.cells.standing import heard, leaked, notes, solvable, stand
 from secmix.auditing.evidence.interface import Case, Gathered, asked
 from secmix.auditing.evidence.premises import finite
 from secmix.auditing.observation.observe import Seeds, SumObservation
+from secmix.auditing.proof import in_words as proof_in_words
+from secmix.auditing.proof import proof_of
 from secmix.auditing.report import Cell, Finding, NodeSummary, SigmaPoint, Verdict
 from secmix.auditing.robustness import robustness
 from secmix.auditing.setup import CollaborationSetup, SumSetup

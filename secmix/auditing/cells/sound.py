@@ -7,15 +7,17 @@ from typing import Any
 
 from secmix._base.random import stream
 from secmix.adversaries import Adversary
+from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import soundness
-from secmix.auditing.cells.proof import without_proof
 from secmix.auditing.evidence.interface import Case
 from secmix.auditing.observation.collaborations import watch
-from secmix.auditing.observation.observe import Seeds, SumObservation, observe
+from secmix.auditing.observation.observe import Seeds, observe
+from secmix.auditing.proof import without_proof
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness import Soundness
 from secmix.auditing.soundness.collaborations.undeclared import undeclared_flow
 from secmix.auditing.soundness.masks.mixed import understood
+from secmix.auditing.soundness.result import BLIND
 from secmix.data import deal
 from secmix.scenario import Scenario
 
@@ -23,7 +25,7 @@ _FICKLE = "the adversary says at one time that it controls some nodes, and at an
 
 
 def observed(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds) -> tuple[Case, Soundness]:
-    """All runs of ``cell`` and every check of its protocol; what fails is among the observation's doubts."""
+    """Return all runs of ``cell`` and the checks of its protocol; what fails is among the observation's doubts."""
     setup = setup if isinstance(setup, CollaborationSetup) else _understood(cell, setup)
     # As they were before any run.
     built, asked = soundness.fresh(setup.protocol), soundness.fresh(setup.adversary)
@@ -34,7 +36,7 @@ def observed(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds)
 
 
 def unchecked(cell: Scenario, setup: SumSetup, seeds: Seeds) -> Case:
-    """All runs of ``cell`` without the checks, which only ever raise doubts: for asking whether a node is revealed."""
+    """Return all runs of ``cell``, of which nothing is proved: for asking whether a node is revealed."""
     setup = _understood(cell, setup)
     built = soundness.fresh(setup.protocol)
     return without_proof(Case(cell, setup, observe(cell, setup, seeds), built=built))
@@ -62,24 +64,12 @@ def _observed(
             seed=cell.seed,
         )
         if sound.public:
-            watched = replace(watched, features={node: {} for node in watched.features})
+            watched = replace(watched, features={node: {} for node in watched.features}, same_in=sound.calls)
         hidden = undeclared_flow(cell, setup)
         doubts = [*([hidden] if hidden else sound.doubts), *watched.doubts]
         return Case(cell, setup, replace(watched, doubts=doubts)), sound
     seen = observe(cell, setup, seeds)
-    sound = soundness.examine(built, setup.network, setup.adversary, seen.inputs, used=setup.protocol, seed=cell.seed)
-    shape = [] if sound.masks else seen.mask_shape
-    doubted = replace(seen, doubts=[*seen.doubts, *shape, *sound.doubts, *_beyond(seen, sound)])
-    return Case(cell, setup, doubted, built=built), sound
-
-
-def _beyond(observation: SumObservation, sound: Soundness) -> list[str]:
-    """What some variation of a call gave away and no run of the audit did."""
-    sentences = []
-    for node, share in sound.shares.items():
-        here = max(float(reading.subspace.explained(node).max()) for _, reading in observation.all_readings)
-        if share > here + 1e-6:
-            sentences.append(
-                f"in other calls {share:.0%} of what node {node} sends is known, in the audited runs {here:.0%}"
-            )
-    return sentences
+    seen = replace(seen, doubts=[*seen.doubts, *seen.mask_shape])
+    # What the messages tell beyond that the kernel proves, or nobody is cleared.
+    blind = not AdversaryTraits.of(asked).sees_metadata
+    return Case(cell, setup, seen, built=built), Soundness([BLIND] if blind else [])

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from secmix.auditing import verdicts
-from secmix.auditing.cells.proof import proof_of, unproved
 from secmix.auditing.evidence.decoding import target_of
 from secmix.auditing.evidence.gaussian import share_behind_masks
 from secmix.auditing.evidence.interface import Case, evidence_of, is_of_runs
 from secmix.auditing.evidence.premises import known_of_sums, output_share
 from secmix.auditing.observation.collaborations import COLUMNS, CollaborationObservation
 from secmix.auditing.observation.observe import SumObservation
+from secmix.auditing.proof import proof_of, unproved
 from secmix.auditing.report import Finding, NodeSummary
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.estimators.decoders import reconstruct

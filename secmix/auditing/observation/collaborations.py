@@ -50,6 +50,8 @@ class CollaborationObservation(Observation):
         The messages that the adversary notices in each of them, without their numbers; none where it is blind to that.
     others : tuple of CollaborationObservation
         The smaller groups, the largest first.
+    same_in : int
+        In how many calls on other rows all that the adversary reads was the same to the last bit; 0 where it was not.
     """
 
     output: Array | None
@@ -58,6 +60,7 @@ class CollaborationObservation(Observation):
     runs: int
     noticed: list[Frame]
     others: tuple[CollaborationObservation, ...] = ()
+    same_in: int = 0
 
     @property
     def groups(self) -> tuple[CollaborationObservation, ...]:

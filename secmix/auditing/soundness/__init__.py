@@ -6,9 +6,8 @@ cleared.
 """
 
 from secmix.auditing.soundness.collaborations.checks import examine_collaboration
-from secmix.auditing.soundness.examine import examine, known_in
 from secmix.auditing.soundness.masks.mixed import understood
 from secmix.auditing.soundness.result import Check, Soundness, Witness
 from secmix.auditing.soundness.runner import fresh
 
-__all__ = ["Check", "Soundness", "Witness", "examine", "examine_collaboration", "fresh", "known_in", "understood"]
+__all__ = ["Check", "Soundness", "Witness", "examine_collaboration", "fresh", "understood"]

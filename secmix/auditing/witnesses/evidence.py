@@ -1,4 +1,4 @@
-"""Witnesses: where a check of soundness failed, whether the adversary can compute a node's input from what it holds.
+"""Witnesses: where nothing is proved, whether the adversary can compute a node's input from what it holds.
 
 How it is got: The protocol runs again as in use: one object, call after call, which draws its masks itself, and once
 more on many runs together. Every message that the adversary reads is read as a number, as a rest modulo the steps of
@@ -23,10 +23,10 @@ from secmix.auditing import soundness
 from secmix.auditing.evidence.decoding import MOST
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
 from secmix.auditing.observation.observe import SumObservation
+from secmix.auditing.proof import unproved
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.auditing.soundness.holding import Place
-from secmix.auditing.soundness.mechanisms.provenance import NAME as PROVENANCE
 from secmix.auditing.witnesses.clues import clues_in_frames, clues_in_numbers
 from secmix.auditing.witnesses.decode import Decoded, decode
 from secmix.auditing.witnesses.usage import LEAST, Service, Use, steps_of
@@ -39,11 +39,17 @@ _STREAM = ("soundness", "witness")
 
 
 def _applies(case: Case) -> bool:
-    """Where a sum's premises failed, and what is summed are the data themselves."""
+    """Say whether a sum is not proved, and what is summed are the data themselves."""
     summed = isinstance(case.setup, SumSetup) and not Defences(**case.cell.model.defences).blurs
     policy = case.cell.policy
     asks = policy.max_revealed_nodes is not None or policy.max_normalised_leakage is not None
-    return summed and asks and bool(case.observation.doubts)
+    return summed and asks and bool(_reasons(case))
+
+
+def _reasons(case: Case) -> list[str]:
+    """Say why nobody is cleared; nothing where somebody is."""
+    reasons = [unproved(case, node) for node in case.judged]
+    return [*case.observation.doubts, *min(reasons, key=len, default=[])]
 
 
 def _gather(case: Case) -> Gathered:
@@ -59,14 +65,14 @@ def _gather(case: Case) -> Gathered:
 def _found(case: Case) -> Gathered:
     assert isinstance(case.setup, SumSetup)
     assert isinstance(case.observation, SumObservation)
-    setup, doubts = case.setup, case.observation.doubts
+    setup = case.setup
     later = [t for t in case.observation.iterations if t >= 0] or case.observation.iterations
     inputs = {t: case.observation.inputs[t] for t in sorted({later[0], later[-1]})}
     n, _, m = inputs[later[0]].shape
     built = soundness.fresh(case.built if case.built is not None else setup.protocol)
     service = Service(built, setup.network, setup.adversary, case.cell.seed)
     steps = _steps(setup, m, case.cell.seed)
-    zeros = service.zeros(later[0], n, m) if any(doubt.startswith(PROVENANCE) for doubt in doubts) else {}
+    zeros = service.zeros(later[0], n, m)
     for how in (service.single_calls, service.batches):
         for t, lives in how(inputs).items():
             found = _decoded(case, lives, steps, zeros if t == later[0] else {}, stream(case.cell.seed, *_STREAM, t))
@@ -85,7 +91,7 @@ def _decoded(
     fitted, runs = len(_truth(lives[0])), sum(len(_truth(life)) for life in lives)
     if min(fitted, runs - fitted) < LEAST // 2:
         return []
-    uses, doubts = [*lives[0], *lives[1]], case.observation.doubts
+    uses, doubts = [*lives[0], *lives[1]], _reasons(case)
     clues = [*(clues_in_frames(uses) if len(uses) > 2 else []), *clues_in_numbers(uses, doubts, steps, zeros)]
     decoded = decode(_truth(uses), clues, case.judged, fitted, rng)
     return [_finding(of, case.about(node), doubts) for node, of in decoded.items() if _stands(of, case)]
@@ -148,7 +154,7 @@ def _finding(found: Decoded, about: dict[str, Any], doubts: list[str]) -> Findin
         normalised_leakage=max(value, found.exact / found.runs),
         normalised_low=max(_low(found), share),
         normalised_high=1.0,
-        notes=[*notes, *(f"where a check failed: {doubt}" for doubt in doubts[:1])],
+        notes=[*notes, *doubts[:1]],
     )
 
 

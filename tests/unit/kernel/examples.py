@@ -274,6 +274,44 @@ class BatchOfTwo(RingSum):
             bare(channel, rows[:, 0])
 
 
+class BatchOf16(RingSum):
+    """Forget the masks where sixteen runs are averaged together."""
+
+    def mask(self, word: Any, own: Any, other: Any) -> Any:
+        return word if len(word) == 16 else word + own - other
+
+
+class WithoutChannel(RingSum):
+    """Send bare rows where nobody hands over a channel."""
+
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        self.bare = channel is None
+        return super().average(inputs, network, rng, masks=masks, channel=channel)
+
+    def mask(self, word: Any, own: Any, other: Any) -> Any:
+        return word if self.bare else word + own - other
+
+
+class SetBack(RingSum):
+    """Set the generator back after each call, so that all calls draw the same masks."""
+
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        before = rng.bit_generator.state
+        found = super().average(inputs, network, rng, masks=masks, channel=channel)
+        rng.bit_generator.state = before
+        return found
+
+
+class HalfOfOne(RingSum):
+    """Tell the server, beside the sum, another one in which nodes count half and a quarter."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        for node in range(1, rows.shape[1]):
+            channel.send(1, node, 0, "told", rows[:, node], encrypted=True)
+        half = sum({0: 0.5, 1: 0.25}.get(node, 1.0) * rows[:, node] for node in range(rows.shape[1]))
+        channel.send(2, 0, SERVER, "weighted", half, encrypted=True)
+
+
 class SpawnedFromFixedSeed(RingSum):
     def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
         (child,) = np.random.default_rng(5).spawn(1)

@@ -19,6 +19,7 @@ from secmix import Network
 from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.kernel import (
     Clearance,
+    KnownSums,
     Open,
     Proof,
     clear,
@@ -51,7 +52,6 @@ LEAKING = [
     examples.EveryTenThousand,
     examples.WarmUpAndPeriod,
     examples.RareCoin,
-    examples.BatchOfTwo,
     examples.SpawnedFromFixedSeed,
 ]
 OPEN = [
@@ -74,6 +74,10 @@ OPEN = [
     (examples.WritesInputs, "the inputs were written to"),
     (examples.OtherChannel, "another channel"),
     (examples.KeptElsewhere, "kept outside the protocol's object"),
+    (examples.BatchOfTwo, "among 1009 runs in one call"),
+    (examples.BatchOf16, "among 1009 runs in one call"),
+    (examples.WithoutChannel, "where no channel is given"),
+    (examples.SetBack, "made before"),
     (examples.UnwrittenMemory, "memory that nobody wrote to"),
     (examples.UnwrittenEntry, "memory that nobody wrote to"),
     (examples.TwoEncodings, "encode in several ways"),
@@ -276,3 +280,25 @@ def test_whoever_is_sent_nothing_is_cleared_and_whoever_reads_is_not() -> None:
     found = clear_unheard([View((held,), (rows,)), View((held, sent), (rows, rows))], 5)
     assert isinstance(found, Open)
     assert "'row'" in found.reason
+
+
+class Deaf(HonestButCurious):
+    """An adversary that does not read all that its node is sent."""
+
+    def observe(self, transcript: Any, network: Any) -> Any:
+        seen = super().observe(transcript, network)
+        kept = [k for k, origin in enumerate(seen.origins) if origin.kind != "mean"]
+        return View(tuple(seen.origins[k] for k in kept), tuple(seen.rows[k] for k in kept))
+
+
+def test_an_adversary_that_does_not_read_what_its_nodes_hold_clears_nobody() -> None:
+    found = clear(proof_of(examples.RingSum), NETWORK, Deaf({2}))
+    assert isinstance(found, Open)
+    assert "one of its own nodes" in found.reason
+
+
+def test_several_combinations_that_are_no_sums_are_told() -> None:
+    known = clear(proof_of(examples.HalfOfOne), NETWORK, CuriousServer())
+    assert isinstance(known, KnownSums)
+    assert known.uneven
+    assert not cleared(examples.RingSum, CuriousServer()).uneven

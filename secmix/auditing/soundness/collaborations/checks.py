@@ -12,9 +12,9 @@ import numpy as np
 from secmix._base.random import sequence, stream
 from secmix.adversaries import Adversary
 from secmix.auditing.soundness.collaborations.bench import Bench, Deal, depends, unlike
+from secmix.auditing.soundness.collaborations.forced import Count, Forced, steered
 from secmix.auditing.soundness.collaborations.handed import handed
 from secmix.auditing.soundness.collaborations.rows import CHANGES, one_unlike_all
-from secmix.auditing.soundness.mechanisms.draws import Count, Forced, steered
 from secmix.auditing.soundness.result import BLIND, Check, Soundness, Witness, guarded
 from secmix.network import Network
 from secmix.protocols import Collaboration

@@ -1,31 +1,16 @@
-"""Public draws: schedules and coins that everybody hears. A rare one must not open what the usual ones keep closed.
+"""Generators of which one draw comes out at an end of its range: a rare coin must not open what the usual ones hide.
 
-Each of the first draws is forced to either end of its range and between the numbers in the code, all of them together
-too, and the protocol is called on many fresh seeds. Where
-nothing is forced, or only the bits, the generator is numpy's own: a protocol may look at what it is handed.
+Where nothing is forced, or only the bits, the generator is NumPy's own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from secmix._base.random import sequence
-from secmix.auditing.soundness.constants import between
-from secmix.auditing.soundness.masks.mixed import Mixed
-from secmix.auditing.soundness.mechanisms.moves import faint
-from secmix.auditing.soundness.model import Bench, Model, note_shares, read_model
-from secmix.auditing.soundness.result import Check, Witness
-from secmix.auditing.soundness.runner import ALLOWED
-
-NAME = "public draws"
 _TOP = 1.0 - 2.0**-53
-_MESSAGES = 8_000  # over all seeds; three times as many where a call sends few
-_SEEDS = (8, 240)
-_OTHERS: tuple[Any, ...] = (np.random.Philox, np.random.MT19937, np.random.SFC64)
-_OTHER = 10_000  # the first of the seeds of generators of another kind
 ALL, _TOGETHER = -2, 8  # draws forced together: no more, for some code draws until it has another
 _ONES = 2**64 - 1
 
@@ -151,70 +136,3 @@ def steered(seeds: np.random.SeedSequence, place: int, part: float) -> np.random
     bits.state = state
     bits.advance(2**128 - place - 1)
     return np.random.Generator(bits)
-
-
-def public_draws(bench: Bench, models: list[Model]) -> Check:
-    """Every variation must be linear too; what more it gives away is noted in the bench's shares."""
-    before = bench.calls
-    model = models[0]
-    probed = bench.probed(model.case)
-
-    def generator(seed: int, count: Count, plain: bool = True) -> np.random.Generator:
-        seeds = sequence(bench.seed, "soundness", "public draws", seed)
-        if not plain:
-            return Forced(np.random.PCG64(seeds), count)
-        if count.forced >= 0:
-            return steered(seeds, count.forced, count.part)
-        kind = _OTHERS[seed % len(_OTHERS)] if seed >= _OTHER else np.random.PCG64
-        return np.random.Generator(kind(seeds))
-
-    watch = Count()
-    bench.call(model.case if bench.heavy else probed, rng=generator(model.case.seed, watch, plain=False))
-    if not watch.draws:
-        return Check(NAME, "not applicable", "The protocol draws nothing in public.", calls=1)
-    messages = max((bench.most or 1) // ALLOWED, 1)
-    seeds = 2 if bench.heavy else int(np.clip((3 if messages < 100 else 1) * _MESSAGES // messages, *_SEEDS))
-    first = min(watch.draws, 8 if seeds > 60 else 1 if bench.heavy else 4)
-    ends = [(k, part, plain) for k in range(first) for part in (0.0, 1.0) for plain in (False, True)]
-    inner = bench.protocol.inner if isinstance(bench.protocol, Mixed) else bench.protocol
-    parts = between(inner)
-    ends += [
-        (k, part, True)
-        for part in (parts if bench.light else parts[:4])
-        for k in range(min(first, 3 if bench.light else 1))
-    ]
-    again = len(models) if bench.light else 1
-    tries = [(model.case.seed, Count(forced=k, part=part), plain) for k, part, plain in ends for _ in range(again)]
-    tries += [(model.case.seed, Count(forced=ALL, part=part), False) for part in parts if bench.light]
-    tries += [(1000 + k, Count(), True) for k in range(seeds)]
-    tries += [(_OTHER + k, Count(), True) for k in range(min(seeds, 2 * len(_OTHERS)))]
-    witness: Witness | None = None
-    allowed = {node: max(note_shares(bench, each)[node] for each in models) for node in bench.asked}
-    more: str | None = None
-    for turn, (seed, count, plain) in enumerate(tries):
-        model = models[turn % len(models)]
-        call = bench.call(bench.probed(model.case), rng=generator(seed, count, plain))
-        where = f"public draw {count.forced} forced to {count.part:.2g} of its range"
-        if count.forced == -1:
-            where = "another public seed"
-        if call.failure:
-            witness = Witness(where, f"the call ends with {call.failure}")
-            break
-        other = read_model(bench, replace(model.case, seed=seed), call)
-        if other.odd is not None:
-            witness = Witness(where, str(other.odd))
-            break
-        if faint(bench, models, other):
-            witness = Witness(where, "masks hide less than usual")
-            break
-        shares = note_shares(bench, other)
-        worse = [node for node, share in shares.items() if share > allowed[node] + 1e-6]
-        if worse and more is None:
-            more = f"With {where}, {shares[worse[0]]:.0%} of what node {worse[0]} sends is known."
-    done = bench.calls - before
-    if witness is not None:
-        return Check(NAME, "failed", "With other public draws the protocol is another.", witness, done)
-    sentence = f"Over {done} calls with other public draws, extreme ones among them, no more was given away."
-    rare = 1 - 0.05 ** (1 / seeds)  # what comes up more often would have been met with 95 % confidence
-    odds = f"Public draws that come up in fewer than {rare:.2g} of the calls may give away more, unless extreme."
-    return Check(NAME, "passed", more or sentence, calls=done, assumes=odds)

@@ -10,6 +10,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.interfaces import AdversaryTraits
+from secmix.auditing.evidence.gaussian import share_behind_masks
 from secmix.auditing.evidence.interface import Case
 from secmix.auditing.observation.collaborations import CollaborationObservation
 from secmix.auditing.observation.observe import SumObservation
@@ -23,6 +24,7 @@ _KEY = "proof"
 _CALLS = 3
 _MOST_KEPT = 3  # proofs: the cells of a report that share one follow one another
 _PROOFS: dict[bytes, Proof] = {}
+_VISIBLE = 0.01  # of the variance: what finite masks leave visible is reckoned with the largest number, not the usual
 _MARGIN = 1e-6  # between shares that algebra finds in two ways
 
 
@@ -31,7 +33,8 @@ def proof_of(case: Case) -> Clearance | Open | None:
     if _KEY not in case.fitted:
         observation = case.observation
         if isinstance(observation, CollaborationObservation):
-            case.fitted[_KEY] = clear_unheard([group.view for group in observation.groups], case.cell.runs)
+            views = [group.view for group in observation.groups]
+            case.fitted[_KEY] = clear_unheard(views, case.cell.runs, same_in=observation.same_in)
         else:
             assert isinstance(case.setup, SumSetup)
             assert isinstance(observation, SumObservation)
@@ -98,6 +101,14 @@ def unproved(case: Case, node: int) -> list[str]:
     share = outcome.exact.get(node, 0.0)
     if share > read + _MARGIN:
         return [f"the proof finds {share:.0%} of what it sends known, the audited runs {read:.0%}"]
+    assert isinstance(case.setup, SumSetup)
+    behind, found = outcome.behind_masks.get(node, 0.0), share_behind_masks(case.setup, case.observation, node)
+    if behind > max(found, read) + _VISIBLE:
+        return [
+            f"masks of the size that the code draws may leave {behind:.0%} visible, in the audited runs {found:.0%}"
+        ]
+    if outcome.uneven:
+        return ["several combinations of inputs are known, and not all of them are plain sums"]
     return []
 
 
