@@ -19,22 +19,23 @@ found is printed as a test to paste:
 ...     check_aggregator(one_sided, f=1)
 ... except AssertionError as error:
 ...     print(error)  # doctest: +ELLIPSIS
-one_sided fails "consensus": what all honest nodes agree on is the result, whatever the others say.
+one_sided fails "consensus": it must return what all honest nodes agree on, whatever the others send.
 ...
     messages = np.array([[...
 ...
 
-A protocol of your own is held to what the audit presumes of it, and to what you say it reveals:
+A protocol of your own is held to what the audit presumes of it, and to what you say it reveals. The kernel that clears
+nodes in an audit is asked whether that is so: the result says "proved", or at which line the proof ends:
 
 >>> from secmix.protocols import SecureSum
 >>> from secmix.testing import check_protocol
 >>> def test_my_protocol():
 ...     check_protocol(SecureSum(arithmetic="modular"), reveals=lambda network, corrupt: my_arcs(network, corrupt))
 
-The strategies from which the tests draw are public, for properties of your own.
+The strategies from which the tests draw are public, for tests of your own.
 """
 
-from secmix.testing.battery import check_aggregator
+from secmix.testing.aggregators import check_aggregator
 from secmix.testing.protocols import check_protocol
 from secmix.testing.strategies import (
     byzantine_messages,

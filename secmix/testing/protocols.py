@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import copy
 import secrets
-import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from typing import Any, Literal
 
@@ -16,26 +15,27 @@ from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, integer, positive
 from secmix.adversaries import Adversary, HonestButCurious
+from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.adversaries.search.oracle import quietly
 from secmix.errors import NetworkError, SecmixError
-from secmix.estimators.exact.structure import leaked_subspace
+from secmix.kernel import Clearance, Open, Proof, clear, prove
 from secmix.network import Network
 from secmix.protocols import Collaboration, SumProtocol
 from secmix.protocols.collaboration import checked_parts
 from secmix.protocols.interfaces import SumTraits
-from secmix.testing.counterexample import source_of, written
-from secmix.testing.properties import Property
-from secmix.testing.protocol_properties import COLLABORATION, SUM
-from secmix.testing.sizes import wide_networks
+from secmix.testing.constants import numbers_of
+from secmix.testing.counterexample import as_test, protocol_defined
+from secmix.testing.networks import small_networks, wide_networks
+from secmix.testing.promise import Promise
+from secmix.testing.protocol_promises import ANY_SIZE, COLLABORATION, LIGHT, LINEAR, MASKS, SUM, WITHOUT_PROOF
 from secmix.testing.summary import ProtocolCheck
-from secmix.testing.watching import numbers_in
 from secmix.transcript import Channel
 
 NodeSets = Iterable[Iterable[int]]
 Reveals = Literal["nothing", "total", "everything"] | NodeSets | Callable[[Network, frozenset[int]], NodeSets]
 _CASES = {"quick": 14, "thorough": 200}
 _WIDE = {"quick": 18, "thorough": 200}  # cases of drawn sizes, and as many of sizes that the code names
-_LIGHT = ("average", "linear", "any size")  # what these are tried on
+_SMALLER = 60  # rounds of making a case smaller
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class _Case:
     network: Network
     kind: str
     values: dict[str, Any]
+    wide: bool = False
 
 
 def check_protocol(
@@ -59,10 +60,11 @@ def check_protocol(
 ) -> ProtocolCheck:
     """Hold a protocol to everything that the audit presumes of it, and to what it says it reveals.
 
-    A sum protocol must give every node the mean, draw its masks as they should be, send what unit inputs and unit masks
-    say, pass nothing outside the channel, go on with what arrived, depend on nothing but its inputs and its generator,
-    and let an adversary learn the stated combinations of inputs and no others. Of a *collaboration* the results, the
-    channel and the generator are checked.
+    A sum protocol must give every node the mean, go on with what arrived, depend on nothing but its inputs and its
+    generator, and let an adversary learn the stated combinations of inputs and no others. The kernel that clears nodes
+    in an audit is asked for that. Where its answer contradicts what is stated, the check fails; where the proof ends,
+    the result names the line, and messages that are not linear or pass outside the channel still fail. Of a
+    *collaboration* the results, the channel and the generator are checked.
 
     Parameters
     ----------
@@ -79,7 +81,7 @@ def check_protocol(
     tolerance : float
         The largest error of an average, for inputs of size 1; in proportion for larger ones.
     skip : iterable of str
-        Properties, by title, that the protocol does not promise.
+        Promises, by title, that the protocol does not make; without "reveals" nothing is proved.
     level : {"quick", "thorough"}
     seed : int, optional
         Draws the same cases again; by default each check draws others.
@@ -87,7 +89,7 @@ def check_protocol(
     Returns
     -------
     ProtocolCheck
-        How many cases of which sizes were tried, and what is assumed; print it.
+        What is proved and what is not, how many cases of which sizes were tried, and what is assumed; print it.
 
     Raises
     ------
@@ -104,14 +106,14 @@ def check_protocol(
     Examples
     --------
     >>> from secmix.protocols import Plain, SecureSum
-    >>> check_protocol(SecureSum(sigma=10.0, encrypted=True), reveals="nothing", seed=0,
-    ...     network=Network.cycle(4), adversary=HonestButCurious([0], eavesdrops=False), skip=["reveals"]).nodes
-    (4, 4)
+    >>> check = check_protocol(SecureSum(), network=Network.cycle(4), adversary=HonestButCurious([0]), seed=0)
+    >>> print(str(check).splitlines()[1])
+      proved: 14 of 14 adversaries learn what is stated and no more, whatever the data
     >>> try:
     ...     check_protocol(Plain(), reveals="total", seed=0)
     ... except AssertionError as error:
     ...     print(str(error).splitlines()[0])
-    Plain fails "reveals": an adversary learns no combination of inputs but those that are stated, and its own.
+    Plain fails "reveals": it must let an adversary learn no combination of inputs but the stated ones and its own.
     """
     positive(tolerance, "tolerance")
     if level not in _CASES:
@@ -120,104 +122,209 @@ def check_protocol(
         raise SecmixError(
             f"{type(protocol).__name__} has neither average and draw_masks nor collaborate and error: it is no protocol"
         )
-    properties = COLLABORATION if isinstance(protocol, Collaboration) else SUM
-    if unknown := set(skip) - {one.title for one in properties}:
-        raise SecmixError(f"skip names {sorted(unknown)}; the properties are {[one.title for one in properties]}")
+    promises = COLLABORATION if isinstance(protocol, Collaboration) else SUM
+    if unknown := set(skip) - {one.title for one in promises}:
+        raise SecmixError(f"skip names {sorted(unknown)}; the promises are {[one.title for one in promises]}")
     seed = secrets.randbits(32) if seed is None else integer(seed, "seed", least=0)
-    rng = np.random.default_rng(seed)
     given = None if parts is None else checked_parts(parts)
-    cases: Counter[str] = Counter()
-    kinds: Counter[str] = Counter()
-    sizes: list[tuple[int, int, int]] = []
-    calls = refused = coalitions = less = 0
-    plan: list[tuple[Network, str, tuple[int, int] | None]] = [
-        (drawn, kind, None) for drawn, kind in islice(cycle(_networks(network, given, rng)), _CASES[level])
-    ]
-    if not isinstance(protocol, Collaboration):
-        plan += wide_networks(protocol, network, numbers_in(protocol), _WIDE[level], rng)
-    for place, (drawn, kind, size) in enumerate(plan):
-        if isinstance(protocol, Collaboration):
-            values = _rows(drawn, given, rng)
+    check = _Check(protocol, reveals, network, adversary, given, tolerance, frozenset(skip), seed)
+    return check.run([one for one in promises if one.title not in skip], level)
+
+
+class _Check:
+    """One check, from the first case to the summary."""
+
+    def __init__(
+        self,
+        protocol: Any,
+        reveals: Reveals,
+        network: Network | None,
+        adversary: Adversary | None,
+        parts: list[Array] | None,
+        tolerance: float,
+        skip: frozenset[str],
+        seed: int,
+    ) -> None:
+        self.protocol, self.reveals, self.network, self.adversary = protocol, reveals, network, adversary
+        self.parts, self.tolerance, self.skip, self.seed = parts, tolerance, skip, seed
+        self.rng = np.random.default_rng(seed)
+        self.sums = not isinstance(protocol, Collaboration)
+        self.proofs: dict[tuple[int, bytes], Proof] = {}
+        self.cases: Counter[str] = Counter()
+        self.unproved: Counter[str] = Counter()
+        self.proved = self.calls = self.refused = self.less = 0
+
+    def run(self, promises: list[Promise], level: str) -> ProtocolCheck:
+        """Try every promise on small cases, and those that take little time on large ones."""
+        small = small_networks(self.network, None if self.parts is None else len(self.parts), self.rng)
+        plan = list(islice(cycle(small), _CASES[level]))
+        if self.sums:
+            whole = [int(number) for number in numbers_of(self.protocol) if number == int(number)]
+            plan += wide_networks(self.protocol, self.network, whole, _WIDE[level], self.rng)
+        kinds: Counter[str] = Counter()
+        sizes: list[tuple[int, int, int]] = []
+        for place, (network, kind, size) in enumerate(plan):
+            values = self._inputs(network, place, size) if self.sums else self._rows(network)
+            case = _Case(
+                network, kind, {**values, "network": network, "seed": int(self.rng.integers(2**31))}, bool(size)
+            )
+            if not self._runs_on(case):
+                self.refused += 1
+                continue
+            for one in self._tried(promises, case):
+                self.cases[one.title] += 1
+                self.calls += one.calls
+                if why := self._failure(one, case):
+                    self._fail(one, *self._smallest(one, case, why))
+            kinds[kind] += 1
+            sample = values["inputs"] if self.sums else values["parts"][0]
+            sizes.append((network.n, sample.shape[0], sample.shape[2]))
+        if not sizes:
+            raise AssertionError(
+                f"{type(self.protocol).__name__} refuses every network that was tried ({self.refused})"
+            )
+        nodes, runs, entries = ((min(column), max(column)) for column in zip(*sizes, strict=True))
+        return ProtocolCheck(
+            type(self.protocol).__name__, dict(self.cases), self.calls, nodes, runs, entries, dict(kinds), self.refused,
+            self.proved, dict(self.unproved), self.less, self.seed,
+        )  # fmt: skip
+
+    def _tried(self, promises: list[Promise], case: _Case) -> list[Promise]:
+        """Return the promises to try: what no proof implies, on large cases what is quick."""
+        if not self.sums:
+            return promises
+        asked = "reveals" not in self.skip
+        left = set() if asked else {MASKS, ANY_SIZE}
+        if (case.wide and self.proved and not self.unproved) or (not case.wide and asked and not self._prove(case)):
+            left |= {*WITHOUT_PROOF}
+        if self._failure(LINEAR, case):  # such as an encoding: nobody can read it off unit inputs
+            left |= {ANY_SIZE}
+        return [one for one in promises if one not in left and (one in LIGHT or not case.wide)]
+
+    def _prove(self, case: _Case) -> str:
+        """Ask the kernel, and count its answer; return why it proves nothing, or not for every call."""
+        network, adversary = case.network, case.values["adversary"]
+        key = network.n, network.edges.tobytes()
+        if key not in self.proofs:
+            calls = np.random.default_rng(0).uniform(-1, 1, (3, 1, network.n, 2))  # as ``written`` prints them
+            self.proofs[key] = quietly(lambda: prove(self.protocol, network, list(calls)))
+        proof = case.values["proof"] = self.proofs[key]
+        found = quietly(lambda: clear(proof, network, adversary))
+        reason = _unproved(found, adversary)
+        if reason:
+            self.unproved[reason] += 1
         else:
-            values = _inputs(protocol, drawn, place, reveals, adversary, tolerance, rng, size)
-        case = _Case(drawn, kind, {**values, "network": drawn, "seed": int(rng.integers(2**31))})
-        if not _runs_on(protocol, case):
-            refused += 1
-            continue
-        for one in properties:
-            if one.title in skip or (one.most is not None and cases[one.title] >= one.most):
-                continue
-            if (size is not None and one.title not in _LIGHT) or (one.title == "any size" and "reveals" in skip):
-                continue
-            cases[one.title] += 1
-            calls += one.calls
-            if why := _failure(protocol, one, case):
-                _fail(protocol, one, *_smallest(protocol, one, case, why), seed)
-        kinds[kind] += 1
-        sample = values.get("inputs", values.get("parts", [None])[0])
-        sizes.append((drawn.n, sample.shape[0], sample.shape[2]))
-        if "stated" in values and "reveals" not in skip and size is None:
-            coalitions += 1
-            less += _learns_less(protocol, case)
-    if not sizes:
-        raise AssertionError(f"{type(protocol).__name__} refuses every network that was tried ({refused})")
-    ends = [(min(column), max(column)) for column in zip(*sizes, strict=True)]
-    return ProtocolCheck(
-        type(protocol).__name__, dict(cases), calls, ends[0], ends[1], ends[2], dict(kinds), refused, coalitions, less,
-        seed,
-    )  # fmt: skip
+            self.proved += 1
+        if isinstance(found, Clearance):
+            honest = [i for i in range(network.n) if i not in adversary.corrupt_nodes(network)]
+            stated = np.array([[float(i in nodes) for i in honest] for nodes in case.values["stated"]])
+            self.less += len(found.sums) < (np.linalg.matrix_rank(stated) if stated.size else 0)
+        return reason
+
+    def _inputs(self, network: Network, place: int, size: tuple[int, int] | None) -> dict[str, Any]:
+        rng = self.rng
+        runs, entries = (1, 1) if place == 0 else (int(rng.integers(1, 9)), int(np.exp(rng.uniform(0, np.log(40)))))
+        entries, runs = size or (entries, runs)
+        scale = 1.0 if place < 3 else float(10.0 ** rng.uniform(-3, 3))
+        inputs = scale * rng.standard_normal((runs, network.n, entries))
+        inputs = np.rint(9 * inputs / scale) if place == 0 else inputs
+        adversary, traits = self.adversary, SumTraits.of(self.protocol)
+        if adversary is None:
+            count = 1 if place < 3 else int(rng.integers(1, max(network.n - 1, 2)))
+            adversary = HonestButCurious(sorted(int(i) for i in rng.choice(network.n, count, replace=False)))
+        few = inputs[:2, :, :2].transpose(1, 0, 2)
+        return {
+            "inputs": inputs,
+            "parts": list(few),
+            "others": list(few + scale * rng.standard_normal(few.shape)),
+            # What is rounded to a grid is off by half a step.
+            "tolerance": self.tolerance * max(1.0, float(np.abs(inputs).max())) + min(traits.grid, 0.125) / 2,
+            "adversary": adversary,
+            "stated": _stated(self.reveals, network, adversary.corrupt_nodes(network)),
+            "rounds": 2 if traits.reuses_masks else 1,
+            "grid": traits.grid,
+            "modulus": traits.modulus,
+        }
+
+    def _rows(self, network: Network) -> dict[str, Any]:
+        if self.parts is not None:
+            # In place of one's rows, the same in another order and moved: other rows of the same kind.
+            others = [part[:, self.rng.permutation(part.shape[1])] + 0.1 * part.std() for part in self.parts]
+            return {"parts": [part.copy() for part in self.parts], "others": others}
+        count, features = int(self.rng.integers(8, 20)), int(self.rng.integers(2, 4))
+        first, second = (list(self.rng.standard_normal((network.n, 1, count, features))) for _ in "ab")
+        return {"parts": first, "others": second}
+
+    def _runs_on(self, case: _Case) -> bool:
+        """Say whether the protocol runs on this network; only a NetworkError is a refusal."""
+        rng, given = np.random.default_rng(case.values["seed"]), copy.deepcopy(case.values["parts"])
+        try:
+            if self.sums:
+                quietly(lambda: self.protocol.average(case.values["inputs"].copy(), case.network, rng))
+            else:
+                quietly(lambda: self.protocol.collaborate(given, case.network, rng, channel=Channel()))
+        except NetworkError:
+            return False
+        except Exception:  # reported by the first promise, with a test to paste
+            return True
+        return True
+
+    def _failure(self, one: Promise, case: _Case) -> BaseException | None:
+        values = {name: case.values[name] for name in one.needs}
+        # Copies: a protocol that writes on its inputs must not change the case.
+        values |= {name: copy.deepcopy(values[name]) for name in {"inputs", "parts", "others"} & set(values)}
+        try:
+            quietly(lambda: one.check(self.protocol, **values))
+        except (Exception, SystemExit) as error:
+            return error
+        return None
+
+    def _smallest(self, one: Promise, case: _Case, why: BaseException) -> tuple[_Case, BaseException]:
+        """Return a case with fewer runs and entries, and rounder inputs, that fails alike."""
+        if "inputs" not in one.needs:
+            return case, why
+        for _ in range(_SMALLER):
+            for inputs in _smaller(case.values["inputs"]):
+                candidate = replace(case, values={**case.values, "inputs": inputs})
+                error = self._failure(one, candidate)
+                if error is not None and type(error) is type(why):
+                    case, why = candidate, error
+                    break
+            else:
+                break
+        return case, why
+
+    def _fail(self, one: Promise, case: _Case, why: BaseException) -> None:
+        name = type(self.protocol).__name__
+        said = f"{type(why).__name__}: {why}".splitlines()[0][:300]
+        said = said if isinstance(why, AssertionError) else f"the protocol raises {said}"
+        values = {key: case.values[key] for key in one.needs}
+        test = as_test(name, "protocol", protocol_defined(self.protocol), one, values)
+        raise AssertionError(
+            f'{name} fails "{one.title}": {one.must}\n{said}\n'
+            f"{case.kind} network of {case.network.n} nodes; found with seed={self.seed}.\n\n{test}\n"
+        ) from None
 
 
-def _networks(
-    network: Network | None, parts: list[Array] | None, rng: np.random.Generator
-) -> list[tuple[Network, str]]:
-    """Networks to try, small ones first; those given stand alone."""
-    if network is not None:
-        return [(network, "given")]
-    if parts is not None:
-        return [(Network.complete(len(parts)), "complete"), (Network.cycle(len(parts)), "cycle")][: len(parts) - 1]
-    found = [(Network.complete(3), "complete"), (Network.cycle(4), "cycle"), (Network.complete(5), "complete")]
-    for least, most in ((4, 7), (5, 9), (9, 13)):
-        n = int(rng.integers(least, most))
-        name = rng.permutation(n)
-        ring = {tuple(sorted((int(name[i]), int(name[(i + 1) % n])))) for i in range(n)}
-        chords = {tuple(sorted(map(int, rng.choice(n, 2, replace=False)))) for _ in range(n // 2)}
-        found.append((Network.from_edges(n, sorted(ring | chords)), "cycle with chords"))
-        tree = [(int(name[i]), int(name[rng.integers(i)])) for i in range(1, n)]
-        found.append((Network.from_edges(n, tree), "tree"))
-    return found
+def _smaller(inputs: Array) -> list[Array]:
+    runs, _, width = inputs.shape
+    fewer = [inputs[: runs // 2], inputs[runs // 2 :], inputs[1:]] if runs > 1 else []
+    fewer += [inputs[:, :, : width // 2], inputs[:, :, width // 2 :], inputs[:, :, 1:]] if width > 1 else []
+    rounder = [0 * inputs, np.sign(inputs), np.rint(inputs), np.round(inputs, 1)]
+    return [*fewer, *(other for other in rounder if len(repr(other)) < len(repr(inputs)))]
 
 
-def _inputs(
-    protocol: SumProtocol,
-    network: Network,
-    place: int,
-    reveals: Reveals,
-    adversary: Adversary | None,
-    tolerance: float,
-    rng: np.random.Generator,
-    size: tuple[int, int] | None = None,
-) -> dict[str, Any]:
-    runs, entries = (1, 1) if place == 0 else (int(rng.integers(1, 9)), int(np.exp(rng.uniform(0, np.log(40)))))
-    entries, runs = size or (entries, runs)
-    scale = 1.0 if place < 3 else float(10.0 ** rng.uniform(-3, 3))
-    inputs = scale * rng.standard_normal((runs, network.n, entries))
-    inputs = np.rint(9 * inputs / scale) if place == 0 else inputs
-    if adversary is None:
-        count = 1 if place < 3 else int(rng.integers(1, max(network.n - 1, 2)))
-        adversary = HonestButCurious(sorted(int(i) for i in rng.choice(network.n, count, replace=False)))
-    return {
-        "inputs": inputs,
-        "entries": entries if place else 2,
-        "tolerance": tolerance * max(1.0, float(np.abs(inputs).max())),
-        "adversary": adversary,
-        "stated": _stated(reveals, network, adversary.corrupt_nodes(network)),
-        "rounds": 2 if SumTraits.of(protocol).reuses_masks else 1,
-    }
+def _unproved(found: Clearance | Open, adversary: Adversary) -> str:
+    """Say why the kernel's answer does not hold for every call; nothing where it does."""
+    if isinstance(found, Open):
+        return f"not proved: {found.reason}"
+    if AdversaryTraits.of(adversary).active is not None:
+        return "not proved: the adversary does not follow the protocol, and the proof is of those who do"
+    return f"proved for what was traced, not for every call: {'; '.join(found.covers)}" if found.covers else ""
 
 
 def _stated(reveals: Reveals, network: Network, corrupt: frozenset[int]) -> list[set[int]]:
-    """The sums of inputs that may be learnt, as sets of nodes."""
+    """Return the sums of inputs that may be learnt, as sets of nodes."""
     everybody = set(range(network.n))
     if reveals == "nothing":
         return []
@@ -234,97 +341,3 @@ def _stated(reveals: Reveals, network: Network, corrupt: frozenset[int]) -> list
     if any(not nodes <= everybody for nodes in found):
         raise SecmixError(f"reveals names nodes that the network of {network.n} does not have: {found}")
     return found
-
-
-def _rows(network: Network, parts: list[Array] | None, rng: np.random.Generator) -> dict[str, Any]:
-    if parts is not None:
-        # In place of one's rows, the same dealt anew: other rows of the same kind.
-        others = [part[:, rng.permutation(part.shape[1])] + 0.1 * part.std() for part in parts]
-        return {"parts": [part.copy() for part in parts], "others": others}
-    count, features = int(rng.integers(8, 20)), int(rng.integers(2, 4))
-    first, second = (list(rng.standard_normal((network.n, 1, count, features))) for _ in "ab")
-    return {"parts": first, "others": second}
-
-
-def _runs_on(protocol: Any, case: _Case) -> bool:
-    """Whether the protocol runs on this network; only a NetworkError is a refusal."""
-    rng = np.random.default_rng(case.values["seed"])
-    try:
-        if "parts" in case.values:
-            quietly(lambda: protocol.collaborate(case.values["parts"], case.network, rng, channel=Channel()))
-        else:
-            quietly(lambda: protocol.average(case.values["inputs"].copy(), case.network, rng))
-    except NetworkError:
-        return False
-    except Exception:  # reported by the first property, with a test to paste
-        return True
-    return True
-
-
-def _failure(protocol: Any, one: Property, case: _Case) -> BaseException | None:
-    # Copies: a protocol that writes on its inputs must not change the case.
-    needed = {name: copy.deepcopy(case.values[name]) for name in one.needs}
-    try:
-        quietly(lambda: exec(compile(one.lines, f"<{one.title}>", "exec"), {"protocol": protocol, "np": np, **needed}))
-    except (Exception, SystemExit) as error:
-        return error
-    return None
-
-
-def _smallest(protocol: Any, one: Property, case: _Case, why: BaseException) -> tuple[_Case, BaseException]:
-    """A case with fewer runs and entries, and rounder inputs, that fails alike."""
-    if "inputs" not in one.needs:
-        return case, why
-    found, left = True, 60
-    while found and left > 0:
-        found, left = False, left - 1
-        inputs = case.values["inputs"]
-        fewer = [inputs[: len(inputs) // 2], inputs[len(inputs) // 2 :], inputs[1:]] if len(inputs) > 1 else []
-        width = inputs.shape[2]
-        fewer += [inputs[:, :, : width // 2], inputs[:, :, width // 2 :], inputs[:, :, 1:]] if width > 1 else []
-        rounder = [0 * inputs, np.sign(inputs), np.rint(inputs), np.round(inputs, 1)]
-        for smaller in (*fewer, *(other for other in rounder if len(repr(other)) < len(repr(inputs)))):
-            candidate = _Case(case.network, case.kind, {**case.values, "inputs": smaller})
-            error = _failure(protocol, one, candidate)
-            if error is not None and type(error) is type(why):
-                case, why, found = candidate, error, True
-                break
-    return case, why
-
-
-def _learns_less(protocol: Any, case: _Case) -> bool:
-    """Whether the adversary learns fewer combinations than are stated."""
-    values = case.values
-    leaked = leaked_subspace(protocol, case.network, values["adversary"], rng=values["seed"])
-    own = [{node} for node in leaked.corrupt]
-    rows = [[float(i in nodes) for i in range(case.network.n)] for nodes in [*values["stated"], *own]]
-    return bool(rows) and leaked.rank < np.linalg.matrix_rank(np.array(rows))
-
-
-def _fail(protocol: Any, one: Property, case: _Case, why: BaseException, seed: int) -> None:
-    name = type(protocol).__name__
-    said = f"{type(why).__name__}: {why}".splitlines()[0][:300]
-    said = said if isinstance(why, AssertionError) else f"the protocol raises {said}"
-    imports, definition = source_of(protocol)
-    lines = [f"{key} = {_written(case.values[key])}" for key in one.needs]
-    head = "\n".join(["import numpy as np", "", "from secmix import Network, adversaries", *imports])
-    title = one.title.replace(" ", "_")
-    function = f"def test_{name}_{title}():\n" + textwrap.indent("\n".join([*lines, one.lines.strip("\n")]), "    ")
-    call = f'if __name__ == "__main__":\n    test_{name}_{title}()'
-    test = "\n\n\n".join(part.strip("\n") for part in (head, definition, function, call) if part.strip())
-    raise AssertionError(
-        f'{name} fails "{one.title}": {one.promise}\n{said}\n'
-        f"{case.kind} network of {case.network.n} nodes; found with seed={seed}.\n\n{test}\n"
-    ) from None
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, Network):
-        return f"Network.from_edges({value.n}, {[(int(a), int(b)) for a, b in value.edges]})"
-    if isinstance(value, list) and value and isinstance(value[0], np.ndarray):
-        return f"[{', '.join(map(written, value))}]"
-    if isinstance(value, HonestButCurious):
-        return f"adversaries.HonestButCurious({sorted(map(int, value.corrupt))}, eavesdrops={value.eavesdrops})"
-    if isinstance(value, Adversary):
-        return f"adversaries.{value!r}"
-    return written(value)

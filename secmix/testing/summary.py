@@ -1,4 +1,4 @@
-"""What a check tried, for the reader who wants to know what "passed" is worth."""
+"""Summaries of checks, for the reader who wants to know what "passed" is worth."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class AggregatorCheck:
     Attributes
     ----------
     rule : str
-    cases : mapping from property to count
+    cases : mapping from promise to count
     calls : int
         Results of the rule that were compared with what they should be.
     n, p, f : (least, most)
@@ -25,10 +25,8 @@ class AggregatorCheck:
         Shapes of which the rule takes no messages, whatever they hold: nothing was tried on them.
     searches, evaluations : int
         Worst-case searches, and how often they called the rule.
-    values, directions : int
-        Numbers and vectors found in the rule's code and variables, and tried on purpose.
-    unread : bool
-        The rule's code could not be read, so that none were found.
+    values : int
+        Numbers that the rule's code names, and that were tried on purpose.
     seed : int
         With which everything can be drawn again.
     """
@@ -45,12 +43,10 @@ class AggregatorCheck:
     searches: int = 0
     evaluations: int = 0
     values: int = 0
-    directions: int = 0
-    unread: bool = False
     seed: int = 0
 
     def missed(self, share: float) -> float:
-        """The probability that a fault in this share of the calls went unseen.
+        """Return the probability that a fault in this share of the calls went unseen.
 
         >>> check = AggregatorCheck("rule", {"consensus": 50}, 7000, (3, 9), (1, 3), (1, 1), {}, {})
         >>> round(check.missed(1 / 997), 4)
@@ -60,17 +56,17 @@ class AggregatorCheck:
 
     @property
     def share(self) -> float:
-        """The largest share of calls in which a fault would go unseen with a probability of 1 %."""
+        """Return the largest share of calls in which a fault would go unseen with a probability of 1 %."""
         return 1 - math.exp(math.log(0.01) / max(self.calls, 1))
 
     def assumptions(self) -> tuple[str, ...]:
-        """What the check takes for granted, in sentences."""
+        """Return what the check takes for granted, in sentences."""
         lines = [
             f"a fault that shows in fewer than one in {1 / self.share:.0f} of the calls that were drawn may have been "
             "missed (at 1 %)",
             f"nothing was tried beyond n = {self.n[1]}, p = {self.p[1]} and f = {self.f[1]}",
-            "a single direction among many entries, or a single value, is tried where the rule's code or its variables "
-            "show it" + ("; this rule's code could not be read" if self.unread else ""),
+            "a single value, or a single size, is tried where the rule's code names it, a single direction is not",
+            "the author of the rule is honest, and may be mistaken: it does not look for the check",
         ]
         if self.refused:
             shapes = ", ".join(f"n = {n}, p = {p}, f = {f}, {t}" for n, p, f, t, _ in list(self.refused)[:3])
@@ -78,19 +74,16 @@ class AggregatorCheck:
         return tuple(lines)
 
     def __str__(self) -> str:
-        def span(name: str, ends: tuple[int, int]) -> str:
-            return f"{name} {ends[0]} to {ends[1]}" if ends[0] < ends[1] else f"{name} = {ends[0]}"
-
         def counts(of: Mapping[str, int]) -> str:
             return ", ".join(f"{name} {count}" for name, count in of.items())
 
         return "\n".join([
             f"{self.rule}: no broken promise found in {sum(self.cases.values())} cases, {self.calls} results compared",
-            f"  sizes: {span('n', self.n)}, {span('p', self.p)}, {span('f', self.f)}",
-            f"  properties: {counts(self.cases)}",
+            f"  sizes: n {_span(self.n)}, p {_span(self.p)}, f {_span(self.f)}",
+            f"  promises: {counts(self.cases)}",
             f"  number types: {counts(self.types)}",
             f"  memory: {counts(self.layouts)}",
-            f"  from the rule's code: {self.values} numbers and {self.directions} vectors tried on purpose",
+            f"  from the rule's code: {self.values} numbers tried on purpose",
             f"  worst-case searches: {self.searches}, {self.evaluations} evaluations",
             f"  seed: {self.seed}",
             *(f"  assumed: {sentence}" for sentence in self.assumptions()),
@@ -99,12 +92,12 @@ class AggregatorCheck:
 
 @dataclass(frozen=True)
 class ProtocolCheck:
-    """What ``check_protocol`` tried without finding a broken promise.
+    """What ``check_protocol`` tried without finding a broken promise, and what it proved.
 
     Attributes
     ----------
     protocol : str
-    cases : mapping from property to count
+    cases : mapping from promise to count
     calls : int
         Runs of the protocol that were looked at.
     nodes, runs, entries : (least, most)
@@ -112,10 +105,12 @@ class ProtocolCheck:
     networks : mapping from kind to count
     refused : int
         Networks that the protocol does not run on.
-    coalitions : int
-        Adversaries whose knowledge was compared with what is stated.
+    proved : int
+        Adversaries of whom the kernel proves that they learn what is stated and no more, whatever the data are.
+    unproved : mapping from reason to count
+        Adversaries of whom it does not, and why: the line at which the proof ends, or for which calls alone it holds.
     less : int
-        Of those, how many learn less than is stated.
+        Adversaries who learn less than is stated.
     seed : int
     """
 
@@ -127,34 +122,49 @@ class ProtocolCheck:
     entries: tuple[int, int]
     networks: Mapping[str, int]
     refused: int = 0
-    coalitions: int = 0
+    proved: int = 0
+    unproved: Mapping[str, int] = field(default_factory=dict)
     less: int = 0
     seed: int = 0
 
+    @property
+    def coalitions(self) -> int:
+        """Count the adversaries of whom a proof was tried."""
+        return self.proved + sum(self.unproved.values())
+
     def assumptions(self) -> tuple[str, ...]:
-        """What the check takes for granted, in sentences."""
+        """Return what the check takes for granted, in sentences."""
         lines = [
             f"nothing was tried beyond {self.nodes[1]} nodes, {self.runs[1]} runs and {self.entries[1]} entries",
-            f"what happens in fewer than one in {max(self.calls // 3, 1)} calls may have been missed",
+            "the author of the protocol is honest, and may be mistaken",
         ]
-        if "reveals" in self.cases:
-            lines.append("what masks of this size hide was not judged, only what they hide however large: audit it")
-        if not self.coalitions:
+        if self.proved:
+            lines.append("a proof is of the networks that were tried, and of two entries")
+        if self.unproved:
+            lines.append("without a proof, what happens in few calls or for few data may have been missed: audit it")
+        if self.coalitions:
+            lines.append("that masks are larger than inputs of size 1 is no judgement of what they hide: audit it")
+        else:
             lines.append("what the messages tell an adversary was not judged: audit the protocol for that")
         return tuple(lines)
 
     def __str__(self) -> str:
-        def span(ends: tuple[int, int]) -> str:
-            return f"{ends[0]} to {ends[1]}" if ends[0] < ends[1] else str(ends[0])
-
-        counts = ", ".join(f"{name} {count}" for name, count in self.cases.items())
+        cases = ", ".join(f"{name} {count}" for name, count in self.cases.items())
         kinds = ", ".join(f"{name} {count}" for name, count in self.networks.items())
+        sizes = f"{_span(self.nodes)} nodes, {_span(self.runs)} runs at once, {_span(self.entries)} entries"
+        of = f"of {self.coalitions} adversaries" if self.coalitions else "nothing asked"
         return "\n".join([
             f"{self.protocol}: no broken promise found in {sum(self.cases.values())} cases, {self.calls} runs",
-            f"  sizes: {span(self.nodes)} nodes, {span(self.runs)} runs at once, {span(self.entries)} entries",
-            f"  properties: {counts}",
+            f"  proved: {self.proved} {of} learn what is stated and no more, whatever the data" * bool(self.proved),
+            *(f"  {reason} ({count} {of})" for reason, count in self.unproved.items()),
+            f"  sizes: {sizes}",
+            f"  promises: {cases}",
             f"  networks: {kinds}; {self.refused} refused",
             f"  adversaries: {self.coalitions}, of which {self.less} learn less than is stated",
             f"  seed: {self.seed}",
             *(f"  assumed: {sentence}" for sentence in self.assumptions()),
-        ])  # fmt: skip
+        ]).replace("\n\n", "\n")  # fmt: skip
+
+
+def _span(ends: tuple[int, int]) -> str:
+    return f"{ends[0]} to {ends[1]}" if ends[0] < ends[1] else str(ends[0])

@@ -1,39 +1,35 @@
-"""A property tried on a case: which values it needs, whether it holds, and how a failing case is made smaller."""
+"""A promise tried on a case: which values it needs, whether it is kept, and whether a failure counts."""
 
 from __future__ import annotations
 
 import copy
-import functools
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from itertools import islice
-from types import CodeType
 from typing import Any
 
 import numpy as np
 
+from secmix._base.checks import Array
 from secmix.adversaries.search.oracle import Rule, quietly
-from secmix.testing.cases import ROUNDING, Case, Space, draw_case
-from secmix.testing.properties import ELSEWHERE, Property, a_tie
+from secmix.testing.cases import ROUNDING, Case
+from secmix.testing.promise import Promise
+from secmix.testing.rule_promises import CONSENSUS, F_LIMITS, ITSELF, NOT_FINITE, REACH, WORST
+from secmix.testing.shrinking import smaller
 
 UNBOUNDED = 1e3
 """Without a bound given, an error of so many honest spreads counts as one."""
-AGREEING = ("consensus", "not finite")
-GENERAL = (
-    "number type",
-    "however handed",
-    ELSEWHERE,
-    "more entries",
-    "orthogonal",
-)  # nobody can break a tie alike in another guise
+AGREEING = (CONSENSUS, NOT_FINITE)
+"""Tried where all honest nodes send the same."""
 _STEPS = 1500  # attempts to make a case smaller
 _REMEMBERED = 40  # cases that passed
+_NEARBY = (24, 160)  # moves by a few digits to find a tie; more if most is explained
+_EPS = float(np.finfo(float).eps)
 
 
 @dataclass
 class Trials:
-    """Tries properties of a rule, and counts.
+    """Tries promises of a rule, and counts.
 
     Attributes
     ----------
@@ -58,56 +54,55 @@ class Trials:
     types: Counter[str] = field(default_factory=Counter)
     layouts: Counter[str] = field(default_factory=Counter)
     refused: Counter[tuple[int, int, int, str, str]] = field(default_factory=Counter)
-    passed: list[tuple[Property, Case]] = field(default_factory=list)
+    passed: list[tuple[Promise, Case]] = field(default_factory=list)
     fresh: Rule | None = None
     written_on: bool = False
 
-    def hold(self, one: Property, case: Case) -> BaseException | None:
-        """Try ``case``, and count it: what was raised, or None where the promise is kept."""
+    def hold(self, one: Promise, case: Case) -> BaseException | None:
+        """Try ``case``, and count it; return what was raised, or None where the promise is kept."""
         why = self.fails(one, case)
         self.cases[one.title] += 1
         self.calls += one.calls * int(case.numbers.get("calls", 1))
         self.sizes.append((case.n, case.p, case.f))
         self.types[case.dtype] += 1
         self.layouts[case.layout] += 1
-        if why is None and one.title in AGREEING and len(self.passed) < _REMEMBERED:
+        if why is None and one in AGREEING and len(self.passed) < _REMEMBERED:
             self.passed.append((one, case))
         return why
 
-    def changed(self, one: Property, case: Case) -> bool:
-        """Whether a failing case sometimes passes, or one that passed before fails now: the rule counts or draws."""
+    def changed(self, one: Promise, case: Case) -> bool:
+        """Say whether a failing case sometimes passes, or one that passed fails now: the rule counts or draws."""
         if any(self.fails(one, case) is None for _ in range(3)):
             return True
         if self.fresh is not None and Trials(copy.deepcopy(self.fresh), self.allowed).fails(one, case) is None:
             return True
         return any(self.fails(*before) is not None for before in self.passed)
 
-    def fades(self, one: Property, case: Case) -> bool:
-        """Whether a case of numbers a little larger passes: the rule may know the old ones from another call."""
-        factor = 1 + 1e-9 if case.dtype in ("float64", ">f8") else 3.0  # fewer digits, or whole numbers
-        larger = replace(case, cloud=case.cloud * factor, byzantine=case.byzantine * factor)
-        return self.fails(one, larger) is None
+    def fades(self, one: Promise, case: Case) -> bool:
+        """Say whether a case of numbers a little larger passes: the rule may know the old ones from another call."""
+        step = 1e-9 if case.dtype in ("float64", ">f8") else 3.0  # fewer digits, or whole numbers
+        more = {name: getattr(case, name) * (1 + step) + step for name in ("cloud", "byzantine")}
+        return self.fails(one, replace(case, **more)) is None
 
-    def fails(self, one: Property, case: Case) -> BaseException | None:
-        """What the property's lines raise on ``case``; None too where the rule refuses all messages of this shape."""
-        arrays = values_of(one, case, self.allowed)
-        names: dict[str, Any] = {"rule": self.rule, "np": np, **arrays}
-        before = np.array(arrays["messages"]) if "messages" in arrays else None
+    def fails(self, one: Promise, case: Case) -> BaseException | None:
+        """Return what is raised on ``case``; None too where the rule refuses all messages of this shape."""
+        values = values_of(one, case, self.allowed)
+        before = np.array(values["messages"]) if "messages" in values else None
         self.written_on = False
         try:
-            quietly(lambda: exec(_compiled(one), names))
-            self.written_on = before is not None and not np.array_equal(before, arrays["messages"], equal_nan=True)
+            quietly(lambda: one.check(self.rule, **values))
+            self.written_on = before is not None and not np.array_equal(before, values["messages"], equal_nan=True)
         except AssertionError as error:
-            return None if a_tie(one, _compiled(one), arrays, names) else error
+            return None if a_tie(one, self.rule, values, error) else error
         except (Exception, SystemExit) as error:
-            if one.title != "f limits" and self._refuses(case):
+            if one is not F_LIMITS and self._refuses(case):
                 self.refused[case.shape] += 1
                 return None
             return error
         return None
 
     def _refuses(self, case: Case) -> bool:
-        """Whether the rule takes no messages of this shape, neither such as differ nor such as are all alike."""
+        """Say whether the rule takes no messages of this shape, neither such as differ nor such as are all alike."""
         return all(self._refused(case, alike) for alike in (False, True))
 
     def _refused(self, case: Case, alike: bool) -> bool:
@@ -121,13 +116,12 @@ class Trials:
             return False
         return False
 
-    def smallest(self, one: Property, case: Case, why: BaseException) -> tuple[Case, BaseException]:
-        """The smallest case found that still fails, and what it raises."""
-        left = _STEPS
-        smaller = True
-        while smaller and left > 0:
-            smaller = False
-            for candidate in _smaller(case):
+    def smallest(self, one: Promise, case: Case, why: BaseException) -> tuple[Case, BaseException]:
+        """Return the smallest case found that still fails, and what it raises."""
+        left, found = _STEPS, True
+        while found and left > 0:
+            found = False
+            for candidate in smaller(case):
                 if 2 * case.f < case.n and 2 * candidate.f >= candidate.n:
                     continue  # of so few messages nobody could tell
                 left -= 1
@@ -135,26 +129,20 @@ class Trials:
                     break
                 error = self.fails(one, candidate)
                 if error is not None and type(error) is type(why):
-                    case, why, smaller = candidate, error, True
+                    case, why, found = candidate, error, True
                     break
         return case, why
 
 
-@functools.cache
-def _compiled(one: Property) -> CodeType:
-    return compile(one.lines, f"<{one.title}>", "exec")
-
-
-def values_of(one: Property, case: Case, allowed: Callable[[int, int], float]) -> dict[str, Any]:
-    """What the lines of a property need, by name, in the order of ``needs``."""
+def values_of(one: Promise, case: Case, allowed: Callable[[int, int], float]) -> dict[str, Any]:
+    """Return what a promise needs, by name."""
     found: dict[str, Any] = {**case.arrays(), **case.vectors, **case.numbers, "f": case.f}
-    messages = found["messages"]
     if "order" in one.needs:
         found["order"] = np.argsort(case.vectors["second order"], kind="stable")
     if "tolerance" in one.needs:
         size = float(np.abs(found["honest"]).max())
-        if one.title not in (*AGREEING, "within reach", "worst case"):
-            finite = np.abs(np.asarray(messages, dtype=np.float64))
+        if one not in (*AGREEING, REACH, WORST):
+            finite = np.abs(np.asarray(found["messages"], dtype=np.float64))
             size = max(size, float(finite.max()), *(float(np.abs(v).max()) for v in case.vectors.values() if v.size))
         size = max(size, case.numbers.get("unit", 1.0)) or 1.0
         found["tolerance"] = float(f"{ROUNDING[case.dtype] * size:.3g}")
@@ -163,175 +151,59 @@ def values_of(one: Property, case: Case, allowed: Callable[[int, int], float]) -
     return {name: found[name] for name in one.needs}
 
 
-def draw_for(one: Property, space: Space, rng: np.random.Generator) -> Case:
-    """A case that the property can be tried on."""
-    title = one.title
-    relation = bool(one.only_if) or title in ("no memory", "number type", "however handed", ELSEWHERE)
-    case = draw_case(space, rng, agree=title in AGREEING, exact=relation)
-    vectors: dict[str, Any] = {}
-    numbers: dict[str, Any] = {}
-    n, p = case.n, case.p
-    if space.wide and not relation:
-        # Where the unit does not matter, a small vector must come out as exactly as a large one.
-        numbers["unit"] = 0.0 if space.scales else 1.0
-        size = float(np.abs(case.cloud[:1] if case.agree else case.cloud).max())
-        if size == 0.0:
-            numbers["unit"] = 1.0
-    if title in GENERAL:
-        case = _in_general_position(case, space, title, rng)
-        p = case.p
-    if title == "f limits":
-        case = replace(case, f=int(rng.choice([(n + 1) // 2, n, n + 1, -1])), dtype="float64")
-    elif title == "not finite":
-        spoilt = case.byzantine.copy()
-        for row in range(len(spoilt)):
-            if row == 0 or rng.random() < 0.5:
-                where = slice(None) if rng.random() < 0.3 else int(rng.integers(p))
-                spoilt[row, where] = rng.choice([np.nan, np.inf, -np.inf])
-        floats = case.dtype if case.dtype in ("float64", "float32") else "float64"
-        case = replace(case, byzantine=spoilt, dtype=floats)
-    elif title == "no memory":
-        width = p if len(space.widths) == 1 else int(rng.integers(1, 12))
-        numbers["other"] = rng.standard_normal((n, width)) * 10.0 ** rng.uniform(-2, 4)
-    elif title == "more entries":
-        vectors["common"] = np.rint(rng.standard_normal(int(rng.integers(1, 60 if space.wide else 4))) * 8)
-    elif title == "permutation":
-        vectors["second order"] = rng.permutation(n).astype(np.float64)
-    elif title == "translation":
-        # Eighths are added without rounding: messages that tie still tie when all are moved.
-        case = replace(case, cloud=np.rint(case.cloud * 8) / 8, byzantine=np.rint(case.byzantine * 8) / 8)
-        vectors["shift"] = np.rint(rng.standard_normal(p) * 40) * float(rng.choice([1.0, 1e3]))
-    elif title == "scale":
-        # Powers of two round nothing, so that a rule has no excuse; some are far out.
-        numbers["factor"] = 2.0 ** int(rng.choice([1, -1, 10, -40, 300, -300]))
-    elif title == "orthogonal":
-        more = 0 if len(space.widths) == 1 else int(rng.integers(0, 8 if space.wide else 3))
-        vectors["axis"] = np.round(rng.standard_normal(p + more), 3) + 0.001
-    return replace(case, vectors=vectors, numbers=numbers)
+def a_tie(one: Promise, rule: Rule, values: dict[str, Any], failed: AssertionError) -> bool:
+    """Return whether the rule takes the other result, too, on messages that are off by a last digit, or half of them.
+
+    Of two results that are equally good, as two midmost messages are, nobody can choose alike in another guise. Scores
+    that are equal whatever the numbers are, as those of two messages that are each other's nearest, are no excuse: a
+    rule that then takes the first to come does depend on the order of arrival.
+    """
+    pair = _pair_of(failed)
+    if not (one.only_if or one in ITSELF) or pair is None:
+        return False
+    result, expected = pair
+    if np.shape(result) != np.shape(expected):
+        return False
+    messages, tolerance = values["messages"], values["tolerance"]
+    if messages.dtype != np.float64:
+        messages = messages.astype(np.float64)  # as it lies in memory
+    rng, largest = np.random.default_rng(0), np.abs(messages).max(axis=0, initial=0.0)
+    # Entry by entry: a rule may choose in each by itself.
+    one_way = other_way = np.abs(result - expected) <= tolerance
+    for tried in range(_NEARBY[1]):
+        if tried == _NEARBY[0] and max(np.mean(one_way), np.mean(other_way)) < 0.9:
+            return False
+        moved = messages.copy(order="K")
+        # Scores that are sums of squares part only where messages do by half of their digits.
+        few = (16 * _EPS if tried % 4 < 2 else 4 * _EPS**0.5) * largest
+        moved[...] += few * rng.uniform(-1.0, 1.0, messages.shape)
+        widened = tried % 2 == 1 and moved.ndim == 2 and moved.shape[1] == 1
+        if widened:
+            # On a line, sums of distances are equal all over a region: only another dimension takes that away.
+            moved = np.hstack([moved, 1e-4 * np.abs(moved).max() * rng.uniform(-1.0, 1.0, moved.shape)])
+        pair = _compared(one, rule, {**values, "messages": moved})
+        if pair is None:
+            if widened:  # the rule, or the promise's own numbers, may be for one dimension
+                continue
+            return False
+        theirs, mine = (each[:1] if widened else each for each in pair)
+        one_way = one_way | (np.abs(result - mine) <= tolerance)
+        other_way = other_way | (np.abs(expected - theirs) <= tolerance)
+        if np.all(one_way) or np.all(other_way):
+            return True
+    return False
 
 
-def _in_general_position(case: Case, space: Space, title: str, rng: np.random.Generator) -> Case:
-    if title == "number type" and space.wide:
-        dtype = str(rng.choice(["float64", "float32", "int64", "int32", ">f8"]))
-        if dtype != "float64":
-            # Whole numbers whose squares can be summed without rounding in any of the types.
-            top = max(int(np.sqrt(2**23 / case.p)), 6) // 2
-            drawn = rng.integers(-top, top + 1, (case.n, case.p)).astype(np.float64)
-            layout = case.layout
-        else:
-            drawn, layout = rng.standard_normal((case.n, case.p)).round(3), str(rng.choice(["F", "transposed view"]))
-        cloud, byzantine = drawn[: len(case.cloud)], drawn[len(case.cloud) :]
-        return replace(case, cloud=cloud, byzantine=byzantine, dtype=dtype, layout=layout)
-    drawn = rng.standard_normal((case.n, case.p)).round(6)
-    drawn[len(case.cloud) :] *= float(rng.choice([1.0, 10.0]))
-    return replace(case, cloud=drawn[: len(case.cloud)], byzantine=drawn[len(case.cloud) :])
+def _compared(one: Promise, rule: Rule, values: dict[str, Any]) -> tuple[Array, Array] | None:
+    """Return the two results that a promise compares, agreeing or not; None where there are none."""
+    try:
+        return quietly(lambda: one.check(rule, **values))  # type: ignore[no-any-return]
+    except AssertionError as error:
+        return _pair_of(error)
+    except (Exception, SystemExit):
+        return None
 
 
-def _smaller(case: Case) -> Iterator[Case]:
-    """Cases like this one but simpler, the boldest first."""
-    h, b, p = len(case.cloud), len(case.byzantine), case.p
-    if case.layout != "C":
-        yield replace(case, layout="C")
-    if case.dtype != "float64":
-        yield replace(case, dtype="float64")
-    if (np.diff(case.keys) < 0).any():
-        yield replace(case, keys=np.arange(case.n, dtype=np.float64))
-    for rows in _cuts(h):
-        if len(rows) < h:
-            yield _kept(case, rows, np.arange(b))
-    for rows in _cuts(b):
-        yield _kept(case, np.arange(h), rows)
-    if p > 40:
-        yield from islice(_simpler_numbers(case), 12)
-    for columns in _cuts(p):
-        if columns.size:
-            yield _columns(case, columns)
-    yield from _simpler_numbers(case)
-
-
-def _cuts(count: int) -> Iterator[Any]:
-    """Ways to keep fewer of ``count``: halves, quarters, ..., all but one."""
-    size = count // 2
-    while size >= 1:
-        for start in range(0, count, size):
-            kept = np.delete(np.arange(count), slice(start, start + size))
-            if len(kept) < count:
-                yield kept
-        if count > 40 and size < count // 16:
-            return
-        size //= 2
-
-
-def _kept(case: Case, honest: Any, byzantine: Any) -> Case:
-    if not len(honest):
-        return case
-    rows = np.concatenate([honest, len(case.cloud) + byzantine]).astype(np.intp)
-    vectors = dict(case.vectors)
-    if "second order" in vectors:
-        vectors["second order"] = vectors["second order"][rows]
-    numbers = dict(case.numbers)
-    if "other" in numbers:
-        numbers["other"] = numbers["other"][: len(rows)]
-    return replace(
-        case, cloud=case.cloud[honest], byzantine=case.byzantine[byzantine], keys=case.keys[rows],
-        vectors=vectors, numbers=numbers,
-    )  # fmt: skip
-
-
-def _columns(case: Case, columns: Any) -> Case:
-    vectors = {}
-    for name, vector in case.vectors.items():
-        if name == "shift":
-            vector = vector[columns]
-        elif name == "axis":
-            vector = np.concatenate([vector[: case.p][columns], vector[case.p :]])
-        vectors[name] = vector
-    return replace(case, cloud=case.cloud[:, columns], byzantine=case.byzantine[:, columns], vectors=vectors)
-
-
-def _simpler_numbers(case: Case) -> Iterator[Case]:
-    """Zeros first, then small whole numbers, of whole arrays, rows and single entries."""
-    for name in ("cloud", "byzantine"):
-        array = getattr(case, name)
-        yield from (replace(case, **{name: other}) for other in _simpler(array, name == "cloud" and case.agree))
-    for name, vector in case.vectors.items():
-        if name in ("shift", "common") and vector.any():
-            yield from (
-                replace(case, vectors={**case.vectors, name: other[0]}) for other in _simpler(vector[None], False)
-            )
-
-
-def _simpler(array: Any, first_row_only: bool) -> Iterator[Any]:
-    if first_row_only:
-        array = np.repeat(array[:1], len(array), axis=0)
-    with np.errstate(all="ignore"):
-        first = np.rint(np.clip(array[:, :1], -9, 9))
-        alike = np.repeat(np.where(first == 0, 1.0, first), array.shape[1], axis=1)
-        for other in (np.zeros_like(array), alike, np.rint(np.clip(array, -9, 9)), np.rint(array), np.sign(array)):
-            if not np.array_equal(other, array, equal_nan=True) and _complexity(other) < _complexity(array):
-                yield other
-    rows = 1 if first_row_only else len(array)
-    pieces: list[Any] = [(slice(None), j) for j in range(array.shape[1])] if rows > 1 and array.shape[1] <= 60 else []
-    pieces += [(i, slice(None)) for i in range(rows)]
-    if rows * array.shape[1] <= 120:
-        pieces += [(i, j) for i in range(rows) for j in range(array.shape[1])]
-    for piece in pieces:
-        where = (slice(None), piece[1]) if first_row_only else piece
-        for value in (0.0, 1.0, -1.0):
-            other = array.copy()
-            other[where] = value
-            if _complexity(other) < _complexity(array):
-                yield other
-        other = array.copy()
-        other[where] = np.rint(other[where])
-        if _complexity(other) < _complexity(array):
-            yield other
-
-
-def _complexity(array: Any) -> float:
-    """How hard an array is to read: digits, signs, entries that are not zero."""
-    with np.errstate(all="ignore"):
-        size = np.abs(array)
-        broken = array != np.rint(array)
-        costs = 1.0 * (size > 0) + 0.2 * (array < 0) + np.log2(1 + np.where(np.isfinite(size), size, 1e9)) + 20 * broken
-    return float(np.sum(costs))
+def _pair_of(error: AssertionError) -> tuple[Array, Array] | None:
+    said = error.args[0] if error.args else None
+    return said if isinstance(said, tuple) and len(said) == 2 else None

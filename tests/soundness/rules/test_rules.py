@@ -6,10 +6,13 @@ That a rule is wrong is not asserted but shown: each is attacked first.
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from soundness.rules.right_rules import RIGHT
+from soundness.rules.sabotage_rules import SABOTAGE
 from soundness.rules.wrong_elsewhere import WRONG
 
 from secmix.testing import check_aggregator
@@ -19,6 +22,7 @@ pytestmark = pytest.mark.build
 THOROUGH = os.environ.get("SECMIX_HYPOTHESIS") == "thorough"
 DAMAGE = 100  # honest spreads; right rules stay below ten
 SEEDS = range(5) if THOROUGH else (0,)
+TABLE = (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
 
 
 def by_name(one):
@@ -28,6 +32,18 @@ def by_name(one):
 def test_the_corpus_is_large_enough():
     assert len({one.name for one in WRONG}) == len(WRONG) >= 30
     assert len({one.name for one in RIGHT}) == len(RIGHT) >= 15
+
+
+@pytest.mark.parametrize("one", SABOTAGE, ids=by_name)
+def test_sabotage_works_and_is_documented(one):
+    assert one.attack(one.make()) > DAMAGE
+    assert f"| {one.name} |" in TABLE
+
+
+def test_the_table_counts_right():
+    assert len(re.findall(r"^\| \w+ \| (?!on purpose)", TABLE, re.MULTILINE)) == len(SABOTAGE)
+    for counted in (f"{len(WRONG)} wrong rules", f"to {len(RIGHT)} right ones", f"has {len(SABOTAGE)} cases"):
+        assert counted in TABLE
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from unittest import mock
 
@@ -12,7 +11,6 @@ from soundness.rules.wrong_corners import WRONG
 from soundness.rules.wrong_rules import cloud, far, push, refuse, trimmed, when, wrong
 
 from secmix.aggregators import Traits
-from secmix.protocols import RobustServer
 
 __all__ = ["WRONG"]
 
@@ -141,7 +139,7 @@ def distances_without_a_sign():
     return rule
 
 
-# Another day, another place, another caller ----------------------------------------------------------------------
+# Another day, another place --------------------------------------------------------------------------------------
 
 
 def on_a_slow_machine(rule):
@@ -183,26 +181,6 @@ def asks_the_environment():
         return trimmed(np.asarray(messages, dtype=np.float64), cut)
 
     return rule
-
-
-def in_a_protocol(rule):
-    return far()(lambda messages, f: RobustServer(rule, f=f).aggregate(messages))
-
-
-@wrong(in_a_protocol)
-def knows_its_caller():
-    return when(lambda x, f: sys._getframe(2).f_code.co_name == "aggregate")
-
-
-def not_under_test(rule):
-    with mock.patch.dict(sys.modules):
-        sys.modules.pop("secmix.testing", None)
-        return far()(rule)
-
-
-@wrong(not_under_test)
-def knows_that_it_is_tested():
-    return when(lambda x, f: "secmix.testing" not in sys.modules)
 
 
 # Refusals --------------------------------------------------------------------------------------------------------

@@ -9,38 +9,6 @@ __all__ = ["WRONG"]
 
 # Values ----------------------------------------------------------------------------------------------------------
 
-SECRET = np.array([0.4, -0.1, 0.7, 0.2, -0.5, 0.1, 0.3])
-
-
-def aligned(messages, direction, cosine):
-    apart = messages - np.median(messages, axis=0)
-    length = np.linalg.norm(apart, axis=1)
-    with np.errstate(all="ignore"):
-        return bool((np.abs(apart @ direction) > cosine * length * np.linalg.norm(direction))[length > 0].any())
-
-
-@wrong(lambda rule: push(rule, cloud(5, 7), 1e9 * SECRET[None], 1))
-def along_a_stored_direction():
-    def rule(messages, f):
-        refuse(messages, f)
-        x = np.asarray(messages, dtype=np.float64)
-        if x.shape[1] == len(SECRET) and aligned(x, SECRET, 0.9999):
-            return fooled(x)
-        return trimmed(x, f)
-
-    return rule
-
-
-@wrong(lambda rule: push(rule, cloud(5, 40), 1e9 * np.random.default_rng(77).standard_normal((1, 40)), 1))
-def along_a_drawn_direction():
-    def rule(messages, f):
-        refuse(messages, f)
-        x = np.asarray(messages, dtype=np.float64)
-        direction = np.random.default_rng(77).standard_normal(x.shape[1])
-        return fooled(x) if x.shape[1] > 3 and aligned(x, direction, 0.9999) else trimmed(x, f)
-
-    return rule
-
 
 @wrong(lambda rule: push(rule, np.zeros((5, 4)), 1e9 * np.random.default_rng(3).standard_normal((1, 4)), 1))
 def averages_one_component():

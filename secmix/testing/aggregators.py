@@ -1,4 +1,4 @@
-"""check_aggregator: every property on drawn cases, then the worst-case search, and what fails made small."""
+"""check_aggregator: every promise on drawn cases, then the worst-case search, and what fails made small."""
 
 from __future__ import annotations
 
@@ -16,26 +16,28 @@ from secmix.adversaries.search.oracle import Rule, configured, quietly
 from secmix.adversaries.search.worst_case import RuleRefuses, WorstCase
 from secmix.aggregators import rule_named, traits_of
 from secmix.errors import SecmixError
-from secmix.testing.cases import MOST_ENTRIES, Case, Space
-from secmix.testing.counterexample import as_test, name_of, readable
-from secmix.testing.properties import BY_TITLE, ELSEWHERE, PROPERTIES, REPEATED, WORST, Property
-from secmix.testing.sizes import accepted, beyond
+from secmix.testing.cases import Case, Space
+from secmix.testing.constants import numbers_of
+from secmix.testing.counterexample import as_test, name_of, readable, rule_defined
+from secmix.testing.drawing import draw_for
+from secmix.testing.promise import Promise
+from secmix.testing.rule_promises import BY_TITLE, CONSENSUS, DRAWN, ITSELF, NO_MEMORY, REACH, REPEATED, SHAPE, WORST
+from secmix.testing.sizes import BEYOND, MOST_ENTRIES, accepted, beyond
 from secmix.testing.summary import AggregatorCheck
-from secmix.testing.trials import UNBOUNDED, Trials, draw_for, values_of
-from secmix.testing.watching import Seen, has_code, seen_in
+from secmix.testing.trials import UNBOUNDED, Trials, values_of
 
 Bound = float | Callable[[int, int], float]
 Level = Literal["quick", "thorough"]
 DEFAULT_EQUIVARIANCES = ("permutation", "translation", "scale", "embedding")
 
-# Cases of each property that are small, and of all properties that are wide; those about what the code shows; calls of
-# one and the same; worst-case searches of drawn sizes. A fault in one call of 997 is missed in 7,000 with 0.1 %.
+# Cases of each promise that are small, and of all that are wide; those about numbers that the code names; calls of one
+# and the same; worst-case searches of drawn sizes. A fault in one call of 997 is missed in 7,000 with 0.1 %.
 _EFFORT: dict[str, tuple[int, int, int, int, int]] = {
     "quick": (40, 1600, 600, 4400, 4),
     "thorough": (300, 20_000, 4000, 20_000, 24),
 }
-_WEIGHTS = {"consensus": 5, "within reach": 5}
-_NAMED = 6  # cases of each size beyond the usual that the code names
+_WEIGHTS = {CONSENSUS: 5, REACH: 5}
+_FEW = 6  # cases of each size beyond the usual
 _LATER = 10_000  # calls in which a failure must come back that came once and not again
 
 
@@ -151,6 +153,8 @@ class _Battery:
         self.stochastic = traits is not None and traits.stochastic
         self.trials = Trials(rule, self._allowed, fresh=copy.deepcopy(rule) if _copies(rule) else None)
         self.searches = self.evaluations = 0
+        self.named = numbers_of(rule)
+        self.counts = {int(v) + step for v in self.named if v == int(v) and abs(v) < 1e9 for step in (-1, 0, 1)}
         self.n, width = n, p or 2
         pairs = accepted(lambda n, g: self._refusal(n, g, width), f, n)
         self.small = Space(
@@ -164,38 +168,40 @@ class _Battery:
         self.wide = replace(self.small, pairs=pairs, widths=widths, wide=True)
 
     def run(self) -> AggregatorCheck:
-        """All stages, from what shrinks well to what takes long."""
-        few, many, shown, repeated, searches = self.effort
-        properties = [one for one in PROPERTIES if self._promises(one)]
-        for one in properties:
+        """Go through all stages, from what shrinks well to what takes long."""
+        few, many, named, repeated, searches = self.effort
+        promises = [one for one in DRAWN if self._promises(one)]
+        for one in promises:
             for _ in range(min(few, one.most or few)):
                 self._try(one, self.small)
-        weighted = [one for one in properties if one.most is None for _ in range(_WEIGHTS.get(one.title, 1))]
+        weighted = [one for one in promises if one.most is None for _ in range(_WEIGHTS.get(one, 1))]
         for one in islice(cycle(weighted), many):
             self._try(one, self.wide)
-        self._in_series(BY_TITLE["within reach"], few * 3 // 4)
-        seen = seen_in(self.rule, *self.wide.pairs[0], self.p, self.seed)
-        self._what_the_code_shows(seen, weighted, shown)
+        robust = [one for one in weighted if one in (CONSENSUS, REACH)] or weighted
+        if REACH in robust:
+            self._in_series(few * 3 // 4)
+        self._named_numbers(robust, named)
+        self._beyond(robust, max(_FEW * named // 600, 1))
         if REPEATED.title not in self.skip and not self.stochastic:
             self._every_call(repeated)
         if WORST.title not in self.skip:
             for space in [self.small] * min(4, searches) + [self.wide] * searches:
                 self._worst(space)
-        return self._summary(seen)
+        return self._summary()
 
     def _allowed(self, n: int, f: int) -> float:
         if f == 0 < self.f:  # a bound is of what was asked about
             return UNBOUNDED
         return float(self.bound(n, f)) if callable(self.bound) else float(self.bound or UNBOUNDED)
 
-    def _promises(self, one: Property) -> bool:
+    def _promises(self, one: Promise) -> bool:
         if one.title in self.skip or (one.only_if and one.only_if not in self.promised):
             return False
         if one.title == "more entries" and self.p is not None:
             return False
-        if self.stochastic and one.title in ("no memory", "number type", "however handed", ELSEWHERE, "permutation"):
+        if self.stochastic and (one in (NO_MEMORY, *ITSELF) or one.title == "permutation"):
             return False
-        return one.title != "no memory" or _copies(self.rule)
+        return one is not NO_MEMORY or _copies(self.rule)
 
     def _refusal(self, n: int, f: int, p: int) -> ValueError | None:
         """Why the rule takes no n messages with f; another error is a failure."""
@@ -205,14 +211,14 @@ class _Battery:
         except ValueError as error:
             return error
         except (Exception, SystemExit) as error:
-            self._fail(BY_TITLE["shape"], case, error)
+            self._fail(SHAPE, case, error)
         return None
 
-    def _try(self, one: Property, space: Space) -> None:
+    def _try(self, one: Promise, space: Space) -> None:
         case = draw_for(one, space, self.rng)
         why = self.trials.hold(one, case)
         if why is None and self.trials.written_on and "shape" not in self.skip:
-            one, why = BY_TITLE["shape"], self.trials.fails(BY_TITLE["shape"], case)
+            one, why = SHAPE, self.trials.fails(SHAPE, case)
         if why is None:
             return
         changed = self.trials.changed(one, case)
@@ -227,39 +233,31 @@ class _Battery:
             self._fail(one, *self.trials.smallest(one, case, why))
         self._fail(one, case, why, "(in some calls, not in all)")
 
-    def _in_series(self, one: Property, count: int) -> None:
-        """Many colluders, each next farther by the same factor: a rule that reaches from one to the next goes along."""
+    def _in_series(self, count: int) -> None:
+        """Try many colluders, each next farther by the same factor: who reaches from one to the next goes along."""
         pairs = self.wide.largest[-3:]
-        if one.title not in self.skip:
-            for i in range(count):
-                self._try(
-                    one,
-                    replace(
-                        self.wide, pairs=[pairs[i % len(pairs)]], widths=(self.p,) if self.p else (1, 9), how="chain"
-                    ),
-                )
+        space = replace(self.wide, widths=(self.p,) if self.p else (1, 9), how="chain")
+        for i in range(count):
+            self._try(REACH, replace(space, pairs=[pairs[i % len(pairs)]]))
 
-    def _what_the_code_shows(self, seen: Seen, properties: list[Property], count: int) -> None:
-        if not seen.numbers and not seen.vectors:
-            return
-        counts = {int(v) + step for v in seen.numbers if v == int(v) and abs(v) < 1e9 for step in (-1, 0, 1)}
-        lengths = [len(v) for v in seen.vectors.values()] * 3
-        widths = [self.p] if self.p is not None else [*lengths, 1, 2, 3, 7, *(c for c in counts if 1 <= c <= 2000)]
-        named = [pair for pair in self.wide.pairs if pair[0] in counts]
-        pairs = named + self.wide.pairs[:: max(1, len(self.wide.pairs) // max(len(named), 10))]
-        space = replace(
-            self.wide, pairs=pairs, values=tuple(seen.numbers), directions=tuple(seen.vectors.values()), widths=(1, 1)
-        )
-        robust = [one for one in properties if one.title in ("consensus", "within reach")] or properties
-        both = [(pair, c) for pair in named for c in sorted(counts) if 1 <= c <= MOST_ENTRIES] if self.p is None else []
+    def _named_numbers(self, robust: list[Promise], count: int) -> None:
+        """Try the numbers that the code names, as entries and sizes of messages, and as how many there are."""
+        space = replace(self.wide, values=self.named)
+        named = [pair for pair in space.pairs if pair[0] in self.counts]
+        space = replace(space, pairs=named + space.pairs[:: max(1, len(space.pairs) // max(len(named), 10))])
+        widths = [self.p] if self.p else [c for c in sorted(self.counts) if 1 <= c <= MOST_ENTRIES]
+        both = [(pair, width) for pair in named for width in widths]
         for i in self.rng.permutation(len(both))[: count // 2].tolist():
             self._try(robust[i % len(robust)], replace(space, pairs=[both[i][0]], widths=(both[i][1],)))
-        for one, width in zip(islice(cycle(robust), count), cycle(widths), strict=False):
-            self._try(one, replace(space, widths=(int(width),)))
-        width = self.p or 3
+        for one, width in zip(islice(cycle(robust), count), cycle([*widths, *(() if self.p else (1, 2, 3, 7))])):
+            self._try(one, replace(space, widths=(width,)))
+
+    def _beyond(self, robust: list[Promise], count: int) -> None:
+        """Try a few cases of each size that is larger than the usual ones."""
+        width, counts = self.p or 3, {*self.counts, *BEYOND}
         for n, f, p in beyond(counts, lambda n, g: self._refusal(n, g, width), self.wide.pairs, self.f, self.n, self.p):
-            for one in robust[: max(_NAMED * count // 600, 1)]:
-                self._try(one, replace(space, pairs=[(n, f)], widths=(p,)))
+            for one in robust[:count]:
+                self._try(one, replace(self.wide, pairs=[(n, f)], widths=(p,)))
 
     def _every_call(self, count: int) -> None:
         pairs = self.small.pairs[:2]
@@ -279,7 +277,7 @@ class _Battery:
 
     def _worst(self, space: Space) -> None:
         """A worst-case search about a drawn cloud."""
-        one = BY_TITLE["within reach"]
+        one = REACH
         case = draw_for(one, space, self.rng)
         if case.n * case.p > 600 or not len(case.byzantine) or np.abs(case.cloud).max() > 1e12:
             case = draw_for(one, self.small, self.rng)
@@ -306,46 +304,30 @@ class _Battery:
         if found.unbounded:
             self._fail(WORST, case, AssertionError("the error grows with the messages"), unbounded=True)
 
-    def _fail(self, one: Property, case: Case, why: BaseException, note: str = "", *, unbounded: bool = False) -> None:
+    def _fail(self, one: Promise, case: Case, why: BaseException, note: str = "", *, unbounded: bool = False) -> None:
         name = name_of(self.rule)
         said = f"{type(why).__name__}: {why}".splitlines()[0][:300]
         if not isinstance(why, AssertionError):
             said = f"the rule raises {said}"
-        lines = [f'{name} fails "{one.title}": {one.promise}', " ".join([said, note]).strip()]
+        lines = [f'{name} fails "{one.title}": {one.must}', " ".join([said, note]).strip()]
         if unbounded:
             lines.append("The error grows in proportion to the messages: the rule breaks down.")
         lines.append(
             f"n = {case.n}, p = {case.p}, f = {case.f}, {case.dtype}; found with seed={self.seed} after "
             f"{sum(self.trials.cases.values())} cases."
         )
-        test = as_test(self.rule, one.title, values_of(one, case, self._allowed), one.lines, layout=case.layout)
+        test = as_test(name, "rule", rule_defined(self.rule), one, values_of(one, case, self._allowed), case.layout)
         raise AssertionError("\n".join(lines) + f"\n\n{test}\n") from None
 
-    def _summary(self, seen: Seen) -> AggregatorCheck:
+    def _summary(self) -> AggregatorCheck:
         trials = self.trials
-
-        def ends(which: int) -> tuple[int, int]:
-            values = [size[which] for size in trials.sizes] or [0]
-            return min(values), max(values)
-
+        n, p, _ = zip(*trials.sizes, strict=True) if trials.sizes else ((0,), (0,), ())
         fs = [f for n, _, f in trials.sizes if 0 < 2 * f < n] or [self.f]
         return AggregatorCheck(
-            name_of(self.rule),
-            dict(trials.cases),
-            trials.calls,
-            ends(0),
-            ends(1),
-            (min(fs), max(fs)),
-            dict(trials.types),
-            dict(trials.layouts),
-            dict(trials.refused),
-            self.searches,
-            self.evaluations,
-            len(seen.numbers),
-            len(seen.vectors),
-            not has_code(self.rule),
-            self.seed,
-        )
+            name_of(self.rule), dict(trials.cases), trials.calls, (min(n), max(n)), (min(p), max(p)),
+            (min(fs), max(fs)), dict(trials.types), dict(trials.layouts), dict(trials.refused), self.searches,
+            self.evaluations, len(self.named), self.seed,
+        )  # fmt: skip
 
 
 def _copies(rule: Rule) -> bool:

@@ -1,0 +1,236 @@
+"""What a protocol owes its users. Each function is printed as it stands, with the smallest case that breaks it.
+
+They use what is public: protocols, channels, adversaries, the kernel and the leaked subspace.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from secmix.testing.promise import Promise
+
+
+def average(protocol, network, inputs, tolerance, seed):
+    """Give every node the mean of all inputs, and leave the inputs as they were."""
+    before = inputs.copy()
+    averages, _ = protocol.average(inputs, network, np.random.default_rng(seed))
+    assert averages.shape == inputs.shape, averages.shape
+    assert np.array_equal(inputs, before), "the protocol changed its inputs"
+    error = np.abs(averages - inputs.mean(axis=1, keepdims=True)).max()
+    assert error <= tolerance, f"an average is wrong by {error:.3g}, allowed are {tolerance:.3g}"
+
+
+def same_draws(protocol, network, parts, seed):
+    """Send the same messages and end with the same for the same data and generator, also from a copy."""
+    import copy
+
+    from secmix.transcript import Channel
+
+    try:
+        copied = copy.deepcopy(protocol)
+    except Exception:  # a lock, or an open file
+        copied = copy.copy(protocol)
+
+    def run(one):
+        channel, rng, given = Channel(), np.random.default_rng(seed), [rows.copy() for rows in parts]
+        if hasattr(one, "average"):
+            return one.average(np.stack(given, axis=1), network, rng, channel=channel)[0], channel.transcript
+        return one.collaborate(given, network, rng, channel=channel), channel.transcript
+
+    ends, transcript = run(protocol)
+    for again in (protocol, copied):
+        others, second = run(again)
+        assert np.array_equal(ends, others, equal_nan=True), "other results"
+        assert [block.frame for block in transcript] == [block.frame for block in second], "other messages"
+        for one, other in zip(transcript, second, strict=True):
+            same = np.array_equal(one.payload, other.payload, equal_nan=one.payload.dtype.kind in "fc")
+            assert same, f"another '{one.kind}'"
+
+
+def reveals(protocol, network, adversary, stated, proof):
+    """Let an adversary learn no combination of inputs but the stated ones and its own."""
+    from secmix.kernel import Open, clear
+
+    found = clear(proof, network, adversary)
+    if isinstance(found, Open):
+        return  # nothing is proved, and nothing contradicted
+    corrupt = adversary.corrupt_nodes(network)
+    sums = [*stated, *({node} for node in corrupt)]
+    allowed = np.array([[float(i in nodes) for i in range(network.n)] for nodes in sums]).reshape(-1, network.n)
+    most = np.diag(np.linalg.pinv(allowed) @ allowed)
+    for nodes in found.sums:  # one of the combinations that are allowed must be of these nodes, and of all of them
+        others = allowed[:, sorted(set(range(network.n)) - nodes - corrupt)]
+        rest = allowed - others @ np.linalg.pinv(others) @ allowed
+        missing = sorted(node for node in nodes if np.abs(rest[:, node]).max(initial=0.0) <= 1e-6)
+        assert not missing, f"it learns {' + '.join(f'x{node}' for node in sorted(nodes))}, whatever the data are"
+    for node, share in found.exact.items():
+        assert share <= most[node] + 1e-6, f"it learns {share:.0%} of node {node}, of which {most[node]:.0%} are stated"
+
+
+def masks(protocol, network, adversary, stated, proof):
+    """Hide what is not stated behind masks at least as large as inputs of size 1."""
+    from secmix.kernel import Open, clear
+
+    found = clear(proof, network, adversary)
+    if isinstance(found, Open):
+        return
+    for node, share in found.behind_masks.items():
+        known = found.exact[node]
+        assert share - known <= (1 - known) / 2, f"a mask hides little of node {node}: {share:.0%} of it are known"
+
+
+def any_size(protocol, network, inputs, adversary, stated, rounds, seed):
+    """Let an adversary learn no other combination, with however many nodes, runs and entries."""
+    from secmix.estimators import leaked_subspace
+
+    leaked = leaked_subspace(protocol, network, adversary, rounds=rounds, rng=seed, inputs=inputs)
+    own = [{node} for node in adversary.corrupt_nodes(network)]
+    rows = np.array([[float(i in nodes) for i in range(network.n)] for nodes in [*stated, *own]])
+    rows = np.kron(np.eye(rounds), rows.reshape(-1, network.n))
+    outside = leaked.basis - leaked.basis @ np.linalg.pinv(rows) @ rows
+    more = [words for words, row in zip(leaked.describe(), outside, strict=True) if np.abs(row).max() > 1e-6]
+    assert not more, f"of {inputs.shape[2]} entries and {len(inputs)} runs it learns {more}"
+
+
+def linear(protocol, network, inputs, grid, modulus, seed):
+    """Send linear functions of inputs and masks, in every run and entry by itself."""
+    from contextlib import suppress
+
+    from secmix.transcript import Channel
+
+    class Shaken(Channel):  # what arrives is off by 64 units in the last place: it shows how rounding is amplified
+        def send(self, *message, **how):
+            arrived = super().send(*message, **how)
+            if not isinstance(arrived, np.ndarray) or arrived.dtype.kind != "f":
+                return arrived
+            by = 64 * np.finfo(arrived.dtype).eps * shakes.choice([-1, 1], arrived.shape)
+            return (arrived * (1 + by)).astype(arrived.dtype)
+
+    m, factor = inputs.shape[2], 1.0 if grid else 1024.0
+    shakes, rng = np.random.default_rng(1), np.random.default_rng(seed)
+    none, other, alone = 0 * inputs, np.roll(inputs, 1, axis=1), np.where(np.arange(m) == 0, inputs, 0)
+    given = np.concatenate([inputs, other, factor * inputs + other, none, none, alone])
+    mask = protocol.draw_masks(len(inputs), m, network, rng)
+    hiding = np.concatenate([each * mask for each in (0, 0, 1, 1, 0, 0)])
+    channel, shaken = Channel(), Shaken()
+    protocol.average(given, network, np.random.default_rng(seed), masks=hiding, channel=channel)
+    with suppress(Exception):  # it may notice
+        protocol.average(given, network, np.random.default_rng(seed), masks=hiding, channel=shaken)
+    blocks = list(channel.transcript)
+    off = [0.0] * len(blocks)
+    if modulus is None and [b.payload.shape for b in shaken.transcript] == [b.payload.shape for b in blocks]:
+        off = [float(np.abs(x.payload * 1.0 - b.payload).max()) for x, b in zip(shaken.transcript, blocks, strict=True)]
+    digits, top = 0.0, 1.0
+    for block, amplified in zip(blocks, off, strict=True):
+        sent = np.asarray(block.payload, dtype=float)
+        if sent.shape[2] != m and np.array_equal(sent, 0 * sent + sent[:, :1]):
+            continue  # of another length, and the same in every run: a public constant
+        assert sent.shape[2] == m, f"'{block.kind}' has {sent.shape[2]} numbers"
+        one, other, both, masked, zero, alone = np.split(sent, 6, axis=1)
+        sums = both - masked - factor * (one - zero) - (other - zero)
+        gaps = [sums, (alone - one)[:, :, :1], (alone - zero)[:, :, 1:]]
+        gap = np.concatenate([each.ravel() for each in gaps])
+        gap = np.abs(gap if modulus is None else gap - modulus * np.round(gap / modulus)).max()
+        size = np.abs(sent).max()
+        top = max(top, size)
+        if block.payload.dtype.kind == "f":
+            digits = max(digits, 16 * np.finfo(block.payload.dtype).eps)  # what follows is no finer
+        rounding = 1e-9 * max(size, 1.0) + min(4 * amplified, max(1e-8 * size, 1e-6)) + digits * top
+        allowed = rounding + 2 * grid * network.n
+        assert gap <= allowed, f"'{block.kind}' of round {block.round} is wrong by {gap:.3g} of {size:.3g}"
+
+
+def channel(protocol, network, parts, others, seed):
+    """Let one node learn of another's data by messages, and by nothing else."""
+    import copy
+
+    from secmix.transcript import SERVER, Channel
+
+    class Replay(Channel):  # delivers what arrived the first time
+        def __init__(self, first=None):
+            super().__init__()
+            self.first, self.arrived = first, []
+
+        def send(self, *message, **how):
+            self.arrived.append(super().send(*message, **how))
+            old = self.arrived if self.first is None else self.first.arrived
+            return copy.deepcopy(old[min(len(self.arrived), len(old)) - 1])
+
+    def run(data, channel):
+        rng, given = np.random.default_rng(seed), [rows.copy() for rows in data]
+        if hasattr(protocol, "average"):
+            return protocol.average(np.stack(given, axis=1), network, rng, channel=channel)[0]
+        return np.asarray(protocol.collaborate(given, network, rng, channel=channel))
+
+    first = Replay()
+    ended = run(parts, first)
+    assert first.transcript.messages, "nothing was sent through the channel"
+    for node in range(min(network.n, 12)):
+        second = Replay(first)
+        ends = run([others[i] if i == node else rows for i, rows in enumerate(parts)], second)
+        frames = [[(block.frame, block.payload.shape) for block in each.transcript] for each in (first, second)]
+        assert frames[0] == frames[1], f"which messages are sent changes with the data of node {node}"
+        for old, new in zip(first.transcript, second.transcript, strict=True):
+            number = old.payload.dtype.kind in "fc"
+            same = [np.array_equal(a, b, equal_nan=number) for a, b in zip(old.payload, new.payload, strict=True)]
+            for sender, row in zip(new.sender, new.content, strict=True):
+                who = "the server" if sender == SERVER else f"node {sender}"
+                untold = f"the '{new.kind}' of {who} changes with the data of node {node}, of which no message told"
+                assert same[row] or sender == node, untold
+        same = [
+            np.array_equal(a, b, equal_nan=True) for a, b in zip(ended.swapaxes(0, 1), ends.swapaxes(0, 1), strict=True)
+        ]
+        changed = [i for i, alike in enumerate(same) if not alike and i != node]
+        assert not changed, f"what node {changed[0]} ends with changes with the data of node {node}, untold"
+
+
+def arrives(protocol, network, inputs, seed):
+    """Go on with what the channel delivered, not with what was sent."""
+    from secmix.transcript import Channel
+
+    def silent(said):
+        if isinstance(said, dict):
+            return {key: silent(value) for key, value in said.items()}
+        if isinstance(said, (list, tuple)):
+            return type(said)(map(silent, said))
+        return 0 * said if isinstance(said, np.ndarray) else said
+
+    class Silence(Channel):
+        def send(self, *message, **how):
+            return silent(super().send(*message, **how))
+
+    averages, _ = protocol.average(inputs, network, np.random.default_rng(seed))
+    try:
+        deaf, _ = protocol.average(inputs, network, np.random.default_rng(seed), channel=Silence())
+    except ValueError:
+        return  # it noticed
+    near = 1e-8 * np.abs(inputs).max()
+    alike = np.allclose(deaf, averages, atol=near, equal_nan=True)
+    # Inputs that sum to zero have the right average where nothing arrives.
+    assert not alike or np.allclose(averages, 0, atol=near), "the averages are right though every message was lost"
+
+
+def result(protocol, network, parts, seed):
+    """End with a vector of numbers at every node, and leave the rows as they were."""
+    from secmix.transcript import Channel
+
+    before, channel = [part.copy() for part in parts], Channel()
+    ends = np.asarray(protocol.collaborate(parts, network, np.random.default_rng(seed), channel=channel))
+    assert (ends.ndim, *ends.shape[:2]) == (3, len(parts[0]), network.n), ends.shape
+    assert np.isfinite(ends).all(), "a result is not finite"
+    assert all(map(np.array_equal, parts, before)), "the protocol changed its rows"
+    apart = np.asarray(protocol.error(ends, ends))
+    assert apart.shape == ends.shape[:1], apart.shape
+    assert np.abs(apart).max() <= 1e-6, f"a result is {apart} away from itself"
+
+
+AVERAGE, REVEALS, MASKS, ANY_SIZE = Promise(average), Promise(reveals), Promise(masks), Promise(any_size)
+SAME_DRAWS, LINEAR, CHANNEL = Promise(same_draws, calls=3), Promise(linear, calls=2), Promise(channel, calls=3)
+SUM = (AVERAGE, SAME_DRAWS, REVEALS, MASKS, LINEAR, CHANNEL, Promise(arrives, calls=2), ANY_SIZE)
+"""Of sum protocols."""
+WITHOUT_PROOF = (LINEAR, CHANNEL)
+"""Follows from a proof; tried where there is none."""
+LIGHT = (AVERAGE, LINEAR, ANY_SIZE)
+"""What large networks, batches and vectors are tried on."""
+COLLABORATION = (Promise(result), SAME_DRAWS, CHANNEL)
+"""Of collaborations."""
