@@ -161,7 +161,9 @@ def summary(
         why = f"known is a sum it is part of, {most:.0%} of its variance"
     if not revealing:
         why = "; ".join([why, *doubts])
-    doubtful: list[Accusation] = ["inconclusive"] * bool(revealing or doubts or standing == "inconclusive")
+    # What may be known beyond the output stays open, whatever else is known for sure.
+    open_ = any(f.normalised_low <= output_share + 1e-3 < f.normalised_leakage for f in firm)
+    doubtful: list[Accusation] = ["inconclusive"] * bool(revealing or doubts or open_ or standing == "inconclusive")
     verdict = judged([*(f.verdict for f in findings), *doubtful], clearance)
     return _summary(node, standing, why, verdict, revealing, top)
 

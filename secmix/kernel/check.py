@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -151,7 +152,7 @@ def _same_form(x: Any, y: Any, first: Fit, second: Fit) -> bool:
         return True
     off = _constant(x, first) - _constant(y, second)
     if x.modulus != INF:
-        off -= round(off / x.modulus) * x.modulus
+        off -= round(off / Fraction(x.modulus)) * Fraction(x.modulus)
     return bool(abs(off) <= 1e3 * ROUNDING * max(first.largest, second.largest))
 
 
@@ -162,8 +163,12 @@ def _form(number: Number, fit: Fit) -> dict[int, Any]:
 
 
 def _constant(number: Number, fit: Fit) -> Any:
-    """Return what is public beside the form; exactly, where all is whole."""
-    return number.value - sum(c * fit.trace.variables[v].value for v, c in number.terms.items())
+    """Return what is public beside the form; exactly, where it is known modulo a number: coefficients may be long."""
+    variables = fit.trace.variables
+    if number.modulus == INF:
+        return number.value - sum(c * variables[v].value for v, c in number.terms.items())
+    form = sum(Fraction(c) * Fraction(variables[v].value) for v, c in (number.form or {}).items())
+    return Fraction(number.value) - Fraction(number.scale) * form
 
 
 def not_explained(fit: Fit) -> str:

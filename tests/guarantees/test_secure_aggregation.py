@@ -14,9 +14,9 @@ from strategies import networks, node_sets, seeds
 
 from secmix import Network
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious, UnmaskingServer
-from secmix.auditing.soundness import examine
 from secmix.errors import NetworkError, SecmixError
 from secmix.estimators import leaked_subspace
+from secmix.kernel import KnownSums, Open, clear, prove
 from secmix.protocols import SecureAggregation
 from secmix.protocols.interfaces import Carrying
 from secmix.testing import check_protocol
@@ -203,17 +203,22 @@ class ShortSeeds(SecureAggregation):
         return np.concatenate(drawn)
 
 
-def test_masks_expanded_from_short_seeds_are_doubted_and_drawn_ones_are_not():
-    inputs = {0: np.random.default_rng(0).normal(size=(3, 6, 2))}
-    network, server = Network.complete(3), CuriousServer()
-    assert examine(SecureAggregation(threshold=2), network, server, inputs).doubts == []
-    assert any("mask provenance" in doubt for doubt in examine(ShortSeeds(threshold=2), network, server, inputs).doubts)
+def proved_before(protocol, adversary, n):
+    inputs = [np.random.default_rng(call).normal(size=(1, n, 2)) for call in range(3)]
+    network = Network.complete(n)
+    return clear(prove(protocol, network, inputs), network, adversary)
+
+
+def test_masks_expanded_from_short_seeds_are_not_proved_and_drawn_ones_are():
+    assert isinstance(proved_before(SecureAggregation(threshold=2), CuriousServer(), 3), KnownSums)
+    assert isinstance(proved_before(ShortSeeds(threshold=2), CuriousServer(), 3), Open)
 
 
 @pytest.mark.parametrize("gone", [{"dropped": [3]}, {"late": [3]}, {"silent": [3]}])
-def test_the_checks_of_soundness_find_nothing_where_a_node_drops_out(gone):
-    inputs = {0: np.random.default_rng(0).normal(size=(4, 6, 2))}
-    assert examine(SecureAggregation(2, **gone), Network.complete(4), CuriousServer([1]), inputs).doubts == []
+def test_it_is_proved_where_a_node_drops_out(gone):
+    found = proved_before(SecureAggregation(2, **gone), CuriousServer([1]), 4)
+    assert isinstance(found, KnownSums)
+    assert not found.covers
 
 
 @pytest.mark.build

@@ -234,25 +234,6 @@ def _lies_about(channel: Channel, network: Network, returned: list[Any], call: C
     return ""
 
 
-def call_alone(protocol: Any, inputs: Array, network: Network, rng: np.random.Generator) -> Call:
-    """One call of ``average`` as in use, without masks and without a channel."""
-    used: list[Channel] = []
-
-    def listener(carrier: Channel, block: Block | None) -> None:
-        if not any(carrier is each for each in used):
-            used.append(carrier)
-
-    results: NDArray[Any] = np.empty((0, 0, 0))
-    failure = ""
-    with overheard(listener), warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        try:
-            results = np.asarray(protocol.average(inputs.copy(), network, rng)[0])
-        except Exception as error:
-            failure = type(error).__name__
-    return Call(tuple(block for channel in used for block in channel.transcript.blocks), results, failure)
-
-
 def same_block(one: Block, other: Block) -> bool:
     """Whether two blocks are the same to the last bit."""
     return frame_of(one) == frame_of(other) and same_bits(one.payload, other.payload)

@@ -18,10 +18,9 @@ from secmix.adversaries import Adversary
 from secmix.auditing.soundness.result import Witness
 from secmix.auditing.soundness.runner import Call, frame_of, same_bits
 from secmix.network import Network
-from secmix.transcript import SERVER, Block, Transcript, touching
+from secmix.transcript import SERVER, Block, Transcript
 
 Frame = tuple[object, ...]
-_LARGE = 2**22  # bytes of a call's messages that are not put side by side to be measured
 
 
 @dataclass(frozen=True)
@@ -36,10 +35,6 @@ class Seen:
         The numbers of the messages heard, each content once, then what corrupt nodes end with.
     names : list of str
         What each row is.
-    tops : (rows, runs)
-        Largest number in any message so far, heard or not.
-    coarseness : (rows,)
-        Unit roundoff of the coarsest numbers so far.
     heard : int
         How many of the rows are messages; the others are results.
     """
@@ -47,22 +42,7 @@ class Seen:
     frames: list[Frame]
     rows: list[NDArray[Any]]
     names: list[str]
-    tops: Array
-    coarseness: Array
     heard: int
-
-    def of_runs(self, runs: slice | NDArray[np.intp]) -> Seen:
-        """Some runs of it."""
-        return replace(self, rows=[row[runs] for row in self.rows], tops=self.tops[:, runs])
-
-    def same_numbers(self, other: Seen) -> bool:
-        """Whether the rows are the same to the last bit, and the messages as large and as coarse; frames may differ."""
-        return (
-            (self.heard, self.names) == (other.heard, other.names)
-            and same_bits(self.tops, other.tops)
-            and same_bits(self.coarseness, other.coarseness)
-            and all(same_bits(*pair) for pair in zip(self.rows, other.rows, strict=True))
-        )
 
 
 @dataclass(frozen=True)
@@ -86,21 +66,17 @@ class Eyes:
     _known: dict[Frame, _Look] = field(default_factory=dict)
 
     def see(self, call: Call) -> Seen:
-        """``call`` as the adversary sees it."""
+        """Return ``call`` as the adversary sees it."""
         keys = _frames_of(call)
         self._look_at({key: block for key, block in zip(keys, call.blocks, strict=True) if key not in self._known})
         frames: list[Frame] = []
         rows: list[NDArray[Any]] = []
-        names, tops, units = [], [], []
-        top, unit = np.zeros(0), 0.0
-        for key, block, top in zip(keys, call.blocks, _tops(call.blocks), strict=True):
+        names: list[str] = []
+        for key, block in zip(keys, call.blocks, strict=True):
             look = self._known[key]
-            unit = max(unit, roundoff(block.payload.dtype))
             frames += look.frames
             rows += [block.payload[content] for content in look.contents]
             names += look.names
-            tops += [top] * len(look.contents)
-            units += [unit] * len(look.contents)
         heard_rows = len(rows)
         ends = [("what node {} ends with", call.results), *(("what is left of node {}'s input", k) for k in call.kept)]
         for name, table in ends:
@@ -108,23 +84,7 @@ class Eyes:
                 if node < table.shape[1]:
                     rows.append(table[:, node])
                     names.append(name.format(node))
-                    tops.append(top)
-                    units.append(max(unit, roundoff(table.dtype)))
-        runs = len(top) if len(top) else 1
-        if any(len(each) != runs for each in tops):  # payloads of another number of runs, found out as frames
-            tops = [np.full(runs, each.max(initial=0.0)) for each in tops]
-        return Seen(frames, rows, names, np.array(tops).reshape(len(rows), runs), np.array(units), heard_rows)
-
-    def overlooks(self, call: Call) -> Witness | None:
-        """The first message from or to a corrupt node that the adversary does not hear."""
-        nodes = np.array(sorted(self.corrupt), dtype=int)
-        for block, key in zip(call.blocks, _frames_of(call), strict=True):
-            heard = self._known[key].heard
-            own = np.flatnonzero(touching(block, nodes))
-            missed = np.setdiff1d(block.content[own], block.content[heard])
-            if len(missed):
-                return Witness(_name(block, int(missed[0])), "a corrupt node holds it, and the adversary does not")
-        return None
+        return Seen(frames, rows, names, heard_rows)
 
     def _frames(self, block: Block, heard: Ints, noticed: Ints) -> list[Frame]:
         if self.blind:
@@ -182,27 +142,6 @@ def _frames_of(call: Call) -> Sequence[Frame]:
     return [frame_of(block) for block in call.blocks] if call.frames is None else call.frames
 
 
-def _tops(blocks: Sequence[Block]) -> list[Array]:
-    """The largest finite size of each run in each block and those before it, an array (runs,) for each."""
-    shapes = {block.payload.shape[1:] for block in blocks}
-    small = sum(block.payload.nbytes for block in blocks) < _LARGE
-    if small and len(shapes) == 1 and all(len(block.payload) and block.payload.dtype == np.float64 for block in blocks):
-        starts = np.cumsum([0, *(len(block.payload) for block in blocks[:-1])])
-        # Over the rows first: they lie apart in memory, and are compared many numbers at a time.
-        largest = np.maximum.reduceat(np.abs(np.concatenate([block.payload for block in blocks])), starts, axis=0)
-        sizes = largest.max(axis=2, initial=0.0)
-        return list(np.maximum.accumulate(np.where(np.isfinite(sizes), sizes, 0.0), axis=0))
-    top, tops = np.zeros(0), []
-    for block in blocks:
-        plain = numbers(block.payload)
-        ends = plain.max(axis=0, initial=0.0), plain.min(axis=0, initial=0.0)
-        size = np.maximum(*map(np.abs, ends)).max(axis=1, initial=0.0)
-        size = np.where(np.isfinite(size), size, 0.0)
-        top = np.maximum(top, size) if top.shape == size.shape else size
-        tops.append(top)
-    return tops
-
-
 def numbers(payload: NDArray[Any]) -> Array:
     """``payload`` as float64; what is no number becomes NaN."""
     if payload.dtype.kind not in "fiub":
@@ -211,11 +150,6 @@ def numbers(payload: NDArray[Any]) -> Array:
         return np.asarray(payload, dtype=np.float64)
     except (TypeError, ValueError):
         return np.full(payload.shape, np.nan)
-
-
-def roundoff(dtype: np.dtype[Any]) -> float:
-    """Unit roundoff of a type of number; that of float64 for integers."""
-    return float(np.finfo(dtype).eps) / 2 if dtype.kind == "f" else float(np.finfo(float).eps) / 2
 
 
 def other_frames(one: Seen, other: Seen, *, prefix: bool = False) -> Witness | None:

@@ -117,15 +117,6 @@ class Law:
         """Independent masks of one size, from what is kept (runs, r, m)."""
         return kept if self.factor is None else np.einsum("rq,nqm->nrm", np.linalg.inv(self.factor), kept)
 
-    def distinguished(self, moved: Array, peak: float) -> float:
-        """In how many calls masks are told apart that were ``moved`` (runs, r, m), by the peak of the draws' density.
-
-        The draws are what is moved: Σ |Δz| × peak bounds how much their joint density changes, and masks tell no more
-        of two inputs than the draws that they are made of.
-        """
-        moves = np.einsum("qr,nrm->nqm", np.linalg.pinv(self.mixing) @ self.follow, moved)
-        return float(peak * np.abs(moves).sum(axis=1).max(initial=0.0))
-
 
 Draw = Callable[[Any], Array]
 """Masks (runs, k, m), drawn from the generator that it is given."""

@@ -164,14 +164,6 @@ def independent(protocol: Any, masks: Array) -> Array:
     return protocol.law.whitened(masks) if isinstance(protocol, Mixed) else masks
 
 
-def least_spread(protocol: Any, masks: Array) -> float:
-    """The standard deviation of the smallest combination, of length one, of masks (runs, k, m); infinite for none."""
-    factor, least = factor_of(protocol), float(masks.std(axis=(0, 2)).min(initial=np.inf))
-    if factor is None or not masks.size:
-        return least
-    return min(least, float(masks.std() * np.linalg.svd(factor, compute_uv=False)[-1]))
-
-
 def factor_of(protocol: Any) -> Array | None:
     """What independent masks of one size are multiplied by to get those of ``protocol``; None for nothing."""
     while isinstance(protocol, Carrying):

@@ -12,13 +12,6 @@ from secmix._base.checks import Array
 from secmix.auditing.soundness.result import Witness
 
 NORMAL, UNIFORM = "normal", "uniform"
-PEAKS = {
-    UNIFORM: 1.0, f"{UNIFORM} from one end": 1.0, "Laplace": 0.5, "logistic": 0.25, "Student's t": 0.4, "Cauchy": 0.32,
-    "Gumbel": 0.37,
-}  # fmt: skip
-"""The largest density of other distributions in units of their scale. Each has one peak: moved by d, such a density
-differs from itself by at most d times its peak in total variation."""
-_BITS = 40.0  # so many bits of masks are not drawn again by chance
 _CLOSE = 8 * float(np.finfo(float).eps)
 
 
@@ -91,25 +84,6 @@ class Logged(np.random.Generator):
             self._noted("logistic", values / np.asarray(scale))
         return values
 
-    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        """As numpy's, likewise."""
-        values = super().gumbel(loc, scale, size)
-        if np.all(np.asarray(loc) == 0) and np.all(np.asarray(scale) > 0):
-            self._noted("Gumbel", values / np.asarray(scale))
-        return values
-
-    def standard_t(self, df: Any, size: Any = None) -> Any:
-        """As numpy's; with any number of degrees of freedom the density is below the normal one's peak."""
-        values = super().standard_t(df, size)
-        self._noted("Student's t", values)
-        return values
-
-    def standard_cauchy(self, size: Any = None) -> Any:
-        """As numpy's."""
-        values = super().standard_cauchy(size)
-        self._noted("Cauchy", values)
-        return values
-
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
     ) -> Any:
@@ -140,16 +114,7 @@ class Traced:
     family: str = NORMAL
 
 
-def repeats(masks: Array, again: Array, modulus: float | None, grid: float) -> bool:
-    """Whether masks drawn one after the other have more values in common than independent ones ever would."""
-    if not masks.size or masks.shape != again.shape:
-        return False
-    if modulus is None:
-        return bool(np.isin(np.abs(again), np.abs(masks)).any())
-    return masks.size * np.log2(modulus / (grid or 1.0)) > _BITS and bool((masks == again).all())
-
-
-def trace(masks: Array, log: Log, modulus: float | None, grid: float, expected: Array | None = None) -> Traced:
+def trace(masks: Array, log: Log, modulus: float | None, grid: float) -> Traced:
     """Find each mask (runs, k, m) in the log.
 
     Examples
@@ -161,15 +126,15 @@ def trace(masks: Array, log: Log, modulus: float | None, grid: float, expected: 
     k = masks.shape[1]
     if modulus is not None:
         return Traced(residues_of(masks, log, modulus, grid), np.ones(k))
-    first = _traced(masks, log.normal, NORMAL, expected)
+    first = _traced(masks, log.normal, NORMAL)
     for family, values in log.others.items() if first.witness is not None else ():
-        traced = _traced(masks, values, family, expected)
+        traced = _traced(masks, values, family)
         if traced.witness is None:
             return traced
     return first
 
 
-def _traced(masks: Array, values: list[Array], family: str, expected: Array | None) -> Traced:
+def _traced(masks: Array, values: list[Array], family: str) -> Traced:
     k = masks.shape[1]
     drawn = np.concatenate([each.ravel() for each in values]) if values else np.empty(0)
     order = np.argsort(np.abs(drawn))
@@ -178,7 +143,7 @@ def _traced(masks: Array, values: list[Array], family: str, expected: Array | No
     scales = np.ones(k)
     for j in range(k):
         column = masks[:, j].ravel()
-        factor = _factor(column, sizes, float(scales[j - 1]) if expected is None else float(expected[j]))
+        factor = _factor(column, sizes, float(scales[j - 1]))
         if factor is None:
             return Traced(Witness(f"mask {j}", "it is no constant times normal draws about zero"), scales)
         found, where = _find(column / factor, sizes)
