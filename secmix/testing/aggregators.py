@@ -120,7 +120,7 @@ def check_aggregator(
     if examples is not None:
         effort = tuple(max(1, round(count * integer(examples, "examples") / effort[0])) for count in effort)  # type: ignore[assignment]
     if unknown := set(skip) - set(BY_TITLE):
-        raise SecmixError(f"skip names {sorted(unknown)}; the properties are {sorted(BY_TITLE)}")
+        raise SecmixError(f"skip names {sorted(unknown)}; the promises are {sorted(BY_TITLE)}")
     if not callable(bound) and bound is not None and not bound > 0:
         raise SecmixError(f"bound must be above 0; given {bound!r}")
     seed = secrets.randbits(32) if seed is None else integer(seed, "seed", least=0)

@@ -55,7 +55,8 @@ def written(value: Any) -> str:
     if isinstance(value, (float, np.floating)):
         return _numbers(float(value))
     if isinstance(value, Proof):  # of the calls that check_protocol proves
-        return "prove(protocol, network, np.random.default_rng(0).uniform(-1, 1, (3, 1, network.n, 2)))"
+        shape = (3, *np.shape(value.fits[0].results[0]))
+        return f"prove(protocol, network, np.random.default_rng(0).uniform(-1, 1, {shape}))"
     if isinstance(value, Network):
         return f"Network.from_edges({value.n}, {[(int(a), int(b)) for a, b in value.edges]})"
     if isinstance(value, list) and value and isinstance(value[0], np.ndarray):

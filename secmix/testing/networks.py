@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 import numpy as np
 
@@ -14,12 +15,11 @@ from secmix.transcript import Channel
 Sized = tuple[Network, str, tuple[int, int] | None]
 """A network, its kind, and how many entries and runs; None for a few."""
 
-ROUND = (4, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200, 256)
-_LARGEST = (40, 256, 64)  # nodes, entries and runs that are drawn
+_ROUND = (4, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200, 256)
+_LEAST, _LARGEST = (8, 3, 3), (40, 256, 64)  # nodes, entries and runs that are drawn
 _NAMED = (60, 2000, 300)  # and that are tried where the code names them
-_TOGETHER = 300_000  # numbers that all nodes put in
-_SENT = 10_000_000  # numbers that a call sends with unit inputs and unit masks beside the real ones: 80 MB
-_SMALLEST = 5  # nodes of a network that is not made smaller
+_SENT = 2400  # numbers that a call sends: of more, a proof takes long
+_SMALL = 5  # nodes, entries or runs that are not made fewer
 
 
 def small_networks(given: Network | None, parts: int | None, rng: np.random.Generator) -> list[Sized]:
@@ -45,59 +45,51 @@ def wide_networks(
 ) -> list[Sized]:
     """Draw networks with many nodes, entries and runs, and take those that ``numbers`` of the protocol's code name.
 
-    A network on which so much is sent that it would not fit into memory is halved until it does, or left out.
+    Where a call would send so much that a proof takes long, drawn ones are halved and named ones left out.
     """
-    n = None if given is None else given.n
     found: list[Sized] = []
-    for place, (nodes, entries, runs) in enumerate([*_drawn(n, count, rng), *_named(numbers, n, count)]):
+    drawn, named = _drawn(count, rng), _named(numbers, 2 * count)
+    for place, size in enumerate([*drawn, *named]):
         while True:
-            network, kind = _of_kind(nodes, place, rng) if given is None else (given, "given")
-            if _sent(protocol, network, entries, runs) <= _SENT:
-                found.append((network, kind, (entries, runs)))
+            network, kind = _of_kind(size[0], place, rng) if given is None else (given, "given")
+            sent = _sent(protocol, network) * size[1] * size[2]
+            which = max((0, 1, 2) if given is None else (1, 2), key=size.__getitem__)
+            if sent <= _SENT or size[which] <= _SMALL:
+                found.append((network, kind, (size[1], size[2])))
                 break
-            if given is not None or nodes <= _SMALLEST:
+            if place >= len(drawn):  # half of it is another number
                 break
-            nodes = max(nodes // 2, _SMALLEST)
+            size[which] = -(-size[which] // 2)
     return found
 
 
-def _sent(protocol: SumProtocol, network: Network, entries: int, runs: int) -> float:
-    """Count the numbers that a call sends with unit inputs and unit masks, from one with a single number a node."""
+def _sent(protocol: SumProtocol, network: Network) -> int:
+    """Count the numbers of a call with a single number a node."""
     channel, inputs = Channel(), np.ones((1, network.n, 1))
-    try:
+    with suppress(Exception):  # reported by the promises, if it is not a refusal
         quietly(lambda: protocol.average(inputs, network, np.random.default_rng(0), channel=channel))
-        masks = protocol.draw_masks(1, 1, network, np.random.default_rng(0)).shape[1]
-    except Exception:  # reported by the promises, if it is not a refusal
-        return 0.0
-    return sum(len(block.payload) for block in channel.transcript) * float(runs * entries + network.n + masks)
+    return sum(len(block.payload) for block in channel.transcript)
 
 
-def _named(numbers: Iterable[int], n: int | None, count: int) -> list[tuple[int, int, int]]:
-    """Return (nodes, entries, runs) about numbers of the code, ``count`` at most; ``n`` where the nodes are given."""
+def _named(numbers: Iterable[int], count: int) -> list[list[int]]:
+    """Return (nodes, entries, runs) about numbers of the code, ``count`` at most."""
     found = []
     for value in sorted({number + step for number in numbers for step in (0, 1)}):
-        if n is None and 3 <= value <= _NAMED[0]:
-            found.append((value, 3, 2))
-        if 2 <= value <= _NAMED[1]:
-            found.append((n or 5, value, 2))
-        if 2 <= value <= _NAMED[2]:
-            found.append((n or 5, 3, value))
+        found += [[value, 1, 1]] if 3 <= value <= _NAMED[0] else []
+        found += [[3, value, 1]] if 2 <= value <= _NAMED[1] else []
+        found += [[3, 1, value]] if 2 <= value <= _NAMED[2] else []
     return found[:: -(-len(found) // count)] if found else found
 
 
-def _drawn(n: int | None, count: int, rng: np.random.Generator) -> list[tuple[int, int, int]]:
-    """Draw (nodes, entries, runs), each the larger the seldomer, and round numbers among them."""
+def _drawn(count: int, rng: np.random.Generator) -> list[list[int]]:
+    """Draw (nodes, entries, runs), one of them large, the larger the seldomer, and round numbers among them."""
     found = []
     for place in range(count):
-        size = [
-            int(np.exp(rng.uniform(np.log(least), np.log(most + 1))))
-            for least, most in zip((3, 1, 1), _LARGEST, strict=True)
-        ]
-        which = int(rng.integers(3))
-        if place % 2:
-            size[which] = int(rng.choice([value for value in ROUND if value <= _LARGEST[which]]))
-        nodes = n or size[0]
-        found.append((nodes, size[1], max(1, min(size[2], _TOGETHER // (nodes * size[1])))))
+        size, which = [int(rng.integers(3, 6)), 1, 1], (place + place // 6) % 3
+        size[which] = int(np.exp(rng.uniform(np.log(_LEAST[which]), np.log(_LARGEST[which] + 1))))
+        if rng.random() < 0.5:
+            size[which] = int(rng.choice([value for value in _ROUND if _LEAST[which] <= value <= _LARGEST[which]]))
+        found.append(size)
     return found
 
 

@@ -79,17 +79,17 @@ def masks(protocol, network, adversary, stated, proof):
         assert share - known <= (1 - known) / 2, f"a mask hides little of node {node}: {share:.0%} of it are known"
 
 
-def any_size(protocol, network, inputs, adversary, stated, rounds, seed):
-    """Let an adversary learn no other combination, with however many nodes, runs and entries."""
+def leaks(protocol, network, adversary, stated, rounds, seed):
+    """Let no combination of inputs but the stated ones and an adversary's own follow from its messages."""
     from secmix.estimators import leaked_subspace
 
-    leaked = leaked_subspace(protocol, network, adversary, rounds=rounds, rng=seed, inputs=inputs)
+    leaked = leaked_subspace(protocol, network, adversary, rounds=rounds, rng=seed)
     own = [{node} for node in adversary.corrupt_nodes(network)]
     rows = np.array([[float(i in nodes) for i in range(network.n)] for nodes in [*stated, *own]])
     rows = np.kron(np.eye(rounds), rows.reshape(-1, network.n))
     outside = leaked.basis - leaked.basis @ np.linalg.pinv(rows) @ rows
     more = [words for words, row in zip(leaked.describe(), outside, strict=True) if np.abs(row).max() > 1e-6]
-    assert not more, f"of {inputs.shape[2]} entries and {len(inputs)} runs it learns {more}"
+    assert not more, f"it learns {more}"
 
 
 def linear(protocol, network, inputs, grid, modulus, seed):
@@ -224,13 +224,13 @@ def result(protocol, network, parts, seed):
     assert np.abs(apart).max() <= 1e-6, f"a result is {apart} away from itself"
 
 
-AVERAGE, REVEALS, MASKS, ANY_SIZE = Promise(average), Promise(reveals), Promise(masks), Promise(any_size)
-SAME_DRAWS, LINEAR, CHANNEL = Promise(same_draws, calls=3), Promise(linear, calls=2), Promise(channel, calls=3)
-SUM = (AVERAGE, SAME_DRAWS, REVEALS, MASKS, LINEAR, CHANNEL, Promise(arrives, calls=2), ANY_SIZE)
+AVERAGE, REVEALS, MASKS = Promise(average), Promise(reveals), Promise(masks)
+SAME_DRAWS, CHANNEL = Promise(same_draws, calls=3), Promise(channel, calls=3)
+WITHOUT_PROOF = (Promise(linear, calls=2), CHANNEL, Promise(leaks))
+"""What follows from a proof, and is tried where there is none."""
+SUM = (AVERAGE, SAME_DRAWS, REVEALS, MASKS, *WITHOUT_PROOF, Promise(arrives, calls=2))
 """Of sum protocols."""
-WITHOUT_PROOF = (LINEAR, CHANNEL)
-"""Follows from a proof; tried where there is none."""
-LIGHT = (AVERAGE, LINEAR, ANY_SIZE)
+LIGHT = (AVERAGE, REVEALS, MASKS)
 """What large networks, batches and vectors are tried on."""
 COLLABORATION = (Promise(result), SAME_DRAWS, CHANNEL)
 """Of collaborations."""

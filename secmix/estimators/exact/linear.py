@@ -214,29 +214,19 @@ def without_rounding(linear: LinearView, values: Array, inputs: Array, masks: Ar
 
 
 def probe(
-    protocol: SumProtocol,
-    network: Network,
-    adversary: Adversary,
-    rng: np.random.Generator,
-    *,
-    rounds: int = 1,
-    inputs: Array | None = None,
+    protocol: SumProtocol, network: Network, adversary: Adversary, rng: np.random.Generator, *, rounds: int = 1
 ) -> LinearView:
-    """A and M of ``rounds`` averagings of ``protocol`` before ``adversary``, from a run on units, beside ``inputs``."""
+    """A and M of ``rounds`` averagings of ``protocol`` before ``adversary``, from a run on units alone."""
     channel = Channel()
     probed = Probed(protocol)
-    real = np.zeros((1, network.n, 1)) if inputs is None else inputs
-    kept = protocol.draw_masks(len(real), real.shape[2], network, rng) if probed.reuses_masks else None
+    kept = protocol.draw_masks(1, 1, network, rng) if probed.reuses_masks else None
     for t in range(rounds):
         channel.iteration = t
-        probed.average(real, network, rng.spawn(1)[0], masks=kept, channel=channel)
+        probed.average(np.zeros((1, network.n, 1)), network, rng.spawn(1)[0], masks=kept, channel=channel)
     view = adversary.observe(channel.transcript, network)
-    # What is of another length and the same in every run is a public constant.
-    some = [k for k, row in enumerate(view.rows) if row.shape[1] == real.shape[2] or (row != row[:1]).any()]
-    view = View(tuple(view.origins[k] for k in some), tuple(view.rows[k] for k in some))
     masks = probed.seen[0][1].shape[1]
     return read_off(
-        view, range(rounds), runs=len(real), masks=masks, network=network, protocol=protocol, shared=probed.shares_masks
+        view, range(rounds), runs=1, masks=masks, network=network, protocol=protocol, shared=probed.shares_masks
     )
 
 

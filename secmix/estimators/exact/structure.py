@@ -84,7 +84,6 @@ def leaked_subspace(
     *,
     rounds: int = 1,
     rng: np.random.Generator | int | None = 0,
-    inputs: Array | None = None,
 ) -> LeakedSubspace:
     """The leaked subspace of ``rounds`` averagings, by running the protocol itself on the identity.
 
@@ -97,8 +96,6 @@ def leaked_subspace(
         Averagings seen; more than one matters where masks are reused.
     rng : Generator or int
         For schedules and message loss; the subspace does not depend on it.
-    inputs : (runs, n, m), optional
-        Real inputs that travel beside the units: it is then read off calls of that many runs and entries.
 
     Examples
     --------
@@ -112,7 +109,7 @@ def leaked_subspace(
     ['x0 + x2 + x4', 'x1', 'x3']
     """
     corrupt = adversary.corrupt_nodes(network)
-    view = probe(protocol, network, adversary, np.random.default_rng(rng), rounds=rounds, inputs=inputs)
+    view = probe(protocol, network, adversary, np.random.default_rng(rng), rounds=rounds)
     return subspace_of(view.equilibrated(), corrupt)
 
 
