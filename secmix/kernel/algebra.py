@@ -90,13 +90,17 @@ def _component(group: list[tuple[tuple[int, int], Number]], variables: Mapping[i
     )
 
 
+Combination = tuple[tuple[tuple[int, int], float], ...]
+"""A sum of numbers, by node and place among those of the node, with their coefficients."""
+
+
 @dataclass(frozen=True)
 class Knowledge:
     """What some rows tell of the data of honest nodes."""
 
     exact: dict[int, float]  # by node: of its best-known direction the share that follows whatever the masks are
     behind_masks: dict[int, float]  # the same, with real masks of the size they have
-    sums: list[frozenset[int]]  # the nodes that each known combination is of
+    sums: list[Combination]  # what is known exactly
     open: str = ""  # why the masks may not hide what these numbers say; empty where they do
 
 
@@ -250,8 +254,20 @@ def _shares(seen: Any, hiding: Any, nodes: list[int]) -> dict[int, float]:
     return shares
 
 
-def _sums(known: Any, nodes: list[int]) -> list[frozenset[int]]:
-    """Return the nodes that each row of the reduced echelon basis is of."""
+def known_together(combinations: Iterable[Combination]) -> dict[int, float]:
+    """Return each node's share, were all these combinations of the same data."""
+    known = list(combinations)
+    column = {each: k for k, each in enumerate(sorted({each for row in known for each, _ in row}))}
+    table = np.zeros((len(known), len(column)))
+    for row, combination in zip(table, known, strict=True):
+        for each, coefficient in combination:
+            row[column[each]] = coefficient
+    rows = _free_of(table[:, :0], table)
+    return _shares(rows, rows[:, :0], [node for node, _ in column])
+
+
+def _sums(known: Any, nodes: list[int]) -> list[Combination]:
+    """Return the rows of the reduced echelon basis."""
     rows = np.array(known, dtype=float)
     rank = 0
     for column in range(rows.shape[1] if len(rows) else 0):
@@ -262,4 +278,7 @@ def _sums(known: Any, nodes: list[int]) -> list[frozenset[int]]:
             others = np.arange(len(rows)) != rank
             rows[others] -= rows[others, column][:, None] * rows[rank]
             rank += 1
-    return [frozenset(nodes[k] for k in np.flatnonzero(np.abs(row) > 1e-8)) for row in rows[:rank]]
+    places = [(node, nodes[:k].count(node)) for k, node in enumerate(nodes)]
+    return [
+        tuple((places[k], round(float(row[k]), 6)) for k in np.flatnonzero(np.abs(row) > 1e-8)) for row in rows[:rank]
+    ]
