@@ -90,14 +90,17 @@ def _component(group: list[tuple[tuple[int, int], Number]], variables: Mapping[i
     )
 
 
+Combination = tuple[tuple[tuple[int, int], float], ...]
+"""A sum of numbers, by node and place among those of the node, with their coefficients."""
+
+
 @dataclass(frozen=True)
 class Knowledge:
     """What some rows tell of the data of honest nodes."""
 
     exact: dict[int, float]  # by node: of its best-known direction the share that follows whatever the masks are
     behind_masks: dict[int, float]  # the same, with real masks of the size they have
-    sums: list[frozenset[int]]  # the nodes that each known combination is of
-    uneven: bool = False  # there are several, and not all of them are plain sums
+    sums: list[Combination]  # what is known exactly
     open: str = ""  # why the masks may not hide what these numbers say; empty where they do
 
 
@@ -118,7 +121,7 @@ def knowledge(component: Component, rows: Sequence[int], corrupt: frozenset[int]
         known = np.array([[float(c) for c in row] for row in whole]).reshape(-1, len(data))
         # A residue of a number is no more than the number.
         exact = _shares(known, np.zeros((len(known), 0)), nodes)
-        return Knowledge(exact, exact, *_sums(known, nodes))
+        return Knowledge(exact, exact, _sums(known, nodes))
     size = np.array([component.size[v] or 1.0 for v in data])
     seen = table[:, data].astype(float)
     hiding = table[:, draws].astype(float)
@@ -128,7 +131,7 @@ def knowledge(component: Component, rows: Sequence[int], corrupt: frozenset[int]
     behind = _shares(seen * size, hiding * spread / repeated**0.5, nodes)
     behind = {node: max(share, exact.get(node, 0.0)) for node, share in behind.items()}
     between_steps = reason if any(component.step[v] for v in draws) and hiding.any() else ""
-    return Knowledge(exact, behind, *_sums(free, nodes), between_steps)
+    return Knowledge(exact, behind, _sums(free, nodes), between_steps)
 
 
 def _words(
@@ -251,8 +254,20 @@ def _shares(seen: Any, hiding: Any, nodes: list[int]) -> dict[int, float]:
     return shares
 
 
-def _sums(known: Any, nodes: list[int]) -> tuple[list[frozenset[int]], bool]:
-    """Return the nodes that each row of the reduced echelon basis is of, and whether several are no plain sums."""
+def known_together(combinations: Iterable[Combination]) -> dict[int, float]:
+    """Return each node's share, were all these combinations of the same data."""
+    known = list(combinations)
+    column = {each: k for k, each in enumerate(sorted({each for row in known for each, _ in row}))}
+    table = np.zeros((len(known), len(column)))
+    for row, combination in zip(table, known, strict=True):
+        for each, coefficient in combination:
+            row[column[each]] = coefficient
+    rows = _free_of(table[:, :0], table)
+    return _shares(rows, rows[:, :0], [node for node, _ in column])
+
+
+def _sums(known: Any, nodes: list[int]) -> list[Combination]:
+    """Return the rows of the reduced echelon basis."""
     rows = np.array(known, dtype=float)
     rank = 0
     for column in range(rows.shape[1] if len(rows) else 0):
@@ -263,6 +278,7 @@ def _sums(known: Any, nodes: list[int]) -> tuple[list[frozenset[int]], bool]:
             others = np.arange(len(rows)) != rank
             rows[others] -= rows[others, column][:, None] * rows[rank]
             rank += 1
-    sizes = np.abs(rows[:rank])
-    uneven = rank > 1 and bool(((sizes > 1e-8) & (np.abs(sizes - 1) > 1e-6)).any())
-    return [frozenset(nodes[k] for k in np.flatnonzero(size > 1e-8)) for size in sizes], uneven
+    places = [(node, nodes[:k].count(node)) for k, node in enumerate(nodes)]
+    return [
+        tuple((places[k], round(float(row[k]), 6)) for k in np.flatnonzero(np.abs(row) > 1e-8)) for row in rows[:rank]
+    ]

@@ -156,6 +156,7 @@ def followed(value: Any, kind: Any = float) -> Any:
     """Return anything that NumPy takes for an array, followed."""
     if isinstance(value, Followed):
         return value
+    value = value.used() if hasattr(value, "used") else value  # a public number that may be another
     if isinstance(value, np.ndarray):
         if value.dtype != object:
             return array_of(value.astype(object), value.dtype)

@@ -28,11 +28,12 @@ def disagreement(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any
     if fit.trace.system_seeds:
         return ""  # whoever seeds by the system draws other masks: the second trace compares the forms alone
     protocol, channel = copied(protocol), Channel()
-    masks, rng = None, np.random.default_rng([seed])
+    masks = None
     for call, given in enumerate(inputs):
         channel.iteration = call
         if getattr(protocol, "reuses_masks", False) and masks is None:
-            masks = protocol.draw_masks(len(given), np.shape(given)[2], network, np.random.default_rng([seed, 9]))
+            masks = protocol.draw_masks(len(given), np.shape(given)[2], network, np.random.default_rng([seed, call, 9]))
+        rng = np.random.default_rng([seed, call])
         try:
             result, _ = protocol.average(np.array(given, dtype=float), network, rng, masks=masks, channel=channel)
         except Exception as error:
@@ -81,7 +82,10 @@ def _other_batches(protocol: Any, network: Network, inputs: Any, seed: int, mess
     together = call(slice(None))
     sizes = range(1, min(most, _EVERY, max(_MESSAGES // max(messages, 1), 2)))
     for some in [slice(most - 1, most), *(slice(0, size) for size in sizes)]:
-        of_these = [replace(block, payload=block.payload[:, some]) for block in together]
+        of_these = [
+            replace(block, payload=block.payload[:, some]) if block.payload.shape[1] == most else block
+            for block in together  # of another length it is the same for all runs
+        ]
         if witness := _unlike(of_these, call(some), alike):
             return f"{witness} is another message among {most} runs in one call than among {len(batch[some])}"
     return ""

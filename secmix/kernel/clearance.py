@@ -7,19 +7,20 @@ functions of their own. Each may end in an :class:`Open`, which says why nothing
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from secmix.kernel.algebra import Component, components, knowledge
+from secmix.kernel.algebra import Combination, Component, components, knowledge, known_together
 from secmix.kernel.arrays import Followed
 from secmix.kernel.check import disagreement, not_explained, other_calls, other_frames
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import Place
-from secmix.kernel.trace import Fit, follow
+from secmix.kernel.trace import KEPT, Fit, follow
 from secmix.network import Network
 from secmix.transcript import Transcript, View
 
@@ -27,7 +28,7 @@ _MADE_HERE = object()
 _CALLS = 3
 _LONG = 1000  # numbers that nodes sum: of more the calls after the first are traced with few entries
 _FEW = 2  # entries of what is traced beside the fit: how a call is made does not hang on their number
-_MOST_TURNS = 24
+_LEAST_TURNS, _MOST_WORK = 24, 200_000  # fits in which public numbers are others, and numbers that are sent in these
 
 
 @dataclass(frozen=True)
@@ -79,30 +80,37 @@ def prove(protocol: Any, network: Network, inputs: Sequence[Any], *, seed: int =
     ``inputs`` are those of three calls at least, (1, n, m) each, as the real data give them.
     """
     few = [each[:, :, :_FEW] for each in inputs[:_CALLS]]
-    long = np.size(inputs[0]) > _LONG and not getattr(protocol, "reuses_masks", False)
+    reuses = getattr(protocol, "reuses_masks", False)
+    long = np.size(inputs[0]) > _LONG and not reuses
     inputs = [inputs[0], *few[1:]] if long else inputs[:_CALLS]
-    fit = follow(protocol, network, inputs, seed=seed)
+    run = functools.partial(follow, protocol, network, seed=seed)
+    fit = run(inputs)
+    if not fit.error and fit.varying:
+        run = functools.partial(run, varying=fit.varying)
+        fit = run(inputs)
     if fit.error:
         return _opened(fit, fit.error)
-    handed = [follow(protocol, network, [each], seed=seed, masks_seed=k) for k, each in enumerate(few[1:])]
-    fits = [fit, *handed]
-    fits.append(follow(protocol, network, [np.repeat(few[0], 2, axis=0)], seed=seed))
+    handed = [run([each], masks_seed=k) for k, each in enumerate(few[1:])]
+    fits = [fit, *handed, run([np.repeat(few[0], 2, axis=0)])]
     reasons = [each.error for each in fits]
     reasons += [disagreement(protocol, network, fit, inputs, seed=seed), other_frames(*handed)]
-    reasons += [_not_a_guard(protocol, network, (few, inputs), seed, place) for place in fit.trace.guards]
-    others, all_tried = _otherwise(protocol, network, inputs, seed, fit)
-    fits += others
+    others, all_tried = _otherwise(run, inputs, fit, apart=not reuses)
     reasons += [f"{each.error}, where public numbers are others" if each.error else "" for each in others]
+    guards = {place: each.trace.script for each in (*reversed(others), fit) for place in each.trace.guards}
+    reasons += [_not_a_guard(run, (few, inputs), place, script) for place, script in guards.items()]
+    fits += others
     reasons += [not_explained(each) for each in fits if not each.error]
     reasons.append(other_calls(protocol, network, inputs[0], seed=seed, alike=not fit.trace.system_seeds))
-    covers = [f"{how} ({place})" for how, place in fit.trace.by_value.items()]
-    covers += ["public numbers are compared in more ways than were tried"] * (not all_tried)
-    if len(fit.kept) > 2 and fit.kept[1] != fit.kept[2]:
-        covers.append("what the protocol keeps from call to call")
+    covers = [f"{how} ({place})" for each in fits for how, place in each.trace.by_value.items()]
+    names = dict.fromkeys(name for each in (fit, *others) for *_, name in each.trace.turns)
+    covers += [f"{name}, on which more hangs than was tried" for name in names if not all_tried]
+    covers += [KEPT] * any(len(each.kept) > _CALLS and each.kept[2] != each.kept[3] for each in fits)
     open_ = next((reason for reason in reasons if reason), "")
     tables = tuple(components(_cells(each), each.trace.variables) for each in fits) if not open_ else ()
-    assumes = _assumptions(fit) + (("calls after the first treat all entries as they treat the first two",) * long)
-    return Proof(tuple(fits), tables, open_, tuple(covers), assumes)
+    assumes = _assumptions(fit, guards) + (
+        ("calls after the first treat all entries as they treat the first two",) * long
+    )
+    return Proof(tuple(fits), tables, open_, tuple(dict.fromkeys(covers)), assumes)
 
 
 def _opened(fit: Fit, reason: str) -> Proof:
@@ -117,38 +125,56 @@ def _cells(fit: Fit) -> Iterator[tuple[tuple[int, int], Number]]:
                     yield (k, row), cell
 
 
-def _not_a_guard(protocol: Any, network: Network, ways: Sequence[Sequence[Any]], seed: int, place: Place) -> str:
+def _not_a_guard(run: Callable[..., Fit], ways: Sequence[Sequence[Any]], place: Place, script: tuple[int, ...]) -> str:
     """Say why a test decides more than whether the call ends in an error; ``ways`` are calls that may meet it."""
     for inputs in ways:
-        taken = follow(protocol, network, inputs, seed=seed, flip=place)
+        taken = run(inputs, flip=place, script=script)
         if taken.trace.answering:
             return f"{taken.error}, after the guard {place}" if taken.error else ""
     return f"the guard is not met again: {place}"
 
 
-def _otherwise(protocol: Any, network: Network, inputs: Sequence[Any], seed: int, fit: Fit) -> tuple[list[Fit], bool]:
-    """Trace the fits in which public comparisons come out otherwise, and say whether these are all."""
+def _otherwise(run: Callable[..., Fit], inputs: Sequence[Any], fit: Fit, *, apart: bool) -> tuple[list[Fit], bool]:
+    """Trace the fits in which public numbers are others, and say whether these are all.
+
+    ``apart``, other numbers in one call are not combined with others in the next. That is all where what a call leaves
+    does not hang on them; and of two calls that begin with the same, one speaks for both.
+    """
     found: list[Fit] = []
-    waiting = [(fit, 0)]
+    waiting, work = [(fit, 0)], 0
+    ways = [
+        math.prod(count for _, count, at, _ in fit.trace.turns if at == call or not apart) for call in range(_CALLS)
+    ]
+    if max(ways) > max(_LEAST_TURNS, _MOST_WORK / max(_size(fit), 1)):
+        return [], False
     while waiting:
         one, begin = waiting.pop()
-        outcomes = one.trace.turns
-        for k in range(begin, len(outcomes)):
-            if len(found) == _MOST_TURNS:
-                return found, False
-            script = (*outcomes[:k], not outcomes[k])
-            found.append(follow(protocol, network, inputs, seed=seed, script=script))
-            waiting.append((found[-1], k + 1))
+        outcomes = [outcome for outcome, *_ in one.trace.turns]
+        for k, (_, count, call, _) in list(enumerate(one.trace.turns))[begin:]:
+            if apart and fit.kept[call] in fit.kept[:call]:
+                continue
+            for other in {*range(count)} - {outcomes[k]}:
+                if work > _MOST_WORK and len(found) >= _LEAST_TURNS:
+                    return found, False
+                found.append(run(inputs[: call + 1] if apart else inputs, script=(*outcomes[:k], other)))
+                waiting.append((found[-1], k + 1))
+                work += _size(found[-1])
+    if apart and any(each.kept != fit.kept[: len(each.kept)] for each in found):
+        return _otherwise(run, inputs, fit, apart=False)
     return found, True
 
 
-def _assumptions(fit: Fit) -> tuple[str, ...]:
+def _size(fit: Fit) -> int:
+    return sum(message.rows.size for message in fit.messages)
+
+
+def _assumptions(fit: Fit, guards: Iterable[Place]) -> tuple[str, ...]:
     largest = max((abs(float(v.value)) for v in fit.trace.variables.values() if v.kind != "draw"), default=0.0)
     assumed = ["the author of the protocol is honest, and may be mistaken"]
     assumed.append(
         f"sums are those of real numbers: rounding, and overflow beyond the {largest:.3g} seen, are not followed"
     )
-    stops = "; ".join(str(place) for place in fit.trace.guards)
+    stops = "; ".join(str(place) for place in guards)
     return (*assumed, f"that a call ends in an error tells nothing that matters ({stops})") if stops else tuple(assumed)
 
 
@@ -163,6 +189,7 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
     honest = [node for node in range(network.n) if node not in corrupt]
     exact, behind = dict.fromkeys(honest, 0.0), dict.fromkeys(honest, 0.0)
     sums: dict[frozenset[int], None] = {}
+    by_call: dict[Any, set[Combination]] = {}
     used: set[Any] = set()
     uneven = False
     for fit, table in zip(proof.fits, proof.tables, strict=True):
@@ -181,9 +208,16 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
                 return Open(f"{known.open}: {fit.messages[component.rows[rows[0]][0]]}")
             for node, share in known.exact.items():
                 exact[node], behind[node] = max(exact[node], share), max(behind[node], known.behind_masks[node])
-            sums |= dict.fromkeys(each - corrupt for each in known.sums)
-            uneven = uneven or known.uneven
+            sums |= dict.fromkeys(frozenset(node for (node, _), _ in each) for each in known.sums)
+            plain = all(abs(coefficient) == 1 for each in known.sums for _, coefficient in each)
+            uneven = uneven or (len(known.sums) > 1 and not plain)
+            for place in rows[:1]:
+                call = fit.messages[component.rows[place][0]].frame[0]
+                by_call.setdefault((id(fit), call), set()).update(known.sums)
             used |= {place for place in component.places if isinstance(place, Place)}
+    if len({frozenset(each) for each in by_call.values()}) > 1:  # what is summed may be the same in all calls
+        for node, share in known_together(dict.fromkeys(each for known in by_call.values() for each in known)).items():
+            exact[node], behind[node] = max(exact[node], share), max(behind[node], share)
     if used and (torn := _overlapping(list(sums))):
         return Open(
             f"sums over {torn} are known of numbers that nodes encode in several ways: what they differ by is open"

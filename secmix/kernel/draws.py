@@ -1,82 +1,43 @@
 """Draws: variables where they are secret, in ``draw_masks`` and from the system; public coins elsewhere.
 
-A public number that may be another in the next call, a single coin or the iteration, is a :class:`Public`: compared,
-both ways are traced; used by value, that is noted, and a claim covers what was traced.
+A coin is a :class:`~secmix.kernel.coins.Public`, of which the options are listed where these are few.
 """
 
 from __future__ import annotations
 
-import operator
+import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from secmix.kernel.arrays import array_of, is_secret, values
+from secmix.kernel.coins import MOST_OPTIONS, Public, by_value, coin_among
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import DRAWS, INF, here, now
 
 _LAWS: dict[str, tuple[str, ...]] = {
-    **{"standard_normal": (), "random": (), "uniform": ("low", "high"), "integers": ("low", "high")},
+    **{
+        "standard_normal": (),
+        "random": (),
+        "uniform": ("low", "high"),
+        "integers": ("low", "high", "size", "dtype", "endpoint"),
+    },
     **dict.fromkeys(("normal", "laplace", "logistic"), ("loc", "scale")),
+    **{"standard_t": ("df",), "standard_cauchy": ()},
 }
-"""Laws that are known, and their parameters: of those with heavy tails the spread is no size."""
+"""Laws that are known, and their parameters."""
+_PARAMETERS: dict[str, tuple[str, ...]] = {
+    **{"integers": _LAWS["integers"], "permutation": ("x", "axis")},
+    "choice": ("a", "size", "replace", "p", "axis"),
+}
+"""Draws of which the options may be listed, and their parameters."""
+_PARAMETER = "a parameter of a draw"
 _SPREAD = {"normal": 1.0, "standard_normal": 1.0, "uniform": 12**-0.5, "random": 12**-0.5, "integers": 12**-0.5}
-_SPREAD |= {"laplace": 2**0.5, "logistic": np.pi / 3**0.5}
-
-
-class Public:
-    """A public number, which is no subclass of Python's: those would be used by value in silence."""
-
-    __array_priority__ = 1e8
-
-    def __init__(self, value: Any, name: str) -> None:
-        self.value, self.name = value, name
-
-    def used(self) -> Any:
-        """Return its value, and note that."""
-        now().narrow(self.name)
-        return self.value
-
-    def __bool__(self) -> bool:
-        return now().turn(bool(self.value))
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return np.asarray(self.used(), dtype)
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kw: Any) -> Any:
-        return getattr(ufunc, method)(*(each.used() if isinstance(each, Public) else each for each in inputs), **kw)
-
-
-def _computed(f: Callable[[Any, Any], Any], *, swap: bool) -> Callable[[Public, Any], Any]:
-    def method(self: Public, other: Any) -> Any:
-        if isinstance(other, (np.ndarray, Number)) or not isinstance(other, (int, float, Public, np.number)):
-            return f(other, self.used()) if swap else f(self.used(), other)
-        number = other.value if isinstance(other, Public) else other
-        found = f(number, self.value) if swap else f(self.value, number)
-        return now().turn(bool(found)) if isinstance(found, (bool, np.bool_)) else Public(found, self.name)
-
-    return method
-
-
-def _by_value(f: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, *args: f(self.used(), *args)
-
-
-_BY_VALUE: dict[str, Callable[..., Any]] = {
-    "int": int,
-    "index": operator.index,
-    "float": float,
-    "hash": hash,
-    "str": str,
-    "format": format,
-}
-for _name, _f in _BY_VALUE.items():
-    setattr(Public, f"__{_name}__", _by_value(_f))
-for _name in ["lt", "le", "gt", "ge", "eq", "ne", "add", "sub", "mul", "mod", "floordiv", "truediv", "pow"]:
-    setattr(Public, f"__{_name}__", _computed(getattr(operator, _name), swap=False))
-for _name in ["add", "sub", "mul", "mod", "floordiv", "truediv", "pow"]:
-    setattr(Public, f"__r{_name}__", _computed(getattr(operator, _name), swap=True))
+_SPREAD |= {"laplace": 2**0.5, "logistic": np.pi / 3**0.5, "standard_cauchy": 2**0.5, "standard_t": 1.0}
+"""Standard deviations. Of heavy tails that of the normal draw with their Fisher information: sums and mixtures of such
+tell no more of what they are added to than those of these normal draws (Zamir 1998, Fisher information inequality)."""
 
 
 class Draws(np.random.Generator):
@@ -89,24 +50,32 @@ class Draws(np.random.Generator):
 
     def spawn(self, n_children: int) -> Any:
         """Return generators like this one."""
-        children = [Draws(each) for each in self.bit_generator.spawn(n_children)]
+        children = [Draws(each) for each in super().bit_generator.spawn(n_children)]
         for each in children:
             each.secret = self.secret
         return children
 
+    @property
+    def bit_generator(self) -> Any:
+        """Return what it draws from, and note that: set back, or copied, it draws the same again."""
+        now().narrow("the state of a generator")
+        return super().bit_generator
+
+    def __reduce__(self) -> Any:
+        now().leave("a copy of a generator")
+
     def drawn(self, name: str, args: Any, kw: Any) -> Any:
         """Return what a method of NumPy's draws, as variables or as coins."""
-        args, kw = values(args, "a parameter of a draw"), values(kw, "a parameter of a draw")
-        before = repr(self.bit_generator.state)
-        found = getattr(np.random.Generator, name)(self, *args, **kw)
+        args, kw = by_value(lambda *a, **k: (a, k), *values(args, _PARAMETER), **values(kw, _PARAMETER))
+        # One that is not followed: some draws are made of others.
+        found = getattr(np.random.Generator(super().bit_generator), name)(*args, **kw)
         trace = now()
         if self.secret is False:
             return found
         if not (trace.secret_draws or self.secret):
-            return coin(found)
-        if before in trace.states and before != repr(self.bit_generator.state):
-            trace.leave("secret draws that were made before: a generator was set back, or has a twin,")
-        trace.states.add(before)
+            return coin(name, found, args, kw)
+        if name == "multivariate_normal":
+            return _jointly(found, *args, **kw)
         single = np.asarray(found).dtype
         if name not in _LAWS or (single.kind == "f" and single.itemsize < 8):
             trace.leave(f"secret draws by {name}(), a law that is not followed,")
@@ -124,13 +93,17 @@ def _law(name: str, shape: tuple[int, ...], args: Any, kw: Any) -> tuple[Any, An
     count = width if name == "integers" else 0
     least = int(np.min(low)) if name == "integers" else 0
     spread = np.asarray(width, dtype=float) * _SPREAD[name]
+    if name == "standard_t":
+        spread = np.sqrt((np.asarray(given["df"]) + 3.0) / (np.asarray(given["df"]) + 1.0))
     return np.broadcast_to(spread, shape), np.broadcast_to(np.asarray(count, object), shape), least
 
 
 def _variables(found: Any, spread: Any, count: Any, least: int) -> Any:
     trace, place = now(), here()
 
-    def one(value: Any, size: float, values: Any) -> Number:
+    def one(value: Any, size: float, values: Any) -> Any:
+        if not size:
+            return value  # always the same
         step = 1 if values else 0
         variable = trace.variable("draw", -1, value, step, spread=size, range=int(values), place=place)
         number = Number(value, {variable: 1}, INF, DRAWS, step)
@@ -142,12 +115,58 @@ def _variables(found: Any, spread: Any, count: Any, least: int) -> Any:
     return array_of(np.frompyfunc(one, 3, 1)(found.astype(object), spread, count), found.dtype)
 
 
-def coin(found: Any) -> Any:
-    """Return a public coin: one number is tried both ways where it is compared; of more those drawn are covered."""
-    if np.ndim(found) == 0 and isinstance(found, (int, float, np.number)):
-        return Public(found.item() if isinstance(found, np.generic) else found, "a public coin")
-    now().narrow("public coins")
-    return found
+def _jointly(found: Any, mean: Any, cov: Any, *args: Any, **kw: Any) -> Any:
+    """Return normal draws of any covariance, as what they are made of: independent ones along its axes."""
+    mean, cov = np.asarray(mean, dtype=float), np.asarray(cov, dtype=float)
+    sizes, axes = np.linalg.eigh(cov)
+    least = 1e-12 * sizes.max(initial=0.0)
+    if not np.allclose(cov, cov.T, rtol=1e-12, atol=least) or sizes.min(initial=0.0) < -1e3 * least:
+        now().leave("secret draws of what is no covariance")
+    axes, spread = axes[:, sizes > least], np.sqrt(sizes[sizes > least])
+    own = (found - mean) @ axes
+    draws = _variables(own, np.broadcast_to(spread, own.shape), np.zeros(own.shape, object), 0)
+    return draws @ axes.T + mean
+
+
+def coin(name: str, found: Any, args: Any, kw: Any) -> Any:
+    """Return a public coin, with all that it may be where that is little."""
+    if np.asarray(found).dtype.kind not in "biuf":  # text, bytes, or what was shuffled in place
+        now().narrow("public coins")
+        return found
+    if np.ndim(found) == 0:
+        found = found.item() if isinstance(found, np.generic) else found
+        return coin_among([each.item() for each in _options(name, args, kw)], found, "a public coin")
+    return coin_among(_options(name, args, kw), found, "public coins")
+
+
+def _options(name: str, args: Any, kw: Any) -> list[Any]:
+    """List what a draw may be, if that is known and little."""
+    given = dict(zip(_PARAMETERS.get(name, ()), args, strict=False)) | kw
+    if name not in _PARAMETERS or given.get("axis"):
+        return []
+    size, replaced = given.get("size"), given.get("replace", name != "permutation")
+    if name == "integers":
+        low, high = given.get("low", 0), given.get("high")
+        low, high = (0, low) if high is None else (low, high)
+        if np.ndim(low) or np.ndim(high) or high - low > MOST_OPTIONS:
+            return []
+        pool = np.arange(low, high + bool(given.get("endpoint")))
+    else:
+        several = given["a" if name == "choice" else "x"]
+        if np.size(several) > MOST_OPTIONS or (np.ndim(several) == 0 and several > MOST_OPTIONS):
+            return []
+        pool = np.arange(several) if np.ndim(several) == 0 else np.asarray(several)
+        size = len(pool) if name == "permutation" else size
+    count = 1 if size is None else math.prod(np.atleast_1d(size).tolist())
+    if (len(pool) ** count if replaced else math.perm(len(pool), count)) > MOST_OPTIONS:
+        return []
+    ways = (
+        itertools.product(range(len(pool)), repeat=count)
+        if replaced
+        else itertools.permutations(range(len(pool)), count)
+    )
+    shape = () if size is None else tuple(np.atleast_1d(size).tolist())
+    return [pool[list(way)].reshape((*shape, *pool.shape[1:])) for way in ways]
 
 
 def _method(name: str) -> Callable[..., Any]:

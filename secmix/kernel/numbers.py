@@ -322,7 +322,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     if not isinstance(value, (int, float, Number, np.ndarray)) and hasattr(value, "__index__"):
-        return operator.index(value)
+        return value.used() if hasattr(value, "used") else operator.index(value)
     return value
 
 

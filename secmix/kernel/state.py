@@ -77,22 +77,22 @@ class Trace:
     """What is known while a protocol is followed."""
 
     flip: Place | None = None  # the guard that is taken the other way
-    script: tuple[bool, ...] = ()  # how the first turns are to come out
+    script: tuple[int, ...] = ()  # how the first turns are to come out
     # By numbers that no other trace uses: a secret that was kept elsewhere is found out.
     variables: dict[int, Variable] = field(default_factory=dict)
     known: dict[Any, Any] = field(default_factory=dict)  # functions, encodings and keys that were met before
     # Truth values of secrets that only decide whether an error is raised.
     guards: dict[Place, None] = field(default_factory=dict)
-    # How comparisons of public numbers that may differ in another call came out, in order.
-    turns: list[bool] = field(default_factory=list)
-    # How such public numbers, or public coins, were used otherwise: a claim then covers what was traced.
+    call: int = 0
+    # What hangs on public numbers that may differ in another call: which outcome of how many, in which call, of what.
+    turns: list[tuple[int, int, int, str]] = field(default_factory=list)
+    # How such public numbers were used whose values cannot be listed: a claim then covers what was traced.
     by_value: dict[str, Place] = field(default_factory=dict)
     # Where secrets left, also where a protocol caught what was raised.
     left: list[tuple[str, Place]] = field(default_factory=list)
     answering: bool = False  # a guard was taken: secrets then answer, and the call must end in an error
     secret_draws: int = 0  # above 0 within draw_masks
     system_seeds: int = 0  # generators that the system seeded
-    states: set[str] = field(default_factory=set)  # of generators, at secret draws
 
     def variable(self, kind: Literal["input", "code", "draw"], node: int, value: Any, step: float, **law: Any) -> int:
         """Add a variable, and return its number."""
@@ -125,11 +125,11 @@ class Trace:
         self.answering = self.flip == place
         return outcome != self.answering
 
-    def turn(self, outcome: bool) -> bool:
-        """Return how a comparison of public numbers comes out, or what the script says."""
-        if len(self.turns) < len(self.script):
-            outcome = self.script[len(self.turns)]
-        self.turns.append(outcome)
+    def turn(self, outcome: int, count: int, name: str) -> int:
+        """Return which of ``count`` outcomes of public numbers comes about, or what the script says."""
+        if count > 1:
+            outcome = self.script[len(self.turns)] if len(self.turns) < len(self.script) else outcome
+            self.turns.append((outcome, count, self.call, name))
         return outcome
 
     def narrow(self, how: str) -> None:

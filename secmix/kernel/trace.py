@@ -20,7 +20,8 @@ import numpy as np
 
 from secmix.errors import SecmixError
 from secmix.kernel.arrays import Followed, array_of, concrete, followed, is_secret, parts, public
-from secmix.kernel.draws import Draws, Public
+from secmix.kernel.coins import Public
+from secmix.kernel.draws import Draws
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import ANYTHING, INF, LeftTrace, Place, Trace, following, is_protocol, now
 from secmix.kernel.world import modules_of, replaced, with_method
@@ -30,6 +31,7 @@ from secmix.transcript import Block, Channel, overheard, passed_on
 ROUNDING = 1e-12
 """By how much of the largest number on the way sums of floats may differ that are added up in another order."""
 RESULT = "what the node ends with"
+KEPT = "what the protocol keeps from call to call"
 
 
 @dataclass(frozen=True)
@@ -60,13 +62,22 @@ class Fit:
     n: int
     messages: list[Message] = field(default_factory=list)
     results: list[Any] = field(default_factory=list)  # what each call returned, (runs, n, m)
-    kept: list[Any] = field(default_factory=list)  # what the protocol kept after each call
+    kept: list[Any] = field(default_factory=list)  # what the protocol keeps before the first and after each call
+    counts: list[dict[str, str]] = field(default_factory=list)  # numbers among that, after each call
     error: str = ""  # why there is no more: an exit, or an error of the protocol's own
 
     @cached_property
     def largest(self) -> float:
         """The largest number on the way, once the fit is done."""
         return max((abs(float(v.value)) for v in self.trace.variables.values()), default=1.0)
+
+    @property
+    def varying(self) -> frozenset[str]:
+        """Name the numbers that are kept and change from call to call."""
+        last = self.counts[-1]
+        return frozenset(
+            path for path, text in last.items() if text == KEPT or any(each.get(path) != text for each in self.counts)
+        )
 
 
 class _Channel(Channel):
@@ -78,9 +89,12 @@ class _Channel(Channel):
 
     def _pass(self, round: int, sender: Any, receiver: Any, kind: str, payload: Any, line: Any, content: Any) -> Any:
         def write(name: str, rows: Any) -> Any:
-            rows = followed(rows).as_it_passes()
+            coin = rows if isinstance(rows, Public) and content is None else None
+            rows = followed(rows if coin is None else coin.as_it_passes()).as_it_passes()
             cells = rows.reshape(1, 1, 1) if rows.ndim == 0 else rows[None] if rows.ndim == 2 else rows
             self._note(round, sender, receiver, name, cells, line, content)
+            if coin is not None:
+                return coin
             return rows.item() if rows.ndim == 0 else rows if line == "held" else self._arriving(rows, content)
 
         count = max(np.size(sender), np.size(receiver))
@@ -143,25 +157,32 @@ def follow(
     seed: int = 0,
     masks_seed: int | None = None,
     flip: Place | None = None,
-    script: tuple[bool, ...] = (),
+    script: tuple[int, ...] = (),
+    varying: frozenset[str] = frozenset(),
 ) -> Fit:
     """Trace one call for each of ``inputs`` (runs, n, m), of one object on one channel.
 
     With ``masks_seed`` the masks are drawn from it and handed to the protocol; without it draws its own. ``flip`` is a
-    guard to be taken the other way, ``script`` says how the first comparisons of public numbers come out.
+    guard to be taken the other way, ``script`` says how the first turns of public numbers come out, and ``varying``
+    which numbers that are kept from call to call may be any.
     """
     trace = Trace(flip=flip, script=script)
     fit = Fit(trace, network.n)
     protocol = copied(protocol)
-    channel, rng = _Channel(fit), _draws(seed)
-    masks, drawing = None, _draws(seed if masks_seed is None else masks_seed, 9)
+    channel = _Channel(fit)
+    masks = None
     with replaced(modules_of(protocol)), following(trace), _secret_masks(protocol), overheard(_other_channel):
-        for call, given in enumerate(inputs):
+        fit.kept.append(state(protocol, network, channel.__dict__))
+        for trace.call, given in enumerate(inputs):
+            call = trace.call
             try:
                 if masks_seed is not None or (getattr(protocol, "reuses_masks", False) and masks is None):
-                    masks = protocol.draw_masks(len(given), np.shape(given)[2], network, drawing)
+                    draws = _draws(seed if masks_seed is None else masks_seed, call, 9)
+                    masks = protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
                 channel.iteration = Public(call, "the iteration")  # type: ignore[assignment]
-                _follow_call(protocol, network, given, rng, masks, channel)
+                _follow_call(protocol, network, given, _draws(seed, call), masks, channel)
+                fit.counts.append(_counts(getattr(protocol, "__dict__", {}), varying))
+                fit.kept.append(state(protocol, network, channel.__dict__))
             except LeftTrace as left:
                 fit.error = str(left)
             except Exception as error:
@@ -170,6 +191,7 @@ def follow(
             else:
                 continue
             break
+    _counts(getattr(protocol, "__dict__", {}), None)
     if trace.left and not fit.error:
         fit.error = "{} at {}".format(*trace.left[0])
     return fit
@@ -186,13 +208,30 @@ def _follow_call(protocol: Any, network: Network, given: Any, rng: Any, masks: A
     if now().answering:
         raise LeftTrace("the error that is raised is caught")
     channel.fit.results.append(channel.end_with(result))
-    channel.fit.kept.append(state(protocol, network, channel.__dict__))
     if any(a is not b for a, b in zip(before, private.objects.ravel().tolist(), strict=True)):
         now().leave("the inputs were written to")
 
 
 def _traced_call(protocol: Any, inputs: Any, network: Network, rng: Any, masks: Any, channel: Channel) -> Any:
     return protocol.average(inputs, network, rng, masks=masks, channel=channel)
+
+
+def _counts(kept: Any, varying: frozenset[str] | None, path: str = "") -> dict[str, str]:
+    """Return the numbers that are kept, by where they are, and let those that vary be any from here on.
+
+    None lets all be what they are: a copy may share what it keeps.
+    """
+    found: dict[str, str] = {}
+    for key, value in list(kept.items() if isinstance(kept, dict) else enumerate(kept)):
+        place = f"{path}/{KEPT if isinstance(key, Public) else key}"
+        if type(value) in (dict, list):
+            found |= _counts(value, varying, place)
+        elif type(value) in (int, float, Public):
+            found[place] = KEPT if type(value) is Public else repr(value)
+            plain = value.value if type(value) is Public else value
+            if varying is None or place in varying:
+                kept[key] = plain if varying is None else Public(plain, KEPT)
+    return found
 
 
 def copied(protocol: Any) -> Any:
@@ -262,15 +301,19 @@ def state(protocol: Any, network: Network, channel: dict[str, Any]) -> Any:
     functions = [each for each in values if isinstance(each, types.FunctionType)]
     cells = [cell.cell_contents for f in functions for cell in f.__closure__ or () if cell.cell_contents is not cell]
     skipped = (types.ModuleType, property, types.MemberDescriptorType, types.GetSetDescriptorType)
-    held = [each for each in (*values, *cells) if not callable(each) and not isinstance(each, skipped)]
-    held += [each for f in functions for each in (f.__defaults__, f.__kwdefaults__)]
+    held = [
+        each
+        for each in (*values, *cells)
+        if hasattr(each, "cache_info") or not (callable(each) or isinstance(each, skipped))
+    ]
+    held += [each for f in functions for each in (f.__defaults__, f.__kwdefaults__, f.__dict__)]
     own = {key: each for key, each in channel.items() if key not in ("fit", "iteration", "transcript")}
     return tuple(_digest(each) for each in (protocol, vars(network), own, held))
 
 
 def _digest(value: Any, depth: int = 5) -> Any:
-    if isinstance(value, Number):
-        return "secret", id(value)
+    if isinstance(value, (Number, Public)):  # what is public is another in the next call, and may be any there
+        return ("secret", id(value)) if isinstance(value, Number) else KEPT
     if isinstance(value, np.ndarray):
         if isinstance(value, Followed) and is_secret(value):
             return "secrets", tuple(id(each) for each in value.objects.ravel().tolist())
@@ -278,11 +321,11 @@ def _digest(value: Any, depth: int = 5) -> Any:
     if value is None or isinstance(value, (bool, int, float, str, bytes, complex)):
         return value
     if isinstance(value, type) or callable(value):
-        return type(value).__name__
+        return type(value).__name__, value.cache_info().currsize if hasattr(value, "cache_info") else 0
     if depth == 0 or type(value) is object:
         return object() if type(value) is object else type(value).__name__
     if isinstance(value, dict):
-        return tuple((str(key), _digest(each, depth - 1)) for key, each in value.items())
+        return tuple((_digest(key), _digest(each, depth - 1)) for key, each in value.items())
     if isinstance(value, (list, tuple, set, frozenset)):
         return tuple(_digest(each, depth - 1) for each in value)
     return type(value).__name__, _digest(_parts_of(value), depth - 1)

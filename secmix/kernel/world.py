@@ -27,7 +27,8 @@ import numpy as np
 import scipy.sparse
 
 from secmix.kernel.arrays import Followed, array_of, followed, parts, public, values
-from secmix.kernel.draws import Draws, Public, generator, randbelow
+from secmix.kernel.coins import Public, lifted
+from secmix.kernel.draws import Draws, generator, randbelow
 from secmix.kernel.functions import full, unwritten
 from secmix.kernel.numbers import Number, function, plain
 from secmix.kernel.state import now, tracing
@@ -56,6 +57,8 @@ def _maker(name: str) -> Callable[..., Any]:
 def _full(shape: Any, value: Any, dtype: Any = None, **kw: Any) -> Any:
     if isinstance(value, int) and _are_counts(shape, np.dtype(np.intp if dtype is None else dtype), dtype):
         return np.full(public(shape, "a shape made of a secret"), value, dtype, **kw)
+    if isinstance(value, Public):
+        return lifted(lambda each: np.full(shape, each, dtype), value)
     return full(shape, value, dtype)
 
 
@@ -70,6 +73,8 @@ def _taker(name: str) -> Callable[..., Any]:
     def take(x: Any, dtype: Any = None, *args: Any, copy: Any = None, **kw: Any) -> Any:
         if not isinstance(x, np.ndarray) and any(True for _ in parts(x)):
             x = followed(x)
+        if isinstance(x, Public):
+            return lifted(lambda each: original(each, dtype), x)
         if isinstance(x, Followed):
             x = x if dtype is None or np.dtype(dtype) == x.kind else x.astype(dtype)
             return x.copy() if name == "array" and copy is not False else x
@@ -143,7 +148,7 @@ class _Float(float, metaclass=_Like):
 
     def __new__(cls, x: Any = 0.0) -> Any:
         if isinstance(x, Public):
-            return x * 1.0  # type: ignore[operator]
+            return lifted(float, x)
         x = x.item() if isinstance(x, Followed) and x.size == 1 else x
         return cast(x, np.dtype(float)) if isinstance(x, Number) else float(x)
 
@@ -153,7 +158,7 @@ class _Int(int, metaclass=_Like):
 
     def __new__(cls, x: Any = 0, *base: Any) -> Any:
         if isinstance(x, Public):
-            return x if isinstance(x.value, int) else Public(int(x.value), x.name)
+            return x if type(x.value) is int else lifted(int, x)
         x = x.item() if isinstance(x, Followed) and x.size == 1 else x
         return whole(x) if isinstance(x, Number) else int(x, *base)
 

@@ -18,7 +18,7 @@ from secmix.adversaries import Adversary, HonestButCurious
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.adversaries.search.oracle import quietly
 from secmix.errors import NetworkError, SecmixError
-from secmix.kernel import Clearance, Open, Proof, clear, prove
+from secmix.kernel import KnownSums, Open, Proof, clear, prove
 from secmix.network import Network
 from secmix.protocols import Collaboration, SumProtocol
 from secmix.protocols.collaboration import checked_parts
@@ -205,7 +205,7 @@ class _Check:
             self.proofs[key] = quietly(lambda: prove(self.protocol, network, list(calls)))
         proof = case.values["proof"] = self.proofs[key]
         found = quietly(lambda: clear(proof, network, adversary))
-        if isinstance(found, Clearance):
+        if isinstance(found, KnownSums):
             honest = [i for i in range(network.n) if i not in adversary.corrupt_nodes(network)]
             stated = np.array([[float(i in nodes) for i in honest] for nodes in case.values["stated"]])
             self.less += len(found.sums) < (np.linalg.matrix_rank(stated) if stated.size else 0)
@@ -309,7 +309,7 @@ def _smaller(inputs: Array) -> list[Array]:
     return [*fewer, *(other for other in rounder if len(repr(other)) < len(repr(inputs)))]
 
 
-def _unproved(found: Clearance | Open, adversary: Adversary) -> str:
+def _unproved(found: KnownSums | Open, adversary: Adversary) -> str:
     """Say why the kernel's answer does not hold for every call; nothing where it does."""
     if isinstance(found, Open):
         return f"not proved: {found.reason}"

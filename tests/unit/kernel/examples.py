@@ -1,5 +1,6 @@
 """Short sum protocols, right and wrong, as somebody may write them: each changes one thing of :class:`RingSum`."""
 
+import copy
 import random
 import secrets
 import time
@@ -292,16 +293,6 @@ class WithoutChannel(RingSum):
         return word if self.bare else word + own - other
 
 
-class SetBack(RingSum):
-    """Set the generator back after each call, so that all calls draw the same masks."""
-
-    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
-        before = rng.bit_generator.state
-        found = super().average(inputs, network, rng, masks=masks, channel=channel)
-        rng.bit_generator.state = before
-        return found
-
-
 class HalfOfOne(RingSum):
     """Tell the server, beside the sum, another one in which nodes count half and a quarter."""
 
@@ -515,3 +506,257 @@ class CoinOfTheClock(RingSum):
     def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
         if np.random.default_rng(int(time.time())).random() < 0.0005:
             channel.send(3, 0, SERVER, "bare", rows[:, 0], encrypted=True)
+
+
+class TurnedByLot(RingSum):
+    """Says who begins, by one coin, by where the iteration stands, or by both; each twin below has one slip."""
+
+    def starts(self, channel: Channel, rng: Any, n: int) -> Any:
+        return rng.integers(n)
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        first = self.starts(channel, rng, rows.shape[1])
+        channel.send(3, [0, 1, 2, 3, 4][first], SERVER, "first", np.ones((1, 1)), encrypted=True)
+
+
+class TurnedByIteration(TurnedByLot):
+    def starts(self, channel: Channel, rng: Any, n: int) -> Any:
+        return (channel.iteration + 3) % n
+
+
+class TurnedByWeights(TurnedByLot):
+    def starts(self, channel: Channel, rng: Any, n: int) -> Any:
+        return int(rng.choice([0, 1, 3], p=[0.5, 0.25, 0.25]))
+
+
+class TurnedByOrder(TurnedByLot):
+    def starts(self, channel: Channel, rng: Any, n: int) -> Any:
+        order = [int(node) for node in rng.permutation(n)]
+        return order[0]
+
+
+class TurnedByTwoCoins(TurnedByLot):
+    def starts(self, channel: Channel, rng: Any, n: int) -> Any:
+        return (rng.integers(3) + (1 if rng.random() < 0.5 else 0)) % n
+
+
+class CoinsSent(RingSum):
+    """Coins only travel."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        nonce = rng.integers(0, 256, size=16).astype(np.uint8)
+        channel.send(3, 0, SERVER, "nonce", np.repeat(nonce[None], len(rows), axis=0), encrypted=True)
+        channel.send(3, 0, SERVER, "session", np.full((len(rows), 1), float(rng.integers(2**50))), encrypted=True)
+
+
+class Counts(RingSum):
+    """Counts its calls, and remembers when the last was."""
+
+    def __init__(self) -> None:
+        self.calls = [0]
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        self.calls[0] += 1
+        self.last = channel.iteration
+
+
+class DrawnJointly(RingSum):
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        n = network.n
+        return rng.multivariate_normal(np.zeros(n), 1e12 * (np.eye(n) + 0.2), size=(runs, m)).transpose(0, 2, 1)
+
+
+class HeavyTails(RingSum):
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        n = network.n
+        return 1e6 * (rng.standard_cauchy((runs, n, m)) + rng.standard_t(4, (runs, n, m)))
+
+
+class OptionThirteen(RingSum):
+    """Sends a row as it is by one option of a public number; the others below do so by other means."""
+
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        return [False] * 13 + [True]
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if self.opens(channel, rng):
+            bare(channel, rows[:, 0])
+
+
+class IndexThirteen(OptionThirteen):
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        return ([False] * 13 + [True] + [False] * 50)[rng.integers(64)]
+
+
+class TextOfACoin(OptionThirteen):
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        return str(rng.integers(20)) == "13"
+
+
+class ThreeOfSeven(OptionThirteen):
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        return {3: True}.get(channel.iteration % 7, False)
+
+
+class TwoCoinsTogether(OptionThirteen):
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        return [1, 2, 3][rng.integers(3)] * [1, 2, 5][rng.integers(3)] == 15
+
+
+class OneCoinTwice(OptionThirteen):
+    """Halves of one coin, of which one is compared and one is used by value."""
+
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        coin = rng.integers(20)
+        return coin % 2 == 1 and ["low", "high"][coin // 10] == "high" and coin < 12
+
+
+class OneOrder(OptionThirteen):
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        return rng.permutation(4).tolist() == [2, 0, 3, 1]
+
+
+class SomeOfFive(OptionThirteen):
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        return (rng.random(5) < 0.01).all()
+
+
+class RareChoice(OptionThirteen):
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        return sorted(rng.choice(5, 2, replace=False).tolist()) == [1, 4]
+
+
+class ByEndpoint(OptionThirteen):
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        return [False, False, False, True][rng.integers(0, 3, endpoint=True)]
+
+
+class CountsToAHundred(OptionThirteen):
+    """A number that is kept says when."""
+
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        self.calls = getattr(self, "calls", 0) + 1
+        return self.calls > 100
+
+
+class CoinsAddUp(OptionThirteen):
+    """Coins of several calls are kept, and say when: no one call can."""
+
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        self.total = getattr(self, "total", 0) + rng.integers(2)
+        return self.total >= 50
+
+
+class OnlyWhereOthersAre(OptionThirteen):
+    """A coin is counted, in iterations that no trace meets as they are."""
+
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        if channel.iteration >= 5000:
+            self.late = getattr(self, "late", 0) + 1
+        return getattr(self, "late", 0) > 5
+
+
+class KeptMasks(RingSum):
+    """Masks are drawn once for each of three turns: the fourth call meets those of the first."""
+
+    def __init__(self) -> None:
+        self.masks: dict[int, Any] = {}
+
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        turn = channel.iteration % 3
+        if turn not in self.masks:
+            self.masks[turn] = self.draw_masks(1, np.shape(inputs)[2], network, rng)
+        return super().average(inputs, network, rng, masks=self.masks[turn], channel=channel)
+
+
+class OneSitsOut(RingSum):
+    """A node that is drawn by lot puts in nothing: sums over others differ by what one node has."""
+
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        rows = np.asarray(inputs, dtype=float) * 1.0
+        rows[:, [0, 1, 2, 3, 4][rng.integers(5)]] = 0.0
+        return super().average(rows, network, rng, masks=masks, channel=channel)
+
+
+class WeightsByLot(RingSum):
+    """Nodes count once or twice, by lot: of the same data many such sums are known."""
+
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        weights = np.array([1.0 if rng.random() < 0.5 else 2.0 for _ in range(5)])
+        rows = np.asarray(inputs, dtype=float) * weights[:, None]
+        return super().average(rows, network, rng, masks=masks, channel=channel)
+
+
+class GuardBehindACoin(RingSum):
+    """A guard that is caught, where a coin that is rare says so."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if rng.random() < 1e-9:
+            try:
+                if rows[0, 0, 0] > 0:
+                    raise ValueError("the number is positive")
+            except ValueError:
+                return
+
+
+class IndexOfAThousand(OptionThirteen):
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        return ([False] * 999 + [True])[rng.integers(1000)]
+
+
+class FourCoins(OptionThirteen):
+    """Each of four coins is one of sixty."""
+
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        return sum(list(range(60))[rng.integers(60)] for _ in range(4)) == 236
+
+
+class CoinsAsFactors(RingSum):
+    """Coins of which nothing is known multiply what is sent."""
+
+    def encode(self, row: Any) -> Any:
+        return row * self.weights
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        self.weights = rng.random((1, rows.shape[2]))
+
+
+class SetBack(RingSum):
+    """The generator is set back to where it stood when the masks were drawn, and what it says then is sent."""
+
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        before = rng.bit_generator.state
+        masks = self.draw_masks(1, np.shape(inputs)[2], network, rng)
+        rng.bit_generator.state = before
+        self.again = rng
+        return super().average(inputs, network, rng, masks=masks, channel=channel)
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        bare(channel, rng.normal(scale=1e6, size=(1, 5, 3))[0, :1])
+
+
+class CopiedGenerator(SetBack):
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        other = copy.deepcopy(rng)
+        masks = self.draw_masks(1, np.shape(inputs)[2], network, rng)
+        return RingSum.average(self, inputs, network, other, masks=masks, channel=channel)
+
+
+class FlatMasks(RingSum):
+    """Masks of no spread are always the same."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        return rng.normal(loc=5.0, scale=0.0, size=(runs, network.n, m))
+
+
+class FlatAlongAnAxis(RingSum):
+    """Masks that are drawn jointly and are all the same: their differences hide nothing."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        n = network.n
+        return rng.multivariate_normal(np.zeros(n), 1e12 * np.ones((n, n)), size=(runs, m)).transpose(0, 2, 1)
+
+
+class SmallTails(RingSum):
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        return 1e-3 * rng.standard_cauchy((runs, network.n, m))

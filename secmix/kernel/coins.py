@@ -1,0 +1,266 @@
+"""Public numbers that may be others in the next call: coins, the iteration, and numbers that a protocol keeps.
+
+What they may be is listed where that is little: every option is traced on which a branch, an index or a text hangs. Of
+others a comparison is traced both ways, and a use by value is noted: a claim then covers what was traced.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from secmix.kernel.arrays import parts
+from secmix.kernel.state import now
+
+MOST_OPTIONS = 128
+"""Options that are traced one by one; five items in any order are 120."""
+_MOST_RESIDUES, _MOST_BITS = 64, 7
+_PURE = frozenset(
+    """
+    all any append argsort array_equal atleast_1d atleast_2d broadcast_to column_stack concatenate count_nonzero cumsum
+    expand_dims flatnonzero flip hstack isin mean ravel repeat reshape roll setdiff1d sort squeeze stack sum tile
+    transpose vstack where
+    """.split()  # noqa: SIM905
+)
+"""NumPy's functions that write to nothing they are given."""
+
+
+class Coin:
+    """The options of one draw in one call, those that are left, and which of them it is."""
+
+    def __init__(self, options: int, drawn: int, name: str) -> None:
+        self.left, self.drawn, self.name = list(range(options)), drawn, name
+        self.trace, self.call = now(), now().call
+
+    @property
+    def is_known(self) -> bool:
+        """Say whether its options are listed: those of an earlier call may have been others."""
+        return self.trace is now() and self.call == now().call
+
+    def each(self, f: Callable[[int], Any]) -> dict[int, Any] | None:
+        """Return what ``f`` makes of every option that is left; None where it fails on one."""
+        try:
+            return {option: f(option) for option in self.left}
+        except Exception:
+            return None
+
+    def settle(self, values: dict[int, Any]) -> None:
+        """Have the trace decide between what differs among ``values``, and keep the options that agree with it."""
+        kinds: dict[str, list[int]] = {}
+        for option in self.left:
+            kinds.setdefault(_text(values[option]), []).append(option)
+        several = list(kinds.values())
+        mine = next(k for k, options in enumerate(several) if self.drawn in options)
+        self.left = several[now().turn(mine, len(several), self.name)]
+        self.drawn = self.drawn if self.drawn in self.left else self.left[0]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _text(value: Any) -> str:
+    return f"{value.shape} {value.tolist()}" if isinstance(value, np.ndarray) else f"{type(value)} {value!r}"
+
+
+class Public:
+    """A public number or array, which is no subclass of Python's or NumPy's: those would be used by value in silence.
+
+    Either what it is for every option of a coin, or of one value: then nothing else is known of it.
+    """
+
+    __array_priority__ = 1e8
+
+    def __init__(self, value: Any, name: str, coin: Coin | None = None) -> None:
+        self.name, self.coin = name, coin
+        self.values: dict[int, Any] = value if coin else {0: value}
+        # Whole numbers are polynomials of one whose residues are listed.
+        self.base, self.polynomial = self, operator.pos  # of itself
+        self.residues: dict[Any, Coin] = {}
+
+    @property
+    def value(self) -> Any:
+        """Return its value in this run."""
+        return self.values[self.coin.drawn if self.coin else 0]
+
+    @property
+    def is_known(self) -> bool:
+        """Say whether all that it may be is listed."""
+        return self.coin is not None and self.coin.is_known
+
+    def plainly(self, f: Callable[..., Any], *args: Any) -> Any:
+        """Return ``f`` of its value: every outcome is traced, or that it was used by value is noted."""
+        if not self.is_known:
+            now().narrow(self.name)
+        elif self.coin is not None:
+            values = self.coin.each(lambda option: f(self.values[option], *args))
+            self.coin.settle(self.values if values is None else values)
+        return f(self.value, *args)
+
+    def used(self) -> Any:
+        """Return its value."""
+        return self.plainly(_same)
+
+    def as_it_passes(self) -> Any:
+        """Return what a channel carries: that is public, whatever it is in another call."""
+        return np.array(self.value) if isinstance(self.value, np.ndarray) else float(self.value)
+
+    def residue(self, by: int) -> Public:
+        """Return the remainder of a whole number of which nothing else is known."""
+        base, key = self.base, (now().call, by)
+        if key not in base.residues or not base.residues[key].is_known:
+            base.residues[key] = Coin(by, base.value % by, self.name)
+        coin = base.residues[key]
+        return Public({r: self.polynomial(r) % by for r in coin.left}, self.name, coin)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([lifted(operator.getitem, self, place) for place in range(self.plainly(len))])
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.array(self.used(), dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kw: Any) -> Any:
+        pure = method == "__call__" and "out" not in kw
+        return (lifted if pure else by_value)(getattr(ufunc, method), *inputs, **kw)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kw: Any) -> Any:
+        return (lifted if func.__name__ in _PURE and "out" not in kw else by_value)(func, *args, **kw)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if callable(getattr(self.value, name)):
+            return lambda *args, **kw: lifted(lambda value, *a, **k: getattr(value, name)(*a, **k), self, *args, **kw)
+        return lifted(lambda value: getattr(value, name), self)
+
+    def __deepcopy__(self, memo: Any) -> Public:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return copy.copy, (self.used(),)
+
+
+def by_value(f: Callable[..., Any], *args: Any, **kw: Any) -> Any:
+    """Call ``f`` with the values of public numbers."""
+    return f(*_at(args, Public.used), **_at(kw, Public.used))
+
+
+def lifted(f: Callable[..., Any], *args: Any, **kw: Any) -> Any:
+    """Return what ``f`` makes of public numbers, as a public number; by value where secrets are among them."""
+    publics = list(_publics([args, kw]))
+    if any(True for _ in parts([args, kw])):
+        return by_value(f, *args, **kw)
+    unknown = next((each for each in publics if not each.is_known), None)
+    if unknown is not None:
+        plain = lambda each: each.used() if each.is_known else each.value  # noqa: E731
+        return _unknown(f(*_at(args, plain), **_at(kw, plain)), unknown.name)
+    coin = publics[0].coin
+    assert coin is not None
+
+    def of(option: int) -> Any:
+        pick = lambda each: each.values[option] if each.coin is coin else each.used()  # noqa: E731
+        return f(*_at(args, pick), **_at(kw, pick))
+
+    values = coin.each(of)
+    if values is None:
+        return by_value(f, *args, **kw)
+    out = Public(values, publics[0].name, coin)
+    return out if all(map(_is_numeric, values.values())) else out.used()
+
+
+def _unknown(value: Any, name: str) -> Any:
+    """Return a public number of which nothing is known; of a few truth values each may be either."""
+    kind = np.asarray(value).dtype.kind
+    if kind == "b" and np.size(value) <= _MOST_BITS:
+        shape = np.shape(value)
+        options = [np.array(bits).reshape(shape) for bits in itertools.product((False, True), repeat=np.size(value))]
+        out = coin_among([bool(each) if not shape else each for each in options], value, name)
+        return out.used() if not shape else out
+    if _is_numeric(value):
+        return Public(value, name)
+    now().narrow(name)
+    return value
+
+
+def coin_among(options: Sequence[Any], found: Any, name: str) -> Public:
+    """Return the public number ``found``, which may be any of ``options``; any at all where these are none."""
+    drawn = next((k for k, each in enumerate(options) if np.array_equal(each, found)), None)
+    return (
+        Public(found, name)
+        if drawn is None
+        else Public(dict(enumerate(options)), name, Coin(len(options), drawn, name))
+    )
+
+
+def _is_numeric(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "biuf"
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def _publics(value: Any) -> Iterator[Public]:
+    if isinstance(value, Public):
+        yield value
+    elif isinstance(value, (list, tuple, dict)):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _publics(each)
+
+
+def _at(value: Any, pick: Callable[[Public], Any]) -> Any:
+    if isinstance(value, Public):
+        return pick(value)
+    if isinstance(value, dict):
+        return {key: _at(each, pick) for key, each in value.items()}
+    return type(value)(_at(each, pick) for each in value) if type(value) in (list, tuple) else value
+
+
+def _operator(name: str, f: Callable[[Any, Any], Any]) -> Callable[[Public, Any], Any]:
+    def method(self: Public, other: Any) -> Any:
+        other = other.item() if isinstance(other, np.generic) else other
+        whole = type(self.value) is int and type(other) is int and not self.is_known
+        if whole and name == "mod" and 1 < other <= _MOST_RESIDUES:
+            return self.residue(other)
+        out = lifted(f, self, other)
+        if whole and name.split()[-1] in ("add", "sub", "mul") and isinstance(out, Public):
+            out.base, out.polynomial = self.base, lambda x: f(self.polynomial(x), other)
+        return out
+
+    return method
+
+
+def _in_place(name: str) -> Callable[[Public, Any], Any]:
+    f = getattr(operator, f"__i{name}__")
+    return lambda self, other: f(self.used(), other) if isinstance(self.value, np.ndarray) else NotImplemented
+
+
+def _taken_by_value(f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, *args: self.plainly(f, *args)
+
+
+def _lifted(f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, *args: lifted(f, self, *args)
+
+
+def _swapped(f: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda a, b: f(b, a)
+
+
+_BY_VALUE: dict[str, Callable[..., Any]] = {
+    **{"int": int, "index": operator.index, "float": float, "complex": complex, "round": round, "len": len},
+    **{"hash": hash, "str": str, "repr": repr, "format": format, "setitem": operator.setitem},
+}
+for _name, _f in _BY_VALUE.items():
+    setattr(Public, f"__{_name}__", _taken_by_value(_f))
+for _name in ("bool", "neg", "pos", "abs", "invert", "getitem"):
+    setattr(Public, f"__{_name}__", _lifted(bool if _name == "bool" else getattr(operator, _name)))
+for _name in "lt le gt ge eq ne add sub mul mod floordiv truediv pow and or xor lshift rshift matmul".split():  # noqa: SIM905
+    _f = getattr(operator, f"__{_name}__")
+    setattr(Public, f"__{_name}__", _operator(_name, _f))
+    if hasattr(operator, f"__i{_name}__"):
+        setattr(Public, f"__i{_name}__", _in_place(_name))
+        setattr(Public, f"__r{_name}__", _operator(f"other {_name}", _swapped(_f)))
