@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.algebra import Combination, Component, components, knowledge, known_together
+from secmix.kernel.algebra import Combination, Component, Knowledge, components, knowledge, known_together
 from secmix.kernel.arrays import Followed
 from secmix.kernel.check import disagreement, not_explained, other_calls, other_frames
 from secmix.kernel.numbers import Number
@@ -188,10 +188,47 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
     corrupt = frozenset(adversary.corrupt_nodes(network))
     honest = [node for node in range(network.n) if node not in corrupt]
     exact, behind = dict.fromkeys(honest, 0.0), dict.fromkeys(honest, 0.0)
-    sums: dict[frozenset[int], None] = {}
+    found = _knowledge(proof, network, adversary, corrupt, calls)
+    if isinstance(found, Open):
+        return found
+    shares = [(known.exact, known.behind_masks) for _, _, known in found]
     by_call: dict[Any, set[Combination]] = {}
-    used: set[Any] = set()
-    uneven = False
+    for call, _, known in found:
+        by_call.setdefault(call, set()).update(known.sums)
+    if len(set(map(frozenset, by_call.values()))) > 1:  # what is summed may be the same in all calls
+        together = known_together(dict.fromkeys(each for _, _, known in found for each in known.sums))
+        shares.append((together, together))
+    for one, other in shares:
+        for node, share in one.items():
+            exact[node], behind[node] = max(exact[node], share), max(behind[node], other[node])
+    sums = dict.fromkeys(frozenset(node for (node, _), _ in each) for _, _, known in found for each in known.sums)
+    used = {place for _, component, _ in found for place in component.places if isinstance(place, Place)}
+    if used and (torn := _overlapping(list(sums))):
+        return Open(
+            f"sums over {torn} are known of numbers that nodes encode in several ways: what they differ by is open"
+        )
+    return KnownSums(
+        exact=exact,
+        behind_masks=behind,
+        sums=tuple(sums),
+        uneven=any(_is_uneven(known) for _, _, known in found),
+        encoders=tuple(sorted(used, key=str)),
+        covers=proof.covers,
+        assumes=proof.assumes,
+        _maker=_MADE_HERE,
+    )
+
+
+def _is_uneven(known: Knowledge) -> bool:
+    """Say whether several combinations are known that are not all plain sums."""
+    return len(known.sums) > 1 and any(abs(coefficient) != 1 for each in known.sums for _, coefficient in each)
+
+
+def _knowledge(
+    proof: Proof, network: Network, adversary: Any, corrupt: frozenset[int], calls: int
+) -> list[tuple[Any, Component, Knowledge]] | Open:
+    """Work out what each component tells, by fit and call; or say why that is open."""
+    found = []
     for fit, table in zip(proof.fits, proof.tables, strict=True):
         read = readable(fit, network, adversary)
         if isinstance(read, Open):
@@ -204,34 +241,11 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
         for component in table:
             rows = [place for place, where in enumerate(component.rows) if where in read]
             known = knowledge(component, rows, corrupt, calls)
+            first = fit.messages[component.rows[rows[0] if rows else 0][0]]
             if known.open:
-                return Open(f"{known.open}: {fit.messages[component.rows[rows[0]][0]]}")
-            for node, share in known.exact.items():
-                exact[node], behind[node] = max(exact[node], share), max(behind[node], known.behind_masks[node])
-            sums |= dict.fromkeys(frozenset(node for (node, _), _ in each) for each in known.sums)
-            plain = all(abs(coefficient) == 1 for each in known.sums for _, coefficient in each)
-            uneven = uneven or (len(known.sums) > 1 and not plain)
-            for place in rows[:1]:
-                call = fit.messages[component.rows[place][0]].frame[0]
-                by_call.setdefault((id(fit), call), set()).update(known.sums)
-            used |= {place for place in component.places if isinstance(place, Place)}
-    if len({frozenset(each) for each in by_call.values()}) > 1:  # what is summed may be the same in all calls
-        for node, share in known_together(dict.fromkeys(each for known in by_call.values() for each in known)).items():
-            exact[node], behind[node] = max(exact[node], share), max(behind[node], share)
-    if used and (torn := _overlapping(list(sums))):
-        return Open(
-            f"sums over {torn} are known of numbers that nodes encode in several ways: what they differ by is open"
-        )
-    return KnownSums(
-        exact=exact,
-        behind_masks=behind,
-        sums=tuple(sums),
-        uneven=uneven,
-        encoders=tuple(sorted(used, key=str)),
-        covers=proof.covers,
-        assumes=proof.assumes,
-        _maker=_MADE_HERE,
-    )
+                return Open(f"{known.open}: {first}")
+            found.append(((id(fit), first.frame[0]), component, known))
+    return found
 
 
 def _overlooked(fit: Fit, read: set[tuple[int, int]], corrupt: frozenset[int]) -> str:

@@ -169,28 +169,22 @@ def follow(
     trace = Trace(flip=flip, script=script)
     fit = Fit(trace, network.n)
     protocol = copied(protocol)
-    channel = _Channel(fit)
-    masks = None
+    channel, masks = _Channel(fit), None
     with replaced(modules_of(protocol)), following(trace), _secret_masks(protocol), overheard(_other_channel):
         fit.kept.append(state(protocol, network, channel.__dict__))
         for trace.call, given in enumerate(inputs):
-            call = trace.call
             try:
                 if masks_seed is not None or (getattr(protocol, "reuses_masks", False) and masks is None):
-                    draws = _draws(seed if masks_seed is None else masks_seed, call, 9)
+                    draws = _draws(seed if masks_seed is None else masks_seed, trace.call, 9)
                     masks = protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
-                channel.iteration = Public(call, "the iteration")  # type: ignore[assignment]
-                _follow_call(protocol, network, given, _draws(seed, call), masks, channel)
+                channel.iteration = Public(trace.call, "the iteration")  # type: ignore[assignment]
+                _follow_call(protocol, network, given, _draws(seed, trace.call), masks, channel)
                 fit.counts.append(_counts(getattr(protocol, "__dict__", {}), varying))
                 fit.kept.append(state(protocol, network, channel.__dict__))
-            except LeftTrace as left:
-                fit.error = str(left)
-            except Exception as error:
-                if not trace.answering:
-                    fit.error = f"the call ends in {type(error).__name__}: {error}"[:200] + f" at {_place_of(error)}"
-            else:
-                continue
-            break
+            except (LeftTrace, Exception) as error:
+                if isinstance(error, LeftTrace) or not trace.answering:
+                    fit.error = _reason(error)
+                break
     _counts(getattr(protocol, "__dict__", {}), None)
     if trace.left and not fit.error:
         fit.error = "{} at {}".format(*trace.left[0])
@@ -242,10 +236,13 @@ def copied(protocol: Any) -> Any:
         return copy.copy(protocol)
 
 
-def _place_of(error: BaseException) -> str:
-    """Name the last line of the protocol's that an error comes from."""
+def _reason(error: BaseException) -> str:
+    """Say what ended a call, and name the last line of the protocol's that an error comes from."""
+    if isinstance(error, LeftTrace):
+        return str(error)
     lines = [each for each in traceback.extract_tb(error.__traceback__) if is_protocol(each.filename)]
-    return f"{lines[-1].filename.rsplit('/', 1)[-1]}, line {lines[-1].lineno}" if lines else "an unknown line"
+    place = f"{lines[-1].filename.rsplit('/', 1)[-1]}, line {lines[-1].lineno}" if lines else "an unknown line"
+    return f"the call ends in {type(error).__name__}: {error}"[:200] + f" at {place}"
 
 
 def _inputs(given: Any) -> Followed:
