@@ -28,7 +28,7 @@ _MADE_HERE = object()
 _CALLS = 3
 _LONG = 1000  # numbers that nodes sum: of more the calls after the first are traced with few entries
 _FEW = 2  # entries of what is traced beside the fit: how a call is made does not hang on their number
-_LEAST_TURNS, _MOST_WORK = 24, 200_000  # fits in which public numbers are others, and numbers that are sent in these
+_LEAST_TURNS, _MOST_WORK = 24, 100_000  # fits in which public numbers are others, and numbers that are sent in these
 
 
 @dataclass(frozen=True)
@@ -157,6 +157,8 @@ def _otherwise(run: Callable[..., Fit], inputs: Sequence[Any], fit: Fit, *, apar
                 if work > _MOST_WORK and len(found) >= _LEAST_TURNS:
                     return found, False
                 found.append(run(inputs[: call + 1] if apart else inputs, script=(*outcomes[:k], other)))
+                if found[-1].error:  # nothing is proved, whatever the others are
+                    return found, True
                 waiting.append((found[-1], k + 1))
                 work += _size(found[-1])
     if apart and any(each.kept != fit.kept[: len(each.kept)] for each in found):
