@@ -8,8 +8,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from secmix._base import renamed
-
 if TYPE_CHECKING:
     from secmix.auditing import Finding, Report
     from secmix.exposing import exposure
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = ["Finding", "Mixture", "Network", "Report", "Scenario", "__version__", "audit", "exposure"]
-
-renamed.install()
 
 _HOMES = {
     "audit": "secmix.run",

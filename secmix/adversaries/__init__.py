@@ -1,8 +1,5 @@
 """Who attacks: each adversary turns a transcript into the view it holds."""
 
-from typing import Any
-
-from secmix._base.renamed import renamed_name
 from secmix.adversaries.attacks.attack import Attack, RoundMessages
 from secmix.adversaries.attacks.subspace import SUBSPACE_FIXED, SUBSPACE_FORGERIES, worst_basis
 from secmix.adversaries.attacks.sums import FIXED, label_flip
@@ -26,19 +23,6 @@ from secmix.adversaries.steering.adversaries import (
 from secmix.adversaries.steering.models import ModelServer
 from secmix.adversaries.tampering import TamperingChannel
 from secmix.adversaries.unmasking import UnmaskingServer
-
-_RENAMED = {
-    "Forgers": "Colluders",
-    "Forgery": "Attack",
-    "ForgingChannel": "TamperingChannel",
-    "Held": "HeldMessages",
-    "Said": "RoundMessages",
-}
-
-
-def __getattr__(name: str) -> Any:
-    return renamed_name(__name__, name, _RENAMED)
-
 
 __all__ = [
     "FIXED",

@@ -56,9 +56,10 @@ def other_calls(protocol: Any, network: Network, inputs: Any, *, seed: int, alik
     """Say how a call in use differs from a traced one, of a single run on a channel; empty where it does not.
 
     In use nobody hands over a channel, and many runs may be averaged in one call: each run of a batch sends what it
-    sends in any other, by the same masks and coins. ``inputs`` are (1, n, m); ``alike`` says whether calls of the same
+    sends in any other, by the same masks and coins. ``inputs`` are (runs, n, m); ``alike`` says whether calls of one
     seed send the same numbers.
     """
+    inputs = inputs[:1]
     try:
         _, alone = copied(protocol).average(inputs, network, np.random.default_rng([seed]))
         _, heard = copied(protocol).average(inputs, network, np.random.default_rng([seed]), channel=Channel())

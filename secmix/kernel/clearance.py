@@ -74,10 +74,13 @@ class Proof:
     assumes: tuple[str, ...]
 
 
-def prove(protocol: Any, network: Network, inputs: Sequence[Any], *, seed: int = 0) -> Proof:
+def prove(
+    protocol: Any, network: Network, inputs: Sequence[Any], *, seed: int = 0, in_other_calls: bool = True
+) -> Proof:
     """Trace a sum protocol in all its ways: calls of a fit, masks drawn and given, guards and turns taken.
 
-    ``inputs`` are those of three calls at least, (1, n, m) each, as the real data give them.
+    ``inputs`` are those of three calls at least, (1, n, m) each, as the real data give them. Without ``in_other_calls``
+    nothing is asked of calls without a channel and of batches of other sizes.
     """
     few = [each[:, :, :_FEW] for each in inputs[:_CALLS]]
     reuses = getattr(protocol, "reuses_masks", False)
@@ -100,7 +103,8 @@ def prove(protocol: Any, network: Network, inputs: Sequence[Any], *, seed: int =
     reasons += [_not_a_guard(run, (few, inputs), place, script) for place, script in guards.items()]
     fits += others
     reasons += [not_explained(each) for each in fits if not each.error]
-    reasons.append(other_calls(protocol, network, inputs[0], seed=seed, alike=not fit.trace.system_seeds))
+    if in_other_calls:
+        reasons.append(other_calls(protocol, network, inputs[0], seed=seed, alike=not fit.trace.system_seeds))
     covers = [f"{how} ({place})" for each in fits for how, place in each.trace.by_value.items()]
     names = dict.fromkeys(name for each in (fit, *others) for *_, name in each.trace.turns)
     covers += [f"{name}, on which more hangs than was tried" for name in names if not all_tried]

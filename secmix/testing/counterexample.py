@@ -56,7 +56,8 @@ def written(value: Any) -> str:
         return _numbers(float(value))
     if isinstance(value, Proof):  # of the calls that check_protocol proves
         shape = (3, *np.shape(value.fits[0].results[0]))
-        return f"prove(protocol, network, np.random.default_rng(0).uniform(-1, 1, {shape}))"
+        alone = ", in_other_calls=False" if shape[1] > 1 else ""
+        return f"prove(protocol, network, np.random.default_rng(0).uniform(-1, 1, {shape}){alone})"
     if isinstance(value, Network):
         return f"Network.from_edges({value.n}, {[(int(a), int(b)) for a, b in value.edges]})"
     if isinstance(value, list) and value and isinstance(value[0], np.ndarray):

@@ -202,7 +202,9 @@ class _Check:
         key = network.n, network.edges.tobytes(), shape
         if key not in self.proofs:
             calls = np.random.default_rng(0).uniform(-1, 1, shape)  # as ``written`` prints them
-            self.proofs[key] = quietly(lambda: prove(self.protocol, network, list(calls)))
+            self.proofs[key] = quietly(
+                lambda: prove(self.protocol, network, list(calls), in_other_calls=calls.shape[1] == 1)
+            )
         proof = case.values["proof"] = self.proofs[key]
         found = quietly(lambda: clear(proof, network, adversary))
         if isinstance(found, KnownSums):
