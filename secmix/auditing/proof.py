@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from secmix.protocols import PDMM
 _KEY = "proof"
 _CALLS = 3
 _MOST_KEPT = 3  # proofs: the cells of a report that share one follow one another
-_PROOFS: dict[bytes, Proof] = {}
+_PROOFS: dict[tuple[tuple[type, ...], bytes], Proof] = {}
 _VISIBLE = 0.9  # of the variance: the kernel reckons with the largest number of the data, the runs with the usual one
 _MARGIN = 1e-6  # between shares that algebra finds in two ways
 
@@ -73,18 +74,32 @@ def _calls(observation: SumObservation) -> list[Array]:
 
 
 def _proof(protocol: Any, network: Network, calls: list[Array], seed: int) -> Proof:
-    """Return the proof of a protocol on a network, made once for all adversaries."""
+    """Return the proof of a protocol on a network, made once for all adversaries of an audit."""
+    kinds = tuple(type(each) for each in _parts(protocol))
     try:
-        edges = network.edges.tobytes()
-        key = hashlib.sha256(pickle.dumps((protocol, network.n, edges, [each.tobytes() for each in calls], seed)))
+        given = pickle.dumps((protocol, network.n, network.edges.tobytes(), [each.tobytes() for each in calls], seed))
     except Exception:  # a user's object may refuse in any way
         return prove(protocol, network, calls, seed=seed)
-    if (found := _PROOFS.get(key.digest())) is None:
-        found = prove(protocol, network, calls, seed=seed)
+    # Bytes name a class; another one of that name is told by its identity.
+    key = kinds, hashlib.sha256(given).digest()
+    if key not in _PROOFS:
         while len(_PROOFS) >= _MOST_KEPT:
             _PROOFS.pop(next(iter(_PROOFS)))
-        _PROOFS[key.digest()] = found
-    return found
+        _PROOFS[key] = prove(protocol, network, calls, seed=seed)
+    return _PROOFS[key]
+
+
+def _parts(protocol: Any) -> Iterator[Any]:
+    """Yield a protocol, what it is made of, and that of the one within it."""
+    while protocol is not None:
+        yield protocol
+        yield from getattr(protocol, "__dict__", {}).values()
+        protocol = getattr(protocol, "inner", None)
+
+
+def forget() -> None:
+    """Forget all proofs: code may have changed since the last audit."""
+    _PROOFS.clear()
 
 
 def unproved(case: Case, node: int) -> list[str]:
@@ -107,6 +122,9 @@ def unproved(case: Case, node: int) -> list[str]:
         return [
             f"masks of the size that the code draws may leave {behind:.0%} visible, in the audited runs {found:.0%}"
         ]
+    limit = case.cell.policy.max_normalised_leakage
+    if case.observation.mask_shape and limit is not None and behind > limit:
+        return [f"{case.observation.mask_shape[0]}; with such masks up to {behind:.0%} may be visible"]
     if outcome.uneven:
         return ["several combinations of inputs are known, and not all of them are plain sums"]
     return []

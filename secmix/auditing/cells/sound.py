@@ -12,13 +12,14 @@ from secmix.auditing import soundness
 from secmix.auditing.evidence.interface import Case
 from secmix.auditing.observation.collaborations import watch
 from secmix.auditing.observation.observe import Seeds, observe
-from secmix.auditing.proof import without_proof
+from secmix.auditing.proof import proof_of, without_proof
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness import Soundness
 from secmix.auditing.soundness.collaborations.undeclared import undeclared_flow
 from secmix.auditing.soundness.masks.mixed import understood
 from secmix.auditing.soundness.result import BLIND
 from secmix.data import deal
+from secmix.kernel import KnownSums
 from secmix.scenario import Scenario
 
 _FICKLE = "the adversary says at one time that it controls some nodes, and at another that it controls others"
@@ -69,7 +70,8 @@ def _observed(
         doubts = [*([hidden] if hidden else sound.doubts), *watched.doubts]
         return Case(cell, setup, replace(watched, doubts=doubts)), sound
     seen = observe(cell, setup, seeds)
-    seen = replace(seen, doubts=[*seen.doubts, *seen.mask_shape])
-    # What the messages tell beyond that the kernel proves, or nobody is cleared.
+    case = Case(cell, setup, seen, built=built)
+    if not isinstance(proof_of(case), KnownSums):  # a proof reckons with the law of the masks
+        case = replace(case, observation=replace(seen, doubts=[*seen.doubts, *seen.mask_shape]))
     blind = not AdversaryTraits.of(asked).sees_metadata
-    return Case(cell, setup, seen, built=built), Soundness([BLIND] if blind else [])
+    return case, Soundness([BLIND] if blind else [])

@@ -12,6 +12,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from secmix.auditing import proof
 from secmix.auditing.cells.audit_cell import CellResult
 from secmix.auditing.engine import keeping
 from secmix.auditing.engine.processes import Tell, Workers
@@ -49,6 +50,7 @@ def run_cells(
     SecmixError
         If a scenario cannot be run, or a worker process dies.
     """
+    proof.forget()
     tell: Progress = progress or (lambda done, total, what: None)
     tell(0, len(cells), "checking the scenario")
     ready: dict[str, Ready] = {}

@@ -1,0 +1,50 @@
+"""Proofs are shared by the cells of an audit, and never by protocols that differ in their code alone."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from example_protocols import Pairwise
+
+import secmix
+from secmix.adversaries import Eavesdropper
+
+
+def verdict_of(protocol: Any) -> str:
+    content = {
+        "network": {"kind": "complete", "nodes": 5},
+        "runs": 100,
+        "data": {"name": "breast_cancer", "features": 1, "rows_per_node": 20},
+        "model": {"components": 1, "iterations": 1},
+        "measure": {"evidence": ["structure"]},
+        "policy": {"max_revealed_nodes": 0},
+    }
+    report = secmix.audit(content, protocols={"mine": protocol}, adversaries={"out": Eavesdropper()})
+    return f"{report.verdict}: {report.cells[0].proof}"
+
+
+NOTEBOOK = ModuleType("a_notebook")
+NOTEBOOK.Pairwise = Pairwise
+sys.modules["a_notebook"] = NOTEBOOK
+
+
+def define(lines: str) -> Any:
+    """Define the class Mine of one module, as somebody does again and again in a notebook."""
+    exec(f"class Mine(Pairwise):\n{lines}", vars(NOTEBOOK))
+    return NOTEBOOK.Mine
+
+
+def test_a_class_that_is_defined_anew_is_proved_anew() -> None:
+    right = define("    pass")
+    assert verdict_of(right()).startswith("holds: Proved")
+    wrong = define("    def sent(self, hidden, s, r, rng):\n        return s if s[0, 0, 0] < -50 else hidden")
+    assert "Not proved: a branch on a secret" in verdict_of(wrong())
+
+
+def test_a_method_that_is_replaced_is_proved_anew() -> None:
+    right = define("    pass")
+    assert verdict_of(right()).startswith("holds: Proved")
+    right.sent = lambda self, hidden, s, r, rng: s if s[0, 0, 0] < -50 else hidden
+    assert "Not proved: a branch on a secret" in verdict_of(right())
