@@ -6,9 +6,11 @@ the corrupt nodes alone: that is the theorem, and it is compared with what the a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
+
+import pytest
 
 from secmix import Network
 from secmix.protocols import PDMM, Plain, SecureAggregation, SecureSum, SumProtocol
@@ -106,3 +108,9 @@ ENROLLED = [
     Enrolled("pdmm, asynchronous", PDMM(sigma=10.0, schedule="asynchronous"), chance=True, **_PDMM),
 ]
 """All of them; ``sigma`` is moderate, so that float64 keeps what is exact in theory to the error stated."""
+
+
+def tiered(some: Iterable[Enrolled]) -> list[Any]:
+    """Return parameters of a test, of which the schedules of PDMM but the first are for the build."""
+    slow = [pytest.mark.build]
+    return [pytest.param(each, marks=slow * each.name.startswith("pdmm,"), id=str(each)) for each in some]

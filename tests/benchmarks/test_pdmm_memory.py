@@ -45,6 +45,7 @@ def test_the_figure_for_a_block_holds_for_every_protocol(enrolled):
     assert peak > claimed / 12  # a figure far above the truth would refuse what fits
 
 
+@pytest.mark.build
 def test_many_runs_on_eighty_nodes_stay_within_memory(benchmark):
     # Ten thousand runs where benchmarks are asked for; else a few blocks, which take no less at a time.
     runs = 256 if benchmark.disabled else 10_000
@@ -67,6 +68,7 @@ def test_many_runs_on_eighty_nodes_stay_within_memory(benchmark):
         assert in_one_piece > 50 * memory
 
 
+@pytest.mark.build
 def test_a_single_run_on_very_many_nodes_takes_memory_in_proportion_to_the_network(benchmark):
     # Ten thousand nodes where benchmarks are asked for. A transcript holds who spoke to whom once, not in every round.
     nodes = 600 if benchmark.disabled else 10_000

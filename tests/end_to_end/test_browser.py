@@ -77,6 +77,7 @@ def test_page_opens(page: Path, tmp_path: Path) -> None:
     assert "<script" not in dom
 
 
+@pytest.mark.build
 def test_page_on_colluders_opens_and_asks_nobody(tmp_path: Path) -> None:
     unit = _unit("test_reporting_robustness")
     (path,) = write(unit.audit(unit.robustness(), unit.robustness(**unit.HELD)), tmp_path, ["html"])
@@ -96,6 +97,7 @@ def test_page_asks_nobody(page: Path, tmp_path: Path) -> None:
     assert "evil.example" in asked_for(control, tmp_path)
 
 
+@pytest.mark.build
 def test_a_link_from_the_matrix_unfolds_its_section(tmp_path: Path) -> None:
     unit = _unit()
     cells = [unit.cell("p", f"a{k}", "holds") for k in range(6)]
@@ -125,6 +127,7 @@ def test_page_is_not_blank(page: Path, tmp_path: Path, width: int) -> None:
     assert 0.005 < ink < 0.5
 
 
+@pytest.mark.build
 def test_a_narrow_page_loses_no_column_of_the_matrix(tmp_path: Path) -> None:
     unit = _unit()
     names = ["Eavesdropper on every line", "Curious nodes 1 and 3"]
@@ -150,6 +153,7 @@ def test_a_narrow_page_loses_no_column_of_the_matrix(tmp_path: Path) -> None:
     assert all(left >= 0 and right <= 390 and width > 200 for left, right, width in tiles)
 
 
+@pytest.mark.build
 def test_page_prints_with_everything_unfolded(page: Path, tmp_path: Path) -> None:
     pdf = tmp_path / "report.pdf"
     browse(page, tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={pdf}")

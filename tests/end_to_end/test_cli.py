@@ -325,6 +325,7 @@ def test_init_writes_a_scenario_that_reads() -> None:
     assert audit(quick).exit_code == 1
 
 
+@pytest.mark.build
 def test_a_users_module_beside_the_scenario_is_found() -> None:
     written("from secmix.protocols import Plain\n\nclass Mine(Plain):\n    pass\n", "module_beside_scenario.py")
     written(BASE + "[protocol]\nname = 'module_beside_scenario:Mine'\n")
@@ -367,6 +368,7 @@ SLOW = (
 )
 
 
+@pytest.mark.build
 def test_nothing_but_the_summary_is_printed_when_piped(tmp_path: Path) -> None:
     written(BASE + PLAIN)
     process = start("audit", "mine.toml", "--out", "out", "--workers", "1", "--format", "md", cwd=tmp_path)

@@ -77,6 +77,7 @@ def test_a_server_and_an_outsider_are_coalitions_too(protocol, colluders):
     assert secmix.audit(setting, colluders=colluders).verdict == "violated"
 
 
+@pytest.mark.build
 def test_what_is_counted_may_come_out_or_not():
     setting = scenario(TRIANGLES, rows=2)
     counted = secmix.exposure(setting, level="rows", taps=False, recover=False)
@@ -127,6 +128,7 @@ def test_the_policy_over_rows_needs_them_to_come_out():
     assert many.cells[0].coalitions.verdict == "holds"
 
 
+@pytest.mark.build
 def test_rows_of_few_values_follow_from_one_sum_however_many_they_are(tmp_path):
     """Of yes and no there are two: how often each occurs follows from the sum over all, which anybody may hear."""
     path = tmp_path / "answers.csv"
@@ -207,6 +209,7 @@ def test_a_protocol_of_ones_own_and_owners_by_name():
         secmix.exposure(scenario(RING), owners=list("ababab"), costs={"c": 2.0})
 
 
+@pytest.mark.build
 def test_every_repair_is_audited_again():
     cell = scenario(TRIANGLES, rows=2)
     found = exposures(cell, "rows", taps=False, recover=False, min_colluders=2, repair=True)[0]

@@ -241,6 +241,7 @@ def test_something_else_in_place_of_a_kept_cell(kind: str, caplog: pytest.LogCap
         assert Path("target").read_bytes() == content
 
 
+@pytest.mark.build
 def test_the_key_is_the_users_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     keeping._key.cache_clear()

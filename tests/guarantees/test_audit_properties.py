@@ -96,6 +96,7 @@ def lower_bounds(report: Report) -> set[int]:
     return {f.node for f in report.findings if f.evidence in ("ksg", "tree decoder")}
 
 
+@pytest.mark.build
 def test_only_nodes_whose_data_are_not_known_are_measured_by_lower_bounds() -> None:
     evidence = {"evidence": ["structure", "decoders", "ksg"], "sigmas": [1.0]}
     given = scenario(measure=evidence, network={"nodes": 5, "kind": "cycle"}, adversary=CURIOUS)
@@ -329,6 +330,7 @@ def test_evidence_that_reads_low_never_clears_the_plain_protocol(
         assert report.verdict == "violated"
 
 
+@pytest.mark.build
 def test_decoders_alone_clear_nobody() -> None:
     report = secmix.audit(
         scenario(measure={"evidence": ["decoders"]}, policy={"max_normalised_leakage": 0.99}, adversary=CURIOUS)

@@ -65,6 +65,7 @@ def test_kappa_of_the_median_is_attained():
     assert proven.hold("coordinate_median", honest, found.messages, found.error) == pytest.approx(1.0, rel=1e-12)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(("h", "f"), [(9, 1), (8, 2), (7, 3), (6, 4)])
 def test_the_constant_of_the_geometric_median_is_reached_by_search(h, f):
     found = worst_cloud(h, f, np.random.default_rng(0), trials=2500, restarts=1)

@@ -33,6 +33,7 @@ class Undeclared(PDMM):
     exposure_graph = None
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("seed", range(GRAPHS))
 @pytest.mark.parametrize("level", ["input", "one row a node", "several rows a node"])
 def test_generic_graph_programme_and_brute_force_agree(seed, level):
@@ -74,6 +75,7 @@ def test_a_reader_can_check_every_certificate(seed, most):
             check_certificate(each, protocol, network, (1,) * network.n, most, 3)
 
 
+@pytest.mark.build
 @given(networks(hamiltonian=True, most=7))
 def test_secure_summation_falls_to_two_and_with_open_lines_to_two_taps(network):
     closed = search(SecureSum(), network)
@@ -98,6 +100,7 @@ def test_a_server_that_holds_inputs_outright_is_seen(network, encrypted):
         assert each.taps.cost == (None if encrypted else 1.0)
 
 
+@pytest.mark.build
 @given(networks(least=4, most=6), seeds)
 def test_tapped_lines_of_pdmm_never_reveal_a_node(network, seed):
     found = search(FAST, network, seed=seed)

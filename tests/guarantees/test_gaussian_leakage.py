@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from enrolled import ENROLLED
+from enrolled import ENROLLED, tiered
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import attacked, edge_sets, networks, node_sets, schedules, seeds
@@ -48,7 +48,7 @@ def direct(view, node, sigma):
     return -0.5 * np.linalg.slogdet(joint @ joint.T)[1], clear
 
 
-@pytest.mark.parametrize("enrolled", [e for e in ENROLLED if not e.chance], ids=str)
+@pytest.mark.parametrize("enrolled", tiered([e for e in ENROLLED if not e.chance]))
 @given(data=st.data(), seed=seeds)
 def test_what_is_judged_is_what_the_adversary_holds(enrolled, data, seed):
     # c, A and M, read off unit inputs and unit masks, give back every number of a run on other inputs and masks.
@@ -108,7 +108,7 @@ def test_a_mask_no_larger_than_the_data_is_read_in_closed_form():
         assert found == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("enrolled", NOISY, ids=str)
+@pytest.mark.parametrize("enrolled", tiered(NOISY))
 @given(data=st.data(), sigma=st.sampled_from([0.3, 1.0, 3.0]))
 def test_agrees_with_the_determinant_of_a_covariance(enrolled, data, sigma):
     network, corrupt = data.draw(attacked(hamiltonian=enrolled.cycle))
@@ -126,7 +126,7 @@ def test_agrees_with_the_determinant_of_a_covariance(enrolled, data, sigma):
             assert found >= expected - 1e-6
 
 
-@pytest.mark.parametrize("enrolled", ENROLLED, ids=str)
+@pytest.mark.parametrize("enrolled", tiered(ENROLLED))
 @given(data=st.data())
 def test_is_infinite_exactly_where_the_structure_says_revealed(enrolled, data):
     network, corrupt = data.draw(attacked(hamiltonian=enrolled.cycle))
@@ -138,7 +138,7 @@ def test_is_infinite_exactly_where_the_structure_says_revealed(enrolled, data):
         assert (estimate.status == "determined") == (node in revealed)
 
 
-@pytest.mark.parametrize("enrolled", NOISY, ids=str)
+@pytest.mark.parametrize("enrolled", tiered(NOISY))
 @given(data=st.data(), seed=seeds)
 def test_larger_masks_never_leak_more_and_end_at_the_structure(enrolled, data, seed):
     network, corrupt = data.draw(attacked(hamiltonian=enrolled.cycle))
@@ -162,7 +162,7 @@ def test_only_the_ratio_of_mask_to_input_counts(case, sigma, unit):
     assert other == pytest.approx(one, rel=1e-4, abs=1e-6)
 
 
-@pytest.mark.parametrize("enrolled", ENROLLED, ids=str)
+@pytest.mark.parametrize("enrolled", tiered(ENROLLED))
 @given(data=st.data())
 def test_who_also_listens_never_knows_less(enrolled, data):
     network, corrupt = data.draw(attacked(hamiltonian=enrolled.cycle))
@@ -173,7 +173,7 @@ def test_who_also_listens_never_knows_less(enrolled, data):
     assert listening >= deaf - SLACK
 
 
-@pytest.mark.parametrize("enrolled", ENROLLED, ids=str)
+@pytest.mark.parametrize("enrolled", tiered(ENROLLED))
 @given(data=st.data())
 def test_more_corrupt_nodes_never_know_less(enrolled, data):
     network = data.draw(networks(hamiltonian=enrolled.cycle))

@@ -102,6 +102,7 @@ def test_reducing_everybody_has_no_bound():
     assert np.isnan(found.margin)
 
 
+@pytest.mark.build
 def test_the_same_seed_finds_the_same_and_the_curve_names_its_points():
     true, local = population(), fits(population())
     rule = partial(dfmr, p=0.05)
@@ -119,6 +120,7 @@ def test_the_same_seed_finds_the_same_and_the_curve_names_its_points():
         collude(rule, local[:3], 3, np.random.default_rng(0))
 
 
+@pytest.mark.build
 def test_within_reach_lies_stay_where_they_are_allowed():
     true, f = population(faint=True), 4
     honest = fits(true)[: M - f]

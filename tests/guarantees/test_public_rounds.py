@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from enrolled import ENROLLED
+from enrolled import ENROLLED, tiered
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -25,7 +25,7 @@ def frames(protocol, inputs, network, seed, masks=None):
     return [block.frame for block in transcript]
 
 
-@pytest.mark.parametrize("enrolled", ENROLLED, ids=str)
+@pytest.mark.parametrize("enrolled", tiered(ENROLLED))
 @given(data=st.data(), seed=seeds, scale=SCALES, spread=SCALES)
 def test_frames_depend_on_neither_inputs_nor_masks(enrolled, data, seed, scale, spread):
     network = data.draw(networks(hamiltonian=enrolled.cycle))
@@ -80,6 +80,7 @@ def test_public_coins_decide_the_rounds_where_there_are_any(settings):
     assert len({len(frames(PDMM(), inputs, network, seed)) for seed in range(10)}) == 1
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("sigma", [10.0, 1e6])
 @pytest.mark.parametrize("schedule", ["coloured", "synchronous", "asynchronous"])
 @pytest.mark.parametrize("network", [Network.cycle(15), Network.complete(12), Network.complete(2)], ids=repr)

@@ -87,6 +87,7 @@ SEARCHES = {
 }
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
 def test_a_search_finds_the_same_whatever_the_signs(search, monkeypatch):
     expected = search()

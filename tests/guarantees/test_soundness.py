@@ -37,6 +37,7 @@ def is_cleared(protocol: Any, adversary: Adversary = OUT) -> bool:
     return max(*found.exact.values(), *found.behind_masks.values()) <= sum_of_others
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     ("protocol", "adversary"),
     [
@@ -316,6 +317,7 @@ def test_payloads_that_are_no_numbers_cost_no_other_evidence() -> None:
     assert report.verdict == "violated"
 
 
+@pytest.mark.build
 def test_a_node_with_most_of_the_rows_is_not_cleared() -> None:
     """A sum over nodes with 200, 5, 5, 5 and 5 rows explains nine tenths of the first."""
     data = {"name": "breast_cancer", "features": 2, "rows_per_node": [200, 5, 5, 5, 5]}

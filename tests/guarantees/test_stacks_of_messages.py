@@ -127,6 +127,7 @@ class OneByOne:
         self.aggregate, self.f = server.aggregate, server.f
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("budget", [100, 150, 333, 700])
 @pytest.mark.parametrize("rule", [*NAMES[1:], "mda"])
 def test_a_search_finds_the_same_side_by_side_and_one_after_the_other(rule, budget):

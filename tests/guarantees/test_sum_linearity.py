@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from enrolled import ENROLLED
+from enrolled import ENROLLED, tiered
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -19,7 +19,7 @@ def residue(values, modulus):
     return values if modulus is None else values - modulus * np.round(values / modulus)
 
 
-@pytest.mark.parametrize("enrolled", ENROLLED, ids=str)
+@pytest.mark.parametrize("enrolled", tiered(ENROLLED))
 @given(data=st.data(), seed=seeds, a=st.integers(-3, 3), b=st.integers(-3, 3))
 def test_every_message_and_average_is_linear_in_inputs_and_masks(enrolled, data, seed, a, b):
     network = data.draw(networks(hamiltonian=enrolled.cycle))
@@ -39,7 +39,7 @@ def test_every_message_and_average_is_linear_in_inputs_and_masks(enrolled, data,
     assert_allclose(averages[2], a * averages[0] + b * averages[1], atol=1e-9)
 
 
-@pytest.mark.parametrize("enrolled", ENROLLED, ids=str)
+@pytest.mark.parametrize("enrolled", tiered(ENROLLED))
 @given(data=st.data(), seed=seeds)
 def test_every_node_ends_with_the_average(enrolled, data, seed):
     network = data.draw(networks(hamiltonian=enrolled.cycle))
@@ -50,7 +50,7 @@ def test_every_node_ends_with_the_average(enrolled, data, seed):
     assert_allclose(averages, expected, rtol=0, atol=enrolled.error)
 
 
-@pytest.mark.parametrize("enrolled", ENROLLED, ids=str)
+@pytest.mark.parametrize("enrolled", tiered(ENROLLED))
 def test_the_same_seed_gives_the_same_messages_and_another_seed_other_masks(enrolled):
     network, inputs = Network.complete(5), np.random.default_rng(0).normal(size=(2, 5, 2))
     first, again, other = (
@@ -72,6 +72,7 @@ def test_pdmm_averages_under_every_schedule_and_loss(network, seed, schedule, c,
     assert_allclose(averages, np.repeat(inputs.mean(axis=1, keepdims=True), network.n, axis=1), atol=1e-9)
 
 
+@pytest.mark.build
 @given(st.data(), networks(), seeds, schedules, st.sampled_from([0.0, 0.3]), st.integers(0, 40))
 def test_pdmm_goes_on_to_the_average_of_the_survivors(data, network, seed, schedule, loss, round):
     node = data.draw(st.integers(0, network.n - 1))

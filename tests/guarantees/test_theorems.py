@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from enrolled import ENROLLED, everything, pieces
+from enrolled import ENROLLED, everything, pieces, tiered
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -39,7 +39,7 @@ def network_for(data, enrolled):
     return data.draw(attacked(hamiltonian=enrolled.cycle))
 
 
-@pytest.mark.parametrize("enrolled", ENROLLED, ids=str)
+@pytest.mark.parametrize("enrolled", tiered(ENROLLED))
 @given(data=st.data(), seed=seeds)
 def test_corrupt_nodes_learn_what_the_protocol_claims(enrolled, data, seed):
     network, corrupt = network_for(data, enrolled)
@@ -49,7 +49,7 @@ def test_corrupt_nodes_learn_what_the_protocol_claims(enrolled, data, seed):
         assert_known(leaked, network, corrupt, known(network, corrupt))
 
 
-@pytest.mark.parametrize("enrolled", ENROLLED, ids=str)
+@pytest.mark.parametrize("enrolled", tiered(ENROLLED))
 @given(data=st.data(), seed=seeds)
 def test_an_eavesdropper_learns_what_the_protocol_claims(enrolled, data, seed):
     network = data.draw(networks(hamiltonian=enrolled.cycle))

@@ -66,6 +66,7 @@ def answers():
     )
 
 
+@pytest.mark.build
 def test_the_kit_answers_whatever_the_clock_says(request):
     idle = answers()
     request.getfixturevalue("_busy")

@@ -213,6 +213,7 @@ def test_the_enrolled_protocols_reveal_what_they_claim(one):
     assert check.coalitions >= 14
 
 
+@pytest.mark.build
 def test_an_outsider_and_a_server_are_adversaries_too():
     network = Network.cycle(4)
     check_protocol(SecureSum(), reveals="nothing", network=network, adversary=Eavesdropper(), seed=0)
@@ -221,12 +222,14 @@ def test_an_outsider_and_a_server_are_adversaries_too():
         check_protocol(Plain(), reveals="total", network=network, adversary=CuriousServer(), seed=0)
 
 
+@pytest.mark.build
 def test_who_learns_less_than_is_stated_is_counted():
     quiet = HonestButCurious([0], eavesdrops=False)
     check = check_protocol(SecureSum(), reveals="everything", network=Network.cycle(4), adversary=quiet, seed=0)
     assert check.less == check.coalitions
 
 
+@pytest.mark.build
 def test_the_same_seed_draws_the_same_cases():
     assert check_protocol(Summed(), seed=4) == check_protocol(Summed(), seed=4)
 
@@ -314,6 +317,7 @@ def test_it_says_what_is_proved_and_at_which_line_the_proof_ends():
     assert reason in str(ended)
 
 
+@pytest.mark.build
 def test_a_coin_that_is_used_as_text_is_covered_as_it_fell():
     coin = with_steps(Pairwise, sent=lambda self, hidden, s, r, rng: hidden if str(rng.random()) else s)
     [reason] = check_protocol(coin, network=Network.complete(4), seed=0).unproved
@@ -338,6 +342,7 @@ class RareCoin(Pairwise):
         return s if rng.random() < 0.02 else hidden
 
 
+@pytest.mark.build
 def test_a_coin_is_traced_both_ways_and_small_masks_are_said_not_to_be_judged():
     with pytest.raises(AssertionError, match=r"it learns x\d, whatever the data are"):
         check_protocol(RareCoin(), network=Network.complete(4), seed=0)
@@ -372,6 +377,7 @@ class FarShares:
         return np.repeat(mean[:, None], n, axis=1), channel.transcript
 
 
+@pytest.mark.build
 def test_rounding_that_a_protocol_amplifies_is_measured_and_nothing_else_is_let_through():
     others = {each.title for each in SUM} - {"linear"}
     network = Network.complete(20)

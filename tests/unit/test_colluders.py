@@ -125,6 +125,7 @@ def test_a_trimmed_mean_breaks_above_its_f_and_holds_up_to_it_by_proof():
     assert found.verdict == report.verdict == "holds"
 
 
+@pytest.mark.build
 def test_what_is_neither_broken_nor_proven_is_inconclusive():
     protocol = {"name": "robust_server", "rule": "geometric_median", "f": 1, "encrypted": True}
     report, found = robustness(protocol, min_breakdown=2 / 7)

@@ -215,6 +215,7 @@ def test_the_accountant_agrees_with_the_closed_form_for_gaussian_noise(multiplie
     assert exact - 1e-6 <= stated <= 1.01 * exact
 
 
+@pytest.mark.build
 def test_the_noise_for_a_given_epsilon_is_the_least():
     pytest.importorskip("dp_accounting", reason="dp-accounting is not installed")
     found = noise_multiplier_for(2.0, 5, 1e-5)

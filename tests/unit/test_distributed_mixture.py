@@ -230,6 +230,7 @@ def test_a_failure_sends_mixtures_and_touches_what_it_says():
     assert ((lies.means[[4, 6]] != unpacked(sent, 2).means[[4, 6]]).any(-1).sum(-1) == 1).all()
 
 
+@pytest.mark.build
 def test_colluders_send_one_mixture_and_stay_under_the_threshold():
     parts, corrupt = rows(n=15, runs=1), [1, 8, 12]
     protocol = DistributedMixture(2, rule="dfmr", starts=3)

@@ -77,6 +77,7 @@ def test_progress_is_told_after_each_fold():
 # The caller's own critics
 
 
+@pytest.mark.build
 def test_a_critic_of_the_caller_carries_what_ours_do_not_see():
     # The sign of y is that of the product of the four signs of x: any three of them tell nothing.
     draw = np.random.default_rng(0)

@@ -92,6 +92,7 @@ def test_npeet_mode_reads_bits_and_vouches_for_nothing():
 # Standing
 
 
+@pytest.mark.build
 def test_known_information_is_resolved():
     x, noise = normal(3, 2, 2000)
     estimate = ksg(x, x + noise)

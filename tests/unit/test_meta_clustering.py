@@ -127,6 +127,7 @@ def test_results_do_not_depend_on_the_number_of_jobs():
         assert_array_equal(a.payload, b.payload)
 
 
+@pytest.mark.build
 @given(seeds, st.sampled_from(["penalty", "gap", 1, 2, 3]), st.booleans())
 def test_the_order_of_the_learners_changes_nothing(seed, how, forest):
     rng = np.random.default_rng(seed)

@@ -262,6 +262,7 @@ def test_what_is_not_linear_is_noticed(bend: float) -> None:
     assert any("linear" in doubt for doubt in seen(Bent(bend=bend), CuriousServer()).doubts)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     ("protocol", "adversary"),
     [

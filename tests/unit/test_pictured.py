@@ -42,6 +42,7 @@ def test_rows_of_public_data_are_shown_beside_the_true_ones() -> None:
     np.testing.assert_allclose(sorted(shown.found), sorted(shown.true), atol=2e-4)
 
 
+@pytest.mark.build
 def test_what_noise_leaves_is_shown_as_a_guess() -> None:
     shown = secmix.audit({**SCENARIO, "model": {"iterations": 4, "noise_std": 1.0}}).cells[0].picture
     assert shown is not None
@@ -50,6 +51,7 @@ def test_what_noise_leaves_is_shown_as_a_guess() -> None:
     assert "cannot be sure" in picture_alt(shown)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     "changes",
     [{}, {"protocol": {"name": "graphfed_em", "n_components": 2, "n_rounds": 3}, "model": {}}],

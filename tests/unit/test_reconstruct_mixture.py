@@ -78,6 +78,7 @@ def test_from_a_public_start():
     assert off(found, rows).max() < 1e-7
 
 
+@pytest.mark.build
 def test_what_is_certified_is_right_and_what_is_not_says_why():
     loose = 0
     for seed, (n, k, tolerance) in enumerate([(5, 2, 1e-3), (5, 2, 1e-2), (5, 2, 1e-4), (5, 2, 1e-12), (8, 3, 1e-6)]):

@@ -26,6 +26,7 @@ def test_the_one_longest_unused_goes_first():
     assert [known.get(k) for k in (1, 2, 3)] == [1, None, 3]
 
 
+@pytest.mark.build
 def test_machines_are_fitted_the_same_whether_remembered_or_not(monkeypatch):
     rows = np.random.default_rng(0).normal(size=(6, 40, 2)) + np.arange(2)
 

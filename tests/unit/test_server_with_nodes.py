@@ -24,6 +24,7 @@ def test_every_coalition_is_an_adversary_of_the_house():
     assert read(listed([1, -1])) == [-1, 1]
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(("threshold", "verdict"), [(2, "violated"), (3, "holds")])
 def test_a_server_with_as_many_nodes_as_the_threshold_unmasks(threshold, verdict):
     scenario = {

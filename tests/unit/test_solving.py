@@ -70,6 +70,7 @@ def test_too_many_rows_are_not_tried_and_nothing_is_claimed() -> None:
     assert report.verdict == "holds"  # 48 known numbers for 120 unknown ones
 
 
+@pytest.mark.build
 def test_too_few_iterations_do_not_determine_the_rows() -> None:
     report = audit({"name": "pdmm", "sigma": 100.0}, PASSIVE, rows=4, model={"iterations": 1})
     assert set(found(report).values()) == {0.0}
@@ -93,6 +94,7 @@ def test_a_covariance_floor_in_the_model_does_not_keep_sums_from_being_solved() 
     assert min(shares.values()) >= 0.5
 
 
+@pytest.mark.build
 def test_iterations_from_which_nodes_abstained_are_left_out() -> None:
     """Their sums are over fewer rows, which the count shows; the cell once failed over it."""
     report = audit({"name": "pdmm", "sigma": 100.0}, PASSIVE, model={"iterations": 6, "likelihood_drop": 0.02})
@@ -102,6 +104,7 @@ def test_iterations_from_which_nodes_abstained_are_left_out() -> None:
     assert min(shares.values()) > 0
 
 
+@pytest.mark.build
 def test_who_steers_solves_what_is_summed_too() -> None:
     steering = {"name": "steering", "corrupt": [1, 3], "victim": 0}
     report = audit({"name": "pdmm", "sigma": 100.0}, steering, model={"iterations": 4, "likelihood_drop": 1e-9})
@@ -167,6 +170,7 @@ def test_what_a_defence_costs_is_told_as_output_error() -> None:
 YES_AND_NO = {"secure_sum": {"name": "secure_sum"}, "pdmm": {"name": "pdmm", "sigma": 100.0}}
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("protocol", YES_AND_NO.values(), ids=YES_AND_NO)
 def test_few_possible_rows_are_few_unknown_numbers(tmp_path: Path, protocol: dict[str, Any]) -> None:
     """Of rows of two yes-or-no answers there are four: sums over any number of nodes tell how often each occurs."""

@@ -165,6 +165,7 @@ def test_the_counterexample_is_small():
     assert literal_eval(found[1]) in ([[0.0], [0.0], [-1.0]], [[1.0], [1.0], [0.0]])
 
 
+@pytest.mark.build
 def test_the_worst_case_search_alone_catches_one_sided_trimming():
     message = counterexample(one_sided, f=1, skip=("consensus", "shape", "within reach", "every call"), budget=300)
     assert 'fails "worst case"' in message
@@ -244,6 +245,7 @@ def krum_by_squares(messages, f):
     return x[np.argmin(np.sort(squares, axis=1)[:, 1 : len(x) - f - 1].sum(axis=1))]
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     ("rule", "examples", "seed"),
     # Two pairs of equal messages and one beside them: the squares of the last digits vanish in the scores of Krum.

@@ -26,6 +26,7 @@ def changed(cell, **witness):
     return found.model_copy(update={"witness": found.witness.model_copy(update=witness)})
 
 
+@pytest.mark.build
 def test_the_words_name_coalition_group_and_guards(cell):
     witness = cell.coalitions.witness
     assert witness_alt(cell, cell.coalitions) == (

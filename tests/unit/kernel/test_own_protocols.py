@@ -29,7 +29,7 @@ PROTOCOLS: dict[str, Any] = {
     "pdmm, loss": PDMM(loss=0.2),
     "pdmm, asynchronous": PDMM(schedule="asynchronous"),
 }
-SLOW = ("pdmm, synchronous", "pdmm, loss", "pdmm, asynchronous")
+SLOW = [name for name in PROTOCOLS if name.startswith("pdmm,") or name == "secure aggregation, dropped"]
 EVERY_PROTOCOL = [pytest.param(name, marks=[pytest.mark.build] * (name in SLOW)) for name in PROTOCOLS]
 ADVERSARIES: dict[str, Any] = {
     "eavesdropper": Eavesdropper(),
