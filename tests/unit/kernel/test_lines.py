@@ -1,0 +1,74 @@
+"""What must be believed where something holds: the lines that a clearance executes, and where they lie."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import secmix
+from secmix import Network
+from secmix.adversaries import CuriousServer, HonestButCurious
+from secmix.kernel import Clearance, clear, clear_bounds, clear_coalitions, clear_unheard, prove
+from secmix.protocols import PDMM, Plain, SecureAggregation, SecureSum
+
+pytestmark = [
+    pytest.mark.build,
+    pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring came with Python 3.12"),
+]
+PACKAGE = Path(secmix.__file__).parent
+NETWORK = Network.complete(5)
+INPUTS = [np.random.default_rng([3, call]).normal(size=(1, 5, 3)) for call in range(3)]
+AUDITED = ("protocols", "adversaries", "transcript", "network.py", "_base", "errors.py")
+"""What is audited, and what it runs on: the protocol, who reads, and the record of what passes."""
+
+
+def proved(protocol: Any, adversary: Any) -> Any:
+    return clear(prove(protocol, NETWORK, INPUTS), NETWORK, adversary)
+
+
+CELLS: dict[str, Callable[[], Any]] = {
+    "plain": lambda: proved(Plain(encrypted=True), HonestButCurious({1})),
+    "secure sum": lambda: proved(SecureSum(), HonestButCurious({1})),
+    "secure aggregation": lambda: proved(SecureAggregation(), CuriousServer()),
+    "pdmm": lambda: proved(PDMM(), HonestButCurious({1})),
+    "coalition": lambda: clear_coalitions({"node 0": [frozenset({1, 2}), frozenset({3, 4})]}, 2),
+    "collaboration that is sent nothing": lambda: clear_unheard([], 100),
+    "robustness by a theorem": lambda: clear_bounds([("the error", 1.0, 2.0)]),
+}
+
+
+@contextmanager
+def lines_executed() -> Iterator[set[tuple[str, int]]]:
+    found: set[tuple[str, int]] = set()
+    monitoring = sys.monitoring
+    monitoring.use_tool_id(monitoring.COVERAGE_ID, "lines")
+    monitoring.register_callback(
+        monitoring.COVERAGE_ID,
+        monitoring.events.LINE,
+        lambda code, line: found.add((code.co_filename, line)) or monitoring.DISABLE,
+    )
+    monitoring.set_events(monitoring.COVERAGE_ID, monitoring.events.LINE)
+    monitoring.restart_events()
+    try:
+        yield found
+    finally:
+        monitoring.set_events(monitoring.COVERAGE_ID, 0)
+        monitoring.free_tool_id(monitoring.COVERAGE_ID)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
+    with lines_executed() as found:
+        assert isinstance(CELLS[name](), Clearance)
+    ours = {(Path(file).relative_to(PACKAGE), line) for file, line in found if file.startswith(f"{PACKAGE}/")}
+    believed = {(file, line) for file, line in ours if file.parts[0] not in AUDITED}
+    assert {file.parts[0] for file, _ in believed} == {"kernel"}
+    assert len(believed) <= 2500
+    assert sum(len((PACKAGE / file).read_text().splitlines()) for file in {file for file, _ in believed}) <= 3500
+    print(name, len(believed), "lines of", len({file for file, _ in believed}), "files")
