@@ -116,7 +116,7 @@ class _Channel(Channel):
                 f"'{kind}' passes from or to {sorted(strange)}; nodes are 0 to {self.fit.n - 1}, -1 the server"
             )
         self._record(int(round), str(kind), line, (tuple(senders), tuple(receivers), tuple(which)), rows)
-        self.transcript.append(self.fit.messages[-1].block(rows))
+        self.transcript.append(self.fit.messages[-1].block(rows.copy()))  # which a protocol may write to
 
     def _record(self, round: int, kind: str, line: str, ends: tuple[Any, Any, Any], rows: Followed) -> None:
         iteration: Any = self.iteration
