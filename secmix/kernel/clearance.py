@@ -27,6 +27,7 @@ from secmix.transcript import Transcript, View
 _MADE_HERE = object()
 _CALLS = 3
 _LONG = 1000  # numbers that nodes sum: of more the calls after the first are traced with few entries
+_MUCH, _TOO_MUCH = 2 * 10**6, 10**8  # terms that a call adds up: likewise, and of more nothing is traced
 _FEW = 2  # entries of what is traced beside the fit: how a call is made does not hang on their number
 _LEAST_TURNS, _MOST_WORK = 24, 100_000  # fits in which public numbers are others, and numbers that are sent in these
 
@@ -84,7 +85,11 @@ def prove(
     """
     few = [each[:, :, :_FEW] for each in inputs[:_CALLS]]
     reuses = getattr(protocol, "reuses_masks", False)
-    long = np.size(inputs[0]) > _LONG and not reuses
+    one = follow(protocol, network, [few[1]], seed=seed)
+    terms = one.trace.terms * inputs[0].shape[2] // few[1].shape[2]
+    if terms > _TOO_MUCH:
+        return _opened(one, f"a call adds up {terms:.1g} terms, more than are followed: use fewer nodes or entries")
+    long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not reuses
     inputs = [inputs[0], *few[1:]] if long else inputs[:_CALLS]
     run = functools.partial(follow, protocol, network, seed=seed)
     fit = run(inputs)

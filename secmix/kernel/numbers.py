@@ -328,6 +328,7 @@ def plain(value: Any) -> Any:
 
 def _sum_of(a: Number, b: Number) -> Form:
     out = (dict(a.form or {}) if a.scale == 1 else a.terms) if a.modulus else {}
+    now().terms += len(out) + len(b.form or ())
     scale = b.scale
     for variable, coefficient in (b.form or {}).items() if b.modulus else ():
         total = out.get(variable, 0) + scale * coefficient

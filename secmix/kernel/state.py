@@ -93,6 +93,7 @@ class Trace:
     answering: bool = False  # a guard was taken: secrets then answer, and the call must end in an error
     secret_draws: int = 0  # above 0 within draw_masks
     system_seeds: int = 0  # generators that the system seeded
+    terms: int = 0  # that sums were made of: the work so far
 
     def variable(self, kind: Literal["input", "code", "draw"], node: int, value: Any, step: float, **law: Any) -> int:
         """Add a variable, and return its number."""

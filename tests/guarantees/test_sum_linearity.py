@@ -72,6 +72,16 @@ def test_pdmm_averages_under_every_schedule_and_loss(network, seed, schedule, c,
     assert_allclose(averages, np.repeat(inputs.mean(axis=1, keepdims=True), network.n, axis=1), atol=1e-9)
 
 
+@pytest.mark.parametrize("round", [38, 41, 44])
+def test_who_drops_out_last_in_a_sweep_leaves_the_average_of_the_survivors(round):
+    """Found by fresh seeds: survivors had agreed with the node that left, and stopped before its absence moved them."""
+    network, inputs = Network.complete(3), np.random.default_rng(0).normal(size=(2, 3, 3))
+    protocol = PDMM(sigma=10.0, schedule="coloured", dropout=(2, round), tol=1e-12)
+    averages, _ = protocol.average(inputs, network, np.random.default_rng(0))
+    mean = inputs[:, :2].mean(axis=1, keepdims=True)
+    assert_allclose(averages[:, :2], np.repeat(mean, 2, axis=1), atol=1e-9)
+
+
 @pytest.mark.build
 @given(st.data(), networks(), seeds, schedules, st.sampled_from([0.0, 0.3]), st.integers(0, 40))
 def test_pdmm_goes_on_to_the_average_of_the_survivors(data, network, seed, schedule, loss, round):

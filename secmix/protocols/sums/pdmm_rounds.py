@@ -138,6 +138,7 @@ def _rehearsed(network: Network, settings: Settings, coins: np.random.Generator)
     size = float(max(np.abs(s).max(), np.abs(z).max(initial=0.0)))
     clock = _Clock(size, settings.tol / settings.scale)
     sweeps: list[tuple[Round, ...]] = []
+    final, moved = False, np.zeros(network.n, dtype=bool)
     for rounds, edges in _sweeps(network, settings, coins):
         before = y[edges.living]
         for round in rounds:
@@ -145,10 +146,12 @@ def _rehearsed(network: Network, settings: Settings, coins: np.random.Generator)
             arriving = z[active.opposite]
             y[active.nodes] = said = (s[active.nodes] + active.incoming(arriving)) / active.divisors
             z[active.own] = active.updated(z, arriving, said, settings, round.arrived)
+            moved[active.nodes] |= final
         sweeps.append(rounds)
         residual = float(residual_of(y[edges.living], before))
-        if edges.final:
+        if moved[edges.living].all():  # who has just dropped out has moved nobody yet, and all may still agree with it
             clock.look(len(sweeps), residual)
+        final = edges.final
         if len(sweeps) >= min(clock.enough, settings.max_sweeps):
             break
     if settings.dropout is not None and not edges.final:
