@@ -34,11 +34,6 @@ class Component:
     places: tuple[Any, ...]
     size: tuple[float, ...]  # of data the largest in this run; 0 of draws
 
-    @property
-    def key(self) -> Any:
-        """Return what equal components have in common; that of the largest data speaks for all."""
-        return self.rows, repr(self.terms.tolist()), self.modulus, self.owner, self.step, self.range, self.spread
-
 
 def components(cells: Iterable[tuple[tuple[int, int], Number]], variables: Mapping[int, Variable]) -> list[Component]:
     """Return all components of the rows that ``cells`` hold, equal ones once, with the largest data."""
@@ -59,24 +54,44 @@ def components(cells: Iterable[tuple[tuple[int, int], Number]], variables: Mappi
     for where, number in found:
         if number.form:
             groups.setdefault(root(next(iter(number.form))), []).append((where, number))
-    unique: dict[Any, Component] = {}
+    unique: dict[Any, tuple[float, list[tuple[tuple[int, int], Number]]]] = {}
     for group in groups.values():
-        one = _component(group, variables)
-        before = unique.setdefault(one.key, one)
-        if max(one.size) > max(before.size):
-            unique[one.key] = one
-    return list(unique.values())
+        key, largest = _key(group, variables), _largest(group, variables)
+        if key not in unique or largest > unique[key][0]:
+            unique[key] = largest, group
+    return [_component(group, variables) for _, group in unique.values()]
+
+
+def _used(group: list[tuple[tuple[int, int], Number]]) -> list[int]:
+    return sorted({v for _, number in group for v in number.form or ()})
+
+
+def _largest(group: list[tuple[tuple[int, int], Number]], variables: Mapping[int, Variable]) -> float:
+    """Return the largest number of the data in this run."""
+    mine = (variables[v] for v in _used(group))
+    return max((abs(float(each.value)) for each in mine if each.kind != "draw"), default=0.0)
+
+
+def _key(group: list[tuple[tuple[int, int], Number]], variables: Mapping[int, Variable]) -> Any:
+    """Return what equal components have in common; that of the largest data speaks for all."""
+    used = _used(group)
+    column = {v: k for k, v in enumerate(used)}
+    rows = tuple(
+        (where, number.modulus or inf, tuple(sorted((column[v], repr(c)) for v, c in number.terms.items())))
+        for where, number in group
+    )
+    return rows, tuple((each.node, each.step, each.range, each.spread) for each in map(variables.__getitem__, used))
 
 
 def _component(group: list[tuple[tuple[int, int], Number]], variables: Mapping[int, Variable]) -> Component:
-    used = sorted({v for _, number in group for v in number.form or ()})
+    used = _used(group)
     column = {v: k for k, v in enumerate(used)}
     terms = np.zeros((len(group), len(used)), object)
     for row, (_, number) in zip(terms, group, strict=True):
         for v, coefficient in number.terms.items():
             row[column[v]] = coefficient
     mine = [variables[v] for v in used]
-    largest = max((abs(float(each.value)) for each in mine if each.kind != "draw"), default=0.0)
+    largest = _largest(group, variables)
     return Component(
         tuple(where for where, _ in group),
         terms,
