@@ -148,7 +148,7 @@ def exposure(
     with _errors_shown():
         from rich.console import Console
 
-        from secmix.auditing.report import FAULTS
+        from secmix.auditing.verdicts import worst
         from secmix.exposing import exposures, parsed_costs
         from secmix.reporting.exposed import print_exposures
 
@@ -171,7 +171,7 @@ def exposure(
             typer.echo(plain.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
         else:
             print_exposures(found, Console())
-    raise typer.Exit(STATUS[min((each.verdict or "holds" for each in found), key=(*FAULTS, "holds").index)])
+    raise typer.Exit(STATUS[worst(each.verdict or "holds" for each in found)])
 
 
 @app.command()

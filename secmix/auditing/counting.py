@@ -75,7 +75,8 @@ def counted(
     )
     sentence = f"{'; '.join(said)}. Without {without}: {report.sentence}"
     sentence = sentence[0].upper() + sentence[1:]
-    verdict = "holds" if report.verdict == "holds" else max(counting, key=verdicts.ORDER.index, default="no worse")
+    judged = verdicts.worst(counting) if counting else "no worse"
+    verdict = "holds" if report.verdict == "holds" else judged
     return report.model_copy(update={"cells": cells, "verdict": verdict, "sentence": sentence})
 
 

@@ -1,4 +1,4 @@
-"""What the kernel proves of a cell; where it proves nothing, nobody is cleared."""
+"""Ask the kernel what it proves of a cell; where it proves nothing, nobody is cleared."""
 
 from __future__ import annotations
 
@@ -116,12 +116,13 @@ def unproved(case: Case, node: int) -> list[str]:
     share = outcome.exact.get(node, 0.0)
     if share > read + _MARGIN:
         return [f"the proof finds {share:.0%} of what it sends known, the audited runs {read:.0%}"]
-    assert isinstance(case.setup, SumSetup)
-    behind, found = outcome.behind_masks.get(node, 0.0), share_behind_masks(case.setup, case.observation, node)
-    if behind > _VISIBLE > max(found, read):
-        return [
-            f"masks of the size that the code draws may leave {behind:.0%} visible, in the audited runs {found:.0%}"
-        ]
+    behind = outcome.behind_masks.get(node, 0.0)
+    if behind > _VISIBLE > read:
+        assert isinstance(case.setup, SumSetup)
+        found = share_behind_masks(case.setup, case.observation, node)
+        if found < _VISIBLE:
+            small = "masks of the size that the code draws may leave"
+            return [f"{small} {behind:.0%} visible, in the audited runs {found:.0%}"]
     limit = case.cell.policy.max_normalised_leakage
     if case.observation.mask_shape and limit is not None and behind > limit:
         return [f"{case.observation.mask_shape[0]}; with such masks up to {behind:.0%} may be visible"]

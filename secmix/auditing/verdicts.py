@@ -20,6 +20,8 @@ ORDER: tuple[Verdict, ...] = ("not asked", "holds", "inconclusive", "violated")
 """From the mildest to the worst."""
 
 Accusation = Literal["violated", "inconclusive"] | None
+ACCUSATIONS: tuple[Accusation, ...] = (None, "inconclusive", "violated")
+"""From the mildest to the worst."""
 
 
 def judged(accusations: Iterable[Accusation], clearance: Clearance | Open | None) -> Verdict:

@@ -41,7 +41,7 @@ class Open:
 
 @dataclass(frozen=True, kw_only=True)
 class Clearance:
-    """What is proved, and what that assumes; made in this module alone."""
+    """Say what is proved, and what that assumes; made in this module alone."""
 
     says: str = ""  # what is proved, in a sentence; of sums it is what the fields say
     assumes: tuple[str, ...] = ()  # in sentences
@@ -54,7 +54,7 @@ class Clearance:
 
 @dataclass(frozen=True, kw_only=True)
 class KnownSums(Clearance):
-    """What a proof says of one adversary on one network, who reads messages of a sum protocol."""
+    """Say what is proved of one adversary on one network, who reads messages of a sum protocol."""
 
     exact: dict[int, float]  # by honest node: of its best-known direction the share known whatever the masks are
     behind_masks: dict[int, float]  # the same behind real masks of their size, should all calls be of the same data
@@ -85,20 +85,22 @@ def prove(
     """
     few = [each[:, :, :_FEW] for each in inputs[:_CALLS]]
     reuses = getattr(protocol, "reuses_masks", False)
-    one = follow(protocol, network, [few[1]], seed=seed)
-    terms = one.trace.terms * inputs[0].shape[2] // few[1].shape[2]
+    run = functools.partial(follow, protocol, network, seed=seed)
+    handed = [run([each], masks_seed=k) for k, each in enumerate(few[1:])]
+    terms = handed[0].trace.terms * inputs[0].shape[2] // few[1].shape[2]
     if terms > _TOO_MUCH:
-        return _opened(one, f"a call adds up {terms:.1g} terms, more than are followed: use fewer nodes or entries")
+        return _opened(
+            handed[0], f"a call adds up {terms:.1g} terms, more than are followed: use fewer nodes or entries"
+        )
     long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not reuses
     inputs = [inputs[0], *few[1:]] if long else inputs[:_CALLS]
-    run = functools.partial(follow, protocol, network, seed=seed)
     fit = run(inputs)
     if not fit.error and fit.varying:
         run = functools.partial(run, varying=fit.varying)
         fit = run(inputs)
+        handed = [run([each], masks_seed=k) for k, each in enumerate(few[1:])]
     if fit.error:
         return _opened(fit, fit.error)
-    handed = [run([each], masks_seed=k) for k, each in enumerate(few[1:])]
     fits = [fit, *handed, run([np.repeat(few[0], 2, axis=0)])]
     reasons = [each.error for each in fits]
     reasons += [disagreement(protocol, network, fit, inputs, seed=seed), other_frames(*handed)]

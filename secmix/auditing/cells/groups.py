@@ -16,7 +16,6 @@ from secmix.auditing.soundness.sight import unlike
 
 _SMALL = 8  # groups of too few runs of which single runs are looked at
 _NAMED = 6  # groups that a report describes
-_ORDER = (None, "inconclusive", "violated")
 
 
 def gather(each: Evidence, case: Case) -> Gathered:
@@ -72,7 +71,13 @@ def _worst(case: Case, found: list[tuple[Case, Gathered]]) -> list[Finding]:
     def badness(group: tuple[int, list[Finding]]) -> tuple[int, bool, float, float, int]:
         judged = [verdicts.of_leakage(finding, case.cell.policy) for finding in group[1]]
         return max(
-            (_ORDER.index(f.verdict), verdicts.is_revealed(f), f.normalised_low, f.normalised_leakage, group[0])
+            (
+                verdicts.ACCUSATIONS.index(f.verdict),
+                verdicts.is_revealed(f),
+                f.normalised_low,
+                f.normalised_leakage,
+                group[0],
+            )
             for f in judged
         )
 

@@ -198,7 +198,7 @@ def _accused(entry: NodeCoalition, need: int, blurred: bool) -> verdicts.Accusat
 
 
 def _severity(entry: NodeCoalition, need: int, blurred: bool) -> tuple[int, tuple[float, bool, bool], int]:
-    return ("violated", "inconclusive", None).index(_accused(entry, need, blurred)), _order(entry), entry.node
+    return -verdicts.ACCUSATIONS.index(_accused(entry, need, blurred)), _order(entry), entry.node
 
 
 def _verdict(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 Outcome = Literal["passed", "failed", "not applicable"]
@@ -79,18 +79,12 @@ class Soundness:
     Attributes
     ----------
     checks : list of Check
-    shares : dict of int -> float
-        Largest share of each node's variance that any variation of a call gave away: other scales, other public draws.
     public : bool
         Of a collaboration: whether what the adversary hears, if anything, is to the last bit the same on all rows.
-    masks : str
-        The distribution of masks that are not normal, and that were traced to draws of their own, of one size.
     """
 
     checks: list[Check]
-    shares: dict[int, float] = field(default_factory=dict)
     public: bool = False
-    masks: str = ""
 
     @property
     def doubts(self) -> list[str]:

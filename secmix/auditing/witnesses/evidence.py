@@ -65,7 +65,7 @@ def _gather(case: Case) -> Gathered:
 def _found(case: Case) -> Gathered:
     assert isinstance(case.setup, SumSetup)
     assert isinstance(case.observation, SumObservation)
-    setup = case.setup
+    setup, reasons = case.setup, _reasons(case)
     later = [t for t in case.observation.iterations if t >= 0] or case.observation.iterations
     inputs = {t: case.observation.inputs[t] for t in sorted({later[0], later[-1]})}
     n, _, m = inputs[later[0]].shape
@@ -75,7 +75,8 @@ def _found(case: Case) -> Gathered:
     zeros = service.zeros(later[0], n, m)
     for how in (service.single_calls, service.batches):
         for t, lives in how(inputs).items():
-            found = _decoded(case, lives, steps, zeros if t == later[0] else {}, stream(case.cell.seed, *_STREAM, t))
+            rng = stream(case.cell.seed, *_STREAM, t)
+            found = _decoded(case, reasons, lives, steps, zeros if t == later[0] else {}, rng)
             if found:  # what is known in ordinary calls needs no others
                 return Gathered(found)
     return Gathered()
@@ -83,6 +84,7 @@ def _found(case: Case) -> Gathered:
 
 def _decoded(
     case: Case,
+    reasons: list[str],
     lives: tuple[list[Use], list[Use]],
     steps: list[float],
     zeros: dict[Place, NDArray[Any]],
@@ -91,10 +93,10 @@ def _decoded(
     fitted, runs = len(_truth(lives[0])), sum(len(_truth(life)) for life in lives)
     if min(fitted, runs - fitted) < LEAST // 2:
         return []
-    uses, doubts = [*lives[0], *lives[1]], _reasons(case)
-    clues = [*(clues_in_frames(uses) if len(uses) > 2 else []), *clues_in_numbers(uses, doubts, steps, zeros)]
+    uses = [*lives[0], *lives[1]]
+    clues = [*(clues_in_frames(uses) if len(uses) > 2 else []), *clues_in_numbers(uses, reasons, steps, zeros)]
     decoded = decode(_truth(uses), clues, case.judged, fitted, rng)
-    return [_finding(of, case.about(node), doubts) for node, of in decoded.items() if _stands(of, case)]
+    return [_finding(of, case.about(node), reasons) for node, of in decoded.items() if _stands(of, case)]
 
 
 def _truth(uses: list[Use]) -> Array:

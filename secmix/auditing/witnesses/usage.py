@@ -108,7 +108,7 @@ class Service:
 
     def _call(self, life: SumProtocol, inputs: Array, iteration: int, *names: object) -> Call:
         rng = stream(self.seed, "soundness", *names, iteration)
-        return call_sum(life, inputs, None, self.network, rng, iteration=iteration)
+        return call_sum(life, inputs, self.network, rng, iteration=iteration)
 
 
 def _is_blind(adversary: Adversary) -> bool:
