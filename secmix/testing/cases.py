@@ -32,7 +32,7 @@ FARTHEST = {"float64": 1e9, ">f8": 1e9, "int64": 1e6, "int32": 1e3, "uint64": 1e
 
 @dataclass(frozen=True)
 class Case:
-    """What a promise is tried on.
+    """Hold what a promise is tried on.
 
     Attributes
     ----------

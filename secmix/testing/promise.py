@@ -40,7 +40,7 @@ class Promise:
 
     @cached_property
     def must(self) -> str:
-        """What must be done, for a message."""
+        """Return what must be done, for a message."""
         said = " ".join(str(inspect.getdoc(self.check)).split())
         return f"it must {said[0].lower()}{said[1:]}"
 

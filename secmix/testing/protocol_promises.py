@@ -1,4 +1,4 @@
-"""What a protocol owes its users. Each function is printed as it stands, with the smallest case that breaks it.
+"""Say what a protocol owes its users. Each function is printed as it stands, with the smallest case that breaks it.
 
 They use what is public: protocols, channels, adversaries, the kernel and the leaked subspace.
 """

@@ -92,7 +92,7 @@ class AggregatorCheck:
 
 @dataclass(frozen=True)
 class ProtocolCheck:
-    """What ``check_protocol`` tried without finding a broken promise, and what it proved.
+    """Say what ``check_protocol`` tried without finding a broken promise, and what it proved.
 
     Attributes
     ----------

@@ -197,7 +197,7 @@ def test_one_module_makes_what_holds() -> None:
 
 
 def _chosen(made: ast.expr) -> list[ast.expr]:
-    """What an expression may come to."""
+    """Return what an expression may come to."""
     if isinstance(made, ast.IfExp):
         return [*_chosen(made.body), *_chosen(made.orelse)]
     return [part for each in made.elts for part in _chosen(each)] if isinstance(made, ast.Tuple) else [made]

@@ -1,4 +1,4 @@
-"""What must be believed where something holds: the lines that a clearance executes, and where they lie."""
+"""Count what must be believed where something holds: the lines that a clearance executes, and where they lie."""
 
 from __future__ import annotations
 
