@@ -1,4 +1,4 @@
-"""Say what a robust rule owes its users. Each function is printed as it stands, with the messages that break the promise.
+"""Say what a robust rule owes its users. Each function is printed as it stands, with messages that break the promise.
 
 Those that compare two results return them: of two that are equally good, nobody can choose alike in another guise.
 """
