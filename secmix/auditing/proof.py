@@ -16,7 +16,7 @@ from secmix.auditing.evidence.interface import Case
 from secmix.auditing.observation.collaborations import CollaborationObservation
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.setup import SumSetup
-from secmix.auditing.soundness.masks.mixed import Mixed
+from secmix.auditing.soundness.mixed import Mixed
 from secmix.kernel import Clearance, KnownSums, Open, Proof, clear, clear_unheard, prove
 from secmix.network import Network
 from secmix.protocols import PDMM

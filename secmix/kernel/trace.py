@@ -23,7 +23,7 @@ from secmix.kernel.arrays import Followed, array_of, concrete, followed, is_secr
 from secmix.kernel.coins import Public
 from secmix.kernel.draws import Draws
 from secmix.kernel.numbers import Number
-from secmix.kernel.state import ANYTHING, INF, LeftTrace, Place, Trace, following, is_protocol, now
+from secmix.kernel.state import ANYTHING, INF, LeftTrace, Place, Trace, Variable, following, is_protocol, now
 from secmix.kernel.world import modules_of, replaced, with_method
 from secmix.network import Network
 from secmix.transcript import Block, Channel, overheard, passed_on
@@ -189,6 +189,19 @@ def follow(
     if trace.left and not fit.error:
         fit.error = "{} at {}".format(*trace.left[0])
     return fit
+
+
+def drawn_masks(
+    protocol: Any, network: Network, runs: int, m: int, *, seed: int = 0
+) -> tuple[Followed, dict[int, Variable]] | None:
+    """Trace how masks (runs, k, m) are drawn: what they are made of, and the draws; None where that is not followed."""
+    trace, protocol = Trace(), copied(protocol)
+    with replaced(modules_of(protocol)), following(trace), _secret_masks(protocol):
+        try:
+            masks = followed(protocol.draw_masks(runs, m, network, _draws(seed)))
+        except (LeftTrace, Exception):  # a stranger's code may fail in any way
+            return None
+    return None if trace.left or masks.ndim != 3 else (masks, trace.variables)
 
 
 def _draws(*seed: int) -> Draws:

@@ -16,7 +16,6 @@ import secmix
 from secmix import Network
 from secmix.adversaries import Adversary, Eavesdropper, HonestButCurious
 from secmix.auditing.soundness import examine_collaboration
-from secmix.auditing.soundness.masks.traced import Logged, trace
 from secmix.estimators.unequal import explained
 from secmix.kernel import KnownSums, clear, prove
 from secmix.protocols import PDMM, SecureSum
@@ -343,15 +342,6 @@ def test_what_is_not_asked_about_is_judged_nevertheless() -> None:
 
     measure = {"evidence": ["structure", "gaussian"], "nodes": [0], "sigmas": [1e6]}
     assert audit(with_steps(Pairwise, sent=sent), measure=measure).verdict == "violated"
-
-
-def test_masks_are_traced_to_draws_of_their_own() -> None:
-    generator = Logged(np.random.PCG64(0))
-    one = generator.normal(scale=3.0, size=(6, 2, 4))
-    assert trace(one, generator.log, None, 0.0).scales == pytest.approx([3.0, 3.0])
-    both = np.concatenate([one, one[:, ::-1]], axis=1)
-    assert trace(both, generator.log, None, 0.0).witness is not None
-    assert trace(one + 1.0, generator.log, None, 0.0).witness is not None
 
 
 def deal(runs: int, key: int) -> list[np.ndarray]:

@@ -11,8 +11,7 @@ import pytest
 from secmix import Network
 from secmix.auditing.soundness import understood
 from secmix.auditing.soundness.collaborations.forced import steered
-from secmix.auditing.soundness.masks.law import law_of
-from secmix.auditing.soundness.masks.mixed import Mixed, factor_of, independent
+from secmix.auditing.soundness.mixed import Mixed, factor_of, independent
 from secmix.estimators.exact.linear import LinearView
 from secmix.estimators.exact.structure import subspace_of
 
@@ -43,12 +42,14 @@ IMAGES = {
     "mixed": (lambda rng, runs, m: np.einsum("kq,nqm->nkm", MAP, normals(rng, runs, m, 3)), 3, 2 * MAP),
     "less the mean": (lambda rng, runs, m: (g := normals(rng, runs, m)) - g.mean(axis=1, keepdims=True), 3,
                       2 * (np.eye(4) - 0.25)),
-    "entry by entry": (lambda rng, runs, m: np.array([[[rng.normal() + rng.normal() for _ in range(m)]
-                                                       for _ in range(4)] for _ in range(runs)]), 4,
-                       np.kron(np.eye(4), [1.0, 1.0])),
-    "about one": (lambda rng, runs, m: rng.normal(1.0, 3.0, (m, runs, 4)).transpose(1, 2, 0), 4, 3 * np.eye(4)),
+    "entry by entry": (lambda rng, runs, m: np.array([[[rng.normal() + k * rng.normal() for _ in range(m)]
+                                                       for k in range(1, 5)] for _ in range(runs)]), 4,
+                       np.array([np.kron(row, [1.0, k + 1]) for k, row in enumerate(np.eye(4))])),
+    "about one": (lambda rng, runs, m: np.diff(rng.normal(1.0, 3.0, (m, runs, 5))).transpose(1, 2, 0), 4,
+                  3 * (np.eye(5)[1:] - np.eye(5)[:-1])),
     "of its children": (lambda rng, runs, m: np.stack([c.laplace(0, i + 1.0, (runs, m)) for i, c in
-                                                       enumerate(rng.spawn(4))], axis=1), 4, np.diag([1.0, 2, 3, 4])),
+                                                       enumerate(rng.spawn(4))], axis=1), 4,
+                        2**0.5 * np.diag([1.0, 2, 3, 4])),
 }  # fmt: skip
 OTHERS = {
     "absolute": lambda rng, runs, m: np.abs(normals(rng, runs, m)),
@@ -75,6 +76,11 @@ def test_the_map_from_draws_to_masks_is_found(name):
     np.testing.assert_allclose(np.corrcoef(white.T), np.eye(rank), atol=0.08)
 
 
+def test_sums_of_draws_of_their_own_are_draws_of_their_own():
+    protocol = Drawn(lambda rng, runs, m: normals(rng, runs, m) + normals(rng, runs, m))
+    assert understood(protocol, NETWORK) is protocol
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_masks_that_are_no_such_image_are_left_alone(name):
     protocol = Drawn(OTHERS[name])
@@ -91,7 +97,8 @@ def test_residues_follow_from_others_by_whole_coefficients():
     assert factor_of(found) is None
     kept = found.draw_masks(50, 2, NETWORK, np.random.default_rng(0))
     assert np.array_equal(found.law.all(kept), how(np.random.default_rng(0), 50, 2))
-    assert law_of(Drawn(lambda *a: 2 * how(*a), modulus=16.0, grid=0.25), NETWORK, 16.0, 0.25, 0) is None
+    twice = Drawn(lambda *a: 2 * how(*a), modulus=16.0, grid=0.25)
+    assert understood(twice, NETWORK) is twice
 
 
 def test_masks_that_all_but_cancel_reach_next_to_nothing():

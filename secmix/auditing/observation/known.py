@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.auditing.observation.course import Averaging
-from secmix.auditing.observation.reading import Reading
+from secmix.auditing.observation.reading import Averaging, Reading
 from secmix.auditing.setup import SumSetup
 from secmix.mixture import Mixture
 from secmix.protocols import EMRun

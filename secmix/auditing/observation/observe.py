@@ -15,7 +15,6 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.auditing.observation.course import course_of
 from secmix.auditing.observation.known import KnownSums, known_sums
 from secmix.auditing.observation.observation import Observation
 from secmix.auditing.observation.reading import (
@@ -28,7 +27,7 @@ from secmix.auditing.observation.reading import (
     read,
 )
 from secmix.auditing.setup import Setup, SumSetup, build_model
-from secmix.auditing.soundness.masks.mixed import independent
+from secmix.auditing.soundness.mixed import independent
 from secmix.data import deal
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed
@@ -190,16 +189,12 @@ def _block(
         else:
             if t not in known:
                 raise ProbeMismatch
-            if not known[t].course.is_of(run.transcript.at(t), averages[t], seen[t], grid):
-                raise ProbeMismatch
             reading, values = known[t].of(view.at(t), seen[t], grid)
             readings[t], rest[t] = known[t].reading, np.empty((runs, 0))
         estimates[t] = estimates_of(reading, values, [seen[t]])[0]
     if probing and not probed.shares_masks and not any(block.shape[1] for block in rest.values()):
         known.clear()
-        for t, ended in probes.items():
-            course = course_of(run.transcript.at(t), ended, runs, units[t], modulus)
-            known[t] = ProbeCache(view.at(t).origins, readings[t], course)
+        known.update({t: ProbeCache(view.at(t).origins, readings[t]) for t in probes})
     joint, together = None, {}
     if probed.shares_masks:
         later = [t for t in iterations if t >= 0]

@@ -13,14 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix._base.checks import Array
-from secmix.auditing.observation.course import Averaging, Course
 from secmix.auditing.setup import SumSetup
-from secmix.auditing.soundness.masks.mixed import factor_of
+from secmix.auditing.soundness.mixed import factor_of
 from secmix.estimators.exact.gaussian import GaussianView
 from secmix.estimators.exact.linear import KAPPA, LinearView, read_off, unmodular, without_rounding
 from secmix.estimators.exact.structure import LeakedSubspace, mask_range, subspace_of
 from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import Origin, View
+
+Averaging = tuple[Array, Array]
+"""Inputs (runs, n, m) and masks (runs, k, m) of one averaging."""
 
 _CHUNK = 256  # messages compared at once
 _SHORTER = 2  # lengths of an iteration other than the longest that are kept worked out
@@ -46,13 +48,10 @@ class ProbeCache:
     ----------
     reading : Reading
         Of all ``origins``. Who holds the first few of these messages knows no more.
-    course : Course
-        Of all messages, those that the adversary does not hold too.
     """
 
     origins: tuple[Origin, ...]
     reading: Reading
-    course: Course
     _shorter: dict[int, GaussianView] = field(default_factory=dict)
 
     def of(self, view: View, seen: Averaging, grid: float) -> tuple[Reading, Array]:

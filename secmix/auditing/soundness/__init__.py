@@ -6,7 +6,7 @@ cleared.
 """
 
 from secmix.auditing.soundness.collaborations.checks import examine_collaboration
-from secmix.auditing.soundness.masks.mixed import understood
+from secmix.auditing.soundness.mixed import understood
 from secmix.auditing.soundness.result import Check, Soundness, Witness
 from secmix.auditing.soundness.runner import fresh
 
