@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.numbers import Number
+from secmix.kernel.numbers import Form, Number
 from secmix.kernel.state import Variable
 
 TOLERANCE = 1e-9
@@ -25,7 +25,8 @@ class Component:
     """F rows of messages that hang together by their V variables."""
 
     rows: tuple[tuple[int, int], ...]  # where each comes from: message, row of its payload
-    terms: Any  # (F, V) coefficients, exact where they are whole
+    terms: tuple[Form, ...]  # the coefficients of each by variable, exact where they are whole
+    column: Mapping[int, int]  # of a variable, in what follows
     modulus: tuple[Any, ...]  # infinite: the form is known exactly from the row; else its residue
     owner: tuple[int, ...]  # the node of an input or code; -1 of a draw
     step: tuple[Any, ...]  # as of variables, and so the next three
@@ -34,10 +35,22 @@ class Component:
     places: tuple[Any, ...]
     size: tuple[float, ...]  # of data the largest in this run; 0 of draws
 
+    def table(self, rows: Sequence[int]) -> tuple[Any, list[int]]:
+        """Return the coefficients of some rows, (F, V), and which variables its V columns are: those that are there."""
+        used = _variables_of(self.terms[k] for k in rows)
+        table = np.zeros((len(rows), len(used)), object)
+        for line, row in zip(table, rows, strict=True):
+            for v, coefficient in self.terms[row].items():
+                line[used[v]] = coefficient
+        return table, [self.column[v] for v in used]
 
-def components(cells: Iterable[tuple[tuple[int, int], Number]], variables: Mapping[int, Variable]) -> list[Component]:
+
+_Row = tuple[tuple[int, int], Number]
+
+
+def components(cells: Iterable[_Row], variables: Mapping[int, Variable]) -> list[Component]:
     """Return all components of the rows that ``cells`` hold, equal ones once, with the largest data."""
-    found = list(cells)
+    found = [(where, number) for where, number in cells if number.form]
     parent: dict[int, int] = {}
 
     def root(v: int) -> int:
@@ -46,55 +59,41 @@ def components(cells: Iterable[tuple[tuple[int, int], Number]], variables: Mappi
         return v
 
     for _, number in found:
-        first, *others = number.form or {-1: 0}
-        for each in others:
-            parent[root(each)] = root(first)
-        root(first)
-    groups: dict[int, list[tuple[tuple[int, int], Number]]] = {}
+        top = root(next(iter(number.form or ())))
+        for each in number.form or ():
+            if parent.get(each) != top:
+                parent[root(each)] = top
+    groups: dict[int, list[_Row]] = {}
     for where, number in found:
-        if number.form:
-            groups.setdefault(root(next(iter(number.form))), []).append((where, number))
-    unique: dict[Any, tuple[float, list[tuple[tuple[int, int], Number]]]] = {}
+        groups.setdefault(root(next(iter(number.form or ()))), []).append((where, number))
+    unique: dict[Any, tuple[float, Component]] = {}
     for group in groups.values():
-        key, largest = _key(group, variables), _largest(group, variables)
+        used = _variables_of(number.form or {} for _, number in group)
+        mine = [variables[v] for v in used]
+        largest = max((abs(float(each.value)) for each in mine if each.kind != "draw"), default=0.0)
+        component = _component(group, used, mine, largest)
+        key = _key(component)
         if key not in unique or largest > unique[key][0]:
-            unique[key] = largest, group
-    return [_component(group, variables) for _, group in unique.values()]
+            unique[key] = largest, component
+    return [component for _, component in unique.values()]
 
 
-def _used(group: list[tuple[tuple[int, int], Number]]) -> list[int]:
-    return sorted({v for _, number in group for v in number.form or ()})
+def _variables_of(forms: Iterable[Form]) -> dict[int, int]:
+    """Number the variables of some forms, in order."""
+    return {v: k for k, v in enumerate(sorted(set().union(*forms)))}
 
 
-def _largest(group: list[tuple[tuple[int, int], Number]], variables: Mapping[int, Variable]) -> float:
-    """Return the largest number of the data in this run."""
-    mine = (variables[v] for v in _used(group))
-    return max((abs(float(each.value)) for each in mine if each.kind != "draw"), default=0.0)
-
-
-def _key(group: list[tuple[tuple[int, int], Number]], variables: Mapping[int, Variable]) -> Any:
+def _key(one: Component) -> Any:
     """Return what equal components have in common; that of the largest data speaks for all."""
-    used = _used(group)
-    column = {v: k for k, v in enumerate(used)}
-    rows = tuple(
-        (where, number.modulus or inf, tuple(sorted((column[v], repr(c)) for v, c in number.terms.items())))
-        for where, number in group
-    )
-    return rows, tuple((each.node, each.step, each.range, each.spread) for each in map(variables.__getitem__, used))
+    rows = tuple((tuple([one.column[v] for v in row]), tuple(row.values())) for row in one.terms)
+    return rows, one.rows, one.modulus, one.owner, one.step, one.range, one.spread
 
 
-def _component(group: list[tuple[tuple[int, int], Number]], variables: Mapping[int, Variable]) -> Component:
-    used = _used(group)
-    column = {v: k for k, v in enumerate(used)}
-    terms = np.zeros((len(group), len(used)), object)
-    for row, (_, number) in zip(terms, group, strict=True):
-        for v, coefficient in number.terms.items():
-            row[column[v]] = coefficient
-    mine = [variables[v] for v in used]
-    largest = _largest(group, variables)
+def _component(group: list[_Row], column: dict[int, int], mine: list[Variable], largest: float) -> Component:
     return Component(
         tuple(where for where, _ in group),
-        terms,
+        tuple(number.terms for _, number in group),
+        column,
         tuple(number.modulus or inf for _, number in group),
         tuple(each.node for each in mine),
         tuple(each.step for each in mine),
@@ -124,49 +123,50 @@ def knowledge(component: Component, rows: Sequence[int], corrupt: frozenset[int]
 
     ``repeated`` says how often the same data may meet fresh masks: averaged, these are so much smaller.
     """
-    data = [v for v, node in enumerate(component.owner) if node >= 0 and node not in corrupt]
-    draws = [v for v, node in enumerate(component.owner) if node == -1]
-    if not data or not rows:
+    table, used = component.table(rows)
+    owner = [component.owner[v] for v in used]
+    data = [k for k, node in enumerate(owner) if node >= 0 and node not in corrupt]
+    draws = [k for k, node in enumerate(owner) if node == -1]
+    if not data:
         return Knowledge({}, {}, [])
-    nodes = [component.owner[v] for v in data]
-    table = component.terms[list(rows)]
+    nodes = [owner[k] for k in data]
     modulus = [component.modulus[k] for k in rows]
-    whole, reason = _words(component, table, modulus, data, draws)
+    step, ranges = ([of[v] for v in used] for of in (component.step, component.range))
+    whole, reason = _words(table, modulus, data, draws, step, ranges)
     if whole is not None:
         known = np.array([[float(c) for c in row] for row in whole]).reshape(-1, len(data))
         # A residue of a number is no more than the number.
         exact = _shares(known, np.zeros((len(known), 0)), nodes)
         return Knowledge(exact, exact, _sums(known, nodes))
-    size = np.array([component.size[v] or 1.0 for v in data])
+    size = np.array([component.size[used[k]] or 1.0 for k in data])
     seen = table[:, data].astype(float)
     hiding = table[:, draws].astype(float)
-    spread = np.array([component.spread[v] for v in draws])
+    spread = np.array([component.spread[used[k]] for k in draws])
     free = _free_of(hiding, seen)
     exact = _shares(free, np.zeros((len(free), 0)), nodes)
     behind = _shares(seen * size, hiding * spread / repeated**0.5, nodes)
     behind = {node: max(share, exact.get(node, 0.0)) for node, share in behind.items()}
-    between_steps = reason if any(component.step[v] for v in draws) and hiding.any() else ""
+    between_steps = reason if any(step[k] for k in draws) and hiding.any() else ""
     return Knowledge(exact, behind, _sums(free, nodes), between_steps)
 
 
 def _words(
-    component: Component, table: Any, modulus: list[Any], data: list[int], draws: list[int]
+    table: Any, modulus: list[Any], data: list[int], draws: list[int], step: list[Any], ranges: list[int]
 ) -> tuple[list[list[int]] | None, str]:
     """Eliminate masks that are uniform words, exactly; return what is left of the data, or None and why that fails.
 
     In units of the masks' step every row is whole, modulo the number R of words. Rows are reduced by units of Z/R: a
     row with a pivot is uniform, whatever the data, and independent of all others; what is left has no mask in it.
     """
-    reached = [row for row in table if any(row[v] for v in draws)]
-    if not reached:
+    sizes = {ranges[v] for v in draws}
+    if not sizes:
         return None, ""
-    sizes = {component.range[v] for v in draws if any(row[v] for row in reached)}
     if len(sizes) != 1 or 0 in sizes:
         return None, "masks that are not uniform words of one length"
     words = sizes.pop()
     lines = []
     for row, q in zip(table, modulus, strict=True):
-        sizes_of = [[row[v] * component.step[v] for v in some] for some in (draws, data)]
+        sizes_of = [[row[v] * step[v] for v in some] for some in (draws, data)]
         if q == inf and any(sizes_of[0]) and any(row[v] for v in data):
             return None, "masks added without reduction: what lies between their steps, and their ends, are open"
         if isinstance(q, int) and q % words and words % q:
@@ -174,7 +174,7 @@ def _words(
         # A row of data alone, or of masks alone, is known exactly.
         own = min((abs(each) for some in sizes_of for each in some if each), default=0)
         unit = own if q == inf else q / words if q % words else q // words
-        if any(row[v] and not component.step[v] for v in (*data, *draws)):
+        if any(row[v] and not step[v] for v in (*data, *draws)):
             return None, "numbers of no known step beside masks that are whole words"
         line = [_in_units(each, unit) if each else 0 for some in sizes_of for each in some]
         if None in line:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.numbers import Number, function, plain
+from secmix.kernel.numbers import _PLAIN, Number, function, plain
 from secmix.kernel.state import now
 from secmix.kernel.words import cast, wrapped
 
@@ -308,8 +308,11 @@ def one_by_one(ufunc: Any) -> Callable[..., Any]:
         followed_as = lambda x: x.rounded(lambda v: float(ufunc(v)), name)  # noqa: E731
 
     def one(*args: Any) -> Any:
-        args = tuple(plain(each) for each in args)
-        if not any(isinstance(each, Number) for each in args):
+        kinds = {*map(type, args)}
+        if not kinds <= _PLAIN:
+            args = tuple(plain(each) for each in args)
+            kinds = {*map(type, args)}
+        if Number not in kinds:
             exact = name in _PYTHON and all(type(each) is int for each in args) and "divide" not in name
             return _PYTHON[name](*args) if exact else plain(ufunc(*args))
         if followed_as is not None and not (name in ("divide", "remainder") and _by_secret(args)):

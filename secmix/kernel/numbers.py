@@ -38,12 +38,13 @@ class Number:
         self.step = step  # it is a whole multiple of this; infinite of zero, 0 where nothing is known
         self.pure = pure  # it is a function of its form alone
         self.below: Any = 0  # it lies in [0, below); 0 where nothing is known
-        self.key: Any = None  # which function of which numbers it is, where it is no linear one
+        self.key: int | None = None  # the same for the same function of the same numbers; of a linear one once asked
 
     @property
     def terms(self) -> Form:
-        """Return the coefficients of the form, scaled."""
-        return {variable: self.scale * c for variable, c in (self.form or {}).items()}
+        """Return the coefficients of the form, scaled; they are not to be written to."""
+        form, scale = self.form or {}, self.scale
+        return form if scale == 1 else {variable: scale * c for variable, c in form.items()}
 
     @property
     def is_zero(self) -> bool:
@@ -82,7 +83,7 @@ class Number:
         # What is not followed counts as nothing modulo its step.
         modulus = common_step(self.modulus or self.step, other.modulus or other.step)
         form = _sum_of(self, other) if modulus else None
-        if form == {} and modulus == INF:
+        if form is not None and not form and modulus == INF:
             return value
         return encoded(keyed(Number(value, form, modulus, depends, step, pure=modulus == INF), "add", self, other))
 
@@ -264,7 +265,7 @@ def function(
     secret = [each for each in args if isinstance(each, Number)]
     if not secret:
         return value
-    key = (name, key or arguments(*args))
+    key = _numbered((name, key if key is not None else arguments(*args)))
     known = now().known
     if key not in known:
         form = secret[0].form
@@ -280,26 +281,26 @@ def function(
 
 def arguments(*args: Any) -> int:
     """Return a number for these arguments, the same for the same functions of the same variables."""
-    return _numbered(tuple(_identity(each) for each in args))
+    return _numbered(tuple([_identity(each) for each in args]))
 
 
 def _identity(number: Any) -> Any:
     if not isinstance(number, Number):
         return type(number), repr(number)
-    if number.modulus == INF:
-        return "linear", frozenset(number.terms.items()), number.value
-    return _numbered(number.key)
+    if number.key is None:
+        number.key = _numbered(("linear", frozenset(number.terms.items()), number.value))
+    return number.key
 
 
 def _numbered(key: Any) -> int:
-    keys: dict[Any, int] = now().known.setdefault("numbers of keys", {})
+    keys = now().keys
     return keys.setdefault(key, len(keys))
 
 
 def keyed(number: Number, name: str, *args: Any) -> Number:
     """Let ``number`` remember that it is this function of these arguments, where it is no linear one."""
     if number.modulus != INF:
-        number.key = (name, arguments(*args))
+        number.key = _numbered((name, *[_identity(each) for each in args]))
     return number
 
 
@@ -317,8 +318,13 @@ def encoded(number: Number) -> Number:
     return known[key]  # type: ignore[no-any-return]
 
 
+_PLAIN = frozenset({int, float, Number})
+
+
 def plain(value: Any) -> Any:
     """Return NumPy's scalars as Python's numbers, of which a secret word never loses a bit."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, np.generic):
         return value.item()
     if not isinstance(value, (int, float, Number, np.ndarray)) and hasattr(value, "__index__"):
@@ -327,7 +333,7 @@ def plain(value: Any) -> Any:
 
 
 def _sum_of(a: Number, b: Number) -> Form:
-    out = (dict(a.form or {}) if a.scale == 1 else a.terms) if a.modulus else {}
+    out = dict(a.terms) if a.modulus else {}
     now().terms += len(out) + len(b.form or ())
     scale = b.scale
     for variable, coefficient in (b.form or {}).items() if b.modulus else ():

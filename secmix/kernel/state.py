@@ -80,7 +80,8 @@ class Trace:
     script: tuple[int, ...] = ()  # how the first turns are to come out
     # By numbers that no other trace uses: a secret that was kept elsewhere is found out.
     variables: dict[int, Variable] = field(default_factory=dict)
-    known: dict[Any, Any] = field(default_factory=dict)  # functions, encodings and keys that were met before
+    known: dict[Any, Any] = field(default_factory=dict)  # functions and encodings that were met before
+    keys: dict[Any, int] = field(default_factory=dict)  # of numbers: which function of which others each is
     # Truth values of secrets that only decide whether an error is raised.
     guards: dict[Place, None] = field(default_factory=dict)
     call: int = 0
@@ -103,9 +104,13 @@ class Trace:
 
     def own(self, number: int) -> Variable:
         """Return the variable of that number; end the proof if it is one of another trace."""
-        if number not in self.variables:
-            self.leave("a secret that was kept outside the protocol's object")
+        self.owns({number})
         return self.variables[number]
+
+    def owns(self, numbers: set[int]) -> None:
+        """End the proof if some of these variables are of another trace."""
+        if not numbers <= self.variables.keys():
+            self.leave("a secret that was kept outside the protocol's object")
 
     def leave(self, what: str) -> None:
         """End the proof here; once a guard was taken, go on."""

@@ -123,8 +123,7 @@ class _Channel(Channel):
         cells = [cell for cell in rows.objects.ravel().tolist() if isinstance(cell, Number)]
         if any(cell.depends == ANYTHING for cell in cells):
             now().leave("memory that nobody wrote to")
-        for variable in set().union(*(cell.form for cell in cells if cell.form)):
-            now().own(variable)
+        now().owns(set().union(*(cell.form for cell in cells if cell.form)))
         frame = (iteration.value, round, kind, line, rows.shape, rows.kind.str)
         self.fit.messages.append(Message(frame, *ends, rows))
 

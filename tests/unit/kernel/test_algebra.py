@@ -26,7 +26,8 @@ def component(
     draws = [node < 0 for node in owner]
     return Component(
         rows=tuple((0, k) for k in range(len(terms))),
-        terms=np.array(terms, object),
+        terms=tuple({k: c for k, c in enumerate(row) if c} for row in terms),
+        column={k: k for k in range(len(owner))},
         modulus=(modulus,) * len(terms),
         owner=owner,
         step=step or tuple(1 if words else 0 for _ in owner),
