@@ -109,10 +109,9 @@ def written(value: Any) -> str:
     if isinstance(value, np.ndarray):
         kind = "" if value.dtype in (np.float64, np.intp) else f", dtype={value.dtype.str!r}"
         if value.size > 60 and value.ndim == 2:  # rows or columns that are all alike, or many zeros
-            if len(value) > 1 and (value == value[:1]).all():
-                return f"np.repeat({written(value[:1])}, {len(value)}, axis=0)"
-            if value.shape[1] > 1 and (value == value[:, :1]).all():
-                return f"np.repeat({written(value[:, :1])}, {value.shape[1]}, axis=1)"
+            for axis, first in enumerate((value[:1], value[:, :1])):
+                if value.shape[axis] > 1 and (value == first).all():
+                    return f"np.repeat({written(first)}, {value.shape[axis]}, axis={axis})"
         return f"np.array({_numbers(value.tolist())}{kind})"
     if isinstance(value, (float, np.floating)):
         return _numbers(float(value))

@@ -200,9 +200,11 @@ _KINDS: dict[str, Callable[[int, np.random.Generator], Iterable[Any]]] = {
 """Edges of each kind of network of at least three nodes."""
 
 
-def _of_kind(kind: str, n: int, rng: np.random.Generator) -> Network:
+def _of_kind(kind: str, n: int, rng: np.random.Generator) -> tuple[Network, str]:
+    """Return a network and its kind: a tree where one of so few nodes is complete."""
+    kind = "tree" if n <= {"cycle": 3, "wheel": 4}.get(kind, 0) else kind
     name = rng.permutation(n)
-    return Network.from_edges(n, [(name[a], name[b]) for a, b in _KINDS[kind](n, rng)])
+    return Network.from_edges(n, [(name[a], name[b]) for a, b in _KINDS[kind](n, rng)]), kind
 
 
 def small_networks(given: Network | None, parts: int | None, rng: np.random.Generator) -> list[Sized]:
@@ -216,7 +218,7 @@ def small_networks(given: Network | None, parts: int | None, rng: np.random.Gene
     found.append((Network.complete(5), "complete", None))
     for least, most in ((4, 7), (5, 9), (9, 13)):
         n = int(rng.integers(least, most))
-        found += [(_of_kind(kind, n, rng), kind, None) for kind in ("cycle with chords", "tree")]
+        found += [(*_of_kind(kind, n, rng), None) for kind in ("cycle with chords", "tree")]
     return found
 
 
@@ -227,17 +229,19 @@ def wide_networks(
 
     Where a call would send so much that a proof takes long, drawn ones are halved and named ones left out.
     """
+
+    def network_of(place: int, n: int) -> tuple[Network, str]:
+        return _of_kind(list(_KINDS)[place % 6], n, rng) if given is None else (given, "given")
+
     found: list[Sized] = []
-    kinds = list(_KINDS)[:6] if given is None else ["given"]
     for place, size in enumerate([*_drawn(count, rng), *_named(numbers, 2 * count)]):
-        kind = kinds[place % len(kinds)]
-        network = given or _of_kind(kind, size[0], rng)
+        network, kind = network_of(place, size[0])
         while _sent(protocol, network) * size[1] * size[2] > _SENT and max(size[given is not None :]) > _SMALL:
             if place >= count:  # half of it is another number
                 break
             which = max((0, 1, 2) if given is None else (1, 2), key=size.__getitem__)
             size[which] = -(-size[which] // 2)
-            network = given or _of_kind(kind, size[0], rng)
+            network, kind = network_of(place, size[0])
         else:
             found.append((network, kind, (size[1], size[2])))
     return found
