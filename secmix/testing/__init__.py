@@ -5,21 +5,13 @@
 >>> def test_my_rule():
 ...     check_aggregator(trimmed_mean, f=1)
 
-A trimmed mean that trims the largest values and forgets the smallest is caught, and the smallest counterexample
-found is printed as a test to paste:
+Where it fails, the smallest counterexample found is printed as a test to paste:
 
->>> import numpy as np
->>> def one_sided(messages, f):
-...     if not 0 <= f < len(messages) / 2:
-...         raise ValueError("f must be below n/2")
-...     if not np.isfinite(messages).all():
-...         raise ValueError("messages must be finite")
-...     return np.sort(messages, axis=0)[: len(messages) - f].mean(axis=0)
 >>> try:
-...     check_aggregator(one_sided, f=1)
+...     check_aggregator(lambda messages, f: messages.mean(axis=0), f=1)
 ... except AssertionError as error:
 ...     print(error)  # doctest: +ELLIPSIS
-one_sided fails "consensus": it must return what all honest nodes agree on, whatever the others send.
+<lambda> fails "consensus": it must return what all honest nodes agree on, whatever the others send.
 ...
     messages = np.array([[...
 ...

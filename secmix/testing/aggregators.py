@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import secrets
+from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import replace
-from itertools import cycle, islice
+from dataclasses import dataclass, replace
+from itertools import cycle, islice, product
 from typing import Literal
 
 import numpy as np
@@ -16,27 +17,20 @@ from secmix.adversaries.search.oracle import Rule, configured, quietly
 from secmix.adversaries.search.worst_case import RuleRefuses, WorstCase
 from secmix.aggregators import rule_named, traits_of
 from secmix.errors import SecmixError
-from secmix.testing.cases import Case, Space
-from secmix.testing.constants import numbers_of
-from secmix.testing.counterexample import as_test, name_of, readable, rule_defined
-from secmix.testing.drawing import draw_for
-from secmix.testing.promise import Promise
+from secmix.testing.cases import Case, of_zeros
+from secmix.testing.counterexample import Promise, as_test, failure, name_of, rule_defined
+from secmix.testing.drawing import Space, draw_for
 from secmix.testing.rule_promises import BY_TITLE, CONSENSUS, DRAWN, ITSELF, NO_MEMORY, REACH, REPEATED, SHAPE, WORST
-from secmix.testing.sizes import BEYOND, MOST_ENTRIES, accepted, beyond
+from secmix.testing.sizes import BEYOND, MOST_ENTRIES, accepted, beyond, numbers_of
 from secmix.testing.summary import AggregatorCheck
 from secmix.testing.trials import UNBOUNDED, Trials, values_of
 
 Bound = float | Callable[[int, int], float]
-Level = Literal["quick", "thorough"]
 DEFAULT_EQUIVARIANCES = ("permutation", "translation", "scale", "embedding")
 
 # Cases of each promise that are small, and of all that are wide; those about numbers that the code names; calls of one
 # and the same; worst-case searches of drawn sizes. A fault in one call of 997 is missed in 7,000 with 0.1 %.
-_EFFORT: dict[str, tuple[int, int, int, int, int]] = {
-    "quick": (40, 1600, 600, 4400, 4),
-    "thorough": (300, 20_000, 4000, 20_000, 24),
-}
-_WEIGHTS = {CONSENSUS: 5, REACH: 5}
+_EFFORT = {"quick": [40, 1600, 600, 4400, 4], "thorough": [300, 20_000, 4000, 20_000, 24]}
 _FEW = 6  # cases of each size beyond the usual
 _LATER = 10_000  # calls in which a failure must come back that came once and not again
 
@@ -50,7 +44,7 @@ def check_aggregator(
     p: int | None = None,
     equivariances: Collection[str] | None = None,
     skip: Collection[str] = (),
-    level: Level = "quick",
+    level: Literal["quick", "thorough"] = "quick",
     examples: int | None = None,
     budget: int = 600,
     seed: int | None = None,
@@ -58,10 +52,9 @@ def check_aggregator(
     """Hold an aggregation rule to everything that a robust rule owes its users.
 
     Numbers of messages (to 64) and of entries (to 2,000; more of both where the code names it), number types, layouts
-    in memory, orders of arrival, scales, directions and the ways in which colluders act in concert are drawn anew in
-    each run. The rule must keep its promises on all of them, and agree with itself: in another order, moved, scaled,
-    turned, with more entries, in another number type, in a thread or in lists, and in every one of several thousand
-    calls. An f that the rule accepts is one that it must withstand: others than the one given are tried as well.
+    in memory, orders of arrival, scales, directions and collusions are drawn. The rule must keep its promises on all of
+    them, and agree with itself: in another order, moved, scaled, turned, with more entries, in another number type, in
+    a thread or in lists, and in every one of several thousand calls. It must withstand every f that it accepts.
 
     Parameters
     ----------
@@ -93,7 +86,7 @@ def check_aggregator(
     Returns
     -------
     AggregatorCheck
-        How many cases of which sizes were tried, and what is assumed; print it.
+        How many cases of which sizes were tried, and what is assumed; print it. That nothing was found is no proof.
 
     Raises
     ------
@@ -101,10 +94,6 @@ def check_aggregator(
         A promise is broken; the message holds the smallest counterexample that was found, as a test to paste.
     SecmixError
         The arguments make no sense.
-
-    Notes
-    -----
-    It passes where it found nothing, which is no proof that there is nothing: the result names what is assumed.
 
     Examples
     --------
@@ -118,7 +107,7 @@ def check_aggregator(
         raise SecmixError(f"level is 'quick' or 'thorough'; given {level!r}")
     effort = _EFFORT[level]
     if examples is not None:
-        effort = tuple(max(1, round(count * integer(examples, "examples") / effort[0])) for count in effort)  # type: ignore[assignment]
+        effort = [max(1, round(count * integer(examples, "examples") / effort[0])) for count in effort]
     if unknown := set(skip) - set(BY_TITLE):
         raise SecmixError(f"skip names {sorted(unknown)}; the promises are {sorted(BY_TITLE)}")
     if not callable(bound) and bound is not None and not bound > 0:
@@ -127,45 +116,44 @@ def check_aggregator(
     return _Battery(rule_named(rule), f, bound, n, p, equivariances, frozenset(skip), effort, budget, seed).run()
 
 
+@dataclass
 class _Battery:
     """One check, from the first call to the summary."""
 
-    def __init__(
-        self,
-        rule: Rule,
-        f: int,
-        bound: Bound | None,
-        n: int | None,
-        p: int | None,
-        equivariances: Collection[str] | None,
-        skip: frozenset[str],
-        effort: tuple[int, int, int, int, int],
-        budget: int,
-        seed: int,
-    ) -> None:
-        self.rule, self.f, self.p, self.skip, self.effort, self.seed = rule, f, p, skip, effort, seed
-        self.budget, self.bound = budget, bound
-        self.rng = np.random.default_rng(seed)
-        traits = traits_of(configured(rule)[0])
-        if equivariances is None:
-            equivariances = DEFAULT_EQUIVARIANCES if traits is None else traits.equivariances
-        self.promised = frozenset(equivariances)
-        self.stochastic = traits is not None and traits.stochastic
-        self.trials = Trials(rule, self._allowed, fresh=copy.deepcopy(rule) if _copies(rule) else None)
+    rule: Rule
+    f: int
+    bound: Bound | None
+    n: int | None
+    p: int | None
+    equivariances: Collection[str] | None
+    skip: frozenset[str]
+    effort: list[int]
+    budget: int
+    seed: int
+
+    def __post_init__(self) -> None:
         self.searches = self.evaluations = 0
-        self.named = numbers_of(rule)
+        self.rng = np.random.default_rng(self.seed)
+        traits = traits_of(configured(self.rule)[0])
+        if self.equivariances is None:
+            self.equivariances = DEFAULT_EQUIVARIANCES if traits is None else traits.equivariances
+        self.stochastic = traits is not None and traits.stochastic
+        try:
+            fresh = copy.deepcopy(self.rule)
+        except Exception:
+            fresh = None
+        self.trials = Trials(self.rule, self._allowed, fresh)
+        self.named = numbers_of(self.rule)
         self.counts = {int(v) + step for v in self.named if v == int(v) and abs(v) < 1e9 for step in (-1, 0, 1)}
-        self.n, width = n, p or 2
-        pairs = accepted(lambda n, g: self._refusal(n, g, width), f, n)
+        pairs, widths = accepted(self._refusal, self.f, self.n), None if self.p is None else (self.p,)
         self.small = Space(
-            [pair for pair in pairs if pair[1] == f][:5:2] if n is None else pairs[:1],
-            (1, 2, 3) if p is None else (p,),
-            moves="translation" in self.promised,
-            scales="scale" in self.promised,
-            withstands=(lambda n, g: g) if traits is None else (lambda n, g: g if g == f else traits.tolerates(n, g)),
+            [pair for pair in pairs if pair[1] == self.f][:5:2] if self.n is None else pairs[:1],
+            widths or (1, 2, 3),
+            moves="translation" in self.equivariances,
+            scales="scale" in self.equivariances,
+            withstands=lambda n, g: g if traits is None or g == self.f else traits.tolerates(n, g),
         )
-        widths = (1, MOST_ENTRIES) if p is None else (p,)
-        self.wide = replace(self.small, pairs=pairs, widths=widths, wide=True)
+        self.wide = replace(self.small, pairs=pairs, widths=widths or (1, MOST_ENTRIES), wide=True)
 
     def run(self) -> AggregatorCheck:
         """Go through all stages, from what shrinks well to what takes long."""
@@ -174,7 +162,7 @@ class _Battery:
         for one in promises:
             for _ in range(min(few, one.most or few)):
                 self._try(one, self.small)
-        weighted = [one for one in promises if one.most is None for _ in range(_WEIGHTS.get(one, 1))]
+        weighted = [one for one in promises if one.most is None for _ in range(5 if one in (CONSENSUS, REACH) else 1)]
         for one in islice(cycle(weighted), many):
             self._try(one, self.wide)
         robust = [one for one in weighted if one in (CONSENSUS, REACH)] or weighted
@@ -195,17 +183,17 @@ class _Battery:
         return float(self.bound(n, f)) if callable(self.bound) else float(self.bound or UNBOUNDED)
 
     def _promises(self, one: Promise) -> bool:
-        if one.title in self.skip or (one.only_if and one.only_if not in self.promised):
+        if one.title in self.skip or (one.only_if and one.only_if not in (self.equivariances or ())):
             return False
-        if one.title == "more entries" and self.p is not None:
+        if one.only_if == "embedding" and self.p is not None:
             return False
         if self.stochastic and (one in (NO_MEMORY, *ITSELF) or one.title == "permutation"):
             return False
-        return one is not NO_MEMORY or _copies(self.rule)
+        return one is not NO_MEMORY or self.trials.fresh is not None
 
-    def _refusal(self, n: int, f: int, p: int) -> ValueError | None:
-        """Why the rule takes no n messages with f; another error is a failure."""
-        case = Case(np.zeros((n - f, p)), np.zeros((f, p)), np.arange(n, dtype=np.float64), f)
+    def _refusal(self, n: int, f: int) -> ValueError | None:
+        """Return why the rule takes no n messages with f; another error is a failure."""
+        case = of_zeros(n, f, self.p or 2, f, {})
         try:
             quietly(lambda: self.rule(case.harmless(), f=f))
         except ValueError as error:
@@ -222,16 +210,15 @@ class _Battery:
         if why is None:
             return
         changed = self.trials.changed(one, case)
-        if not changed and not self.trials.fades(one, case):
-            self._fail(one, *self.trials.smallest(one, case, why))
-        # The rule counts, remembers or draws, or a value is special. The test to paste calls it many times.
-        for (n, f), p in ((self.small.pairs[0], 2), ((case.n, case.f), case.p)):
-            often = self._often(n, p if self.p is None else self.p, f, _LATER)
-            if REPEATED.title not in self.skip and (later := self.trials.fails(REPEATED, often)):
-                self._fail(REPEATED, often, later, f'("{one.title}" failed too, in some calls)')
-        if not changed:
-            self._fail(one, *self.trials.smallest(one, case, why))
-        self._fail(one, case, why, "(in some calls, not in all)")
+        if changed or self.trials.fades(one, case):
+            # The rule counts, remembers or draws, or a value is special. The test to paste calls it many times.
+            for (n, f), p in ((self.small.pairs[0], 2), ((case.n, case.f), case.p)):
+                often = self._often(n, self.p or p, f, _LATER)
+                if REPEATED.title not in self.skip and (later := self.trials.fails(REPEATED, often)):
+                    self._fail(REPEATED, often, later, f'("{one.title}" failed too, in some calls)')
+        if changed:
+            self._fail(one, case, why, "(in some calls, not in all)")
+        self._fail(one, *self.trials.smallest(one, case, why))
 
     def _in_series(self, count: int) -> None:
         """Try many colluders, each next farther by the same factor: who reaches from one to the next goes along."""
@@ -254,33 +241,27 @@ class _Battery:
 
     def _beyond(self, robust: list[Promise], count: int) -> None:
         """Try a few cases of each size that is larger than the usual ones."""
-        width, counts = self.p or 3, {*self.counts, *BEYOND}
-        for n, f, p in beyond(counts, lambda n, g: self._refusal(n, g, width), self.wide.pairs, self.f, self.n, self.p):
+        for n, f, p in beyond({*self.counts, *BEYOND}, self._refusal, self.wide.pairs, self.f, self.n, self.p):
             for one in robust[:count]:
                 self._try(one, replace(self.wide, pairs=[(n, f)], widths=(p,)))
 
     def _every_call(self, count: int) -> None:
-        pairs = self.small.pairs[:2]
-        for n, f in pairs:
-            for p in (widths := (1, 3, 40) if self.p is None else (self.p,)):
-                case = self._often(n, p, f, -(-count // (len(widths) * len(pairs))))
-                why = self.trials.hold(REPEATED, case)
-                if why is not None:
-                    again = replace(case, numbers={**case.numbers, "calls": _LATER})
-                    self._fail(REPEATED, again, why)
+        pairs, widths = self.small.pairs[:2], (1, 3, 40) if self.p is None else (self.p,)
+        for (n, f), p in product(pairs, widths):
+            case = self._often(n, p, f, -(-count // (len(widths) * len(pairs))))
+            if why := self.trials.hold(REPEATED, case):
+                self._fail(REPEATED, replace(case, numbers={**case.numbers, "calls": _LATER}), why)
 
     def _often(self, n: int, p: int, f: int, calls: int) -> Case:
-        """So many calls, each with other messages, on which all but f agree."""
-        b = min(f, self.small.withstands(n, f))
+        """Return so many calls, each with other messages, on which all but f agree."""
         numbers = {"n": n, "p": p, "calls": calls, "seed": int(self.rng.integers(2**31))}
-        return Case(np.zeros((n - b, p)), np.zeros((b, p)), np.arange(n, dtype=np.float64), f, numbers=numbers)
+        return of_zeros(n, f, p, min(f, self.small.withstands(n, f)), numbers)
 
     def _worst(self, space: Space) -> None:
-        """A worst-case search about a drawn cloud."""
-        one = REACH
-        case = draw_for(one, space, self.rng)
+        """Search for the worst messages beside a drawn cloud."""
+        case = draw_for(REACH, space, self.rng)
         if case.n * case.p > 600 or not len(case.byzantine) or np.abs(case.cloud).max() > 1e12:
-            case = draw_for(one, self.small, self.rng)
+            case = draw_for(REACH, self.small, self.rng)
         if not len(case.byzantine):
             return
         case = replace(case, dtype="float64", layout="C", keys=np.arange(case.n, dtype=np.float64), numbers={})
@@ -290,49 +271,36 @@ class _Battery:
         except RuleRefuses:
             return
         except SecmixError as error:
-            self._fail(one, case, error)
+            self._fail(REACH, case, error)
             return
         self.searches += 1
         self.evaluations += found.evaluations
+        grows = "The error grows in proportion to the messages: the rule breaks down." * found.unbounded
         # The messages in few digits, if they do as much harm; the message is for a reader.
-        for messages in (readable(found.messages), found.messages):
+        few = np.array([float(f"{x:.3g}") for x in found.messages.ravel()]).reshape(found.messages.shape)
+        for messages in (few, found.messages):
             worst = replace(case, byzantine=messages)
             if np.isfinite(messages).all() != np.isfinite(found.messages).all():
                 continue
             if why := self.trials.fails(WORST, worst):
-                self._fail(WORST, *self.trials.smallest(WORST, worst, why), unbounded=found.unbounded)
+                self._fail(WORST, *self.trials.smallest(WORST, worst, why), grows)
         if found.unbounded:
-            self._fail(WORST, case, AssertionError("the error grows with the messages"), unbounded=True)
+            self._fail(WORST, case, AssertionError("the error grows with the messages"), grows)
 
-    def _fail(self, one: Promise, case: Case, why: BaseException, note: str = "", *, unbounded: bool = False) -> None:
-        name = name_of(self.rule)
-        said = f"{type(why).__name__}: {why}".splitlines()[0][:300]
-        if not isinstance(why, AssertionError):
-            said = f"the rule raises {said}"
-        lines = [f'{name} fails "{one.title}": {one.must}', " ".join([said, note]).strip()]
-        if unbounded:
-            lines.append("The error grows in proportion to the messages: the rule breaks down.")
-        lines.append(
-            f"n = {case.n}, p = {case.p}, f = {case.f}, {case.dtype}; found with seed={self.seed} after "
-            f"{sum(self.trials.cases.values())} cases."
-        )
-        test = as_test(name, "rule", rule_defined(self.rule), one, values_of(one, case, self._allowed), case.layout)
-        raise AssertionError("\n".join(lines) + f"\n\n{test}\n") from None
+    def _fail(self, one: Promise, case: Case, why: BaseException, note: str = "") -> None:
+        name, tried = name_of(self.rule), sum(self.trials.cases.values())
+        sizes = f"n = {case.n}, p = {case.p}, f = {case.f}, {case.dtype}"
+        notes = [*([note] if note else []), f"{sizes}; found with seed={self.seed} after {tried} cases."]
+        values = values_of(one, case, self._allowed)
+        test = as_test(name, "rule", rule_defined(self.rule), one, values, case.layout)
+        raise failure(one, name, "rule", why, notes, test) from None
 
     def _summary(self) -> AggregatorCheck:
         trials = self.trials
-        n, p, _ = zip(*trials.sizes, strict=True) if trials.sizes else ((0,), (0,), ())
-        fs = [f for n, _, f in trials.sizes if 0 < 2 * f < n] or [self.f]
+        ns, ps, fs, types, layouts = zip(*trials.shapes.elements(), strict=True) if trials.shapes else ((0,),) * 5
+        withstood = [f for n, f in zip(ns, fs, strict=True) if 0 < 2 * f < n] or [self.f]
         return AggregatorCheck(
-            name_of(self.rule), dict(trials.cases), trials.calls, (min(n), max(n)), (min(p), max(p)),
-            (min(fs), max(fs)), dict(trials.types), dict(trials.layouts), dict(trials.refused), self.searches,
-            self.evaluations, len(self.named), self.seed,
+            name_of(self.rule), dict(trials.cases), trials.calls, (min(ns), max(ns)), (min(ps), max(ps)),
+            (min(withstood), max(withstood)), dict(Counter(types)), dict(Counter(layouts)), dict(trials.refused),
+            self.searches, self.evaluations, len(self.named), self.seed,
         )  # fmt: skip
-
-
-def _copies(rule: Rule) -> bool:
-    try:
-        copy.deepcopy(rule)
-    except Exception:
-        return False
-    return True

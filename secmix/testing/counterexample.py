@@ -1,4 +1,4 @@
-"""A failure as a test to paste: the values, the code under test, and the function that it fails."""
+"""A promise of a rule or a protocol, and the test to paste that shows where it is broken."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import importlib.util
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.adversaries import Adversary, HonestButCurious
+from secmix.adversaries import Adversary
 from secmix.kernel import Proof
 from secmix.network import Network
-from secmix.testing.promise import Promise
 
 LAYOUTS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "C": (lambda a: a, "{}"),
@@ -29,6 +30,67 @@ LAYOUTS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "read-only": (lambda a: np.frombuffer(a.tobytes(), a.dtype).reshape(a.shape), "{}"),
 }
 """Ways for the same numbers to lie in memory, and Python that makes each of an expression."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A function ``check(rule or protocol, ...)`` that raises an AssertionError where the promise is broken.
+
+    Its name is the title, its docstring what must be done, its other parameters what it needs.
+    """
+
+    check: Callable[..., Any]
+    only_if: str = ""  # the equivariance without which it is not promised
+    calls: int = 1  # results that it looks at
+    most: int | None = None  # cases that it is tried on, where it takes long
+    name: str = ""  # another title, where two promises are of one function
+
+    @cached_property
+    def title(self) -> str:
+        """The name in words."""
+        return self.name or self.check.__name__.replace("_", " ")
+
+    @cached_property
+    def needs(self) -> tuple[str, ...]:
+        """The names of the values that it is tried on."""
+        return tuple(inspect.signature(self.check).parameters)[1:]
+
+
+def failure(
+    one: Promise, name: str, subject: str, why: BaseException, notes: Iterable[str], test: str
+) -> AssertionError:
+    """Return the error that says which promise is broken and how, with the ``test``; ``notes`` follow the cause."""
+    must = " ".join(str(inspect.getdoc(one.check)).split())
+    cause = f"{type(why).__name__}: {why}".splitlines()[0][:300]
+    cause = cause if isinstance(why, AssertionError) else f"the {subject} raises {cause}"
+    head = [f'{name} fails "{one.title}": it must {must[0].lower()}{must[1:]}', cause, *notes]
+    return AssertionError("\n".join(head) + f"\n\n{test}\n")
+
+
+def as_test(
+    name: str, subject: str, defined: list[str], one: Promise, values: Mapping[str, Any], layout: str = "C"
+) -> str:
+    """Write the test, complete with imports; run as a script it calls itself.
+
+    ``defined`` are import lines for the ``subject``, "rule" or "protocol", and last what defines it. Messages among the
+    ``values`` lie in memory as ``layout`` says.
+    """
+    *imports, definition = defined
+    lines = {key: written(value) for key, value in values.items()}
+    if "messages" in lines:
+        lines["messages"] = LAYOUTS[layout][1].format(lines["messages"])
+    body = [f"{key} = {line}" for key, line in lines.items()]
+    body += ["messages.flags.writeable = False"] * (layout == "read-only")
+    body.append(f"{one.check.__name__}({', '.join((subject, *one.needs))})")
+    used = [each for each in ("Network", "adversaries") if any(f"{each}." in line for line in body)]
+    imports += [f"from secmix import {', '.join(used)}"] * bool(used)
+    imports += ["from secmix.kernel import prove"] * ("proof" in lines)
+    head = ["import numpy as np", *([""] * bool(imports)), *sorted(imports)]
+    test = re.sub(r"\W+", "_", f"test_{name}_{one.title}").strip("_")
+    function = f"def {test}():\n" + textwrap.indent("\n".join(body), "    ")
+    call = f'if __name__ == "__main__":\n    {test}()'
+    pieces = ("\n".join(head), definition, inspect.getsource(one.check), function, call)
+    return "\n\n\n".join(piece.strip("\n") for piece in pieces if piece.strip())
 
 
 def laid_out(array: Array, layout: str) -> Any:
@@ -47,10 +109,9 @@ def written(value: Any) -> str:
     if isinstance(value, np.ndarray):
         kind = "" if value.dtype in (np.float64, np.intp) else f", dtype={value.dtype.str!r}"
         if value.size > 60 and value.ndim == 2:  # rows or columns that are all alike, or many zeros
-            if len(value) > 1 and (value == value[:1]).all():
-                return f"np.repeat({written(value[:1])}, {len(value)}, axis=0)"
-            if value.shape[1] > 1 and (value == value[:, :1]).all():
-                return f"np.repeat({written(value[:, :1])}, {value.shape[1]}, axis=1)"
+            for axis, first in enumerate((value[:1], value[:, :1])):
+                if value.shape[axis] > 1 and (value == first).all():
+                    return f"np.repeat({written(first)}, {value.shape[axis]}, axis={axis})"
         return f"np.array({_numbers(value.tolist())}{kind})"
     if isinstance(value, (float, np.floating)):
         return _numbers(float(value))
@@ -62,38 +123,11 @@ def written(value: Any) -> str:
         return f"Network.from_edges({value.n}, {[(int(a), int(b)) for a, b in value.edges]})"
     if isinstance(value, list) and value and isinstance(value[0], np.ndarray):
         return f"[{', '.join(map(written, value))}]"
-    if isinstance(value, HonestButCurious):
-        return f"adversaries.HonestButCurious({sorted(map(int, value.corrupt))}, eavesdrops={value.eavesdrops})"
     return f"adversaries.{value!r}" if isinstance(value, Adversary) else repr(value)
 
 
 def _numbers(value: Any) -> str:
     return re.sub(r"\b(nan|inf)\b", r"np.\1", repr(value))
-
-
-def as_test(
-    name: str, subject: str, defined: list[str], one: Promise, values: Mapping[str, Any], layout: str = "C"
-) -> str:
-    """Write the test, complete with imports; run as a script it calls itself.
-
-    ``defined`` are import lines for the ``subject``, "rule" or "protocol", and last what defines it. Messages among the
-    ``values`` lie in memory as ``layout`` says.
-    """
-    *imports, definition = defined
-    lines = {key: written(value) for key, value in values.items()}
-    if "messages" in lines:
-        lines["messages"] = LAYOUTS[layout][1].format(lines["messages"])
-    body = [f"{key} = {line}" for key, line in lines.items()]
-    body += ["messages.flags.writeable = False"] * (layout == "read-only") + [one.call(subject)]
-    used = [each for each in ("Network", "adversaries") if any(f"{each}." in line for line in body)]
-    imports += [f"from secmix import {', '.join(used)}"] * bool(used)
-    imports += ["from secmix.kernel import prove"] * ("proof" in lines)
-    head = ["import numpy as np", *([""] * bool(imports)), *sorted(imports)]
-    test = re.sub(r"\W+", "_", f"test_{name}_{one.title}").strip("_")
-    function = f"def {test}():\n" + textwrap.indent("\n".join(body), "    ")
-    call = f'if __name__ == "__main__":\n    {test}()'
-    pieces = ("\n".join(head), definition, one.source, function, call)
-    return "\n\n\n".join(piece.strip("\n") for piece in pieces if piece.strip())
 
 
 def name_of(rule: Callable[..., Any]) -> str:
@@ -107,14 +141,14 @@ def rule_defined(rule: Callable[..., Any]) -> list[str]:
         *imports, definition = rule_defined(rule.func)
         given = ", ".join([*map(written, rule.args), *(f"{k}={written(v)}" for k, v in rule.keywords.items())])
         return ["import functools", *imports, f"{definition}\nrule = functools.partial(rule, {given})"]
-    module, name = getattr(rule, "__module__", ""), getattr(rule, "__qualname__", "")
-    if module and module != "__main__" and name.isidentifier() and _importable(module, name, rule):
+    module, name = str(getattr(rule, "__module__", "")), getattr(rule, "__qualname__", "")
+    if name.isidentifier() and _importable(module, name, rule):
         return [f"from {_public(module, name, rule)} import {name} as rule", ""]
     try:
         text = textwrap.dedent(inspect.getsource(rule))
-    except (OSError, TypeError):
-        text = ""
-    needed = _imports(rule) if text.startswith("def ") else None
+        needed = _imports(rule) if text.startswith("def ") else None
+    except (OSError, TypeError, ValueError):
+        needed = None
     if needed is not None:
         return [*needed, f"\n{text}\n\nrule = {rule.__name__}\n"]
     return [f"# put the rule under test here: rule = {name or rule!r}"]
@@ -122,34 +156,26 @@ def rule_defined(rule: Callable[..., Any]) -> list[str]:
 
 def _imports(rule: Callable[..., Any]) -> list[str] | None:
     """Return import lines for what a function names; None where it needs what cannot be imported."""
-    try:
-        variables = inspect.getclosurevars(rule)
-    except (TypeError, ValueError):
-        return None
-    if variables.nonlocals:
-        return None
-    lines = []
+    variables, lines = inspect.getclosurevars(rule), []
     for name, value in variables.globals.items():
         if inspect.ismodule(value):
-            if (name, value.__name__) != ("np", "numpy"):
-                lines.append(f"import {value.__name__} as {name}")
-        elif rule.__module__ != "__main__" and _importable(rule.__module__, name, value):
+            lines += [f"import {value.__name__} as {name}"] * ((name, value.__name__) != ("np", "numpy"))
+        elif _importable(rule.__module__, name, value):
             lines.append(f"from {rule.__module__} import {name}")
         else:
             return None
-    return lines
+    return None if variables.nonlocals else lines
 
 
 def protocol_defined(protocol: Any) -> list[str]:
     """Return import lines for ``protocol``, and last what defines it, if its class and its repr can be found again."""
-    kind = type(protocol)
-    text = repr(protocol)
+    kind, text = type(protocol), repr(protocol)
     try:
         again = eval(text, {kind.__name__: kind, "np": np})
         same = type(again) is kind and repr(again) == text
     except Exception:
         same = False
-    if same and kind.__module__ != "__main__" and _importable(kind.__module__, kind.__qualname__, kind):
+    if same and _importable(kind.__module__, kind.__qualname__, kind):
         return [f"from {_public(kind.__module__, kind.__name__, kind)} import {kind.__name__}", f"protocol = {text}"]
     return [f"# put the protocol under test here: protocol = {kind.__name__}(...)"]
 
@@ -164,12 +190,7 @@ def _public(module: str, name: str, value: Any) -> str:
 def _importable(module: str, name: str, value: Any) -> bool:
     """Say whether a fresh interpreter would find this under this name."""
     try:
-        spec = importlib.util.find_spec(module)
+        spec = importlib.util.find_spec(module) if module != "__main__" else None
         return spec is not None and getattr(importlib.import_module(module), name, None) is value
     except (ImportError, ValueError):
         return False
-
-
-def readable(messages: Array) -> Array:
-    """Round the messages to three significant digits."""
-    return np.array([float(f"{x:.3g}") for x in messages.ravel()]).reshape(messages.shape)

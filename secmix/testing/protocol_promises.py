@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from secmix.testing.promise import Promise
+from secmix.testing.counterexample import Promise
 
 
 def average(protocol, network, inputs, tolerance, seed):
@@ -116,27 +116,25 @@ def linear(protocol, network, inputs, grid, modulus, seed):
     protocol.average(given, network, np.random.default_rng(seed), masks=hiding, channel=channel)
     with suppress(Exception):  # it may notice
         protocol.average(given, network, np.random.default_rng(seed), masks=hiding, channel=shaken)
-    blocks = list(channel.transcript)
-    off = [0.0] * len(blocks)
-    if modulus is None and [b.payload.shape for b in shaken.transcript] == [b.payload.shape for b in blocks]:
-        off = [float(np.abs(x.payload * 1.0 - b.payload).max()) for x, b in zip(shaken.transcript, blocks, strict=True)]
-    digits, top = 0.0, 1.0
-    for block, amplified in zip(blocks, off, strict=True):
+    blocks, moved, digits, top = list(channel.transcript), list(shaken.transcript), 0.0, 1.0
+    alike = modulus is None and [b.payload.shape for b in moved] == [b.payload.shape for b in blocks]
+    for block, other_block in zip(blocks, moved if alike else blocks, strict=True):
         sent = np.asarray(block.payload, dtype=float)
+        amplified = np.abs(other_block.payload * 1.0 - block.payload).max()
         if sent.shape[2] != m and np.array_equal(sent, 0 * sent + sent[:, :1]):
             continue  # of another length, and the same in every run: a public constant
         assert sent.shape[2] == m, f"'{block.kind}' has {sent.shape[2]} numbers"
         one, other, both, masked, zero, alone = np.split(sent, 6, axis=1)
         sums = both - masked - factor * (one - zero) - (other - zero)
-        gaps = [sums, (alone - one)[:, :, :1], (alone - zero)[:, :, 1:]]
-        gap = np.concatenate([each.ravel() for each in gaps])
+        gap = np.concatenate([x.ravel() for x in (sums, (alone - one)[:, :, :1], (alone - zero)[:, :, 1:])])
         gap = np.abs(gap if modulus is None else gap - modulus * np.round(gap / modulus)).max()
         size = np.abs(sent).max()
         top = max(top, size)
         if block.payload.dtype.kind == "f":
             digits = max(digits, 16 * np.finfo(block.payload.dtype).eps)  # what follows is no finer
-        rounding = 1e-9 * max(size, 1.0) + min(4 * amplified, max(1e-8 * size, 1e-6)) + digits * top
-        allowed = rounding + 2 * grid * network.n
+        allowed = (
+            1e-9 * max(size, 1.0) + min(4 * amplified, max(1e-8 * size, 1e-6)) + digits * top + 2 * grid * network.n
+        )
         assert gap <= allowed, f"'{block.kind}' of round {block.round} is wrong by {gap:.3g} of {size:.3g}"
 
 
@@ -177,11 +175,9 @@ def channel(protocol, network, parts, others, seed):
                 who = "the server" if sender == SERVER else f"node {sender}"
                 untold = f"the '{new.kind}' of {who} changes with the data of node {node}, of which no message told"
                 assert same[row] or sender == node, untold
-        same = [
-            np.array_equal(a, b, equal_nan=True) for a, b in zip(ended.swapaxes(0, 1), ends.swapaxes(0, 1), strict=True)
-        ]
-        changed = [i for i, alike in enumerate(same) if not alike and i != node]
-        assert not changed, f"what node {changed[0]} ends with changes with the data of node {node}, untold"
+        for i in {*range(network.n)} - {node}:
+            same = np.array_equal(ended[:, i], ends[:, i], equal_nan=True)
+            assert same, f"what node {i} ends with changes with the data of node {node}, untold"
 
 
 def arrives(protocol, network, inputs, seed):

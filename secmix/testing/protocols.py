@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Any, Literal
 
@@ -23,27 +23,18 @@ from secmix.network import Network
 from secmix.protocols import Collaboration, SumProtocol
 from secmix.protocols.collaboration import checked_parts
 from secmix.protocols.interfaces import SumTraits
-from secmix.testing.constants import numbers_of
-from secmix.testing.counterexample import as_test, protocol_defined
-from secmix.testing.networks import small_networks, wide_networks
-from secmix.testing.promise import Promise
+from secmix.testing.cases import smallest
+from secmix.testing.counterexample import Promise, as_test, failure, protocol_defined
 from secmix.testing.protocol_promises import COLLABORATION, LIGHT, MASKS, SUM, WITHOUT_PROOF
+from secmix.testing.sizes import numbers_of, small_networks, wide_networks
 from secmix.testing.summary import ProtocolCheck
-from secmix.transcript import Channel
 
 NodeSets = Iterable[Iterable[int]]
 Reveals = Literal["nothing", "total", "everything"] | NodeSets | Callable[[Network, frozenset[int]], NodeSets]
-_CASES = {"quick": 14, "thorough": 200}
-_WIDE = {"quick": 18, "thorough": 180}  # cases of drawn sizes, and twice as many that the code names
-_SMALLER = 60  # rounds of making a case smaller
-
-
-@dataclass(frozen=True)
-class _Case:
-    network: Network
-    kind: str
-    values: dict[str, Any]
-    wide: bool = False
+Case = dict[str, Any]
+"""What the promises need, by name."""
+# Cases of small networks; those of drawn sizes, and twice as many that the code names.
+_EFFORT = {"quick": (14, 18), "thorough": (200, 180)}
 
 
 def check_protocol(
@@ -89,7 +80,8 @@ def check_protocol(
     Returns
     -------
     ProtocolCheck
-        What is proved and what is not, how many cases of which sizes were tried, and what is assumed; print it.
+        What is proved and what is not, how many cases of which sizes were tried, and what is assumed; print it. It is
+        so for inputs of any distribution; how much the permitted sums tell of a node's data is the audit's matter.
 
     Raises
     ------
@@ -97,11 +89,6 @@ def check_protocol(
         A promise is broken; the message holds the smallest case that was found, as a test to paste.
     SecmixError
         The arguments make no sense.
-
-    Notes
-    -----
-    It says whether the protocol is what it is said to be, for inputs of any distribution; how much the permitted sums
-    tell of a node's data is the audit's matter.
 
     Examples
     --------
@@ -116,7 +103,7 @@ def check_protocol(
     Plain fails "reveals": it must let an adversary learn no combination of inputs but the stated ones and its own.
     """
     positive(tolerance, "tolerance")
-    if level not in _CASES:
+    if level not in _EFFORT:
         raise SecmixError(f"level is 'quick' or 'thorough'; given {level!r}")
     if not isinstance(protocol, SumProtocol | Collaboration):
         raise SecmixError(
@@ -127,89 +114,84 @@ def check_protocol(
         raise SecmixError(f"skip names {sorted(unknown)}; the promises are {[one.title for one in promises]}")
     seed = secrets.randbits(32) if seed is None else integer(seed, "seed", least=0)
     given = None if parts is None else checked_parts(parts)
-    check = _Check(protocol, reveals, network, adversary, given, tolerance, frozenset(skip), seed)
-    return check.run([one for one in promises if one.title not in skip], level)
+    check = _Check(protocol, reveals, network, adversary, given, tolerance, seed)
+    return check.run([one for one in promises if one.title not in skip], *_EFFORT[level])
 
 
+@dataclass
 class _Check:
     """One check, from the first case to the summary."""
 
-    def __init__(
-        self,
-        protocol: Any,
-        reveals: Reveals,
-        network: Network | None,
-        adversary: Adversary | None,
-        parts: list[Array] | None,
-        tolerance: float,
-        skip: frozenset[str],
-        seed: int,
-    ) -> None:
-        self.protocol, self.reveals, self.network, self.adversary = protocol, reveals, network, adversary
-        self.parts, self.tolerance, self.skip, self.seed = parts, tolerance, skip, seed
-        self.rng = np.random.default_rng(seed)
-        self.sums = not isinstance(protocol, Collaboration)
+    protocol: Any
+    reveals: Reveals
+    network: Network | None
+    adversary: Adversary | None
+    parts: list[Array] | None
+    tolerance: float
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng(self.seed)
+        self.sums = not isinstance(self.protocol, Collaboration)
         self.proofs: dict[Any, Proof] = {}
-        self.cases: Counter[str] = Counter()
-        self.unproved: Counter[str] = Counter()
+        self.cases, self.kinds, self.unproved = Counter[str](), Counter[str](), Counter[str]()
+        self.sizes: list[tuple[int, int, int]] = []
         self.proved = self.calls = self.refused = self.less = 0
 
-    def run(self, promises: list[Promise], level: str) -> ProtocolCheck:
+    def run(self, promises: list[Promise], few: int, many: int) -> ProtocolCheck:
         """Try every promise on small cases, and those that take little time on large ones."""
         small = small_networks(self.network, None if self.parts is None else len(self.parts), self.rng)
-        plan = list(islice(cycle(small), _CASES[level]))
+        plan = list(islice(cycle(small), few))
         if self.sums:
             whole = [int(number) for number in numbers_of(self.protocol) if number == int(number)]
-            plan += wide_networks(self.protocol, self.network, whole, _WIDE[level], self.rng)
-        kinds: Counter[str] = Counter()
-        sizes: list[tuple[int, int, int]] = []
+            plan += wide_networks(self.protocol, self.network, whole, many, self.rng)
+        runs = (SUM if self.sums else COLLABORATION)[0]  # fails where the protocol does not run
         for place, (network, kind, size) in enumerate(plan):
-            values = self._inputs(network, place, size) if self.sums else self._rows(network)
-            case = _Case(
-                network, kind, {**values, "network": network, "seed": int(self.rng.integers(2**31))}, bool(size)
-            )
-            if not self._runs_on(case):
+            case = self._inputs(network, place, size) if self.sums else self._rows(network)
+            case |= {"network": network, "seed": int(self.rng.integers(2**31))}
+            if isinstance(self._failure(runs, case), NetworkError):
                 self.refused += 1
                 continue
-            for one in self._tried(promises, case):
+            for one in self._tried(promises, case, wide=size is not None):
                 self.cases[one.title] += 1
                 self.calls += one.calls
                 if why := self._failure(one, case):
-                    self._fail(one, *self._smallest(one, case, why))
-            kinds[kind] += 1
-            sample = values["inputs"] if self.sums else values["parts"][0]
-            sizes.append((network.n, sample.shape[0], sample.shape[2]))
-        if not sizes:
-            raise AssertionError(
-                f"{type(self.protocol).__name__} refuses every network that was tried ({self.refused})"
-            )
-        nodes, runs, entries = ((min(column), max(column)) for column in zip(*sizes, strict=True))
+                    self._fail(one, case, why, kind)
+            self.kinds[kind] += 1
+            sample = case["inputs"] if self.sums else case["parts"][0]
+            self.sizes.append((network.n, sample.shape[0], sample.shape[2]))
+        return self._summary()
+
+    def _summary(self) -> ProtocolCheck:
+        name = type(self.protocol).__name__
+        if not self.sizes:
+            raise AssertionError(f"{name} refuses every network that was tried ({self.refused})")
+        nodes, runs, entries = ((min(column), max(column)) for column in zip(*self.sizes, strict=True))
         return ProtocolCheck(
-            type(self.protocol).__name__, dict(self.cases), self.calls, nodes, runs, entries, dict(kinds), self.refused,
-            self.proved, dict(self.unproved), self.less, self.seed,
+            name, dict(self.cases), self.calls, nodes, runs, entries, dict(self.kinds), self.refused, self.proved,
+            dict(self.unproved), self.less, self.seed,
         )  # fmt: skip
 
-    def _tried(self, promises: list[Promise], case: _Case) -> list[Promise]:
+    def _tried(self, promises: list[Promise], case: Case, *, wide: bool) -> list[Promise]:
         """Return the promises to try: what no proof implies, on large cases what is quick."""
         if not self.sums:
             return promises
-        left = {MASKS} if "reveals" in self.skip else {*WITHOUT_PROOF} if self._proves(case) else set()
-        return [one for one in promises if one not in left and (one in LIGHT or not case.wide)]
+        asked = any(one.title == "reveals" for one in promises)
+        left = {MASKS} if not asked else {*WITHOUT_PROOF} if self._proves(case) else set()
+        return [one for one in promises if one not in left and (one in LIGHT or not wide)]
 
-    def _proves(self, case: _Case) -> bool:
+    def _proves(self, case: Case) -> bool:
         """Ask the kernel, count its answer, and say whether it holds for every call."""
-        network, adversary, shape = case.network, case.values["adversary"], case.values["shape"]
+        network, adversary, shape = case["network"], case["adversary"], case["shape"]
         key = network.n, network.edges.tobytes(), shape
         if key not in self.proofs:
-            calls = np.random.default_rng(0).uniform(-1, 1, shape)  # as ``written`` prints them
-            self.proofs[key] = quietly(
-                lambda: prove(self.protocol, network, list(calls), in_other_calls=calls.shape[1] == 1)
-            )
-        proof = case.values["proof"] = self.proofs[key]
+            calls = np.asarray(np.random.default_rng(0).uniform(-1, 1, shape))  # as ``written`` prints them
+            self.proofs[key] = quietly(lambda: prove(self.protocol, network, list(calls), in_other_calls=shape[1] == 1))
+        proof = case["proof"] = self.proofs[key]
         found = quietly(lambda: clear(proof, network, adversary))
         if isinstance(found, KnownSums):
             honest = [i for i in range(network.n) if i not in adversary.corrupt_nodes(network)]
-            stated = np.array([[float(i in nodes) for i in honest] for nodes in case.values["stated"]])
+            stated = np.array([[float(i in nodes) for i in honest] for nodes in case["stated"]])
             self.less += len(found.sums) < (np.linalg.matrix_rank(stated) if stated.size else 0)
         if reason := _unproved(found, adversary):
             self.unproved[reason] += 1
@@ -217,7 +199,7 @@ class _Check:
         self.proved += 1
         return True
 
-    def _inputs(self, network: Network, place: int, size: tuple[int, int] | None) -> dict[str, Any]:
+    def _inputs(self, network: Network, place: int, size: tuple[int, int] | None) -> Case:
         rng = self.rng
         runs, entries = (1, 1) if place == 0 else (int(rng.integers(1, 9)), int(np.exp(rng.uniform(0, np.log(40)))))
         entries, runs = size or (entries, runs)
@@ -243,7 +225,7 @@ class _Check:
             "modulus": traits.modulus,
         }
 
-    def _rows(self, network: Network) -> dict[str, Any]:
+    def _rows(self, network: Network) -> Case:
         if self.parts is not None:
             # In place of one's rows, the same in another order and moved: other rows of the same kind.
             others = [part[:, self.rng.permutation(part.shape[1])] + 0.1 * part.std() for part in self.parts]
@@ -252,22 +234,8 @@ class _Check:
         first, second = (list(self.rng.standard_normal((network.n, 1, count, features))) for _ in "ab")
         return {"parts": first, "others": second}
 
-    def _runs_on(self, case: _Case) -> bool:
-        """Say whether the protocol runs on this network; only a NetworkError is a refusal."""
-        rng, given = np.random.default_rng(case.values["seed"]), copy.deepcopy(case.values["parts"])
-        try:
-            if self.sums:
-                quietly(lambda: self.protocol.average(case.values["inputs"].copy(), case.network, rng))
-            else:
-                quietly(lambda: self.protocol.collaborate(given, case.network, rng, channel=Channel()))
-        except NetworkError:
-            return False
-        except Exception:  # reported by the first promise, with a test to paste
-            return True
-        return True
-
-    def _failure(self, one: Promise, case: _Case) -> BaseException | None:
-        values = {name: case.values[name] for name in one.needs}
+    def _failure(self, one: Promise, case: Case) -> BaseException | None:
+        values = {name: case[name] for name in one.needs}
         # Copies: a protocol that writes on its inputs must not change the case.
         values |= {name: copy.deepcopy(values[name]) for name in {"inputs", "parts", "others"} & set(values)}
         try:
@@ -276,39 +244,24 @@ class _Check:
             return error
         return None
 
-    def _smallest(self, one: Promise, case: _Case, why: BaseException) -> tuple[_Case, BaseException]:
-        """Return a case with fewer runs and entries, and rounder inputs, that fails alike."""
-        if "inputs" not in one.needs:
-            return case, why
-        for _ in range(_SMALLER):
-            for inputs in _smaller(case.values["inputs"]):
-                candidate = replace(case, values={**case.values, "inputs": inputs})
-                error = self._failure(one, candidate)
-                if error is not None and type(error) is type(why):
-                    case, why = candidate, error
-                    break
-            else:
-                break
-        return case, why
-
-    def _fail(self, one: Promise, case: _Case, why: BaseException) -> None:
-        name = type(self.protocol).__name__
-        said = f"{type(why).__name__}: {why}".splitlines()[0][:300]
-        said = said if isinstance(why, AssertionError) else f"the protocol raises {said}"
-        values = {key: case.values[key] for key in one.needs}
+    def _fail(self, one: Promise, case: Case, why: BaseException, kind: str) -> None:
+        """Raise the failure of a case with as few runs and entries, and as round inputs, as fails alike."""
+        if "inputs" in one.needs:
+            case, why = smallest(case, why, _smaller, lambda small: self._failure(one, small))
+        name, values = type(self.protocol).__name__, {key: case[key] for key in one.needs}
         test = as_test(name, "protocol", protocol_defined(self.protocol), one, values)
-        raise AssertionError(
-            f'{name} fails "{one.title}": {one.must}\n{said}\n'
-            f"{case.kind} network of {case.network.n} nodes; found with seed={self.seed}.\n\n{test}\n"
-        ) from None
+        where = f"{kind} network of {case['network'].n} nodes; found with seed={self.seed}."
+        raise failure(one, name, "protocol", why, [where], test) from None
 
 
-def _smaller(inputs: Array) -> list[Array]:
+def _smaller(case: Case) -> Iterator[Case]:
+    inputs = case["inputs"]
     runs, _, width = inputs.shape
     fewer = [inputs[: runs // 2], inputs[runs // 2 :], inputs[1:]] if runs > 1 else []
     fewer += [inputs[:, :, : width // 2], inputs[:, :, width // 2 :], inputs[:, :, 1:]] if width > 1 else []
     rounder = [0 * inputs, np.sign(inputs), np.rint(inputs), np.round(inputs, 1)]
-    return [*fewer, *(other for other in rounder if len(repr(other)) < len(repr(inputs)))]
+    fewer += [other for other in rounder if len(repr(other)) < len(repr(inputs))]
+    return ({**case, "inputs": other} for other in fewer)
 
 
 def _unproved(found: KnownSums | Open, adversary: Adversary) -> str:
@@ -323,18 +276,14 @@ def _unproved(found: KnownSums | Open, adversary: Adversary) -> str:
 def _stated(reveals: Reveals, network: Network, corrupt: frozenset[int]) -> list[set[int]]:
     """Return the sums of inputs that may be learnt, as sets of nodes."""
     everybody = set(range(network.n))
-    if reveals == "nothing":
-        return []
-    if reveals == "total":
-        return [everybody]
-    if reveals == "everything":
-        return [{i} for i in sorted(everybody)]
+    by_name = {"nothing": [], "total": [everybody], "everything": [{i} for i in sorted(everybody)]}
     if isinstance(reveals, str):
-        raise SecmixError(
-            f"reveals is 'nothing', 'total', 'everything', sets of nodes or a function; given {reveals!r}"
-        )
-    sets = reveals(network, corrupt) if callable(reveals) else reveals
-    found = [{int(i) for i in nodes} for nodes in sets]
+        if reveals not in by_name:
+            raise SecmixError(
+                f"reveals is 'nothing', 'total', 'everything', sets of nodes or a function; given {reveals!r}"
+            )
+        return by_name[reveals]
+    found = [{int(i) for i in nodes} for nodes in (reveals(network, corrupt) if callable(reveals) else reveals)]
     if any(not nodes <= everybody for nodes in found):
         raise SecmixError(f"reveals names nodes that the network of {network.n} does not have: {found}")
     return found

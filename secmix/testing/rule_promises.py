@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from secmix.testing.promise import Promise
+from secmix.testing.counterexample import Promise
 
 
 def shape(rule, messages, f):
@@ -176,6 +176,8 @@ def orthogonal(rule, messages, axis, f, tolerance):
 
 SHAPE, CONSENSUS, REACH = Promise(shape), Promise(consensus), Promise(within_reach)
 F_LIMITS, NOT_FINITE = Promise(f_limits), Promise(not_finite)
+AGREEING = (CONSENSUS, NOT_FINITE)
+"""Tried where all honest nodes send the same."""
 NO_MEMORY = Promise(no_memory, calls=3)
 ITSELF = (
     Promise(number_type, calls=2),

@@ -6,7 +6,6 @@ Hypothesis is an optional dependency: ``pip install secmix[test]``. It is import
 from __future__ import annotations
 
 from itertools import combinations
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,33 +18,28 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 
-def hypothesis_module() -> ModuleType:
-    """Hypothesis, or an error that says how to get it."""
+def _strategies() -> Any:
+    """Import Hypothesis, or raise an error that says how to get it."""
     try:
-        import hypothesis
         import hypothesis.strategies
     except ImportError:
         raise ImportError("secmix.testing needs Hypothesis; install it with: pip install 'secmix[test]'") from None
-    return hypothesis
-
-
-def _strategies() -> Any:
-    return hypothesis_module().strategies
+    return hypothesis.strategies
 
 
 def _matrix(rows: int, columns: int) -> SearchStrategy[Array]:
-    """Small whole numbers, which shrink to readable examples, or a multiple of them that is not exact in binary."""
+    """Draw small whole numbers, which shrink to readable examples, or multiples that are not exact in binary."""
     st = _strategies()
-    entries = st.lists(st.integers(-9, 9), min_size=rows * columns, max_size=rows * columns)
-    return st.builds(  # type: ignore[no-any-return]
-        lambda values, unit: np.array(values, dtype=np.float64).reshape(rows, columns) * unit,
-        entries,
-        st.sampled_from([1.0, 0.1, 6.7]),
-    )
+    if columns > 8:  # too many to draw one by one
+        seeds: SearchStrategy[int] = st.integers(0, 2**16)
+        return seeds.map(lambda seed: np.random.default_rng(seed).standard_normal((rows, columns)))
+    entries: SearchStrategy[list[int]] = st.lists(st.integers(-9, 9), min_size=rows * columns, max_size=rows * columns)
+    whole = entries.map(lambda values: np.array(values, dtype=np.float64).reshape(rows, columns))
+    return whole.flatmap(lambda matrix: st.sampled_from([matrix, matrix * 0.1, matrix * 6.7]))
 
 
 def honest_clouds(h: int | None = None, p: int | None = None, *, high: int = 60) -> SearchStrategy[Array]:
-    """Honest messages (h, p): general ones, ties and duplicates, points on a line, one dimension, many dimensions.
+    """Draw honest messages (h, p): general ones, ties and duplicates, points on a line, one dimension, many dimensions.
 
     Parameters
     ----------
@@ -64,15 +58,10 @@ def honest_clouds(h: int | None = None, p: int | None = None, *, high: int = 60)
         rows = draw(st.integers(1, 9)) if h is None else integer(h, "h")
         columns = draw(st.one_of(st.integers(1, 4), st.just(high))) if p is None else integer(p, "p")
         kind = draw(st.sampled_from(["general", "ties", "duplicates", "line"]))
-        if columns > 8:  # too many entries to draw one by one
-            rng = np.random.default_rng(draw(st.integers(0, 2**16)))
-            cloud = rng.integers(-2, 3, (rows, columns)) if kind == "ties" else rng.standard_normal((rows, columns))
-            cloud = np.asarray(cloud, dtype=np.float64)
-        elif kind == "ties":
-            cloud = np.asarray(draw(_matrix(rows, columns)).round() % 2)
-        else:
-            cloud = draw(_matrix(rows, columns))
-        if kind == "duplicates":
+        cloud = draw(_matrix(rows, columns))
+        if kind == "ties":
+            cloud = cloud.round() % 2
+        elif kind == "duplicates":
             cloud = cloud[draw(st.lists(st.integers(0, rows - 1), min_size=rows, max_size=rows))]
         elif kind == "line":
             steps = draw(st.lists(st.integers(-5, 5), min_size=rows, max_size=rows))
@@ -83,19 +72,14 @@ def honest_clouds(h: int | None = None, p: int | None = None, *, high: int = 60)
 
 
 def byzantine_messages(f: int, p: int, *, finite: bool = True) -> SearchStrategy[Array]:
-    """What colluders send (f, p): near or far, together or each by themselves; with NaN and infinities on request."""
+    """Draw what colluders send (f, p): near or far, together or each for itself; with NaN and infinities on request."""
     st = _strategies()
     integer(f, "f", least=0)
 
     @st.composite  # type: ignore[untyped-decorator]
     def messages(draw: Any) -> Array:
         rows = 1 if f and draw(st.booleans()) else f
-        if p <= 8:
-            sent = draw(_matrix(rows, p))
-        else:  # too many entries to draw one by one
-            rng = np.random.default_rng(draw(st.integers(0, 2**16)))
-            sent = rng.standard_normal((rows, p))
-        sent = sent * draw(st.sampled_from([1.0, 1e3, 1e6, 1e9]))
+        sent = draw(_matrix(rows, p)) * draw(st.sampled_from([1.0, 1e3, 1e6, 1e9]))
         sent = np.array(np.broadcast_to(sent, (f, p)))
         if not finite and f:
             for row in draw(st.sets(st.integers(0, f - 1), min_size=1)):
@@ -106,7 +90,7 @@ def byzantine_messages(f: int, p: int, *, finite: bool = True) -> SearchStrategy
 
 
 def connected_networks(least: int = 2, most: int = 8) -> SearchStrategy[Network]:
-    """Connected graphs of ``least`` to ``most`` nodes: a random tree and any further edges."""
+    """Draw connected graphs of ``least`` to ``most`` nodes: a random tree and any further edges."""
     st = _strategies()
 
     @st.composite  # type: ignore[untyped-decorator]
@@ -123,14 +107,14 @@ def connected_networks(least: int = 2, most: int = 8) -> SearchStrategy[Network]
 
 
 def corrupt_sets(network: Network | int, *, least: int = 1) -> SearchStrategy[frozenset[int]]:
-    """Sets of at least ``least`` corrupt nodes of a network, or of n nodes, that leave somebody honest."""
+    """Draw sets of at least ``least`` corrupt nodes of a network, or of n nodes, that leave somebody honest."""
     st = _strategies()
     n = network.n if isinstance(network, Network) else integer(network, "n", least=2)
     return st.frozensets(st.integers(0, n - 1), min_size=least, max_size=n - 1)  # type: ignore[no-any-return]
 
 
 def mixtures(k: int | None = None, d: int | None = None) -> SearchStrategy[Mixture]:
-    """Gaussian mixtures of k components (1 to 4) in d dimensions (1 to 3), with covariances well away from singular."""
+    """Draw Gaussian mixtures of k components (1 to 4) in d dimensions (1 to 3), with covariances far from singular."""
     st = _strategies()
 
     @st.composite  # type: ignore[untyped-decorator]
@@ -146,7 +130,7 @@ def mixtures(k: int | None = None, d: int | None = None) -> SearchStrategy[Mixtu
 
 
 def subspaces(ambient: int | None = None, dimension: int | None = None) -> SearchStrategy[Array]:
-    """Orthonormal bases (ambient, dimension), columns; axis-parallel ones and others; ambient is 1 to 6."""
+    """Draw orthonormal bases (ambient, dimension), columns; axis-parallel ones and others; ambient is 1 to 6."""
     st = _strategies()
 
     @st.composite  # type: ignore[untyped-decorator]

@@ -61,28 +61,24 @@ class AggregatorCheck:
 
     def assumptions(self) -> tuple[str, ...]:
         """Return what the check takes for granted, in sentences."""
-        lines = [
+        shapes = ", ".join(f"n = {n}, p = {p}, f = {f}, {t}" for n, p, f, t, _ in list(self.refused)[:3])
+        refused = f"the rule takes no messages of {len(self.refused)} shapes that were drawn ({shapes}, ...)"
+        return (
             f"a fault that shows in fewer than one in {1 / self.share:.0f} of the calls that were drawn may have been "
             "missed (at 1 %)",
             f"nothing was tried beyond n = {self.n[1]}, p = {self.p[1]} and f = {self.f[1]}",
             "a single value, or a single size, is tried where the rule's code names it, a single direction is not",
             "the author of the rule is honest, and may be mistaken: it does not look for the check",
-        ]
-        if self.refused:
-            shapes = ", ".join(f"n = {n}, p = {p}, f = {f}, {t}" for n, p, f, t, _ in list(self.refused)[:3])
-            lines.append(f"the rule takes no messages of {len(self.refused)} shapes that were drawn ({shapes}, ...)")
-        return tuple(lines)
+            *([refused] if self.refused else []),
+        )
 
     def __str__(self) -> str:
-        def counts(of: Mapping[str, int]) -> str:
-            return ", ".join(f"{name} {count}" for name, count in of.items())
-
         return "\n".join([
             f"{self.rule}: no broken promise found in {sum(self.cases.values())} cases, {self.calls} results compared",
             f"  sizes: n {_span(self.n)}, p {_span(self.p)}, f {_span(self.f)}",
-            f"  promises: {counts(self.cases)}",
-            f"  number types: {counts(self.types)}",
-            f"  memory: {counts(self.layouts)}",
+            f"  promises: {_counts(self.cases)}",
+            f"  number types: {_counts(self.types)}",
+            f"  memory: {_counts(self.layouts)}",
             f"  from the rule's code: {self.values} numbers tried on purpose",
             f"  worst-case searches: {self.searches}, {self.evaluations} evaluations",
             f"  seed: {self.seed}",
@@ -92,7 +88,7 @@ class AggregatorCheck:
 
 @dataclass(frozen=True)
 class ProtocolCheck:
-    """Say what ``check_protocol`` tried without finding a broken promise, and what it proved.
+    """What ``check_protocol`` tried without finding a broken promise, and what it proved.
 
     Attributes
     ----------
@@ -134,36 +130,34 @@ class ProtocolCheck:
 
     def assumptions(self) -> tuple[str, ...]:
         """Return what the check takes for granted, in sentences."""
-        lines = [
-            f"nothing was tried beyond {self.nodes[1]} nodes, {self.runs[1]} runs and {self.entries[1]} entries",
-            "the author of the protocol is honest, and may be mistaken",
-        ]
-        if self.proved:
-            lines.append("a proof is of the networks and the sizes that were tried")
-        if self.unproved:
-            lines.append("without a proof, what happens in few calls or for few data may have been missed: audit it")
-        if self.coalitions:
-            lines.append("that masks are larger than inputs of size 1 is no judgement of what they hide: audit it")
-        else:
-            lines.append("what the messages tell an adversary was not judged: audit the protocol for that")
-        return tuple(lines)
+        lines = {
+            f"nothing was tried beyond {self.nodes[1]} nodes, {self.runs[1]} runs and {self.entries[1]} entries": True,
+            "the author of the protocol is honest, and may be mistaken": True,
+            "a proof is of the networks and the sizes that were tried": self.proved,
+            "without a proof, what happens in few calls or for few data may have been missed: audit it": self.unproved,
+            "that masks are larger than inputs of size 1 is no judgement of what they hide: audit it": self.coalitions,
+            "what the messages tell an adversary was not judged: audit the protocol for that": not self.coalitions,
+        }
+        return tuple(sentence for sentence, holds in lines.items() if holds)
 
     def __str__(self) -> str:
-        cases = ", ".join(f"{name} {count}" for name, count in self.cases.items())
-        kinds = ", ".join(f"{name} {count}" for name, count in self.networks.items())
-        sizes = f"{_span(self.nodes)} nodes, {_span(self.runs)} runs at once, {_span(self.entries)} entries"
-        of = f"of {self.coalitions} adversaries" if self.coalitions else "nothing asked"
+        of = f"of {self.coalitions} adversaries"
+        proved = [f"  proved: {self.proved} {of} learn what is stated and no more, whatever the data"]
         return "\n".join([
             f"{self.protocol}: no broken promise found in {sum(self.cases.values())} cases, {self.calls} runs",
-            f"  proved: {self.proved} {of} learn what is stated and no more, whatever the data" * bool(self.proved),
+            *(proved if self.proved else []),
             *(f"  {reason} ({count} {of})" for reason, count in self.unproved.items()),
-            f"  sizes: {sizes}",
-            f"  promises: {cases}",
-            f"  networks: {kinds}; {self.refused} refused",
+            f"  sizes: {_span(self.nodes)} nodes, {_span(self.runs)} runs at once, {_span(self.entries)} entries",
+            f"  promises: {_counts(self.cases)}",
+            f"  networks: {_counts(self.networks)}; {self.refused} refused",
             f"  adversaries: {self.coalitions}, of which {self.less} learn less than is stated",
             f"  seed: {self.seed}",
             *(f"  assumed: {sentence}" for sentence in self.assumptions()),
-        ]).replace("\n\n", "\n")  # fmt: skip
+        ])  # fmt: skip
+
+
+def _counts(of: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in of.items())
 
 
 def _span(ends: tuple[int, int]) -> str:

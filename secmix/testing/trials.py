@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,16 +12,14 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.search.oracle import Rule, quietly
-from secmix.testing.cases import ROUNDING, Case
-from secmix.testing.promise import Promise
-from secmix.testing.rule_promises import CONSENSUS, F_LIMITS, ITSELF, NOT_FINITE, REACH, WORST
-from secmix.testing.shrinking import smaller
+from secmix.testing.cases import Case, smaller, smallest
+from secmix.testing.counterexample import Promise
+from secmix.testing.rule_promises import AGREEING, F_LIMITS, ITSELF, REACH, WORST
 
 UNBOUNDED = 1e3
 """Without a bound given, an error of so many honest spreads counts as one."""
-AGREEING = (CONSENSUS, NOT_FINITE)
-"""Tried where all honest nodes send the same."""
-_STEPS = 1500  # attempts to make a case smaller
+ROUNDING = {"float32": 2e-4, "float16": 3e-2}
+"""What a rule may be wrong by, in units of the largest entry; 1e-7 for the other number types."""
 _REMEMBERED = 40  # cases that passed
 _NEARBY = (24, 160)  # moves by a few digits to find a tie; more if most is explained
 _EPS = float(np.finfo(float).eps)
@@ -29,43 +27,24 @@ _EPS = float(np.finfo(float).eps)
 
 @dataclass
 class Trials:
-    """Tries promises of a rule, and counts.
-
-    Attributes
-    ----------
-    allowed : (n, f) -> float
-        The largest error, in honest spreads.
-    cases : Counter of title
-    refused : Counter of (n, p, f, type, layout)
-        What the rule takes no messages of, whatever they hold.
-    passed : list
-        The first that passed, to be tried again when something fails.
-    fresh : callable or None
-        A copy of the rule that has not been called.
-    written_on : bool
-        Whether the messages of the last case were others afterwards.
-    """
+    """Tries promises of a rule, and counts."""
 
     rule: Rule
-    allowed: Callable[[int, int], float]
-    cases: Counter[str] = field(default_factory=Counter)
+    allowed: Callable[[int, int], float]  # of (n, f): the largest error, in honest spreads
+    fresh: Rule | None = None  # a copy of the rule that has not been called
+    cases: Counter[str] = field(default_factory=Counter)  # by title
     calls: int = 0
-    sizes: list[tuple[int, int, int]] = field(default_factory=list)
-    types: Counter[str] = field(default_factory=Counter)
-    layouts: Counter[str] = field(default_factory=Counter)
-    refused: Counter[tuple[int, int, int, str, str]] = field(default_factory=Counter)
-    passed: list[tuple[Promise, Case]] = field(default_factory=list)
-    fresh: Rule | None = None
-    written_on: bool = False
+    shapes: Counter[tuple[int, int, int, str, str]] = field(default_factory=Counter)
+    refused: Counter[tuple[int, int, int, str, str]] = field(default_factory=Counter)  # whatever messages hold
+    passed: list[tuple[Promise, Case]] = field(default_factory=list)  # to be tried again when something fails
+    written_on: bool = False  # the messages of the last case were others afterwards
 
     def hold(self, one: Promise, case: Case) -> BaseException | None:
         """Try ``case``, and count it; return what was raised, or None where the promise is kept."""
         why = self.fails(one, case)
         self.cases[one.title] += 1
         self.calls += one.calls * int(case.numbers.get("calls", 1))
-        self.sizes.append((case.n, case.p, case.f))
-        self.types[case.dtype] += 1
-        self.layouts[case.layout] += 1
+        self.shapes[case.shape] += 1
         if why is None and one in AGREEING and len(self.passed) < _REMEMBERED:
             self.passed.append((one, case))
         return why
@@ -95,43 +74,29 @@ class Trials:
         except AssertionError as error:
             return None if a_tie(one, self.rule, values, error) else error
         except (Exception, SystemExit) as error:
-            if one is not F_LIMITS and self._refuses(case):
+            # Refused are messages of this shape, such as differ and such as are all alike.
+            if one is not F_LIMITS and all(self._refuses(case, alike=alike) for alike in (False, True)):
                 self.refused[case.shape] += 1
                 return None
             return error
         return None
 
-    def _refuses(self, case: Case) -> bool:
-        """Say whether the rule takes no messages of this shape, neither such as differ nor such as are all alike."""
-        return all(self._refused(case, alike) for alike in (False, True))
-
-    def _refused(self, case: Case, alike: bool) -> bool:
+    def _refuses(self, case: Case, *, alike: bool) -> bool:
         try:
             quietly(lambda: self.rule(case.harmless(alike=alike), f=case.f))
         except ValueError:
             return True
-        except TypeError:  # a number type that the rule does not take
-            return case.dtype != "float64"
-        except Exception:
-            return False
+        except Exception as error:  # a number type that the rule does not take
+            return isinstance(error, TypeError) and case.dtype != "float64"
         return False
 
     def smallest(self, one: Promise, case: Case, why: BaseException) -> tuple[Case, BaseException]:
         """Return the smallest case found that still fails, and what it raises."""
-        left, found = _STEPS, True
-        while found and left > 0:
-            found = False
-            for candidate in smaller(case):
-                if 2 * case.f < case.n and 2 * candidate.f >= candidate.n:
-                    continue  # of so few messages nobody could tell
-                left -= 1
-                if left <= 0:
-                    break
-                error = self.fails(one, candidate)
-                if error is not None and type(error) is type(why):
-                    case, why, found = candidate, error, True
-                    break
-        return case, why
+
+        def tellable(large: Case) -> Iterator[Case]:  # of too few messages nobody could tell
+            return (small for small in smaller(large) if 2 * large.f >= large.n or 2 * small.f < small.n)
+
+        return smallest(case, why, tellable, lambda small: self.fails(one, small))
 
 
 def values_of(one: Promise, case: Case, allowed: Callable[[int, int], float]) -> dict[str, Any]:
@@ -145,7 +110,7 @@ def values_of(one: Promise, case: Case, allowed: Callable[[int, int], float]) ->
             finite = np.abs(np.asarray(found["messages"], dtype=np.float64))
             size = max(size, float(finite.max()), *(float(np.abs(v).max()) for v in case.vectors.values() if v.size))
         size = max(size, case.numbers.get("unit", 1.0)) or 1.0
-        found["tolerance"] = float(f"{ROUNDING[case.dtype] * size:.3g}")
+        found["tolerance"] = float(f"{ROUNDING.get(case.dtype, 1e-7) * size:.3g}")
     if "allowed" in one.needs:
         found["allowed"] = float(allowed(case.n, case.f))
     return {name: found[name] for name in one.needs}
@@ -159,39 +124,42 @@ def a_tie(one: Promise, rule: Rule, values: dict[str, Any], failed: AssertionErr
     rule that then takes the first to come does depend on the order of arrival.
     """
     pair = _pair_of(failed)
-    if not (one.only_if or one in ITSELF) or pair is None:
+    if not (one.only_if or one in ITSELF) or pair is None or np.shape(pair[0]) != np.shape(pair[1]):
         return False
-    result, expected = pair
-    if np.shape(result) != np.shape(expected):
-        return False
-    messages, tolerance = values["messages"], values["tolerance"]
+    (result, expected), messages = pair, values["messages"]
     if messages.dtype != np.float64:
         messages = messages.astype(np.float64)  # as it lies in memory
-    rng, largest = np.random.default_rng(0), np.abs(messages).max(axis=0, initial=0.0)
+    rng = np.random.default_rng(0)
     # Entry by entry: a rule may choose in each by itself.
-    one_way = other_way = np.abs(result - expected) <= tolerance
+    one_way = other_way = np.abs(result - expected) <= values["tolerance"]
     for tried in range(_NEARBY[1]):
         if tried == _NEARBY[0] and max(np.mean(one_way), np.mean(other_way)) < 0.9:
             return False
-        moved = messages.copy(order="K")
-        # Scores that are sums of squares part only where messages do by half of their digits.
-        few = (16 * _EPS if tried % 4 < 2 else 4 * _EPS**0.5) * largest
-        moved[...] += few * rng.uniform(-1.0, 1.0, messages.shape)
-        widened = tried % 2 == 1 and moved.ndim == 2 and moved.shape[1] == 1
-        if widened:
-            # On a line, sums of distances are equal all over a region: only another dimension takes that away.
-            moved = np.hstack([moved, 1e-4 * np.abs(moved).max() * rng.uniform(-1.0, 1.0, moved.shape)])
+        moved = _moved(messages, tried, rng)
+        widened = moved.shape != messages.shape
         pair = _compared(one, rule, {**values, "messages": moved})
-        if pair is None:
-            if widened:  # the rule, or the promise's own numbers, may be for one dimension
-                continue
+        if pair is None and not widened:
             return False
+        if pair is None:  # the rule, or the promise's own numbers, may be for one dimension
+            continue
         theirs, mine = (each[:1] if widened else each for each in pair)
-        one_way = one_way | (np.abs(result - mine) <= tolerance)
-        other_way = other_way | (np.abs(expected - theirs) <= tolerance)
+        one_way = one_way | (np.abs(result - mine) <= values["tolerance"])
+        other_way = other_way | (np.abs(expected - theirs) <= values["tolerance"])
         if np.all(one_way) or np.all(other_way):
             return True
     return False
+
+
+def _moved(messages: Array, tried: int, rng: np.random.Generator) -> Array:
+    """Return messages that are off by a last digit or by half of them; on a line, every second time in a plane."""
+    moved = messages.copy(order="K")
+    # Scores that are sums of squares part only where messages do by half of their digits.
+    few = (16 * _EPS if tried % 4 < 2 else 4 * _EPS**0.5) * np.abs(messages).max(axis=0, initial=0.0)
+    moved[...] += few * rng.uniform(-1.0, 1.0, messages.shape)
+    if tried % 2 == 1 and moved.ndim == 2 and moved.shape[1] == 1:
+        # On a line, sums of distances are equal all over a region: only another dimension takes that away.
+        moved = np.hstack([moved, 1e-4 * np.abs(moved).max() * rng.uniform(-1.0, 1.0, moved.shape)])
+    return moved
 
 
 def _compared(one: Promise, rule: Rule, values: dict[str, Any]) -> tuple[Array, Array] | None:

@@ -335,6 +335,12 @@ def test_a_printed_test_imports_nothing_private():
             assert set(names.split(", ")) <= public, (package, names)
 
 
+def test_a_printed_test_names_the_adversary_with_all_its_settings():
+    blind = HonestButCurious([0], sees_metadata=False)
+    with pytest.raises(AssertionError, match=r"adversary = adversaries\.HonestButCurious\(.*sees_metadata=False\)"):
+        check_protocol(Plain(), network=Network.cycle(4), adversary=blind, seed=0)
+
+
 class RareCoin(Pairwise):
     """Sends one call in fifty as it is."""
 

@@ -179,6 +179,14 @@ def test_a_partial_is_printed_with_its_arguments():
     fails_by_itself(message)
 
 
+def capped(messages, f, cap):
+    return np.clip(sound(messages, f), -cap, cap)
+
+
+def test_a_setting_without_a_limit_is_no_number_to_try():
+    assert check_aggregator(partial(capped, cap=np.inf), f=1, examples=1, budget=100).values < 20
+
+
 def test_a_rule_that_refuses_everything_does_not_pass():
     with pytest.raises(AssertionError, match="refuses f = 1"):
         check_aggregator(refuses_everything, f=1)
