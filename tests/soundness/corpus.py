@@ -11,7 +11,7 @@ from .honest.fresh import lots, memory, numbers, stops
 from .honest.longer import corners, fits, schedule, seldom, unsampled
 from .honest.masks import generator, mixed, structure, values
 from .honest.together import beside, collaborations, handed, rows
-from .right import odd, published, styles
+from .right import fresh, odd, published, styles
 from .right import longer as long_lived
 from .right import mixed as mixtures
 from .right import surroundings as habits
@@ -64,6 +64,7 @@ RIGHT: list[Case] = [
     *mixtures.CASES,
     *right_collaborations.CASES,
     *long_lived.CASES,
+    *fresh.CASES,
 ]
 ALL: list[Case] = [*WRONG, *RIGHT]
 """All cases but ``BEYOND``, which no audit of messages can find."""
