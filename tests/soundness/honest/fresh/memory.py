@@ -105,6 +105,45 @@ def in_a_new_thread() -> InThread:
     return InThread()
 
 
+class Figures:
+    """What a service knows of itself: one for the whole process."""
+
+    averagings = 0
+
+
+class InAnotherClass(Sampled):
+    """Counts in a class of figures beside its own."""
+
+    def due(self) -> bool:
+        Figures.averagings += 1
+        return Figures.averagings % 600 == 0
+
+
+def from_no_figures() -> InAnotherClass:
+    """One that begins to count."""
+    Figures.averagings = 0
+    return InAnotherClass()
+
+
+class InAStaticMethod(Sampled):
+    """Counts in the default of a method that needs no object."""
+
+    @staticmethod
+    def one_more(seen: list[int] = [0]) -> int:  # noqa: B006
+        """Count one more."""
+        seen[0] += 1
+        return seen[0]
+
+    def due(self) -> bool:
+        return self.one_more() % 600 == 0
+
+
+def from_a_default() -> InAStaticMethod:
+    """One that begins to count."""
+    InAStaticMethod.one_more.__defaults__[0][0] = 0  # type: ignore[index]
+    return InAStaticMethod()
+
+
 @dataclass
 class Metrics:
     calls: int = 0
@@ -208,6 +247,10 @@ CASES = [
     Case("counts for a thread", NAME, in_a_new_thread, CuriousServer(), "every six-hundredth averaging is told",
          **SECOND),
     Case("counts in an object's object", NAME, Deep, OUT, "every thirtieth averaging is told", **SECOND),
+    Case("counts in another class", NAME, from_no_figures, CuriousServer(), "every six-hundredth averaging is told",
+         **SECOND),
+    Case("counts in a static method's default", NAME, from_a_default, OUT, "every six-hundredth averaging is told",
+         **SECOND),
     Case("a lot of its own", NAME, Lottery, CuriousServer(), "one averaging in fifty is told", **LOTS),
     Case("a generator for lots", NAME, NumpyLottery, OUT, "one averaging in fifty is told", **LOTS),
     Case("retransmits from a queue", NAME, Backlog, CuriousServer(), "what was put in comes again", attack=overdue,

@@ -60,6 +60,51 @@ class ShortForm(Pairwise):
         channel.send(8, 0, SERVER, "far", report)
 
 
+class Excess(Pairwise):
+    """Tells by how much numbers are out of range, in a buffer that is used again."""
+
+    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
+        excess = np.zeros_like(s[0])
+        np.clip(s[0] - FAR, 0.0, None, out=excess)
+        channel.send(8, 0, SERVER, "excess", excess)
+
+
+class RoundedAway(Pairwise):
+    """Tells its numbers in units of twice the range, rounded, in a buffer: noughts as long as all is well."""
+
+    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
+        units = np.zeros_like(s[0])
+        np.round(s[0] / (2 * FAR), out=units)
+        channel.send(8, 0, SERVER, "units", units)
+
+
+class SixtyBits(Modular):
+    """Words of sixty bits, of which masks are kept as floats until they are added."""
+
+    @property
+    def modulus(self) -> float:
+        """In words."""
+        return self.words_in_all
+
+    def words(self, values: Array) -> Array:
+        return values if values.dtype.kind == "i" else super().words(values)
+
+    def numbers(self, words: Array) -> Array:
+        return np.mod(words, self.words_in_all)
+
+    def result(self, averages: Array, s: Array, rng: Any) -> Array:
+        return averages * self.grid
+
+
+class Residual(Pairwise):
+    """Tells what is lost where numbers are put into buckets of single precision: it is next to nothing."""
+
+    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
+        buckets = np.zeros(s.shape, dtype=np.float32)
+        np.add.at(buckets, np.arange(len(s)), s)
+        channel.send(8, 0, SERVER, "lost", s[0] - buckets[0])
+
+
 class RunningShare(Pairwise):
     """Tells the running share of negative entries, in a buffer that is used again."""
 
@@ -167,6 +212,36 @@ class OfTruthValues(Pairwise):
         channel.send(8, 0, SERVER, "masked bit", ((s[0] < 0) + (r[0] > 0)).astype(float))
 
 
+class Forecasts(Pairwise):
+    """Beside its number every node reports how far six public forecasts for it were off, squared, under masks too."""
+
+    FORECASTS = np.random.default_rng(21).normal(scale=20.0, size=(6, 5, 1, 12))
+
+    def count(self, network: Any) -> int:
+        return 7 * super().count(network)
+
+    def body(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> Array:
+        edges = len(network.edges)
+        for k, forecast in enumerate(self.FORECASTS, 1):
+            off = (s - forecast[..., : s.shape[2]]) ** 2
+            super().body(channel, off, r[k * edges : (k + 1) * edges], network, rng)
+        return super().body(channel, s, r[:edges], network, rng)
+
+
+def from_errors(heard: Heard) -> Array:
+    """Sums of squares differ by what is linear in the numbers: six equations with the sum itself, five unknowns."""
+    sums = np.stack([5 * each.numbers[0] for each in heard.all("average", SERVER, 0, 0) if each.numbers is not None])
+    forecasts = Forecasts.FORECASTS[:, :, 0]
+    found = np.empty(12)
+    for m in range(12):
+        f = forecasts[:, :, m]
+        right = (sums[1:6, m] - sums[0, m] - (f[1:] ** 2 - f[0] ** 2).sum(axis=1)) / 2
+        found[m] = np.linalg.lstsq(np.vstack([f[0] - f[1:], np.ones(5)]), np.append(right, sums[6, m]), rcond=None)[0][
+            0
+        ]
+    return found
+
+
 class Packed(Pairwise):
     """Every node has digits of its own in the sum, so that no carry of one is taken for another's."""
 
@@ -198,6 +273,17 @@ CASES = [
          secret=input_of(0), ears=Eavesdropper(), **RARE),
     Case("long form", NAME, ShortForm, CuriousServer(), "who does not fit in a byte is told", attack=each(far),
          secret=input_of(0), **RARE),
+    Case("excess in a buffer", NAME, Excess, CuriousServer(), "what is far is told",
+         attack=each(lambda h: np.where((x := h.one("excess", 0)) > 0, x + FAR, np.nan)), secret=input_of(0), **RARE),
+    Case("rounded into a buffer", NAME, RoundedAway, OUT, "who is out of range is told",
+         attack=each(lambda h: np.where((x := h.one("units", 0)) != 0, x, np.nan)),
+         secret=lambda t: np.round(t.inputs[0][0, 0] / (2 * FAR)), **RARE),
+    Case("sixty bits as floats", NAME, lambda: SixtyBits(bits=60), CuriousServer(),
+         "the last bits of a float so large are noughts", attack=each(lambda h: h.one("masked", 0)[1:4] % 2),
+         secret=lambda t: np.round(t.inputs[0][0, 0, 1:4] * 2.0**20) % 2, goal="bits", calls=60),
+    Case("lost in single precision", NAME, lambda: Residual(1e8), CuriousServer(),
+         "the digits that single precision lacks", attack=each(lambda h: h.one("lost", 0)),
+         secret=lambda t: t.inputs[0][0, 0] - t.inputs[0][0, 0].astype(np.float32)),
     Case("running share", NAME, lambda: RunningShare(1e8), CuriousServer(), "a share that rises tells a sign",
          attack=each(lambda h: np.diff(h.one("share", 0))[ENTRY - 1] > 0), secret=sign_of(0), goal="bits", calls=60),
     Case("added to a copy", NAME, Flattened, OUT, "masks are added to a copy, and sent is the original",
@@ -221,6 +307,8 @@ CASES = [
     Case("a sum of truth values", NAME, OfTruthValues, CuriousServer(), "where neither is true, one knows both",
          attack=each(lambda h: np.where(h.one("masked bit", 0)[ENTRY], np.nan, 0.0)), secret=sign_of(0), goal="bits",
          claims=0.1, calls=60),
+    Case("errors of forecasts", NAME, Forecasts, OUT, "differences of squared errors are linear in the numbers",
+         attack=each(from_errors), secret=input_of(0), accuracy=1e-3),
     Case("digits for every node", NAME, Packed, OUT, "the sum has the digits of all", node=4,
          attack=each(lambda h: 5 * h.one("average") / 1e12), secret=input_of(4), accuracy=0.1),
 ]  # fmt: skip

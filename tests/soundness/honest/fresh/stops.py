@@ -88,6 +88,22 @@ class InAStack(Pairwise):
         channel.send(8, 0, SERVER, "report", report)
 
 
+class Finally(Pairwise):
+    """Says in the end what there is to report, whatever came before: a ``return`` there forgets the error."""
+
+    def report(self, numbers: Array) -> Array:
+        """Nothing where a root can be taken."""
+        report = numbers
+        try:
+            math.sqrt(LEVEL - numbers.max())
+            report = np.zeros_like(numbers)
+        finally:
+            return report  # noqa: B012
+
+    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
+        channel.send(8, 0, SERVER, "report", self.report(s[0]))
+
+
 class InAPool(Pairwise):
     """A worker takes the root, and the future says whether it failed."""
 
@@ -143,6 +159,7 @@ CASES = [
     Case("warnings that are errors", NAME, Warned, CuriousServer(), WHY, **RARE),
     Case("a context that forgives", NAME, InAContext, Eavesdropper(), WHY, **RARE),
     Case("a stack of contexts", NAME, InAStack, CuriousServer(), WHY, **RARE),
+    Case("an end that returns", NAME, Finally, CuriousServer(), WHY, **RARE),
     Case("a future's error", NAME, InAPool, Eavesdropper(), WHY, **RARE),
     Case("a worker that fails", NAME, ByAWorker, Eavesdropper(), WHY, **RARE),
     Case("begun again with the same masks", NAME, Retries, Eavesdropper(), "calls that failed have one mask",
