@@ -7,12 +7,13 @@ from typing import Literal
 from .beyond import BEYOND
 from .case import Case
 from .honest import bits, calls, channel, metadata, modular, powers, scale, state, surroundings, word
+from .honest.fresh import lots, memory, numbers, stops
 from .honest.longer import corners, fits, schedule, seldom, unsampled
 from .honest.masks import generator, mixed, structure, values
 from .honest.together import beside, collaborations, handed, rows
+from .right import fresh, odd, published, styles
 from .right import longer as long_lived
 from .right import mixed as mixtures
-from .right import odd, published, styles
 from .right import surroundings as habits
 from .right import together as right_collaborations
 from .sabotage import digits, objects, occasions, record, watched
@@ -42,6 +43,10 @@ _HONEST = (
     fits,
     corners,
     unsampled,
+    memory,
+    lots,
+    stops,
+    numbers,
 )
 _SABOTAGE = (digits, record, objects, occasions, looked_at, watched)
 HONEST: list[Case] = [case for module in _HONEST for case in module.CASES]
@@ -59,6 +64,7 @@ RIGHT: list[Case] = [
     *mixtures.CASES,
     *right_collaborations.CASES,
     *long_lived.CASES,
+    *fresh.CASES,
 ]
 ALL: list[Case] = [*WRONG, *RIGHT]
 """All cases but ``BEYOND``, which no audit of messages can find."""
