@@ -18,9 +18,10 @@ import numpy as np
 from secmix.kernel.algebra import Combination, Component, Knowledge, components, knowledge, known_together
 from secmix.kernel.arrays import Followed
 from secmix.kernel.check import disagreement, not_explained, other_calls, other_frames
+from secmix.kernel.kept import KEPT
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import Place
-from secmix.kernel.trace import KEPT, Fit, follow
+from secmix.kernel.trace import Fit, follow
 from secmix.network import Network
 from secmix.transcript import Transcript, View
 
@@ -107,7 +108,7 @@ def prove(
     others, all_tried = _otherwise(run, inputs, fit, apart=not reuses)
     reasons += [f"{each.error}, where public numbers are others" if each.error else "" for each in others]
     guards = {place: each.trace.script for each in (*reversed(others), fit) for place in each.trace.guards}
-    reasons += [_not_a_guard(run, (few, inputs), place, script) for place, script in guards.items()]
+    reasons += [_not_a_guard(run, fit, (few, inputs), place, script) for place, script in guards.items()]
     fits += others
     reasons += [not_explained(each) for each in fits if not each.error]
     if in_other_calls:
@@ -136,11 +137,18 @@ def _cells(fit: Fit) -> Iterator[tuple[tuple[int, int], Number]]:
                     yield (k, row), cell
 
 
-def _not_a_guard(run: Callable[..., Fit], ways: Sequence[Sequence[Any]], place: Place, script: tuple[int, ...]) -> str:
-    """Say why a test decides more than whether the call ends in an error; ``ways`` are calls that may meet it."""
+def _not_a_guard(
+    run: Callable[..., Fit], fit: Fit, ways: Sequence[Sequence[Any]], place: Place, script: tuple[int, ...]
+) -> str:
+    """Say why a test decides more than whether the call ends in an error; ``ways`` are calls that may meet it.
+
+    What is kept after it must be what was kept before, or what is kept after a call of ``fit``.
+    """
     for inputs in ways:
         taken = run(inputs, flip=place, script=script)
         if taken.trace.answering:
+            if not taken.error and taken.kept[-1] != taken.kept[-2] and taken.kept[-1] not in fit.kept:
+                return f"a call that ends in an error leaves something behind, after the guard {place}"
             return f"{taken.error}, after the guard {place}" if taken.error else ""
     return f"the guard is not met again: {place}"
 

@@ -7,9 +7,7 @@ inputs and other masks are made of the same combinations of them.
 from __future__ import annotations
 
 import copy
-import sys
 import traceback
-import types
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -19,19 +17,19 @@ from typing import Any
 import numpy as np
 
 from secmix.errors import SecmixError
-from secmix.kernel.arrays import Followed, array_of, concrete, followed, is_secret, parts, public
+from secmix.kernel.arrays import Followed, array_of, followed, parts, public
 from secmix.kernel.coins import Public
 from secmix.kernel.draws import Draws
+from secmix.kernel.kept import KEPT, kept
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import ANYTHING, INF, LeftTrace, Place, Trace, Variable, following, is_protocol, now
 from secmix.kernel.world import modules_of, replaced, with_method
 from secmix.network import Network
-from secmix.transcript import Block, Channel, overheard, passed_on
+from secmix.transcript import Block, Channel, Transcript, overheard, passed_on
 
 ROUNDING = 1e-12
 """By how much of the largest number on the way sums of floats may differ that are added up in another order."""
 RESULT = "what the node ends with"
-KEPT = "what the protocol keeps from call to call"
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class Fit:
     messages: list[Message] = field(default_factory=list)
     results: list[Any] = field(default_factory=list)  # what each call returned, (runs, n, m)
     kept: list[Any] = field(default_factory=list)  # what the protocol keeps before the first and after each call
-    counts: list[dict[str, str]] = field(default_factory=list)  # numbers among that, after each call
+    counts: list[dict[str, str]] = field(default_factory=list)  # the numbers among that
     error: str = ""  # why there is no more: an exit, or an error of the protocol's own
 
     @cached_property
@@ -74,10 +72,27 @@ class Fit:
     @property
     def varying(self) -> frozenset[str]:
         """Name the numbers that are kept and change from call to call."""
-        last = self.counts[-1]
+        last, before = self.counts[-1], self.counts[1:]  # the first call may fill what others find
         return frozenset(
-            path for path, text in last.items() if text == KEPT or any(each.get(path) != text for each in self.counts)
+            path for path, text in last.items() if text == KEPT or any(each.get(path) != text for each in before)
         )
+
+
+class _Record(Transcript):
+    """A transcript that notes when it is read: how much it holds differs from call to call."""
+
+    def __init__(self) -> None:
+        self._written: list[Block] = []
+
+    @property
+    def blocks(self) -> list[Block]:  # type: ignore[override]
+        """Return the blocks, by value."""
+        now().narrow("what the channel has carried")
+        return self._written
+
+    def append(self, block: Block) -> None:
+        """Add ``block`` at the end."""
+        self._written.append(block)
 
 
 class _Channel(Channel):
@@ -85,7 +100,7 @@ class _Channel(Channel):
 
     def __init__(self, fit: Fit) -> None:
         super().__init__(record=False)
-        self.fit = fit
+        self.fit, self.transcript = fit, _Record()
 
     def _pass(self, round: int, sender: Any, receiver: Any, kind: str, payload: Any, line: Any, content: Any) -> Any:
         def write(name: str, rows: Any) -> Any:
@@ -168,9 +183,15 @@ def follow(
     trace = Trace(flip=flip, script=script)
     fit = Fit(trace, network.n)
     protocol = copied(protocol)
-    channel, masks = _Channel(fit), None
-    with replaced(modules_of(protocol)), following(trace), _secret_masks(protocol), overheard(_other_channel):
-        fit.kept.append(state(protocol, network, channel.__dict__))
+    channel, masks, modules = _Channel(fit), None, modules_of(protocol)
+
+    def look(varying: frozenset[str]) -> None:
+        found = kept(protocol, network, channel.__dict__, modules, varying)
+        fit.kept.append(found.digest)
+        fit.counts.append(found.numbers)
+
+    with replaced(modules), following(trace), _secret_masks(protocol), overheard(_other_channel):
+        look(frozenset())
         for trace.call, given in enumerate(inputs):
             try:
                 if masks_seed is not None or (getattr(protocol, "reuses_masks", False) and masks is None):
@@ -178,13 +199,14 @@ def follow(
                     masks = protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
                 channel.iteration = Public(trace.call, "the iteration")  # type: ignore[assignment]
                 _follow_call(protocol, network, given, _draws(seed, trace.call), masks, channel)
-                fit.counts.append(_counts(getattr(protocol, "__dict__", {}), varying))
-                fit.kept.append(state(protocol, network, channel.__dict__))
+                look(varying)
             except (LeftTrace, Exception) as error:
                 if isinstance(error, LeftTrace) or not trace.answering:
                     fit.error = _reason(error)
+                else:
+                    look(varying)
                 break
-    _counts(getattr(protocol, "__dict__", {}), None)
+    kept(protocol, network, channel.__dict__, modules, None)
     if trace.left and not fit.error:
         fit.error = "{} at {}".format(*trace.left[0])
     return fit
@@ -220,24 +242,6 @@ def _follow_call(protocol: Any, network: Network, given: Any, rng: Any, masks: A
 
 def _traced_call(protocol: Any, inputs: Any, network: Network, rng: Any, masks: Any, channel: Channel) -> Any:
     return protocol.average(inputs, network, rng, masks=masks, channel=channel)
-
-
-def _counts(kept: Any, varying: frozenset[str] | None, path: str = "") -> dict[str, str]:
-    """Return the numbers that are kept, by where they are, and let those that vary be any from here on.
-
-    None lets all be what they are: a copy may share what it keeps.
-    """
-    found: dict[str, str] = {}
-    for key, value in list(kept.items() if isinstance(kept, dict) else enumerate(kept)):
-        place = f"{path}/{KEPT if isinstance(key, Public) else key}"
-        if type(value) in (dict, list):
-            found |= _counts(value, varying, place)
-        elif type(value) in (int, float, Public):
-            found[place] = KEPT if type(value) is Public else repr(value)
-            plain = value.value if type(value) is Public else value
-            if varying is None or place in varying:
-                kept[key] = plain if varying is None else Public(plain, KEPT)
-    return found
 
 
 def copied(protocol: Any) -> Any:
@@ -294,59 +298,3 @@ def _secretly(original: Any) -> Any:
             now().secret_draws -= 1
 
     return draw_masks
-
-
-def state(protocol: Any, network: Network, channel: dict[str, Any]) -> Any:
-    """Return all that may pass from one call to the next, so that two states can be compared.
-
-    The object, its classes and their modules, defaults and closures of their functions, the network, the channel.
-    """
-    kinds = [kind for kind in type(protocol).__mro__ if kind.__module__ != "builtins"]
-    modules = {kind.__module__: vars(sys.modules[kind.__module__]) for kind in kinds if kind.__module__ in sys.modules}
-    values = [
-        *(each for kind in kinds for each in vars(kind).values()),
-        *(each for space in modules.values() for each in space.values() if not isinstance(each, type)),
-    ]
-    functions = [each for each in values if isinstance(each, types.FunctionType)]
-    cells = [cell.cell_contents for f in functions for cell in f.__closure__ or () if cell.cell_contents is not cell]
-    skipped = (types.ModuleType, property, types.MemberDescriptorType, types.GetSetDescriptorType)
-    held = [
-        each
-        for each in (*values, *cells)
-        if hasattr(each, "cache_info") or not (callable(each) or isinstance(each, skipped))
-    ]
-    held += [each for f in functions for each in (f.__defaults__, f.__kwdefaults__, f.__dict__)]
-    own = {key: each for key, each in channel.items() if key not in ("fit", "iteration", "transcript")}
-    return tuple(_digest(each) for each in (protocol, vars(network), own, held))
-
-
-def _digest(value: Any, depth: int = 5) -> Any:
-    if isinstance(value, (Number, Public)):  # what is public is another in the next call, and may be any there
-        return ("secret", id(value)) if isinstance(value, Number) else KEPT
-    if isinstance(value, np.ndarray):
-        if isinstance(value, Followed) and is_secret(value):
-            return "secrets", tuple(id(each) for each in value.objects.ravel().tolist())
-        return value.shape, repr(concrete(value).tolist()) if value.size < 10_000 else concrete(value).tobytes()
-    if value is None or isinstance(value, (bool, int, float, str, bytes, complex)):
-        return value
-    if isinstance(value, type) or callable(value):
-        return type(value).__name__, value.cache_info().currsize if hasattr(value, "cache_info") else 0
-    if depth == 0 or type(value) is object:
-        return object() if type(value) is object else type(value).__name__
-    if isinstance(value, dict):
-        return tuple((_digest(key), _digest(each, depth - 1)) for key, each in value.items())
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return tuple(_digest(each, depth - 1) for each in value)
-    return type(value).__name__, _digest(_parts_of(value), depth - 1)
-
-
-def _parts_of(value: Any) -> Any:
-    """Return what an object consists of; where that cannot be told, what is like nothing else."""
-    if type(value).__module__ in ("_thread", "threading"):  # a lock holds no data
-        return None
-    if getattr(value, "__dict__", None) is not None:
-        return value.__dict__
-    try:
-        return value.__reduce_ex__(2)[1:]  # as of a counter or an iterator
-    except Exception:
-        return object()

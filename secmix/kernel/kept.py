@@ -1,0 +1,208 @@
+"""What may pass from one call to the next: a digest of it, and the numbers among it, which may be any in a later call.
+
+It is all that can be reached from the protocol, its network, its channel, and the modules of its code. What cannot be
+compared in full is unlike everything, itself included: a claim then covers the calls that were traced.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from secmix.kernel.arrays import Followed, concrete, is_secret
+from secmix.kernel.coins import Public
+from secmix.kernel.draws import Draws
+from secmix.kernel.numbers import Number
+from secmix.kernel.state import is_protocol
+from secmix.network import Network
+
+KEPT = "what the protocol keeps from call to call"
+_VALUES = (type(None), bool, int, float, complex, str, bytes, range, slice, type(Ellipsis), type(NotImplemented))
+_NAMED = (types.ModuleType, types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType)
+_NO_DATA = ("_thread", "_abc", "re", "weakref", "logging", "concurrent", "pathlib", "typing", "numba", "ast")
+"""Packages whose objects carry no data of a protocol's from call to call: locks, loggers, pools, compiled functions."""
+_MOST = 200_000  # objects
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept at one time: a digest, and the numbers in it, by where they are."""
+
+    digest: Any
+    numbers: dict[str, str]
+
+
+def kept(
+    protocol: Any, network: Network, channel: dict[str, Any], modules: Iterable[str], varying: frozenset[str] | None
+) -> Kept:
+    """Return what is kept, and let those numbers that vary be any from here on.
+
+    None lets all be what they are again: a module, or a copy, may share what it keeps.
+    """
+    kinds = [kind for kind in type(protocol).__mro__ if kind.__module__ != "builtins"]
+    mine = {name for name in modules if not name.startswith("secmix.")} | {kind.__module__ for kind in kinds}
+    spaces = {name: vars(sys.modules[name]) for name in sorted(mine) if name in sys.modules}
+    own = {key: each for key, each in channel.items() if key not in ("fit", "iteration", "transcript")}
+    walk = _Walk(varying, mine)
+    try:
+        roots = {"": protocol, "network": vars(network), "channel": own, **spaces}
+        digest: Any = tuple(walk.digest(each, path) for path, each in roots.items())
+    except RecursionError:
+        digest = object()
+    return Kept(digest, walk.numbers)
+
+
+@dataclass
+class _Walk:
+    varying: frozenset[str] | None
+    mine: set[str]
+    seen: dict[int, tuple[int, Any]] = field(default_factory=dict)  # with what was seen: an address is used again
+    numbers: dict[str, str] = field(default_factory=dict)
+
+    def digest(self, value: Any, path: str) -> Any:
+        """Return what is equal for two values that nobody can tell apart."""
+        if type(value) in _VALUES:
+            return type(value), repr(value)
+        if isinstance(value, (Number, Public)):  # what is public is another in the next call, and may be any there
+            return ("secret", id(value)) if isinstance(value, Number) else KEPT
+        if id(value) in self.seen:
+            return "seen", self.seen[id(value)][0]
+        if len(self.seen) > _MOST:
+            return object()
+        self.seen[id(value)] = len(self.seen), value
+        return _name(value), self._parts(value, path)
+
+    def _parts(self, value: Any, path: str) -> Any:
+        if isinstance(value, np.ndarray):
+            return self._array(value, path)
+        if isinstance(value, types.FunctionType):
+            return self._function(value, path)
+        if isinstance(value, type):
+            return self._class(value, path)
+        if isinstance(value, (Draws, *_NAMED)) or type(value).__module__.split(".")[0] in _NO_DATA:
+            own = vars(value) if _name(value) == "_thread._local" else {}  # those of this thread
+            return self._each(own, path, own.__setitem__)
+        if isinstance(value, types.BuiltinFunctionType):
+            bound = value.__self__
+            unbound = bound is None or isinstance(bound, (types.ModuleType, type))
+            return value.__name__, None if unbound else self.digest(bound, path)
+        if callable(value) and type(value).__module__.startswith("numpy"):
+            return getattr(value, "__name__", "")
+        if hasattr(value, "cache_info"):
+            return value.cache_info().currsize, value.cache_info().misses
+        return self._object(value, path)
+
+    def _object(self, value: Any, path: str) -> Any:
+        found = []
+        if isinstance(value, (dict, types.MappingProxyType)):
+            found.append(self._each(value, path, _setter(value)))
+        elif isinstance(value, (list, deque)):
+            found.append(self._each(dict(enumerate(value)), path, _setter(value)))
+        elif isinstance(value, (tuple, set, frozenset)):
+            several = sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value
+            found.append([self.digest(each, path) for each in several])
+        else:
+            wrapped = ("__func__", "__self__", "fget", "fset", "fdel", "__wrapped__")
+            found += [self.digest(getattr(value, name), path) for name in wrapped if hasattr(value, name)]
+            if not found and not _has_parts_alone(type(value)):  # type: ignore[arg-type]
+                found.append(self._reduced(value, path))
+        own = getattr(value, "__dict__", {})
+        slots = {
+            name: getattr(value, name) for kind in type(value).__mro__ for name in _slots(kind) if hasattr(value, name)
+        }
+        attributes = self._each(own, path, own.__setitem__ if isinstance(own, dict) else None)
+        setter = lambda name, number: object.__setattr__(value, name, number)  # noqa: E731
+        return found, attributes, self._each(slots, path, setter)
+
+    def _reduced(self, value: Any, path: str) -> Any:
+        """Digest what an object of C is made of, as for a copy; what cannot be told is unlike everything."""
+        try:
+            made = value.__reduce_ex__(2)
+        except Exception:  # an object may refuse in any way
+            return object()
+        if isinstance(made, str):
+            return made
+        inside = _Walk(frozenset(), self.mine, self.seen)  # what is changed there changes nothing
+        return [inside.digest(list(each) if hasattr(each, "__next__") else each, path) for each in made[1:]]
+
+    def _array(self, value: Any, path: str) -> Any:
+        if isinstance(value, Followed) and is_secret(value):
+            return [id(each) for each in value.objects.ravel().tolist()]
+        if isinstance(value, Followed):
+            value = np.asarray(concrete(value))
+        if value.dtype == object:
+            return [self.digest(each, path) for each in value.ravel().tolist()]
+        return value.shape, value.dtype.str, value.tobytes()
+
+    def _function(self, value: types.FunctionType, path: str) -> Any:
+        if not is_protocol(value.__code__.co_filename):
+            return value.__qualname__
+        cells = {str(k): cell for k, cell in enumerate(value.__closure__ or ())}
+        filled = {name: cell.cell_contents for name, cell in cells.items() if _is_filled(cell)}
+        inside = self._each(
+            filled, f"{path}/{value.__qualname__}", lambda name, number: setattr(cells[name], "cell_contents", number)
+        )
+        given = (value.__defaults__, value.__kwdefaults__, value.__dict__)
+        return value.__qualname__, inside, [self.digest(each, path) for each in given]
+
+    def _class(self, value: type, path: str) -> Any:
+        if value.__module__ not in self.mine:
+            return value.__qualname__
+        members = {name: each for name, each in vars(value).items() if name not in ("__dict__", "__weakref__")}
+        return self._each(members, f"{path}/{value.__qualname__}", lambda name, number: setattr(value, name, number))
+
+    def _each(self, members: Mapping[Any, Any], path: str, put: Callable[[Any, Any], Any] | None = None) -> Any:
+        """Digest all members; ``put`` writes one."""
+        found = []
+        for key, each in list(members.items()):
+            if isinstance(key, str) and key.startswith("__") and key.endswith("__"):
+                continue
+            place = f"{path}/{KEPT if isinstance(key, Public) else key}"
+            found.append((self.digest(key, place), self._member(each, key, place, put)))
+        return found
+
+    def _member(self, each: Any, key: Any, place: str, put: Callable[[Any, Any], Any] | None) -> Any:
+        if type(each) not in (int, float, Public):
+            return self.digest(each, place)
+        self.numbers[place] = KEPT if type(each) is Public else repr(each)
+        plain = each.value if type(each) is Public else each
+        if put is not None and (self.varying is None or place in self.varying):
+            if type(each) is Public or self.varying is not None:
+                put(key, plain if self.varying is None else Public(plain, KEPT))
+            return KEPT
+        return self.digest(each, place)
+
+
+def _setter(container: Any) -> Callable[[Any, Any], Any] | None:
+    return None if isinstance(container, types.MappingProxyType) else container.__setitem__
+
+
+def _name(value: Any) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not cell
+    except ValueError:
+        return False
+
+
+def _slots(kind: type) -> Iterable[str]:
+    slots = vars(kind).get("__slots__", ())
+    return [each for each in ([slots] if isinstance(slots, str) else slots) if not each.startswith("__")]
+
+
+@cache
+def _has_parts_alone(kind: type) -> bool:
+    """Say whether objects of a class are made of their attributes alone, as Python code makes them."""
+    if any(getattr(kind, name) is not getattr(object, name) for name in ("__reduce_ex__", "__reduce__")):
+        return False
+    return all(vars(base).get("__new__") is None or base is object for base in kind.__mro__)
