@@ -11,6 +11,7 @@ import functools
 import hashlib
 import hmac
 import math
+import os
 import random
 import secrets
 import struct
@@ -40,6 +41,7 @@ _TAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarra
 _SPARSE = [getattr(scipy.sparse, f"{a}_{b}") for a in ("csr", "csc", "coo", "dia") for b in ("array", "matrix")]
 _NOT_FOLLOWED = (hashlib, hmac, zlib, struct)
 _COINS = {random: "coins of the module random", time: "the clock"}
+_SYSTEM = "coins of the system"
 
 
 def _maker(name: str) -> Callable[..., Any]:
@@ -112,6 +114,15 @@ def _noted(f: Callable[..., Any], what: str) -> Callable[..., Any]:
         return f(*args, **kw)
 
     return call
+
+
+class _Random(random.Random):
+    """A generator of Python's, which the system seeds where nothing else does: that is noted."""
+
+    def __init__(self, seed: Any = None) -> None:
+        if seed is None and tracing():
+            now().narrow(_SYSTEM)
+        super().__init__(seed)
 
 
 def _guarded(original: types.ModuleType, what: str = "") -> types.ModuleType:
@@ -202,10 +213,12 @@ def _replacements() -> dict[int, Any]:
     found |= {id(np): _module(np, **new, random=numpy_random), id(np.random): numpy_random, id(math): mathematics}
     found |= {id(np.random.default_rng): generator, id(secrets): system, id(secrets.randbelow): system.randbelow}
     found |= {id(getattr(math, n)): each for n, each in vars(mathematics).items() if n[0] != "_" and n != "name"}
+    found |= {id(random.Random): _Random, id(os.urandom): _noted(os.urandom, _SYSTEM)}
     for original, what in (dict.fromkeys(_NOT_FOLLOWED, "") | _COINS).items():
         guarded = _guarded(original, what)
         found[id(original)] = guarded
         found |= {id(getattr(original, n)): f for n, f in vars(guarded).items() if callable(f) and n[0] != "_"}
+    found[id(random)].Random = _Random
     return found
 
 
@@ -308,6 +321,10 @@ def replaced(modules: Iterable[str]) -> Iterator[None]:
         stack.enter_context(
             _with_names(sys.modules, **{each.__name__: found[id(each)] for each in (*_NOT_FOLLOWED, *_COINS)})
         )
+        # Whatever is seeded or drawn by the system, in Python, its library or NumPy, asks one of these two.
+        noted = found[id(os.urandom)]
+        stack.enter_context(_with_names(vars(os), urandom=noted))
+        stack.enter_context(_with_names(vars(random), _urandom=noted))
         for kind in _SPARSE:
             product = _sparse_product(kind.__matmul__)
             for method in ("__matmul__", "dot"):
