@@ -13,6 +13,7 @@ import linecache
 import math
 import os
 import sysconfig
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -95,6 +96,7 @@ class Trace:
     secret_draws: int = 0  # above 0 within draw_masks
     system_seeds: int = 0  # generators that the system seeded
     terms: int = 0  # that sums were made of: the work so far
+    thread: int = field(default_factory=threading.get_ident)  # that follows; a protocol may start others
 
     def variable(self, kind: Literal["input", "code", "draw"], node: int, value: Any, step: float, **law: Any) -> int:
         """Add a variable, and return its number."""
@@ -188,9 +190,23 @@ def is_protocol(file: str) -> bool:
 
 
 def may_be_caught() -> bool:
-    """Say whether a protocol's own ``except`` or ``suppress`` would catch what is raised here."""
-    place = here()
-    return any(_within_try(file, line) for file, line in ((place.file, place.line), *place.callers))
+    """Say whether something between the call and here may catch what is raised, or act on it.
+
+    That is a ``try``, a ``with``, a function of Python's library that calls back, or whoever asks a thread.
+    """
+    if threading.get_ident() != now().thread:
+        return True
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_name != "_traced_call":
+        file = frame.f_code.co_filename
+        if _within_try(file, frame.f_lineno) if is_protocol(file) else _is_pythons(file):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _is_pythons(file: str) -> bool:
+    return file.startswith(_STDLIB) and "site-packages" not in file and not file.startswith(_KERNEL)
 
 
 def is_guard(place: Place) -> bool:
@@ -210,12 +226,11 @@ def _guards(file: str, line: int) -> bool:
 
 @lru_cache(maxsize=4096)
 def _within_try(file: str, line: int) -> bool:
-    for node in _nodes(file):
-        catching = isinstance(node, ast.Try) and node.handlers
-        suppressing = isinstance(node, ast.With) and any("suppress" in ast.unparse(item) for item in node.items)
-        if (catching or suppressing) and node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0):
-            return True
-    return False
+    return any(
+        isinstance(node, (ast.Try, ast.TryStar, ast.With, ast.AsyncWith))
+        and node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0)
+        for node in _nodes(file)
+    )
 
 
 @lru_cache(maxsize=256)

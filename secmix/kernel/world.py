@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 import types
+import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -31,8 +32,8 @@ from secmix.kernel.arrays import Followed, array_of, followed, parts, public, va
 from secmix.kernel.coins import Public, lifted
 from secmix.kernel.draws import Draws, generator, randbelow
 from secmix.kernel.functions import full, unwritten
+from secmix.kernel.noted import ERRORS, SYSTEM, WARNINGS, SeededRandom, noted
 from secmix.kernel.numbers import Number, function, plain
-from secmix.kernel.state import now, tracing
 from secmix.kernel.words import cast, whole
 
 _LOCK = threading.RLock()
@@ -41,7 +42,6 @@ _TAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarra
 _SPARSE = [getattr(scipy.sparse, f"{a}_{b}") for a in ("csr", "csc", "coo", "dia") for b in ("array", "matrix")]
 _NOT_FOLLOWED = (hashlib, hmac, zlib, struct)
 _COINS = {random: "coins of the module random", time: "the clock"}
-_SYSTEM = "coins of the system"
 
 
 def _maker(name: str) -> Callable[..., Any]:
@@ -105,31 +105,11 @@ def _module(original: types.ModuleType, **instead: Any) -> types.ModuleType:
     return made
 
 
-def _noted(f: Callable[..., Any], what: str) -> Callable[..., Any]:
-    """Note that what a function returns may be other in the next call: a claim covers what was traced."""
-
-    def call(*args: Any, **kw: Any) -> Any:
-        if tracing():
-            now().narrow(what)
-        return f(*args, **kw)
-
-    return call
-
-
-class _Random(random.Random):
-    """A generator of Python's, which the system seeds where nothing else does: that is noted."""
-
-    def __init__(self, seed: Any = None) -> None:
-        if seed is None and tracing():
-            now().narrow(_SYSTEM)
-        super().__init__(seed)
-
-
 def _guarded(original: types.ModuleType, what: str = "") -> types.ModuleType:
     """Make a module whose functions end the proof where they are given a secret; ``what`` names their coins."""
     members = {n: f for n, f in vars(original).items() if callable(f) and n[0] != "_" and not isinstance(f, type)}
     functions = {
-        n: _not_followed(_noted(f, what) if what else f, f"{original.__name__}.{n}") for n, f in members.items()
+        n: _not_followed(noted(f, what) if what else f, f"{original.__name__}.{n}") for n, f in members.items()
     }
     return _module(original, **functions)
 
@@ -210,15 +190,18 @@ def _replacements() -> dict[int, Any]:
     numpy_random.__dict__.update(default_rng=generator, Generator=Draws)
     system = _module(secrets, randbelow=randbelow, randbits=lambda k: randbelow(2**k))
     mathematics = _module(math, **{n: _of_numbers(n) for n in dir(math) if callable(getattr(math, n)) and n[0] != "_"})
+    new |= ERRORS
+    found |= {id(getattr(np, name)): each for name, each in ERRORS.items()}
+    found |= {id(getattr(warnings, name)): each for name, each in WARNINGS.items()}
     found |= {id(np): _module(np, **new, random=numpy_random), id(np.random): numpy_random, id(math): mathematics}
     found |= {id(np.random.default_rng): generator, id(secrets): system, id(secrets.randbelow): system.randbelow}
     found |= {id(getattr(math, n)): each for n, each in vars(mathematics).items() if n[0] != "_" and n != "name"}
-    found |= {id(random.Random): _Random, id(os.urandom): _noted(os.urandom, _SYSTEM)}
+    found |= {id(random.Random): SeededRandom, id(os.urandom): noted(os.urandom, SYSTEM)}
     for original, what in (dict.fromkeys(_NOT_FOLLOWED, "") | _COINS).items():
         guarded = _guarded(original, what)
         found[id(original)] = guarded
         found |= {id(getattr(original, n)): f for n, f in vars(guarded).items() if callable(f) and n[0] != "_"}
-    found[id(random)].Random = _Random
+    found[id(random)].Random = SeededRandom
     return found
 
 
@@ -322,9 +305,10 @@ def replaced(modules: Iterable[str]) -> Iterator[None]:
             _with_names(sys.modules, **{each.__name__: found[id(each)] for each in (*_NOT_FOLLOWED, *_COINS)})
         )
         # Whatever is seeded or drawn by the system, in Python, its library or NumPy, asks one of these two.
-        noted = found[id(os.urandom)]
-        stack.enter_context(_with_names(vars(os), urandom=noted))
-        stack.enter_context(_with_names(vars(random), _urandom=noted))
+        by_system = found[id(os.urandom)]
+        stack.enter_context(_with_names(vars(os), urandom=by_system))
+        stack.enter_context(_with_names(vars(random), _urandom=by_system))
+        stack.enter_context(_with_names(vars(warnings), **WARNINGS))
         for kind in _SPARSE:
             product = _sparse_product(kind.__matmul__)
             for method in ("__matmul__", "dot"):
