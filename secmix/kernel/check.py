@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.arrays import concrete
+from secmix.kernel.arrays import concrete, followed
 from secmix.kernel.numbers import Number
-from secmix.kernel.state import INF, following
+from secmix.kernel.state import DRAWS, INF, following
 from secmix.kernel.trace import RESULT, ROUNDING, Fit, Message, copied
 from secmix.network import Network
 from secmix.transcript import Block, Channel
@@ -112,19 +112,27 @@ def _frame(block: Block) -> tuple[Any, ...]:
 
 
 def _alike(traced: Any, plain: Any, fit: Fit) -> bool:
+    largest = np.array([_largest_within(x, fit) for x in followed(traced).objects.ravel().tolist()])
     with following(fit.trace):
         traced, plain = np.asarray(concrete(traced)), np.asarray(plain)
     if traced.shape != plain.shape:
         return False
     if plain.dtype.kind in "biu":
         return bool((traced == plain).all())
-    return _close(traced.astype(float), plain, ROUNDING * fit.largest)
+    return _close(traced.astype(float), plain, ROUNDING * largest.reshape(traced.shape))
 
 
-def _close(a: Any, b: Any, allowed: float) -> bool:
+def _largest_within(number: Any, fit: Fit) -> float:
+    """Return the largest number that may have gone into another: of what has no mask in it, none is a mask."""
+    if not isinstance(number, Number):
+        return 0.0
+    return fit.largest if number.depends & DRAWS else fit.largest_data
+
+
+def _close(a: Any, b: Any, allowed: Any) -> bool:
     """Say whether numbers differ by rounding; infinities are alike where they are equal, as are NaNs."""
     with np.errstate(all="ignore"):
-        off = np.abs(a - b) <= (allowed + ROUNDING * np.abs(b) if np.isfinite(allowed) else 0.0)
+        off = np.abs(a - b) <= np.where(np.isfinite(allowed), allowed + ROUNDING * np.abs(b), 0.0)
     return bool((off | (a == b) | (np.isnan(a) & np.isnan(b))).all())
 
 
@@ -158,7 +166,7 @@ def _same_form(x: Any, y: Any, first: Fit, second: Fit) -> bool:
     off = _constant(x, first) - _constant(y, second)
     if x.modulus != INF:
         off -= round(off / Fraction(x.modulus)) * Fraction(x.modulus)
-    return bool(abs(off) <= 1e3 * ROUNDING * max(first.largest, second.largest))
+    return bool(abs(off) <= 1e3 * ROUNDING * max(_largest_within(x, first), _largest_within(y, second)))
 
 
 def _form(number: Number, fit: Fit) -> dict[int, Any]:

@@ -295,19 +295,30 @@ def _overlapping(sums: list[frozenset[int]]) -> str:
 
 
 def readable(fit: Fit, network: Network, adversary: Any) -> set[tuple[int, int]] | Open:
-    """Find which rows of which messages an adversary reads, by numbering them."""
-    transcript = Transcript()
-    numbers: dict[int, tuple[int, int]] = {}
-    for k, message in enumerate(fit.messages):
-        count = len(message.rows)
-        payload = np.arange(len(numbers), len(numbers) + count).astype(float)[:, None, None]
-        numbers |= {len(numbers) + row: (k, row) for row in range(count)}
-        transcript.append(message.block(payload))
-    view = adversary.observe(transcript, network)
-    read = [float(x) for row in view.rows for x in np.ravel(row)]
-    if any(x not in numbers for x in read):
+    """Find which rows of which messages an adversary reads, by numbering them; twice, since it may go by numbers."""
+    places = [(k, row) for k, message in enumerate(fit.messages) for row in range(len(message.rows))]
+    count = len(places)
+    found = [_read(fit, network, adversary, each) for each in (range(count), range(2 * count, count, -1))]
+    if None in found:
         return Open("the adversary holds numbers that no message carries")
-    return {numbers[int(x)] for x in read}
+    if found[0] != found[1]:
+        return Open("which messages the adversary reads hangs on the numbers in them")
+    return {places[k] for k in found[0] or ()}
+
+
+def _read(fit: Fit, network: Network, adversary: Any, numbers: range) -> set[int] | None:
+    """Number all rows so, and return which are read; None where other numbers are."""
+    transcript, place = Transcript(), 0
+    for message in fit.messages:
+        rows = message.rows
+        payload = np.empty(rows.shape, {"f": np.float64, "u": np.uint64}.get(rows.kind.kind, np.int64))
+        payload[...] = np.array(numbers[place : place + len(rows)])[:, None, None]
+        transcript.append(message.block(payload))
+        place += len(rows)
+    view = adversary.observe(transcript, network)
+    known = {float(number): k for k, number in enumerate(numbers)}
+    read = {x for row in view.rows for x in np.unique(row).astype(float).tolist()}
+    return {known[x] for x in read} if read <= known.keys() else None
 
 
 def clear_unheard(views: Iterable[View], runs: int, *, same_in: int = 0) -> Clearance | Open:

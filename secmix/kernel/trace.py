@@ -69,6 +69,11 @@ class Fit:
         """The largest number on the way, once the fit is done."""
         return max((abs(float(v.value)) for v in self.trace.variables.values()), default=1.0)
 
+    @cached_property
+    def largest_data(self) -> float:
+        """The largest on the way of what no mask goes into."""
+        return max((abs(float(v.value)) for v in self.trace.variables.values() if v.kind != "draw"), default=1.0)
+
     @property
     def varying(self) -> frozenset[str]:
         """Name the numbers that are kept and change from call to call."""
