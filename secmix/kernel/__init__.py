@@ -12,13 +12,12 @@ from secmix.kernel.clearance import (
     Clearance,
     KnownSums,
     Open,
-    Proof,
     clear,
     clear_bounds,
     clear_coalitions,
     clear_unheard,
-    prove,
 )
+from secmix.kernel.proving import Proof, prove
 
 __all__ = [
     "Clearance",

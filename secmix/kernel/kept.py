@@ -29,6 +29,7 @@ _NAMED = (types.ModuleType, types.MemberDescriptorType, types.GetSetDescriptorTy
 _NO_DATA = ("_thread", "_abc", "re", "weakref", "logging", "concurrent", "pathlib", "typing", "numba", "ast")
 """Packages whose objects carry no data of a protocol's from call to call: locks, loggers, pools, compiled functions."""
 _MOST = 200_000  # objects
+_MADE = 1 << 9  # the flag of types that are made while a program runs
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ def kept(
     """
     kinds = [kind for kind in type(protocol).__mro__ if kind.__module__ != "builtins"]
     mine = {name for name in modules if not name.startswith("secmix.")} | {kind.__module__ for kind in kinds}
-    spaces = {name: vars(sys.modules[name]) for name in sorted(mine) if name in sys.modules}
+    loaded = {name: sys.modules[name] for name in sorted(mine) if name in sys.modules}
+    spaces = {name: vars(each) for name, each in loaded.items() if is_protocol(getattr(each, "__file__", "") or "<")}
     own = {key: each for key, each in channel.items() if key not in ("fit", "iteration", "transcript")}
     walk = _Walk(varying, mine)
     try:
@@ -100,26 +102,26 @@ class _Walk:
         return self._object(value, path)
 
     def _object(self, value: Any, path: str) -> Any:
-        found = []
-        if isinstance(value, (dict, types.MappingProxyType)):
-            found.append(self._each(value, path, _setter(value)))
-        elif isinstance(value, (list, deque)):
-            found.append(self._each(dict(enumerate(value)), path, _setter(value)))
-        elif isinstance(value, (tuple, set, frozenset)):
-            several = sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value
-            found.append([self.digest(each, path) for each in several])
-        else:
-            wrapped = ("__func__", "__self__", "fget", "fset", "fdel", "__wrapped__")
-            found += [self.digest(getattr(value, name), path) for name in wrapped if hasattr(value, name)]
-            if not found and not _has_parts_alone(type(value)):  # type: ignore[arg-type]
-                found.append(self._reduced(value, path))
         own = getattr(value, "__dict__", {})
-        slots = {
-            name: getattr(value, name) for kind in type(value).__mro__ for name in _slots(kind) if hasattr(value, name)
-        }
         attributes = self._each(own, path, own.__setitem__ if isinstance(own, dict) else None)
+        slots = {name: getattr(value, name) for name in _slots(type(value)) if hasattr(value, name)}
         setter = lambda name, number: object.__setattr__(value, name, number)  # noqa: E731
-        return found, attributes, self._each(slots, path, setter)
+        return attributes, self._each(slots, path, setter), self._content(value, path)
+
+    def _content(self, value: Any, path: str) -> Any:
+        """Digest what an object holds beside its attributes."""
+        if isinstance(value, (dict, types.MappingProxyType)):
+            return self._each(value, path, _setter(value))
+        if isinstance(value, (list, deque)):
+            return self._each(dict(enumerate(value)), path, _setter(value))
+        if isinstance(value, (tuple, set, frozenset)):
+            several = sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value
+            return [self.digest(each, path) for each in several]
+        wrapped = ("__func__", "__self__", "fget", "fset", "fdel")
+        if found := [self.digest(getattr(value, name), path) for name in wrapped if hasattr(value, name)]:
+            return found
+        kind: Any = type(value)
+        return None if _has_parts_alone(kind) else self._reduced(value, path)
 
     def _reduced(self, value: Any, path: str) -> Any:
         """Digest what an object of C is made of, as for a copy; what cannot be told is unlike everything."""
@@ -195,14 +197,14 @@ def _is_filled(cell: Any) -> bool:
         return False
 
 
-def _slots(kind: type) -> Iterable[str]:
-    slots = vars(kind).get("__slots__", ())
-    return [each for each in ([slots] if isinstance(slots, str) else slots) if not each.startswith("__")]
+def _slots(kind: type) -> list[str]:
+    slots = [vars(base).get("__slots__", ()) for base in kind.__mro__]
+    return [name for each in slots for name in ([each] if isinstance(each, str) else each) if name[:2] != "__"]
 
 
 @cache
 def _has_parts_alone(kind: type) -> bool:
-    """Say whether objects of a class are made of their attributes alone, as Python code makes them."""
+    """Say whether objects of a class are made of their attributes alone, as classes of Python code are."""
     if any(getattr(kind, name) is not getattr(object, name) for name in ("__reduce_ex__", "__reduce__")):
         return False
-    return all(vars(base).get("__new__") is None or base is object for base in kind.__mro__)
+    return all(base.__flags__ & _MADE and "__new__" not in vars(base) for base in kind.__mro__ if base is not object)

@@ -20,6 +20,7 @@ from secmix.errors import SecmixError
 from secmix.kernel.arrays import Followed, array_of, followed, parts, public
 from secmix.kernel.coins import Public
 from secmix.kernel.draws import Draws
+from secmix.kernel.encodings import encodings
 from secmix.kernel.kept import KEPT, kept
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import ANYTHING, INF, LeftTrace, Place, Trace, Variable, following, is_protocol, now
@@ -62,6 +63,7 @@ class Fit:
     results: list[Any] = field(default_factory=list)  # what each call returned, (runs, n, m)
     kept: list[Any] = field(default_factory=list)  # what the protocol keeps before the first and after each call
     counts: list[dict[str, str]] = field(default_factory=list)  # the numbers among that
+    encoded: dict[int, frozenset[int]] = field(default_factory=dict)  # the inputs behind each encoding
     error: str = ""  # why there is no more: an exit, or an error of the protocol's own
 
     @cached_property
@@ -212,6 +214,9 @@ def follow(
                     look(varying)
                 break
     kept(protocol, network, channel.__dict__, modules, None)
+    fit.encoded = encodings(trace)
+    trace.known.clear()
+    trace.keys.clear()
     if trace.left and not fit.error:
         fit.error = "{} at {}".format(*trace.left[0])
     return fit
