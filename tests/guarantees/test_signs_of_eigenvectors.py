@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from inversion_problems import problem
 
 from secmix import Mixture, aggregators
-from secmix._base.arrays import oriented
+from secmix._base.arrays import in_order, oriented
 from secmix.adversaries import WorstCase, collude, invert_sums, worst_basis
 from secmix.adversaries.attacks.sums import FIXED
 from secmix.adversaries.search.cma_es import evolve
@@ -99,3 +101,13 @@ def test_directions_are_oriented_alike_to_the_last_bit():
     nearly = np.array([[0.5, -0.5, 0.1], [-0.5, 0.5 * (1 + 1e-12), 0.1]])
     assert np.array_equal(oriented(nearly), oriented(-nearly))
     assert np.array_equal(oriented(nearly)[:, 0], [0.5, 0.5])
+
+
+@given(
+    values=st.lists(st.sampled_from([1.0, 2.0, 3.0]), min_size=1, max_size=12),
+    seed=st.integers(0, 2**16),
+)
+def test_a_cut_among_equal_numbers_is_the_same_whatever_the_last_bits(values: list[float], seed: int) -> None:
+    exact = np.array(values)
+    wobbled = exact * (1 + 1e-15 * np.random.default_rng(seed).integers(-3, 4, exact.size))
+    assert in_order(wobbled).tolist() == np.argsort(exact, kind="stable").tolist()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from secmix._base.arrays import oriented
+from secmix._base.arrays import in_order, oriented
 from secmix._base.checks import Array
 from secmix.adversaries.search.oracle import Oracle
 from secmix.adversaries.search.ties import above
@@ -49,13 +49,13 @@ def pulls(cloud: Array, f: int, rng: np.random.Generator) -> Iterator[tuple[str,
     h, p = cloud.shape
     _, _, rows = np.linalg.svd(cloud, full_matrices=False)
     first = oriented(rows[:2])
-    seeds = [*first, *-first, *cloud[np.argsort(-np.linalg.norm(cloud, axis=1))[:3]]]
+    seeds = [*first, *-first, *cloud[in_order(-np.linalg.norm(cloud, axis=1))[:3]]]
     seeds += list(rng.standard_normal((1, p)))
     for k in dict.fromkeys((max(h - f - 1, 1), max(h // 2, 1), 1)):
         for seed in seeds:
             along = seed
             for _ in range(3):
-                along = cloud[np.argsort(-(cloud @ along), kind="stable")[:k]].mean(axis=0)
+                along = cloud[in_order(-(cloud @ along))[:k]].mean(axis=0)
             if np.linalg.norm(along) > 1e-9:
                 yield f"towards a group of {k}", along / np.linalg.norm(along)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from secmix._base.arrays import oriented
+from secmix._base.arrays import in_order, oriented
 from secmix._base.checks import Array
 from secmix.aggregators.mixture import aligned, ise
 from secmix.mixture import Mixture
@@ -40,7 +40,7 @@ def directions(base: Mixture, honest: Mixture, truth: Mixture | None, rng: np.ra
         for sign in (1.0, -1.0):
             yield Direction("all means in one direction", shifted(base, np.tile(sign * unit, (k, 1))))
     # A component adds w² / √det Σ to ∫ f²: the least of them is moved at the least cost in distance.
-    cheap = np.argsort(np.log(base.weights) - 0.25 * np.log(values).sum(axis=1))
+    cheap = in_order(np.log(base.weights) - 0.25 * np.log(values).sum(axis=1))
     for c in cheap:
         for axis, sign in ((-1, 1.0), (-1, -1.0), (0, 1.0)):
             step = np.zeros((k, d))
@@ -53,7 +53,7 @@ def directions(base: Mixture, honest: Mixture, truth: Mixture | None, rng: np.ra
             yield Direction(f"the covariance of component {c}", _scaled(base, rates), endless=False)
             yield Direction(f"the weight of component {c}", _weighted(base, rates), endless=False)
     yield Direction("all covariances", _scaled(base, np.ones(k)), endless=False)
-    far = np.argsort(-ise(base.expand(1), honest)[0])[:3]
+    far = in_order(-ise(base.expand(1), honest)[0])[:3]
     for j in far.tolist():
         outlier = honest[j]
         if outlier.n_components == k:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from secmix._base.arrays import in_order
 from secmix._base.checks import Array, integer
 from secmix.adversaries.search.cma_es import evolve
 from secmix.adversaries.search.ties import above
@@ -193,7 +194,7 @@ def _tangents(honest: Array, target: Array, rng: np.random.Generator) -> Iterato
         rotation = np.linalg.svd(inner)
         towards.append(left @ (rotation[2].T @ rotation[0].T))  # in the basis of U* that is nearest to the identity
     cloud = np.stack(towards)
-    candidates = [cloud.mean(axis=0), *cloud[np.argsort(-np.linalg.norm(cloud, axis=(1, 2)))][:6]]
+    candidates = [cloud.mean(axis=0), *cloud[in_order(-np.linalg.norm(cloud, axis=(1, 2)))][:6]]
     flat = cloud.reshape(len(cloud), -1)
     sizes, span = np.linalg.svd(flat, full_matrices=False)[1:]
     candidates += [row.reshape(target.shape) for row in span[:4]]
