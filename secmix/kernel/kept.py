@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ _NAMED = (types.ModuleType, types.MemberDescriptorType, types.GetSetDescriptorTy
 _NO_DATA = ("_thread", "_abc", "re", "weakref", "logging", "concurrent", "pathlib", "typing", "numba", "ast")
 """Packages whose objects carry no data of a protocol's from call to call: locks, loggers, pools, compiled functions."""
 _MOST = 200_000  # objects
+_LONG = 1000  # entries of a list, of which the numbers are not looked at one by one
 _MADE = 1 << 9  # the flag of types that are made while a program runs
 
 
@@ -112,6 +114,8 @@ class _Walk:
         """Digest what an object holds beside its attributes."""
         if isinstance(value, (dict, types.MappingProxyType)):
             return self._each(value, path, _setter(value))
+        if isinstance(value, (list, deque)) and len(value) > _LONG and all(type(each) in _VALUES for each in value):
+            return len(value), sha256(repr(value).encode()).digest()
         if isinstance(value, (list, deque)):
             return self._each(dict(enumerate(value)), path, _setter(value))
         if isinstance(value, (tuple, set, frozenset)):
@@ -141,7 +145,7 @@ class _Walk:
             value = np.asarray(concrete(value))
         if value.dtype == object:
             return [self.digest(each, path) for each in value.ravel().tolist()]
-        return value.shape, value.dtype.str, value.tobytes()
+        return value.shape, value.dtype.str, sha256(value.tobytes()).digest()
 
     def _function(self, value: types.FunctionType, path: str) -> Any:
         if not is_protocol(value.__code__.co_filename):
