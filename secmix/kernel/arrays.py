@@ -77,7 +77,7 @@ class Followed(np.ndarray[Any, Any]):
         if dtype.kind not in "biuf":
             return np.asarray(values(self, f"a secret as {dtype}")).astype(dtype)
         if dtype == self.kind:
-            return self.copy()
+            return self if kw.get("copy") is False else self.copy()
         return settled(self).each(lambda x: cast(x, dtype), dtype)
 
     def view(self, *args: Any, **kw: Any) -> Any:
@@ -293,59 +293,58 @@ def settled(array: Followed) -> Any:
 
 def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, where: Any = True, **kw: Any) -> Any:
     """Apply a ufunc of NumPy's, number by number."""
-    inputs, name, dtype = _checked(ufunc, method, inputs, kw)
+    _check(ufunc, method, kw)
+    if method == "at":
+        return _at(ufunc, *inputs)
+    dtype, name = kw.pop("dtype", None), ufunc.__name__
+    kw = {key: each for key, each in kw.items() if key not in _NO_MATTER}
     arrays = [followed(each) for each in (inputs if method != "reduceat" else inputs[:1])]
     kind = _result_kind(ufunc, method, inputs, arrays, dtype)
-    if method == "at":
-        return _at(ufunc, kind, *inputs)
     if dtype is not None or (method not in ("__call__", "outer") and kind.kind != "b"):
         arrays = [each.astype(kind) for each in arrays]
-    elif name not in _RING:
-        arrays = [settled(each) for each in arrays]
+    else:
+        arrays = [each if name in _RING and each.kind == kind else settled(each) for each in arrays]
     each_as = kind if kind.kind == "b" or is_narrow(kind) else None
     if name == "matmul":
         found = np.matmul(*(each.objects for each in arrays))
-        found = mapped(lambda x: added_as(x, kind), found) if is_narrow(kind) else found
+        found = mapped(lambda x: added_as(x, kind), found) if each_as else found
     elif method == "reduce":
         found = _reduced(ufunc, arrays[0].objects, where, each_as, **kw)
-    elif method == "reduceat":
-        found = scalar(ufunc, each_as).reduceat(arrays[0].objects, *inputs[1:], **kw)
     else:
-        found = getattr(scalar(ufunc, each_as), method)(*(each.objects for each in arrays), **kw)
-    if kind.kind == "u":
-        found = mapped(lambda x: cast(x, kind), found)
+        more = inputs[1:] if method == "reduceat" else ()
+        found = getattr(scalar(ufunc, each_as), method)(*(each.objects for each in arrays), *more, **kw)
+    found = array_of(mapped(lambda x: cast(x, kind), found) if kind.kind == "u" else found, kind)
     target = out[0] if isinstance(out, tuple) else out
-    written = where is True or method == "reduce"
+    if where is not True and method != "reduce":
+        found = np.where(where, found, followed(unwritten(kind)) if target is None else target)
     if target is None:
-        return array_of(found, kind) if written else np.where(where, array_of(found, kind), followed(unwritten(kind)))
-    target[...] = array_of(found, kind) if written else np.where(where, found, target)
+        return found
+    target[...] = found
     return target
 
 
-def _checked(ufunc: Any, method: str, inputs: Any, kw: dict[str, Any]) -> tuple[Any, str, Any]:
-    """Return inputs, name and type of a call; end the proof where anything of it is not followed."""
-    name = ufunc.__name__
-    known = {"axis", "keepdims", "initial", "dtype", *_NO_MATTER} if method != "__call__" else {"dtype", *_NO_MATTER}
+def _check(ufunc: Any, method: str, kw: dict[str, Any]) -> None:
+    """End the proof where anything of a call is not followed."""
+    known = {"dtype", *_NO_MATTER} | ({"axis", "keepdims", "initial"} if method != "__call__" else set())
     strange = [f"{key}= of" for key in kw if key not in known]
-    if ufunc.nout > 1 or (ufunc.signature and name != "matmul"):
-        strange.append("a part of")
-    if "raise" in np.geterr().values() and may_be_caught():
-        strange.append("a failure that the protocol catches of")
+    if ufunc.nout > 1 or (ufunc.signature and ufunc.__name__ != "matmul"):
+        strange.append("what is not followed of")
+    errors = {*np.geterr().values()}
+    if errors & {"call", "log"} or ("raise" in errors and may_be_caught()):
+        strange.append("a failure that the protocol hears of, of")
     if strange:
-        now().leave(f"{strange[0]} np.{name}.{method} of a secret")
-    dtype = kw.pop("dtype", None)
-    for key in _NO_MATTER & kw.keys():
-        del kw[key]
-    return inputs, name, dtype
+        now().leave(f"{strange[0]} np.{ufunc.__name__}.{method} of a secret")
 
 
-def _at(ufunc: Any, kind: np.dtype[Any], target: Any, index: Any, *rest: Any) -> None:
+def _at(ufunc: Any, target: Any, index: Any, *rest: Any) -> None:
     """Write a ufunc's results in place, one by one."""
     if not isinstance(target, Followed):
         now().leave("a secret in an array that is not followed")
+    if ufunc.__name__ not in _RING:
+        target.objects[...] = settled(target).objects
     rounds = target.kind if target.kind.kind in "bu" or is_narrow(target.kind) else None
     index = public(index, "an index made of a secret")
-    scalar(ufunc, rounds).at(target.objects, index, *(followed(each).objects for each in rest))
+    scalar(ufunc, rounds).at(target.objects, index, *(settled(followed(each)).objects for each in rest))
 
 
 def is_narrow(kind: np.dtype[Any]) -> bool:
@@ -391,11 +390,11 @@ def _reduced(
 def _result_kind(ufunc: Any, method: str, inputs: Any, arrays: list[Followed], dtype: Any) -> np.dtype[Any]:
     """Return the type that NumPy gives the result."""
     kw = {} if dtype is None else {"dtype": dtype}
-    if method not in ("__call__", "outer", "at"):
+    if method not in ("__call__", "outer"):
         one = np.ones(1, arrays[0].kind)
         found = ufunc.reduceat(one, [0], **kw) if method == "reduceat" else getattr(ufunc, method)(one, **kw)
         return np.asarray(found).dtype
-    if ufunc.__name__ == "matmul" or method == "at":
+    if ufunc.__name__ == "matmul":
         return np.result_type(*(each.kind for each in arrays)) if dtype is None else np.dtype(dtype)
     examples = [
         type(plain(each.value if isinstance(each, Number) else each))(1)

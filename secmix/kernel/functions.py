@@ -54,6 +54,10 @@ _OF_ALL = frozenset(
 _ADDING = frozenset(
     "average cross diff dot ediff1d einsum inner kron outer tensordot trace vdot vecdot".split()  # noqa: SIM905
 )
+_IN_C: dict[str, Callable[..., Any]] = {
+    "concatenate": lambda arrays, /, axis=0, out=None, **kwargs: None,
+    "dot": lambda a, b, out=None: None,
+}
 _EACH = frozenset({"isclose", "nan_to_num", "sinc", "isposinf", "isneginf", "i0", "real_if_close", "angle"})
 
 
@@ -85,8 +89,8 @@ def _named(func: Any, args: Any, kw: Any) -> tuple[tuple[Any, ...], dict[str, An
 def _signature(func: Any) -> inspect.Signature:
     try:
         return inspect.signature(func)
-    except ValueError:  # of a function in C
-        return inspect.signature(lambda *args, **kw: None)
+    except ValueError:  # of a function in C, before NumPy 2.4
+        return inspect.signature(_IN_C.get(func.__name__, lambda *args, **kw: None))
 
 
 def _call(func: Any, args: Any, kw: Any) -> Any:
@@ -346,7 +350,7 @@ def digits(a: Any, decimals: int = 0) -> Any:
             e = e.rounded(lambda v: float(np.round(v, decimals)), name, step)
         else:
             e = np.round(e, decimals).item()
-        return e if a.kind.str == "<f8" else cast(e, a.kind)
+        return cast(e, a.kind)
 
     return _single(mapped(one, a.objects), a.kind) if a.kind.kind == "f" or decimals < 0 else a.copy()
 
@@ -385,6 +389,7 @@ def _writing(func: Any) -> Callable[..., Any]:
     """Stand for a function that writes into what it is given first, at places that are public."""
 
     def go(*args: Any, **given: Any) -> Any:
+        given = dict(zip(("mask", "values"), args[1:], strict=False)) | given  # of np.putmask
         target = args[0] if args else given.pop(next(iter(given)))
         if not isinstance(target, Followed):
             return func(target, **values(given, "a secret in an array that is not followed"))

@@ -9,6 +9,8 @@ import numpy as np
 from secmix.kernel.numbers import Number, arguments, function, keyed
 from secmix.kernel.state import INF, common_step, is_multiple, now
 
+_DOUBLE = np.dtype(float)
+
 
 def whole(number: Any, *, may_fail: bool = True) -> Any:
     """Return ``number`` as Python's int, cut off towards zero; what is not finite fails in Python, and not in NumPy."""
@@ -41,6 +43,8 @@ def centred(number: Any, width: int) -> Any:
 def cast(number: Any, dtype: np.dtype[Any]) -> Any:
     """Keep ``number`` as an array of ``dtype`` does: words wrap around, and few digits are a function of many."""
     if not isinstance(number, Number):
+        if dtype == _DOUBLE:
+            return float(number)
         return wrapped(int(number), dtype) if dtype.kind in "iu" else np.asarray(number).astype(dtype).item()
     if dtype.kind == "b":
         return number if isinstance(number.value, bool) else function("bool", bool, number)

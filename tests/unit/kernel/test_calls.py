@@ -34,6 +34,7 @@ np.put(o, [0, 4], 5.0) | np.place(o, m, [1.0, 2.0]) | np.fill_diagonal(o, 3.0) |
 x.copy().sort(axis=0) | q.sort(axis=0) | q.partition(1) | q.partition(1, axis=0) | q.__iadd__(1) | q.__imul__(x) | f.__iadd__(x) | np.add.at(f, [0], x[:1]) | np.add.at(f, [0, 0], x) | np.subtract.at(o, [1], x[:1]) | np.maximum.at(o, [0], x[:1]) | np.add.at(n, [0, 0], i) | np.add.at(u, [0, 0], i.astype(np.uint8))
 np.full_like(n, x[0, 0]) | np.full_like(x, x[0, 0], dtype=np.float32) | np.full((2,), x[0, 0], dtype=np.float32) | np.full(2, x[0, 0], np.int8) | np.ones_like(x, dtype=np.float32) + x | np.zeros_like(x, shape=(3,)) + x[0]
 np.sum([x[0], x[1]], axis=0) | np.mean([x[0, 0], x[0, 1]]) | np.max([x[0], x[1]], axis=0) | np.clip([x[0, 0]], 0, None) | np.round([x[0], x[1]], 1) | np.round(x[0, 0], 1) | np.rint(x[0, 0]) | np.rint([x[0, 0]]) | np.floor(x[0, 0]) | np.sqrt(np.abs(x[0, 0])) | np.median([x[0, 0], 2.0, 1.0]) | np.sum((x[0], s[0]), axis=0)
+(i.astype(np.int8) + np.int8(120)) + i | np.multiply((i.astype(np.int8) + np.int8(120)), 0.5) | np.maximum.at(h, [0], h[:1] + np.int8(120)) or h | (x > 0) @ (x > 0).T | np.add.at(e, [0], (i.astype(np.int8) + np.int8(120))[:1]) or np.maximum(e, 0) | q.astype(float, copy=False).__iadd__(1)
 math.fsum(x[0]) | math.fsum([x[0, 0], 2.0]) | math.fsum(v * 2 for v in x[0].tolist()) | math.fsum(i[0])
 """
 """Followed to the end."""
@@ -51,7 +52,13 @@ def _names(x: Any = 0.0) -> dict[str, Any]:
     x = x + np.zeros((2, 3))
     shapes = {"o": (2, 3), "r": 3, "d": 2, "w": (4, 3), "v": (2, 2)}
     kinds = {"f": np.float32, "n": np.int64, "e": np.int8, "u": np.uint8}
-    made = {"x": x, "i": np.rint(x * 8).astype(np.int64), "s": x.astype(np.float32), "q": x * 1}
+    made = {
+        "x": x,
+        "i": np.rint(x * 8).astype(np.int64),
+        "h": np.rint(x * 8).astype(np.int8),
+        "s": x.astype(np.float32),
+        "q": x * 1,
+    }
     made |= {key: np.zeros(shape) for key, shape in shapes.items()}
     made |= {key: np.zeros((2, 3), kind) for key, kind in kinds.items()}
     made |= {"b": np.zeros_like(x[0] > 0), "z": np.zeros_like(np.argsort(x[0]))}
@@ -145,13 +152,22 @@ def test_what_is_rounded_to_short_floats_is_no_linear_form_of_two_nodes(call: st
 CAUGHT = """
 np.array([i[0, 0]], dtype=np.int8) | np.array([int(x[0, 0])], dtype=np.int8) | np.asarray([x[0, 0]], dtype=int) | int(x[0, 0]) | round(x[0, 0]) | math.log(x[0, 0]) | math.floor(x[0, 0]) | i[0, 0] // i[0, 1] | i[0, 0] % i[0, 1]
 2 ** i[0, 0] | i[0, 0] ** i[0, 1] | 1 << i[0, 0] | i[0, 0] << abs(i[0, 1]) | i[0, 0] >> abs(i[0, 1]) | x[0, 0] / x[0, 1] | e.__setitem__((0, 0), i[0, 0]) | n.__setitem__((0, 0), x[0, 0]) | np.power(i, abs(i)) | math.fsum(x[0]) | np.linalg.inv(x[:, :2])
-x[0, 0] ** 0.5 | np.full(2, i[0, 0], np.int8) | divided(x)
+np.full(2, i[0, 0], np.int8) | divided(x) | x[0, 0] ** 0.5
 """
 
 
 def divided(x: Any) -> Any:
     with np.errstate(all="raise"):
         return 1.0 / x
+
+
+def test_a_failure_that_a_protocol_is_called_for_is_a_branch() -> None:
+    assert _follow("noting(x)")[2].left
+
+
+def noting(x: Any) -> Any:
+    with np.errstate(all="call", call=lambda *failure: None):
+        return np.log(x)
 
 
 def _attempted(call: str, names: dict[str, Any]) -> Any:
