@@ -26,6 +26,7 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     **{"bitwise_and": operator.and_, "bitwise_or": operator.or_},
 }
 _ROUNDING = ("rint", "floor", "ceil", "trunc")
+_NOT_AS_PYTHON = ("divide", "remainder", "left_shift", "right_shift")  # by a secret, by zero, by less than that
 _OF_TRUTHS = {np.add: np.logical_or, np.multiply: np.logical_and, np.maximum: np.logical_or, np.minimum: np.logical_and}
 _NO_MATTER = frozenset({"order", "subok", "casting"})
 """How arrays lie in memory, and whether NumPy refuses a conversion: then the untraced call ends in an error."""
@@ -431,12 +432,12 @@ def one_by_one(ufunc: Any, kind: Any = None) -> Callable[..., Any]:
         if Number not in kinds:
             exact = name in _PYTHON and all(type(each) is int for each in args) and "divide" not in name
             return _PYTHON[name](*args) if exact else plain(ufunc(*args))
-        if followed_as is not None and not (name in ("divide", "remainder") and _by_secret(args)):
+        if followed_as is not None and not (name in _NOT_AS_PYTHON and _by_secret(name, args[1])):
             return followed_as(*args)
         return function(name, lambda *v: plain(ufunc(*v)), *args, may_fail=name == "power")
 
     return one
 
 
-def _by_secret(args: Any) -> bool:
-    return isinstance(args[1], Number) or args[1] == 0 or not math.isfinite(args[1])
+def _by_secret(name: str, by: Any) -> bool:
+    return isinstance(by, Number) or not math.isfinite(by) or (by < 0 if "shift" in name else by == 0)

@@ -170,7 +170,8 @@ def _along(func: Any, given: dict[str, Any]) -> Any:
     out = np.empty(len(found), object)
     out[:] = found
     out = out.reshape(lanes.shape[:-1])
-    return array_of(np.expand_dims(out, axis) if keepdims else out, np.asarray(concrete(found[0])).dtype)
+    kind = np.asarray(func(**{data: np.ones(lanes.shape[-1], x.kind)}, **concrete(rest))).dtype
+    return array_of(np.expand_dims(out, axis) if keepdims else out, kind)
 
 
 def _each(func: Any, given: dict[str, Any]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from secmix.kernel.arrays import array_of, concrete
+from secmix.kernel.arrays import Followed, array_of, concrete
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import ANYTHING, INF, LeftTrace, Trace, following
 from secmix.kernel.world import replaced
@@ -22,7 +22,7 @@ np.max(x, axis=0, out=r) | x.max(axis=0, out=r) | np.max(x, initial=0.5) | np.ma
 np.any(x > 0, axis=0, out=b) | np.all(x > 0, axis=0, out=b) | (x > 0).any(axis=0, out=b) | np.all(x > 0, where=m) | np.any(x > 9, axis=0, keepdims=True) | np.any(x) | np.all(x, axis=0)
 np.concatenate([x, x], out=w) | np.concatenate([x, x], 0, w) | np.concatenate([x, i]) | np.concatenate([x, x], dtype=np.float32) | np.concatenate([i, i], dtype=float) | np.concatenate([x, x], dtype=np.int8, casting="unsafe") | np.concatenate([s, s], out=w) | np.stack([x, x], axis=0, dtype=np.float32) | np.vstack([i, x])
 np.take(x, [0, 2], axis=1, out=v) | x.take([0, 2], axis=1, out=v) | np.take(x, [0, 3], axis=1, mode="wrap") | x.take([1]) | np.compress([1, 0, 1], x, axis=1, out=v) | x.compress([True, False, True], axis=1, out=v) | np.repeat(x, 2, axis=0) | x.repeat(2)
-np.argmax(x, axis=0, out=z) | x.argmin(0, z) | np.median(x, axis=0, out=r) | np.std(x, axis=0, out=r) | np.std(x, axis=0, ddof=1) | x.std(0, None, r) | np.quantile(x, 0.5, axis=0, out=r) | np.quantile(x, [0.1, 0.9], axis=1) | np.ptp(x, axis=0, out=r) | np.nansum(x, axis=0, out=r)
+np.argmax(x, axis=0, out=z) | x.argmin(0, z) | np.median(x, axis=0, out=r) | np.std(x, axis=0, out=r) | np.std(x, axis=0, ddof=1) | np.left_shift(i, i % 5) | np.right_shift(i, i % 3) | s.std(axis=0) * 1 | x.std(0, None, r) | np.quantile(x, 0.5, axis=0, out=r) | np.quantile(x, [0.1, 0.9], axis=1) | np.ptp(x, axis=0, out=r) | np.nansum(x, axis=0, out=r)
 np.nan_to_num(x, nan=1.0) | np.nan_to_num(x, True, 2.0) | np.isclose(x, 0, 1.0, 0.5) | np.isposinf(x) | np.isclose(x, x, equal_nan=True) | np.sort(x, axis=0) | np.sort(x, axis=-1, kind="stable") | np.partition(x, 1) | np.partition(x, 1, axis=0)
 np.add(x, 1, out=o) | np.add(x, x, o) | np.add(x, 1, where=m, out=o) | np.add(x, 1, o, where=x > 0) | np.add(x, 1, dtype=np.float32) | np.multiply(s, s, dtype=np.float64) | np.add.reduce(x, axis=0, out=r) | np.add.reduce(x > 0) | np.add.accumulate(x, axis=1, out=o) | np.multiply.outer(x[0], r + 2) | np.add.reduceat(x, [0, 2], axis=1)
 np.add(x > 0, x > 1) | np.multiply(x > 0, x > 1) | np.add.reduce(i.astype(np.uint8) + np.uint8(250), axis=0) | i.astype(np.int8).sum(axis=0) | np.sum(i.astype(np.int8) + np.int8(120), axis=0, dtype=np.int8) | np.sum(i.astype(np.uint8) + np.uint8(250), dtype=np.uint8)
@@ -113,6 +113,22 @@ def test_a_call_does_what_numpy_does_to_results_buffers_and_arguments(call: str)
     found, same, trace = _follow(call)
     assert not trace.left
     _is_as_in_numpy(call, found, same, trace)
+
+
+@pytest.mark.parametrize("call", _calls(FOLLOWED) + _calls(MAY_END))
+def test_what_is_said_of_numbers_after_a_call_is_true_of_other_secrets(call: str) -> None:
+    found, _, trace = _follow(call)
+    runs = [] if trace.left else [(_plain(seed).ravel(), _traced_call(call, _plain(seed))[0]) for seed in range(5)]
+    inputs = [number for number, variable in trace.variables.items() if variable.kind == "input"]
+    for place, after in enumerate(found or ()):
+        numbers = after.objects.ravel().tolist() if isinstance(after, Followed) else [after]
+        for k, number in enumerate(numbers):
+            values = [float(np.ravel(np.asarray(each[place], float))[k]) for _, each in runs if each[place] is not None]
+            if type(number) in (int, float, bool):
+                assert {*values} <= {float(number)}  # public
+            elif isinstance(number, Number) and number.modulus == INF and number.terms.keys() <= {*inputs}:
+                forms = [sum(c * x[inputs.index(v)] for v, c in number.terms.items()) for x, _ in runs]
+                assert np.ptp(np.subtract(values, forms)) < 1e-12  # linear
 
 
 @pytest.mark.parametrize("call", _calls(MAY_END))
