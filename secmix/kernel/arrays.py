@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.numbers import _PLAIN, Number, function, plain
-from secmix.kernel.state import now
+from secmix.kernel.numbers import _PLAIN, Number, function, plain, reach
+from secmix.kernel.state import ANYTHING, may_be_caught, now
 from secmix.kernel.words import cast, wrapped
 
 _RING = frozenset({"add", "subtract", "multiply", "negative", "left_shift", "positive", "matmul"})
@@ -26,6 +26,10 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     **{"bitwise_and": operator.and_, "bitwise_or": operator.or_},
 }
 _ROUNDING = ("rint", "floor", "ceil", "trunc")
+_NOT_AS_PYTHON = ("divide", "remainder", "left_shift", "right_shift")  # by a secret, by zero, by less than that
+_OF_TRUTHS = {np.add: np.logical_or, np.multiply: np.logical_and, np.maximum: np.logical_or, np.minimum: np.logical_and}
+_NO_MATTER = frozenset({"order", "subok", "casting"})
+"""How arrays lie in memory, and whether NumPy refuses a conversion: then the untraced call ends in an error."""
 
 
 class Followed(np.ndarray[Any, Any]):
@@ -51,11 +55,13 @@ class Followed(np.ndarray[Any, Any]):
         return super().__getitem__(public(index, "an index made of a secret"))
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        fitting(value, self.kind)
         if isinstance(index, Followed) and index.kind.kind == "b" and is_secret(index):
             self[...] = np.where(index, value, self)
             return
         given = followed(value, self.kind)
-        super().__setitem__(public(index, "an index made of a secret"), given.astype(self.kind).objects)
+        # A number without axes, not an array of none: that would become an entry.
+        super().__setitem__(public(index, "an index made of a secret"), given.astype(self.kind).objects[()])
 
     @property
     def objects(self) -> Any:
@@ -72,7 +78,7 @@ class Followed(np.ndarray[Any, Any]):
         if dtype.kind not in "biuf":
             return np.asarray(values(self, f"a secret as {dtype}")).astype(dtype)
         if dtype == self.kind:
-            return self.copy()
+            return self if kw.get("copy") is False else self.copy()
         return settled(self).each(lambda x: cast(x, dtype), dtype)
 
     def view(self, *args: Any, **kw: Any) -> Any:
@@ -92,9 +98,34 @@ class Followed(np.ndarray[Any, Any]):
         """Copy it, as a channel does."""
         return settled(self)
 
+    @property
+    def flat(self) -> Any:
+        """Return its numbers in a row, which may be written to where it is a view."""
+        row = self.reshape(-1)
+        if self.ndim > 1 and not self.flags.c_contiguous:
+            row.setflags(write=False)
+        return row
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        count = np.size(value)
+        self[...] = np.take(value, np.arange(self.size) % count).reshape(self.shape)
+
+    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+        """Stand for :meth:`numpy.ndarray.compress`."""
+        return np.compress(condition, self, axis=axis, out=out)
+
+    def fill(self, value: Any) -> None:
+        """Fill it."""
+        self[...] = value
+
     def sort(self, axis: Any = -1, **kw: Any) -> None:  # type: ignore[override]
         """Sort in place: each number is a function of all along the axis."""
-        self[...] = np.sort(self, axis=axis)
+        self[...] = np.sort(self, axis=axis, **kw)
+
+    def partition(self, kth: Any, axis: Any = -1, **kw: Any) -> None:  # type: ignore[override]
+        """Partition in place: each number is a function of all along the axis."""
+        self[...] = np.partition(self, kth, axis=axis, **kw)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return values(self, "a pickle of secrets").__reduce_ex__(protocol)
@@ -121,6 +152,9 @@ class Followed(np.ndarray[Any, Any]):
 
 
 Number.__array_ufunc__ = Followed.__array_ufunc__  # type: ignore[attr-defined]
+for _name in "rint sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh arctan fabs".split():  # noqa: SIM905
+    # An array of objects asks each for it.
+    setattr(Number, _name, lambda self, _n=_name: apply(getattr(np, _n), "__call__", [self]))
 
 
 def _memory(self: Followed, name: str) -> Any:
@@ -129,16 +163,19 @@ def _memory(self: Followed, name: str) -> Any:
 
 def _exit(name: str) -> Any:
     def method(self: Followed, *args: Any, **kw: Any) -> Any:
-        return _memory(self, name)(*args, **kw)
+        return plainly(_memory(self, name), args, kw)
 
     return method
 
 
 for _name in "tobytes tofile dump dumps getfield byteswap searchsorted choose nonzero newbyteorder".split():  # noqa: SIM905
     setattr(Followed, _name, _exit(_name))
+for _name in ("resize", "setfield"):
+    setattr(Followed, _name, lambda self, *args, _n=_name, **kw: now().leave(f".{_n} of an array that is followed"))
 for _name in ("data", "ctypes", "__array_interface__", "__array_struct__"):
     setattr(Followed, _name, property(functools.partial(_memory, name=_name)))
-for _name in "sum prod mean max min any all std var round clip cumsum cumprod dot argmax argmin argsort trace".split():  # noqa: SIM905
+for _name in """sum prod mean max min any all std var round clip cumsum cumprod dot argmax argmin argsort argpartition
+        trace take repeat put""".split():  # noqa: SIM905
     _call = lambda self, *args, _n=_name, **kw: getattr(np, _n)(self, *args, **kw)  # noqa: E731
     setattr(Followed, _name, _call)
 
@@ -198,13 +235,36 @@ def values(value: Any, what: str) -> Any:
     return concrete(value)
 
 
+def plainly(func: Callable[..., Any], args: Any, kw: Any) -> Any:
+    """Call NumPy itself; where it writes to what are copies of values, the proof ends."""
+    try:
+        return func(*args, **kw)
+    except ValueError as error:
+        if "read-only" in str(error):
+            now().leave(f"{func.__name__}() in place, which is not followed")
+        raise
+
+
+def fitting(value: Any, kind: np.dtype[Any]) -> None:
+    """End the proof where Python's numbers may not fit a type, or be no numbers, and the protocol catches that."""
+    if kind.kind in "iu" and not isinstance(value, np.ndarray):
+        several = [each for each in parts(value) if isinstance(each, Number)]
+        if (
+            any(each.dtype != kind or reach(each) >= 2 ** (8 * kind.itemsize - 1) for each in several)
+            and may_be_caught()
+        ):
+            now().leave(f"a secret as {kind}, whose failure the protocol catches,")
+
+
 def concrete(value: Any) -> Any:
     """Return the values in this run, as plain arrays and numbers."""
     if isinstance(value, Number):
         return value.value
     if isinstance(value, Followed):
         flat = [x.value if isinstance(x, Number) else x for x in settled(value).objects.ravel().tolist()]
-        return np.array(flat, dtype=value.kind).reshape(value.shape)
+        found = np.array(flat, dtype=value.kind).reshape(value.shape)
+        found.setflags(write=False)  # nobody is to write to what is a copy
+        return found
     if isinstance(value, np.ndarray) and value.dtype == object:
         return concrete(followed(value))
     if isinstance(value, dict):
@@ -221,6 +281,11 @@ def public(value: Any, what: str) -> Any:
     return value
 
 
+def unwritten(kind: np.dtype[Any]) -> Number:
+    """Return what memory holds that nobody wrote to: it may be anything that anybody computed before."""
+    return Number(kind.type(0).item(), None, 0, ANYTHING, 0, pure=False)
+
+
 def settled(array: Followed) -> Any:
     """Copy it with its signed words wrapped around; sums and products may go on without."""
     kind = array.kind
@@ -229,41 +294,87 @@ def settled(array: Followed) -> Any:
 
 def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, where: Any = True, **kw: Any) -> Any:
     """Apply a ufunc of NumPy's, number by number."""
-    name, dtype = ufunc.__name__, kw.pop("dtype", None)
-    kw = {key: value for key, value in kw.items() if key in ("axis", "keepdims", "initial")}
-    if ufunc.nout > 1 or method not in ("__call__", "reduce", "accumulate", "at", "outer", "reduceat"):
-        now().leave(f"np.{name}.{method} of a secret")
+    _check(ufunc, method, kw)
     if method == "at":
-        target, index, *rest = inputs
-        index = public(index, "an index made of a secret")
-        scalar(ufunc).at(target.objects, index, *(followed(each).objects for each in rest))
-        if target.kind.kind == "u":
-            target.objects[...] = target.each(lambda x: cast(x, target.kind), target.kind).objects
-        return None
+        return _at(ufunc, *inputs)
+    dtype, name = kw.pop("dtype", None), ufunc.__name__
+    kw = {key: each for key, each in kw.items() if key not in _NO_MATTER}
     arrays = [followed(each) for each in (inputs if method != "reduceat" else inputs[:1])]
-    kind = np.dtype(dtype) if dtype is not None else _result_kind(ufunc, inputs, arrays)
-    if name not in _RING:
-        arrays = [settled(each) for each in arrays]
+    kind = _result_kind(ufunc, method, inputs, arrays, dtype)
+    if dtype is not None or (method not in ("__call__", "outer") and kind.kind != "b"):
+        arrays = [each.astype(kind) for each in arrays]
+    else:
+        arrays = [each if name in _RING and each.kind == kind else settled(each) for each in arrays]
+    each_as = kind if kind.kind == "b" or is_narrow(kind) else None
     if name == "matmul":
         found = np.matmul(*(each.objects for each in arrays))
+        found = mapped(lambda x: added_as(x, kind), found) if each_as else found
     elif method == "reduce":
-        found = _reduced(ufunc, arrays[0].objects, where, **kw)
-    elif method == "reduceat":
-        found = scalar(ufunc).reduceat(arrays[0].objects, *inputs[1:], **kw)
+        found = _reduced(ufunc, arrays[0].objects, where, each_as, **kw)
     else:
-        found = getattr(scalar(ufunc), method)(*(each.objects for each in arrays), **kw)
-    if kind.kind == "u" or (kind.kind == "f" and kind.itemsize < 8):
-        found = np.frompyfunc(lambda x: cast(x, kind), 1, 1)(found)
+        more = inputs[1:] if method == "reduceat" else ()
+        found = getattr(scalar(ufunc, each_as), method)(*(each.objects for each in arrays), *more, **kw)
+    found = array_of(mapped(lambda x: cast(x, kind), found) if kind.kind == "u" else found, kind)
     target = out[0] if isinstance(out, tuple) else out
+    if where is not True and method != "reduce":
+        found = np.where(where, found, followed(unwritten(kind)) if target is None else target)
     if target is None:
-        return array_of(found, kind)
-    target[...] = array_of(found, kind) if where is True or method == "reduce" else np.where(where, found, target)
+        return found
+    target[...] = found
     return target
 
 
-def _reduced(ufunc: Any, x: Any, where: Any, axis: Any = 0, keepdims: Any = False, initial: Any = None) -> Any:
+def _check(ufunc: Any, method: str, kw: dict[str, Any]) -> None:
+    """End the proof where anything of a call is not followed."""
+    known = {"dtype", *_NO_MATTER} | ({"axis", "keepdims", "initial"} if method != "__call__" else set())
+    strange = [f"{key}= of" for key in kw if key not in known]
+    if ufunc.nout > 1 or (ufunc.signature and ufunc.__name__ != "matmul"):
+        strange.append("what is not followed of")
+    errors = {*np.geterr().values()}
+    if errors & {"call", "log"} or ("raise" in errors and may_be_caught()):
+        strange.append("a failure that the protocol hears of, of")
+    if strange:
+        now().leave(f"{strange[0]} np.{ufunc.__name__}.{method} of a secret")
+
+
+def _at(ufunc: Any, target: Any, index: Any, *rest: Any) -> None:
+    """Write a ufunc's results in place, one by one."""
+    if not isinstance(target, Followed):
+        now().leave("a secret in an array that is not followed")
+    if ufunc.__name__ not in _RING:
+        target.objects[...] = settled(target).objects
+    rounds = target.kind if target.kind.kind in "bu" or is_narrow(target.kind) else None
+    index = public(index, "an index made of a secret")
+    scalar(ufunc, rounds).at(target.objects, index, *(settled(followed(each)).objects for each in rest))
+
+
+def is_narrow(kind: np.dtype[Any]) -> bool:
+    """Say whether it is a type of floats that are shorter than Python's."""
+    return kind.kind == "f" and kind.itemsize < 8
+
+
+def mapped(f: Callable[[Any], Any], found: Any) -> Any:
+    """Apply ``f`` to each number of an object array, or to a single number."""
+    if isinstance(found, np.ndarray):
+        return np.asarray(np.frompyfunc(f, 1, 1)(found), object)
+    return f(found)
+
+
+def added_as(number: Any, kind: np.dtype[Any]) -> Any:
+    """Round what was added up exactly, where each sum on the way is rounded: it is no function of the last alone."""
+    out = cast(number, kind)
+    if isinstance(out, Number) and not out.modulus:
+        out = function(f"added up as {kind}", lambda v: v, out)
+        out.form, out.pure = (out.form, True) if out.modulus else (None, False)
+    return out
+
+
+def _reduced(
+    ufunc: Any, x: Any, where: Any, kind: Any, axis: Any = 0, keepdims: Any = False, initial: Any = None
+) -> Any:
     if where is not True:
-        x = np.where(np.broadcast_to(values(where, "where= made of a secret"), x.shape), x, ufunc.identity)
+        neutral = initial if ufunc.identity is None else ufunc.identity
+        x = np.where(np.broadcast_to(values(where, "where= made of a secret"), x.shape), x, neutral)
     axes = tuple(range(x.ndim)) if axis is None else tuple(a % x.ndim for a in np.atleast_1d(axis).tolist())
     kept = [a for a in range(x.ndim) if a not in axes]
     lanes = x.transpose(*axes, *kept).reshape(-1, *(x.shape[a] for a in kept))
@@ -271,16 +382,21 @@ def _reduced(ufunc: Any, x: Any, where: Any, axis: Any = 0, keepdims: Any = Fals
     if not len(lanes) and not start:
         start = [np.full(lanes.shape[1:], ufunc.identity, object)[()]]
     # A single number would hand a ufunc over to itself.
-    found = functools.reduce(scalar(ufunc) if lanes.ndim > 1 else one_by_one(ufunc), [*start, *lanes])
+    found = functools.reduce(scalar(ufunc, kind) if lanes.ndim > 1 else one_by_one(ufunc, kind), [*start, *lanes])
     if keepdims:
         found = np.reshape(found, [1 if a in axes else n for a, n in enumerate(x.shape)])
     return found
 
 
-def _result_kind(ufunc: Any, inputs: Any, arrays: list[Followed]) -> np.dtype[Any]:
+def _result_kind(ufunc: Any, method: str, inputs: Any, arrays: list[Followed], dtype: Any) -> np.dtype[Any]:
     """Return the type that NumPy gives the result."""
+    kw = {} if dtype is None else {"dtype": dtype}
+    if method not in ("__call__", "outer"):
+        one = np.ones(1, arrays[0].kind)
+        found = ufunc.reduceat(one, [0], **kw) if method == "reduceat" else getattr(ufunc, method)(one, **kw)
+        return np.asarray(found).dtype
     if ufunc.__name__ == "matmul":
-        return np.result_type(*(each.kind for each in arrays))
+        return np.result_type(*(each.kind for each in arrays)) if dtype is None else np.dtype(dtype)
     examples = [
         type(plain(each.value if isinstance(each, Number) else each))(1)
         if isinstance(each, (Number, bool, int, float)) and not isinstance(each, np.generic)
@@ -288,20 +404,21 @@ def _result_kind(ufunc: Any, inputs: Any, arrays: list[Followed]) -> np.dtype[An
         for each, array in zip(inputs, arrays, strict=False)
     ]
     examples = [int(x) if ufunc.__name__.endswith("shift") and isinstance(x, float) else x for x in examples]
-    if ufunc.nin == 2 and len(examples) == 1:  # a reduction
-        examples *= 2
-    return np.asarray(ufunc(*examples)).dtype
+    return np.asarray(ufunc(*examples, **kw)).dtype
 
 
 @functools.cache
-def scalar(ufunc: Any) -> Any:
-    """Return a ufunc that goes number by number."""
-    return np.frompyfunc(one_by_one(ufunc), ufunc.nin, 1, identity=ufunc.identity)
+def scalar(ufunc: Any, kind: Any = None) -> Any:
+    """Return a ufunc that goes number by number; see :func:`one_by_one`."""
+    return np.frompyfunc(one_by_one(ufunc, kind), ufunc.nin, 1, identity=ufunc.identity)
 
 
 @functools.cache
-def one_by_one(ufunc: Any) -> Callable[..., Any]:
-    """Return what does to single numbers as a ufunc does."""
+def one_by_one(ufunc: Any, kind: Any = None) -> Callable[..., Any]:
+    """Return what does to single numbers as a ufunc does, and keeps the result as ``kind``, if that is given."""
+    if kind is not None:
+        go = one_by_one(ufunc if kind.kind != "b" else _OF_TRUTHS.get(ufunc, ufunc))
+        return lambda *args: cast(go(*args), kind)
     name = ufunc.__name__
     followed_as = _PYTHON.get(name)
     if name in _ROUNDING:
@@ -315,12 +432,12 @@ def one_by_one(ufunc: Any) -> Callable[..., Any]:
         if Number not in kinds:
             exact = name in _PYTHON and all(type(each) is int for each in args) and "divide" not in name
             return _PYTHON[name](*args) if exact else plain(ufunc(*args))
-        if followed_as is not None and not (name in ("divide", "remainder") and _by_secret(args)):
+        if followed_as is not None and not (name in _NOT_AS_PYTHON and _by_secret(name, args[1])):
             return followed_as(*args)
-        return function(name, lambda *v: plain(ufunc(*v)), *args)
+        return function(name, lambda *v: plain(ufunc(*v)), *args, may_fail=name == "power")
 
     return one
 
 
-def _by_secret(args: Any) -> bool:
-    return isinstance(args[1], Number) or args[1] == 0 or not math.isfinite(args[1])
+def _by_secret(name: str, by: Any) -> bool:
+    return isinstance(by, Number) or not math.isfinite(by) or (by < 0 if "shift" in name else by == 0)

@@ -5,15 +5,33 @@ A function that stands in no table here ends the proof where it is given a secre
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from secmix.kernel.arrays import Followed, apply, array_of, concrete, followed, is_secret, parts, public, values
+from secmix.kernel.arrays import (
+    Followed,
+    added_as,
+    apply,
+    array_of,
+    concrete,
+    followed,
+    is_narrow,
+    is_secret,
+    mapped,
+    parts,
+    plainly,
+    public,
+    unwritten,
+    values,
+)
 from secmix.kernel.numbers import Number, arguments, function, plain
-from secmix.kernel.state import ANYTHING, common_step, now, size_of
+from secmix.kernel.state import ANYTHING, common_step, may_be_caught, now, size_of
 from secmix.kernel.words import cast
 
 _MOVING = frozenset(
@@ -33,30 +51,76 @@ _OF_ALL = frozenset(
     correlate logsumexp unwrap nanmax nanmin nansum nanmean trapezoid gradient
     """.split()  # noqa: SIM905
 )
+_ADDING = frozenset(
+    "average cross diff dot ediff1d einsum inner kron outer tensordot trace vdot vecdot".split()  # noqa: SIM905
+)
+_IN_C: dict[str, Callable[..., Any]] = {
+    "concatenate": lambda arrays, /, axis=0, out=None, **kwargs: None,
+    "dot": lambda a, b, out=None: None,
+}
 _EACH = frozenset({"isclose", "nan_to_num", "sinc", "isposinf", "isneginf", "i0", "real_if_close", "angle"})
 
 
 def call(func: Any, args: Any, kw: Any) -> Any:
-    """Call a function of NumPy's with arrays that are followed."""
-    name = func.__name__
+    """Call a function of NumPy's with arrays that are followed; ``out`` is written in any case."""
+    args, kw = _named(func, args, kw)
+    out = kw.pop("out", None)
+    found = _call(func, args, kw)
+    if out is None:
+        return found
+    out[...] = found
+    return out
+
+
+def _named(func: Any, args: Any, kw: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Give arguments by their names, as far as NumPy tells these."""
     kw = {key: value for key, value in kw.items() if value is not np._NoValue}
-    if name in _WORKED_OUT:
+    kinds = {each.kind for each in _signature(func).parameters.values()}
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        return args, kw
+    given = _signature(func).bind(*args, **kw).arguments
+    given |= given.pop("kwargs", {})
+    unnamed = [n for n, each in _signature(func).parameters.items() if each.kind is each.POSITIONAL_ONLY and n in given]
+    first = tuple(given.pop(name) for name in unnamed)
+    return first, {key: value for key, value in given.items() if value is not np._NoValue}
+
+
+@functools.cache
+def _signature(func: Any) -> inspect.Signature:
+    try:
+        return inspect.signature(func)
+    except ValueError:  # of a function in C, before NumPy 2.4
+        return inspect.signature(_IN_C.get(func.__name__, lambda *args, **kw: None))
+
+
+def _call(func: Any, args: Any, kw: Any) -> Any:
+    name, secret = func.__name__, is_secret([args, kw])
+    if name in _WORKED_OUT and _takes(_WORKED_OUT[name], args, kw):
         return _WORKED_OUT[name](*args, **kw)
-    if not is_secret([args, kw]):
-        return _again(func(*values(args, ""), **values(kw, "")))
-    if name in _MOVING:
-        kinds = [each.kind if isinstance(each, Followed) else each.dtype for each in parts([args, kw])]
-        return _wrapped(func(*_objects(args), **_objects(kw)), np.result_type(*kinds))
-    if name in _EACH:
-        return _each(func, *args, **kw)
-    if name in _OF_ALL:
-        return _along(func, *args, **kw)
+    if name in _MOVING and (secret or any(each.dtype.kind == "f" for each in parts([args, kw]))):
+        return _moved(func, args, kw)
+    if not secret:
+        return _again(plainly(func, values(args, ""), values(kw, "")))
+    if name in _EACH and not args:
+        return _each(func, kw)
+    if name in _OF_ALL and not args:
+        return _along(func, kw)
     return func(*values(args, f"np.{name} of a secret"), **values(kw, f"np.{name} of a secret"))
+
+
+def _takes(worked_out: Callable[..., Any], args: Any, kw: Any) -> bool:
+    try:
+        _signature(worked_out).bind(*args, **kw)
+    except TypeError:
+        return False
+    return True
 
 
 def of_all(func: Callable[..., Any], name: str, args: Any, kw: Any) -> Any:
     """Call any function: each of its numbers is one of all that is given."""
-    found = func(*concrete(args), **concrete(kw))
+    if may_be_caught():
+        now().leave(f"{name} of a secret, whose failure the protocol catches,")
+    found = plainly(func, concrete(args), concrete(kw))
     given = [
         x
         for each in parts([args, kw])
@@ -73,7 +137,7 @@ def of_all(func: Callable[..., Any], name: str, args: Any, kw: Any) -> Any:
         flat = np.asarray(result)
         out = np.empty(flat.shape, object)
         for k, value in enumerate(flat.ravel().tolist()):
-            out.flat[k] = function(f"{name}{place}[{k}]", lambda *_, _v=value: _v, *given, may_fail=True, key=key)
+            out.flat[k] = function(f"{name}{place}[{k}]", lambda *_, _v=value: _v, *given, key=key)
         return array_of(out, flat.dtype) if out.ndim else out.item()
 
     return wrap(found, "")
@@ -88,48 +152,105 @@ def _shapes(value: Any) -> Any:
     return [_shapes(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
-def _along(func: Any, x: Any, *args: Any, axis: Any = None, keepdims: Any = False, **kw: Any) -> Any:
+def _along(func: Any, given: dict[str, Any]) -> Any:
     """Call a function of what lies along an axis, lane by lane; of everything where no one axis is named."""
-    name = func.__name__
-    if name in ("sort", "argsort") and axis is None:
+    name, data = func.__name__, next(iter(given))
+    rest = {key: each for key, each in given.items() if key not in (data, "axis", "keepdims")}
+    x, axis, keepdims = given[data], given.get("axis"), given.get("keepdims", False)
+    if name in ("sort", "argsort", "partition", "argpartition") and "axis" not in given:
         axis = -1
-    if not isinstance(axis, int) or not isinstance(x, Followed) or is_secret([args, kw]):
-        more = {key: each for key, each in (("axis", axis), ("keepdims", keepdims)) if each}
-        return of_all(func, name, [x, *args], kw | more)
+    if not isinstance(axis, int) or not isinstance(x, Followed) or is_secret(rest) or np.ndim(rest.get("q", 0)):
+        return of_all(func, name, [], given)
     lanes = np.moveaxis(x.objects, axis, -1)
-    found = [of_all(func, name, [array_of(lanes[k].copy(), x.kind), *args], kw) for k in np.ndindex(lanes.shape[:-1])]
+    found = [of_all(func, name, [array_of(lanes[k].copy(), x.kind)], rest) for k in np.ndindex(lanes.shape[:-1])]
     if isinstance(found[0], Followed):
-        stacked = np.stack([each.objects for each in found]).reshape(*lanes.shape[:-1], -1)
-        return array_of(np.moveaxis(stacked, -1, axis), found[0].kind)
+        stacked = np.stack([each.objects for each in found])
+        stacked = np.moveaxis(stacked.reshape(*lanes.shape[:-1], *stacked.shape[1:]), -1, axis)
+        return array_of(stacked, found[0].kind)
     out = np.empty(len(found), object)
     out[:] = found
     out = out.reshape(lanes.shape[:-1])
-    return array_of(np.expand_dims(out, axis) if keepdims else out, np.asarray(concrete(found[0])).dtype)
+    kind = np.asarray(func(**{data: np.ones(lanes.shape[-1], x.kind)}, **concrete(rest))).dtype
+    return array_of(np.expand_dims(out, axis) if keepdims else out, kind)
 
 
-def _each(func: Any, *args: Any, **kw: Any) -> Any:
-    name = func.__name__ + repr(kw)
-    go = np.frompyfunc(lambda *x: function(name, lambda *v: plain(func(*v, **kw)), *x), len(args), 1)
-    kind = np.asarray(func(*(np.ones(1) for _ in args), **kw)).dtype
-    return array_of(go(*(followed(each).objects for each in args)), kind)
+def _each(func: Any, given: dict[str, Any]) -> Any:
+    if given.get("copy") is False:
+        now().leave(f"np.{func.__name__} of a secret in place")
+    names = [key for key, each in given.items() if isinstance(each, (np.ndarray, list, tuple, Number))]
+    rest = {key: each for key, each in given.items() if key not in names}
+
+    def one(*x: Any) -> Any:
+        return function(
+            func.__name__ + repr(rest),
+            lambda *v: plain(func(**dict(zip(names, v, strict=True)), **rest)),
+            *x,
+        )
+
+    arrays = [followed(given[key]) for key in names]
+    kind = np.asarray(func(**{key: np.ones(1, x.kind) for key, x in zip(names, arrays, strict=True)}, **rest)).dtype
+    return _single(np.frompyfunc(one, len(names), 1)(*(each.objects for each in arrays)), kind)
+
+
+def _single(found: Any, kind: Any) -> Any:
+    found = np.asarray(found, object)
+    return array_of(found, kind) if found.ndim else found.item()
+
+
+def _moved(func: Any, args: Any, kw: Any) -> Any:
+    """Move numbers, or add them up; they stay what they are, and views stay views, where no type is another."""
+    found = func(*_objects(args), **_objects({key: each for key, each in kw.items() if key != "dtype"}))
+    kinds, name = {*_kinds([args, kw])}, func.__name__
+    if len(kinds) == 1 and "dtype" not in kw and name not in _ADDING:
+        return _wrapped(found, kinds.pop(), None)
+
+    def wrapped_as(found: Any, example: Any) -> Any:
+        if isinstance(found, (list, tuple)):
+            return type(found)(map(wrapped_as, found, example))
+        kind = np.asarray(example).dtype
+        if kind.kind not in "biuf":
+            now().leave(f"np.{name} of a secret as {kind}")
+        if name in _ADDING and is_narrow(kind):
+            return _wrapped(found, kind, lambda x: added_as(x, kind))
+        other = kinds != {kind} or "dtype" in kw or kind.kind in "bu"
+        return _wrapped(found, kind, (lambda x: cast(x, kind)) if other else None)
+
+    return wrapped_as(found, func(*_examples(args), **_examples(kw)))
 
 
 def _objects(value: Any) -> Any:
-    if isinstance(value, Followed):
-        return value.objects
+    if isinstance(value, (Followed, Number)):
+        return followed(value).objects
     if isinstance(value, dict):
         return {key: _objects(each) for key, each in value.items()}
     return type(value)(map(_objects, value)) if type(value) in (list, tuple) else value
 
 
-def _wrapped(found: Any, kind: np.dtype[Any]) -> Any:
+def _examples(value: Any) -> Any:
+    """Return numbers of the same shapes and types."""
+    if isinstance(value, np.ndarray) and (isinstance(value, Followed) or value.dtype == object):
+        return np.ones(value.shape, followed(value).kind) if is_secret(value) else concrete(value)
+    if isinstance(value, dict):
+        return {key: _examples(each) for key, each in value.items()}
+    if isinstance(value, Number):
+        return type(value.value)(1)
+    return type(value)(map(_examples, value)) if type(value) in (list, tuple) else value
+
+
+def _kinds(value: Any) -> Iterator[np.dtype[Any]]:
+    if isinstance(value, (np.ndarray, Number)):
+        yield (followed(value) if value.dtype == object else value).dtype
+    elif isinstance(value, (dict, list, tuple)):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _kinds(each)
+
+
+def _wrapped(found: Any, kind: Any, how: Callable[[Any], Any] | None) -> Any:
     if isinstance(found, (list, tuple)):
-        return type(found)(_wrapped(each, kind) for each in found)
+        return type(found)(_wrapped(each, kind, how) for each in found)
     if isinstance(found, np.ndarray) and found.dtype == object:
-        if kind.kind == "u":
-            found = np.frompyfunc(lambda x: cast(x, kind), 1, 1)(found)
-        return array_of(found, kind)
-    return found
+        return array_of(found if how is None else mapped(how, found), kind)
+    return how(found) if how is not None and isinstance(found, Number) else found
 
 
 def _again(found: Any) -> Any:
@@ -158,104 +279,143 @@ def where(condition: Any, *choices: Any) -> Any:
         for given, each in zip(choices, (a, b), strict=True)
     ]
     kinds = [each.value if isinstance(each, Number) else each for each in kinds]
-    found = np.frompyfunc(one, 3, 1)(followed(condition).objects, a.objects, b.objects)
-    return array_of(np.asarray(found, object), np.result_type(*kinds))
-
-
-def total(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, **kw: Any) -> Any:
-    """Stand for ``np.sum``."""
-    x = followed(x)
-    x = x.astype(int) if x.kind.kind == "b" else x
-    return apply(np.add, "reduce", [x], out=out, axis=axis, keepdims=keepdims, dtype=dtype, **kw)
-
-
-def mean(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-    """Stand for ``np.mean``."""
-    x = followed(x)
-    count = x.size if axis is None else math.prod(x.shape[a] for a in np.atleast_1d(axis).tolist())
-    found = total(x, axis, keepdims=keepdims) / count
-    if out is not None:
-        out[...] = found
-    return found
+    kind = np.result_type(*kinds)
+    found = np.asarray(np.frompyfunc(one, 3, 1)(followed(condition).objects, a.objects, b.objects), object)
+    return array_of(found if a.kind == b.kind == kind else mapped(lambda x: cast(x, kind), found), kind)
 
 
 def _reducing(ufunc: Any) -> Callable[..., Any]:
-    def go(x: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **kw: Any) -> Any:
-        return apply(ufunc, "reduce", [x], out=out, axis=axis, keepdims=keepdims, **kw)
+    def go(
+        a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+    ) -> Any:
+        more = {} if initial is None else {"initial": initial}
+        return apply(ufunc, "reduce", [a], axis=axis, dtype=dtype, keepdims=keepdims, where=where, **more)
 
     return go
+
+
+def mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> Any:
+    """Stand for ``np.mean``."""
+    a = followed(a)
+    kind = np.mean(np.ones(1, a.kind), dtype=dtype).dtype
+    count = a.size if axis is None else math.prod(a.shape[each] for each in np.atleast_1d(axis).tolist())
+    short = np.dtype(np.float32) if kind == np.float16 and dtype is None else kind
+    found = _reducing(np.add)(a, axis, short, keepdims) / count
+    return found if found.dtype == kind else found.astype(kind)
 
 
 def _running(ufunc: Any) -> Callable[..., Any]:
-    def go(x: Any, axis: Any = None, **kw: Any) -> Any:
-        x = followed(x)
-        return apply(ufunc, "accumulate", [x.ravel() if axis is None else x], axis=axis or 0)
+    def go(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+        a = followed(a)
+        return apply(ufunc, "accumulate", [a.ravel() if axis is None else a], axis=axis or 0, dtype=dtype)
 
     return go
 
 
-def clip(x: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **kw: Any) -> Any:
+def fsum(numbers: Any) -> Any:
+    """Stand for ``math.fsum``."""
+    several = [plain(each) for each in numbers]
+    if not is_secret(several):
+        return math.fsum(several)
+    if may_be_caught():
+        now().leave("math.fsum of a secret, whose failure the protocol catches,")
+    return functools.reduce(operator.add, several, 0.0)
+
+
+def of_lists(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function of NumPy's take lists and tuples of what is followed, too."""
+
+    @functools.wraps(func)
+    def go(*args: Any, **kw: Any) -> Any:
+        lists = [each for each in (*args, *kw.values()) if isinstance(each, (list, tuple))]
+        if not any(True for _ in parts(lists)):
+            return func(*args, **kw)
+        return call(func, args, kw)
+
+    return go
+
+
+def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
     """Stand for ``np.clip``."""
-    low, high = kw.get("min", a_min), kw.get("max", a_max)
-    x = x if low is None else np.maximum(x, low)
-    return np.minimum(x, high, **({} if out is None else {"out": out})) if high is not None else x
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    a = followed(a).copy() if low is None else np.maximum(followed(a), low)
+    return a if high is None else np.minimum(a, high)
 
 
-def digits(x: Any, decimals: int = 0, out: Any = None) -> Any:
+def digits(a: Any, decimals: int = 0) -> Any:
     """Stand for ``np.round``."""
-    step = 10.0**-decimals if decimals else 1
+    a, name, step = followed(a), f"np.round {decimals}", 10.0**-decimals if decimals else 1
 
     def one(e: Any) -> Any:
-        name = f"np.round {decimals}"
-        return (
-            e.rounded(lambda v: float(np.round(v, decimals)), name, step)
-            if isinstance(e, Number)
-            else np.round(e, decimals)
-        )
+        if isinstance(e, Number):
+            e = e.rounded(lambda v: float(np.round(v, decimals)), name, step)
+        else:
+            e = np.round(e, decimals).item()
+        return cast(e, a.kind)
 
-    x = followed(x)
-    return array_of(np.asarray(np.frompyfunc(one, 1, 1)(x.objects), object), x.kind)
+    return _single(mapped(one, a.objects), a.kind) if a.kind.kind == "f" or decimals < 0 else a.copy()
 
 
 def full(shape: Any, value: Any, dtype: Any = None, **kw: Any) -> Any:
     """Stand for ``np.full``, of numbers that may become secrets."""
-    out = np.empty(public(shape, "a shape made of a secret"), object)
-    out[...] = value.objects if isinstance(value, Followed) else value
-    kind = (
-        np.dtype(dtype) if dtype is not None else value.dtype if isinstance(value, Number) else np.asarray(value).dtype
-    )
-    return array_of(out, kind)
-
-
-def unwritten(kind: np.dtype[Any]) -> Number:
-    """Return what memory holds that nobody wrote to: it may be anything that anybody computed before."""
-    return Number(kind.type(0).item(), None, 0, ANYTHING, 0, pure=False)
+    kind = np.dtype(dtype) if dtype is not None else followed(value).kind
+    out = array_of(np.empty(public(shape, "a shape made of a secret"), object), kind)
+    if isinstance(value, Number) and value.depends == ANYTHING:
+        out.objects[...] = value
+    else:
+        out[...] = value
+    return out
 
 
 def _like(value: Any) -> Callable[..., Any]:
-    def go(x: Any, dtype: Any = None, order: Any = None, subok: Any = True, shape: Any = None, **kw: Any) -> Any:
-        kind = np.dtype(dtype if dtype is not None else getattr(x, "dtype", float))
+    def go(a: Any, dtype: Any = None, order: Any = None, subok: Any = True, shape: Any = None) -> Any:
+        kind = np.dtype(dtype if dtype is not None else getattr(a, "dtype", float))
         number = unwritten(kind) if value is None else kind.type(value).item()
-        return full(np.shape(x) if shape is None else shape, number, kind)
+        return full(np.shape(a) if shape is None else shape, number, kind)
 
     return go
 
 
-def _copyto(target: Any, source: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    target[...] = source if where is True else np.where(where, source, target)
+def _full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: Any = None, subok: Any = True, shape: Any = None
+) -> Any:
+    return full(np.shape(a) if shape is None else shape, fill_value, a.dtype if dtype is None else dtype)
+
+
+def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    dst[...] = src if where is True else np.where(where, src, dst)
+
+
+def _writing(func: Any) -> Callable[..., Any]:
+    """Stand for a function that writes into what it is given first, at places that are public."""
+
+    def go(*args: Any, **given: Any) -> Any:
+        given = dict(zip(("mask", "values"), args[1:], strict=False)) | given  # of np.putmask
+        target = args[0] if args else given.pop(next(iter(given)))
+        if not isinstance(target, Followed):
+            return func(target, **values(given, "a secret in an array that is not followed"))
+        for key, each in given.items():
+            new = key in ("v", "val", "vals", "values")
+            what = f"np.{func.__name__} at a place made of a secret"
+            given[key] = followed(each, target.kind).astype(target.kind).objects if new else public(each, what)
+        return func(target.objects, **given)
+
+    return go
 
 
 _WORKED_OUT: dict[str, Callable[..., Any]] = {
-    **{"where": where, "sum": total, "mean": mean, "clip": clip, "copyto": _copyto},
-    **{"round": digits, "around": digits, "fix": lambda x, **kw: np.trunc(x)},
+    **{"where": where, "sum": _reducing(np.add), "mean": mean, "clip": clip, "copyto": _copyto},
+    **{"round": digits, "around": digits, "fix": lambda x: np.trunc(followed(x))},
     **{"any": _reducing(np.logical_or), "all": _reducing(np.logical_and), "prod": _reducing(np.multiply)},
     **dict.fromkeys(("max", "amax"), _reducing(np.maximum)),
     **dict.fromkeys(("min", "amin"), _reducing(np.minimum)),
     **{"cumsum": _running(np.add), "cumprod": _running(np.multiply)},
-    **{"zeros_like": _like(0), "empty_like": _like(None), "ones_like": _like(1)},
-    "full_like": lambda x, value, dtype=None, **kw: full(np.shape(x), value, dtype or getattr(x, "dtype", None)),
-    **{"real": lambda x: x, "isrealobj": lambda x: True, "iscomplexobj": lambda x: False},
-    "imag": lambda x: full(np.shape(x), 0.0),
+    **{each.__name__: _writing(each) for each in (np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis)},
+    **{"zeros_like": _like(0), "empty_like": _like(None), "ones_like": _like(1), "full_like": _full_like},
+    **{"real": lambda val: val, "isrealobj": lambda x: True, "iscomplexobj": lambda x: False},
+    "imag": lambda val: full(np.shape(val), 0.0),
     "result_type": lambda *given: np.result_type(*(each.dtype if hasattr(each, "dtype") else each for each in given)),
 }
 Followed.__array_function__ = lambda self, func, types, args, kw: call(func, args, kw)  # type: ignore[method-assign, assignment]
+Number.__array_function__ = Followed.__array_function__  # type: ignore[attr-defined]
+FOLLOWED = sorted(_WORKED_OUT.keys() | _MOVING | _OF_ALL | _EACH)

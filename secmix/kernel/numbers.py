@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from secmix.kernel.state import _EXACT as EXACT
 from secmix.kernel.state import DRAWS, INF, common_step, here, is_multiple, may_be_caught, now, size_of, times
 
 Form = dict[int, Any]
@@ -22,7 +23,7 @@ Form = dict[int, Any]
 class Number:
     """A number that depends on a secret."""
 
-    __slots__ = ("below", "depends", "form", "key", "modulus", "pure", "scale", "step", "value")
+    __slots__ = ("below", "depends", "form", "key", "modulus", "pure", "scale", "span", "step", "value")
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1e9
 
@@ -38,6 +39,7 @@ class Number:
         self.step = step  # it is a whole multiple of this; infinite of zero, 0 where nothing is known
         self.pure = pure  # it is a function of its form alone
         self.below: Any = 0  # it lies in [0, below); 0 where nothing is known
+        self.span: Any = INF if depends & DRAWS else abs(self.value)  # its size is at most this, whatever its draws are
         self.key: int | None = None  # the same for the same function of the same numbers; of a linear one once asked
 
     @property
@@ -51,9 +53,17 @@ class Number:
         """Say whether it is zero, of a sign that is a secret."""
         return bool(self.modulus == 0 and self.step == INF)
 
+    @property
+    def is_rounded(self) -> bool:
+        """Say whether it was a float too large to have all the digits of its form."""
+        return bool(self.modulus == INF and not self.pure)
+
     def _linear(self, name: str, by: Any, value: Any, scale: Any, modulus: Any, step: Any) -> Number:
         out = Number(value, self.form, modulus, self.depends, step, scale=scale, pure=self.pure)
-        return keyed(out, name, self, by)
+        size, most = abs(by), self.below or self.span
+        if most != INF:
+            out.span = most + size if name == "add" else most * size if name == "multiply" else most / size
+        return keyed(held(out), name, self, by)
 
     # ------------------------------------------------------------------ followed
 
@@ -72,20 +82,28 @@ class Number:
             return function("add", operator.add, self, other)  # its sign is that of both
         if self.is_zero or other.is_zero:
             return other if self.is_zero else self
+        if type(self.value) is not type(other.value) and float in (type(self.value), type(other.value)):
+            return (self if isinstance(self.value, float) else self * 1.0) + other * 1.0
         value, depends = self.value + other.value, self.depends | other.depends
         step = common_step(self.step, other.step)
         if self.form is other.form and self.pure and other.pure:
             scale, modulus = self.scale + other.scale, common_step(self.modulus, other.modulus)
             if scale == 0 and modulus == INF:
                 return value
-            sum_ = Number(value, self.form, modulus if scale != 0 else 0, depends, step, scale=scale or 1)
-            return encoded(keyed(sum_, "add", self, other))
+            out = Number(value, self.form, modulus if scale != 0 else 0, depends, step, scale=scale or 1)
+            return self._sum(out, other)
         # What is not followed counts as nothing modulo its step.
         modulus = common_step(self.modulus or self.step, other.modulus or other.step)
         form = _sum_of(self, other) if modulus else None
         if form is not None and not form and modulus == INF:
             return value
-        return encoded(keyed(Number(value, form, modulus, depends, step, pure=modulus == INF), "add", self, other))
+        pure = bool(modulus == INF and self.pure and other.pure)
+        return self._sum(Number(value, form, modulus, depends, step, pure=pure), other)
+
+    def _sum(self, out: Number, other: Number) -> Number:
+        spans = [each.below or each.span for each in (self, other)]
+        out.span = INF if INF in spans else sum(spans)
+        return encoded(keyed(held(out), "add", self, other))
 
     def __mul__(self, other: Any) -> Any:
         other = plain(other)
@@ -117,7 +135,9 @@ class Number:
         by = plain(by)
         if isinstance(by, np.ndarray):
             return NotImplemented
-        if isinstance(by, Number) or by <= 0 or not (self.modulus or self.step):
+        if isinstance(by, float) and isinstance(self.value, int):
+            return self * 1.0 % by
+        if isinstance(by, Number) or not 0 < by < INF or not (self.modulus or self.step) or self.is_rounded:
             return function("remainder", operator.mod, self, by, may_fail=True)
         if self.below and self.below <= by:
             return self
@@ -135,9 +155,9 @@ class Number:
         out.below = by
         return encoded(keyed(out, "remainder", self, by))
 
-    def rounded(self, how: Callable[[Any], Any], name: str, step: Any = 1) -> Any:
+    def rounded(self, how: Callable[[Any], Any], name: str, step: Any = 1, *, may_fail: bool = False) -> Any:
         """Return itself where it is a whole multiple of ``step`` already; a function of itself otherwise."""
-        return self if is_multiple(self.step, step) else function(name, how, self, step=step)
+        return self if is_multiple(self.step, step) else function(name, how, self, step=step, may_fail=may_fail)
 
     def __or__(self, other: Any) -> Any:
         other = plain(other)
@@ -158,7 +178,8 @@ class Number:
 
     def __lshift__(self, by: Any) -> Any:
         by = plain(by)
-        return self * 2**by if type(by) is int else function("left shift", operator.lshift, self, by)
+        known = type(by) is int and by >= 0
+        return self * 2**by if known else function("left shift", operator.lshift, self, by, may_fail=True)
 
     def __invert__(self) -> Any:
         return function("not", operator.not_, self) if isinstance(self.value, bool) else -1 * self - 1
@@ -288,7 +309,7 @@ def _identity(number: Any) -> Any:
     if not isinstance(number, Number):
         return type(number), repr(number)
     if number.key is None:
-        number.key = _numbered(("linear", frozenset(number.terms.items()), number.value))
+        number.key = _numbered(("linear", frozenset(number.terms.items()), number.value, number.pure))
     return number.key
 
 
@@ -316,6 +337,30 @@ def encoded(number: Number) -> Number:
         known[key] = Number(number.value, {variable: 1}, INF, depends, number.step)
         known[key].below = number.below
     return known[key]  # type: ignore[no-any-return]
+
+
+def held(number: Number) -> Number:
+    """Take from a float its step and modulus where it may be too large to be whole in steps."""
+    if isinstance(number.value, float) and 0 < number.step < INF and reach(number) > EXACT * _unit(number.step):
+        number.pure = number.pure and number.modulus != INF
+        number.step, number.modulus = 0, number.modulus if number.modulus == INF else 0
+    return number
+
+
+def _unit(step: Any) -> Any:
+    """Return the power of two that a step is a whole multiple of; the step where it is one of decimals."""
+    top = step.as_integer_ratio()[0]
+    odd = top // (top & -top)
+    return step / odd if odd < 2**20 else step
+
+
+def reach(number: Number) -> Any:
+    """Return a size that it never exceeds, whatever its draws are; its data are as they are in this run."""
+    most = min(number.span, number.below or INF)
+    if number.modulus != INF:
+        return most
+    draws = ((abs(c), now().own(v)) for v, c in number.terms.items())
+    return min(most, abs(number.value) + sum(c * draw.range * draw.step for c, draw in draws))
 
 
 _PLAIN = frozenset({int, float, Number})

@@ -6,19 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.numbers import Number, function, keyed
+from secmix.kernel.numbers import Number, arguments, function, keyed
 from secmix.kernel.state import INF, common_step, is_multiple, now
 
+_DOUBLE = np.dtype(float)
 
-def whole(number: Any) -> Any:
-    """Return ``number`` as Python's int, cut off towards zero."""
+
+def whole(number: Any, *, may_fail: bool = True) -> Any:
+    """Return ``number`` as Python's int, cut off towards zero; what is not finite fails in Python, and not in NumPy."""
     if not isinstance(number, Number):
         return int(number)
-    cut = number.rounded(lambda x: float(np.trunc(x)), "trunc")
+    cut = number.rounded(lambda x: float(np.trunc(x)), "trunc", may_fail=may_fail)
     if isinstance(cut.value, int):
         return cut
     out = Number(int(cut.value), cut.form, cut.modulus, cut.depends, cut.step, scale=cut.scale, pure=cut.pure)
-    out.below = cut.below
+    out.below, out.span = cut.below, cut.span
     return keyed(out, "whole", cut)
 
 
@@ -34,19 +36,26 @@ def centred(number: Any, width: int) -> Any:
     out = function(f"centred {width}", moved, residue, step=common_step(residue.step, width))
     if out.modulus == 0:  # it differs from the residue by nothing or by the width
         out.modulus, out.form, out.scale = common_step(residue.modulus, width), residue.form, residue.scale
+        out.span = width // 2
     return out
 
 
 def cast(number: Any, dtype: np.dtype[Any]) -> Any:
     """Keep ``number`` as an array of ``dtype`` does: words wrap around, and few digits are a function of many."""
     if not isinstance(number, Number):
+        if dtype == _DOUBLE:
+            return float(number)
         return wrapped(int(number), dtype) if dtype.kind in "iu" else np.asarray(number).astype(dtype).item()
     if dtype.kind == "b":
-        return function("bool", bool, number)
+        return number if isinstance(number.value, bool) else function("bool", bool, number)
     if dtype.kind in "iu":
-        return wrapped(whole(number), dtype)
+        return wrapped(whole(number, may_fail=False), dtype)
     if dtype.kind == "f" and dtype.itemsize < 8:
-        return function(f"as {dtype}", lambda x: float(dtype.type(x)), number)
+        known, key = now().known, ("as", dtype, arguments(number))
+        if key not in known:  # and what is one already stays as it is
+            known[key] = function(f"as {dtype}", lambda x: float(dtype.type(x)), number)
+            known[("as", dtype, arguments(known[key]))] = known[key]
+        return known[key]
     return number * 1.0 if isinstance(number.value, int) and dtype.kind == "f" else number
 
 
@@ -70,7 +79,7 @@ def wrapped(number: Any, dtype: np.dtype[Any]) -> Any:
 def rounded(number: Any, digits: int | None = None) -> Any:
     """Stand for Python's ``round``."""
     if digits is None:
-        return whole(number.rounded(lambda x: float(round(x)), "round"))
+        return whole(number.rounded(lambda x: float(round(x)), "round", may_fail=True))
     return number.rounded(lambda x: round(x, digits), f"round {digits}", 10.0**-digits)
 
 

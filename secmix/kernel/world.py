@@ -28,10 +28,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from secmix.kernel.arrays import Followed, array_of, followed, parts, public, values
+from secmix.kernel.arrays import Followed, array_of, fitting, followed, parts, public, unwritten, values
 from secmix.kernel.coins import Public, lifted
 from secmix.kernel.draws import Draws, generator, randbelow
-from secmix.kernel.functions import full, unwritten
+from secmix.kernel.functions import FOLLOWED, fsum, full, of_lists
 from secmix.kernel.noted import ERRORS, SYSTEM, WARNINGS, SeededRandom, noted
 from secmix.kernel.numbers import Number, function, plain
 from secmix.kernel.words import cast, whole
@@ -74,6 +74,8 @@ def _taker(name: str) -> Callable[..., Any]:
 
     def take(x: Any, dtype: Any = None, *args: Any, copy: Any = None, **kw: Any) -> Any:
         if not isinstance(x, np.ndarray) and any(True for _ in parts(x)):
+            if dtype is not None:
+                fitting(x, np.dtype(dtype))
             x = followed(x)
         if isinstance(x, Public):
             return lifted(lambda each: original(each, dtype), x)
@@ -184,6 +186,7 @@ def _replacements() -> dict[int, Any]:
     """Return what stands for what, by the identity of the original."""
     new: dict[str, Any] = {name: _maker(name) for name in _MAKERS} | {name: _taker(name) for name in _TAKERS}
     new["full"] = _full
+    new |= {name: of_lists(getattr(np, name)) for name in FOLLOWED if callable(getattr(np, name, None))}
     new["frombuffer"] = _not_followed(np.frombuffer, "np.frombuffer")
     found = {id(getattr(np, name)): each for name, each in new.items()}
     numpy_random = _guarded(np.random, "coins of NumPy's global generator")
@@ -193,6 +196,7 @@ def _replacements() -> dict[int, Any]:
     new |= ERRORS
     found |= {id(getattr(np, name)): each for name, each in ERRORS.items()}
     found |= {id(getattr(warnings, name)): each for name, each in WARNINGS.items()}
+    mathematics.__dict__["fsum"] = fsum
     found |= {id(np): _module(np, **new, random=numpy_random), id(np.random): numpy_random, id(math): mathematics}
     found |= {id(np.random.default_rng): generator, id(secrets): system, id(secrets.randbelow): system.randbelow}
     found |= {id(getattr(math, n)): each for n, each in vars(mathematics).items() if n[0] != "_" and n != "name"}

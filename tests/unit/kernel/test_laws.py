@@ -4,6 +4,7 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from secmix.kernel.arrays import array_of
 from secmix.kernel.numbers import Number, function
 from secmix.kernel.state import DRAWS, INF, Trace, following
-from secmix.kernel.words import cast, centred
+from secmix.kernel.words import cast, centred, rounded, whole
 
 _NODES = 2
 _RANGE = 24  # of a draw: small, so that sums of draws meet again in 200 tries
@@ -325,3 +326,74 @@ def test_the_sign_of_a_sum_of_zeros_is_that_of_both() -> None:
             total = a + b
         assert repr(total.value) == repr(values[0] * 0.0 + values[1] * 0.0)
         assert total.depends == a.depends | b.depends
+
+
+_OF_FLOATS: list[tuple[Callable[..., Any], Callable[..., Any]]] = [
+    (lambda x, y, c: cast(x, np.dtype(float)), lambda x, y, c: float(x)),
+    (lambda x, y, c: whole(x), lambda x, y, c: int(x)),
+    (lambda x, y, c: rounded(x), lambda x, y, c: round(x)),
+    *[
+        (f, f)
+        for f in (
+            lambda x, y, c: x + y,
+            lambda x, y, c: x - y,
+            lambda x, y, c: x * 2.0**c,
+            lambda x, y, c: x * 3,
+            lambda x, y, c: x + 2.0**c,
+            lambda x, y, c: x - 2.0**c,
+            lambda x, y, c: x / 2**c if c > 0 else x / 4,
+            lambda x, y, c: x % 2.0**c,
+            lambda x, y, c: x % 2 ** abs(c),
+        )
+    ],
+]
+of_floats = st.lists(
+    st.tuples(st.integers(0, len(_OF_FLOATS) - 1), st.integers(0, 30), st.integers(0, 30), st.integers(-60, 64)),
+    min_size=1,
+    max_size=8,
+)
+
+
+def _floats(program: Any, start: list[Any], which: int) -> list[Any]:
+    found = list(start)
+    for f, i, j, c in program:
+        x, y = found[i % len(found)], found[j % len(found)]
+        out = (_OF_FLOATS[f][which] if isinstance(x, Number) or which else _OF_FLOATS[f][1])(x, y, c)
+        found.append(out if isinstance(out, Number) or math.isfinite(out) else x)
+    return found
+
+
+@given(of_floats, st.integers(0, 2**32 - 1), st.sampled_from([8, 40, 52, 53, 54, 60, 63]))
+def test_a_float_keeps_a_step_and_a_modulus_only_while_it_has_all_digits(program: Any, seed: int, bits: int) -> None:
+    rng, trace = np.random.default_rng(seed), Trace()
+
+    def drawn() -> list[int]:
+        return [int(rng.integers(-99, 100)), *rng.integers(0, 2**bits, 2).tolist()]
+
+    def _traced_call(start: list[Any]) -> list[Any]:
+        return _floats(program, start, 0)
+
+    first = [99, *drawn()[1:]]
+    with following(trace):
+        start = [Number(first[0], {trace.variable("code", 0, first[0], 1): 1}, INF, 2, 1)]
+        for value in first[1:]:
+            draw = Number(value, {trace.variable("draw", -1, value, 1, range=2**bits): 1}, INF, DRAWS, 1)
+            draw.below = 2**bits
+            start.append(draw)
+        names = {variable: k for k, variable in enumerate(trace.variables)}
+        numbers = _traced_call(start)
+    assert _floats(program, first, 1) == [x.value if isinstance(x, Number) else x for x in numbers]
+    for other in [drawn() for _ in range(30)]:
+        for number, was, value in zip(numbers, _floats(program, first, 1), _floats(program, other, 1), strict=True):
+            if isinstance(number, Number):
+                _is_exact(number, was, value, [first, other], names)
+
+
+def _is_exact(number: Number, was: Any, value: Any, runs: list[list[int]], names: dict[int, int]) -> None:
+    if 0 < number.step < INF:
+        assert Fraction(value) % Fraction(number.step) == 0
+    known = all(variable in names for variable in number.terms)
+    if known and (0 < number.modulus < INF or (number.modulus == INF and number.pure and number.step)):
+        forms = [sum((Fraction(c) * run[names[v]] for v, c in number.terms.items()), Fraction(0)) for run in runs]
+        off = (Fraction(value) - forms[1]) - (Fraction(was) - forms[0])
+        assert off == 0 if number.modulus == INF else off % Fraction(number.modulus) == 0
