@@ -168,13 +168,17 @@ def test_what_is_rounded_to_short_floats_is_no_linear_form_of_two_nodes(call: st
 CAUGHT = """
 np.array([i[0, 0]], dtype=np.int8) | np.array([int(x[0, 0])], dtype=np.int8) | np.asarray([x[0, 0]], dtype=int) | int(x[0, 0]) | round(x[0, 0]) | math.log(x[0, 0]) | math.floor(x[0, 0]) | i[0, 0] // i[0, 1] | i[0, 0] % i[0, 1]
 2 ** i[0, 0] | i[0, 0] ** i[0, 1] | 1 << i[0, 0] | i[0, 0] << abs(i[0, 1]) | i[0, 0] >> abs(i[0, 1]) | x[0, 0] / x[0, 1] | e.__setitem__((0, 0), i[0, 0]) | n.__setitem__((0, 0), x[0, 0]) | np.power(i, abs(i)) | math.fsum(x[0]) | np.linalg.inv(x[:, :2])
-np.full(2, i[0, 0], np.int8) | divided(x) | x[0, 0] ** 0.5
+np.full(2, i[0, 0], np.int8) | x[0, 0] ** 0.5
 """
 
 
 def divided(x: Any) -> Any:
     with np.errstate(all="raise"):
         return 1.0 / x
+
+
+def test_a_failure_within_any_block_that_may_catch_it_is_a_branch() -> None:
+    assert _follow("divided(x)")[2].left
 
 
 def test_a_failure_that_a_protocol_is_called_for_is_a_branch() -> None:
