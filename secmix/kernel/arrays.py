@@ -26,6 +26,7 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     **{"bitwise_and": operator.and_, "bitwise_or": operator.or_},
 }
 _ROUNDING = ("rint", "floor", "ceil", "trunc")
+_AS_IN_PYTHON = (np.dtype(bool), np.dtype(np.int64), np.dtype(float))
 _NOT_AS_PYTHON = ("divide", "remainder", "left_shift", "right_shift")  # by a secret, by zero, by less than that
 _OF_TRUTHS = {np.add: np.logical_or, np.multiply: np.logical_and, np.maximum: np.logical_or, np.minimum: np.logical_and}
 _NO_MATTER = frozenset({"order", "subok", "casting"})
@@ -52,7 +53,8 @@ class Followed(np.ndarray[Any, Any]):
         return np.array(values(self, "a plain array of secrets"), dtype=dtype)
 
     def __getitem__(self, index: Any) -> Any:
-        return super().__getitem__(public(index, "an index made of a secret"))
+        found = super().__getitem__(public(index, "an index made of a secret"))
+        return found if isinstance(found, np.ndarray) else array_of(found, self.kind)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         fitting(value, self.kind)
@@ -181,8 +183,8 @@ for _name in """sum prod mean max min any all std var round clip cumsum cumprod 
 
 
 def array_of(numbers: Any, kind: Any) -> Any:
-    """Return an object array as one that is followed; a single number as it is."""
-    if not isinstance(numbers, np.ndarray):
+    """Return an object array as one that is followed; a single number as it is, but for secrets of few bits."""
+    if not isinstance(numbers, np.ndarray) and (not isinstance(numbers, Number) or np.dtype(kind) in _AS_IN_PYTHON):
         return numbers
     out = np.asarray(numbers, object).view(Followed)
     out.kind = np.dtype(kind)

@@ -159,7 +159,7 @@ class _Int(int, metaclass=_Like):
 def _extreme(original: Callable[..., Any], ufunc: Any) -> Callable[..., Any]:
     def go(*args: Any, **kw: Any) -> Any:
         several = list(args[0]) if len(args) == 1 and not isinstance(args[0], (str, bytes)) else list(args)
-        if kw or not any(isinstance(each, Number) for each in several):
+        if kw or not any(isinstance(each, (Number, Followed)) and not each.ndim for each in several):
             return original(*args, **kw) if len(args) != 1 else original(several, **kw)
         return functools.reduce(ufunc, several)
 

@@ -35,6 +35,7 @@ x.copy().sort(axis=0) | q.sort(axis=0) | q.partition(1) | q.partition(1, axis=0)
 np.full_like(n, x[0, 0]) | np.full_like(x, x[0, 0], dtype=np.float32) | np.full((2,), x[0, 0], dtype=np.float32) | np.full(2, x[0, 0], np.int8) | np.ones_like(x, dtype=np.float32) + x | np.zeros_like(x, shape=(3,)) + x[0]
 np.sum([x[0], x[1]], axis=0) | np.mean([x[0, 0], x[0, 1]]) | np.max([x[0], x[1]], axis=0) | np.clip([x[0, 0]], 0, None) | np.round([x[0], x[1]], 1) | np.round(x[0, 0], 1) | np.rint(x[0, 0]) | np.rint([x[0, 0]]) | np.floor(x[0, 0]) | np.sqrt(np.abs(x[0, 0])) | np.median([x[0, 0], 2.0, 1.0]) | np.sum((x[0], s[0]), axis=0)
 (i.astype(np.int8) + np.int8(120)) + i | np.multiply((i.astype(np.int8) + np.int8(120)), 0.5) | np.maximum.at(h, [0], h[:1] + np.int8(120)) or h | (x > 0) @ (x > 0).T | np.add.at(e, [0], (i.astype(np.int8) + np.int8(120))[:1]) or np.maximum(e, 0) | q.astype(float, copy=False).__iadd__(1)
+u[0, 0] + i.astype(np.uint8)[0, 0] + np.uint8(250) | sum(i.astype(np.uint8)[:, 0]) | s[0, 0] / 3 | float(s[0, 0]) / 3 | [s[0, 0], 1.0] | np.array([s[0, 0], s[0, 1]]) | max(s[0, 0], s[0, 0]) | math.exp(s[0, 0]) | int(h[0, 0]) * 100 | h[0, 0] * np.int8(2)
 math.fsum(x[0]) | math.fsum([x[0, 0], 2.0]) | math.fsum(v * 2 for v in x[0].tolist()) | math.fsum(i[0])
 """
 """Followed to the end."""
@@ -71,7 +72,8 @@ def _evaluated(call: str, names: dict[str, Any]) -> Any:
 
 def _traced_call(call: str, x: Any, how: Any = _evaluated) -> Any:
     names = _names(x)
-    found = how(call, names)
+    with np.errstate(all="ignore"):
+        found = how(call, names)
     return [found, *names.values()], [key for key, each in names.items() if each is found]
 
 
@@ -153,6 +155,7 @@ SHORT = """
 s + s | s - x.astype(np.float32) | s.sum(axis=0) | np.cumsum(s, axis=0) | s.mean(axis=0) | np.add.reduce(s) | np.sum(x, axis=0, dtype=np.float32) | np.add(x[0], x[1], dtype=np.float32)
 np.add.at(f, [0, 0], x) or f[0] | f.__setitem__(0, x[0] + x[1]) or f[0] | np.add(x[0], x[1], out=f[0]) | np.concatenate([x[0] + x[1]], dtype=np.float32) | np.full((2,), x[0, 0] + x[1, 0], dtype=np.float32)
 np.einsum("ij->j", s) | np.dot(np.ones(2, np.float32), s) | np.ones(2, np.float32) @ s | np.copyto(f, x + x[::-1]) or f | np.put(f, [0], x[0, 0] + x[1, 0]) or f[0, 0] | np.sum([s[0], s[1]], axis=0) | f.fill(x[0, 0] + x[1, 0]) or f
+s[0, 0] + s[1, 0] | [a + b for a, b in zip(s[0], s[1])][0] | np.max(s[0]) + np.min(s[1]) | s[0, 0] * np.float32(3) + s[1, 0] | sum(s[:, 0]) | s[0].sum() + s[1].sum()
 """
 
 
