@@ -113,22 +113,6 @@ class Followed(np.ndarray[Any, Any]):
         count = np.size(value)
         self[...] = np.take(value, np.arange(self.size) % count).reshape(self.shape)
 
-    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
-        """Stand for :meth:`numpy.ndarray.compress`."""
-        return np.compress(condition, self, axis=axis, out=out)
-
-    def fill(self, value: Any) -> None:
-        """Fill it."""
-        self[...] = value
-
-    def sort(self, axis: Any = -1, **kw: Any) -> None:  # type: ignore[override]
-        """Sort in place: each number is a function of all along the axis."""
-        self[...] = np.sort(self, axis=axis, **kw)
-
-    def partition(self, kth: Any, axis: Any = -1, **kw: Any) -> None:  # type: ignore[override]
-        """Partition in place: each number is a function of all along the axis."""
-        self[...] = np.partition(self, kth, axis=axis, **kw)
-
     def __reduce_ex__(self, protocol: Any) -> Any:
         return values(self, "a pickle of secrets").__reduce_ex__(protocol)
 
@@ -172,6 +156,14 @@ def _exit(name: str) -> Any:
 
 for _name in "tobytes tofile dump dumps getfield byteswap searchsorted choose nonzero newbyteorder".split():  # noqa: SIM905
     setattr(Followed, _name, _exit(_name))
+_METHODS: dict[str, Callable[..., Any]] = {
+    "fill": lambda self, value: self.__setitem__(..., value),
+    "partition": lambda self, *args, **kw: self.__setitem__(..., np.partition(self, *args, **kw)),
+    "sort": lambda self, axis=-1, **kw: self.__setitem__(..., np.sort(self, axis=axis, **kw)),
+    "compress": lambda self, condition, *args, **kw: np.compress(condition, self, *args, **kw),
+}
+for _name, _method in _METHODS.items():
+    setattr(Followed, _name, _method)
 for _name in ("resize", "setfield"):
     setattr(Followed, _name, lambda self, *args, _n=_name, **kw: now().leave(f".{_n} of an array that is followed"))
 for _name in ("data", "ctypes", "__array_interface__", "__array_struct__"):
@@ -250,11 +242,8 @@ def plainly(func: Callable[..., Any], args: Any, kw: Any) -> Any:
 def fitting(value: Any, kind: np.dtype[Any]) -> None:
     """End the proof where Python's numbers may not fit a type, or be no numbers, and the protocol catches that."""
     if kind.kind in "iu" and not isinstance(value, np.ndarray):
-        several = [each for each in parts(value) if isinstance(each, Number)]
-        if (
-            any(each.dtype != kind or reach(each) >= 2 ** (8 * kind.itemsize - 1) for each in several)
-            and may_be_caught()
-        ):
+        most, several = 2 ** (8 * kind.itemsize - 1), (each for each in parts(value) if isinstance(each, Number))
+        if any(each.dtype != kind or reach(each) >= most for each in several) and may_be_caught():
             now().leave(f"a secret as {kind}, whose failure the protocol catches,")
 
 
@@ -357,9 +346,7 @@ def is_narrow(kind: np.dtype[Any]) -> bool:
 
 def mapped(f: Callable[[Any], Any], found: Any) -> Any:
     """Apply ``f`` to each number of an object array, or to a single number."""
-    if isinstance(found, np.ndarray):
-        return np.asarray(np.frompyfunc(f, 1, 1)(found), object)
-    return f(found)
+    return np.asarray(np.frompyfunc(f, 1, 1)(found), object) if isinstance(found, np.ndarray) else f(found)
 
 
 def added_as(number: Any, kind: np.dtype[Any]) -> Any:

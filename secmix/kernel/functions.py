@@ -5,6 +5,7 @@ A function that stands in no table here ends the proof where it is given a secre
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import math
@@ -109,11 +110,9 @@ def _call(func: Any, args: Any, kw: Any) -> Any:
 
 
 def _takes(worked_out: Callable[..., Any], args: Any, kw: Any) -> bool:
-    try:
-        _signature(worked_out).bind(*args, **kw)
-    except TypeError:
-        return False
-    return True
+    with contextlib.suppress(TypeError):
+        return bool(_signature(worked_out).bind(*args, **kw))
+    return False
 
 
 def of_all(func: Callable[..., Any], name: str, args: Any, kw: Any) -> Any:
@@ -181,11 +180,8 @@ def _each(func: Any, given: dict[str, Any]) -> Any:
     rest = {key: each for key, each in given.items() if key not in names}
 
     def one(*x: Any) -> Any:
-        return function(
-            func.__name__ + repr(rest),
-            lambda *v: plain(func(**dict(zip(names, v, strict=True)), **rest)),
-            *x,
-        )
+        f = lambda *v: plain(func(**dict(zip(names, v, strict=True)), **rest))  # noqa: E731
+        return function(func.__name__ + repr(rest), f, *x)
 
     arrays = [followed(given[key]) for key in names]
     kind = np.asarray(func(**{key: np.ones(1, x.kind) for key, x in zip(names, arrays, strict=True)}, **rest)).dtype
@@ -346,12 +342,11 @@ def digits(a: Any, decimals: int = 0) -> Any:
     """Stand for ``np.round``."""
     a, name, step = followed(a), f"np.round {decimals}", 10.0**-decimals if decimals else 1
 
+    def plain_one(v: Any) -> Any:
+        return np.round(v, decimals).item()
+
     def one(e: Any) -> Any:
-        if isinstance(e, Number):
-            e = e.rounded(lambda v: float(np.round(v, decimals)), name, step)
-        else:
-            e = np.round(e, decimals).item()
-        return cast(e, a.kind)
+        return cast(e.rounded(plain_one, name, step) if isinstance(e, Number) else plain_one(e), a.kind)
 
     return _single(mapped(one, a.objects), a.kind) if a.kind.kind == "f" or decimals < 0 else a.copy()
 

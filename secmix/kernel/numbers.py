@@ -53,11 +53,6 @@ class Number:
         """Say whether it is zero, of a sign that is a secret."""
         return bool(self.modulus == 0 and self.step == INF)
 
-    @property
-    def is_rounded(self) -> bool:
-        """Say whether it was a float too large to have all the digits of its form."""
-        return bool(self.modulus == INF and not self.pure)
-
     def _linear(self, name: str, by: Any, value: Any, scale: Any, modulus: Any, step: Any) -> Number:
         out = Number(value, self.form, modulus, self.depends, step, scale=scale, pure=self.pure)
         size, most = abs(by), self.below or self.span
@@ -137,7 +132,8 @@ class Number:
             return NotImplemented
         if isinstance(by, float) and isinstance(self.value, int):
             return self * 1.0 % by
-        if isinstance(by, Number) or not 0 < by < INF or not (self.modulus or self.step) or self.is_rounded:
+        rounded = self.modulus == INF and not self.pure  # it was a float too large to have all digits of its form
+        if isinstance(by, Number) or not 0 < by < INF or not (self.modulus or self.step) or rounded:
             return function("remainder", operator.mod, self, by, may_fail=True)
         if self.below and self.below <= by:
             return self
