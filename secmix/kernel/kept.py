@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import types
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -130,7 +131,9 @@ class _Walk:
     def _reduced(self, value: Any, path: str) -> Any:
         """Digest what an object of C is made of, as for a copy; what cannot be told is unlike everything."""
         try:
-            made = value.__reduce_ex__(2)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # as of iterators, from Python 3.12 on
+                made = value.__reduce_ex__(2)
         except Exception:  # an object may refuse in any way
             return object()
         if isinstance(made, str):

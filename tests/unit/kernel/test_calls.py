@@ -12,6 +12,8 @@ from secmix.kernel.numbers import Number
 from secmix.kernel.state import ANYTHING, INF, LeftTrace, Trace, following
 from secmix.kernel.world import replaced
 
+pytestmark = pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
+
 FOLLOWED = """
 np.clip(x, 0, None, out=o) | np.clip(x, None, 0.5, o) | np.clip(x, -1, 1, out=o) | np.clip(x, min=0) | np.clip(x, max=0, out=o) | x.clip(0, None, o) | x.clip(max=0, out=o) | x.clip(min=-1)
 np.round(x, out=o) | np.round(x, 1, o) | np.around(x, decimals=2, out=o) | x.round(1, out=o) | x.round(out=o) | np.fix(x, out=o) | np.fix(x, o) | np.round(i, 2) | np.round(i, -1) | i.round(out=n)

@@ -6,6 +6,7 @@ import functools
 import io
 import itertools
 import random
+import sys
 import threading
 from array import array
 from collections import deque
@@ -93,12 +94,16 @@ CHANGES: dict[str, tuple[Any, Any]] = {
 }
 
 
+NOT_COMPARED = ("a counter of itertools", "its method") if sys.version_info >= (3, 14) else ()
+"""From then on iterators cannot be copied."""
+
+
 @pytest.mark.parametrize("name", CHANGES)
 def test_what_changes_is_seen(name: str) -> None:
     make, change = CHANGES[name]
     holder = Holder(make())
     before, again = digest(holder).digest, digest(holder).digest
-    assert before == again
+    assert before == again or name in NOT_COMPARED
     change(holder.part)
     assert digest(holder).digest != before
 
