@@ -1,0 +1,86 @@
+"""What a call may hang on beside its arguments is noted: coins of the system, errors that numbers decide on."""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+import uuid
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from secmix.kernel.state import Trace, following
+from secmix.kernel.world import replaced
+
+
+def imported_where_it_is_used() -> Any:
+    from numpy.random import default_rng
+
+    return default_rng().random()
+
+
+def raising() -> None:
+    with np.errstate(invalid="raise"):
+        pass
+
+
+def recording() -> None:
+    with warnings.catch_warnings(record=True):
+        pass
+
+
+def made_errors() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+
+
+def ignoring() -> None:
+    with np.errstate(over="ignore", invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+
+
+NOTED: dict[str, Callable[[], Any]] = {
+    "os.urandom": lambda: os.urandom(4),
+    "secrets.choice": lambda: secrets.choice(range(9)),
+    "secrets.token_bytes": lambda: secrets.token_bytes(4),
+    "uuid4": lambda: uuid.uuid4(),
+    "SystemRandom": lambda: random.SystemRandom().randrange(9),
+    "Random without a seed": lambda: random.Random().random(),
+    "random.random": lambda: random.random(),
+    "RandomState without a seed": lambda: np.random.RandomState().rand(),
+    "a bit generator without a seed": lambda: np.random.PCG64(),
+    "a generator imported where it is used": imported_where_it_is_used,
+    "floating-point errors that are raised": raising,
+    "warnings that are recorded": recording,
+    "warnings that are errors": made_errors,
+}
+PLAIN: dict[str, Callable[[], Any]] = {
+    "Random with a seed": lambda: random.Random(3).random(),
+    "what is ignored": ignoring,
+}
+
+
+def noted(call: Callable[[], Any]) -> list[str]:
+    with replaced({__name__}), following(Trace()) as trace:
+        call()
+    return list(trace.by_value)
+
+
+@pytest.mark.parametrize("name", NOTED)
+def test_it_is_noted(name: str) -> None:
+    assert noted(NOTED[name])
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_what_is_always_the_same_is_not(name: str) -> None:
+    assert not noted(PLAIN[name])
+
+
+def test_outside_a_trace_all_is_as_it_was() -> None:
+    before = os.urandom, random.Random, warnings.simplefilter, warnings.catch_warnings
+    noted(NOTED["uuid4"])
+    assert (os.urandom, random.Random, warnings.simplefilter, warnings.catch_warnings) == before
