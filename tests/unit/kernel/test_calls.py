@@ -1,7 +1,10 @@
-# ruff: noqa: E501, F401
+# ruff: noqa: E501
 """Calls of NumPy's with all their arguments: what is followed has NumPy's numbers, also in buffers; else the proof ends."""
 
+import contextlib
 import math
+import statistics
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -182,8 +185,32 @@ def divided(x: Any) -> Any:
         return 1.0 / x
 
 
-def test_a_failure_within_any_block_that_may_catch_it_is_a_branch() -> None:
-    assert _follow("divided(x)")[2].left
+def in_the_end(x: Any) -> Any:
+    try:
+        return math.sqrt(x[0, 0])
+    finally:
+        x = x * 2
+
+
+def in_a_stack(x: Any) -> Any:
+    with contextlib.ExitStack():
+        return math.sqrt(x[0, 0])
+
+
+def in_a_thread(x: Any) -> Any:
+    with ThreadPoolExecutor(1) as pool:
+        root = pool.submit(math.sqrt, x[0, 0])
+    return root.exception()
+
+
+def called_back(x: Any) -> Any:
+    return statistics.fmean(math.sqrt(each) for each in x[0].tolist())
+
+
+@pytest.mark.parametrize("call", ["divided(x)", "in_the_end(x)", "in_a_stack(x)", "in_a_thread(x)", "called_back(x)"])
+def test_a_failure_that_something_may_catch_is_a_branch(call: str) -> None:
+    assert _follow(call)[2].left
+    assert not _follow("math.sqrt(abs(x[0, 0]))")[2].left
 
 
 def test_a_failure_that_a_protocol_is_called_for_is_a_branch() -> None:
