@@ -228,7 +228,7 @@ class OddAdversary(CuriousServer):
     """Reads a number that no message carries."""
 
     def observe(self, transcript: Any, network: Any) -> Any:
-        return SimpleNamespace(rows=[np.array([0.5])])
+        return SimpleNamespace(origins=(), rows=[np.array([0.5])])
 
 
 def test_an_adversary_that_reads_what_no_message_carries_is_open() -> None:
@@ -343,6 +343,38 @@ def test_an_adversary_that_does_not_read_what_its_nodes_hold_clears_nobody() -> 
     found = clear(proof_of(examples.RingSum), NETWORK, Deaf({2}))
     assert isinstance(found, Open)
     assert "one of its own nodes" in found.reason
+
+
+class Choosy(CuriousServer):
+    """Reads what ``wanted`` says of a message's numbers."""
+
+    def observe(self, transcript: Any, network: Any) -> Any:
+        seen = super().observe(transcript, network)
+        kept = [k for k, row in enumerate(seen.rows) if self.wanted(row)]
+        return View(tuple(seen.origins[k] for k in kept), tuple(seen.rows[k] for k in kept))
+
+    def wanted(self, row: Any) -> bool:
+        raise NotImplementedError
+
+
+class SkipsSingleNumbers(Choosy):
+    def wanted(self, row: Any) -> bool:
+        return bool(row.size > 1)
+
+
+class SkipsSmallNumbers(Choosy):
+    def wanted(self, row: Any) -> bool:
+        return bool(np.abs(row).max() > 2.0)
+
+
+def test_an_adversary_that_goes_by_length_reads_what_it_reads_in_use() -> None:
+    assert cleared(examples.RingSum, SkipsSingleNumbers()).sums == cleared(examples.RingSum, CuriousServer()).sums
+
+
+def test_an_adversary_that_goes_by_numbers_clears_nobody() -> None:
+    found = clear(proof_of(examples.RingSum), NETWORK, SkipsSmallNumbers())
+    assert isinstance(found, Open)
+    assert "hangs on the numbers" in found.reason
 
 
 def test_several_combinations_that_are_no_sums_are_told() -> None:
