@@ -10,7 +10,9 @@ from secmix.kernel.state import Trace
 
 def encodings(trace: Trace) -> dict[int, frozenset[int]]:
     """Return the variables of the inputs behind each encoding of one node's own data."""
-    codes = {next(iter(each.form)): key[1] for key, each in trace.known.items() if type(key) is tuple}
+    codes = {
+        next(iter(each.form)): key[1] for key, each in trace.known.items() if type(key) is tuple and key[0] == "code"
+    }
     behind = {number: key for key, number in trace.keys.items()} if codes else {}
     return {code: frozenset(_inputs(number, trace, codes, behind)) for code, number in codes.items()}
 
