@@ -192,19 +192,3 @@ def least_assignment(cost: Array, tie: float) -> Ints:
     rows, columns = (np.sqrt(np.arange(size) + 1.0) for size in cost.shape)
     bonus = tie * np.outer(rows, columns) / (rows[-1] * columns[-1])
     return np.asarray(linear_sum_assignment(cost - bonus)[1], dtype=np.intp)
-
-
-def in_order(values: Array) -> Ints:
-    """Return the places of ``values`` (n,) in ascending order; what differs by rounding keeps the order of places.
-
-    Neighbours within 1e-9 of the largest size count as equal. A cut among numbers that are equal but for their last
-    bits then takes the same on every processor.
-
-    Examples
-    --------
-    >>> in_order(np.array([2.0, 1.0 + 1e-15, 1.0])).tolist()
-    [1, 2, 0]
-    """
-    order = np.argsort(values, kind="stable")
-    apart = np.diff(values[order]) > 1e-9 * np.abs(values).max(initial=0.0)
-    return order[np.lexsort((order, np.concatenate([[0], np.cumsum(apart)])[: len(order)]))]

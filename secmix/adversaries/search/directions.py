@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from secmix._base.arrays import in_order, oriented
+from secmix._base.arrays import oriented
 from secmix._base.checks import Array
 from secmix.adversaries.search.oracle import Oracle
-from secmix.adversaries.search.ties import above
+from secmix.adversaries.search.ties import above, in_order
 
 PER_COORDINATE = np.geomspace(0.05, 3.0, 14)[1:]
 """Offsets tried in every coordinate at once, in units of that coordinate's largest honest deviation; besides 10⁴."""

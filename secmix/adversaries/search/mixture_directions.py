@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from secmix._base.arrays import in_order, oriented
+from secmix._base.arrays import oriented
 from secmix._base.checks import Array
+from secmix.adversaries.search.ties import in_order
 from secmix.aggregators.mixture import aligned, ise
 from secmix.mixture import Mixture
 
@@ -54,7 +55,7 @@ def directions(base: Mixture, honest: Mixture, truth: Mixture | None, rng: np.ra
             yield Direction(f"the weight of component {c}", _weighted(base, rates), endless=False)
     yield Direction("all covariances", _scaled(base, np.ones(k)), endless=False)
     far = in_order(-ise(base.expand(1), honest)[0])[:3]
-    for j in far.tolist():
+    for j in far:
         outlier = honest[j]
         if outlier.n_components == k:
             yield Direction("towards an honest machine far out", _towards(base, outlier))

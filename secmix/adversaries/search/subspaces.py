@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from secmix._base.arrays import in_order
 from secmix._base.checks import Array, integer
 from secmix.adversaries.search.cma_es import evolve
-from secmix.adversaries.search.ties import above
+from secmix.adversaries.search.ties import above, in_order
 from secmix.aggregators.subspace import orthonormal, subspace_distance, subspace_median
 from secmix.errors import DataError, SecmixError
 

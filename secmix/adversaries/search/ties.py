@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from secmix._base.checks import Array
 
 TIE = 1e-12
@@ -26,19 +28,39 @@ def above(errors: Any, best: Any) -> Any:
     return errors > best * (1 + TIE * (best > 0))
 
 
-def ranked(errors: Sequence[float] | Array) -> list[int]:
+def ranked(errors: Sequence[float] | Array, *, within: float | None = None) -> list[int]:
     """The places of ``errors`` from the largest on, those that are equal but for rounding in their own order.
+
+    Numbers of any sign are equal where they differ by ``within`` at most.
 
     Examples
     --------
     >>> ranked([0.3, 0.1, 0.1 + 0.2, 0.5])
     [3, 0, 2, 1]
     """
+
+    def apart(first: float, other: float) -> bool:
+        return bool(above(first, other)) if within is None else first - other > within
+
     places: list[int] = []
     alike: list[int] = []
     for place in sorted(range(len(errors)), key=lambda place: -errors[place]):
-        if alike and above(errors[alike[0]], errors[place]):
+        if alike and apart(errors[alike[0]], errors[place]):
             places += sorted(alike)
             alike = []
         alike.append(place)
     return places + sorted(alike)
+
+
+def in_order(values: Array) -> list[int]:
+    """Return the places of ``values`` (n,) in ascending order; what differs by rounding keeps the order of places.
+
+    That is what differs by 1e-9 of the largest size at most. A cut among numbers that are equal but for their last bits
+    then takes the same on every processor.
+
+    Examples
+    --------
+    >>> in_order(np.array([2.0, 1.0 + 1e-15, 1.0]))
+    [1, 2, 0]
+    """
+    return ranked(-values, within=1e-9 * float(np.abs(values).max(initial=0.0)))
