@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.numbers import _PLAIN, Number, function, plain, reach
+from secmix.kernel.numbers import PLAIN, Number, function, plain, reach
 from secmix.kernel.state import ANYTHING, may_be_caught, now
 from secmix.kernel.words import cast, wrapped
 
@@ -415,7 +415,7 @@ def one_by_one(ufunc: Any, kind: Any = None) -> Callable[..., Any]:
 
     def one(*args: Any) -> Any:
         kinds = {*map(type, args)}
-        if not kinds <= _PLAIN:
+        if not kinds <= PLAIN:
             args = tuple(plain(each) for each in args)
             kinds = {*map(type, args)}
         if Number not in kinds:

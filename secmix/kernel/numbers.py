@@ -14,8 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from secmix.kernel.state import _EXACT as EXACT
-from secmix.kernel.state import DRAWS, INF, common_step, here, is_multiple, may_be_caught, now, size_of, times
+from secmix.kernel.state import DRAWS, EXACT, INF, common_step, here, is_multiple, may_be_caught, now, size_of, times
 
 Form = dict[int, Any]
 
@@ -359,12 +358,12 @@ def reach(number: Number) -> Any:
     return min(most, abs(number.value) + sum(c * draw.range * draw.step for c, draw in draws))
 
 
-_PLAIN = frozenset({int, float, Number})
+PLAIN = frozenset({int, float, Number})
 
 
 def plain(value: Any) -> Any:
     """Return NumPy's scalars as Python's numbers, of which a secret word never loses a bit."""
-    if type(value) in _PLAIN:
+    if type(value) in PLAIN:
         return value
     if isinstance(value, np.generic):
         return value.item()

@@ -150,10 +150,8 @@ def _size(fit: Fit) -> int:
 
 
 def _assumptions(fit: Fit, guards: Iterable[Place]) -> tuple[str, ...]:
-    largest = max((abs(float(v.value)) for v in fit.trace.variables.values() if v.kind != "draw"), default=0.0)
+    overflow = f"overflow beyond the {fit.largest_data:.3g} seen"
     assumed = ["the author of the protocol is honest, and may be mistaken"]
-    assumed.append(
-        f"sums are those of real numbers: rounding, and overflow beyond the {largest:.3g} seen, are not followed"
-    )
+    assumed.append(f"sums are those of real numbers: rounding, and {overflow}, are not followed")
     stops = "; ".join(str(place) for place in guards)
     return (*assumed, f"that a call ends in an error tells nothing that matters ({stops})") if stops else tuple(assumed)

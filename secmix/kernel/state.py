@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 
 INF = math.inf
-_EXACT = 2.0**53
+EXACT = 2.0**53
 """Up to here floats are exact whole numbers."""
 DRAWS = 1
 """The bit of what depends on secret draws; that of node i is ``1 << i + 1``."""
@@ -265,7 +265,7 @@ def is_multiple(step: Any, of: Any) -> bool:
     """Say whether whole multiples of ``step`` are whole multiples of ``of``."""
     if step == INF:
         return True
-    if not step or not of or of == INF or (isinstance(step, float) and step > _EXACT * of):
+    if not step or not of or of == INF or (isinstance(step, float) and step > EXACT * of):
         return False
     return bool(step % of == 0)
 
@@ -281,5 +281,5 @@ def times(step: Any, by: Any, value: Any) -> Any:
     """Multiply a step, or modulus; the old one stays where a float does not hold the product exactly."""
     if not step or step == INF:
         return step
-    inexact = isinstance(value, float) and by == int(by) and step * abs(by) > _EXACT
+    inexact = isinstance(value, float) and by == int(by) and step * abs(by) > EXACT
     return step if inexact else step * abs(by)

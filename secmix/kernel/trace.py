@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -192,12 +192,13 @@ def follow(
     protocol = copied(protocol)
     channel, masks, modules = _Channel(fit), None, modules_of(protocol)
 
-    def look(varying: frozenset[str]) -> None:
+    def look(varying: frozenset[str] | None) -> None:
         found = kept(protocol, network, channel.__dict__, modules, varying)
-        fit.kept.append(found.digest)
-        fit.counts.append(found.numbers)
+        if varying is not None:
+            fit.kept.append(found.digest)
+            fit.counts.append(found.numbers)
 
-    with replaced(modules), following(trace), _secret_masks(protocol), overheard(_other_channel):
+    with _as_it_was(look), replaced(modules), following(trace), _secret_masks(protocol), overheard(_other_channel):
         look(frozenset())
         for trace.call, given in enumerate(inputs):
             try:
@@ -213,13 +214,21 @@ def follow(
                 else:
                     look(varying)
                 break
-    kept(protocol, network, channel.__dict__, modules, None)
     fit.encoded = encodings(trace)
     trace.known.clear()
     trace.keys.clear()
     if trace.left and not fit.error:
         fit.error = "{} at {}".format(*trace.left[0])
     return fit
+
+
+@contextmanager
+def _as_it_was(look: Callable[[None], None]) -> Iterator[None]:
+    """Let numbers that vary be what they are again, however the trace ends: a module of the user's may hold some."""
+    try:
+        yield
+    finally:
+        look(None)
 
 
 def drawn_masks(

@@ -14,11 +14,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.kernel import examples
 
 from secmix import Network
+from secmix.kernel.coins import Public
 from secmix.kernel.kept import KEPT, kept
+from secmix.kernel.trace import follow
 
 NETWORK = Network.complete(3)
+CALLS = 0
 
 
 class Holder:
@@ -134,3 +138,26 @@ def test_numbers_that_vary_may_be_any_and_are_what_they_were_afterwards(name: st
     assert lent.digest == digest(holder).digest
     digest(holder, None)
     assert digest(holder).digest == after.digest
+
+
+class CountsForAll(examples.RingSum):
+    """Counts its calls in this module, and is interrupted at a call, if it is told to be."""
+
+    interrupted = False
+
+    def beside(self, channel: Any, rows: Any, masks: Any, rng: Any) -> None:
+        global CALLS
+        if self.interrupted and type(CALLS) is Public:
+            raise KeyboardInterrupt
+        CALLS += 1
+
+
+def test_a_module_has_its_numbers_back_after_an_interrupt() -> None:
+    inputs = [np.ones((1, 3, 2))] * 3
+    varying = follow(CountsForAll(), NETWORK, inputs).varying
+    assert any(path.endswith("CALLS") for path in varying)
+    stopped = CountsForAll()
+    stopped.interrupted = True
+    with pytest.raises(KeyboardInterrupt):
+        follow(stopped, NETWORK, inputs, varying=varying)
+    assert type(CALLS) is int
