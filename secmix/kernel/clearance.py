@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.algebra import Combination, Component, Knowledge, knowledge, known_together
-from secmix.kernel.arrays import Followed, concrete
+from secmix.kernel.arrays import Followed
 from secmix.kernel.encodings import Sums, as_many_as_inputs
 from secmix.kernel.numbers import Number
 from secmix.kernel.proving import Proof
-from secmix.kernel.state import Place, following
+from secmix.kernel.state import Place
 from secmix.kernel.trace import Fit
 from secmix.network import Network
 from secmix.transcript import Transcript, View
@@ -172,29 +172,13 @@ def _overlapping(sums: list[frozenset[int]]) -> str:
 def readable(fit: Fit, network: Network, adversary: Any) -> set[tuple[int, int]] | Open:
     """Find which rows of which messages an adversary reads, by numbering them: it must read the same of real ones."""
     places = [(k, row) for k, message in enumerate(fit.messages) for row in range(len(message.rows))]
-    views = [adversary.observe(_numbered(fit, each), network) for each in (range(len(places)), None)]
-    if views[0].origins != views[1].origins:
+    numbered, sent = (adversary.observe(Transcript(list(each)), network) for each in (fit.numbered, fit.sent))
+    if numbered.origins != sent.origins:
         return Open("which messages the adversary reads hangs on the numbers in them")
-    read = {x for row in views[0].rows for x in np.unique(row).tolist()}
+    read = {x for row in numbered.rows for x in np.unique(row).tolist()}
     if not read <= {*map(float, range(len(places)))}:
         return Open("the adversary holds numbers that no message carries")
     return {places[int(x)] for x in read}
-
-
-def _numbered(fit: Fit, numbers: range | None) -> Transcript:
-    """Return a transcript of the messages with these numbers, one for each row; with those of the fit for None."""
-    transcript, place = Transcript(), 0
-    for message in fit.messages:
-        rows = message.rows
-        if numbers is None:
-            with following(fit.trace):
-                payload = concrete(rows)
-        else:
-            payload = np.empty(rows.shape, {"f": np.float64, "u": np.uint64}.get(rows.kind.kind, np.int64))
-            payload[...] = np.array(numbers[place : place + len(rows)])[:, None, None]
-        transcript.append(message.block(payload))
-        place += len(rows)
-    return transcript
 
 
 def clear_unheard(views: Iterable[View], runs: int, *, same_in: int = 0) -> Clearance | Open:

@@ -27,7 +27,7 @@ _LEAST_TURNS, _MOST_WORK = 24, 100_000  # fits in which public numbers are other
 
 @dataclass(frozen=True)
 class Proof:
-    """What holds of a protocol on a network, whoever looks; ``open`` says why it does not."""
+    """Say what holds of a protocol on a network, whoever looks; ``open`` says why it does not."""
 
     fits: tuple[Fit, ...]
     tables: tuple[list[Component], ...]

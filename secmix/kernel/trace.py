@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from secmix.errors import SecmixError
-from secmix.kernel.arrays import Followed, array_of, followed, parts, public
+from secmix.kernel.arrays import Followed, array_of, concrete, followed, parts, public
 from secmix.kernel.coins import Public
 from secmix.kernel.draws import Draws
 from secmix.kernel.encodings import encodings
@@ -75,6 +75,25 @@ class Fit:
     def largest_data(self) -> float:
         """The largest on the way of what no mask goes into."""
         return max((abs(float(v.value)) for v in self.trace.variables.values() if v.kind != "draw"), default=1.0)
+
+    @cached_property
+    def sent(self) -> tuple[Block, ...]:
+        """The messages as they were sent in this run."""
+        with following(self.trace):
+            return tuple(message.block(concrete(message.rows)) for message in self.messages)
+
+    @cached_property
+    def numbered(self) -> tuple[Block, ...]:
+        """The same messages, each of their rows full of its own number."""
+        blocks: list[Block] = []
+        count = 0
+        for message in self.messages:
+            rows = message.rows
+            payload = np.empty(rows.shape, {"f": np.float64, "u": np.uint64}.get(rows.kind.kind, np.int64))
+            payload[...] = np.arange(count, count + len(rows))[:, None, None]
+            blocks.append(message.block(payload))
+            count += len(rows)
+        return tuple(blocks)
 
     @property
     def varying(self) -> frozenset[str]:

@@ -85,14 +85,19 @@ class Pairwise(Base):
 
     def body(self, channel: Channel, s: Array, r: Array, network: Network, rng: Rng) -> Array:
         """Agree, hide, send, add up, send back."""
+        hidden = self.hidden(channel, s, r, network)
+        received = self.upload(channel, self.sent(hidden, s, r, rng), s, rng)
+        return self.publish(channel, received.sum(axis=0) / network.n, s)
+
+    def hidden(self, channel: Channel, s: Array, r: Array, network: Network) -> Array:
+        """Inputs (n, runs, m) with the masks of both ends, which these tell each other."""
         first, second = network.edges.T
         channel.hold(-1, first, "mask", r)
         other = channel.send(-1, first, second, "mask", r, encrypted=True)
         hidden = s.copy()
         np.add.at(hidden, first, r)
         np.subtract.at(hidden, second, other)
-        received = self.upload(channel, self.sent(hidden, s, r, rng), s, rng)
-        return self.publish(channel, received.sum(axis=0) / network.n, s)
+        return hidden
 
     def upload(self, channel: Channel, hidden: Array, s: Array, rng: Rng) -> Array:
         """To the server, in one block."""

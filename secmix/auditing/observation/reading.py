@@ -59,7 +59,7 @@ class ProbeCache:
 
         Raises
         ------
-        Unprecedented
+        ProbeMismatch
             Unless these are the same messages in the same order, some at the end perhaps not sent, and every one of
             them is on the real data what the probes said; a schedule drawn anew shows there.
         """

@@ -88,7 +88,7 @@ class Law:
 
     @property
     def fits(self) -> bool:
-        """Whether all masks follow from those that are kept, none of which all but follows from the others."""
+        """Say whether all masks follow from those that are kept, none of which all but follows from the others."""
         if self.modulus is not None:
             size = float(np.abs(self.follow).sum(axis=1).max(initial=0.0)) * self.modulus / (self.grid or 1.0)
             return len(self.kept) == self.mixing.shape[1] and size < _WORD
@@ -98,24 +98,24 @@ class Law:
 
     @property
     def is_plain(self) -> bool:
-        """Whether each mask is a draw of its own already, all of one size."""
+        """Say whether each mask is a draw of its own already, all of one size."""
         sizes = np.linalg.norm(self.mixing, axis=1)
         alone = (self.mixing != 0).sum(axis=0).max() == 1 and len(self.kept) == len(self.mixing)
         return bool(alone and np.ptp(sizes) <= 1e-9 * sizes.max())
 
     def is_like(self, other: Law) -> bool:
-        """Whether both are of the same joint distribution."""
+        """Say whether both are of the same joint distribution."""
         if len(self.mixing) != len(other.mixing) or not np.allclose(self.offset, other.offset, rtol=1e-9, atol=0.0):
             return False
         one, two = (law.mixing @ law.mixing.T for law in (self, other))
         return bool(np.allclose(one, two, rtol=1e-9, atol=1e-12 * np.abs(one).max()))
 
     def of(self, masks: Array) -> Array:
-        """What is kept (runs, r, m) of masks (runs, k, m)."""
+        """Return what is kept (runs, r, m) of masks (runs, k, m)."""
         return np.asarray(masks[:, self.kept] - self.offset[self.kept, None])
 
     def all(self, kept: Array) -> Array:
-        """Masks (runs, k, m) from what is kept of them (runs, r, m)."""
+        """Return masks (runs, k, m) from what is kept of them (runs, r, m)."""
         if self.modulus is not None:
             step = self.grid or 1.0
             words = np.einsum("kr,nrm->nkm", self.follow.astype(np.int64), np.round(kept / step).astype(np.int64))
@@ -198,7 +198,7 @@ def understood(
 
 
 def _laws(masks: Any, variables: Mapping[int, Variable], traits: SumTraits) -> list[Law | None]:
-    """The law of the masks (runs, k, m) of each run and entry; None where they are no linear image of own draws."""
+    """Work out the law of the masks (runs, k, m) of each run and entry; None where they are no image of own draws."""
     found: list[Law | None] = []
     before: set[int] = set()
     for group in masks.objects.transpose(0, 2, 1).reshape(-1, masks.shape[1]):
@@ -240,7 +240,7 @@ def independent(protocol: Any, masks: Array) -> Array:
 
 
 def factor_of(protocol: Any) -> Array | None:
-    """What independent masks of one size are multiplied by to get those of ``protocol``; None for nothing."""
+    """Return what independent masks of one size are multiplied by to get those of ``protocol``; None for nothing."""
     while isinstance(protocol, Carrying):
         if isinstance(protocol, Mixed):
             return protocol.law.factor

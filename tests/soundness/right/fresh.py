@@ -20,7 +20,7 @@ from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
 from secmix.transcript import SERVER, Channel
 
-from ..bases import Base, Dealt, Modular, Pairwise, Ring
+from ..bases import Dealt, Modular, Pairwise, Ring
 from .published import BONAWITZ, CLIFTON, DEALER, PERFECT, right
 
 LOG = logging.getLogger(__name__)
@@ -154,20 +154,11 @@ class ByName(Pairwise):
         return self.publish(channel, self.upload(channel, hidden, s, rng).sum(axis=0) / len(s), s)
 
 
-class Gossip(Base):
+class Gossip(Pairwise):
     """Zero-sum masks of neighbours, then averages with neighbours, round after round (Mo and Murray 2017)."""
 
-    def count(self, network: Any) -> int:
-        """One an edge."""
-        return len(network.edges)
-
     def body(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> Array:
-        first, second = network.edges.T
-        channel.hold(-1, first, "mask", r)
-        other = channel.send(-1, first, second, "mask", r, encrypted=True)
-        x = s.copy()
-        np.add.at(x, first, r)
-        np.subtract.at(x, second, other)
+        x = self.hidden(channel, s, r, network)
         n, (i, j) = network.n, np.array(list(itertools.permutations(range(network.n), 2))).T
         weights = np.full((n, n), float(Fraction(1, n)))
         for step in range(2):
