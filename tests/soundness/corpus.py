@@ -6,12 +6,13 @@ from typing import Literal
 
 from .beyond import BEYOND
 from .case import Case
-from .honest import bits, calls, channel, metadata, modular, powers, scale, state, surroundings, word
+from .honest import bits, calls, channel, front_ends, metadata, modular, powers, scale, state, surroundings, word
 from .honest.fresh import lots, memory, numbers, stops
 from .honest.longer import corners, fits, schedule, seldom, unsampled
 from .honest.masks import generator, mixed, structure, values
 from .honest.together import beside, collaborations, handed, rows
 from .right import fresh, odd, published, styles
+from .right import front_ends as encoders
 from .right import longer as long_lived
 from .right import mixed as mixtures
 from .right import surroundings as habits
@@ -47,6 +48,7 @@ _HONEST = (
     lots,
     stops,
     numbers,
+    front_ends,
 )
 _SABOTAGE = (digits, record, objects, occasions, looked_at, watched)
 HONEST: list[Case] = [case for module in _HONEST for case in module.CASES]
@@ -58,6 +60,7 @@ SABOTAGE: list[Case] = [case for module in _SABOTAGE for case in module.CASES]
 WRONG: list[Case] = [*HONEST, *SABOTAGE]
 RIGHT: list[Case] = [
     *published.CASES,
+    *encoders.CASES,
     *odd.CASES,
     *habits.CASES,
     *styles.CASES,
