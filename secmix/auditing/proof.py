@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.interfaces import AdversaryTraits
+from secmix.auditing import unequal
 from secmix.auditing.evidence.gaussian import share_behind_masks
 from secmix.auditing.evidence.interface import Case
 from secmix.auditing.observation.collaborations import CollaborationObservation
 from secmix.auditing.observation.observe import SumObservation
+from secmix.auditing.observation.reading import reading_of
 from secmix.auditing.setup import SumSetup
 from secmix.auditing.soundness.mixed import Mixed
 from secmix.kernel import Clearance, KnownSums, Open, Proof, clear, clear_unheard, prove
@@ -102,6 +105,21 @@ def forget() -> None:
     _PROOFS.clear()
 
 
+def as_proved(seen: SumObservation, setup: SumSetup, proof: KnownSums) -> SumObservation:
+    """Return ``seen`` with the sums that ``proof`` says are known for readings; with its doubts where they are no such.
+
+    Of equal and independent nodes a function of one explains no more of their sum, whatever they encode, than one part
+    in so many (Efron, Stein 1981, The jackknife estimate of variance: first-order terms of a symmetric function).
+    """
+    if not proof.symmetric or seen.joint is not None or unequal.are_unequal(setup):
+        return replace(seen, doubts=[*seen.doubts, *seen.unread])
+    reading = reading_of(proof.sums, setup.network.n, setup.corrupt)
+    encoded = "; ".join(map(str, proof.encoders))
+    return replace(
+        seen, readings=dict.fromkeys(seen.readings, reading), others=[], encoded=encoded, numbers=proof.numbers
+    )
+
+
 def unproved(case: Case, node: int) -> list[str]:
     """Say why no proof clears ``node``; nothing where one does."""
     outcome = proof_of(case)
@@ -124,8 +142,9 @@ def unproved(case: Case, node: int) -> list[str]:
             small = "masks of the size that the code draws may leave"
             return [f"{small} {behind:.0%} visible, in the audited runs {found:.0%}"]
     limit = case.cell.policy.max_normalised_leakage
-    if case.observation.mask_shape and limit is not None and behind > limit:
-        return [f"{case.observation.mask_shape[0]}; with such masks up to {behind:.0%} may be visible"]
+    doubt = [*case.observation.mask_shape, *case.observation.unread]
+    if doubt and limit is not None and behind > limit:
+        return [f"{doubt[0]}; with such masks up to {behind:.0%} may be visible"]
     if outcome.uneven:
         return ["several combinations of inputs are known, and not all of them are plain sums"]
     return []

@@ -34,6 +34,7 @@ class Component:
     spread: tuple[float, ...]
     places: tuple[Any, ...]
     size: tuple[float, ...]  # of data the largest in this run; 0 of draws
+    formula: tuple[int | None, ...]  # of data by which formula it is computed, as ``formulas`` numbers them
 
     def table(self, rows: Sequence[int]) -> tuple[Any, list[int]]:
         """Return the coefficients of some rows, (F, V), and which variables its V columns are: those that are there."""
@@ -48,7 +49,9 @@ class Component:
 _Row = tuple[tuple[int, int], Number]
 
 
-def components(cells: Iterable[_Row], variables: Mapping[int, Variable]) -> list[Component]:
+def components(
+    cells: Iterable[_Row], variables: Mapping[int, Variable], formulas: Mapping[int, int] | None = None
+) -> list[Component]:
     """Return all components of the rows that ``cells`` hold, equal ones once, with the largest data."""
     found = [(where, number) for where, number in cells if number.form]
     parent: dict[int, int] = {}
@@ -71,7 +74,7 @@ def components(cells: Iterable[_Row], variables: Mapping[int, Variable]) -> list
         used = _variables_of(number.form or {} for _, number in group)
         mine = [variables[v] for v in used]
         largest = max((abs(float(each.value)) for each in mine if each.kind != "draw"), default=0.0)
-        component = _component(group, used, mine, largest)
+        component = _component(group, used, mine, largest, formulas or {})
         key = _key(component)
         if key not in unique or largest > unique[key][0]:
             unique[key] = largest, component
@@ -86,10 +89,14 @@ def _variables_of(forms: Iterable[Form]) -> dict[int, int]:
 def _key(one: Component) -> Any:
     """Return what equal components have in common; that of the largest data speaks for all."""
     rows = tuple((tuple([one.column[v] for v in row]), tuple(row.values())) for row in one.terms)
-    return rows, one.rows, one.modulus, one.owner, one.step, one.range, one.spread
+    of_formula = {each: k for k, each in reversed([*enumerate(one.formula)])}
+    alike = tuple(map(of_formula.get, one.formula))  # which are computed alike, whatever the formula
+    return rows, one.rows, one.modulus, one.owner, one.step, one.range, one.spread, alike
 
 
-def _component(group: list[_Row], column: dict[int, int], mine: list[Variable], largest: float) -> Component:
+def _component(
+    group: list[_Row], column: dict[int, int], mine: list[Variable], largest: float, formulas: Mapping[int, int]
+) -> Component:
     return Component(
         tuple(where for where, _ in group),
         tuple(number.terms for _, number in group),
@@ -101,6 +108,7 @@ def _component(group: list[_Row], column: dict[int, int], mine: list[Variable], 
         tuple(each.spread for each in mine),
         tuple(each.place if each.kind == "code" else each.kind for each in mine),
         tuple(0.0 if each.kind == "draw" else largest for each in mine),
+        tuple(map(formulas.get, column)),
     )
 
 
@@ -115,6 +123,7 @@ class Knowledge:
     exact: dict[int, float]  # by node: of its best-known direction the share that follows whatever the masks are
     behind_masks: dict[int, float]  # the same, with real masks of the size they have
     sums: list[Combination]  # what is known exactly
+    symmetric: bool = True  # in each of these all nodes take part alike
     open: str = ""  # why the masks may not hide what these numbers say; empty where they do
 
 
@@ -129,7 +138,7 @@ def knowledge(component: Component, rows: Sequence[int], corrupt: frozenset[int]
     draws = [k for k, node in enumerate(owner) if node == -1]
     if not data:
         return Knowledge({}, {}, [])
-    nodes = [owner[k] for k in data]
+    nodes, formulas = [owner[k] for k in data], [component.formula[used[k]] for k in data]
     modulus = [component.modulus[k] for k in rows]
     step, ranges = ([of[v] for v in used] for of in (component.step, component.range))
     whole, reason = _words(table, modulus, data, draws, step, ranges)
@@ -137,7 +146,8 @@ def knowledge(component: Component, rows: Sequence[int], corrupt: frozenset[int]
         known = np.array([[float(c) for c in row] for row in whole]).reshape(-1, len(data))
         # A residue of a number is no more than the number.
         exact = _shares(known, np.zeros((len(known), 0)), nodes)
-        return Knowledge(exact, exact, _sums(known, nodes))
+        sums = _sums(known, nodes)
+        return Knowledge(exact, exact, sums, _symmetric(sums, nodes, formulas))
     size = np.array([component.size[used[k]] or 1.0 for k in data])
     seen = table[:, data].astype(float)
     hiding = table[:, draws].astype(float)
@@ -147,7 +157,8 @@ def knowledge(component: Component, rows: Sequence[int], corrupt: frozenset[int]
     behind = _shares(seen * size, hiding * spread / repeated**0.5, nodes)
     behind = {node: max(share, exact.get(node, 0.0)) for node, share in behind.items()}
     between_steps = reason if any(step[k] for k in draws) and hiding.any() else ""
-    return Knowledge(exact, behind, _sums(free, nodes), between_steps)
+    sums = _sums(free, nodes)
+    return Knowledge(exact, behind, sums, _symmetric(sums, nodes, formulas), between_steps)
 
 
 def _words(
@@ -297,3 +308,15 @@ def _sums(known: Any, nodes: list[int]) -> list[Combination]:
     return [
         tuple((places[k], round(float(row[k]), 6)) for k in np.flatnonzero(np.abs(row) > 1e-8)) for row in rows[:rank]
     ]
+
+
+def _symmetric(sums: Iterable[Combination], nodes: list[int], formulas: list[int | None]) -> bool:
+    """Say whether in each of ``sums`` all its nodes take part alike: by the same formulas, times the same numbers."""
+    formula = {(node, nodes[:k].count(node)): formulas[k] for k, node in enumerate(nodes)}
+    for each in sums:
+        parts: dict[int, set[Any]] = {}
+        for place, coefficient in each:
+            parts.setdefault(place[0], set()).add((formula[place], coefficient))
+        if len({frozenset(part) for part in parts.values()}) != 1:
+            return False
+    return True

@@ -55,6 +55,10 @@ class KnownSums(Clearance):
     behind_masks: dict[int, float]  # the same behind real masks of their size, should all calls be of the same data
     sums: tuple[frozenset[int], ...]  # the nodes of each sum that is known
     uneven: bool  # several combinations are known of the same numbers, and not all of them are plain sums
+    # In each sum all nodes take part alike, and no node is in sums over other nodes: of independent nodes of equal
+    # distribution, no function of it explains more than one part in so many (Efron, Stein 1981).
+    symmetric: bool
+    numbers: int  # that are summed of a node in a call
     encoders: tuple[Place, ...]  # where a node encodes its own data before it sends them
     covers: tuple[str, ...]  # how public numbers were used by value; empty: every iteration, and no public coins
 
@@ -95,6 +99,8 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
         behind_masks=behind,
         sums=tuple(sums),
         uneven=any(_is_uneven(known) for _, _, known in found),
+        symmetric=all(known.symmetric for _, _, known in found) and not _overlapping(list(sums)),
+        numbers=_numbers(proof.fits, honest),
         encoders=tuple(sorted(used, key=str)),
         covers=proof.covers,
         assumes=proof.assumes,
@@ -113,6 +119,21 @@ def _as_many(found: list[tuple[Any, Component, Knowledge]], fits: Mapping[int, F
         if known.sums:
             by_call.setdefault(call, []).append((honest, len(known.sums), any(v in fit.encoded for v in data)))
     return any(map(as_many_as_inputs, by_call.values()))
+
+
+def _numbers(fits: Iterable[Fit], honest: Iterable[int]) -> int:
+    """Count the numbers of one node that the messages of a call of one run are made of, at most."""
+    counts: dict[tuple[int, int, int], set[int]] = {}
+    for k, fit in enumerate(fits):
+        for message in fit.messages:
+            passes = message.frame[3] != "held" and message.rows.shape[1] == 1
+            for v in set().union(*map(_form, message.rows.objects.ravel().tolist() if passes else ())):
+                counts.setdefault((k, message.frame[0], fit.trace.variables[v].node), set()).add(v)
+    return max((len(each) for (*_, node), each in counts.items() if node in honest), default=0)
+
+
+def _form(cell: Any) -> Iterable[int]:
+    return (cell.form or ()) if isinstance(cell, Number) else ()
 
 
 def _is_uneven(known: Knowledge) -> bool:

@@ -1,4 +1,4 @@
-"""Which inputs an encoding was computed from, and whether as many sums of encodings are known as there are inputs."""
+"""Which inputs an encoding was computed from and by which formula, and whether sums of encodings may be solved."""
 
 from __future__ import annotations
 
@@ -10,11 +10,56 @@ from secmix.kernel.state import Trace
 
 def encodings(trace: Trace) -> dict[int, frozenset[int]]:
     """Return the variables of the inputs behind each encoding of one node's own data."""
-    codes = {
+    codes = _codes(trace)
+    behind = _behind(trace, codes)
+    return {code: frozenset(_inputs(number, trace, codes, behind)) for code, number in codes.items()}
+
+
+def formulas(trace: Trace) -> dict[int, int]:
+    """Number how each encoding was computed: two have the same number if nodes did the same with the same entries.
+
+    An input has the number of its entry, below zero.
+    """
+    codes = _codes(trace)
+    behind = _behind(trace, codes)
+    made = {key: code for code, key in codes.items()}
+    numbers: dict[Any, int] = {}
+    found = {v: -1 - each.entry for v, each in trace.variables.items() if each.kind == "input"}
+    of_key: dict[int, int] = {}
+
+    def named(key: Any) -> Any:
+        if type(key) is int:
+            return of_key[key]
+        return tuple(map(named, key)) if type(key) in (list, tuple) else key
+
+    for key, (name, *args) in behind.items():  # what a formula is made of stands before it
+        alike = _linear(args, trace, found) if name == "linear" else (named(name), named(args))
+        of_key[key] = numbers.setdefault(alike, len(numbers))
+        if key in made:
+            found[made[key]] = of_key[key]
+    return found
+
+
+def _linear(key: Any, trace: Trace, found: Mapping[int, int]) -> Any:
+    """Return the terms of a linear form by the formulas of its variables, and what is added to them."""
+    terms, value, pure = key
+    parts = [c * trace.variables[v].value for v, c in terms]
+    offset = value - sum(parts)
+    rounding = 1e-12 * (abs(value) + sum(map(abs, parts)))
+    return tuple(sorted((found.get(v, v), c) for v, c in terms)), float(f"{offset:.9g}") if abs(
+        offset
+    ) > rounding else 0.0
+
+
+def _codes(trace: Trace) -> dict[int, int]:
+    """Return by which number in ``trace.keys`` each encoding is known."""
+    return {
         next(iter(each.form)): key[1] for key, each in trace.known.items() if type(key) is tuple and key[0] == "code"
     }
-    behind = {number: key for key, number in trace.keys.items()} if codes else {}
-    return {code: frozenset(_inputs(number, trace, codes, behind)) for code, number in codes.items()}
+
+
+def _behind(trace: Trace, codes: Mapping[int, int]) -> dict[int, Any]:
+    return {number: key for key, number in trace.keys.items()} if codes else {}
 
 
 def _inputs(number: int, trace: Trace, codes: Mapping[int, int], behind: Mapping[int, Any]) -> Iterator[int]:

@@ -64,6 +64,7 @@ class Variable:
     spread: float = 0.0  # standard deviation of a draw; 0 of others
     range: int = 0  # how many values a uniform whole draw takes; 0 of other laws
     place: Place | None = None  # where it was made
+    entry: int = 0  # of an input: which of the vector
 
 
 _NUMBERS = itertools.count()

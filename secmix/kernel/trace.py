@@ -20,7 +20,7 @@ from secmix.errors import SecmixError
 from secmix.kernel.arrays import Followed, array_of, concrete, followed, parts, public
 from secmix.kernel.coins import Public
 from secmix.kernel.draws import Draws
-from secmix.kernel.encodings import encodings
+from secmix.kernel.encodings import encodings, formulas
 from secmix.kernel.kept import KEPT, kept
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import ANYTHING, INF, LeftTrace, Place, Trace, Variable, following, is_protocol, now
@@ -64,6 +64,7 @@ class Fit:
     kept: list[Any] = field(default_factory=list)  # what the protocol keeps before the first and after each call
     counts: list[dict[str, str]] = field(default_factory=list)  # the numbers among that
     encoded: dict[int, frozenset[int]] = field(default_factory=dict)  # the inputs behind each encoding
+    formulas: dict[int, int] = field(default_factory=dict)  # by which each encoding, and each input, is computed
     error: str = ""  # why there is no more: an exit, or an error of the protocol's own
 
     @cached_property
@@ -233,7 +234,7 @@ def follow(
                 else:
                     look(varying)
                 break
-    fit.encoded = encodings(trace)
+    fit.encoded, fit.formulas = encodings(trace), formulas(trace)
     trace.known.clear()
     trace.keys.clear()
     if trace.left and not fit.error:
@@ -303,7 +304,7 @@ def _inputs(given: Any) -> Followed:
     trace = now()
     numbers = np.empty(np.shape(given), object)
     for place, value in np.ndenumerate(np.asarray(given, dtype=float)):
-        variable = trace.variable("input", place[1], float(value), 0)
+        variable = trace.variable("input", place[1], float(value), 0, entry=place[2])
         numbers[place] = Number(float(value), {variable: 1}, INF, 2 << place[1], 0)
     return array_of(numbers, float)  # type: ignore[no-any-return]
 

@@ -12,8 +12,6 @@ PENDING: dict[str, str] = {
     "complex numbers": "inconclusive",  # complex numbers are not followed
     "remembers results": "inconclusive",  # a state from call to call
     "levels that warn": "inconclusive",  # a branch on a secret
-    "padded to blocks": "inconclusive",  # messages of other lengths than the inputs
-    "in a known order": "inconclusive",  # entries of messages that are others than those of the inputs
-    "two in a word": "inconclusive",  # the same, and words that are no multiples of inputs
+    "two in a word": "inconclusive",  # words that are no multiples of inputs
     "framed as bytes": "inconclusive",  # bytes of a secret
 }

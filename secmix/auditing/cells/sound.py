@@ -12,7 +12,7 @@ from secmix.auditing import soundness
 from secmix.auditing.evidence.interface import Case
 from secmix.auditing.observation.collaborations import watch
 from secmix.auditing.observation.observe import Seeds, observe
-from secmix.auditing.proof import proof_of, without_proof
+from secmix.auditing.proof import as_proved, proof_of, without_proof
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness import Soundness
 from secmix.auditing.soundness.collaborations.undeclared import undeclared_flow
@@ -40,7 +40,8 @@ def unchecked(cell: Scenario, setup: SumSetup, seeds: Seeds) -> Case:
     """Return all runs of ``cell``, of which nothing is proved: for asking whether a node is revealed."""
     setup = _understood(cell, setup)
     built = soundness.fresh(setup.protocol)
-    return without_proof(Case(cell, setup, observe(cell, setup, seeds), built=built))
+    seen = observe(cell, setup, seeds)
+    return without_proof(Case(cell, setup, replace(seen, doubts=[*seen.doubts, *seen.unread]), built=built))
 
 
 def _understood(cell: Scenario, setup: SumSetup) -> SumSetup:
@@ -71,7 +72,10 @@ def _observed(
         return Case(cell, setup, replace(watched, doubts=doubts)), sound
     seen = observe(cell, setup, seeds)
     case = Case(cell, setup, seen, built=built)
-    if not isinstance(proof_of(case), KnownSums):  # a proof reckons with the law of the masks
-        case = replace(case, observation=replace(seen, doubts=[*seen.doubts, *seen.mask_shape]))
+    proof = proof_of(case)
+    if not isinstance(proof, KnownSums):  # a proof reckons with the law of the masks
+        case = replace(case, observation=replace(seen, doubts=[*seen.doubts, *seen.unread, *seen.mask_shape]))
+    elif seen.unread:
+        case = replace(case, observation=as_proved(seen, setup, proof))
     blind = not AdversaryTraits.of(asked).sees_metadata
     return case, Soundness([BLIND] if blind else [])

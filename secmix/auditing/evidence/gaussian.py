@@ -21,7 +21,7 @@ from scipy.special import ndtr
 from secmix._base.checks import Array
 from secmix.auditing import unequal
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
-from secmix.auditing.evidence.premises import finite, held_to_premises, output_share, sums_only
+from secmix.auditing.evidence.premises import finite, held_to_premises, is_linear, output_share
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.observation.reading import Reading
 from secmix.auditing.report import Finding
@@ -165,7 +165,7 @@ EVIDENCE = Evidence(
             "size. Exact for these inputs.",
         ),
     ),
-    sums_only,
+    is_linear,
     _gather,
     rank=2,
     exact=True,

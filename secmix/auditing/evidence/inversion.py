@@ -28,7 +28,7 @@ from secmix.adversaries.inversion.isolation import isolated_rows
 from secmix.auditing.evidence.decoding import recovered
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
 from secmix.auditing.evidence.picture import picture
-from secmix.auditing.evidence.premises import sums_only
+from secmix.auditing.evidence.premises import is_linear
 from secmix.auditing.observation.known import KnownSums
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Finding, Picture
@@ -234,7 +234,7 @@ EVIDENCE = Evidence(
             of_runs=True,
         ),
     ),
-    sums_only,
+    is_linear,
     _gather,
     rank=5,
     not_tried="solving the sums of several iterations for the rows behind them (inversion)",

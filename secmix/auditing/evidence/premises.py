@@ -19,9 +19,14 @@ from secmix.auditing.setup import SumSetup
 from secmix.protocols import Defences
 
 
-def sums_only(case: Case) -> bool:
-    """Whether the protocol sums: only then does linear algebra apply."""
-    return isinstance(case.setup, SumSetup)
+def is_linear(case: Case) -> bool:
+    """Whether the protocol sums what nodes hold: only then does linear algebra speak of their data."""
+    return isinstance(case.setup, SumSetup) and not is_encoded(case)
+
+
+def is_encoded(case: Case) -> bool:
+    """Whether a proof says what is known of sums of encodings."""
+    return isinstance(case.observation, SumObservation) and bool(case.observation.encoded)
 
 
 def held_to_premises(case: Case, findings: list[Finding]) -> list[Finding]:
@@ -85,7 +90,7 @@ def known_of_sums(setup: SumSetup, observation: SumObservation, node: int) -> tu
         basis = reading.subspace.basis
         if len(of) == 1 and (of[0] not in bases or len(basis) > len(bases[of[0]])):
             bases[of[0]] = basis
-    sizes = {t: observation.inputs[t].shape[2] for t in bases}
+    sizes = {t: max(observation.inputs[t].shape[2], observation.numbers) for t in bases}
     rows = [count * setup.rows.shape[1] for count in setup.counts]
     return equations_and_unknowns(bases, sizes, rows, setup.corrupt, node, setup.possible_rows)
 

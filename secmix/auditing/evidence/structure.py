@@ -15,7 +15,7 @@ from typing import Any
 
 from secmix.auditing import unequal
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
-from secmix.auditing.evidence.premises import held_to_premises, sums_only
+from secmix.auditing.evidence.premises import held_to_premises, is_linear
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
@@ -68,7 +68,7 @@ EVIDENCE = Evidence(
             "when all masks cancel. Exact, and independent of the data.",
         ),
     ),
-    sums_only,
+    is_linear,
     _gather,
     rank=1,
     exact=True,

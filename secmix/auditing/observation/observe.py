@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -66,10 +66,16 @@ class SumObservation(Observation):
         All iterations together, where masks are shared between them.
     mask_shape : list of str
         Doubts about how the masks are distributed, which hold unless every mask was traced to a draw of its own.
+    unread : list of str
+        Why the readings do not say all, which holds unless a proof does.
     mask_size : float
         Standard deviation of the masks, as drawn.
     output_error : float
         Relative error of the fitted means against pooled EM.
+    encoded : str
+        Where nodes encode what is summed, if the readings are of these encodings, by proof.
+    numbers : int
+        How many numbers of a node are then summed in an iteration.
     """
 
     inputs: dict[int, Array]
@@ -81,6 +87,9 @@ class SumObservation(Observation):
     mask_shape: list[str]
     mask_size: float
     output_error: float
+    unread: list[str] = field(default_factory=list)
+    encoded: str = ""
+    numbers: int = 0
 
     @property
     def all_readings(self) -> list[tuple[list[int], Reading]]:
@@ -211,12 +220,13 @@ def _block(
         if together:
             guesses[i][DIFFERENCES] = differences
     drawn = [independent(setup.protocol, masks) for _, masks in seen.values()]
-    doubts = dependence_doubts(drawn, grid, given=[masks for _, masks in seen.values()])
+    doubts = []
+    unread = dependence_doubts(drawn, grid, given=[masks for _, masks in seen.values()])
     if first and runs < _ENOUGH and any(masks.size for _, masks in seen.values()):
         doubts.append(f"only {runs} runs fit into memory at once, too few to judge the masks by: raise memory_limit")
     for t, ended in probes.items():  # runs without probes take a course that was looked at
         doubt = unexplained(run.transcript.at(t), ended, runs, units[t], modulus)
-        doubts += [doubt] if doubt and doubt not in doubts else []
+        unread += [doubt] if doubt and doubt not in unread else []
     if any(without_average(ended).all() for ended in averages.values()):
         doubts.append("no node ended with an average: what could be learnt of a run that is not cut short is not known")
     if len(carriers) > 1:
@@ -224,12 +234,13 @@ def _block(
     if joint is not None:
         doubts.append("the same masks serve in several iterations: what the differences tell of rows is not known")
     if any(block.shape[1] for block in rest.values()):
-        doubts.append("some messages are not linear in inputs and masks: what follows from those is not known exactly")
+        unread.append("some messages are not linear in inputs and masks: what follows from those is not known exactly")
     return SumObservation(
         rows={i: rows_by_node[i][:, 0].copy() for i in setup.asked},
         features=features,
         doubts=doubts,
         mask_shape=shape_doubts(drawn, modulus),
+        unread=unread,
         inputs={t: s.transpose(1, 0, 2) for t, (s, _) in seen.items()},
         sums=known_sums(setup, rows_by_node, run, readings, estimates, seen) if first else [],
         guesses=guesses,
@@ -288,5 +299,6 @@ def _joined(blocks: list[SumObservation]) -> SumObservation:
         },
         doubts=list(dict.fromkeys(doubt for block in blocks for doubt in block.doubts)),
         mask_shape=list(dict.fromkeys(doubt for block in blocks for doubt in block.mask_shape)),
+        unread=list(dict.fromkeys(doubt for block in blocks for doubt in block.unread)),
         output_error=max(block.output_error for block in blocks),
     )

@@ -7,6 +7,7 @@ estimators get.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -86,6 +87,14 @@ class ProbeCache:
 
 class ProbeMismatch(Exception):
     """Messages that probes in earlier runs do not explain."""
+
+
+def reading_of(sums: Iterable[Iterable[int]], n: int, corrupt: frozenset[int]) -> Reading:
+    """Return the reading of whoever knows these sums over nodes, and the data of ``corrupt``."""
+    rows = np.zeros((0, n))
+    for nodes in [*sums, *({node} for node in corrupt)]:
+        rows = np.concatenate([rows, np.isin(np.arange(n), list(nodes))[None].astype(float)])
+    return _reading(LinearView(rows, np.zeros((len(rows), 0)), n), corrupt)
 
 
 def read(

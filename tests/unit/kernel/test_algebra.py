@@ -35,6 +35,7 @@ def component(
         spread=tuple(spread * each for each in draws),
         places=("input",) * len(owner),
         size=tuple(0.0 if each else size for each in draws),
+        formula=(-1,) * len(owner),
     )
 
 

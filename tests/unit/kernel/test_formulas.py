@@ -1,0 +1,74 @@
+"""Nodes that encode alike: the trace numbers by which formula each node computes what it adds to a sum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from example_protocols import Pairwise
+
+from secmix.adversaries import CuriousServer
+from secmix.kernel import KnownSums, clear, prove
+from secmix.network import Network
+
+SCALES = np.array([1.0, 1.0, 3.0, 1.0])[:, None, None]
+TURNED = np.array([0, 1, 0, 0])
+
+
+class Encoding(Pairwise):
+    """Encodes its inputs (n, runs, m) before it masks them."""
+
+    encode: Callable[[Any], Any]
+
+    def average(self, inputs: Any, *args: Any, **kw: Any) -> Any:
+        """Average what is encoded."""
+        encoded = type(self).encode(np.asarray(inputs, dtype=float).transpose(1, 0, 2))
+        return super().average(encoded.transpose(1, 0, 2), *args, **kw)
+
+
+def _known(encode: Callable[[Any], Any], entries: int = 3) -> KnownSums:
+    protocol = type("Encoding", (Encoding,), {"encode": staticmethod(encode)})()
+    inputs = np.random.default_rng(0).normal(size=(3, 1, 4, entries))
+    found = clear(prove(protocol, Network.complete(4), inputs), Network.complete(4), CuriousServer())
+    assert isinstance(found, KnownSums)
+    return found
+
+
+@pytest.mark.parametrize(
+    "encode",
+    [
+        lambda s: s,
+        lambda s: np.clip(s, -1, 1),
+        lambda s: np.rint(np.clip(s, -1, 1) * 8) + 2 * s,
+        lambda s: np.where(s > 0, s, 0) * s[..., ::-1],
+        lambda s: np.stack([np.abs(each) + 1.0 for each in s]),
+        lambda s: s / np.sqrt((s**2).sum(axis=2, keepdims=True)),
+    ],
+)
+def test_nodes_that_do_the_same_encode_alike(encode: Callable[[Any], Any]) -> None:
+    """Whatever the numbers in this run are, and whether all nodes' are worked out together or one by one."""
+    assert _known(encode).symmetric
+
+
+@pytest.mark.parametrize(
+    "encode",
+    [
+        lambda s: np.clip(s, -SCALES, SCALES),
+        lambda s: np.abs(s) * SCALES,
+        lambda s: np.abs(s + SCALES),
+        lambda s: np.stack([np.abs(np.roll(each, turn, axis=1)) for each, turn in zip(s, TURNED, strict=True)]),
+        lambda s: np.concatenate([np.abs(s[:1]), s[1:]]),
+        lambda s: s * SCALES,
+    ],
+)
+def test_nodes_that_do_something_else_do_not(encode: Callable[[Any], Any]) -> None:
+    """Other bounds, weights, offsets, entries or functions: the sum may be mostly one node's."""
+    assert not _known(encode).symmetric
+
+
+def test_the_numbers_of_a_node_are_counted() -> None:
+    """Those that its messages are made of: its inputs, and what it encodes from them."""
+    assert _known(lambda s: s).numbers == 3
+    assert _known(lambda s: np.abs(s[..., :1]) + s).numbers == 4
