@@ -5,7 +5,7 @@ Variables that no message joins are split into components, mostly one an entry; 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd, inf
 from typing import Any
@@ -35,6 +35,7 @@ class Component:
     places: tuple[Any, ...]
     size: tuple[float, ...]  # of data the largest in this run; 0 of draws
     formula: tuple[int | None, ...]  # of data by which formula it is computed, as ``formulas`` numbers them
+    stream: tuple[int, ...] = ()  # of draws the stream they were read of
 
     def table(self, rows: Sequence[int]) -> tuple[Any, list[int]]:
         """Return the coefficients of some rows, (F, V), and which variables its V columns are: those that are there."""
@@ -91,7 +92,7 @@ def _key(one: Component) -> Any:
     rows = tuple((tuple([one.column[v] for v in row]), tuple(row.values())) for row in one.terms)
     of_formula = {each: k for k, each in reversed([*enumerate(one.formula)])}
     alike = tuple(map(of_formula.get, one.formula))  # which are computed alike, whatever the formula
-    return rows, one.rows, one.modulus, one.owner, one.step, one.range, one.spread, alike
+    return rows, one.rows, one.modulus, one.owner, one.step, one.range, one.spread, alike, one.stream
 
 
 def _component(
@@ -109,6 +110,7 @@ def _component(
         tuple(each.place if each.kind == "code" else each.kind for each in mine),
         tuple(0.0 if each.kind == "draw" else largest for each in mine),
         tuple(map(formulas.get, column)),
+        tuple(each.stream for each in mine),
     )
 
 
@@ -127,15 +129,23 @@ class Knowledge:
     open: str = ""  # why the masks may not hide what these numbers say; empty where they do
 
 
-def knowledge(component: Component, rows: Sequence[int], corrupt: frozenset[int], repeated: float = 1.0) -> Knowledge:
-    """Work out what the rows numbered ``rows`` tell whoever knows the data of ``corrupt``.
+def knowledge(
+    component: Component,
+    rows: Sequence[int],
+    corrupt: frozenset[int],
+    repeated: float = 1.0,
+    *,
+    known: Collection[int] = (),
+) -> Knowledge:
+    """Work out what the rows numbered ``rows`` tell whoever knows the data of ``corrupt``, and the draws ``known``.
 
     ``repeated`` says how often the same data may meet fresh masks: averaged, these are so much smaller.
     """
     table, used = component.table(rows)
     owner = [component.owner[v] for v in used]
+    open_ = {component.column[v] for v in known if v in component.column}
     data = [k for k, node in enumerate(owner) if node >= 0 and node not in corrupt]
-    draws = [k for k, node in enumerate(owner) if node == -1]
+    draws = [k for k, node in enumerate(owner) if node == -1 and used[k] not in open_]
     if not data:
         return Knowledge({}, {}, [])
     nodes, formulas = [owner[k] for k in data], [component.formula[used[k]] for k in data]
@@ -159,6 +169,22 @@ def knowledge(component: Component, rows: Sequence[int], corrupt: frozenset[int]
     between_steps = reason if any(step[k] for k in draws) and hiding.any() else ""
     sums = _sums(free, nodes)
     return Knowledge(exact, behind, sums, _symmetric(sums, nodes, formulas), between_steps)
+
+
+def told(component: Component, rows: Sequence[int], secrets: Collection[int], known: Collection[int]) -> set[int]:
+    """Return which of the draws ``secrets`` the rows tell anything of, once all other draws are eliminated."""
+    table, used = component.table(rows)
+    variables = {k: v for v, k in component.column.items()}
+    mine = [k for k, each in enumerate(used) if variables[each] in secrets]
+    others = [k for k, each in enumerate(used) if component.owner[each] >= 0]
+    draws = [k for k, each in enumerate(used) if k not in {*mine, *others} and variables[each] not in known]
+    if not mine:
+        return set()
+    step, ranges = ([of[v] for v in used] for of in (component.step, component.range))
+    left, _ = _words(table, [component.modulus[k] for k in rows], [*mine, *others], draws, step, ranges)
+    if left is None:
+        return {variables[used[k]] for k in mine}
+    return {variables[used[k]] for place, k in enumerate(mine) if any(row[place] for row in left)}
 
 
 def _words(

@@ -154,7 +154,7 @@ def _exit(name: str) -> Any:
     return method
 
 
-for _name in "tobytes tofile dump dumps getfield byteswap searchsorted choose nonzero newbyteorder".split():  # noqa: SIM905
+for _name in "tofile dump dumps getfield byteswap searchsorted choose nonzero newbyteorder".split():  # noqa: SIM905
     setattr(Followed, _name, _exit(_name))
 _METHODS: dict[str, Callable[..., Any]] = {
     "fill": lambda self, value: self.__setitem__(..., value),

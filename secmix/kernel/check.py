@@ -11,7 +11,8 @@ import numpy as np
 
 from secmix.kernel.arrays import concrete, followed
 from secmix.kernel.numbers import Number
-from secmix.kernel.state import DRAWS, INF, following
+from secmix.kernel.state import DRAWS, INF, Trace, following
+from secmix.kernel.streams import follows
 from secmix.kernel.trace import RESULT, ROUNDING, Fit, Message, copied
 from secmix.network import Network
 from secmix.transcript import Block, Channel
@@ -187,19 +188,23 @@ def _constant(number: Number, fit: Fit) -> Any:
 def not_explained(fit: Fit) -> str:
     """Name the first message with what its sender neither made, nor held, nor was sent; empty: none."""
     held: dict[int, set[int]] = {}
-    variables = fit.trace.variables
     for message in fit.messages:
         content = [_used(message, row) for row in range(len(message.rows))]
         for sender, receiver, row in zip(message.sender, message.receiver, message.content, strict=True):
             if message.frame[3] != "held" or message.frame[2] == RESULT:
                 mine = held.get(sender, set())
-                strange = [v for v in content[row] - mine if variables[v].kind == "draw" or variables[v].node != sender]
+                strange = [v for v in content[row] - mine if not _made(v, sender, mine, fit.trace)]
                 if strange:
                     return (
                         f"{message} from {sender} has in it what {sender} neither holds nor was sent: note it with hold"
                     )
             held.setdefault(receiver, set()).update(content[row])
     return ""
+
+
+def _made(variable: int, sender: int, held: set[int], trace: Trace) -> bool:
+    own = trace.variables[variable]
+    return follows(variable, held, trace) if own.kind == "draw" else own.node == sender
 
 
 def _used(message: Message, row: int) -> set[int]:

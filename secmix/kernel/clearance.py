@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.algebra import Combination, Component, Knowledge, knowledge, known_together
+from secmix.kernel.algebra import Combination, Component, Knowledge, knowledge, known_together, told
 from secmix.kernel.arrays import Followed
 from secmix.kernel.encodings import Sums, as_many_as_inputs
 from secmix.kernel.numbers import Number
 from secmix.kernel.proving import Proof
 from secmix.kernel.state import Place
+from secmix.kernel.streams import ENOUGH, opened, seeds_of
 from secmix.kernel.trace import Fit
 from secmix.network import Network
 from secmix.transcript import Transcript, View
@@ -155,14 +156,39 @@ def _knowledge(
         for k, row in sorted(read):
             if bad := _not_linear(fit.messages[k].rows[row]):
                 return Open(f"{fit.messages[k]} is {bad}")
+        draws = _known_draws(fit, table, read)
+        if isinstance(draws, Open):
+            return draws
         for component in table:
             rows = [place for place, where in enumerate(component.rows) if where in read]
-            known = knowledge(component, rows, corrupt, calls)
+            known = knowledge(component, rows, corrupt, calls, known=draws)
             first = fit.messages[component.rows[rows[0] if rows else 0][0]]
             if known.open:
                 return Open(f"{known.open}: {first}")
             found.append(((id(fit), first.frame[0]), component, known))
     return found
+
+
+def _known_draws(fit: Fit, table: Iterable[Component], read: set[tuple[int, int]]) -> set[int] | Open:
+    """Return the draws that follow from seeds of which the adversary reads anything; or say which seed is short."""
+    trace, seeds = fit.trace, seeds_of(fit.trace)
+    known: set[int] = set()
+    while trace.streams:
+        before = len(known)
+        shown: set[int] = set()
+        for component in table:
+            rows = [place for place, where in enumerate(component.rows) if where in read]
+            shown |= told(component, rows, seeds, known)
+        known = opened(trace, shown)
+        if len(known) == before:
+            break
+    used = {v for k, row in read for cell in fit.messages[k].rows[row].objects.ravel().tolist() for v in _form(cell)}
+    for stream in trace.streams:
+        if stream.bits < ENOUGH and used & {*stream.numbers} - known:
+            return Open(
+                f"masks follow from a seed of {stream.bits:.0f} bits, of {ENOUGH} that it must have: {stream.place}"
+            )
+    return known
 
 
 def _overlooked(fit: Fit, read: set[tuple[int, int]], corrupt: frozenset[int]) -> str:

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.arrays import array_of, is_secret, values
+from secmix.kernel.arrays import array_of, values
 from secmix.kernel.coins import MOST_OPTIONS, Public, by_value, coin_among
 from secmix.kernel.numbers import Number
+from secmix.kernel.seeds import is_seed, seeded_bits
 from secmix.kernel.state import DRAWS, INF, here, now
+from secmix.kernel.streams import Stream, fresh_bytes
 
 _LAWS: dict[str, tuple[str, ...]] = {
     **{
@@ -48,8 +50,16 @@ class Draws(np.random.Generator):
 
     secret: bool | None = None
 
+    def __init__(self, bits: Any) -> None:
+        super().__init__(getattr(bits, "concrete", bits))
+        self.stream: Stream | None = getattr(bits, "stream", None)
+        self.secret = True if self.stream is not None else None
+        self.drawn_before = 0
+
     def spawn(self, n_children: int) -> Any:
         """Return generators like this one."""
+        if self.stream is not None:
+            now().leave("generators spawned from one with a secret seed")
         children = [Draws(each) for each in super().bit_generator.spawn(n_children)]
         for each in children:
             each.secret = self.secret
@@ -74,12 +84,25 @@ class Draws(np.random.Generator):
             return found
         if not (trace.secret_draws or self.secret):
             return coin(name, found, args, kw)
-        if name == "multivariate_normal":
-            return _jointly(found, *args, **kw)
-        single = np.asarray(found).dtype
-        if name not in _LAWS or (single.kind == "f" and single.itemsize < 8):
-            trace.leave(f"secret draws by {name}(), a law that is not followed,")
-        return _variables(found, *_law(name, np.shape(found), args, kw))
+        if self.stream is None:
+            return _secretly(name, found, args, kw)
+        drawn = self.stream.drawn(
+            self.drawn_before, (name, repr((args, kw))), lambda: _secretly(name, found, args, kw, self.stream)
+        )
+        self.drawn_before += 1
+        return drawn
+
+
+def _secretly(name: str, found: Any, args: Any, kw: Any, stream: Stream | None = None) -> Any:
+    """Return what was drawn as variables, of ``stream`` if there is one."""
+    if name == "bytes" and stream is None:
+        return fresh_bytes(found)
+    if name == "multivariate_normal":
+        return _jointly(found, stream, *args, **kw)
+    single = np.asarray(found).dtype
+    if name not in _LAWS or (single.kind == "f" and single.itemsize < 8):
+        now().leave(f"secret draws by {name}(), a law that is not followed,")
+    return _variables(found, *_law(name, np.shape(found), args, kw), stream)
 
 
 def _law(name: str, shape: tuple[int, ...], args: Any, kw: Any) -> tuple[Any, Any, int]:
@@ -98,14 +121,17 @@ def _law(name: str, shape: tuple[int, ...], args: Any, kw: Any) -> tuple[Any, An
     return np.broadcast_to(spread, shape), np.broadcast_to(np.asarray(count, object), shape), least
 
 
-def _variables(found: Any, spread: Any, count: Any, least: int) -> Any:
+def _variables(found: Any, spread: Any, count: Any, least: int, stream: Stream | None) -> Any:
     trace, place = now(), here()
 
     def one(value: Any, size: float, values: Any) -> Any:
         if not size:
             return value  # always the same
         step = 1 if values else 0
-        variable = trace.variable("draw", -1, value, step, spread=size, range=int(values), place=place)
+        if stream is None:
+            variable = trace.variable("draw", -1, value, step, spread=size, range=int(values), place=place)
+        else:
+            variable = stream.variable(value, size, int(values), place)
         number = Number(value, {variable: 1}, INF, DRAWS, step)
         number.below = least + int(values) if values and least >= 0 else 0
         return number
@@ -115,7 +141,7 @@ def _variables(found: Any, spread: Any, count: Any, least: int) -> Any:
     return array_of(np.frompyfunc(one, 3, 1)(found.astype(object), spread, count), found.dtype)
 
 
-def _jointly(found: Any, mean: Any, cov: Any, *args: Any, **kw: Any) -> Any:
+def _jointly(found: Any, stream: Stream | None, mean: Any, cov: Any, *args: Any, **kw: Any) -> Any:
     """Return normal draws of any covariance, as what they are made of: independent ones along its axes."""
     mean, cov = np.asarray(mean, dtype=float), np.asarray(cov, dtype=float)
     sizes, axes = np.linalg.eigh(cov)
@@ -124,7 +150,7 @@ def _jointly(found: Any, mean: Any, cov: Any, *args: Any, **kw: Any) -> Any:
         now().leave("secret draws of what is no covariance")
     axes, spread = axes[:, sizes > least], np.sqrt(sizes[sizes > least])
     own = (found - mean) @ axes
-    draws = _variables(own, np.broadcast_to(spread, own.shape), np.zeros(own.shape, object), 0)
+    draws = _variables(own, np.broadcast_to(spread, own.shape), np.zeros(own.shape, object), 0, stream)
     return draws @ axes.T + mean
 
 
@@ -180,8 +206,8 @@ for _name in dir(np.random.Generator):
 
 def generator(seed: Any = None) -> Any:
     """Stand for ``default_rng``: seeded by the system its draws are secret, by a public number they are public."""
-    if is_secret(seed):
-        now().leave("a seed made of a secret")
+    if is_seed(seed):
+        return Draws(seeded_bits(np.random.PCG64, seed))
     if isinstance(seed, np.random.Generator):
         return seed
     seed = seed.used() if isinstance(seed, Public) else seed
@@ -190,8 +216,3 @@ def generator(seed: Any = None) -> Any:
     made = Draws(np.random.default_rng([7, trace.system_seeds] if seed is None else seed).bit_generator)
     made.secret = seed is None
     return made
-
-
-def randbelow(bound: int) -> Any:
-    """Stand for ``secrets.randbelow``: a secret draw of the system's."""
-    return generator().integers(0, bound, **({"dtype": np.uint64} if bound > 2**63 else {}))

@@ -46,9 +46,8 @@ def _linear(key: Any, trace: Trace, found: Mapping[int, int]) -> Any:
     parts = [c * trace.variables[v].value for v, c in terms]
     offset = value - sum(parts)
     rounding = 1e-12 * (abs(value) + sum(map(abs, parts)))
-    return tuple(sorted((found.get(v, v), c) for v, c in terms)), float(f"{offset:.9g}") if abs(
-        offset
-    ) > rounding else 0.0
+    alike = tuple(sorted((found.get(v, v), c) for v, c in terms))
+    return alike, float(f"{offset:.9g}") if abs(offset) > rounding else 0.0, pure
 
 
 def _codes(trace: Trace) -> dict[int, int]:

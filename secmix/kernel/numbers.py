@@ -10,7 +10,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -208,13 +208,6 @@ class Number:
 
     def __reduce__(self) -> Any:
         return float, (self._left("a pickle of a secret"),)
-
-    def to_bytes(self, *args: Any, **kw: Any) -> NoReturn:
-        """End the proof: bytes are not followed."""
-        self._left("the bytes of a secret")
-        raise TypeError("the bytes of a secret are not followed")
-
-    tobytes = to_bytes
 
     def _left(self, what: str) -> Any:
         now().leave(what)

@@ -25,6 +25,9 @@ _FEW = 2  # entries of what is traced beside the fit: how a call is made does no
 _LEAST_TURNS, _MOST_WORK = 24, 100_000  # fits in which public numbers are others, and numbers that are sent in these
 
 
+_NOT_CRYPTOGRAPHIC = ("PCG64", "MT19937", "SFC64", "Philox")
+
+
 @dataclass(frozen=True)
 class Proof:
     """Say what holds of a protocol on a network, whoever looks; ``open`` says why it does not."""
@@ -153,5 +156,9 @@ def _assumptions(fit: Fit, guards: Iterable[Place]) -> tuple[str, ...]:
     overflow = f"overflow beyond the {fit.largest_data:.3g} seen"
     assumed = ["the author of the protocol is honest, and may be mistaken"]
     assumed.append(f"sums are those of real numbers: rounding, and {overflow}, are not followed")
+    made = dict.fromkeys(each.key[0] for each in fit.trace.streams if each.pieces)
+    weak = " (no cryptographic generators)" * any(name.startswith(_NOT_CRYPTOGRAPHIC) for name in made)
+    if made:
+        assumed.append(f"nobody tells from random what {', '.join(made)}{weak} make of a secret seed")
     stops = "; ".join(str(place) for place in guards)
     return (*assumed, f"that a call ends in an error tells nothing that matters ({stops})") if stops else tuple(assumed)

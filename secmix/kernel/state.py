@@ -65,6 +65,7 @@ class Variable:
     range: int = 0  # how many values a uniform whole draw takes; 0 of other laws
     place: Place | None = None  # where it was made
     entry: int = 0  # of an input: which of the vector
+    stream: int = -1  # of a draw: the stream that it was read of, if any
 
 
 _NUMBERS = itertools.count()
@@ -96,6 +97,7 @@ class Trace:
     answering: bool = False  # a guard was taken: secrets then answer, and the call must end in an error
     secret_draws: int = 0  # above 0 within draw_masks
     system_seeds: int = 0  # generators that the system seeded
+    streams: list[Any] = field(default_factory=list)  # that follow from secret seeds
     terms: int = 0  # that sums were made of: the work so far
     thread: int = field(default_factory=threading.get_ident)  # that follows; a protocol may start others
 

@@ -24,6 +24,7 @@ from secmix.kernel.encodings import encodings, formulas
 from secmix.kernel.kept import KEPT, kept
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import ANYTHING, INF, LeftTrace, Place, Trace, Variable, following, is_protocol, now
+from secmix.kernel.streams import SecretBytes
 from secmix.kernel.world import modules_of, replaced, with_method
 from secmix.network import Network
 from secmix.transcript import Block, Channel, Transcript, overheard, passed_on
@@ -131,6 +132,9 @@ class _Channel(Channel):
 
     def _pass(self, round: int, sender: Any, receiver: Any, kind: str, payload: Any, line: Any, content: Any) -> Any:
         def write(name: str, rows: Any) -> Any:
+            if isinstance(rows, SecretBytes):
+                self._note(round, sender, receiver, name, rows.as_it_passes()[None], line, content)
+                return rows
             coin = rows if isinstance(rows, Public) and content is None else None
             rows = followed(rows if coin is None else coin.as_it_passes()).as_it_passes()
             cells = rows.reshape(1, 1, 1) if rows.ndim == 0 else rows[None] if rows.ndim == 2 else rows

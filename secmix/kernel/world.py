@@ -30,18 +30,24 @@ import scipy.sparse
 
 from secmix.kernel.arrays import Followed, array_of, fitting, followed, parts, public, unwritten, values
 from secmix.kernel.coins import Public, lifted
-from secmix.kernel.draws import Draws, generator, randbelow
+from secmix.kernel.draws import Draws, generator
 from secmix.kernel.functions import FOLLOWED, fsum, full, of_lists
+from secmix.kernel.hashes import ALGORITHMS, KEYED
 from secmix.kernel.noted import ERRORS, SYSTEM, WARNINGS, SeededRandom, noted
 from secmix.kernel.numbers import Number, function, plain
+from secmix.kernel.seeds import GENERATORS, SecretSeedSequence, is_seed, keyed_bits, seeded_bits, with_key
+from secmix.kernel.state import is_protocol, now, tracing
+from secmix.kernel.streams import SecretBytes, from_bytes, system_bytes, system_number, words_of
 from secmix.kernel.words import cast, whole
 
 _LOCK = threading.RLock()
+_SYSTEM_BYTES = noted(os.urandom, SYSTEM)
 _MAKERS = {"zeros": 0, "empty": None, "ones": 1}
 _TAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite")
 _SPARSE = [getattr(scipy.sparse, f"{a}_{b}") for a in ("csr", "csc", "coo", "dia") for b in ("array", "matrix")]
-_NOT_FOLLOWED = (hashlib, hmac, zlib, struct)
+_NOT_FOLLOWED = (zlib, struct)
 _COINS = {random: "coins of the module random", time: "the clock"}
+_WHOLE_MODULES = (*_NOT_FOLLOWED, *_COINS, hashlib, hmac)
 
 
 def _maker(name: str) -> Callable[..., Any]:
@@ -76,7 +82,7 @@ def _taker(name: str) -> Callable[..., Any]:
         if not isinstance(x, np.ndarray) and any(True for _ in parts(x)):
             if dtype is not None:
                 fitting(x, np.dtype(dtype))
-            x = followed(x)
+            x = _as_words(x, np.dtype(dtype)) if dtype is not None and np.dtype(dtype).kind in "iu" else followed(x)
         if isinstance(x, Public):
             return lifted(lambda each: original(each, dtype), x)
         if isinstance(x, Followed):
@@ -88,6 +94,15 @@ def _taker(name: str) -> Callable[..., Any]:
         return followed(found) if name == "array" and found.dtype.kind == "f" and found.ndim else found
 
     return take
+
+
+def _as_words(x: Any, kind: np.dtype[Any]) -> Any:
+    """Return lists of numbers as words: Python's own may be longer than NumPy's."""
+    found = followed(x)
+    several = np.array(x, dtype=object) if not any(isinstance(each, np.ndarray) for each in parts(x)) else None
+    if several is None or several.shape != found.shape:
+        return found
+    return array_of(several, kind).each(lambda number: cast(plain(number), kind), kind)
 
 
 def _not_followed(f: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -155,6 +170,8 @@ class _Int(int, metaclass=_Like):
         x = x.item() if isinstance(x, Followed) and x.size == 1 else x
         return whole(x) if isinstance(x, Number) else int(x, *base)
 
+    from_bytes = staticmethod(from_bytes)  # type: ignore[assignment]
+
 
 def _extreme(original: Callable[..., Any], ufunc: Any) -> Callable[..., Any]:
     def go(*args: Any, **kw: Any) -> Any:
@@ -187,20 +204,31 @@ def _replacements() -> dict[int, Any]:
     new: dict[str, Any] = {name: _maker(name) for name in _MAKERS} | {name: _taker(name) for name in _TAKERS}
     new["full"] = _full
     new |= {name: of_lists(getattr(np, name)) for name in FOLLOWED if callable(getattr(np, name, None))}
-    new["frombuffer"] = _not_followed(np.frombuffer, "np.frombuffer")
+    new["frombuffer"] = words_of
     found = {id(getattr(np, name)): each for name, each in new.items()}
     numpy_random = _guarded(np.random, "coins of NumPy's global generator")
-    numpy_random.__dict__.update(default_rng=generator, Generator=Draws)
-    system = _module(secrets, randbelow=randbelow, randbits=lambda k: randbelow(2**k))
+    numpy_random.__dict__.update(default_rng=generator, Generator=Draws, SeedSequence=_seed_sequence)
+    numpy_random.__dict__.update({name: _bits(name) for name in GENERATORS})
+    system = _module(
+        secrets,
+        randbelow=system_number,
+        randbits=lambda k: system_number(2**k),
+        token_bytes=lambda nbytes=None: system_bytes(32 if nbytes is None else nbytes),
+    )
     mathematics = _module(math, **{n: _of_numbers(n) for n in dir(math) if callable(getattr(math, n)) and n[0] != "_"})
     new |= ERRORS
     found |= {id(getattr(np, name)): each for name, each in ERRORS.items()}
     found |= {id(getattr(warnings, name)): each for name, each in WARNINGS.items()}
     mathematics.__dict__["fsum"] = fsum
     found |= {id(np): _module(np, **new, random=numpy_random), id(np.random): numpy_random, id(math): mathematics}
-    found |= {id(np.random.default_rng): generator, id(secrets): system, id(secrets.randbelow): system.randbelow}
+    found |= {id(np.random.default_rng): generator, id(np.random.SeedSequence): _seed_sequence, id(secrets): system}
+    found |= {id(getattr(secrets, n)): getattr(system, n) for n in ("randbelow", "randbits", "token_bytes")}
+    found |= {id(getattr(np.random, name)): getattr(numpy_random, name) for name in GENERATORS}
+    for original, functions in ((hashlib, ALGORITHMS), (hmac, KEYED)):
+        found[id(original)] = _module(original, **functions)
+        found |= {id(getattr(original, name)): each for name, each in functions.items()}
     found |= {id(getattr(math, n)): each for n, each in vars(mathematics).items() if n[0] != "_" and n != "name"}
-    found |= {id(random.Random): SeededRandom, id(os.urandom): noted(os.urandom, SYSTEM)}
+    found |= {id(random.Random): SeededRandom, id(os.urandom): _urandom}
     for original, what in (dict.fromkeys(_NOT_FOLLOWED, "") | _COINS).items():
         guarded = _guarded(original, what)
         found[id(original)] = guarded
@@ -209,14 +237,44 @@ def _replacements() -> dict[int, Any]:
     return found
 
 
+def _seed_sequence(entropy: Any = None, **more: Any) -> Any:
+    if is_seed(entropy):
+        if more:
+            now().leave("a SeedSequence with more than secret entropy")
+        return SecretSeedSequence(entropy)
+    return np.random.SeedSequence(entropy, **more)
+
+
+def _bits(name: str) -> Callable[..., Any]:
+    kind = getattr(np.random, name)
+
+    def bits(seed: Any = None, *args: Any, key: Any = None, **more: Any) -> Any:
+        if is_seed(seed) or is_seed(key):
+            if args or more:
+                now().leave(f"{name} with more than a secret seed or key")
+            return seeded_bits(kind, seed) if key is None else keyed_bits(kind, key)
+        return kind(seed, *args, **more) if key is None else with_key(kind, key, **more)
+
+    return bits
+
+
+def _urandom(size: int) -> Any:
+    """Stand for ``os.urandom``: secret bytes for the protocol's own code, noted where a library asks."""
+    if tracing() and is_protocol(sys._getframe(1).f_code.co_filename):
+        return system_bytes(size)
+    return _SYSTEM_BYTES(size)
+
+
 def _reading(kind: Any) -> Any:
     """Make a type that stands for one that reads memory: given a secret it ends the proof."""
 
     class Reading(type):
         def __instancecheck__(cls, value: Any) -> bool:
-            return isinstance(value, kind)
+            return isinstance(value, kind) or (kind is bytes and isinstance(value, SecretBytes))
 
         def __call__(cls, *args: Any, **kw: Any) -> Any:
+            if kind is bytes and len(args) == 1 and isinstance(args[0], SecretBytes):
+                return args[0]
             return _not_followed(kind, kind.__name__)(*args, **kw)
 
         def __getattr__(cls, name: str) -> Any:
@@ -306,7 +364,9 @@ def replaced(modules: Iterable[str]) -> Iterator[None]:
             space = vars(sys.modules[name])
             stack.enter_context(_with_names(space, **dict(_instead(name, space, found))))
         stack.enter_context(
-            _with_names(sys.modules, **{each.__name__: found[id(each)] for each in (*_NOT_FOLLOWED, *_COINS)})
+            _with_names(
+                sys.modules, **{each.__name__: found[id(each)] for each in (*_NOT_FOLLOWED, *_COINS, hashlib, hmac)}
+            )
         )
         # Whatever is seeded or drawn by the system, in Python, its library or NumPy, asks one of these two.
         by_system = found[id(os.urandom)]

@@ -44,9 +44,7 @@ def ignoring() -> None:
 
 
 NOTED: dict[str, Callable[[], Any]] = {
-    "os.urandom": lambda: os.urandom(4),
     "secrets.choice": lambda: secrets.choice(range(9)),
-    "secrets.token_bytes": lambda: secrets.token_bytes(4),
     "uuid4": lambda: uuid.uuid4(),
     "SystemRandom": lambda: random.SystemRandom().randrange(9),
     "Random without a seed": lambda: random.Random().random(),

@@ -1,0 +1,476 @@
+"""Streams: what a generator or a hash makes of secret seeds. Whoever does not know these takes it for fresh draws.
+
+That is so for seeds of enough bits, each used for one stream. What a stream is made of is therefore followed piece by
+piece: whole secret draws, bytes of them, and public numbers. Anything else that enters a seed ends the proof.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+
+from secmix.kernel.arrays import Followed, array_of, concrete, is_secret
+from secmix.kernel.coins import Public
+from secmix.kernel.numbers import Number, function
+from secmix.kernel.state import DRAWS, INF, Place, Trace, here, now
+
+ENOUGH = 128
+"""Bits of a seed that nobody tries through."""
+Piece = tuple[Any, ...]
+"""Of a seed: ("public", number), ("iteration", byte, of how many, call), ("draw", variable, modulo this), or ("byte",
+of a stream or a draw, which)."""
+
+
+@dataclass
+class Stream:
+    """Draws that follow from a seed; from the system's randomness where it has none.
+
+    Attributes
+    ----------
+    number : int
+        Which of a trace's.
+    key : tuple
+        By what function, and of which pieces.
+    bits : float
+        That nobody knows of its seed.
+    numbers : list of int
+        Variables that were read of it.
+    reads : dict
+        What was read of its bytes, by first byte, length and order.
+    draws : list
+        What was drawn, in order, if it is a generator's.
+    """
+
+    number: int
+    key: tuple[Any, ...]
+    bits: float
+    place: Place
+    numbers: list[int] = field(default_factory=list)
+    reads: dict[tuple[int, int, str], Any] = field(default_factory=dict)
+    draws: list[tuple[str, Any]] = field(default_factory=list)
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """Return of what its seed consists."""
+        return tuple(piece for piece in self.key[1:] if piece[0] in ("draw", "byte"))
+
+    def variable(self, value: Any, spread: float, values: int, place: Place) -> int:
+        """Add a draw of its own, and return its number."""
+        step = 1 if values else 0
+        made = now().variable("draw", -1, value, step, spread=spread, range=values, place=place, stream=self.number)
+        self.numbers.append(made)
+        return made
+
+    def drawn(self, place: int, asked: Any, draw: Callable[[], Any]) -> Any:
+        """Return what a generator draws at this place, the same for all generators of this seed."""
+        if place == len(self.draws):
+            self.draws.append((asked, draw()))
+        before, found = self.draws[place]
+        if before != asked:
+            now().leave("one stream of draws, read in two ways,")
+        return found.copy() if isinstance(found, Followed) else found
+
+    def word(self, first: int, value: int, width: int, order: str) -> Any:
+        """Return ``width`` bytes as a number that is whole."""
+        order = "little" if width == 1 else order
+        place = (first, width, order)
+        if place not in self.reads:
+            self.reads[place] = self._read(first, value, width, order)
+        return self.reads[place]
+
+    def _read(self, first: int, value: int, width: int, order: str) -> Any:
+        meeting = [each for each in self.reads if each[0] < first + width and first < each[0] + each[1]]
+        wider = [each for each in meeting if each[0] <= first and first + width <= each[0] + each[1]]
+        if wider:
+            begin = first - wider[0][0]
+            taken = functools.partial(_taken, wider[0], begin, width, order)
+            return function(f"bytes {begin} to {begin + width} {order}", taken, self.reads[wider[0]])
+        if meeting:
+            if any(each[1] != 1 for each in meeting):
+                now().leave("one stream of secret bytes, read in two ways,")
+            little = value.to_bytes(width, "little")
+            places = range(width) if order == "little" else range(width - 1, -1, -1)
+            several = [self.word(first + at, little[k], 1, order) * 256**k for k, at in enumerate(places)]
+            return functools.reduce(lambda a, b: a + b, several)
+        values = 256**width
+        return _draw(self.variable(value, values / 12**0.5, values, here()))
+
+
+def _taken(read: tuple[int, int, str], begin: int, width: int, order: Any, value: int) -> int:
+    _, length, written = read
+    octets = int(value).to_bytes(length, "little" if written == "little" else "big")
+    return int.from_bytes(octets[begin : begin + width], order)
+
+
+def fresh_bytes(plain: bytes) -> SecretBytes:
+    """Return bytes that were drawn, as secret ones."""
+    stream = _added(("fresh", ("public", len(now().streams))), INF)
+    return SecretBytes(plain, [("byte", stream.number, k) for k in range(len(plain))])
+
+
+def system_bytes(count: int) -> SecretBytes:
+    """Return secret bytes of the system's."""
+    now().system_seeds += 1
+    return fresh_bytes(np.random.default_rng([11, now().system_seeds]).bytes(count))
+
+
+def system_number(bound: int) -> Any:
+    """Return a secret whole number of the system's, below ``bound``."""
+    trace = now()
+    trace.system_seeds += 1
+    drawn = np.random.default_rng([13, trace.system_seeds]).bytes(len(f"{bound:x}") // 2 + 9)
+    value = int.from_bytes(drawn, "big") % bound
+    return _draw(_added(("fresh", ("public", len(trace.streams))), INF).variable(value, bound / 12**0.5, bound, here()))
+
+
+class SecretBytes:
+    """Bytes of which some are secret: of draws, or of a stream. It is no ``bytes``, which C would read in silence."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, plain: bytes, pieces: Sequence[Piece | None]) -> None:
+        self.plain, self.pieces = plain, tuple(pieces)
+
+    def __len__(self) -> int:
+        return len(self.plain)
+
+    def __add__(self, other: Any) -> Any:
+        more = as_bytes(other)
+        return SecretBytes(self.plain + more.plain, self.pieces + more.pieces)
+
+    def __radd__(self, other: Any) -> Any:
+        return as_bytes(other) + self
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return SecretBytes(self.plain[index], self.pieces[index])
+        place = range(len(self))[index]
+        return number_of(self[place : place + 1], "little")
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[place] for place in range(len(self)))
+
+    def __eq__(self, other: Any) -> bool:
+        now().leave("a comparison of secret bytes")
+        return bool(self.plain == getattr(other, "plain", other))
+
+    def __bool__(self) -> bool:
+        return bool(self.plain)
+
+    def as_it_passes(self) -> Any:
+        """Return what a channel writes down: a row of bytes."""
+        numbers = np.empty((1, len(self)), object)
+        numbers[0] = list(self)
+        return array_of(numbers, np.uint8)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        now().leave(f".{name} of secret bytes")
+        return getattr(self.plain, name)
+
+    def __str__(self) -> str:
+        now().leave("the text of secret bytes")
+        return str(self.plain)
+
+    __repr__ = __str__
+
+    def __reduce__(self) -> Any:
+        now().leave("a pickle of secret bytes")
+        return bytes, (self.plain,)
+
+    def __deepcopy__(self, memo: Any) -> SecretBytes:
+        return self
+
+
+def as_bytes(value: Any) -> SecretBytes:
+    """Return public bytes, and numbers in an array of bytes, as those that may be secret."""
+    if isinstance(value, Followed):
+        value = bytes_of_words(value)
+    if isinstance(value, SecretBytes):
+        return value
+    plain = bytes(value)
+    return SecretBytes(plain, [None] * len(plain))
+
+
+def bytes_of(number: Any, length: int, order: str) -> SecretBytes:
+    """Return a whole draw in so many bytes; anything else ends the proof."""
+    if isinstance(number, Public):
+        if not is_iteration(number):
+            return as_bytes(number.used().to_bytes(length, order))
+        places = range(length) if order == "little" else range(length - 1, -1, -1)
+        at = [("iteration", k, length, now().call) for k in places]
+        return SecretBytes(number.value.to_bytes(length, order), at)
+    octets = _octets(number, length)
+    return SecretBytes(octets.plain, octets.pieces) if order == "little" else octets[::-1]
+
+
+def _octets(number: Any, length: int) -> SecretBytes:
+    """Return a number in so many bytes, the least significant first."""
+    if not isinstance(number, Number):
+        return as_bytes(int(number).to_bytes(length, "little"))
+    variable = bare(number)
+    made = spelt(number)
+    if made is not None and len(made) <= length:
+        return SecretBytes(number.value.to_bytes(length, "little"), [*made, *[None] * (length - len(made))])
+    if variable is None or now().variables[variable].range > 256**length:
+        now().leave("the bytes of a secret that is no whole draw")
+    plain = number.value.to_bytes(length, "little")
+    return SecretBytes(plain, [("byte", ("draw", variable), k) for k in range(length)])
+
+
+def bytes_of_words(array: Followed) -> Any:
+    """Return the bytes of an array of words, as they lie in memory."""
+    if not is_secret(array):
+        return concrete(array).tobytes()
+    kind, flat = array.kind, array.objects.ravel().tolist()
+    if kind.kind != "u" and not (kind.kind == "i" and all(not isinstance(x, Number) or x.below for x in flat)):
+        now().leave("the bytes of a secret that is no whole draw")
+    order = "big" if kind.byteorder == ">" else "little"
+    parts = [bytes_of(x if isinstance(x, Number) else int(x) % 256**kind.itemsize, kind.itemsize, order) for x in flat]
+    return functools.reduce(lambda a, b: a + b, parts)
+
+
+def is_iteration(number: Any) -> bool:
+    """Say whether a public number is the iteration itself: it is never the same in two calls."""
+    return isinstance(number, Public) and number.name == "the iteration" and number.base is number and not number.coin
+
+
+def residue(number: Number) -> Piece | None:
+    """Return the draw that a number is, or is the rest of, as a piece of a seed; None where it is none."""
+    variable, modulus = bare(number), number.modulus
+    if variable is not None:
+        return ("draw", variable, now().own(variable).range)
+    if modulus in (0, INF) or not number.form or [*number.terms.values()] != [1]:
+        return None
+    variable = next(iter(number.form))
+    own = now().own(variable)
+    fits = own.range and own.range % modulus == 0 and own.value % modulus == number.value
+    return ("draw", variable, int(modulus)) if fits else None
+
+
+def bare(number: Any) -> int | None:
+    """Return the draw that a number is, neither shifted nor multiplied; None where it is none."""
+    if not isinstance(number, Number) or number.modulus != INF or not number.form or len(number.form) != 1:
+        return None
+    variable = next(iter(number.form))
+    own = now().own(variable)
+    whole = own.kind == "draw" and own.range and own.value == number.value and number.terms[variable] == 1
+    return variable if whole else None
+
+
+def spelt(number: Number) -> list[Piece] | None:
+    """Return the bytes that a number was put together from, the least significant first; None where it was not."""
+    terms, trace = sorted(number.terms.items(), key=lambda term: term[1]), now()
+    if not terms:
+        return None
+    own = [(trace.own(v), c) for v, c in terms]
+    fits = all(each.range == 256 and each.stream >= 0 and c == 256**k for k, (each, c) in enumerate(own))
+    if number.modulus != INF or not fits or number.value != sum(c * each.value for each, c in own):
+        return None
+    places = {v: (each.stream, at) for each, _ in own for at, v in _single_bytes(trace.streams[each.stream])}
+    return [("byte", *places[v]) for v, _ in terms]
+
+
+def _single_bytes(stream: Stream) -> Iterable[tuple[int, int]]:
+    return [
+        (at, next(iter(x.form))) for (at, width, _), x in stream.reads.items() if width == 1 and bare(x) is not None
+    ]
+
+
+def number_of(octets: SecretBytes, order: str) -> Any:
+    """Return bytes as a whole number that is not negative."""
+    value = int.from_bytes(octets.plain, "little" if order == "little" else "big")
+    if not any(octets.pieces):
+        return value
+    pieces = octets.pieces if order == "little" else octets.pieces[::-1]
+    kind, of, first = octets.pieces[0][:3] if octets.pieces[0] else ("public", None, 0)
+    if isinstance(of, tuple):  # of a draw: all of them, in order
+        whole = all(piece == ("byte", of, k) for k, piece in enumerate(pieces))
+        if whole and now().variables[of[1]].range <= 256 ** len(pieces):
+            return _draw(of[1])
+    elif kind == "byte" and all(piece == ("byte", of, first + k) for k, piece in enumerate(octets.pieces)):
+        return now().streams[of].word(first, value, len(octets), order)
+    now().leave("secret bytes of several kinds as one number")
+    return value
+
+
+def _draw(variable: int) -> Number:
+    own = now().own(variable)
+    number = Number(own.value, {variable: 1}, INF, DRAWS, 1)
+    number.below = own.range
+    return number
+
+
+def stream_of(function: str, pieces: Iterable[Piece], *, most_bits: float = INF) -> Stream:
+    """Return the stream that a function makes of a seed: the same for the same seed."""
+    seed, trace = tuple(pieces), now()
+    key, bits = (function, *seed), min(bits_of(seed), most_bits)
+    of_iteration = [piece for piece in seed if piece[0] == "iteration"]
+    if any(len({piece[1] for piece in of_iteration}) < piece[2] for piece in of_iteration):
+        trace.leave("a part of the iteration in a seed")
+    for each in trace.streams:
+        if each.key == key:
+            return cast(Stream, each)
+        # Of a short seed nothing is proved anyway.
+        if each.key[0] == function and min(each.bits, bits) >= ENOUGH and _may_be_same(each.key[1:], seed):
+            trace.leave("two seeds that may be the same")
+    return _added(key, bits)
+
+
+def _added(key: tuple[Any, ...], bits: float) -> Stream:
+    trace = now()
+    stream = Stream(len(trace.streams), key, bits, here())
+    trace.streams.append(stream)
+    return stream
+
+
+def bits_of(pieces: Iterable[Piece]) -> float:
+    """Count the bits of a seed that are secret, at least."""
+    trace = now()
+    shares: dict[Any, float] = {}  # of each draw, and of each stream
+    for piece in dict.fromkeys(piece for piece in pieces if piece[0] in ("draw", "byte")):
+        source = _source(piece)
+        if isinstance(source, tuple):
+            values = trace.own(source[1]).range
+            part = math.log2(piece[2]) if piece[0] == "draw" else 8.0
+            lost = 0.0 if piece[0] == "draw" else 8 * math.ceil(math.log2(values) / 8) - math.log2(values)
+            shares[source] = min(shares.get(source, -lost) + part, math.log2(values))
+        else:
+            shares[source] = shares.get(source, 0.0) + 8
+    streams: dict[int, float] = {}
+    for source, share in shares.items():
+        number = trace.own(source[1]).stream if isinstance(source, tuple) else source
+        streams[number] = streams.get(number, 0.0) + max(share, 0.0)
+    alone = streams.pop(-1, 0.0)
+    capped = [(min(share, trace.streams[number].bits), _roots(number)) for number, share in streams.items()]
+    total, met = alone, {source[1] for source in shares if isinstance(source, tuple)}
+    for share, roots in sorted(capped, key=lambda each: -each[0]):
+        if not roots & met:  # what two streams have in common counts once
+            total, met = total + share, met | roots
+    return total
+
+
+def _source(piece: Piece) -> Any:
+    """Return the draw or the stream that a secret piece is of."""
+    return ("draw", piece[1]) if piece[0] == "draw" else piece[1]
+
+
+def _roots(number: int) -> set[Any]:
+    """Return the draws, and the streams without a seed, that a stream follows from in the end."""
+    trace, found = now(), set()
+    stream = trace.streams[number]
+    for source in map(_source, stream.pieces):
+        above = trace.own(source[1]).stream if isinstance(source, tuple) else source
+        found |= {source[1]} if above < 0 else _roots(above)
+    return found or {("stream", number)}
+
+
+def follows(variable: int, held: set[int], trace: Trace) -> bool:
+    """Say whether a draw is held, or follows from seeds that are."""
+    if variable in held:
+        return True
+    number = trace.variables[variable].stream
+    return number >= 0 and _is_told(trace.streams[number], trace, lambda v: follows(v, held, trace), all)
+
+
+def opened(trace: Trace, told: set[int]) -> set[int]:
+    """Return the draws of all streams of whose seed anything is told: whoever reads it may know them."""
+    found: set[int] = set()
+    for stream in trace.streams:  # what a seed is made of was drawn before
+        if _is_told(stream, trace, lambda v: v in told or v in found, any):
+            found.update(stream.numbers)
+    return found
+
+
+def _is_told(stream: Stream, trace: Trace, is_told: Callable[[int], bool], how: Callable[..., bool]) -> bool:
+    """Say how many of the pieces of a seed are told, all or any; of a stream without a seed none is."""
+
+    def told(piece: Piece) -> bool:
+        if isinstance(of := _source(piece), tuple):
+            return is_told(of[1])
+        source = trace.streams[of]
+        if source.pieces and _is_told(source, trace, is_told, how):
+            return True
+        reads = (x for (at, width, _), x in source.reads.items() if at <= piece[2] < at + width)
+        return any(is_told(v) for x in reads for v in x.form or ())
+
+    return bool(stream.pieces) and how(map(told, stream.pieces))
+
+
+def seeds_of(trace: Trace) -> set[int]:
+    """Return the draws that are seeds, or that bytes of seeds were read as."""
+    found: set[int] = set()
+    for piece in {piece for stream in trace.streams for piece in stream.pieces}:
+        if isinstance(of := _source(piece), tuple):
+            found.add(of[1])
+        else:
+            reads = trace.streams[of].reads.items()
+            found.update(v for (at, n, _), x in reads if at <= piece[2] < at + n for v in x.form or ())
+    return found
+
+
+def _may_be_same(one: Sequence[Piece], other: Sequence[Piece]) -> bool:
+    """Say whether two different seeds may have the same value, but for a chance of 2 to the minus ENOUGH."""
+    if len(one) != len(other):
+        return False
+    differing = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
+    if any(a[0] == b[0] == "public" for a, b in differing):
+        return False
+    if all(a[0] == b[0] == "iteration" and a[1:3] == b[1:3] for a, b in differing):
+        return False  # the same bytes of the iteration, in two calls
+    sources = [{_source(piece) for piece in key if piece[0] in ("draw", "byte")} for key in (one, other)]
+    secret = [piece for pair in differing for piece in pair if piece[0] in ("draw", "byte")]
+    return bits_of(each for each in secret if _source(each) not in sources[0] & sources[1]) < ENOUGH
+
+
+def words_of(octets: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
+    """Stand for ``np.frombuffer``: words of secret bytes."""
+    if isinstance(octets, Followed):
+        octets = bytes_of_words(octets)
+    if not isinstance(octets, SecretBytes):
+        return np.frombuffer(octets, dtype, count, offset)
+    kind = np.dtype(dtype)
+    if kind.kind not in "iu":
+        now().leave(f"secret bytes as {kind}")
+    width, order = kind.itemsize, "big" if kind.byteorder == ">" else "little"
+    size = (len(octets) - offset) // width if count < 0 else count
+    words = np.empty(size, object)
+    for k in range(size):
+        words[k] = number_of(octets[offset + k * width : offset + (k + 1) * width], order)
+    found = array_of(words, np.dtype(f"u{width}"))
+    return found if kind.kind == "u" else found.view(np.dtype(f"i{width}"))
+
+
+def words_as_bytes(self: Followed, order: Any = "C") -> Any:
+    """Stand for ``numpy.ndarray.tobytes``."""
+    if order not in ("C", None) and is_secret(self):
+        now().leave("the bytes of secrets in another order")
+    return bytes_of_words(self)
+
+
+def to_bytes(self: Any, length: int = 1, byteorder: str = "big", *, signed: bool = False) -> Any:
+    """Stand for ``int.to_bytes``."""
+    if signed:
+        now().leave("the signed bytes of a secret")
+    return bytes_of(self, length, byteorder)
+
+
+def from_bytes(octets: Any, byteorder: str = "big", *, signed: bool = False) -> Any:
+    """Stand for ``int.from_bytes``."""
+    if not isinstance(octets, (SecretBytes, Followed)):
+        return int.from_bytes(octets, byteorder, signed=signed)  # type: ignore[arg-type]
+    if signed:
+        now().leave("secret bytes as a signed number")
+    return number_of(as_bytes(octets), byteorder)
+
+
+Number.tobytes = lambda self, order="C": self._left("the bytes of a secret")  # type: ignore[attr-defined]
+Number.to_bytes = to_bytes  # type: ignore[attr-defined]
+Public.to_bytes = to_bytes  # type: ignore[attr-defined]
+Followed.tobytes = words_as_bytes  # type: ignore[method-assign,assignment]

@@ -1,0 +1,263 @@
+"""Seeds and streams: what follows from a secret seed hides as fresh draws do, from whoever does not know the seed."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from secmix.adversaries import CuriousServer, HonestButCurious
+from secmix.kernel import KnownSums, Open, clear, prove
+from secmix.kernel.numbers import Number
+from secmix.kernel.state import LeftTrace, Trace, following
+from secmix.kernel.streams import SecretBytes, bits_of, system_bytes
+from secmix.kernel.world import replaced
+from secmix.network import Network
+from secmix.transcript import SERVER, Channel
+
+NETWORK = Network.complete(4)
+INPUTS = np.random.default_rng(0).normal(size=(3, 1, 4, 3))
+UNIT = 2.0**20
+
+
+class Seeded:
+    """Each edge agrees on a seed of four words; both ends expand it, one adds and the other subtracts."""
+
+    expand: Callable[[Any, int, Any], Any]
+    words = 4
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        return rng.integers(0, 2**64, size=(runs, len(network.edges), self.words), dtype=np.uint64)
+
+    def average(
+        self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Channel | None = None
+    ) -> tuple[Any, Any]:
+        channel = channel or Channel()
+        rows = np.asarray(inputs, dtype=float)
+        runs, n, m = rows.shape
+        masks = self.draw_masks(runs, m, network, rng) if masks is None else masks
+        first, second = network.edges.T
+        channel.hold(-1, first, "seed", masks.transpose(1, 0, 2))
+        seeds = channel.send(-1, first, second, "seed", masks.transpose(1, 0, 2), encrypted=True)
+        words = np.rint(rows * UNIT).astype(np.int64).astype(np.uint64)
+        for run in range(runs):
+            for edge, (i, j) in enumerate(network.edges.tolist()):
+                mask = type(self).expand(seeds[edge, run], m, channel)
+                words[run, i] += mask
+                words[run, j] -= mask
+        received = channel.send(0, np.arange(n), SERVER, "masked", words.transpose(1, 0, 2))
+        mean = received.sum(axis=0, dtype=np.uint64).view(np.int64) / UNIT / n
+        told = channel.send(1, SERVER, np.arange(n), "average", mean[None], content=np.zeros(n, int))
+        return np.repeat(told.transpose(1, 0, 2), n, axis=1), channel.transcript
+
+
+def _words(rng: Any, m: int) -> Any:
+    return rng.integers(0, 2**64, size=m, dtype=np.uint64)
+
+
+def _blocks(digest: Callable[[bytes], Any], m: int) -> Any:
+    whole = digest((0).to_bytes(4, "big"))
+    for block in range(1, -(-m // 4)):
+        whole = whole + digest(block.to_bytes(4, "big"))
+    return np.frombuffer(whole, dtype=np.uint64)[:m]
+
+
+def _keyed(seed: Any, m: int, channel: Any) -> Any:
+    label = b"mask" + channel.iteration.to_bytes(8, "big")
+    return _blocks(lambda block: hmac.new(seed.tobytes(), label + block, hashlib.sha256).digest(), m)
+
+
+def _chained(seed: Any, m: int, channel: Any) -> Any:
+    key = hashlib.sha256(seed.tobytes()).digest()
+    return np.frombuffer(hashlib.shake_128(key[:16] + b"mask").digest(8 * m), dtype=np.uint64)
+
+
+def _one_by_one(seed: Any, m: int, channel: Any) -> Any:
+    key = seed.tobytes()
+    several = [hashlib.blake2b(bytes([k]), key=key, digest_size=8).digest() for k in range(m)]
+    return np.array([int.from_bytes(each, "big") for each in several], dtype=np.uint64)
+
+
+RIGHT: dict[str, Callable[[Any, int, Any], Any]] = {
+    "default_rng": lambda seed, m, channel: _words(np.random.default_rng(seed[:2]), m),
+    "a list": lambda seed, m, channel: _words(np.random.default_rng([seed[0], 9, seed[1]]), m),
+    "the iteration": lambda seed, m, channel: _words(np.random.default_rng([*seed[:2], channel.iteration]), m),
+    "a seed sequence": lambda seed, m, channel: _words(np.random.default_rng(np.random.SeedSequence(seed[:3])), m),
+    "Philox": lambda seed, m, channel: _words(np.random.Generator(np.random.Philox(key=seed[:2])), m),
+    "MT19937": lambda seed, m, channel: _words(np.random.Generator(np.random.MT19937(seed)), m),
+    "sha256": lambda seed, m, channel: _blocks(lambda block: hashlib.sha256(seed.tobytes() + block).digest(), m),
+    "hashlib.new": lambda seed, m, channel: _blocks(lambda b: hashlib.new("sha3_256", seed.tobytes() + b).digest(), m),
+    "shake": lambda seed, m, channel: np.frombuffer(hashlib.shake_256(seed.tobytes()).digest(8 * m), dtype="<u8"),
+    "hmac": _keyed,
+    "a chain": _chained,
+    "blake2b": _one_by_one,
+    "halves": lambda seed, m, channel: _words(np.random.default_rng([s % 2**32 for s in seed]), m),
+}
+SHORT: dict[str, tuple[Callable[[Any, int, Any], Any], int]] = {
+    "one word": (lambda seed, m, channel: _words(np.random.default_rng(seed[0]), m), 64),
+    "a residue": (lambda seed, m, channel: _words(np.random.default_rng(seed[0] % 2**32), m), 32),
+    "few bytes": (
+        lambda seed, m, channel: _blocks(lambda b: hashlib.sha256(seed.tobytes()[:6] + b).digest(), m),
+        48,
+    ),
+    "a short chain": (lambda seed, m, channel: _words(np.random.default_rng(_short_chain(seed)), m), 64),
+}
+OPEN: dict[str, Callable[[Any, int, Any], Any]] = {
+    "arithmetic": lambda seed, m, channel: _words(np.random.default_rng([*seed[:3], seed[3] + seed[2]]), m),
+    "a part of the iteration": lambda seed, m, channel: _blocks(
+        lambda b: hashlib.sha256(seed.tobytes() + channel.iteration.to_bytes(8, "big")[7:] + b).digest(), m
+    ),
+    "nearly the same": lambda seed, m, channel: (
+        _words(np.random.default_rng([*seed[:3], seed[3] % 2**32]), m)
+        + _words(np.random.default_rng([*seed[:3], 5]), m)
+    ),
+    "two readings": lambda seed, m, channel: (
+        _words(np.random.default_rng(seed), m) + np.random.default_rng(seed).integers(0, 2**63, size=m, dtype=np.uint64)
+    ),
+    "a comparison": lambda seed, m, channel: np.zeros(m, np.uint64) if seed.tobytes() == b"" else seed[:m],
+    "a joined text": lambda seed, m, channel: _blocks(
+        lambda b: hashlib.sha256(b"".join([seed.tobytes(), b])).digest(), m
+    ),
+    "text": lambda seed, m, channel: _words(np.random.default_rng(int(seed.tobytes().hex(), 16)), m),
+}
+
+
+def _short_chain(seed: Any) -> Any:
+    middle = np.random.default_rng(seed[0])
+    return middle.integers(0, 2**64, size=4, dtype=np.uint64)
+
+
+def _proof(expand: Callable[[Any, int, Any], Any]) -> Any:
+    return prove(type("Seeded", (Seeded,), {"expand": staticmethod(expand)})(), NETWORK, INPUTS)
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_stream_hides_from_whoever_does_not_know_the_seed(name: str) -> None:
+    proof = _proof(RIGHT[name])
+    server, node = (clear(proof, NETWORK, each) for each in (CuriousServer(), HonestButCurious({1})))
+    assert isinstance(server, KnownSums), server
+    assert isinstance(node, KnownSums), node
+    assert (server.sums, node.sums) == ((frozenset({0, 1, 2, 3}),), (frozenset({0, 2, 3}),))
+    assert not server.covers
+    assert any("nobody tells from random" in each for each in server.assumes)
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_short_seed_is_named_with_its_bits(name: str) -> None:
+    expand, bits = SHORT[name]
+    found = clear(_proof(expand), NETWORK, CuriousServer())
+    assert isinstance(found, Open)
+    assert f"a seed of {bits} bits, of 128" in found.reason
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_what_else_enters_a_seed_ends_the_proof(name: str) -> None:
+    assert isinstance(clear(_proof(OPEN[name]), NETWORK, CuriousServer()), Open)
+
+
+def test_whoever_reads_the_seed_knows_what_follows_from_it() -> None:
+    class Telling(Seeded):
+        def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+            masks = self.draw_masks(len(inputs), 3, network, rng) if masks is None else masks
+            first, _ = network.edges.T
+            channel = channel or Channel()
+            channel.hold(-1, first, "seed", masks.transpose(1, 0, 2))
+            channel.send(-1, first[0], SERVER, "for the record", masks.transpose(1, 0, 2)[:1])
+            return super().average(inputs, network, rng, masks=masks, channel=channel)
+
+        expand = staticmethod(RIGHT["default_rng"])
+
+    found = clear(prove(Telling(), NETWORK, INPUTS), NETWORK, CuriousServer())
+    assert isinstance(found, KnownSums)
+    assert max(found.exact.values()) == pytest.approx(0.25)  # one of six seeds: the others still hide
+    both = clear(prove(Telling(), NETWORK, INPUTS), NETWORK, HonestButCurious({2, 3}))
+    assert isinstance(both, Open)  # they know the seeds of all other edges of node 0
+    assert "[0]" in both.reason
+
+
+def test_the_same_seed_in_every_call_is_the_same_mask() -> None:
+    class Kept(Seeded):
+        reuses_masks = True
+        expand = staticmethod(RIGHT["default_rng"])
+
+    class Renewed(Seeded):
+        reuses_masks = True
+        expand = staticmethod(RIGHT["the iteration"])
+
+    known = [clear(prove(each(), NETWORK, INPUTS), NETWORK, CuriousServer()) for each in (Kept, Renewed)]
+    shares = [max(each.exact.values()) if isinstance(each, KnownSums) else None for each in known]
+    assert shares[0] is None or shares[0] > 0.4  # what two uploads of a node differ by is known
+    assert shares[1] == pytest.approx(0.25)
+
+
+def _followed(call: Callable[[], Any]) -> tuple[Any, Trace]:
+    with replaced({__name__}), following(Trace()) as trace:
+        return call(), trace
+
+
+@pytest.mark.parametrize(
+    "call",
+    [lambda: os.urandom(16), lambda: secrets.token_bytes(16), lambda: secrets.token_bytes()],
+    ids=["os.urandom", "token_bytes", "token_bytes of the usual length"],
+)
+def test_bytes_of_the_system_are_secret(call: Callable[[], Any]) -> None:
+    found, trace = _followed(call)
+    assert isinstance(found, SecretBytes)
+    assert not trace.by_value
+    with following(trace):
+        assert bits_of(found.pieces) == 8 * len(found)
+
+
+@pytest.mark.parametrize("order", ["big", "little"])
+def test_numbers_of_bytes_are_what_they_are(order: Any) -> None:
+    """Read as words, byte by byte, or first so and then so: the values are those of the bytes."""
+    with following(Trace()):
+        octets = system_bytes(24)
+        words = [int.from_bytes(octets.plain[k : k + 8], order) for k in (0, 8, 16)]
+        with replaced({__name__}):
+            one = int.from_bytes(octets[:8], order)
+            single = list(octets[8:16])
+            later, part = int.from_bytes(octets[8:16], order), int.from_bytes(octets[2:5], order)
+        for number, value in ((one, words[0]), (later, words[1]), (part, int.from_bytes(octets.plain[2:5], order))):
+            assert isinstance(number, Number)
+            assert number.value == value
+        assert [each.value for each in single] == [*octets.plain[8:16]]
+        assert (one.form, part.form) == (part.form, one.form)  # a part of a word tells of the word
+        assert len(later.form) == 8
+
+
+def test_a_word_across_words_that_were_read_ends_the_proof() -> None:
+    with following(Trace()), replaced({__name__}):
+        octets = system_bytes(16)
+        int.from_bytes(octets[:8], "big")
+        with pytest.raises(LeftTrace, match="read in two ways"):
+            int.from_bytes(octets[4:12], "big")
+
+
+@pytest.mark.parametrize("name", ["sha1", "sha256", "sha512", "sha3_256", "blake2b", "blake2s", "md5"])
+def test_public_bytes_are_hashed_as_ever(name: str) -> None:
+    def call() -> Any:
+        made = getattr(hashlib, name)(b"public")
+        made.update(b" bytes")
+        return made.hexdigest(), made.copy().digest(), made.name, hmac.new(b"key", b"text", name).hexdigest()
+
+    real = getattr(hashlib, name)(b"public bytes")
+    assert _followed(call)[0] == (
+        real.hexdigest(), real.digest(), real.name, hmac.new(b"key", b"text", name).hexdigest()
+    )  # fmt: skip
+
+
+def test_the_bits_of_two_streams_of_one_seed_count_once() -> None:
+    with following(Trace()), replaced({__name__}):
+        word = secrets.randbits(64)
+        one, two = (hashlib.sha256(word.to_bytes(8, "big") + bytes([k])).digest() for k in range(2))
+        assert bits_of((one[:16] + two[:16]).pieces) == 64
+        other = secrets.randbits(64)
+        third = hashlib.sha256(other.to_bytes(8, "big")).digest()
+        assert bits_of((one + third).pieces) == 128
