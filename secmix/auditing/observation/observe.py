@@ -24,6 +24,7 @@ from secmix.auditing.observation.reading import (
     estimates_of,
     features_of,
     linear_part,
+    nothing_read,
     read,
 )
 from secmix.auditing.setup import Setup, SumSetup, build_model
@@ -185,14 +186,16 @@ def _block(
     modulus, grid = SumTraits.of(setup.protocol).modulus, SumTraits.of(setup.protocol).grid
     seen = dict(zip(iterations, probed.seen, strict=True))
     averages = dict(zip(iterations, probed.averages, strict=True))
-    probes = dict(zip(iterations, probed.ended, strict=True)) if probing else {}
+    seeds = probed.draws_seeds
+    probes = dict(zip(iterations, probed.ended, strict=True)) if probing and not seeds else {}
     units = {t: setup.network.n + masks.shape[1] for t, (_, masks) in seen.items()}
     if not probing and probed.shares_masks:
         raise ProbeMismatch
     readings, estimates, rest, kept = {}, {}, {}, View((), ())
     for t in iterations:
         if probing:
-            reading, values, rest[t], part = linear_part(view.at(t), t, seen[t], setup)
+            found = nothing_read(view.at(t), seen[t], setup) if seeds else linear_part(view.at(t), t, seen[t], setup)
+            reading, values, rest[t], part = found
             kept = View(kept.origins + part.origins, kept.rows + part.rows)
             readings[t] = reading
         else:
@@ -201,11 +204,11 @@ def _block(
             reading, values = known[t].of(view.at(t), seen[t], grid)
             readings[t], rest[t] = known[t].reading, np.empty((runs, 0))
         estimates[t] = estimates_of(reading, values, [seen[t]])[0]
-    if probing and not probed.shares_masks and not any(block.shape[1] for block in rest.values()):
+    if probing and not seeds and not probed.shares_masks and not any(block.shape[1] for block in rest.values()):
         known.clear()
         known.update({t: ProbeCache(view.at(t).origins, readings[t]) for t in probes})
     joint, together = None, {}
-    if probed.shares_masks:
+    if probed.shares_masks and not seeds:
         later = [t for t in iterations if t >= 0]
         joint, values = read(kept if probing else view, later, seen[later[0]], setup, shared=True)
         together = dict(zip(later, estimates_of(joint, values, [seen[t] for t in later]), strict=True))
@@ -233,7 +236,9 @@ def _block(
         doubts.append("something went through another channel than the one given")
     if joint is not None:
         doubts.append("the same masks serve in several iterations: what the differences tell of rows is not known")
-    if any(block.shape[1] for block in rest.values()):
+    if seeds:
+        unread.append("what is drawn are seeds: which messages are linear in the masks that follow from them is not read")
+    elif any(block.shape[1] for block in rest.values()):
         unread.append("some messages are not linear in inputs and masks: what follows from those is not known exactly")
     return SumObservation(
         rows={i: rows_by_node[i][:, 0].copy() for i in setup.asked},

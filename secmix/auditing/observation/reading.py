@@ -155,9 +155,19 @@ def linear_part(view: View, t: int, seen: Averaging, setup: SumSetup) -> tuple[R
     rest = [
         row[:runs] for row, fine in zip(view.rows, fits, strict=True) if not fine and not _is_constant(row, runs, m)
     ]
+    return _reading(linear, setup.corrupt), values, _features(rest, runs), part
+
+
+def nothing_read(view: View, seen: Averaging, setup: SumSetup) -> tuple[Reading, Array, Array, View]:
+    """As :func:`linear_part`, where no probe says what is linear: all rows are features."""
+    runs, n, m = seen[0].shape
+    nothing = LinearView(np.zeros((0, n)), np.zeros((0, 0)), n)
+    return _reading(nothing, setup.corrupt), np.empty((0, runs, m)), _features(list(view.rows), runs), View((), ())
+
+
+def _features(rest: list[Array], runs: int) -> Array:
     features = np.concatenate(rest[:_ROWS], axis=1) if rest else np.empty((runs, 0))
-    bounded = np.clip(np.nan_to_num(np.real(features).astype(float)), -_LARGEST, _LARGEST)
-    return _reading(linear, setup.corrupt), values, bounded, part
+    return np.clip(np.nan_to_num(np.real(features).astype(float)), -_LARGEST, _LARGEST)
 
 
 def _is_vector(row: Array, m: int) -> bool:

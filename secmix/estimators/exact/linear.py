@@ -142,6 +142,11 @@ class Probed(Carrying):
         drawn = [masks[..., 0] for _, masks in self.seen if masks.size]
         return any(np.array_equal(a, b) for a, b in pairwise(drawn))
 
+    @property
+    def draws_seeds(self) -> bool:
+        """Whether what it draws are no masks, one of each for every entry, but seeds (runs, k, w): no linear map."""
+        return any(masks.ndim != 3 or masks.shape[2] != inputs.shape[2] for inputs, masks in self.seen)
+
     def average(
         self,
         inputs: ArrayLike,
@@ -157,7 +162,7 @@ class Probed(Carrying):
         if masks is None:
             masks = self.inner.draw_masks(runs, m, network, rng.spawn(1)[0])
         self.seen.append((real, masks))
-        if not self.probing:
+        if not self.probing or self.draws_seeds:
             ended, transcript = self.inner.average(real, network, rng, masks=masks, channel=channel)
             self.averages.append(ended)
             return ended, transcript
@@ -166,7 +171,7 @@ class Probed(Carrying):
             np.concatenate([real, inputs_of_units]),
             network,
             rng,
-            masks=np.concatenate([masks, masks_of_units]),
+            masks=np.concatenate([masks, masks_of_units.astype(masks.dtype)]),
             channel=channel,
         )
         self.averages.append(averages[:runs])
