@@ -83,7 +83,8 @@ def _other_batches(protocol: Any, network: Network, inputs: Any, seed: int, mess
 
     together = call(slice(None))
     sizes = range(1, min(most, _EVERY, max(_MESSAGES // max(messages, 1), 2)))
-    for some in [slice(most - 1, most), *(slice(0, size) for size in sizes)]:
+    windows = (slice(begin, begin + _EVERY) for begin in range(0, most, _EVERY))  # no run is left out
+    for some in [slice(most - 1, most), *windows, *(slice(0, size) for size in sizes)]:
         of_these = [
             replace(block, payload=block.payload[:, some]) if block.payload.shape[1] == most else block
             for block in together  # of another length it is the same for all runs

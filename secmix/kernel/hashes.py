@@ -36,7 +36,7 @@ class Hash:
         real.update(self._data.plain)
         plain = real.digest(*length)
         pieces = [*self._key, *as_pieces([self._data])]
-        if not any(piece[0] in ("draw", "byte") for piece in pieces):
+        if not any(piece[0] in ("draw", "byte", "of") for piece in pieces):
             if any(piece[0] == "iteration" for piece in pieces):
                 now().narrow("the iteration")
             return plain

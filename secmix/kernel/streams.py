@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from secmix.kernel.arrays import Followed, array_of, concrete, is_secret
+from secmix.kernel.arrays import Followed, array_of, concrete, is_secret, settled
 from secmix.kernel.coins import Public
 from secmix.kernel.numbers import Number, function
 from secmix.kernel.state import DRAWS, INF, Place, Trace, here, now
@@ -211,29 +211,65 @@ def bytes_of(number: Any, length: int, order: str) -> SecretBytes:
 
 
 def _octets(number: Any, length: int) -> SecretBytes:
-    """Return a number in so many bytes, the least significant first."""
+    """Return a whole number in so many bytes, the least significant first."""
     if not isinstance(number, Number):
         return as_bytes(int(number).to_bytes(length, "little"))
-    variable = bare(number)
-    made = spelt(number)
-    if made is not None and len(made) <= length:
-        return SecretBytes(number.value.to_bytes(length, "little"), [*made, *[None] * (length - len(made))])
-    if variable is None or now().variables[variable].range > 256**length:
+    pieces = _drawn_pieces(number, length)
+    if pieces is None:
         now().leave("the bytes of a secret that is no whole draw")
-    plain = number.value.to_bytes(length, "little")
-    return SecretBytes(plain, [("byte", ("draw", variable), k) for k in range(length)])
+    return SecretBytes(number.value.to_bytes(length, "little"), () if pieces is None else pieces)
+
+
+def _drawn_pieces(number: Number, length: int) -> list[Piece | None] | None:
+    """Return what the bytes of a whole draw are, the least significant first; None where it is none."""
+    variable, made = bare(number), spelt(number)
+    if made is not None and len(made) <= length:
+        return [*made, *[None] * (length - len(made))]
+    if variable is None or now().variables[variable].range > 256**length:
+        return None
+    return [("byte", ("draw", variable), k) for k in range(length)]
 
 
 def bytes_of_words(array: Followed) -> Any:
-    """Return the bytes of an array of words, as they lie in memory."""
+    """Return the bytes of an array as they lie in memory: whole draws in pieces, others as functions of the number."""
     if not is_secret(array):
         return concrete(array).tobytes()
-    kind, flat = array.kind, array.objects.ravel().tolist()
-    if kind.kind != "u" and not (kind.kind == "i" and all(not isinstance(x, Number) or x.below for x in flat)):
-        now().leave("the bytes of a secret that is no whole draw")
-    order = "big" if kind.byteorder == ">" else "little"
-    parts = [bytes_of(x if isinstance(x, Number) else int(x) % 256**kind.itemsize, kind.itemsize, order) for x in flat]
+    kind, parts = array.kind, []
+    little = kind.kind in "iu" and kind.byteorder != ">"
+    for number in settled(array).objects.ravel().tolist():
+        plain = np.array(number.value if isinstance(number, Number) else number, kind).tobytes()
+        pieces: list[Piece | None] = [None] * len(plain)
+        if isinstance(number, Number):
+            drawn = _drawn_pieces(number, len(plain)) if little and number.value >= 0 else None
+            pieces = drawn or _framed(number, kind)
+        parts.append(SecretBytes(plain, pieces))
     return functools.reduce(lambda a, b: a + b, parts)
+
+
+def _framed(number: Number, kind: np.dtype[Any]) -> list[Piece | None]:
+    trace = now()
+    if number.key in trace.bytes_of and kind.itemsize == 1:
+        return [trace.bytes_of[number.key]]
+    trace.framed.append((number, kind))
+    return [("of", len(trace.framed) - 1, k) for k in range(kind.itemsize)]
+
+
+def _byte_of(piece: Piece) -> Any:
+    """Return one byte of a number that is no draw: a function of it."""
+    _, place, k = piece
+    number, kind = now().framed[place]
+    found = function(f"byte {k} as {kind}", lambda value: np.array(value, kind).tobytes()[k], number)
+    now().bytes_of[found.key] = piece
+    return found
+
+
+def _unframed(octets: SecretBytes, kind: np.dtype[Any]) -> Any:
+    """Return the number of which these are all the bytes, of its type; None where they are no such."""
+    if not octets.pieces[0] or octets.pieces[0][0] != "of":
+        return None
+    number, before = now().framed[octets.pieces[0][1]]
+    whole = [("of", octets.pieces[0][1], k) for k in range(kind.itemsize)]
+    return number if kind == before and [*octets.pieces] == whole else None
 
 
 def is_iteration(number: Any) -> bool:
@@ -294,6 +330,8 @@ def number_of(octets: SecretBytes, order: str) -> Any:
         whole = all(piece == ("byte", of, k) for k, piece in enumerate(pieces))
         if whole and now().variables[of[1]].range <= 256 ** len(pieces):
             return _draw(of[1])
+    elif kind == "of" and len(octets) == 1:
+        return _byte_of(octets.pieces[0] or ())
     elif kind == "byte" and all(piece == ("byte", of, first + k) for k, piece in enumerate(octets.pieces)):
         return now().streams[of].word(first, value, len(octets), order)
     now().leave("secret bytes of several kinds as one number")
@@ -311,6 +349,8 @@ def stream_of(function: str, pieces: Iterable[Piece], *, most_bits: float = INF)
     """Return the stream that a function makes of a seed: the same for the same seed."""
     seed, trace = tuple(pieces), now()
     key, bits = (function, *seed), min(bits_of(seed), most_bits)
+    if any(piece[0] == "of" for piece in seed):
+        trace.leave("a seed computed from secrets")
     of_iteration = [piece for piece in seed if piece[0] == "iteration"]
     if any(len({piece[1] for piece in of_iteration}) < piece[2] for piece in of_iteration):
         trace.leave("a part of the iteration in a seed")
@@ -436,13 +476,16 @@ def words_of(octets: Any, dtype: Any = float, count: int = -1, offset: int = 0) 
     if not isinstance(octets, SecretBytes):
         return np.frombuffer(octets, dtype, count, offset)
     kind = np.dtype(dtype)
+    width = kind.itemsize
+    size = (len(octets) - offset) // width if count < 0 else count
+    parts = [octets[offset + k * width : offset + (k + 1) * width] for k in range(size)]
+    words = np.empty(size, object)
+    words[:] = [_unframed(part, kind) for part in parts]
+    if all(isinstance(word, Number) for word in words.tolist()):
+        return array_of(words, kind)
     if kind.kind not in "iu":
         now().leave(f"secret bytes as {kind}")
-    width, order = kind.itemsize, "big" if kind.byteorder == ">" else "little"
-    size = (len(octets) - offset) // width if count < 0 else count
-    words = np.empty(size, object)
-    for k in range(size):
-        words[k] = number_of(octets[offset + k * width : offset + (k + 1) * width], order)
+    words[:] = [number_of(part, "big" if kind.byteorder == ">" else "little") for part in parts]
     found = array_of(words, np.dtype(f"u{width}"))
     return found if kind.kind == "u" else found.view(np.dtype(f"i{width}"))
 

@@ -12,6 +12,5 @@ PENDING: dict[str, str] = {
     "complex numbers": "inconclusive",  # complex numbers are not followed
     "remembers results": "inconclusive",  # a state from call to call
     "levels that warn": "inconclusive",  # a branch on a secret
-    "two in a word": "inconclusive",  # words that are no multiples of inputs
-    "framed as bytes": "inconclusive",  # bytes of a secret
+    "framed as bytes": "inconclusive",  # nodes end with an average that nobody sends them
 }

@@ -259,7 +259,7 @@ class Bent(Plain):
 
 @pytest.mark.parametrize("bend", [1.0, 1e-3, 1e-6])
 def test_what_is_not_linear_is_noticed(bend: float) -> None:
-    assert any("linear" in doubt for doubt in seen(Bent(bend=bend), CuriousServer()).doubts)
+    assert any("linear" in doubt for doubt in seen(Bent(bend=bend), CuriousServer()).unread)
 
 
 @pytest.mark.build

@@ -223,8 +223,9 @@ def _block(
         if together:
             guesses[i][DIFFERENCES] = differences
     drawn = [independent(setup.protocol, masks) for _, masks in seen.values()]
-    doubts = []
-    unread = dependence_doubts(drawn, grid, given=[masks for _, masks in seen.values()])
+    # A proof is of single runs: that masks of several hang together shows here alone.
+    doubts = dependence_doubts(drawn, grid, given=[masks for _, masks in seen.values()])
+    unread: list[str] = []
     if first and runs < _ENOUGH and any(masks.size for _, masks in seen.values()):
         doubts.append(f"only {runs} runs fit into memory at once, too few to judge the masks by: raise memory_limit")
     for t, ended in probes.items():  # runs without probes take a course that was looked at
@@ -237,7 +238,7 @@ def _block(
     if joint is not None:
         doubts.append("the same masks serve in several iterations: what the differences tell of rows is not known")
     if seeds:
-        unread.append("what is drawn are seeds: which messages are linear in the masks that follow from them is not read")
+        unread.append("seeds are drawn: which messages are linear in the masks that follow from them is not read")
     elif any(block.shape[1] for block in rest.values()):
         unread.append("some messages are not linear in inputs and masks: what follows from those is not known exactly")
     return SumObservation(

@@ -167,7 +167,7 @@ def nothing_read(view: View, seen: Averaging, setup: SumSetup) -> tuple[Reading,
 
 def _features(rest: list[Array], runs: int) -> Array:
     features = np.concatenate(rest[:_ROWS], axis=1) if rest else np.empty((runs, 0))
-    return np.clip(np.nan_to_num(np.real(features).astype(float)), -_LARGEST, _LARGEST)
+    return np.asarray(np.clip(np.nan_to_num(np.real(features).astype(float)), -_LARGEST, _LARGEST))
 
 
 def _is_vector(row: Array, m: int) -> bool:

@@ -43,7 +43,7 @@ x + 1 | x - x[0] | 2 * x | x / 4 | -x | x.sum() | x.sum(axis=1) | np.sum(x, axis
 np.cumsum(x, axis=0) | np.einsum("ij->j", x) | np.einsum("ij,jk->ik", x, np.ones((3, 2))) | np.tensordot(x, np.ones(3), 1)
 x @ np.ones(3) | np.ones(2) @ x | np.dot(np.ones((4, 2)), x) | np.kron(x, np.ones(2)) | np.matmul(x, np.ones((3, 1)))
 scipy.sparse.csr_array(np.eye(2)) @ x | scipy.sparse.eye(2, format="csr") @ x | np.roll(x, 1) | np.tril(x) | np.trace(x)
-np.array([x[0], x[1]]) | np.array([[1.0, x[0, 0]]]) | np.block([[x], [x]]) | np.pad(x, 1)
+np.array([x[0], x[1]]) | np.array([[1.0, x[0, 0]]]) | np.block([[x], [x]]) | np.pad(x, 1) | np.frombuffer(x.tobytes())
 np.stack([x[0], np.ones(3)]) | np.concatenate([x, x]) | np.vstack([x, x]) | np.hstack([x, x]) | np.take(x, [0], axis=1)
 np.array_split(x, 2) | np.diff(x) | np.where(True, x, 0.0) | np.average(x, axis=0, weights=[1, 3]) | np.flip(x) | x.T | x.ravel()
 x.reshape(3, 2) | x.swapaxes(0, 1) | np.moveaxis(x, 0, 1) | np.broadcast_to(x, (4, 2, 3)) | np.repeat(x, 2) | np.tile(x, 2)
@@ -61,6 +61,7 @@ np.sqrt(np.abs(x)) | math.sqrt(abs(x[0, 0])) | math.exp(x[0, 0]) | math.floor(x[
 1 / x | x ** 2 | abs(x) | np.rint(x * 8) / 8 | np.round(x, 2) | round(x[0, 0]) | round(x[0, 0], 1) | int(x[0, 0]) | np.floor_divide(x, 2)
 np.hypot(x, x) | np.copysign(1, x) | np.nextafter(x, 0) | np.where(x > 0, x, 0) | np.maximum(x, 0) | max(x[0, 0], 0.0) | min(x[0])
 np.linalg.norm(x) | np.linalg.norm(x, axis=1) | np.linalg.solve(np.eye(2), x) | np.linalg.qr(x)[1] | np.linalg.svd(x)[1] | np.vectorize(lambda a: a * 2)(x)
+np.frombuffer((x > 0).tobytes(), np.uint8) | np.frombuffer(x[0].tobytes(), np.uint8)
 np.sort(x) | np.sort(x, axis=0) | np.median(x) | np.median(x, axis=0) | np.quantile(x, 0.5) | np.percentile(x, 10, axis=1) | np.std(x)
 x.var(axis=0) | np.argmax(x) | x.argmin(axis=1) | np.argsort(x[0]) | np.cov(x) | np.interp(x, [0, 1], [0, 2]) | np.allclose(x, 0)
 np.array_equal(x, x) | np.count_nonzero(x > 0) | x > 0 | x == x[0] | (x > 0) & (x < 1) | ~(x > 0) | np.isfinite(x) | np.isclose(x, 0)
@@ -75,15 +76,15 @@ np.rint(np.rint(x * 8) / 4) | x * 0.0 | x * 0.0 + -0.0 | x * -0.0 - 0.0 | x[0] *
 LEFT = """
 memoryview(x) | struct.pack("d", x[0, 0]) | json.dumps(x.tolist()) | hash(x.tobytes()) | pickle.dumps(x) | "%f" % x[0, 0] | f"{x}"
 repr([x[0, 0]]) | str(x) | sorted(x[0]) | max(x[0].tolist(), key=lambda v: -v) | x[0, 0] in [1.0] | {x[0, 0]: 1} | statistics.mean(x[0])
-np.frombuffer(x) | np.fromiter(x[0], float) | np.r_[x[0], x[1]] | np.c_[x[0], x[1]] | np.fft.fft(x).real | np.piecewise(x, [x > 0], [1, -1]) | np.unique(x) | np.histogram(x)
+np.fromiter(x[0], float) | np.r_[x[0], x[1]] | np.c_[x[0], x[1]] | np.fft.fft(x).real | np.piecewise(x, [x > 0], [1, -1]) | np.unique(x) | np.histogram(x)
 np.where(x > 0) | x[x > 0] | np.nonzero(x) | scipy.linalg.solve(np.eye(2), x)
 scipy.spatial.distance.cdist(x, x) | jitted(x) | np.random.default_rng(0).permutation(x) | np.random.default_rng(0).normal(x) | x.astype(str)
-x.view(np.uint64) | np.packbits(x > 0) | x.tobytes() | x.data | x.ctypes | bytes(x) | bytearray(x) | hashlib.sha256(x).hexdigest() | zlib.crc32(x)
+x.view(np.uint64) | np.packbits(x > 0) | x.data | x.ctypes | bytes(x) | bytearray(x) | hashlib.sha256(x).hexdigest() | zlib.crc32(x)
 lazy_hash(x) | lazy_numpy(x) | array.array("d", x[0]) | decimal.Decimal(x[0, 0]) | 1.0 if x[0, 0] > 0 else 0.0 | [v for v in x[0] if v > 0]
 np.ones(3)[int(x[0, 0]) % 3] | range(int(abs(x[0, 0]))) | np.zeros(int(abs(x[0, 0])) + 1) | any(v > 0 for v in x[0]) | bool(x[0, 0]) | while_loop(x)
 np.digitize(x, [0.0]) | np.searchsorted([0.0, 1.0], x) | np.bincount(x[0].astype(int) ** 2) | random.choice(x[0]) | x.dump("/dev/null")
 np.save("/dev/null", x) | np.array2string(x) | id(x) | complex(x[0, 0]) | x.nonzero() | x.searchsorted(0.0) | np.asarray(x, dtype=object).astype(str)
-np.savetxt("/dev/null", x) | x.tofile("/dev/null") | np.random.default_rng(x[0, 0].astype(np.int64)) | (x > 0).tobytes() | format(x[0, 0], ".1f")
+np.savetxt("/dev/null", x) | x.tofile("/dev/null") | np.random.default_rng(x[0, 0].astype(np.int64)) | format(x[0, 0], ".1f")
 caught(x) | suppressed(x) | x.item(0).to_bytes() | np.float64(x[0, 0]) | operator_index(x) | np.lexsort(x) | np.roots(x[0])
 """
 
