@@ -248,7 +248,9 @@ def compare(
 def init(
     path: Annotated[Path, typer.Argument(help="File to write")] = Path("scenario.toml"),
     csv: Annotated[Path | None, typer.Option(help="Your data: its columns, gaps and form are looked at")] = None,
-    network: Annotated[Path | None, typer.Option(help="Your network: a file with a pair of neighbours a line")] = None,
+    network: Annotated[
+        Path | None, typer.Option(help="Your network: a CSV file of neighbours, an adjacency matrix, or GraphML")
+    ] = None,
     flower: Annotated[Path | None, typer.Option(help="Your Flower app: the folder of its pyproject.toml")] = None,
     debug: Debug = False,
 ) -> None:
