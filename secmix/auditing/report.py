@@ -215,6 +215,9 @@ class Trial(_Plain):
 class Cell(Counted):
     """One combination of protocol and adversary."""
 
+    number: int | None = Field(
+        default=None, description="Which combination of the sweep, counted from 1, as --cell takes"
+    )
     protocol: str
     adversary: str
     # The schema calls it "whole".

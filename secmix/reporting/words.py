@@ -162,6 +162,11 @@ def asked(finding: Finding) -> str:
     return f"{private}, from {seen}"
 
 
+def numbered(report: Report) -> list[tuple[int, Cell]]:
+    """Pair the cells with their numbers in the sweep; a report of one cell of several keeps that cell's."""
+    return [(cell.number or k, cell) for k, cell in enumerate(report.cells, 1)]
+
+
 def honest(cell: Cell) -> list[NodeSummary]:
     """The nodes that have something to lose: all but the adversary's own."""
     return [node for node in cell.nodes if node.standing != "corrupt"]

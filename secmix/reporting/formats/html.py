@@ -125,7 +125,7 @@ def _sections(report: Report) -> list[Section]:
     few = len(report.cells) <= 4
     opened = 0
     sections = []
-    for k, cell in enumerate(report.cells, 1):
+    for k, cell in words.numbered(report):
         shown = few or (cell.verdict == "violated" and opened < OPEN_SECTIONS)
         opened += shown
         nodes = words.by_severity(cell)

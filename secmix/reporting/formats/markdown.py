@@ -61,7 +61,7 @@ def render(report: Report) -> str:
         "“Not refuted” is the best verdict there is: what was tried has failed. It does not mean safe.",
         *markdown_robustness.overview(safe, escape, _table),
     ]
-    for k, cell in enumerate(safe.cells, 1):
+    for k, cell in words.numbered(safe):
         parts += _cell(safe, cell, k)
     parts += ["## What this audit did not try", _bullets(safe.not_tried, "No list was given.")]
     parts += ["## How to read this report", HOW_TO_READ]
@@ -90,7 +90,7 @@ def _matrix(report: Report) -> str:
             words.SHORT.get(words.worst_standing(cell), words.worst_standing(cell)),
             words.tally(cell),
         )
-        for k, cell in enumerate(report.cells, 1)
+        for k, cell in words.numbered(report)
     ]
     return _table(("", "Protocol", "Adversary", "Verdict", "Worst standing", "Honest nodes"), rows)
 
