@@ -260,6 +260,10 @@ class Report(_Plain):
     title: str
     description: str
     verdict: Conclusion
+    headline: str = Field(
+        default="",
+        description="In its place above the report, where a baseline or accepted findings decide the verdict",
+    )
     sentence: str = Field(description="The verdict in one sentence")
     policy: dict[str, float]
     findings: list[Finding]
@@ -283,7 +287,7 @@ class Report(_Plain):
         All of it is in ``to_dict()``, and in the files that ``secmix.audit`` writes.
         """
         cells = f"{len(self.cells)} combination{'s' * (len(self.cells) != 1)}"
-        return f"<Report {shown(self.title)}: {self.verdict}, {cells}, {len(self.findings)} findings>"
+        return f"<Report {shown(self.title)}: {self.headline or self.verdict}, {cells}, {len(self.findings)} findings>"
 
     __str__ = __repr__
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 import shlex
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -152,6 +153,52 @@ def test_what_the_baseline_had_is_no_failure_and_marked() -> None:
     assert [result["baselineState"] for result in sarif()] == ["unchanged"] * 4
     assert report().cells[1].verdict == "violated"
     assert "--baseline before/report.json" in report().reproduce
+
+
+def headlines(out: str = "out") -> tuple[str, str, str]:
+    """The title of the page, what stands in its seal, and the first verdict of the Markdown."""
+    page, text = (Path(out, f"report.{form}").read_text(encoding="utf-8") for form in ("html", "md"))
+    (title,) = re.findall("<title>(.*)</title>", page)
+    (seal,) = re.findall(r'<div class="seal">.*</svg><span>(.*)</span></div>', page, flags=re.S)
+    return title, seal, re.findall(r"\*\*(.*?)\.\*\*", text)[0]
+
+
+def test_the_headline_says_what_is_known_from_before() -> None:
+    assert audit(out="before").exit_code == 1
+    told = audit(TEXT, "--baseline", "before/report.json", "--format", "html,md,json")
+    assert told.exit_code == 0
+    assert "NO WORSE THAN THE BASELINE: 4 VIOLATIONS ARE KNOWN" in " ".join(told.stdout.split())
+    title, seal, first = headlines()
+    assert "no worse than the baseline: 4 violations are known" in title
+    assert seal == "no worse"
+    assert first == "NO WORSE THAN THE BASELINE: 4 VIOLATIONS ARE KNOWN"
+    assert report("before").headline == ""
+    assert "no worse than the baseline: 4 violations are known" in report()._repr_html_()
+
+
+def test_the_headline_says_until_when_it_is_accepted() -> None:
+    first, last = ACCEPTED.format(until="2098-01-01") + "nodes = [0]\n", ACCEPTED.format(until="2099-01-01")
+    Path("accepted.toml").write_text(first + last)
+    told = audit(TEXT, "--accepted", "accepted.toml", "--format", "html,md,json")
+    assert told.exit_code == 0
+    assert "ACCEPTED UNTIL 2098-01-01: 4 VIOLATIONS" in " ".join(told.stdout.split())
+    assert headlines()[1] == "accepted"
+    assert "accepted, the first until 2098-01-01" in report().sentence
+    some = ACCEPTED.format(until="2099-01-01") + "nodes = [0]\n"
+    Path("some.toml").write_text(some)
+    assert audit(TEXT, "--accepted", "some.toml", "--format", "html,md,json", out="part").exit_code == 1
+    assert headlines("part")[1:] == ("violated", "VIOLATED")
+    both = ["--accepted", "some.toml", "--baseline", "part/report.json", "--format", "html,md,json"]
+    assert audit(TEXT, *both, out="both").exit_code == 0
+    said = "no worse than the baseline: 3 violations are known; 1 finding is accepted until 2099-01-01"
+    assert report("both").headline == said
+
+
+def test_a_baseline_clears_no_policy_that_asks_nothing() -> None:
+    assert audit(out="before").exit_code == 1
+    Path("robustness.toml").write_text("min_breakdown = 0.2\n")  # of adversaries that deviate, which there are none of
+    assert audit(TEXT, "--policy", "robustness.toml", "--baseline", "before/report.json").exit_code == 3
+    assert report().verdict == "inconclusive"
 
 
 def test_what_is_new_or_worse_counts_and_is_marked() -> None:

@@ -450,7 +450,7 @@ def test_markdown_escapes_and_keeps_tables_whole(written: dict[str, str], report
             assert len(set(widths)) == 1, line
             widths = []
     assert text.count("\n## ") == len(report.cells) + 4
-    for said in ("**VIOLATED.**", "What this audit did not try", "does not mean safe"):
+    for said in ("**VIOLATED.**", "What this audit did not try", "is proved, under the assumptions"):
         assert said in text
 
 

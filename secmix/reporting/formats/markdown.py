@@ -54,11 +54,11 @@ def render(report: Report) -> str:
     parts = [
         f"# {escape(safe.title)}",
         *map(escape, in_short(safe)),
-        f"**{safe.verdict.upper()}.** {escape(safe.sentence)}",
+        f"**{escape((safe.headline or safe.verdict).upper())}.** {escape(safe.sentence)}",
         *(escape(paragraph) for paragraph in safe.description.split("\n\n") if paragraph.strip()),
         "## Protocols against adversaries",
         _matrix(safe),
-        "“Not refuted” is the best verdict there is: what was tried has failed. It does not mean safe.",
+        "“Holds” is proved, under the assumptions that stand with each combination.",
         *markdown_robustness.overview(safe, escape, _table),
     ]
     for k, cell in words.numbered(safe):
