@@ -68,6 +68,8 @@ class Finding(_Plain):
     verdict: Literal["violated", "inconclusive"] | None = Field(
         default=None, description="What it accuses the node's protocol of; null where it accuses of nothing"
     )
+    runs: int | None = Field(default=None, description="In how many runs an attack was tried, where that is counted")
+    hits: int | None = Field(default=None, description="In how many of these runs the data came out")
     notes: list[str] = Field(default_factory=list)
 
 
@@ -80,6 +82,9 @@ class NodeSummary(Counted):
     worst_low: float = Field(default=0.0, description="Lower end of its 95 % interval")
     worst_high: float = Field(default=1.0, description="Upper end of its 95 % interval")
     worst_evidence: str = Field(default="", description="The evidence it comes from")
+    certain: bool = Field(default=False, description="Whether it is revealed by calculation, not in trial runs")
+    runs: int | None = Field(default=None, description="Of the finding that reveals it: in how many runs it was tried")
+    hits: int | None = Field(default=None, description="In how many of these runs the data came out")
     why: str
     verdict: Verdict
 

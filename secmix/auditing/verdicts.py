@@ -222,13 +222,17 @@ def _known_among(finding: Finding, looks: int) -> float:
 def _summary(
     node: int, standing: Standing, why: str, verdict: Verdict, revealing: list[Finding], top: Finding | None
 ) -> NodeSummary:
+    first = revealing[0] if revealing else None
     return NodeSummary(
         node=node,
         standing=standing,
         worst=1.0 if revealing else top.normalised_leakage if top else 0.0,
         worst_low=1.0 if revealing else top.normalised_low if top else 0.0,
         worst_high=1.0 if revealing or not top else top.normalised_high,
-        worst_evidence=(revealing[0] if revealing else top).evidence if top else "",
+        worst_evidence=(first or top).evidence if top else "",
+        certain=first is not None and _is_exact(first) and first.kind == "exact",
+        runs=first.runs if first else None,
+        hits=first.hits if first else None,
         why=why,
         verdict=verdict,
     )
