@@ -234,13 +234,8 @@ def compare(
         reports = reporting.read_json(before), reporting.read_json(after)
         changes = reporting.compare(*reports)
         differing = different_scenarios(*reports)
-        if differing:
-            keys = ", ".join(differing)
-            typer.echo(
-                f"secmix: the two are of different scenarios, which differ in {one_line(keys)}: what changed may come "
-                "from that",
-                err=True,
-            )
+        for caveat in reporting.caveats(*reports, differing):
+            typer.echo(f"secmix: {caveat}", err=True)
         with console.printed():
             reporting.print_changes(changes, Console())
         status = COMPARED.get(reporting.direction(changes) or "better", 0)

@@ -235,6 +235,14 @@ def test_reports_of_different_scenarios_are_compared_with_a_warning() -> None:
     assert not different_scenarios(report("before"), report("again"))
 
 
+def test_compare_says_that_seeds_differ() -> None:
+    audit(out="before")
+    audit(TEXT, "--seed", "3", out="after")
+    told = call("compare", "before/report.json", "after/report.json")
+    assert told.exit_code == 0
+    assert "different seeds (0 and 3)" in told.stderr
+
+
 def test_compare_has_a_status_for_worse() -> None:
     audit(out="bad")
     audit(TEXT.replace('{name = "plain", label', '{name = "secure_sum", label'), out="good")
