@@ -237,6 +237,10 @@ class Cell(Counted):
     corrupt: list[int]
     server: bool = Field(default=False, description="Whether the adversary is the coordinating server")
     tapped: list[tuple[int, int]] | None = Field(description="Tapped edges; null means every plain line, [] none")
+    heard: list[tuple[int, int]] | None = Field(
+        default=None, description="Lines on which the adversary reads messages (−1 is the server); null: not known"
+    )
+    used: list[tuple[int, int]] | None = Field(default=None, description="Lines on which messages go; null: not known")
     leaked: list[str] = Field(description="Basis of the leaked subspace in words")
     output_error: float | None = Field(
         description="Relative error of the fitted means against pooled EM, largest over runs"

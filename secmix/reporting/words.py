@@ -210,14 +210,25 @@ def unexplained(cell: Cell) -> bool:
 
 
 def heard(cell: Cell) -> str:
-    """Which lines the adversary hears, in words."""
+    """Say on which lines the adversary reads messages."""
+    if cell.heard is not None and cell.used is not None:
+        count, all_ = len(cell.heard), len(cell.used)
+        lines = "1 line" if all_ == 1 else f"{all_} lines"
+        if not count:
+            return f"The adversary reads no message on any of the {lines} in use."
+        if count == all_:
+            return f"The adversary reads messages on {'the' if all_ == 1 else 'all'} {lines} in use."
+        return f"The adversary reads messages on {count} of the {lines} in use: {_lines(cell.heard)}."
     if cell.tapped is None:
         return "The adversary hears every line that is not encrypted."
     if not cell.tapped:
         return "The adversary taps no line."
-    lines = ", ".join("–".join("server" if end < 0 else str(end) for end in edge) for edge in cell.tapped[:12])
-    more = f" and {len(cell.tapped) - 12} more" if len(cell.tapped) > 12 else ""
-    return f"The adversary taps the lines {lines}{more}."
+    return f"The adversary taps the lines {_lines(cell.tapped)}."
+
+
+def _lines(edges: list[tuple[int, int]]) -> str:
+    named = ", ".join("–".join("server" if end < 0 else str(end) for end in edge) for edge in edges[:12])
+    return named + (f" and {len(edges) - 12} more" if len(edges) > 12 else "")
 
 
 def toml(values: dict[str, Any]) -> str:
