@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import typer
 
 from secmix._front import console
-from secmix._front.folder import what_is_kept
+from secmix._front.folder import report_folder, what_is_kept
 from secmix.errors import SecmixError, one_line
 
 app = typer.Typer(
@@ -61,7 +61,9 @@ def audit(
     format: Annotated[str, typer.Option(help="Any of html, json, md, junit, sarif, with commas")] = "html,json,md",
     policy: Annotated[Path | None, typer.Option(help="TOML file with limits, in place of the scenario's")] = None,
     baseline: Annotated[Path | None, typer.Option(help="report.json; only what got worse counts")] = None,
-    cell: Annotated[int | None, typer.Option(min=1, help="Run one cell of the sweep alone")] = None,
+    cell: Annotated[
+        int | None, typer.Option(min=1, help="Run one cell of the sweep alone, into cell-N of the folder")
+    ] = None,
     colluders: Annotated[
         str | None, typer.Option(help="In place of the scenario's adversary: node numbers, 'server' or 'nobody'")
     ] = None,
@@ -82,7 +84,8 @@ def audit(
         if given := [name for name, value in elsewhere.items() if value is not None]:
             raise typer.BadParameter(f"--recorded goes without {', '.join(given)}: one run was recorded, as it was")
         _audit_recorded(recorded, out or Path(f"audit-{recorded.resolve().name}"), show_private, debug)
-    folder = out or Path(f"audit-{flower.resolve().name if flower else Path(scenario or '').stem}")
+    out = out or Path(f"audit-{flower.resolve().name if flower else Path(scenario or '').stem}")
+    folder = report_folder(out, cell)
     with _errors_shown(debug, lambda: what_is_kept(folder)):
         from secmix.auditing.engine.ahead import import_ahead
 
@@ -98,7 +101,7 @@ def audit(
         with console.progress() as tell:
             report = run(
                 chosen(scenario, flower),
-                folder,
+                out,
                 seed=seed,
                 workers=workers or os.cpu_count() or 1,
                 scheduler=scheduler,
@@ -231,13 +234,8 @@ def compare(
         reports = reporting.read_json(before), reporting.read_json(after)
         changes = reporting.compare(*reports)
         differing = different_scenarios(*reports)
-        if differing:
-            keys = ", ".join(differing)
-            typer.echo(
-                f"secmix: the two are of different scenarios, which differ in {one_line(keys)}: what changed may come "
-                "from that",
-                err=True,
-            )
+        for caveat in reporting.caveats(*reports, differing):
+            typer.echo(f"secmix: {caveat}", err=True)
         with console.printed():
             reporting.print_changes(changes, Console())
         status = COMPARED.get(reporting.direction(changes) or "better", 0)
@@ -248,7 +246,9 @@ def compare(
 def init(
     path: Annotated[Path, typer.Argument(help="File to write")] = Path("scenario.toml"),
     csv: Annotated[Path | None, typer.Option(help="Your data: its columns, gaps and form are looked at")] = None,
-    network: Annotated[Path | None, typer.Option(help="Your network: a file with a pair of neighbours a line")] = None,
+    network: Annotated[
+        Path | None, typer.Option(help="Your network: a CSV file of neighbours, an adjacency matrix, or GraphML")
+    ] = None,
     flower: Annotated[Path | None, typer.Option(help="Your Flower app: the folder of its pyproject.toml")] = None,
     debug: Debug = False,
 ) -> None:

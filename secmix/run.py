@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from secmix._base import files
 from secmix._base.toml_text import read_text, read_toml
-from secmix._front.folder import discard_kept, kept_cells, taken
+from secmix._front.folder import discard_kept, kept_cells, report_folder, taken
 from secmix._front.paths import seen_from
 from secmix._front.whereabouts import lines_of_cells, located
 from secmix.auditing.report import Report
@@ -70,7 +70,8 @@ def audit(
     baseline : Report or path of a report.json, optional
         Only what got worse than there counts for the verdict.
     cell : int, optional
-        Run this cell of the sweep alone, counted from 1.
+        Run this cell of the sweep alone, counted from 1. Its report goes into ``out/cell-N`` and leaves that of all
+        cells as it is.
     colluders : iterable of int, optional
         Audit against these nodes, who pool what they hold and hear, in place of the scenario's adversaries; −1 alone is
         the server, none at all an outsider. No node may be revealed then, unless the policy allows for it.
@@ -146,7 +147,7 @@ def audit(
     path = name if name.endswith(".toml") else _BESIDE
     source = None if text is None or path != name else path
     text = text if text is not None and path == name else render(scenario)
-    folder = None if out is None else Path(out)
+    folder = None if out is None else report_folder(Path(out), cell)
     with taken(folder), _errors_located(scenario, text, source, every):
         kept = None if folder is None else kept_cells(folder)
         results = run_cells(
@@ -162,7 +163,8 @@ def audit(
         )
         lines = lines_of_cells(scenario, text)
         mine = [cells[i] for i in every]
-        report = assemble(scenario, results, command, path, [lines[i] for i in every], given, mine)
+        numbers = [i + 1 for i in every]
+        report = assemble(scenario, results, command, path, [lines[i] for i in every], given, mine, numbers)
         report = counted(report, before, scenario.accepted, date.today())
         if folder is not None and kept is not None:
             draft = files.draft(

@@ -16,14 +16,14 @@ from typing import Any
 import tomli_w
 
 from secmix._base.files import read_regular
+from secmix._front.network_file import read_network
 from secmix.data.delimited import Table, decoded, number, read_table
-from secmix.errors import DataError, NetworkError, SecmixError, one_line, shown
+from secmix.errors import DataError, SecmixError, one_line, shown
 from secmix.scenario import Scenario, parse
 
 _NODES = 5  # of the example's network
 _SHOWN_NODES = 30
 _LINES = 50  # by which the delimiter is told
-_MOST_LINES = 1_000_000
 _IDENTIFIERS = {"id", "index", "nr", "no", "number", "row", "key", "uuid", "patient", "patient_id", "subject"}
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
@@ -38,6 +38,7 @@ class Looked:
     columns: int = 0
     nodes: int = _NODES
     comments: list[str] = field(default_factory=list)
+    more: list[str] = field(default_factory=list)
 
 
 def first_scenario(path: Path, csv: Path | None = None, network: Path | None = None) -> tuple[str, list[str]]:
@@ -56,7 +57,7 @@ def first_scenario(path: Path, csv: Path | None = None, network: Path | None = N
     graph = None if network is None else network_of(network)
     nodes = _NODES if graph is None else graph.nodes
     data = None if csv is None else data_of(csv, path.parent, nodes)
-    said = [each.said for each in (data, graph) if each is not None]
+    said = [line for looked in (data, graph) if looked is not None for line in (looked.said, *looked.more)]
     text = re.sub(r"\A(#[^\n]*\n)+", "", text).lstrip()
     text = re.sub(r"^description = .*\n", "", text, flags=re.M)
     corrupt = [1, 3] if nodes >= 5 else [1]
@@ -120,41 +121,21 @@ def data_of(csv: Path, folder: Path, nodes: int) -> Looked:
 
 
 def network_of(path: Path) -> Looked:
-    """A list of neighbours, a pair a line, as settings of ``[network]``; nodes are numbered in the order they come."""
-    cannot = f"the network '{path}' cannot be read: "
-    try:
-        text = decoded(read_regular(path, most=2**28), None, cannot)
-    except OSError as error:
-        raise NetworkError(f"{cannot}{error.strerror or type(error).__name__}") from None
-    pairs: list[tuple[str, str]] = []
-    lines = text.splitlines()
-    if len(lines) > _MOST_LINES:
-        raise NetworkError(f"{cannot}it has more than {_MOST_LINES} lines")
-    for k, line in enumerate(lines, 1):
-        words = [word for word in re.split(r"[\s,;]+", line.partition("#")[0]) if word]
-        if words and len(words) < 2:
-            raise NetworkError(f"{cannot}line {k} is no pair of neighbours; write two names or numbers a line")
-        if words:
-            pairs.append((words[0], words[1]))
-    if pairs and {word.lower() for word in pairs[0]} & {"source", "target", "from", "to", "node", "a_node"}:
-        pairs = pairs[1:]  # a line of names
-    names = list(dict.fromkeys(name for pair in pairs for name in pair))
-    if len(names) < 2:
-        raise NetworkError(f"{cannot}it names fewer than two nodes; write a pair of neighbours a line")
-    if all(name.isdigit() and len(name) < 10 for name in names):
-        ordered = sorted(map(int, names))
-        # Numbers that are all there, from 0, stay as they are.
-        names = [str(k) for k in ordered]
-    place = {name: k for k, name in enumerate(names)}
-    keys = [(str(int(a)), str(int(b))) if a.isdigit() and b.isdigit() and a not in place else (a, b) for a, b in pairs]
-    edges = sorted({(min(place[a], place[b]), max(place[a], place[b])) for a, b in keys if place[a] != place[b]})
+    """The network of a file, as settings of ``[network]``."""
+    network = read_network(path)
+    names, edges = network.names, network.edges
     settings = [("nodes", len(names), ""), ("edges", [list(edge) for edge in edges], "")]
-    renamed = any(name != str(k) for k, name in enumerate(names))
-    comments = [f"node {k} is {shown(name)}" for k, name in enumerate(names[:_SHOWN_NODES])] if renamed else []
-    if renamed and len(names) > _SHOWN_NODES:
-        comments.append(f"and so on, in the order of {shown(path.name)}")
-    said = f"{shown(str(path))}: {len(names)} nodes, {len(edges)} lines between them"
-    return Looked(settings, said, nodes=len(names), comments=comments)
+    comments = [f"node {k} is {shown(name)}" for k, name in enumerate(names) if name != str(k)]
+    called = [f"{k} {shown(name)}" if comments else name for k, name in enumerate(names)]
+    lines = [f"{one_line(names[a])}–{one_line(names[b])}" for a, b in edges]
+    said = f"{shown(str(path))}: {len(names)} nodes, {len(edges)} line{'s' * (len(edges) != 1)} between them"
+    more = [*network.notes, f"nodes: {_first(called)}", f"lines: {_first(lines)}"]
+    return Looked(settings, said, nodes=len(names), comments=comments, more=more)
+
+
+def _first(names: Sequence[str]) -> str:
+    left = len(names) - _SHOWN_NODES
+    return ", ".join(names[:_SHOWN_NODES]) + (f" and {left} more, in the scenario" if left > 0 else "")
 
 
 def _with_table(text: str, name: str, looked: Looked) -> str:

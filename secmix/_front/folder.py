@@ -29,6 +29,15 @@ _STORAGE = {
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
 
+def report_folder(out: Path, cell: int | None) -> Path:
+    """Where a report goes: that of one cell of a sweep beside the whole report, never over it.
+
+    >>> report_folder(Path("audit-mine"), 6).as_posix()
+    'audit-mine/cell-6'
+    """
+    return out if cell is None else out / f"cell-{cell}"
+
+
 @contextmanager
 def taken(folder: Path | None) -> Iterator[None]:
     """``folder``, made if it is not there, for this audit alone; taken away again if nothing was put into it.

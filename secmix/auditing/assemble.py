@@ -32,13 +32,19 @@ def assemble(
     lines: Sequence[Mapping[str, int]] = (),
     given: Given | None = None,
     audited: Sequence[Scenario] | None = None,
+    numbers: Sequence[int] | None = None,
 ) -> Report:
     """The report of ``scenario``, whose cells have ``results``, and stand in ``lines`` of the file ``source``.
 
-    ``audited`` are the cells that the results are of, by default all, and ``given`` their ready-made parts.
+    ``audited`` are the cells that the results are of, by default all, ``given`` their ready-made parts, and ``numbers``
+    their places in the sweep, counted from 1.
     """
     audited = list(scenario.cells()) if audited is None else audited
-    cells = with_what_the_report_says(audited, [cell for cell, _ in results], given)
+    numbered = [
+        cell.model_copy(update={"number": number})
+        for number, (cell, _) in zip(numbers or range(1, len(results) + 1), results, strict=True)
+    ]
+    cells = with_what_the_report_says(audited, numbered, given)
     worst = verdicts.worst(cell.verdict for cell in cells)
     verdict: Conclusion = "inconclusive" if worst == "not asked" else worst
     active = all(cell.robustness for cell in cells)

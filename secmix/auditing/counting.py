@@ -49,25 +49,22 @@ def counted(
     in_force = [entry for entry in accepted if today is None or today <= entry.until]
     ended = [entry for entry in accepted if entry not in in_force]
     cells = [_marked(cell, baseline, in_force, ended) for cell in report.cells]
-    counting: list[Verdict] = []
-    known = accepting = 0
-    for cell in cells:
-        for found in _faults(cell):
-            if found.counts:
-                counting.append(found.verdict)
-            accepting += found.accepted is not None
-            known += found.accepted is None and not found.counts
-    said = []
-    if baseline is not None:
-        said.append(_against_baseline(len(counting), known))
-        if differing := different_scenarios(baseline, report):
-            said.append(f"the baseline is of another scenario, which differs in {', '.join(differing)}")
-    if accepting:
-        until = max(entry.until for entry in in_force)
-        said.append(f"{accepting} finding{'s are' if accepting > 1 else ' is'} accepted, at most until {until}")
     for entry in accepted:
         if not any(_names(entry, cell) for cell in cells):
             _log.warning("%s", brief(f"an accepted finding is of no combination of this audit: {_who(entry)}"))
+    faults = [fault for cell in cells for fault in _faults(cell)]
+    counting = [fault.verdict for fault in faults if fault.counts]
+    accepting = [fault.verdict for fault in faults if fault.accepted is not None]
+    known = [fault.verdict for fault in faults if fault.accepted is None and not fault.counts]
+    ends = sorted({entry.until for entry in in_force if any(_names(entry, cell) for cell in cells)})
+    said = []
+    if baseline is not None:
+        said.append(_against_baseline(len(counting), len(known)))
+        if differing := different_scenarios(baseline, report):
+            said.append(f"the baseline is of another scenario, which differs in {', '.join(differing)}")
+    if accepting:
+        last = f", the first until {ends[0]}, the last until {ends[-1]}" if len(ends) > 1 else f" until {ends[0]}"
+        said.append(f"{_counted(len(accepting), 'finding')} accepted{last}")
     if not said:
         return report.model_copy(update={"cells": cells})
     without = " or ".join(
@@ -75,9 +72,44 @@ def counted(
     )
     sentence = f"{'; '.join(said)}. Without {without}: {report.sentence}"
     sentence = sentence[0].upper() + sentence[1:]
-    judged = verdicts.worst(counting) if counting else "no worse"
-    verdict = "holds" if report.verdict == "holds" else judged
-    return report.model_copy(update={"cells": cells, "verdict": verdict, "sentence": sentence})
+    update: dict[str, Any] = {"cells": cells, "sentence": sentence}
+    if counting:
+        update["verdict"] = verdicts.worst(counting)
+    elif report.verdict != "holds" and not _asks_nothing(cells):
+        update["verdict"] = "no worse"
+        update["headline"] = _headline(baseline is not None, known, accepting, ends)
+    return report.model_copy(update=update)
+
+
+def _asks_nothing(cells: Sequence[Cell]) -> bool:
+    return all(cell.verdict == "not asked" for cell in cells)
+
+
+def _headline(against_baseline: bool, known: Sequence[Verdict], accepting: Sequence[Verdict], ends: list[date]) -> str:
+    """Say in a few words why nothing counts, ending with the day on which the first acceptance ends."""
+    if not against_baseline:
+        return f"accepted until {ends[0]}: {_sorted(accepting)[0]}"
+    parts = ["no worse than the baseline"]
+    if known:
+        parts[0] += f": {' '.join(_sorted(known))} known"
+    if accepting:
+        parts.append(f"{_counted(len(accepting), 'finding')} accepted until {ends[0]}")
+    return "; ".join(parts)
+
+
+def _sorted(found: Sequence[Verdict]) -> tuple[str, str]:
+    """Count violations apart from what could not be decided, with the verb that follows.
+
+    >>> _sorted(["violated"]), _sorted(["violated", "inconclusive", "violated"])
+    (('1 violation', 'is'), ('2 violations and 1 open question', 'are'))
+    """
+    counts = {"violation": found.count("violated"), "open question": len(found) - found.count("violated")}
+    listed = [f"{count} {what}{'s' * (count > 1)}" for what, count in counts.items() if count]
+    return " and ".join(listed), "are" if len(found) > 1 else "is"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}s are" if count > 1 else f"{count} {what} is"
 
 
 def different_scenarios(a: Report, b: Report) -> list[str]:

@@ -34,7 +34,7 @@ def page(report: Any) -> str:
         for protocol in protocols
     )
     return (
-        f"<p><b>{_words(report.title)}</b><br>{_said(report.verdict)} {_words(report.sentence)}</p>"
+        f"<p><b>{_words(report.title)}</b><br>{_said(report.verdict, report.headline)} {_words(report.sentence)}</p>"
         f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>"
     )
 
@@ -45,8 +45,8 @@ def _verdict(cell: Any) -> str:
     return f"{_said(cell.verdict)}<br><small>{revealed} of {honest} honest nodes revealed</small>"
 
 
-def _said(verdict: str) -> str:
-    return f"<b style='color:{_COLOUR[verdict]}'>{verdict}</b>"
+def _said(verdict: str, headline: str = "") -> str:
+    return f"<b style='color:{_COLOUR[verdict]}'>{_words(headline or verdict)}</b>"
 
 
 def _words(text: str) -> str:

@@ -68,6 +68,8 @@ class Finding(_Plain):
     verdict: Literal["violated", "inconclusive"] | None = Field(
         default=None, description="What it accuses the node's protocol of; null where it accuses of nothing"
     )
+    runs: int | None = Field(default=None, description="In how many runs an attack was tried, where that is counted")
+    hits: int | None = Field(default=None, description="In how many of these runs the data came out")
     notes: list[str] = Field(default_factory=list)
 
 
@@ -80,6 +82,9 @@ class NodeSummary(Counted):
     worst_low: float = Field(default=0.0, description="Lower end of its 95 % interval")
     worst_high: float = Field(default=1.0, description="Upper end of its 95 % interval")
     worst_evidence: str = Field(default="", description="The evidence it comes from")
+    certain: bool = Field(default=False, description="Whether it is revealed by calculation, not in trial runs")
+    runs: int | None = Field(default=None, description="Of the finding that reveals it: in how many runs it was tried")
+    hits: int | None = Field(default=None, description="In how many of these runs the data came out")
     why: str
     verdict: Verdict
 
@@ -215,6 +220,9 @@ class Trial(_Plain):
 class Cell(Counted):
     """One combination of protocol and adversary."""
 
+    number: int | None = Field(
+        default=None, description="Which combination of the sweep, counted from 1, as --cell takes"
+    )
     protocol: str
     adversary: str
     # The schema calls it "whole".
@@ -229,6 +237,10 @@ class Cell(Counted):
     corrupt: list[int]
     server: bool = Field(default=False, description="Whether the adversary is the coordinating server")
     tapped: list[tuple[int, int]] | None = Field(description="Tapped edges; null means every plain line, [] none")
+    heard: list[tuple[int, int]] | None = Field(
+        default=None, description="Lines on which the adversary reads messages (−1 is the server); null: not known"
+    )
+    used: list[tuple[int, int]] | None = Field(default=None, description="Lines on which messages go; null: not known")
     leaked: list[str] = Field(description="Basis of the leaked subspace in words")
     output_error: float | None = Field(
         description="Relative error of the fitted means against pooled EM, largest over runs"
@@ -257,6 +269,10 @@ class Report(_Plain):
     title: str
     description: str
     verdict: Conclusion
+    headline: str = Field(
+        default="",
+        description="In its place above the report, where a baseline or accepted findings decide the verdict",
+    )
     sentence: str = Field(description="The verdict in one sentence")
     policy: dict[str, float]
     findings: list[Finding]
@@ -280,7 +296,7 @@ class Report(_Plain):
         All of it is in ``to_dict()``, and in the files that ``secmix.audit`` writes.
         """
         cells = f"{len(self.cells)} combination{'s' * (len(self.cells) != 1)}"
-        return f"<Report {shown(self.title)}: {self.verdict}, {cells}, {len(self.findings)} findings>"
+        return f"<Report {shown(self.title)}: {self.headline or self.verdict}, {cells}, {len(self.findings)} findings>"
 
     __str__ = __repr__
 

@@ -11,6 +11,7 @@ from typing import Literal
 
 from scipy.special import ndtri
 
+from secmix.auditing import undecided
 from secmix.auditing.evidence.interface import evidence_of
 from secmix.auditing.report import Finding, NodeSummary, Standing, Verdict
 from secmix.kernel import Clearance, Open, clear_bounds
@@ -122,6 +123,7 @@ def summary(
     *,
     clearance: Clearance | Open | None,
     exact: bool = True,
+    runs: int | None = None,
 ) -> NodeSummary:
     """Put all evidence about one node in one line.
 
@@ -135,6 +137,8 @@ def summary(
         What the kernel proves of the messages that the adversary reads.
     exact : bool
         Whether the premises of the exact evidence hold.
+    runs : int, optional
+        Of the audit, to say how many more would decide.
     """
     revealing = [f for f in findings if is_revealed(f)]
     top = max(findings, key=lambda f: f.normalised_leakage, default=None)
@@ -161,10 +165,12 @@ def summary(
     else:
         standing = "no more than the output itself reveals"
         why = f"known is a sum it is part of, {most:.0%} of its variance"
-    if not revealing:
-        why = "; ".join([why, *doubts])
     # What may be known beyond the output stays open, whatever else is known for sure.
     open_ = any(f.normalised_low <= output_share + 1e-3 < f.normalised_leakage for f in firm)
+    if not revealing:
+        said = [f"up to {most:.0%} may be known of what it sends, blurred"] * (open_ and standing == "partly leaked")
+        cleared = isinstance(clearance, Clearance) and not doubts
+        why = "; ".join([why, *doubts, *said, *undecided.reasons(findings, runs, cleared=cleared)])
     doubtful: list[Accusation] = ["inconclusive"] * bool(revealing or doubts or open_ or standing == "inconclusive")
     verdict = judged([*(f.verdict for f in findings), *doubtful], clearance)
     return _summary(node, standing, why, verdict, revealing, top)
@@ -176,6 +182,8 @@ def summary_of_samples(
     output_leakage: float,
     clearance: Clearance | Open | None,
     hidden: str | None = None,
+    *,
+    runs: int | None = None,
 ) -> NodeSummary:
     """Put all evidence about one node in one line, where none of it is exact.
 
@@ -187,6 +195,8 @@ def summary_of_samples(
         Whether no message reaches the adversary.
     hidden : str, optional
         Why the transcript may not tell all: who holds no such message may then know something nevertheless.
+    runs : int, optional
+        Of the audit, to say how many more would decide.
     """
     revealing = [f for f in findings if is_revealed(f)]
     top = max(findings, key=lambda f: (_known_among(f, len(findings)), f.normalised_leakage), default=None)
@@ -206,6 +216,12 @@ def summary_of_samples(
         why = hidden or "only lower bounds exist of what such messages tell, and they show little"
     doubtful: list[Accusation] = ["inconclusive"] * (standing != "no more than the output itself reveals")
     verdict = judged([*(f.verdict for f in findings), *doubtful], clearance)
+    if verdict == "inconclusive" and not revealing:
+        cleared = isinstance(clearance, Clearance) and not doubtful
+        said = undecided.reasons(findings, runs, cleared=cleared)
+        if standing == "partly leaked" and not said:
+            said = ["more may be known: only a proof clears"]
+        why = "; ".join([why, *said])
     return _summary(node, standing, why, verdict, revealing, top)
 
 
@@ -222,16 +238,26 @@ def _known_among(finding: Finding, looks: int) -> float:
 def _summary(
     node: int, standing: Standing, why: str, verdict: Verdict, revealing: list[Finding], top: Finding | None
 ) -> NodeSummary:
+    first = revealing[0] if revealing else None
     return NodeSummary(
         node=node,
         standing=standing,
         worst=1.0 if revealing else top.normalised_leakage if top else 0.0,
         worst_low=1.0 if revealing else top.normalised_low if top else 0.0,
         worst_high=1.0 if revealing or not top else top.normalised_high,
-        worst_evidence=(revealing[0] if revealing else top).evidence if top else "",
+        worst_evidence=(first or top).evidence if top else "",
+        certain=first is not None and _is_exact(first) and first.kind == "exact",
+        runs=first.runs if first else None,
+        hits=first.hits if first else None,
         why=why,
         verdict=verdict,
     )
+
+
+def _let(nodes: Sequence[NodeSummary], limit: int, open_: int) -> list[NodeSummary]:
+    """Say of the nodes that may be revealed why that clears none of them."""
+    why = f"max_revealed_nodes = {limit}: so many may be revealed, and {open_} nodes are not cleared"
+    return [s.model_copy(update={"why": f"{s.why}; {why}"}) if s.standing == "revealed" else s for s in nodes]
 
 
 def of_cell(nodes: Sequence[NodeSummary], policy: PolicySpec) -> tuple[Verdict, list[NodeSummary]]:
@@ -249,5 +275,9 @@ def of_cell(nodes: Sequence[NodeSummary], policy: PolicySpec) -> tuple[Verdict, 
         # Within the limit a node may be revealed.
         open_ = sum(s.verdict != "holds" for s in nodes)
         within = judged([], clear_bounds([("nodes that are not cleared", open_, limit)]))
-        out = [s.model_copy(update={"verdict": within}) for s in nodes] if within == "holds" else out
+        out = (
+            [s.model_copy(update={"verdict": within}) for s in nodes]
+            if within == "holds"
+            else _let(nodes, limit, open_)
+        )
     return worst(s.verdict for s in out), out

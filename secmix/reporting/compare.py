@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from secmix.auditing.report import Cell, NodeSummary, Report
+from secmix.errors import one_line
 from secmix.reporting import words
 from secmix.reporting.compare_robustness import Direction, robustness_changes, verdict_way
 
@@ -31,7 +32,8 @@ class Change:
     what : str
         Where ``node`` is None: the verdict, or what about its robustness.
     direction : {"worse", "unclear", "better", "added", "removed"}
-        *unclear*: what was known is no longer resolved, or the node changed sides. Never counted as better.
+        *unclear*: what was known is no longer resolved, the node changed sides, or another seed may be all that made it
+    better. Never counted as better.
     """
 
     protocol: str
@@ -59,10 +61,48 @@ def compare(a: Report, b: Report, *, tolerance: float = 0.01) -> list[Change]:
         Empty if nothing changed.
     """
     before, after = _cells(a), _cells(b)
+    luck = _Luck.between(a, b)
     changes: list[Change] = []
     for key in dict.fromkeys([*before, *after]):
-        changes += _of_cell(before.get(key), after.get(key), tolerance)
+        changes += _of_cell(before.get(key), after.get(key), tolerance, luck)
     return sorted(changes, key=lambda change: ORDER.index(change.direction))
+
+
+@dataclass(frozen=True)
+class _Luck:
+    """What another seed may have done by itself.
+
+    Attributes
+    ----------
+    other_seed : bool
+    nothing_else : bool
+        Whether the scenarios are the same but for the seed.
+    """
+
+    other_seed: bool
+    nothing_else: bool
+
+    @classmethod
+    def between(cls, a: Report, b: Report) -> _Luck:
+        other = a.seed != b.seed
+        plain = [{key: value for key, value in report.scenario.items() if key != "seed"} for report in (a, b)]
+        return cls(other, other and plain[0] == plain[1])
+
+    def may_explain(self, old: NodeSummary, new: NodeSummary) -> bool:
+        """Tell whether another seed may have moved a node from ``old`` to ``new``: their intervals overlap."""
+        apart = new.worst_high < old.worst_low or old.worst_high < new.worst_low
+        return self.nothing_else or (self.other_seed and not apart)
+
+
+def caveats(a: Report, b: Report, differing: Sequence[str]) -> list[str]:
+    """Say what beside the protocols may explain changes: other keys of the scenario, ``differing``, or another seed."""
+    said = []
+    if differing:
+        keys = one_line(", ".join(differing))
+        said.append(f"the two are of different scenarios, which differ in {keys}: what changed may come from that")
+    if a.seed != b.seed:
+        said.append(f"the two have different seeds ({a.seed} and {b.seed}): what chance may have bettered is unclear")
+    return said
 
 
 def direction(changes: Sequence[Change]) -> Direction | None:
@@ -88,7 +128,7 @@ def _cells(report: Report) -> dict[tuple[str, str, int], Cell]:
     return cells
 
 
-def _of_cell(old: Cell | None, new: Cell | None, tolerance: float) -> list[Change]:
+def _of_cell(old: Cell | None, new: Cell | None, tolerance: float, luck: _Luck) -> list[Change]:
     if old is None or new is None:
         cell = old or new
         assert cell is not None
@@ -96,22 +136,32 @@ def _of_cell(old: Cell | None, new: Cell | None, tolerance: float) -> list[Chang
         way: Direction = "added" if old is None else "removed"
         return [Change(cell.protocol, cell.adversary, None, before, after, way)]
     changes = []
-    if old.verdict != new.verdict:
-        way = verdict_way(old.verdict, new.verdict)
-        changes.append(Change(new.protocol, new.adversary, None, old.verdict, new.verdict, way))
     was = {node.node: node for node in old.nodes}
     now = {node.node: node for node in new.nodes}
     for node in sorted({*was, *now}):
-        way_of_node = _node_way(was.get(node), now.get(node), tolerance)
+        way_of_node = _node_way(was.get(node), now.get(node), tolerance, luck)
         if way_of_node:
             old_words, new_words = _in_words(was.get(node)), _in_words(now.get(node))
             changes.append(Change(new.protocol, new.adversary, node, old_words, new_words, way_of_node))
+    if old.verdict != new.verdict:
+        way = verdict_way(old.verdict, new.verdict)
+        by_luck = luck.nothing_else or (luck.other_seed and any(c.direction == "unclear" for c in changes))
+        way = "unclear" if way == "better" and by_luck else way
+        changes.insert(0, Change(new.protocol, new.adversary, None, old.verdict, new.verdict, way))
     for what, before, after, way_of_what in robustness_changes(old, new):
-        changes.append(Change(new.protocol, new.adversary, None, before, after, way_of_what, what))
+        way = "unclear" if way_of_what == "better" and luck.nothing_else else way_of_what
+        changes.append(Change(new.protocol, new.adversary, None, before, after, way, what))
     return changes
 
 
-def _node_way(old: NodeSummary | None, new: NodeSummary | None, tolerance: float) -> Direction | None:
+def _node_way(old: NodeSummary | None, new: NodeSummary | None, tolerance: float, luck: _Luck) -> Direction | None:
+    way = _node_way_of(old, new, tolerance)
+    if way != "better" or old is None or new is None or not luck.may_explain(old, new):
+        return way
+    return None if (old.verdict, old.standing) == (new.verdict, new.standing) else "unclear"
+
+
+def _node_way_of(old: NodeSummary | None, new: NodeSummary | None, tolerance: float) -> Direction | None:
     if old is None or new is None:
         return "added" if old is None else "removed"
     if "corrupt" in (old.standing, new.standing) and old.standing != new.standing:

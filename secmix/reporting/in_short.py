@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
-from secmix.auditing.evidence.interface import evidence_of
 from secmix.auditing.report import FAULTS, Cell, NodeSummary, Report
 from secmix.reporting import words
 
 _MOST_WHO = 3  # adversaries that are listed one by one
 _MOST_NAMES = 3
 _MOST_MEASURES = 3
+_MOST_COUNTS = 3
 
 
 def in_short(report: Report) -> list[str]:
@@ -127,22 +128,38 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _how_sure(report: Report) -> list[str]:
-    worst = [node.worst_evidence for cell in report.cells for node in _those(cell, "revealed")]
-    exact = any((evidence := evidence_of(kind)) is not None and evidence.exact for kind in worst)
-    other = any((evidence := evidence_of(kind)) is None or not evidence.exact for kind in worst)
-    runs = report.scenario.get("runs")
+    """Say what is certain, and of the rest in how many runs it came out: as the findings say that decide."""
+    revealed = [node for cell in report.cells for node in _those(cell, "revealed")]
+    partly = any(_those(cell, "partly leaked") and not _those(cell, "revealed") for cell in report.cells)
+    tried = [node for node in revealed if not node.certain]
     said = []
-    if exact and other:
-        said.append("Some of this follows by calculation from what is sent; the rest came out in trial runs.")
-    elif exact:
-        said.append("This is certain: it follows by calculation from what is sent.")
-    elif other:
-        said.append(f"This was done: in {runs or 'trial'} runs of the real programme the data came out.")
+    if revealed and not tried:
+        what = "Whose data can be worked out" if partly else "This"
+        said.append(f"{what} is certain: it follows by calculation from what is sent.")
+    elif len(tried) < len(revealed):
+        said.append(f"Some of this follows by calculation from what is sent; the rest was done: {_came_out(tried)}.")
+    elif tried:
+        said.append(f"This was done: {_came_out(tried)}.")
+    if partly:
+        said.append("Where part of the data is learnt, more may be learnt than was found.")
     if any(cell.verdict == "inconclusive" for cell in report.cells):
         said.append("Where something could not be settled, it may be worse than what was found.")
     if any(cell.verdict == "holds" for cell in report.cells):
         said.append("What is proved rests on assumptions, which stand below with each combination.")
     return said
+
+
+def _came_out(nodes: Sequence[NodeSummary]) -> str:
+    counts = {(node.hits, node.runs) for node in nodes if node.hits is not None and node.runs}
+    among = "trial runs of the real programme the data came out"
+    if not counts or any(node.hits is None or not node.runs for node in nodes):
+        return f"in {among}"
+    ordered = sorted(counts, key=lambda count: (count[0] / count[1], count[1]))
+    if len(ordered) <= _MOST_COUNTS:
+        *others, last = [f"{hits} of {runs}" for hits, runs in ordered]
+        return f"in {' or '.join(filter(None, [', '.join(others), last]))} {among}"
+    least, most = (math.floor(100 * hits / runs) for hits, runs in (ordered[0], ordered[-1]))
+    return f"in {least} to {most} % of the {among}"
 
 
 def _what_to_do(report: Report) -> list[str]:

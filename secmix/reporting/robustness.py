@@ -166,7 +166,7 @@ class Trade:
 def trades(report: Report) -> list[Trade]:
     """Privacy against robustness, a line for each cell that knows of both."""
     lines = []
-    for k, cell in enumerate(report.cells, 1):
+    for k, cell in words.numbered(report):
         if cell.robustness is None:
             continue
         honest = words.honest(cell)
@@ -198,7 +198,7 @@ class Field:
 def fields(report: Report) -> list[Field]:
     """Rules against attacks, a table for each adversary that several cells share."""
     groups: dict[str, list[tuple[int, Cell]]] = {}
-    for k, cell in enumerate(report.cells, 1):
+    for k, cell in words.numbered(report):
         if cell.robustness and cell.robustness.damages:
             groups.setdefault(cell.adversary, []).append((k, cell))
     return [_field(adversary, group) for adversary, group in groups.items() if len(group) > 1]

@@ -162,6 +162,11 @@ def asked(finding: Finding) -> str:
     return f"{private}, from {seen}"
 
 
+def numbered(report: Report) -> list[tuple[int, Cell]]:
+    """Pair the cells with their numbers in the sweep; a report of one cell of several keeps that cell's."""
+    return [(cell.number or k, cell) for k, cell in enumerate(report.cells, 1)]
+
+
 def honest(cell: Cell) -> list[NodeSummary]:
     """The nodes that have something to lose: all but the adversary's own."""
     return [node for node in cell.nodes if node.standing != "corrupt"]
@@ -205,14 +210,25 @@ def unexplained(cell: Cell) -> bool:
 
 
 def heard(cell: Cell) -> str:
-    """Which lines the adversary hears, in words."""
+    """Say on which lines the adversary reads messages."""
+    if cell.heard is not None and cell.used is not None:
+        count, all_ = len(cell.heard), len(cell.used)
+        lines = "1 line" if all_ == 1 else f"{all_} lines"
+        if not count:
+            return f"The adversary reads no message on any of the {lines} in use."
+        if count == all_:
+            return f"The adversary reads messages on {'the' if all_ == 1 else 'all'} {lines} in use."
+        return f"The adversary reads messages on {count} of the {lines} in use: {_lines(cell.heard)}."
     if cell.tapped is None:
         return "The adversary hears every line that is not encrypted."
     if not cell.tapped:
         return "The adversary taps no line."
-    lines = ", ".join("–".join("server" if end < 0 else str(end) for end in edge) for edge in cell.tapped[:12])
-    more = f" and {len(cell.tapped) - 12} more" if len(cell.tapped) > 12 else ""
-    return f"The adversary taps the lines {lines}{more}."
+    return f"The adversary taps the lines {_lines(cell.tapped)}."
+
+
+def _lines(edges: list[tuple[int, int]]) -> str:
+    named = ", ".join("–".join("server" if end < 0 else str(end) for end in edge) for edge in edges[:12])
+    return named + (f" and {len(edges) - 12} more" if len(edges) > 12 else "")
 
 
 def toml(values: dict[str, Any]) -> str:

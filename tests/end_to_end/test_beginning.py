@@ -94,6 +94,21 @@ def test_init_reads_a_network(text: str, nodes: int, edges: list[list[int]]) -> 
     assert {cell.adversary.settings.get("corrupt", [1])[-1] for cell in load("mine.toml").cells()} == {1}
 
 
+def test_init_names_the_nodes_and_lines_that_it_read() -> None:
+    Path("sites.csv").write_text("von,nach\nSt. Gallen,Bern\nBern,Chur\nChur,St. Gallen\n")
+    told = call("init", "mine.toml", "--network", "sites.csv")
+    assert "3 nodes, 3 lines between them" in told.stdout
+    assert "nodes: 0 'St. Gallen', 1 'Bern', 2 'Chur'" in told.stdout
+    assert "lines: St. Gallen–Bern, St. Gallen–Chur, Bern–Chur" in told.stdout
+    assert "'von', 'nach'" in told.stdout
+    assert "node 0 is 'St. Gallen'" in Path("mine.toml").read_text()
+    Path("apart.csv").write_text("St. Gallen,Bern\nBern,Chur\nDavos,Arosa\n")
+    told = call("init", "other.toml", "--network", "apart.csv")
+    assert told.exit_code == 2
+    assert "'Davos', 'Arosa' cannot reach the other 3 nodes" in told.stderr
+    assert not Path("other.toml").exists()
+
+
 def test_init_leaves_out_what_cannot_run_there() -> None:
     Path("star.txt").write_text("0 1\n0 2\n0 3\n0 4\n")
     told = call("init", "mine.toml", "--network", "star.txt")

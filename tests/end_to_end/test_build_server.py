@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 import shlex
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -98,7 +99,8 @@ def test_a_command_with_odd_names_and_every_option_reproduces_the_report() -> No
     assert call(*words[1:], "--out", "cell", "--workers", "1", "--format", "json").exit_code == 1
     # What to change may refer to the other cells of a report.
     alone, among = (
-        each.model_copy(update={"advice": [], "trials": []}) for each in (report("cell").cells + report().cells[1:])
+        each.model_copy(update={"advice": [], "trials": []})
+        for each in (report("cell/cell-2").cells + report().cells[1:])
     )
     assert alone == among
 
@@ -153,6 +155,52 @@ def test_what_the_baseline_had_is_no_failure_and_marked() -> None:
     assert "--baseline before/report.json" in report().reproduce
 
 
+def headlines(out: str = "out") -> tuple[str, str, str]:
+    """The title of the page, what stands in its seal, and the first verdict of the Markdown."""
+    page, text = (Path(out, f"report.{form}").read_text(encoding="utf-8") for form in ("html", "md"))
+    (title,) = re.findall("<title>(.*)</title>", page)
+    (seal,) = re.findall(r'<div class="seal">.*</svg><span>(.*)</span></div>', page, flags=re.S)
+    return title, seal, re.findall(r"\*\*(.*?)\.\*\*", text)[0]
+
+
+def test_the_headline_says_what_is_known_from_before() -> None:
+    assert audit(out="before").exit_code == 1
+    told = audit(TEXT, "--baseline", "before/report.json", "--format", "html,md,json")
+    assert told.exit_code == 0
+    assert "NO WORSE THAN THE BASELINE: 4 VIOLATIONS ARE KNOWN" in " ".join(told.stdout.split())
+    title, seal, first = headlines()
+    assert "no worse than the baseline: 4 violations are known" in title
+    assert seal == "no worse"
+    assert first == "NO WORSE THAN THE BASELINE: 4 VIOLATIONS ARE KNOWN"
+    assert report("before").headline == ""
+    assert "no worse than the baseline: 4 violations are known" in report()._repr_html_()
+
+
+def test_the_headline_says_until_when_it_is_accepted() -> None:
+    first, last = ACCEPTED.format(until="2098-01-01") + "nodes = [0]\n", ACCEPTED.format(until="2099-01-01")
+    Path("accepted.toml").write_text(first + last)
+    told = audit(TEXT, "--accepted", "accepted.toml", "--format", "html,md,json")
+    assert told.exit_code == 0
+    assert "ACCEPTED UNTIL 2098-01-01: 4 VIOLATIONS" in " ".join(told.stdout.split())
+    assert headlines()[1] == "accepted"
+    assert "accepted, the first until 2098-01-01" in report().sentence
+    some = ACCEPTED.format(until="2099-01-01") + "nodes = [0]\n"
+    Path("some.toml").write_text(some)
+    assert audit(TEXT, "--accepted", "some.toml", "--format", "html,md,json", out="part").exit_code == 1
+    assert headlines("part")[1:] == ("violated", "VIOLATED")
+    both = ["--accepted", "some.toml", "--baseline", "part/report.json", "--format", "html,md,json"]
+    assert audit(TEXT, *both, out="both").exit_code == 0
+    said = "no worse than the baseline: 3 violations are known; 1 finding is accepted until 2099-01-01"
+    assert report("both").headline == said
+
+
+def test_a_baseline_clears_no_policy_that_asks_nothing() -> None:
+    assert audit(out="before").exit_code == 1
+    Path("robustness.toml").write_text("min_breakdown = 0.2\n")  # of adversaries that deviate, which there are none of
+    assert audit(TEXT, "--policy", "robustness.toml", "--baseline", "before/report.json").exit_code == 3
+    assert report().verdict == "inconclusive"
+
+
 def test_what_is_new_or_worse_counts_and_is_marked() -> None:
     better = TEXT.replace('{name = "plain", label', '{name = "secure_sum", label')
     assert audit(better, out="before").exit_code == 0
@@ -185,6 +233,14 @@ def test_reports_of_different_scenarios_are_compared_with_a_warning() -> None:
     assert again.exit_code == 0
     assert "another scenario" in report("again").sentence
     assert not different_scenarios(report("before"), report("again"))
+
+
+def test_compare_says_that_seeds_differ() -> None:
+    audit(out="before")
+    audit(TEXT, "--seed", "3", out="after")
+    told = call("compare", "before/report.json", "after/report.json")
+    assert told.exit_code == 0
+    assert "different seeds (0 and 3)" in told.stderr
 
 
 def test_compare_has_a_status_for_worse() -> None:

@@ -264,14 +264,31 @@ SWEEP = BASE + "[sweep]\nprotocol = [{name = 'plain'}, {name = 'secure_sum'}, {n
 
 def test_a_cell_alone_is_as_in_the_sweep() -> None:
     assert audit(SWEEP, out="all").exit_code == 1
-    for number, (name, status) in enumerate([("plain", 1), ("secure_sum", 0)], 1):
-        assert audit(SWEEP, "--cell", str(number), out=name).exit_code == status
-        (cell,) = report(name)["cells"]
+    for number, status in ((1, 1), (2, 0)):
+        assert audit(SWEEP, "--cell", str(number), out="alone").exit_code == status
+        (cell,) = report(f"alone/cell-{number}")["cells"]
         same = report("all")["cells"][number - 1]
+        assert cell["number"] == same["number"] == number
         # What to change may refer to the other cells of a report.
         assert {**cell, "advice": [], "trials": []} == {**same, "advice": [], "trials": []}
         assert f"--cell {number}" in cell["reproduce"]
     refused(audit(SWEEP, "--cell", "4"), "cell 4", "3")
+
+
+def test_the_command_of_a_section_leaves_the_whole_report_alone() -> None:
+    assert call("audit", written(SWEEP), "--workers", "1", "--format", "html,json,md").exit_code == 1
+    whole = {path: path.read_bytes() for path in Path("audit-mine").iterdir()}
+    command = report("audit-mine")["cells"][1]["reproduce"].split()
+    told = call(*command[1:], "--workers", "1", "--format", "html,json,md")
+    assert told.exit_code == 0
+    assert str(Path("audit-mine", "cell-2", "report.html")) in told.stdout
+    assert {path: path.read_bytes() for path in Path("audit-mine").iterdir() if path.is_file()} == whole
+    alone = Path("audit-mine", "cell-2")
+    assert 'id="cell-2"' in (alone / "report.html").read_text(encoding="utf-8")
+    assert "## 2. secure" in (alone / "report.md").read_text(encoding="utf-8")
+    # Into the folder of the whole report, if that is named: not over it either.
+    assert call(*command[1:], "--workers", "1", "--format", "json", "--out", "audit-mine").exit_code == 0
+    assert len(report("audit-mine")["cells"]) == 3
 
 
 def test_the_command_in_the_report_reproduces_it() -> None:

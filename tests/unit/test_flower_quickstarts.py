@@ -48,7 +48,7 @@ def test_a_quickstart_is_audited_by_its_folder(name, tmp_path, monkeypatch):
     options = ["--allow-code", "--workers", "1", "--cell", "1", "--format", "json,md", "--out", "report"]
     told = CliRunner().invoke(app, ["audit", "--flower", str(PROJECTS / name), *options])
     assert told.exit_code == 3, told.output
-    report = json.loads(Path("report", "report.json").read_text(encoding="utf-8"))
+    report = json.loads(Path("report", "cell-1", "report.json").read_text(encoding="utf-8"))
     [cell] = report["cells"]
     assert "revealed" not in {node["standing"] for node in cell["nodes"]}
     # Of the first the rows do not go in; of the second twelve rows go into each model, with labels of their own.

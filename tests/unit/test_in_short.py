@@ -20,8 +20,10 @@ JARGON = re.compile(
 )
 
 
-def node(number: int, standing: Standing, verdict: Verdict, evidence: str = "structure") -> NodeSummary:
-    return NodeSummary(node=number, standing=standing, worst=0.5, worst_evidence=evidence, why="why", verdict=verdict)
+def node(number: int, standing: Standing, verdict: Verdict, evidence: str = "structure", **decided: Any) -> NodeSummary:
+    return NodeSummary(
+        node=number, standing=standing, worst=0.5, worst_evidence=evidence, why="why", verdict=verdict, **decided
+    )
 
 
 def cell(protocol: str, adversary: str, verdict: Verdict, nodes: list[NodeSummary], **more: Any) -> Cell:
@@ -61,7 +63,12 @@ def trial(outcome: Any, plain: str) -> Trial:
     return Trial(advice="Do.", change={"runs": 100}, outcome=outcome, found="Tried.", plain=plain)
 
 
-REVEALED = [node(0, "partly leaked", "holds"), node(2, "revealed", "violated"), node(4, "revealed", "violated")]
+REVEALED = [
+    node(0, "partly leaked", "holds"),
+    node(2, "revealed", "violated", certain=True),
+    node(4, "revealed", "violated", certain=True),
+]
+PARTLY = [node(i, "partly leaked", "violated") for i in (0, 2, 4)]
 CLEAR = [node(i, "no more than the output itself reveals", "holds") for i in (0, 2, 4)]
 OPEN = [node(i, "inconclusive", "inconclusive") for i in (0, 2, 4)]
 
@@ -82,6 +89,40 @@ def test_who_learns_what_about_whom_how_sure_and_what_to_do() -> None:
         "each combination. What helped, at least in part, when it was tried: use new masks. "
         "Details stand below."
     )
+
+
+def solved(*counts: tuple[int | None, int | None]) -> list[NodeSummary]:
+    return [node(i, "revealed", "violated", "inversion", hits=hits, runs=runs) for i, (hits, runs) in enumerate(counts)]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [
+        (solved((5, 5)), "This was done: in 5 of 5 trial runs of the real programme the data came out."),
+        (solved((5, 5), (3, 5), (5, 5)), "in 3 of 5 or 5 of 5 trial runs of the real programme"),
+        (solved((3, 5), (4, 5), (5, 5), (1000, 2000)), "in 50 to 100 % of the trial runs of the real programme"),
+        (solved((5, 5), (None, None)), "in trial runs of the real programme the data came out"),
+        (
+            [*REVEALED, *solved((4, 5))],
+            "Some of this follows by calculation from what is sent; the rest was done: in 4 of",
+        ),
+    ],
+)
+def test_counts_are_those_of_the_findings_that_decide(nodes: list[NodeSummary], said: str) -> None:
+    text = " ".join(in_short(report(cell("P", "A", "violated", nodes))))
+    assert said in text
+    assert "300" not in text  # the runs of the audit, which no attack was judged on
+
+
+def test_what_leaks_in_part_is_not_called_certain() -> None:
+    partly = cell("Q", "A", "violated", PARTLY)
+    text = " ".join(in_short(report(partly)))
+    assert "learns part" in text
+    assert "certain" not in text
+    assert "more may be learnt than was found" in text
+    both = " ".join(in_short(report(cell("P", "A", "violated", REVEALED), partly)))
+    assert "This is certain" not in both
+    assert "Whose data can be worked out is certain" in both
 
 
 def test_a_measure_that_helps_against_one_is_not_told_as_if_it_helped_against_all() -> None:

@@ -450,7 +450,7 @@ def test_markdown_escapes_and_keeps_tables_whole(written: dict[str, str], report
             assert len(set(widths)) == 1, line
             widths = []
     assert text.count("\n## ") == len(report.cells) + 4
-    for said in ("**VIOLATED.**", "What this audit did not try", "does not mean safe"):
+    for said in ("**VIOLATED.**", "What this audit did not try", "is proved, under the assumptions"):
         assert said in text
 
 
@@ -595,6 +595,39 @@ OUTPUT: Standing = "no more than the output itself reveals"
 def test_compare(before: Any, after: Any, direction: str | None) -> None:
     changes = [c for c in compare(_with_node(*before), _with_node(*after)) if c.node is not None]
     assert [c.direction for c in changes] == ([] if direction is None else [direction])
+
+
+def _seeded(
+    seed: int, standing: Standing, verdict: Verdict, low: float, worst: float, high: float, runs: int = 300
+) -> Report:
+    interval = {"worst_low": low, "worst_high": high}
+    (cell,) = _with_node(standing, worst, verdict).cells
+    nodes = [node.model_copy(update=interval) for node in cell.nodes]
+    made = make(cells=[cell.model_copy(update={"nodes": nodes})])
+    return made.model_copy(update={"seed": seed, "scenario": {"seed": seed, "runs": runs}})
+
+
+def _ways(before: Report, after: Report) -> list[str]:
+    return [change.direction for change in compare(before, after)]
+
+
+def test_what_another_seed_flips_is_not_better() -> None:
+    open_ = _seeded(0, OUTPUT, "inconclusive", 0.1, 0.19, 0.28)
+    cleared = _seeded(1, OUTPUT, "holds", 0.1, 0.18, 0.26)
+    assert _ways(open_, cleared) == ["unclear", "unclear"]  # the cell and its node
+    assert _ways(cleared, open_) == ["worse", "worse"]
+    # With the same seed, or more runs, something changed.
+    assert _ways(open_, _seeded(0, OUTPUT, "holds", 0.1, 0.18, 0.26)) == ["better", "better"]
+    assert _ways(open_, _seeded(0, OUTPUT, "holds", 0.17, 0.18, 0.19, runs=3000)) == ["better", "better"]
+    # Another seed and another scenario: better where the intervals lie apart.
+    leaky = _seeded(0, "partly leaked", "violated", 0.5, 0.6, 0.7)
+    assert _ways(leaky, _seeded(1, OUTPUT, "holds", 0.1, 0.2, 0.3, runs=400)) == ["better", "better"]
+    assert _ways(leaky, _seeded(1, OUTPUT, "holds", 0.1, 0.2, 0.55, runs=400)) == ["unclear", "unclear"]
+    # The same scenario: whatever its seed flips.
+    assert _ways(leaky, _seeded(1, OUTPUT, "holds", 0.1, 0.2, 0.3)) == ["unclear", "unclear"]
+    # A number that another seed moves within its interval is no change.
+    part = [_seeded(seed, "partly leaked", "violated", 0.3, 0.5 - seed / 10, 0.6) for seed in (0, 1)]
+    assert _ways(*part) == []
 
 
 def test_compare_equal_and_missing_cells(report: Report) -> None:

@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import secmix
+from secmix.auditing.evidence.decoding import recovered
 from secmix.auditing.report import Finding, NodeSummary, Verdict
 from secmix.auditing.verdicts import is_revealed, of_cell, of_leakage, settles, summary, with_reasons, worst
 from secmix.kernel import Open, clear_bounds
@@ -193,7 +194,7 @@ def test_one_module_makes_what_holds() -> None:
                 isinstance(part, ast.Constant) and part.value == "holds" for part in _chosen(made)
             ):
                 makers.add(path.name)
-    assert makers == {"verdicts.py", "counting.py"}  # the latter keeps what a report says already
+    assert makers == {"verdicts.py"}
 
 
 def _chosen(made: ast.expr) -> list[ast.expr]:
@@ -211,3 +212,34 @@ def test_the_worst_verdict_counts(verdicts: list[str]) -> None:
 
 def test_a_policy_that_asks_about_nobody_is_not_kept() -> None:
     assert of_cell([], PolicySpec(max_revealed_nodes=0))[0] == "inconclusive"
+
+
+def test_a_node_carries_the_counts_of_the_finding_that_reveals_it() -> None:
+    about = {"protocol": "p", "adversary": "a", "node": 0}
+    solved = recovered(
+        about, 4, 5, evidence="inversion", view="cumulative", method="solving", unit="share of runs", notes=["solved"]
+    )
+    told = summary(0, [finding(), solved], [], 0.2, clearance=None)
+    assert (told.standing, told.hits, told.runs, told.certain) == ("revealed", 4, 5, False)
+    exact = finding(evidence="structure", status="determined", low=1.0, value=1.0, high=1.0)
+    told = summary(0, [exact, solved], [], 0.2, clearance=None)
+    assert (told.hits, told.runs, told.certain) == (None, None, True)
+    estimated = finding(kind="estimate", status="determined", low=1.0, value=1.0, high=1.0)
+    assert not summary(0, [estimated], [], 0.2, clearance=None).certain
+    part = finding(evidence="structure", low=0.5, value=0.5, high=0.5)
+    assert not summary(0, [part], [], 0.2, clearance=None).certain
+
+
+def test_attacks_count_their_runs() -> None:
+    found = secmix.audit({
+        "network": {"kind": "cycle", "nodes": 4}, "runs": 120, "data": {"name": "wine", "features": 2},
+        "protocol": {"name": "plain"}, "adversary": {"name": "curious_server"}, "model": {"iterations": 2},
+        "measure": {"evidence": ["decoders"]},
+    }).findings  # fmt: skip
+    attacks = [each for each in found if each.evidence in ("linear decoder", "direct reading")]
+    assert attacks
+    assert {each.runs for each in attacks} == {120}
+    for each in attacks:
+        assert each.hits is not None
+        if each.evidence == "direct reading":
+            assert each.hits == round(120 * each.normalised_leakage)

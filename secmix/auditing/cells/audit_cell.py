@@ -54,6 +54,8 @@ def audit_cell(
         verdict=verdict,
         sentence=sentence(verdict, summaries, pushed),
         robustness=pushed,
+        heard=sorted(case.observation.lines.read),
+        used=sorted(case.observation.lines.used),
         leaked=leaked(case),
         output_error=finite(sums.output_error) if sums else None,
         nodes=sorted(summaries + corrupt_nodes(setup), key=lambda s: s.node),

@@ -8,7 +8,10 @@ from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.report import Cell, Checked, NodeSummary, Robustness
 from secmix.auditing.setup import Setup
 from secmix.auditing.soundness import Soundness
+from secmix.errors import brief
 from secmix.scenario import Scenario
+
+_MOST_WHY = 400  # characters of a reason in the sentence of a cell; the line of the node has all of it
 
 
 def failed(cell: Scenario, setup: Setup, cause: str, reproduce: str) -> Cell:
@@ -96,4 +99,6 @@ def sentence(verdict: str, nodes: list[NodeSummary], robustness: Robustness | No
     text = "; ".join(sentences) or "nobody honest was asked about"
     if verdict == "inconclusive":
         text += "; whether the policy holds could not be decided"
+        first = max((s for s in nodes if s.verdict == "inconclusive"), key=lambda s: s.worst, default=None)
+        text += "" if first is None else f" (node {first.node}: {brief(first.why, _MOST_WHY)})"
     return text[0].upper() + text[1:] + "."

@@ -35,11 +35,13 @@ def stand(case: Case, node: int, findings: list[Finding]) -> tuple[NodeSummary, 
             doubts += unproved(case, node)
         exact = not observation.doubts
         share = output_share(case.setup, observation, node)
-        return verdicts.summary(node, findings, doubts, share, clearance=proof_of(case), exact=exact), doubts
+        return verdicts.summary(
+            node, findings, doubts, share, clearance=proof_of(case), exact=exact, runs=case.cell.runs
+        ), doubts
     assert isinstance(observation, CollaborationObservation)
     known = _output_leakage(observation, node)
     hidden = "; ".join(observation.doubts) or None
-    return verdicts.summary_of_samples(node, findings, known, proof_of(case), hidden), []
+    return verdicts.summary_of_samples(node, findings, known, proof_of(case), hidden, runs=case.cell.runs), []
 
 
 def notes(case: Case) -> list[str]:

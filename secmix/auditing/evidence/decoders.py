@@ -75,6 +75,8 @@ def _decoded(found: Decoding, decoder: Decoder, view: str, target: Target, about
         normalised_leakage=value,
         normalised_low=low,
         normalised_high=1.0,
+        runs=len(found.prediction),
+        hits=round(found.recovered * len(found.prediction)),
         notes=[got],
     )
 

@@ -176,4 +176,6 @@ def recovered(about: dict[str, Any], hits: int, runs: int, **fields: Any) -> Fin
         normalised_leakage=share,
         normalised_low=low,
         normalised_high=1.0,
+        runs=runs,
+        hits=hits,
     )

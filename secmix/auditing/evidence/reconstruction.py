@@ -114,6 +114,8 @@ def _judged(name: str, about: dict[str, Any], found: list[Reconstruction | None]
                 normalised_leakage=share,
                 normalised_low=share * low,
                 normalised_high=1.0,
+                runs=runs,
+                hits=runs,
                 notes=[f"{round(share * d)} exact linear equations on each of its {count} rows of {d} numbers: {how}"],
             )
         )

@@ -15,6 +15,7 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.adversaries.interfaces import AdversaryTraits
+from secmix.auditing.observation.lines import Lines, joined, lines_of
 from secmix.auditing.observation.observation import Observation
 from secmix.auditing.observation.observe import Seeds, deals, fitting
 from secmix.auditing.setup import CollaborationSetup
@@ -88,6 +89,7 @@ class _Piece:
     view: View  # of the first runs, as are the rows
     rows_by_node: list[Array]
     runs: int
+    lines: Lines
 
 
 def block_size(cell: Scenario, setup: CollaborationSetup) -> int:
@@ -133,7 +135,8 @@ def watch(cell: Scenario, setup: CollaborationSetup, seeds: Seeds) -> Collaborat
             f"{few} of {cell.runs} runs sent messages like those of fewer than {ENOUGH} runs: too few to be judged by "
             "what needs repetitions"
         ]
-    return replace(found[0], others=tuple(found[1:]), doubts=doubts)
+    lines = joined(group.lines for group in found)
+    return replace(found[0], others=tuple(found[1:]), doubts=doubts, lines=lines)
 
 
 def _pieces(
@@ -165,6 +168,7 @@ def _piece(
         view=View(view.origins, tuple(row[:TRIED].copy() for row in view.rows)),
         rows_by_node=[part[:TRIED].copy() for part in rows_by_node],
         runs=len(results),
+        lines=lines_of(transcript, view),
     )
 
 
@@ -189,6 +193,7 @@ def _joined(pieces: list[_Piece], setup: CollaborationSetup) -> CollaborationObs
         ],
         runs=sum(piece.runs for piece in pieces),
         noticed=first.noticed,
+        lines=joined(piece.lines for piece in pieces),
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from secmix._base.checks import Array
+from secmix.auditing.observation.lines import Lines
 
 
 @dataclass(frozen=True)
@@ -19,11 +20,14 @@ class Observation:
         What the adversary makes of its view, for each of these nodes.
     doubts : list of str
         Why more may be known about every node than any finding shows.
+    lines : Lines
+        On which messages go, and on which the adversary reads any.
     """
 
     rows: dict[int, Array]
     features: dict[int, dict[int, Array]]
     doubts: list[str]
+    lines: Lines = field(default_factory=Lines, kw_only=True)
 
     @property
     def reads_low(self) -> str | None:

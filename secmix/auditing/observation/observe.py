@@ -16,6 +16,7 @@ from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.observation.known import KnownSums, known_sums
+from secmix.auditing.observation.lines import joined, lines_of
 from secmix.auditing.observation.observation import Observation
 from secmix.auditing.observation.reading import (
     ProbeCache,
@@ -245,6 +246,7 @@ def _block(
         rows={i: rows_by_node[i][:, 0].copy() for i in setup.asked},
         features=features,
         doubts=doubts,
+        lines=lines_of(run.transcript, view),
         mask_shape=shape_doubts(drawn, modulus),
         unread=unread,
         inputs={t: s.transpose(1, 0, 2) for t, (s, _) in seen.items()},
@@ -306,5 +308,6 @@ def _joined(blocks: list[SumObservation]) -> SumObservation:
         doubts=list(dict.fromkeys(doubt for block in blocks for doubt in block.doubts)),
         mask_shape=list(dict.fromkeys(doubt for block in blocks for doubt in block.mask_shape)),
         unread=list(dict.fromkeys(doubt for block in blocks for doubt in block.unread)),
+        lines=joined(block.lines for block in blocks),
         output_error=max(block.output_error for block in blocks),
     )

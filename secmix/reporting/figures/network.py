@@ -1,4 +1,4 @@
-"""The network of a cell, drawn with corrupt nodes, tapped lines and leakage."""
+"""The network of a cell, drawn with corrupt nodes, the server, the lines that the adversary reads, and leakage."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from secmix.auditing.report import Cell, NodeSummary
 from secmix.reporting.figures.svg import COLOUR, STYLE, ink_on, inline, shade
-from secmix.reporting.words import share
+from secmix.reporting.words import heard, share
 
 CROWD = 24  # more nodes than this leave no room for a number beside each
 MANY = 300  # more than this are dots anyway
@@ -16,7 +16,7 @@ ROOM = 0.15  # between two nodes, as a share of the drawing: the node itself and
 
 
 def network_figure(cell: Cell, name: str) -> str:
-    """The network: corrupt nodes square, tapped lines dashed, leakage as colour and, with room, as a number.
+    """The network: corrupt nodes square, lines that are read dashed, leakage as colour and, with room, as a number.
 
     ``name`` must differ between figures of one page: it goes into the ids inside the SVG.
     """
@@ -33,16 +33,15 @@ def network_figure(cell: Cell, name: str) -> str:
         axes.set_axis_off()
         axes.set_aspect("equal")
         axes.margins(0.17 if not crowded else 0.06)
-        lines = {_ordered(edge) for edge in [*cell.edges, *(cell.tapped or [])]}
-        tapped = lines if cell.tapped is None else {_ordered(edge) for edge in cell.tapped}
-        for some, hears in ((lines - tapped, False), (tapped, True)):
+        for kind, some in lines(cell).items():
             # One path with gaps for all lines of a kind: hundreds of lines would swell the page otherwise.
             ends = [(where[a], where[b], (np.nan, np.nan)) for a, b in sorted(some) if {a, b} <= set(where)]
             if ends:
-                axes.plot(*np.array(ends).reshape(-1, 2).T, zorder=1, **_line(hears, crowded))
+                axes.plot(*np.array(ends).reshape(-1, 2).T, zorder=1, **_line(kind, crowded))
         centre = np.mean(list(where.values()), axis=0) if where else np.zeros(2)
         for node, spot in where.items():
-            corrupt = node in cell.corrupt or (node in found and found[node].standing == "corrupt")
+            theirs = node in cell.corrupt or (node < 0 and cell.server)
+            corrupt = theirs or (node in found and found[node].standing == "corrupt")
             _draw_node(axes, node, spot, found.get(node), corrupt, radius)
             if not crowded and node in found and not corrupt:
                 _draw_leakage(axes, spot, spot - centre, found[node], radius)
@@ -53,24 +52,39 @@ def _ordered(edge: tuple[int, int]) -> tuple[int, int]:
     return min(edge), max(edge)
 
 
-def _line(tapped: bool, crowded: bool) -> dict[str, Any]:
-    if tapped:
+def lines(cell: Cell) -> dict[str, set[tuple[int, int]]]:
+    """Sort the lines of a cell by what the adversary has of them: *idle*, *closed* to it, or *read*.
+
+    In a report that does not say it, tapped lines are taken for read.
+    """
+    edges = {_ordered(edge) for edge in cell.edges}
+    if cell.heard is None or cell.used is None:
+        tapped = edges if cell.tapped is None else {_ordered(edge) for edge in cell.tapped}
+        return {"idle": set(), "closed": edges - tapped, "read": tapped}
+    read, used = set(cell.heard), set(cell.used)
+    return {"idle": edges - used, "closed": used - read, "read": read}
+
+
+def _line(kind: str, crowded: bool) -> dict[str, Any]:
+    if kind == "read":
         return {"color": COLOUR["warn"], "linewidth": 0.9 if crowded else 1.7, "linestyle": (0, (4, 2))}
-    return {"color": COLOUR["muted"], "linewidth": 0.6 if crowded else 1.0}
+    if kind == "idle":
+        return {"color": COLOUR["muted"], "linewidth": 0.4 if crowded else 0.7, "linestyle": (0, (1, 3))}
+    return {"color": COLOUR["muted"], "linewidth": 0.6 if crowded else 1.2}
 
 
 def _draw_node(axes: Any, node: int, spot: Any, found: NodeSummary | None, corrupt: bool, radius: float) -> None:
     server = node < 0
     standing = "corrupt" if corrupt else found.standing if found else ""
-    fill = "#26241f" if corrupt else shade(found.worst if found else 0.0)
+    fill = "#26241f" if corrupt else COLOUR["paper"] if server else shade(found.worst if found else 0.0)
     if standing == "revealed":  # a second ring: the worst case is shown by shape as well as by colour
         ring = (2 * radius + 7) ** 2
         axes.scatter(*spot, s=ring, facecolor="none", edgecolor=COLOUR["bad"], linewidth=1.3, zorder=2)
     axes.scatter(
         *spot,
         s=(2 * radius) ** 2,
-        marker="s" if corrupt else "D" if server else "o",
-        facecolor=COLOUR["paper"] if server else fill,
+        marker="D" if server else "s" if corrupt else "o",
+        facecolor=fill,
         edgecolor=COLOUR["ink"],
         linewidth=1.0,
         linestyle=(0, (1.5, 1.5)) if standing == "inconclusive" else "-",
@@ -81,7 +95,7 @@ def _draw_node(axes: Any, node: int, spot: Any, found: NodeSummary | None, corru
         spot,
         ha="center",
         va="center_baseline",
-        color=COLOUR["ink"] if server else ink_on(fill),
+        color=COLOUR["ink"] if server and not corrupt else ink_on(fill),
         fontsize=max(4.0, 0.9 * radius),
         zorder=4,
     )
@@ -107,12 +121,14 @@ def spots(cell: Cell) -> dict[int, Any]:
     """Where to draw each node; a server that matters stands in the middle."""
     points = np.array(cell.positions, dtype=float).reshape(-1, 2)
     spread = float(np.ptp(points, axis=0).max()) if len(points) else 1.0
-    points = points / (spread or 1.0)
+    points = points[: cell.n_nodes] / (spread or 1.0)
+    serves = cell.server or any(end < 0 for edge in [*(cell.tapped or []), *(cell.used or [])] for end in edge)
+    if serves and len(points):
+        points = np.vstack([points, points.mean(axis=0)])
     room = ROOM * min(1.0, CROWD / max(cell.n_nodes, 1)) ** 0.5
-    places = dict(enumerate(apart(points[: cell.n_nodes], room) if cell.n_nodes <= MANY else points))
-    if places and (cell.server or any(end < 0 for edge in cell.tapped or [] for end in edge)):
-        places[-1] = points.mean(axis=0)
-    return places
+    placed = list(apart(points, room) if cell.n_nodes <= MANY else points)
+    server = {-1: placed.pop()} if serves and placed else {}
+    return {**dict(enumerate(placed)), **server}
 
 
 def apart(points: Any, least: float) -> Any:
@@ -145,7 +161,8 @@ def network_alt(cell: Cell) -> str:
     revealed = [str(node.node) for node in cell.nodes if node.standing == "revealed"]
     corrupt = ", ".join(map(str, cell.corrupt))
     parts = [
-        f"Network of {cell.n_nodes} nodes and {len(cell.edges)} lines.",
+        f"Network of {cell.n_nodes} nodes and {len(cell.edges)} lines{' and a server' * (-1 in spots(cell))}.",
+        heard(cell),
         f"Corrupt nodes: {corrupt}." if corrupt else "No node is corrupt.",
         f"Revealed nodes: {', '.join(revealed)}." if revealed else "No node is revealed.",
         "The table of nodes holds the numbers.",

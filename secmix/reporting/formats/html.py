@@ -33,6 +33,8 @@ class Section:
     more_nodes: list[NodeSummary]
     findings: list[Finding]
     network: Any
+    lines: dict[str, set[tuple[int, int]]]
+    served: bool
     leakage: Any
     sigma: Any
     push: Any
@@ -114,7 +116,7 @@ def _sections(report: Report) -> list[Section]:
     from markupsafe import Markup
 
     from secmix.reporting.figures.curves import leakage_figure, picture_figure, sigma_figure
-    from secmix.reporting.figures.network import network_figure
+    from secmix.reporting.figures.network import lines, network_figure, spots
     from secmix.reporting.figures.robustness import robustness_figure
     from secmix.reporting.witness import witness_figure
 
@@ -125,7 +127,7 @@ def _sections(report: Report) -> list[Section]:
     few = len(report.cells) <= 4
     opened = 0
     sections = []
-    for k, cell in enumerate(report.cells, 1):
+    for k, cell in words.numbered(report):
         shown = few or (cell.verdict == "violated" and opened < OPEN_SECTIONS)
         opened += shown
         nodes = words.by_severity(cell)
@@ -141,6 +143,8 @@ def _sections(report: Report) -> list[Section]:
                 findings=by_cell.get((cell.protocol, cell.adversary), []),
                 # These strings are SVG that we made ourselves; the only words in them are ours and escaped.
                 network=Markup(network_figure(cell, f"n{k}")),
+                lines=lines(cell),
+                served=-1 in spots(cell),
                 leakage=Markup(leakage_figure(cell.curves, limit, f"l{k}")) if cell.curves else None,
                 sigma=Markup(sigma_figure(cell.sigma_curve, limit, f"s{k}")) if _has_sigma(cell) else None,
                 push=Markup(push) if push else None,

@@ -54,14 +54,14 @@ def render(report: Report) -> str:
     parts = [
         f"# {escape(safe.title)}",
         *map(escape, in_short(safe)),
-        f"**{safe.verdict.upper()}.** {escape(safe.sentence)}",
+        f"**{escape((safe.headline or safe.verdict).upper())}.** {escape(safe.sentence)}",
         *(escape(paragraph) for paragraph in safe.description.split("\n\n") if paragraph.strip()),
         "## Protocols against adversaries",
         _matrix(safe),
-        "“Not refuted” is the best verdict there is: what was tried has failed. It does not mean safe.",
+        "“Holds” is proved, under the assumptions that stand with each combination.",
         *markdown_robustness.overview(safe, escape, _table),
     ]
-    for k, cell in enumerate(safe.cells, 1):
+    for k, cell in words.numbered(safe):
         parts += _cell(safe, cell, k)
     parts += ["## What this audit did not try", _bullets(safe.not_tried, "No list was given.")]
     parts += ["## How to read this report", HOW_TO_READ]
@@ -90,7 +90,7 @@ def _matrix(report: Report) -> str:
             words.SHORT.get(words.worst_standing(cell), words.worst_standing(cell)),
             words.tally(cell),
         )
-        for k, cell in enumerate(report.cells, 1)
+        for k, cell in words.numbered(report)
     ]
     return _table(("", "Protocol", "Adversary", "Verdict", "Worst standing", "Honest nodes"), rows)
 

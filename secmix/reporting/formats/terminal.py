@@ -38,7 +38,9 @@ def print_report(report: Report, console: Console, files: Sequence[Path] = ()) -
     safe = words.cleaned(report)
     console.print()
     console.print(Text(_line(safe.title), style="bold"))
-    console.print(Text.assemble(verdict_text(safe.verdict, console, upper=True), "  ", _line(safe.sentence)))
+    console.print(
+        Text.assemble(verdict_text(safe.verdict, console, safe.headline or safe.verdict), "  ", _line(safe.sentence))
+    )
     console.print()
     _print_matrix(safe, console)
     _print_trades(safe, console)
@@ -58,12 +60,12 @@ def print_report(report: Report, console: Console, files: Sequence[Path] = ()) -
         console.print(Text(words.clean(str(file))), soft_wrap=True, highlight=False)
 
 
-def verdict_text(verdict: Verdict | Conclusion, console: Console, *, upper: bool = False) -> Text:
-    """A verdict with its sign, in colour where the console has colours."""
+def verdict_text(verdict: Verdict | Conclusion, console: Console, headline: str = "") -> Text:
+    """Return a verdict with its sign, or a headline in its place, in colour where the console has colours."""
     from rich.text import Text
 
     sign = (SIGN if console.encoding.lower().startswith("utf") else _ASCII)[verdict]
-    return Text(f"{sign} {verdict.upper() if upper else verdict}", style=STYLE[verdict])
+    return Text(f"{sign} {_line(headline).upper() or verdict}", style=STYLE[verdict])
 
 
 def _line(text: str) -> str:

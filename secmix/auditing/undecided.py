@@ -1,0 +1,73 @@
+"""Why a finding leaves a verdict open, and what would decide it: a sentence for the line of its node."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from secmix.auditing.evidence.interface import evidence_of
+from secmix.auditing.report import Finding
+
+_MORE = 4  # times as many runs halve an interval
+_MOST_RUNS = 1_000_000  # as many as a scenario may ask for
+
+
+def reasons(findings: Sequence[Finding], runs: int | None, *, cleared: bool) -> list[str]:
+    """Say of the finding that reaches highest above the limit why it leaves the verdict open; count the others.
+
+    Parameters
+    ----------
+    findings : sequence of Finding
+        About one node, with their verdicts.
+    runs : int or None
+        Of the audit; None where it is not known.
+    cleared : bool
+        Whether the node would be cleared but for these findings.
+    """
+    open_ = [each for each in findings if each.verdict == "inconclusive" and each.limit is not None]
+    if not open_:
+        return []
+    first = max(open_, key=lambda each: (each.normalised_leakage, each.normalised_high))
+    more = len(open_) - 1
+    others = f" (and {more} more finding{'s' * (more > 1)})" if more else ""
+    return [f"{_number(first)}{others}: {_remedy(first, runs, cleared)}"]
+
+
+def runs_needed(finding: Finding, limit: float, runs: int) -> int | None:
+    """Return how many runs would put the interval on one side of the limit if the number stayed; None: no such number.
+
+    Intervals narrow with the square root of the runs.
+    """
+    value = finding.normalised_leakage
+    width = finding.normalised_high - value if value <= limit else value - finding.normalised_low
+    distance = abs(value - limit)
+    needed = runs * (width / distance) ** 2 if distance > 0 else math.inf
+    if needed > _MOST_RUNS:
+        return None
+    step = 10 ** max(math.floor(math.log10(needed)) - 1, 0)
+    return int(math.ceil(round(needed / step, 6)) * step)
+
+
+def _number(finding: Finding) -> str:
+    low, high = finding.normalised_low, finding.normalised_high
+    interval = f"at least {low:.3f}" if 0 < low < high == 1 else f"{low:.3f} to {high:.3f}"
+    seen = {"single": "one iteration", "cumulative": "all iterations"}[finding.view]
+    return (
+        f"{finding.evidence} of {seen} gives {finding.normalised_leakage:.3f} (95 %: {interval}), "
+        f"limit {finding.limit:.3f}"
+    )
+
+
+def _remedy(finding: Finding, runs: int | None, cleared: bool) -> str:
+    assert finding.limit is not None
+    evidence = evidence_of(finding.evidence)
+    if evidence is not None and evidence.exact and finding.kind != "estimate":
+        return "it follows from the protocol, so more runs do not move it"
+    if finding.status == "unresolved":
+        many = f"{_MORE * runs} runs in place of {runs}" if runs else "more runs"
+        return f"it is not resolved and may read low; {many} may resolve it"
+    needed = runs_needed(finding, finding.limit, runs) if runs else None
+    many = f"about {needed} runs in place of {runs}" if needed else "more runs than can be asked for"
+    if finding.normalised_leakage > finding.limit:
+        return f"if the number stays, {many} would show it violated"
+    return f"if the number stays, {many} would decide" if cleared else "only a proof clears, whatever the runs"

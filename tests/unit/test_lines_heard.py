@@ -1,0 +1,120 @@
+"""The picture of a cell's network: the lines that its adversary reads, the others in use, and the server."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import secmix
+from secmix import Network
+from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
+from secmix.auditing.observation.lines import Lines, lines_of
+from secmix.auditing.report import Cell
+from secmix.protocols import PDMM, Plain, SecureSum
+from secmix.reporting import words
+from secmix.reporting.figures.network import network_alt, network_figure, spots
+from secmix.transcript import SERVER
+
+CYCLE = [(0, 1), (0, 3), (1, 2), (2, 3)]
+SPOKES = [(SERVER, i) for i in range(4)]
+
+
+def lines(protocol: Any, adversary: Any, network: Network | None = None) -> Lines:
+    network = network or Network.cycle(4)
+    rng = np.random.default_rng(0)
+    _, transcript = protocol.average(rng.standard_normal((1, network.n, 2)), network, rng)
+    return lines_of(transcript, adversary.observe(transcript, network))
+
+
+@pytest.mark.parametrize(
+    ("protocol", "adversary", "read", "used"),
+    [
+        (Plain(), Eavesdropper(), SPOKES, SPOKES),
+        (Plain(encrypted=True), Eavesdropper(), [], SPOKES),
+        (Plain(), Eavesdropper(tapped=[(2, SERVER)]), [(SERVER, 2)], SPOKES),
+        (Plain(encrypted=True), CuriousServer(), SPOKES, SPOKES),
+        (Plain(), HonestButCurious([1], eavesdrops=False), [(SERVER, 1)], SPOKES),
+        (SecureSum(encrypted=True), Eavesdropper(), [], CYCLE),
+        (SecureSum(encrypted=True), HonestButCurious([1], eavesdrops=False), [(0, 1), (1, 2)], CYCLE),
+        (SecureSum(), CuriousServer(), [], CYCLE),
+        (PDMM(), Eavesdropper(tapped=[(1, 0)]), [(0, 1)], CYCLE),
+    ],
+)
+def test_lines_on_which_messages_are_read(
+    protocol: Any, adversary: Any, read: list[tuple[int, int]], used: list[tuple[int, int]]
+) -> None:
+    found = lines(protocol, adversary)
+    assert (sorted(found.read), sorted(found.used)) == (read, used)
+
+
+def test_lines_without_messages_are_not_in_use() -> None:
+    found = lines(SecureSum(), Eavesdropper(), Network.complete(4))
+    assert len(found.used) == 4
+
+
+def cells() -> list[Cell]:
+    return secmix.audit({
+        "network": {"kind": "complete", "nodes": 4}, "runs": 100, "data": {"name": "wine", "features": 2},
+        "model": {"iterations": 1}, "measure": {"evidence": ["structure"]},
+        "sweep": {
+            "protocol": [{"name": "plain"}, {"name": "secure_sum", "encrypted": True}],
+            "adversary": [{"name": "eavesdropper"}, {"name": "curious_server"}],
+        },
+    }).cells  # fmt: skip
+
+
+def collaboration() -> Cell:
+    return secmix.audit({
+        "network": {"kind": "complete", "nodes": 4}, "runs": 100,
+        "data": {"name": "breast_cancer", "features": 4, "rows_per_node": 8},
+        "measure": {"evidence": ["reconstruction"]}, "protocol": {"name": "federated_pca", "r": 1, "encrypted": True},
+        "adversary": {"name": "eavesdropper"},
+    }).cells[0]  # fmt: skip
+
+
+def test_an_audit_draws_what_each_adversary_reads_and_the_server() -> None:
+    open_, plain_server, closed, ring_server = cells()
+    together = collaboration()
+    assert open_.heard == open_.used == plain_server.heard == SPOKES
+    assert closed.heard == ring_server.heard == []
+    assert closed.used is not None
+    assert len(closed.used) == 4
+    assert (together.used, together.heard) == (SPOKES, [])
+    # The server is drawn wherever messages go to it, and where it is the adversary.
+    drawn = [SERVER in spots(cell) for cell in (open_, plain_server, closed, ring_server, together)]
+    assert drawn == [True, True, False, True, True]
+    assert words.heard(closed) == "The adversary reads no message on any of the 4 lines in use."
+    assert words.heard(open_) == "The adversary reads messages on all 4 lines in use."
+    assert "reads messages on all 4 lines" in network_alt(open_)
+    assert "reads no message" in network_alt(closed)
+    assert network_figure(open_, "n") != network_figure(open_.model_copy(update={"heard": []}), "n")
+
+
+def test_lines_read_in_part_are_named() -> None:
+    cell = cells()[0].model_copy(update={"heard": [(SERVER, 2)]})
+    assert words.heard(cell) == "The adversary reads messages on 1 of the 4 lines in use: server–2."
+
+
+def test_no_two_spots_coincide_where_a_node_stands_in_the_middle() -> None:
+    cell = cells()[0]
+    places = [(0.0, 0.0), (1.0, 1.0), (-1.0, -1.0), (0.0, 0.0)]
+    found = np.array(list(spots(cell.model_copy(update={"positions": places})).values()))
+    apart = np.linalg.norm(found[:, None] - found[None], axis=-1)[~np.eye(len(found), dtype=bool)]
+    assert apart.min() > 0.1
+
+
+def test_the_page_has_a_key_for_what_is_drawn(tmp_path: Path) -> None:
+    secmix.audit({
+        "network": {"kind": "complete", "nodes": 4}, "runs": 100, "data": {"name": "wine", "features": 2},
+        "model": {"iterations": 1}, "measure": {"evidence": ["structure"]},
+        "protocol": {"name": "secure_sum", "encrypted": True}, "adversary": {"name": "eavesdropper"},
+    }, tmp_path, formats=["html", "json"])  # fmt: skip
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    (caption,) = re.findall(r"<figcaption>.*?</figcaption>", page, flags=re.S)[:1]
+    assert "messages it cannot read" in caption
+    assert "tapped line" not in caption
+    assert "reads messages</span>" not in caption
