@@ -3,7 +3,8 @@
 How it is got: The protocol runs again as in use: one object, call after call, which draws its masks itself, and once
 more on many runs together. Every message that the adversary reads is read as a number, as a rest modulo the steps of
 the masks, and as bits; of those it only notices, who sends when what to whom. A line or a linear regression from these
-to a node's input is chosen in one life of the object, and judged in another, which shares no secret with it.
+to a node's input is chosen in one life of the object, and judged in another, which shares no secret with it. It counts
+by how much it does better than a regression on the sum of all honest inputs, which the average tells everybody.
 
 What it assumes: Nothing but that runs are independent. It is a lower bound: a better decoder may exist, so it
 convicts and never acquits.
@@ -28,7 +29,7 @@ from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.auditing.soundness.holding import Place
 from secmix.auditing.witnesses.clues import clues_in_frames, clues_in_numbers
-from secmix.auditing.witnesses.decode import Decoded, decode
+from secmix.auditing.witnesses.decode import Decoded, decode, from_total
 from secmix.auditing.witnesses.usage import LEAST, Service, Use, steps_of
 from secmix.errors import SecmixError
 from secmix.estimators.estimate import wilson
@@ -95,7 +96,9 @@ def _decoded(
         return []
     uses = [*lives[0], *lives[1]]
     clues = [*(clues_in_frames(uses) if len(uses) > 2 else []), *clues_in_numbers(uses, reasons, steps, zeros)]
-    decoded = decode(_truth(uses), clues, case.judged, fitted, rng)
+    truth = _truth(uses)
+    honest = [node for node in range(truth.shape[1]) if node not in case.setup.corrupt]
+    decoded = decode(truth, clues, case.judged, fitted, rng, from_total(truth, honest, fitted))
     return [_finding(of, case.about(node), reasons) for node, of in decoded.items() if _stands(of, case)]
 
 
@@ -168,7 +171,7 @@ EVIDENCE = Evidence(
             "A node's input decoded where a check failed",
             "A check of the protocol failed, and at least one entry of the node's input can be computed from what the "
             "adversary holds in ordinary calls. The decoder was chosen on one half of the calls and judged on the "
-            "other. Gives a lower bound: a better decoder may exist.",
+            "other, against what the average tells. Gives a lower bound: a better decoder may exist.",
         ),
     ),
     _applies,
