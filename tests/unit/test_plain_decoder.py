@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from secmix._base.checks import Array
-from secmix.auditing.witnesses.plain import Told, read_as, told
+from secmix.auditing.witnesses.plain import Reading, Told, marks, read_as, told
 from secmix.transcript import Origin
 
 RUNS, N, M = 100, 4, 6
@@ -120,3 +120,18 @@ def test_long_vectors_are_told_entry_by_entry() -> None:
 def test_a_few_runs_tell_nothing() -> None:
     truth = inputs()[:10]
     assert not told(truth, read_as(PLACE, truth[:, 0], ()), [0], range(N), 5)
+
+
+def test_a_code_marks_entries_only_where_it_is_theirs() -> None:
+    rng = np.random.default_rng(0)
+
+    def call(code: float) -> list[Reading]:
+        x, y = rng.normal(size=(20, 1)), rng.normal(scale=1e6, size=(20, 1))
+        return [*read_as(PLACE, np.hstack([np.full_like(x, code) if code == -999 else x + y, np.ones_like(x)]), ())]
+
+    assert "the number -999 in" in marks(0, call(-999), call(0), call(-998))
+    assert not marks(0, call(0), call(0), call(0))
+    assert not marks(0, call(-999), call(-999), call(-998))  # said in every call
+    assert not marks(0, call(-999), call(0), call(-999))  # said near it as well: it hangs on its size
+    assert not marks(0, call(-999), [], [])
+    assert not marks(1, call(-999), call(0), call(-998))  # what another sends may be the average

@@ -6,7 +6,8 @@ two's complement or as a rest, times and plus public constants. Then every messa
 number, as a rest modulo the steps of the masks, and as bits; of those it only notices, who sends when what to whom. A
 line or a linear regression from these to a node's input is chosen in one life of the object, and judged in another,
 which shares no secret with it. It counts by how much it does better than a regression on the sum of all honest inputs,
-which the average tells everybody.
+which the average tells everybody. Last come the ways out that the trace names: iterations in which the protocol takes
+another turn, and inputs that take a branch.
 
 What it assumes: Nothing but that runs are independent. It is a lower bound: a better decoder may exist, so it
 convicts and never acquits.
@@ -67,7 +68,7 @@ def _reasons(case: Case) -> list[str]:
 
 
 def _gather(case: Case) -> Gathered:
-    """Look for what is told as it is, then for other decoders: what is found ends it."""
+    """Look for what is told as it is, then for other decoders, then on the ways out: what is found ends it."""
     missed: list[str] = []
     # A stranger's numbers may be anything; they must not cost the other evidence.
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -92,6 +93,8 @@ def _looks(case: Case, missed: list[str]) -> Iterator[Callable[[], list[Finding]
     looks = Looks(case, service, inputs, _steps(case, inputs[later[0]].shape[2]), reasons)
     yield looks.as_audited
     yield lambda: _by_decoders(looks, missed)
+    yield looks.in_other_iterations
+    yield looks.on_special_inputs
 
 
 def _by_decoders(looks: Looks, missed: list[str]) -> list[Finding]:

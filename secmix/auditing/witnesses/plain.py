@@ -152,6 +152,23 @@ def told(
     return {node: judge.summed_up(exact[node]) for node, judge in judges.items() if exact[node]}
 
 
+def marks(sender: int, special: Sequence[Reading], ordinary: Sequence[Reading], near: Sequence[Reading]) -> str:
+    """Name a message of ``sender`` with one number in all of the special calls, and in none of the others; empty: none.
+
+    What others send may follow from the average.
+    """
+    others = [{(each.where, each.how): each.values for each in calls} for calls in (ordinary, near)]
+    for each in (reading for reading in special if reading.sender == sender):
+        beside = [calls.get((each.where, each.how)) for calls in others]
+        if all(values is not None and values.shape[1] == each.values.shape[1] for values in beside):
+            one = each.values[0]
+            marked = np.isfinite(one) & (each.values == one).all(axis=0)
+            marked &= np.all([(values != one).all(axis=0) for values in beside], axis=0)
+            if marked.any():
+                return f"the number {one[np.argmax(marked)]:.10g} in {each.where}"
+    return ""
+
+
 def _together(found: Iterable[Reading]) -> Iterator[list[Reading]]:
     some: list[Reading] = []
     for reading in found:
