@@ -91,6 +91,8 @@ def _looks(case: Case, missed: list[str]) -> Iterator[Callable[[], list[Finding]
     built = soundness.fresh(case.built if case.built is not None else setup.protocol)
     service = Service(built, setup.network, setup.adversary, case.cell.seed)
     looks = Looks(case, service, inputs, _steps(case, inputs[later[0]].shape[2]), reasons)
+    if not looks.nodes:
+        return
     yield looks.as_audited
     yield lambda: _by_decoders(looks, missed)
     yield looks.in_other_iterations
@@ -119,7 +121,7 @@ def _decoded(
     truth, fitted = truth_of(uses), len(truth_of(lives[0]))
     frames = clues_in_frames(uses) if len(uses) > 2 else []
     clues = [*frames, *clues_in_numbers(uses, looks.doubts, looks.steps, zeros)]
-    decoded = decode(truth, clues, case.judged, fitted, rng, from_total(truth, looks.honest, fitted))
+    decoded = decode(truth, clues, looks.nodes, fitted, rng, from_total(truth, looks.honest, fitted))
     return [_finding(of, case.about(node), looks.doubts) for node, of in decoded.items() if _stands(of, case)]
 
 

@@ -43,6 +43,11 @@ class Looks:
     doubts: Sequence[str]
 
     @property
+    def nodes(self) -> list[int]:
+        """The nodes of whom it is asked, and of whom not all is known already."""
+        return [node for node in self.case.judged if node not in self.case.settled]
+
+    @property
     def honest(self) -> list[int]:
         """The nodes that are not corrupt."""
         return [node for node in range(self.case.setup.network.n) if node not in self.case.setup.corrupt]
@@ -51,7 +56,7 @@ class Looks:
         """What is told in ordinary calls, one run at a time or many together."""
         for way in (self.service.single_calls, self.service.batches):
             for lives in way(self.inputs).values():
-                if found := self._told(lives, self.case.judged):
+                if found := self._told(lives, self.nodes):
                     return self._findings(found)
         return []
 
@@ -63,7 +68,7 @@ class Looks:
         given = next(iter(self.inputs.values()))[:, :_RUNS]
         for iteration in other_iterations(proof, sorted(self.inputs)):
             lives = self.service.single_calls({iteration: given})[iteration]
-            if found := self._told(lives, self.case.judged):
+            if found := self._told(lives, self.nodes):
                 return self._findings(found, f"in iteration {iteration} ")
         return []
 
@@ -75,14 +80,14 @@ class Looks:
         for special in specials(proof, given) if proof is not None else []:
             for finding in self._told_of(special, iteration, given) or self._marked(special, iteration, given):
                 out.setdefault(finding.node, finding)
-            if set(self.case.judged) <= set(out):
+            if set(self.nodes) <= set(out):
                 break
         return list(out.values())
 
     def _told_of(self, special: Special, iteration: int, given: Array) -> list[Finding]:
         """Look at all nodes at once, and again with each by itself where something is told."""
         out = []
-        for node in self._told(self._lives(special, iteration, given[:, :_FEW], self.honest), self.case.judged):
+        for node in self._told(self._lives(special, iteration, given[:, :_FEW], self.honest), self.nodes):
             found = self._told(self._lives(special, iteration, given[:, :_RUNS], [node]), [node])
             out += self._findings(found, f"where {special}, ")
         return out
@@ -90,7 +95,7 @@ class Looks:
     def _marked(self, special: Special, iteration: int, given: Array) -> list[Finding]:
         """Look for a number that is sent where entries are a code, and neither in other calls nor near that code."""
         out = []
-        for node in self.case.judged if special.constant else ():
+        for node in self.nodes if special.constant else ():
             found = self._mark(special, node, iteration, given[:, :_FEW])
             found = found and self._mark(special, node, iteration, given[:, :_RUNS])
             if found:
