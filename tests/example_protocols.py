@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from soundness.bases import Base, Modular, Pairwise
+from soundness.bases import Base, Modular, Pairwise, Words
 
 from secmix._base.checks import Array
 from secmix.network import Network
 from secmix.transcript import SERVER, Channel
 
-__all__ = ["Averaging", "Base", "Modular", "Pairwise", "with_steps"]
+__all__ = ["Averaging", "Base", "Modular", "Pairwise", "Words", "with_steps"]
 
 
 def with_steps(kind: type, *settings: Any, **steps: Callable[..., Any]) -> Any:

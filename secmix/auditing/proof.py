@@ -24,7 +24,7 @@ from secmix.kernel import Clearance, KnownSums, Open, Proof, clear, clear_unhear
 from secmix.network import Network
 from secmix.protocols import PDMM
 
-_KEY = "proof"
+_KEY, _TRACED = "proof", "what was traced"
 _CALLS = 3
 _MOST_KEPT = 3  # proofs: the cells of a report that share one follow one another
 _PROOFS: dict[tuple[tuple[type, ...], bytes], Proof] = {}
@@ -47,6 +47,13 @@ def proof_of(case: Case) -> Clearance | Open | None:
     return outcome
 
 
+def traced(case: Case) -> Proof | None:
+    """Return what the kernel traced of this cell's protocol, whoever looks; None where nothing was."""
+    proof_of(case)
+    found: Proof | None = case.fitted.get(_TRACED)
+    return found
+
+
 def without_proof(case: Case) -> Case:
     """Return ``case``, of which no proof is asked: it tells what is revealed and clears nobody."""
     case.fitted[_KEY] = None
@@ -59,7 +66,7 @@ def _proved(case: Case, setup: SumSetup, observation: SumObservation) -> KnownSu
     if isinstance(protocol, Mixed):  # the kernel follows the draws themselves
         protocol = protocol.inner
     played = protocol if active is None else active(protocol)
-    proof = _proof(played, setup.network, _calls(observation), case.cell.seed)
+    proof = case.fitted[_TRACED] = _proof(played, setup.network, _calls(observation), case.cell.seed)
     return clear(proof, setup.network, setup.adversary, calls=len(observation.iterations))
 
 

@@ -95,15 +95,7 @@ def reconstruct(
         raise DataError("a column of the target is constant: there is nothing to reconstruct")
     scaled = (y - y.mean(axis=0)) / spread
     features = _informative(features)
-    prediction = np.empty_like(scaled)
-    guess = np.empty_like(scaled)
-    predict = _PREDICT[decoder]
-    for held_out, rest in _folds(len(y), rng) if isinstance(rng, int) else _dealt(len(y), rng):
-        guess[held_out] = scaled[rest].mean(axis=0)
-        if features.shape[1]:
-            prediction[held_out] = predict(features[rest], scaled[rest], features[held_out])
-        else:
-            prediction[held_out] = guess[held_out]
+    prediction, guess = cross_fitted(scaled, features, decoder, rng)
     missed = ((scaled - prediction) ** 2).mean(axis=1)
     scale = np.maximum(np.sqrt((scaled**2).mean(axis=1)), 1e-3)
     names = {"linear": "ridge regression", "tree": "gradient-boosted trees"}
@@ -114,6 +106,22 @@ def reconstruct(
         prediction * spread + y.mean(axis=0),
         features.shape[1],
     )
+
+
+def cross_fitted(
+    target: Array, features: Array, decoder: Decoder = "linear", rng: int | np.random.Generator = 0
+) -> tuple[Array, Array]:
+    """Predict each third of ``target`` (N, d) by a decoder, and by the mean, of the other two thirds of the rows."""
+    features = _informative(features)
+    prediction, guess = np.empty_like(target), np.empty_like(target)
+    predict = _PREDICT[decoder]
+    for held_out, rest in _folds(len(target), rng) if isinstance(rng, int) else _dealt(len(target), rng):
+        guess[held_out] = target[rest].mean(axis=0)
+        if features.shape[1]:
+            prediction[held_out] = predict(features[rest], target[rest], features[held_out])
+        else:
+            prediction[held_out] = guess[held_out]
+    return prediction, guess
 
 
 def _dealt(n: int, rng: int | np.random.Generator) -> list[tuple[Ints, Ints]]:

@@ -7,6 +7,7 @@ others a comparison is traced both ways, and a use by value is noted: a claim th
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterator, Sequence
@@ -30,11 +31,15 @@ _PURE = frozenset(
 """NumPy's functions that write to nothing they are given."""
 
 
+OfIteration = Callable[[Any], Any]
+"""What a public number is in an iteration, by its number or an array of these."""
+
+
 class Coin:
     """The options of one draw in one call, those that are left, and which of them it is."""
 
-    def __init__(self, options: int, drawn: int, name: str) -> None:
-        self.left, self.drawn, self.name = list(range(options)), drawn, name
+    def __init__(self, options: int, drawn: int, name: str, of: OfIteration | None = None) -> None:
+        self.left, self.drawn, self.name, self.of = list(range(options)), drawn, name, of
         self.trace, self.call = now(), now().call
 
     @property
@@ -57,7 +62,13 @@ class Coin:
         several = list(kinds.values())
         mine = next(k for k, options in enumerate(several) if self.drawn in options)
         self.left = several[now().turn(mine, len(several), self.name)]
+        if self.of is not None and len(several) > 1:
+            now().conditions[len(now().turns) - 1] = functools.partial(_is_among, self.of, tuple(self.left))
         self.drawn = self.drawn if self.drawn in self.left else self.left[0]
+
+
+def _is_among(of: OfIteration, options: tuple[int, ...], iteration: Any) -> Any:
+    return np.isin(of(iteration), options)
 
 
 def _same(value: Any) -> Any:
@@ -76,8 +87,8 @@ class Public:
 
     __array_priority__ = 1e8
 
-    def __init__(self, value: Any, name: str, coin: Coin | None = None) -> None:
-        self.name, self.coin = name, coin
+    def __init__(self, value: Any, name: str, coin: Coin | None = None, of: OfIteration | None = None) -> None:
+        self.name, self.coin, self.of = name, coin, of
         self.values: dict[int, Any] = value if coin else {0: value}
         # Whole numbers are polynomials of one whose residues are listed.
         self.base, self.polynomial = self, operator.pos  # of itself
@@ -114,7 +125,8 @@ class Public:
         """Return the remainder of a whole number of which nothing else is known."""
         base, key = self.base, (now().call, by)
         if key not in base.residues or not base.residues[key].is_known:
-            base.residues[key] = Coin(by, base.value % by, self.name)
+            of = base.of and (lambda iteration: base.of(iteration) % by)  # type: ignore[misc]
+            base.residues[key] = Coin(by, base.value % by, self.name, of)
         coin = base.residues[key]
         return Public({r: self.polynomial(r) % by for r in coin.left}, self.name, coin)
 
@@ -158,7 +170,13 @@ def lifted(f: Callable[..., Any], *args: Any, **kw: Any) -> Any:
     unknown = next((each for each in publics if not each.is_known), None)
     if unknown is not None:
         plain = lambda each: each.used() if each.is_known else each.value  # noqa: E731
-        return _unknown(f(*_at(args, plain), **_at(kw, plain)), unknown.name)
+
+        def at(iteration: Any) -> Any:
+            then = lambda each: each.of(iteration) if each.of else each.value  # noqa: E731
+            return f(*_at(args, then), **_at(kw, then))
+
+        known = all(each.is_known or each.of for each in publics)
+        return _unknown(f(*_at(args, plain), **_at(kw, plain)), unknown.name, at if known else None)
     coin = publics[0].coin
     assert coin is not None
 
@@ -173,27 +191,27 @@ def lifted(f: Callable[..., Any], *args: Any, **kw: Any) -> Any:
     return out if all(map(_is_numeric, values.values())) else out.used()
 
 
-def _unknown(value: Any, name: str) -> Any:
+def _unknown(value: Any, name: str, of: OfIteration | None = None) -> Any:
     """Return a public number of which nothing is known; of a few truth values each may be either."""
     kind = np.asarray(value).dtype.kind
     if kind == "b" and np.size(value) <= _MOST_BITS:
         shape = np.shape(value)
         options = [np.array(bits).reshape(shape) for bits in itertools.product((False, True), repeat=np.size(value))]
-        out = coin_among([bool(each) if not shape else each for each in options], value, name)
+        out = coin_among([bool(each) if not shape else each for each in options], value, name, None if shape else of)
         return out.used() if not shape else out
     if _is_numeric(value):
-        return Public(value, name)
+        return Public(value, name, of=of)
     now().narrow(name)
     return value
 
 
-def coin_among(options: Sequence[Any], found: Any, name: str) -> Public:
+def coin_among(options: Sequence[Any], found: Any, name: str, of: OfIteration | None = None) -> Public:
     """Return the public number ``found``, which may be any of ``options``; any at all where these are none."""
     drawn = next((k for k, each in enumerate(options) if np.array_equal(each, found)), None)
     return (
         Public(found, name)
         if drawn is None
-        else Public(dict(enumerate(options)), name, Coin(len(options), drawn, name))
+        else Public(dict(enumerate(options)), name, Coin(len(options), drawn, name, of))
     )
 
 

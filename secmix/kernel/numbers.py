@@ -260,6 +260,11 @@ for _name in ("xor", "floordiv", "truediv", "mod", "pow", "lshift", "rshift"):
     setattr(Number, f"__r{_name}__", _swapped(_name, getattr(operator, _name)))
 
 
+_COMPARISONS = frozenset(
+    "lt le gt ge eq ne less less_equal greater greater_equal equal not_equal".split()  # noqa: SIM905
+)
+
+
 def function(
     name: str, f: Callable[..., Any], *args: Any, step: Any = None, may_fail: bool = False, key: Any = None
 ) -> Any:
@@ -274,6 +279,8 @@ def function(
     secret = [each for each in args if isinstance(each, Number)]
     if not secret:
         return value
+    if name in _COMPARISONS and len(secret) == 1:
+        now().compares(secret[0].value, next(each for each in args if each is not secret[0]))
     key = _numbered((name, key if key is not None else arguments(*args)))
     known = now().known
     if key not in known:

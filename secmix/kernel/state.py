@@ -14,7 +14,7 @@ import math
 import os
 import sysconfig
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -90,6 +90,10 @@ class Trace:
     call: int = 0
     # What hangs on public numbers that may differ in another call: which outcome of how many, in which call, of what.
     turns: list[tuple[int, int, int, str]] = field(default_factory=list)
+    # Of turns that hang on the iteration alone: which iterations take them as they came out.
+    conditions: dict[int, Callable[[Any], Any]] = field(default_factory=dict)
+    # Public numbers that secrets were compared with: where first, and the largest of these secrets.
+    compared: dict[Any, tuple[Place, Any]] = field(default_factory=dict)
     # How such public numbers were used whose values cannot be listed: a claim then covers what was traced.
     by_value: dict[str, Place] = field(default_factory=dict)
     # Where secrets left, also where a protocol caught what was raised.
@@ -137,6 +141,11 @@ class Trace:
         self.guards[place] = None
         self.answering = self.flip == place
         return outcome != self.answering
+
+    def compares(self, secret: Any, public: Any) -> None:
+        """Note that a secret is compared with a public number."""
+        place, largest = self.compared.get(public) or (here(), 0)
+        self.compared[public] = place, max(largest, abs(secret))
 
     def turn(self, outcome: int, count: int, name: str) -> int:
         """Return which of ``count`` outcomes of public numbers comes about, or what the script says."""

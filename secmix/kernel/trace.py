@@ -7,6 +7,7 @@ inputs and other masks are made of the same combinations of them.
 from __future__ import annotations
 
 import copy
+import operator
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -229,7 +230,7 @@ def follow(
                 if masks_seed is not None or (getattr(protocol, "reuses_masks", False) and masks is None):
                     draws = _draws(seed if masks_seed is None else masks_seed, trace.call, 9)
                     masks = protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
-                channel.iteration = Public(trace.call, "the iteration")  # type: ignore[assignment]
+                channel.iteration = Public(trace.call, "the iteration", of=operator.pos)  # type: ignore[assignment]
                 _follow_call(protocol, network, given, _draws(seed, trace.call), masks, channel)
                 look(varying)
             except (LeftTrace, Exception) as error:

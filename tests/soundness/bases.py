@@ -238,3 +238,58 @@ class Modular(Base):
     def hide(self, hidden: Array, fixed: Array, r: Array, first: Array, second: Array) -> Array:
         """Words as they are hidden."""
         return hidden
+
+
+class Words(Base):
+    """Two's complement modulo 2^64, a uniform mask for each pair, a server that adds up (Bonawitz et al. 2017)."""
+
+    unit: ClassVar[float] = 2.0**20
+
+    def pairs(self, network: Network) -> Array:
+        """Who share a mask, (k, 2)."""
+        return np.asarray(network.edges)
+
+    def count(self, network: Network) -> int:
+        """One a pair."""
+        return len(self.pairs(network))
+
+    def draw_masks(self, runs: int, m: int, network: Network, rng: Rng) -> Array:
+        """Whole words."""
+        return np.asarray(rng.integers(0, 2**64, size=(runs, self.count(network), m), dtype=np.uint64))
+
+    def encode(self, s: Array) -> Array:
+        """Numbers as words."""
+        return np.rint(s * self.unit).astype(np.int64).astype(np.uint64)
+
+    def decode(self, total: Array) -> Array:
+        """A sum of words as numbers."""
+        return total.view(np.int64) / self.unit
+
+    def body(self, channel: Channel, s: Array, r: Array, network: Network, rng: Rng) -> Array:
+        """Agree, hide, send, add up, send back."""
+        first, second = self.pairs(network).T
+        channel.hold(-1, first, "mask", r)
+        agreed = channel.send(-1, first, second, "mask", r, encrypted=True)
+        words = self.encode(s)
+        hidden = words.copy()
+        np.add.at(hidden, first, r)
+        np.subtract.at(hidden, second, agreed)
+        received = self.deliver(channel, self.chosen(channel, hidden, words, s))
+        return self.publish(channel, self.decode(self.total(received)) / network.n, network.n)
+
+    def chosen(self, channel: Channel, hidden: Array, words: Array, s: Array) -> Array:
+        """What is sent: hidden words, where all is well."""
+        return hidden
+
+    def deliver(self, channel: Channel, hidden: Array) -> Array:
+        """To the server."""
+        return np.asarray(channel.send(0, np.arange(len(hidden)), SERVER, "masked", hidden))
+
+    def total(self, received: Array) -> Array:
+        """What the server adds up."""
+        return received.sum(axis=0, dtype=received.dtype)
+
+    def publish(self, channel: Channel, mean: Array, n: int) -> Array:
+        """The mean from the server to all."""
+        nodes, back = np.arange(n), np.zeros(n, dtype=int)
+        return np.asarray(channel.send(9, SERVER, nodes, "average", mean[None], content=back)[0])

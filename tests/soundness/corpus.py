@@ -7,6 +7,7 @@ from typing import Literal
 from .beyond import BEYOND
 from .case import Case
 from .honest import bits, calls, channel, front_ends, metadata, modular, powers, scale, state, surroundings, word
+from .honest.bare import sometimes, words
 from .honest.fresh import lots, memory, numbers, stops
 from .honest.longer import corners, fits, schedule, seldom, unsampled
 from .honest.masks import generator, mixed, structure, values
@@ -17,6 +18,7 @@ from .right import longer as long_lived
 from .right import mixed as mixtures
 from .right import surroundings as habits
 from .right import together as right_collaborations
+from .right import words as right_words
 from .sabotage import digits, objects, occasions, record, watched
 from .sabotage import handed as looked_at
 
@@ -49,6 +51,8 @@ _HONEST = (
     stops,
     numbers,
     front_ends,
+    words,
+    sometimes,
 )
 _SABOTAGE = (digits, record, objects, occasions, looked_at, watched)
 HONEST: list[Case] = [case for module in _HONEST for case in module.CASES]
@@ -68,6 +72,7 @@ RIGHT: list[Case] = [
     *right_collaborations.CASES,
     *long_lived.CASES,
     *fresh.CASES,
+    *right_words.CASES,
 ]
 ALL: list[Case] = [*WRONG, *RIGHT]
 """All cases but ``BEYOND``, which no audit of messages can find."""

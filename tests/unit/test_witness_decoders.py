@@ -12,7 +12,7 @@ from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.soundness.holding import held
 from secmix.auditing.soundness.runner import observation
 from secmix.auditing.witnesses.clues import Clue, clues_in_frames
-from secmix.auditing.witnesses.decode import decode
+from secmix.auditing.witnesses.decode import decode, from_total
 from secmix.auditing.witnesses.usage import Service, Use, common_divisor, steps_of
 from secmix.network import Network
 from secmix.protocols import Plain, SecureSum
@@ -63,6 +63,25 @@ def test_messages_together_solve_for_an_input() -> None:
     found = decode(truth, clues, range(N), RUNS // 2, np.random.default_rng(1))
     assert found[2].exact == RUNS // 2
     assert "regression" in found[2].how
+
+
+def test_what_the_average_tells_of_nodes_that_are_alike_accuses_nobody() -> None:
+    rng = np.random.default_rng(6)
+    truth = rng.normal(size=(RUNS, 1, M)) + 0.1 * inputs(6)
+    clues = [Clue("average", "number", truth.mean(axis=1))]
+    told = from_total(truth, range(N), RUNS // 2)
+    assert decode(truth, clues, [0], RUNS // 2, rng)[0].error.high < 0.2
+    assert decode(truth, clues, [0], RUNS // 2, rng, told)[0].error.high > 0.9
+    clues.append(Clue("bare", "number", truth[:, 0]))
+    found = decode(truth, clues, [0], RUNS // 2, rng, told)[0]
+    assert (found.where, found.exact) == ("bare", RUNS // 2)
+
+
+def test_whoever_sums_alone_is_known_by_the_average() -> None:
+    truth = inputs(7)
+    clues = [Clue("average", "number", truth[:, 0])]
+    told = from_total(truth, [0], RUNS // 2)
+    assert decode(truth, clues, [0], RUNS // 2, np.random.default_rng(0), told)[0].exact == 0
 
 
 def test_steps_of_masks() -> None:

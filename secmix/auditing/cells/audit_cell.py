@@ -65,7 +65,7 @@ def audit_cell(
         picture=next((each.picture for each in gathered if each.picture), None),
         advice=[in_words(trial) for trial in by_promise(trials)],
         trials=trials,
-        notes=[*notes(case), *notes_on_groups(case), *_spared(gathered)],
+        notes=[*notes(case), *notes_on_groups(case), *_spared(gathered), *_missed(gathered)],
         checks=checked(sound),
         assumptions=sound.assumptions,
         proof=proof_in_words(proof_of(case)),
@@ -122,6 +122,11 @@ def _spared(gathered: list[Gathered]) -> list[str]:
         f"{what}: not measured of node{'s' * (len(which) > 1)} {', '.join(which)}, whose data are known already"
         for what, which in nodes.items()
     ]
+
+
+def _missed(gathered: list[Gathered]) -> list[str]:
+    """Return what could not be measured, and why, in words."""
+    return [f"not measured: {why}" for why in dict.fromkeys(why for each in gathered for why in each.missed)]
 
 
 def _mask_sizes(case: Case) -> list[SigmaPoint]:

@@ -34,6 +34,7 @@ def gather(each: Evidence, case: Case) -> Gathered:
         curves=[curve for _, gathered in found for curve in gathered.curves],
         picture=next((gathered.picture for _, gathered in found if gathered.picture), None),
         spared=tuple(dict.fromkeys(pair for _, gathered in found for pair in gathered.spared)),
+        missed=tuple(dict.fromkeys(why for _, gathered in found for why in gathered.missed)),
     )
 
 

@@ -69,12 +69,15 @@ class Gathered:
         Rows that were recovered, where they may be shown.
     spared : tuple of (str, int)
         What was not measured, and of which node, because the node was settled.
+    missed : tuple of str
+        What could not be measured, and why.
     """
 
     findings: list[Finding] = field(default_factory=list)
     curves: list[LeakageCurve] = field(default_factory=list)
     picture: Picture | None = None
     spared: tuple[tuple[str, int], ...] = ()
+    missed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -10,13 +11,14 @@ from numpy.typing import NDArray
 
 from secmix._base.checks import Array, Ints
 from secmix.auditing.witnesses.clues import Clue
-from secmix.estimators.decoders import RECOVERED, reconstruct, relative_error
+from secmix.estimators.decoders import RECOVERED, cross_fitted, linear_prediction, relative_error
 from secmix.estimators.estimate import Estimate
 
 _PAIRS = 8  # lines tried through two runs each
 _EXACT = ("number", "imaginary part", "lower half as a short number", "whole word")  # of which they may come true
 _TOGETHER = ("number", "sign")  # readings that are put together over all messages
 _MOST_TOGETHER = 40  # messages
+_FOR_EACH = 5  # runs for each number that is fitted
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Decoded:
     entry : int
         The entry that it does best.
     error : Estimate
-        Of that entry, relative to guessing its mean.
+        Of that entry, relative to guessing its mean, or to guessing it by what is permitted.
     exact : int
         Runs in which the whole vector came out to 1e-6 of its size.
     runs : int
@@ -55,7 +57,12 @@ class _Attempt:
 
 
 def decode(
-    truth: Array, clues: Sequence[Clue], nodes: Sequence[int], fitted: int, rng: np.random.Generator
+    truth: Array,
+    clues: Sequence[Clue],
+    nodes: Sequence[int],
+    fitted: int,
+    rng: np.random.Generator,
+    permitted: Sequence[Array] = (),
 ) -> dict[int, Decoded]:
     """The best decoder of each of ``nodes`` by the first runs, judged on the others.
 
@@ -64,14 +71,21 @@ def decode(
     truth : (runs, n, m)
     fitted : int
         How many runs are fitted and chosen on.
+    permitted : sequence of (runs, n, m)
+        What may be guessed anyway: a decoder is held against the best of that, and of the mean.
     """
     spread = truth.std(axis=0).T  # (m, n)
     varying = spread > 1e-9 * np.maximum(np.abs(truth).max(axis=0).T, 1e-300)
     train, test = np.arange(fitted), np.arange(fitted, len(truth))
     y = truth.transpose(0, 2, 1)  # (runs, m, n)
+    anyway = [np.broadcast_to(y[train].mean(axis=0), y.shape), *(guess.transpose(0, 2, 1) for guess in permitted)]
+    guess = _best([np.clip(each, y[train].min(axis=0), y[train].max(axis=0)) for each in anyway], y, test)
+    guessed = (guess - y) ** 2
+    against = ", against what the average tells" if permitted else ""
+    known_anyway = np.any([_exact(each[test], y[test], spread, varying) for each in anyway], axis=0)
     best: dict[int, tuple[float, int, _Attempt]] = {}
     for attempt in _attempts(y, clues, (train, test), varying, rng):
-        known = _explained(attempt.clipped(attempt.train), y[train], varying)
+        known = _explained(attempt.clipped(attempt.train), y[train], guessed[train], varying)
         together = _exact(attempt.train, y[train], spread, varying).mean(axis=0)
         for node in nodes:
             entry = int(np.argmax(known[:, node]))
@@ -83,20 +97,50 @@ def decode(
     for node, (_, entry, attempt) in best.items():
         made = tested.setdefault(id(attempt), attempt.predict(1))
         left = (attempt.clipped(made)[:, entry, node] - y[test, entry, node]) ** 2
-        guess = (y[train, entry, node].mean() - y[test, entry, node]) ** 2
-        if not guess.any():
+        if not guessed[test, entry, node].any():
             continue
         error = relative_error(
-            left, guess, f"{attempt.how} of {attempt.where}, in {len(test)} runs it was not fitted on"
+            left,
+            guessed[test, entry, node],
+            f"{attempt.how} of {attempt.where}, in {len(test)} runs it was not fitted on{against}",
         )
-        hits = _exact(made, y[test], spread, varying)[:, node]
+        hits = (_exact(made, y[test], spread, varying) & ~known_anyway)[:, node]
         out[node] = Decoded(attempt.where, attempt.how, entry, error, int(hits.sum()), len(test))
     return out
 
 
-def _explained(prediction: Array, y: Array, varying: NDArray[np.bool_]) -> Array:
+def from_total(truth: Array, honest: Sequence[int], fitted: int) -> list[Array]:
+    """Guess what nodes put in (runs, n, m) from what all honest ones put in together, which the average tells.
+
+    Linear regressions on the same entry of their sum, and on all entries where runs are many; the first runs are fitted
+    on.
+    """
+    m = truth.shape[2]
+    middle, spread = truth[:fitted].mean(axis=0), np.maximum(truth[:fitted].std(axis=0), 1e-300)
+    y, total = (truth - middle) / spread, truth[:, list(honest)].sum(axis=1)
+    total = (total - total[:fitted].mean(axis=0)) / np.maximum(total[:fitted].std(axis=0), 1e-300)
+    ways = [[[entry] for entry in range(m)], *([[list(range(m))]] if _FOR_EACH * m <= fitted else [])]
+    return [_on_total(y, total, entries, fitted) * spread + middle for entries in ways]
+
+
+def _on_total(y: Array, total: Array, together: list[list[int]], fitted: int) -> Array:
+    out = np.zeros_like(y)
+    for node, entries in itertools.product(range(y.shape[1]), together):
+        x = total[:, entries]
+        if x[:fitted].any():
+            out[:, node, entries] = linear_prediction(x[:fitted], y[:fitted, node, entries], x)
+    return out
+
+
+def _best(guesses: Sequence[Array], y: Array, test: Ints) -> Array:
+    """Return for each entry the guess that does best in the runs that are judged."""
+    missed = np.stack([((guess[test] - y[test]) ** 2).sum(axis=0) for guess in guesses])
+    return np.asarray(np.take_along_axis(np.stack(guesses), missed.argmin(axis=0)[None, None], axis=0)[0])
+
+
+def _explained(prediction: Array, y: Array, guessed: Array, varying: NDArray[np.bool_]) -> Array:
     with np.errstate(invalid="ignore", divide="ignore"):
-        share = 1 - ((prediction - y) ** 2).mean(axis=0) / y.var(axis=0)
+        share = 1 - ((prediction - y) ** 2).mean(axis=0) / guessed.mean(axis=0)
     return np.where(varying & np.isfinite(share), share, -np.inf)
 
 
@@ -139,19 +183,21 @@ def _attempts(
             rows = np.stack(table[:_MOST_TOGETHER], axis=2)  # (runs, m, rows)
 
             def regression(half: int, rows: Array = rows) -> Array:
-                return cross_fitted(rows[halves[half]], y[halves[half]], varying)
+                return _regressed(rows[halves[half]], y[halves[half]], varying)
 
             what = f"a linear regression on the {how}s"
             yield _Attempt(f"{rows.shape[2]} messages together", what, regression, clipped, regression(0))
 
 
-def cross_fitted(rows: Array, y: Array, varying: NDArray[np.bool_]) -> Array:
+def _regressed(rows: Array, y: Array, varying: NDArray[np.bool_]) -> Array:
     """Cross-fitted predictions (runs, m, n) of ``y``, entry by entry, from ``rows`` (runs, m, rows)."""
     out = np.broadcast_to(y.mean(axis=0), y.shape).copy()
     for entry in range(y.shape[1]):
         nodes = np.flatnonzero(varying[entry] & (y[:, entry].std(axis=0) > 0))
         if len(nodes) and np.ptp(rows[:, entry], axis=0).any():
-            out[:, entry, nodes] = reconstruct(y[:, entry][:, nodes], rows[:, entry]).prediction
+            middle, spread = y[:, entry, nodes].mean(axis=0), y[:, entry, nodes].std(axis=0)
+            prediction, _ = cross_fitted((y[:, entry, nodes] - middle) / spread, rows[:, entry])
+            out[:, entry, nodes] = prediction * spread + middle
     return out
 
 

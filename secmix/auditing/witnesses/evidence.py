@@ -1,9 +1,13 @@
 """Witnesses: where nothing is proved, whether the adversary can compute a node's input from what it holds.
 
 How it is got: The protocol runs again as in use: one object, call after call, which draws its masks itself, and once
-more on many runs together. Every message that the adversary reads is read as a number, as a rest modulo the steps of
-the masks, and as bits; of those it only notices, who sends when what to whom. A line or a linear regression from these
-to a node's input is chosen in one life of the object, and judged in another, which shares no secret with it.
+more on many runs together. First comes the simplest decoder: a number that is sent as it is, as a float, as a word in
+two's complement or as a rest, times and plus public constants. Then every message that the adversary reads is read as a
+number, as a rest modulo the steps of the masks, and as bits; of those it only notices, who sends when what to whom. A
+line or a linear regression from these to a node's input is chosen in one life of the object, and judged in another,
+which shares no secret with it. It counts by how much it does better than a regression on the sum of all honest inputs,
+which the average tells everybody. Last come the ways out that the trace names: iterations in which the protocol takes
+another turn, and inputs that take a branch.
 
 What it assumes: Nothing but that runs are independent. It is a lower bound: a better decoder may exist, so it
 convicts and never acquits.
@@ -12,26 +16,29 @@ convicts and never acquits.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.auditing import soundness
 from secmix.auditing.evidence.decoding import MOST
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
 from secmix.auditing.observation.observe import SumObservation
-from secmix.auditing.proof import unproved
+from secmix.auditing.proof import proof_of, traced, unproved
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.auditing.soundness.holding import Place
 from secmix.auditing.witnesses.clues import clues_in_frames, clues_in_numbers
-from secmix.auditing.witnesses.decode import Decoded, decode
-from secmix.auditing.witnesses.usage import LEAST, Service, Use, steps_of
+from secmix.auditing.witnesses.decode import Decoded, decode, from_total
+from secmix.auditing.witnesses.plain import moduli
+from secmix.auditing.witnesses.shown import KNOWN, Looks
+from secmix.auditing.witnesses.usage import LEAST, Service, Use, steps_of, truth_of
 from secmix.errors import SecmixError
 from secmix.estimators.estimate import wilson
+from secmix.kernel import KnownSums
 from secmix.protocols import Defences
 from secmix.protocols.interfaces import SumTraits
 
@@ -39,11 +46,19 @@ _STREAM = ("soundness", "witness")
 
 
 def _applies(case: Case) -> bool:
-    """Say whether a sum is not proved, and what is summed are the data themselves."""
+    """Say whether a sum is not proved, or an encoding is known by proof, and what is summed are the data themselves."""
     summed = isinstance(case.setup, SumSetup) and not Defences(**case.cell.model.defences).blurs
     policy = case.cell.policy
     asks = policy.max_revealed_nodes is not None or policy.max_normalised_leakage is not None
-    return summed and asks and bool(_reasons(case))
+    return summed and asks and (bool(_reasons(case)) or _knows_an_encoding(case))
+
+
+def _knows_an_encoding(case: Case) -> bool:
+    """Say whether it is proved that something is known which a node encodes: how much that tells is to be shown."""
+    outcome = proof_of(case)
+    return (
+        isinstance(outcome, KnownSums) and bool(outcome.encoders) and max(outcome.exact.values(), default=0.0) >= KNOWN
+    )
 
 
 def _reasons(case: Case) -> list[str]:
@@ -53,54 +68,61 @@ def _reasons(case: Case) -> list[str]:
 
 
 def _gather(case: Case) -> Gathered:
+    """Look for what is told as it is, then for other decoders, then on the ways out: what is found ends it."""
+    missed: list[str] = []
     # A stranger's numbers may be anything; they must not cost the other evidence.
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        try:
-            return _found(case)
-        except (ArithmeticError, ValueError, np.linalg.LinAlgError, SecmixError):
-            return Gathered()
+        for look in _looks(case, missed):
+            try:
+                if found := look():
+                    return Gathered(found, missed=tuple(missed))
+            except (ArithmeticError, ValueError, np.linalg.LinAlgError, SecmixError) as error:
+                missed.append(f"witnesses, {type(error).__name__}: {error}")
+    return Gathered(missed=tuple(missed))
 
 
-def _found(case: Case) -> Gathered:
+def _looks(case: Case, missed: list[str]) -> Iterator[Callable[[], list[Finding]]]:
     assert isinstance(case.setup, SumSetup)
     assert isinstance(case.observation, SumObservation)
     setup, reasons = case.setup, _reasons(case)
     later = [t for t in case.observation.iterations if t >= 0] or case.observation.iterations
     inputs = {t: case.observation.inputs[t] for t in sorted({later[0], later[-1]})}
-    n, _, m = inputs[later[0]].shape
     built = soundness.fresh(case.built if case.built is not None else setup.protocol)
     service = Service(built, setup.network, setup.adversary, case.cell.seed)
-    steps = _steps(setup, m, case.cell.seed)
-    zeros = service.zeros(later[0], n, m)
-    for how in (service.single_calls, service.batches):
-        for t, lives in how(inputs).items():
-            rng = stream(case.cell.seed, *_STREAM, t)
-            found = _decoded(case, reasons, lives, steps, zeros if t == later[0] else {}, rng)
-            if found:  # what is known in ordinary calls needs no others
-                return Gathered(found)
-    return Gathered()
+    looks = Looks(case, service, inputs, _steps(case, inputs[later[0]].shape[2]), reasons)
+    if not looks.nodes:
+        return
+    yield looks.as_audited
+    yield lambda: _by_decoders(looks, missed)
+    yield looks.in_other_iterations
+    yield looks.on_special_inputs
+
+
+def _by_decoders(looks: Looks, missed: list[str]) -> list[Finding]:
+    """What other decoders get of ordinary calls."""
+    first = next(iter(looks.inputs))
+    n, _, m = looks.inputs[first].shape
+    zeros = looks.service.zeros(first, n, m)
+    for way in (looks.service.single_calls, looks.service.batches):
+        for t, lives in way(looks.inputs).items():
+            fitted, runs = (len(truth_of(each)) for each in (lives[0], [*lives[0], *lives[1]]))
+            if min(fitted, runs - fitted) < LEAST // 2:
+                missed.append(f"witnesses of iteration {t}: of {runs} calls no two halves are {LEAST // 2}")
+            elif found := _decoded(looks, lives, zeros if t == first else {}, t):
+                return found
+    return []
 
 
 def _decoded(
-    case: Case,
-    reasons: list[str],
-    lives: tuple[list[Use], list[Use]],
-    steps: list[float],
-    zeros: dict[Place, NDArray[Any]],
-    rng: np.random.Generator,
+    looks: Looks, lives: tuple[list[Use], list[Use]], zeros: dict[Place, NDArray[Any]], iteration: int
 ) -> list[Finding]:
-    fitted, runs = len(_truth(lives[0])), sum(len(_truth(life)) for life in lives)
-    if min(fitted, runs - fitted) < LEAST // 2:
-        return []
-    uses = [*lives[0], *lives[1]]
-    clues = [*(clues_in_frames(uses) if len(uses) > 2 else []), *clues_in_numbers(uses, reasons, steps, zeros)]
-    decoded = decode(_truth(uses), clues, case.judged, fitted, rng)
-    return [_finding(of, case.about(node), reasons) for node, of in decoded.items() if _stands(of, case)]
-
-
-def _truth(uses: list[Use]) -> Array:
-    return np.concatenate([use.truth for use in uses]) if uses else np.empty((0, 0, 0))
+    case, uses, rng = looks.case, [*lives[0], *lives[1]], stream(looks.case.cell.seed, *_STREAM, iteration)
+    truth, fitted = truth_of(uses), len(truth_of(lives[0]))
+    frames = clues_in_frames(uses) if len(uses) > 2 else []
+    clues = [*frames, *clues_in_numbers(uses, looks.doubts, looks.steps, zeros)]
+    decoded = decode(truth, clues, looks.nodes, fitted, rng, from_total(truth, looks.honest, fitted))
+    return [_finding(of, case.about(node), looks.doubts) for node, of in decoded.items() if _stands(of, case)]
 
 
 def _stands(found: Decoded, case: Case) -> bool:
@@ -109,21 +131,24 @@ def _stands(found: Decoded, case: Case) -> bool:
     return found.exact >= MOST * found.runs or (limit is not None and _low(found) > limit)
 
 
-def _steps(setup: SumSetup, m: int, seed: int) -> list[float]:
-    """Steps modulo which masks vanish: of the numbers that are drawn, and the factors of a modulus."""
-    traits = SumTraits.of(setup.protocol)
+def _steps(case: Case, m: int) -> list[float]:
+    """Steps modulo which masks vanish: of the numbers that are drawn, of what the trace reduced, and the factors of a
+    modulus."""
+    assert isinstance(case.setup, SumSetup)
+    traits, proof = SumTraits.of(case.setup.protocol), traced(case)
+    found = [] if proof is None else moduli(proof)
+    rng = stream(case.cell.seed, "soundness", "steps of masks")
     try:
-        masks = soundness.fresh(setup.protocol).draw_masks(
-            60, m, setup.network, stream(seed, "soundness", "steps of masks")
-        )
+        masks = np.asarray(soundness.fresh(case.setup.protocol).draw_masks(60, m, case.setup.network, rng))
     except Exception:  # a stranger's code may fail in any way: then nothing is known of its masks
-        return []
-    found = steps_of(np.asarray(masks, dtype=float)[:, :1, :1].ravel())
+        return found
+    words = masks.dtype.kind in "iu"
+    found += [float(np.gcd.reduce(masks, axis=None))] if words else steps_of(masks.astype(float)[:, :1, :1].ravel())
     if traits.modulus is not None and traits.grid:
-        words = round(traits.modulus / traits.grid)
+        number = round(traits.modulus / traits.grid)
         for factor in (2, 3, 5):
             power = factor
-            while words % power == 0 and power < words:
+            while number % power == 0 and power < number:
                 found += [traits.grid * power]
                 power *= factor
         found.append(traits.grid)
@@ -135,7 +160,7 @@ def _low(found: Decoded) -> float:
     return max(0.0, 1.0 - found.error.high**2)
 
 
-def _finding(found: Decoded, about: dict[str, Any], doubts: list[str]) -> Finding:
+def _finding(found: Decoded, about: dict[str, Any], doubts: Sequence[str]) -> Finding:
     value = max(0.0, 1.0 - found.error.value**2)
     share, known = wilson(found.exact, found.runs)[0], found.exact >= MOST * found.runs
     notes = [f"its input is computed by {found.how} of {found.where}, in {found.exact} of {found.runs} runs to 1e-6"]
@@ -168,7 +193,7 @@ EVIDENCE = Evidence(
             "A node's input decoded where a check failed",
             "A check of the protocol failed, and at least one entry of the node's input can be computed from what the "
             "adversary holds in ordinary calls. The decoder was chosen on one half of the calls and judged on the "
-            "other. Gives a lower bound: a better decoder may exist.",
+            "other, against what the average tells. Gives a lower bound: a better decoder may exist.",
         ),
     ),
     _applies,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from secmix.network import Network
 from secmix.protocols import SumProtocol
 
 CALLS = 160
-LEAST = 140  # runs below which a half of them is too few to judge a decoder by
+LEAST = 100  # runs below which a half of them is too few to judge a decoder by
 _MESSAGES = 60_000
 _ZEROS = 1_500  # calls on zeros
 
@@ -42,6 +42,11 @@ class Use:
     truth: Array
     rows: dict[Place, NDArray[Any]]
     frames: list[Frame]
+
+
+def truth_of(uses: Sequence[Use]) -> Array:
+    """What the nodes put in, in all runs (runs, n, m)."""
+    return np.concatenate([use.truth for use in uses]) if uses else np.empty((0, 0, 0))
 
 
 @dataclass(frozen=True)

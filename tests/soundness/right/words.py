@@ -1,0 +1,38 @@
+"""Right protocols of whole words: their numbers wrap around, and nothing but the average follows from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.adversaries import CuriousServer, HonestButCurious
+
+from ..bases import Pairwise, Words
+from .published import BONAWITZ, PERFECT, right
+
+
+class Warns(Words):
+    """Notes where a number is below zero, and does nothing about it."""
+
+    def chosen(self, channel: Any, hidden: Array, words: Array, s: Array) -> Array:
+        self.__dict__["warned"] = bool(s[0].min() < 0)
+        return hidden
+
+
+class Rounded(Pairwise):
+    """Sends masked numbers in single precision."""
+
+    def sent(self, hidden: Array, s: Array, r: Array, rng: Any) -> Array:
+        return hidden.astype(np.float32).astype(float)
+
+
+BRANCH = "a branch on a secret, which decides what is noted"
+SINGLE = "sums in single precision are not followed"
+CASES = [
+    right("words for a server", Words, CuriousServer(), BONAWITZ),
+    right("words for a neighbour", Words, HonestButCurious({1}), PERFECT),
+    right("words and a note", Warns, CuriousServer(), BONAWITZ, undecided=BRANCH),
+    right("sent in single precision", Rounded, CuriousServer(), BONAWITZ, undecided=SINGLE),
+]
