@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import io
 import itertools
 import random
+import re
 import sys
 import threading
 import types
@@ -43,6 +45,16 @@ class Slotted:
 
     def __init__(self) -> None:
         self.count = 0
+
+
+class PrivatelySlotted:
+    __slots__ = ("__count",)
+
+    def __init__(self) -> None:
+        self.__count = 0
+
+    def add(self) -> None:
+        self.__count += 1
 
 
 class Counter:
@@ -174,6 +186,8 @@ MISSED: dict[str, tuple[Any, Any]] = {
         lambda: functools.singledispatch(lambda x: x),
         lambda v: v.register(int, lambda x: x + 1),
     ),
+    "a hash": (hashlib.sha256, lambda v: v.update(b"x")),
+    "private slots": (PrivatelySlotted, lambda v: v.add()),
     "an attribute of an array": (lambda: np.zeros(3).view(Named), lambda v: setattr(v, "name", "second")),
 }
 
@@ -205,6 +219,7 @@ def test_what_is_missed(name: str) -> None:
 @pytest.mark.xfail(strict=True, reason="it is compared by its type alone")
 def test_another_path_or_pattern_is_seen() -> None:
     assert digest(Holder(Path("a"))).digest != digest(Holder(Path("b"))).digest
+    assert digest(Holder(re.compile("a"))).digest != digest(Holder(re.compile("b"))).digest
 
 
 @pytest.mark.parametrize("make", [lambda: (x for x in [1]), lambda: memoryview(b"x")], ids=["generator", "memory"])
