@@ -184,8 +184,8 @@ def here() -> Place:
 
 
 def is_protocol(file: str) -> bool:
-    """Say whether a file belongs neither to Python, nor to NumPy, nor to this package."""
-    if file.startswith((_KERNEL, *_FOLLOWED_AS_THEY_ARE, "<")):
+    """Say whether a file belongs neither to Python, nor to NumPy, nor to this package; a notebook's cell has none."""
+    if file.startswith((_KERNEL, *_FOLLOWED_AS_THEY_ARE, "<frozen ")):
         return False
     return "site-packages" in file or not file.startswith(_STDLIB)
 
