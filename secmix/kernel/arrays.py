@@ -191,7 +191,10 @@ def followed(value: Any, kind: Any = float) -> Any:
     if isinstance(value, np.ndarray):
         if value.dtype != object:
             return array_of(value.astype(object), value.dtype)
-        return followed(value.ravel().tolist(), kind).reshape(value.shape)
+        several = value.ravel().tolist()
+        if any(isinstance(each, np.ndarray) for each in several) and is_secret(several):
+            now().leave("an array of arrays of secrets")
+        return followed(several, kind).reshape(value.shape)
     if isinstance(value, (list, tuple)) and any(isinstance(each, (list, tuple, np.ndarray)) for each in value):
         rows = [followed(each, kind) for each in value]
         return array_of(np.stack([row.objects for row in rows]), np.result_type(*(row.kind for row in rows)))
@@ -207,11 +210,9 @@ def parts(value: Any) -> Iterator[Any]:
         yield value
     elif isinstance(value, dict):
         yield from parts(list(value.values()))
-    elif isinstance(value, (list, tuple, set)):
-        for each in value:
+    elif isinstance(value, (list, tuple, set)) or (isinstance(value, np.ndarray) and value.dtype == object):
+        for each in value.ravel().tolist() if isinstance(value, np.ndarray) else value:
             yield from parts(each)
-    elif isinstance(value, np.ndarray) and value.dtype == object:
-        yield from (each for each in value.ravel().tolist() if isinstance(each, Number))
 
 
 def is_secret(value: Any) -> bool:

@@ -65,7 +65,9 @@ def _same(value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    return f"{value.shape} {value.tolist()}" if isinstance(value, np.ndarray) else f"{type(value)} {value!r}"
+    if isinstance(value, np.ndarray):
+        return f"{value.shape} {value.tolist()}"
+    return f"{type(value)} {[*map(_text, value)] if isinstance(value, (list, tuple)) else repr(value)}"
 
 
 class Public:

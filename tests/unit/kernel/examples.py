@@ -1,6 +1,7 @@
 """Short sum protocols, right and wrong, as somebody may write them: each changes one thing of :class:`RingSum`."""
 
 import copy
+import linecache
 import random
 import secrets
 import time
@@ -9,6 +10,13 @@ from typing import Any
 import numpy as np
 
 from secmix.transcript import SERVER, Channel
+
+
+def evaluated(text: str, names: dict[str, Any]) -> Any:
+    """Evaluate a line of code, which can be read as one of a file can."""
+    file = f"<{text}>"
+    linecache.cache[file] = len(text), None, [text], file
+    return eval(compile(text, file, "eval"), names)  # what the tests have as text
 
 
 class RingSum:

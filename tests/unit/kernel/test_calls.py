@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.kernel.examples import evaluated
 
 from secmix.kernel.arrays import Followed, array_of, concrete
 from secmix.kernel.numbers import Number
@@ -72,7 +73,7 @@ def _names(x: Any = 0.0) -> dict[str, Any]:
 
 
 def _evaluated(call: str, names: dict[str, Any]) -> Any:
-    return eval(call, globals(), names)  # the calls stand here
+    return evaluated(call, globals() | names)
 
 
 def _traced_call(call: str, x: Any, how: Any = _evaluated) -> Any:
@@ -224,7 +225,7 @@ def noting(x: Any) -> Any:
 
 def _attempted(call: str, names: dict[str, Any]) -> Any:
     try:
-        return eval(call, globals(), names)  # the calls stand below
+        return evaluated(call, globals() | names)
     except (ValueError, OverflowError, ZeroDivisionError, FloatingPointError):
         return None
 

@@ -24,6 +24,7 @@ import scipy.linalg
 import scipy.sparse
 import scipy.spatial
 import scipy.special
+from unit.kernel.examples import evaluated
 
 from secmix.kernel.arrays import Followed, array_of, concrete, is_secret
 from secmix.kernel.numbers import Number
@@ -84,7 +85,7 @@ np.ones(3)[int(x[0, 0]) % 3] | range(int(abs(x[0, 0]))) | np.zeros(int(abs(x[0, 
 np.digitize(x, [0.0]) | np.searchsorted([0.0, 1.0], x) | np.bincount(x[0].astype(int) ** 2) | random.choice(x[0]) | x.dump("/dev/null")
 np.save("/dev/null", x) | np.array2string(x) | id(x) | complex(x[0, 0]) | x.nonzero() | x.searchsorted(0.0) | np.asarray(x, dtype=object).astype(str)
 np.savetxt("/dev/null", x) | x.tofile("/dev/null") | np.random.default_rng(x[0, 0].astype(np.int64)) | (x > 0).tobytes() | format(x[0, 0], ".1f")
-caught(x) | suppressed(x) | x.item(0).to_bytes() | np.float64(x[0, 0]) | operator_index(x) | np.lexsort(x) | np.roots(x[0])
+caught(x) | suppressed(x) | x.item(0).to_bytes() | np.float64(x[0, 0]) | operator_index(x) | np.lexsort(x) | np.roots(x[0]) | stacked_objects(x)
 """
 
 
@@ -151,12 +152,18 @@ def operator_index(x: Any) -> Any:
     return [10, 20, 30][x[0, 0].astype(np.int64) % 3]
 
 
+def stacked_objects(x: Any) -> Any:
+    rows = np.empty(2, object)
+    rows[0], rows[1] = x[0, :1], x[1, :1]
+    return np.stack(rows)
+
+
 def _idioms(text: str) -> list[str]:
     return [each.strip() for line in text.strip().split("\n") for each in line.split(" | ")]
 
 
 def _traced_call(idiom: str, x: Any) -> Any:
-    return eval(idiom, globals(), {"x": x})  # the idioms stand above
+    return evaluated(idiom, globals() | {"x": x})
 
 
 def _follow(idiom: str, seed: int) -> tuple[Any, Trace, Exception | None]:
@@ -230,14 +237,3 @@ def test_what_comes_out_public_is_the_same_for_other_secrets(idiom: str) -> None
     for place, number in enumerate(_flat(found)):
         if not isinstance(number, Number):
             assert {repr(float(other[place])) for other in others} == {repr(float(number))}  # minus zero is another
-
-
-def stacked_objects(x: Any) -> Any:
-    rows = np.empty(2, object)
-    rows[0], rows[1] = x[0, :1], x[1, :1]
-    return np.stack(rows)
-
-
-@pytest.mark.xfail(strict=True, reason="arrays within arrays of objects are not looked at")
-def test_secrets_within_an_array_of_arrays_are_secrets() -> None:
-    _followed("stacked_objects(x)", rtol=1e-12)
