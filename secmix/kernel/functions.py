@@ -190,7 +190,7 @@ def _each(func: Any, given: dict[str, Any]) -> Any:
 
 def _single(found: Any, kind: Any) -> Any:
     found = np.asarray(found, object)
-    return array_of(found, kind) if found.ndim else found.item()
+    return array_of(found if found.ndim else found.item(), kind)
 
 
 def _moved(func: Any, args: Any, kw: Any) -> Any:
