@@ -159,6 +159,13 @@ def test_what_is_no_sum_behind_masks_is_open(protocol: type, reason: str) -> Non
     assert reason in found.reason
 
 
+@pytest.mark.xfail(strict=True, reason="sums of one message that are made alike count once")
+def test_as_many_sums_of_powers_as_numbers_are_open() -> None:
+    assert clear(proof_of(examples.PowerSums), NETWORK, CuriousServer()) == Open(
+        "as many sums are known of what nodes encode as there are numbers behind them"
+    )
+
+
 @pytest.mark.parametrize(
     ("one", "other", "difference"),
     [
