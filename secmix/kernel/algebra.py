@@ -6,7 +6,7 @@ Variables that no message joins are split into components, mostly one an entry; 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import gcd, inf
 from typing import Any
 
@@ -35,6 +35,7 @@ class Component:
     places: tuple[Any, ...]
     size: tuple[float, ...]  # of data the largest in this run; 0 of draws
     formula: tuple[int | None, ...]  # of data by which formula it is computed, as ``formulas`` numbers them
+    columns: list[Mapping[int, int]] = field(default_factory=list)  # those of all components that are equal to it
 
     def table(self, rows: Sequence[int]) -> tuple[Any, list[int]]:
         """Return the coefficients of some rows, (F, V), and which variables its V columns are: those that are there."""
@@ -69,16 +70,17 @@ def components(
     groups: dict[int, list[_Row]] = {}
     for where, number in found:
         groups.setdefault(root(next(iter(number.form or ()))), []).append((where, number))
-    unique: dict[Any, tuple[float, Component]] = {}
+    unique: dict[Any, tuple[float, Component, list[Mapping[int, int]]]] = {}
     for group in groups.values():
         used = _variables_of(number.form or {} for _, number in group)
         mine = [variables[v] for v in used]
         largest = max((abs(float(each.value)) for each in mine if each.kind != "draw"), default=0.0)
         component = _component(group, used, mine, largest, formulas or {})
         key = _key(component)
-        if key not in unique or largest > unique[key][0]:
-            unique[key] = largest, component
-    return [component for _, component in unique.values()]
+        so_far = unique.get(key, (-1.0, component, component.columns))
+        unique[key] = max(so_far, (largest, component, so_far[2]), key=lambda each: each[0])
+        so_far[2].append(used)
+    return [replace(component, columns=columns) for _, component, columns in unique.values()]
 
 
 def _variables_of(forms: Iterable[Form]) -> dict[int, int]:

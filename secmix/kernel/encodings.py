@@ -42,7 +42,7 @@ def formulas(trace: Trace) -> dict[int, int]:
 
 def _linear(key: Any, trace: Trace, found: Mapping[int, int]) -> Any:
     """Return the terms of a linear form by the formulas of its variables, and what is added to them."""
-    terms, value, pure = key
+    terms, value, _ = key
     parts = [c * trace.variables[v].value for v, c in terms]
     offset = value - sum(parts)
     rounding = 1e-12 * (abs(value) + sum(map(abs, parts)))
