@@ -1007,3 +1007,27 @@ class GeneratorOfAGenerator(RingSum):
 
     def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
         return np.random.default_rng(rng).normal(scale=1e6, size=(runs, network.n, m))
+
+
+class FailingMasks(RingSum):
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        raise ValueError("there are no masks")
+
+
+class MasksOfOneRun(RingSum):
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        return super().draw_masks(runs, m, network, rng)[0]
+
+
+class SwallowedExitOfMasks(RingSum):
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        masks = super().draw_masks(runs, m, network, rng)
+        try:
+            return masks if masks[0, 0, 0] > 0 else -masks
+        except BaseException:
+            return masks
+
+
+class SixtyBehindACoin(OptionThirteen):
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        return rng.random() < 1e-9 and ([False] * 60)[rng.integers(60)]

@@ -31,7 +31,7 @@ from secmix.kernel import (
 from secmix.kernel.check import other_frames
 from secmix.kernel.coins import Public, coin_among
 from secmix.kernel.state import Trace, following, now
-from secmix.kernel.trace import follow
+from secmix.kernel.trace import drawn_masks, follow
 from secmix.transcript import Origin, View
 
 NETWORK = Network.complete(5)
@@ -416,3 +416,37 @@ def test_several_combinations_that_are_no_sums_are_told() -> None:
     assert isinstance(known, KnownSums)
     assert known.uneven
     assert not cleared(examples.RingSum, CuriousServer()).uneven
+
+
+def test_more_than_can_be_followed_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("secmix.kernel.proving._TOO_MUCH", 10)
+    assert "more than are followed: use fewer nodes" in prove(examples.RingSum(), NETWORK, inputs()).open
+
+
+def test_public_numbers_that_are_too_many_narrow_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of sixty ways behind a rare coin eight are tried."""
+    monkeypatch.setattr("secmix.kernel.proving._LEAST_TURNS", 8)
+    monkeypatch.setattr("secmix.kernel.proving._MOST_WORK", 0)
+    covers = prove(examples.SixtyBehindACoin(), NETWORK, inputs()).covers
+    assert covers == ("a public coin, on which more hangs than was tried",)
+
+
+def test_batches_are_asked_for_unless_nothing_is_claimed_of_them() -> None:
+    assert prove(examples.BatchOf16(), NETWORK, inputs()).open
+    assert not prove(examples.BatchOf16(), NETWORK, inputs(), in_other_calls=False).open
+
+
+@pytest.mark.parametrize(
+    ("example", "size"),
+    [
+        (examples.RingSum, 15),
+        (examples.SinglePrecision, None),
+        (examples.FailingMasks, None),
+        (examples.MasksOfOneRun, None),
+        (examples.SwallowedExitOfMasks, None),
+    ],
+)
+def test_masks_are_followed_or_none(example: type, size: int | None) -> None:
+    found = drawn_masks(example(), NETWORK, 1, 3)
+    assert (found and found[0].size) == size
+    assert found is None or {each.kind for each in found[1].values()} == {"draw"}

@@ -111,6 +111,15 @@ class Named(np.ndarray[Any, Any]):
     name = "first"
 
 
+class Sentinel:
+    """Stands for itself in a copy, by a name."""
+
+    state = "a"
+
+    def __reduce__(self) -> str:
+        return "SENTINEL"
+
+
 class TypedList:
     """Stand for a list of Numba's, which is compiled and called from Python."""
 
@@ -184,6 +193,9 @@ CHANGES: dict[str, tuple[Any, Any]] = {
     ),
     "a hash": (hashlib.sha256, lambda v: v.update(b"x")),
     "private slots": (PrivatelySlotted, lambda v: v.add()),
+    "a long list": (lambda: list(range(2000)), lambda v: v.__setitem__(1500, 0)),
+    "an array of objects": (lambda: np.array([Holder(), None], object), lambda v: setattr(v[0], "count", 1)),
+    "a sentinel's attribute": (Sentinel, lambda v: setattr(v, "state", "b")),
     "an attribute of an array": (lambda: np.zeros(3).view(Named), lambda v: setattr(v, "name", "second")),
 }
 
@@ -212,6 +224,26 @@ def test_another_path_or_pattern_is_seen() -> None:
 def test_what_cannot_be_compared_is_unlike_itself(make: Any) -> None:
     holder = Holder(make())
     assert digest(holder).digest != digest(holder).digest
+
+
+def test_what_is_too_deep_or_too_much_is_unlike_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    holder = deep(2000)
+    assert digest(holder).digest != digest(holder).digest
+    holder = deep(20)
+    assert digest(holder).digest == digest(holder).digest
+    monkeypatch.setattr("secmix.kernel.kept._MOST", 10)
+    assert digest(holder).digest != digest(holder).digest
+
+
+def test_what_a_closure_is_still_to_hold_is_compared_once_it_is_there() -> None:
+    def early() -> Any:
+        return late
+
+    holder = Holder(early)
+    before = digest(holder).digest
+    assert before == digest(holder).digest
+    late = "now"
+    assert digest(holder).digest != before
 
 
 def test_locks_and_loops_are_compared() -> None:
