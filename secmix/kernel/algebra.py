@@ -6,7 +6,7 @@ Variables that no message joins are split into components, mostly one an entry; 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import gcd, inf
 from typing import Any
 
@@ -36,6 +36,7 @@ class Component:
     size: tuple[float, ...]  # of data the largest in this run; 0 of draws
     formula: tuple[int | None, ...]  # of data by which formula it is computed, as ``formulas`` numbers them
     stream: tuple[int, ...] = ()  # of draws the stream they were read of
+    columns: list[Mapping[int, int]] = field(default_factory=list)  # those of all components that are equal to it
 
     def table(self, rows: Sequence[int]) -> tuple[Any, list[int]]:
         """Return the coefficients of some rows, (F, V), and which variables its V columns are: those that are there."""
@@ -70,16 +71,17 @@ def components(
     groups: dict[int, list[_Row]] = {}
     for where, number in found:
         groups.setdefault(root(next(iter(number.form or ()))), []).append((where, number))
-    unique: dict[Any, tuple[float, Component]] = {}
+    unique: dict[Any, tuple[float, Component, list[Mapping[int, int]]]] = {}
     for group in groups.values():
         used = _variables_of(number.form or {} for _, number in group)
         mine = [variables[v] for v in used]
         largest = max((abs(float(each.value)) for each in mine if each.kind != "draw"), default=0.0)
         component = _component(group, used, mine, largest, formulas or {})
         key = _key(component)
-        if key not in unique or largest > unique[key][0]:
-            unique[key] = largest, component
-    return [component for _, component in unique.values()]
+        so_far = unique.get(key, (-1.0, component, component.columns))
+        unique[key] = max(so_far, (largest, component, so_far[2]), key=lambda each: each[0])
+        so_far[2].append(used)
+    return [replace(component, columns=columns) for _, component, columns in unique.values()]
 
 
 def _variables_of(forms: Iterable[Form]) -> dict[int, int]:
@@ -174,17 +176,17 @@ def knowledge(
 def told(component: Component, rows: Sequence[int], secrets: Collection[int], known: Collection[int]) -> set[int]:
     """Return which of the draws ``secrets`` the rows tell anything of, once all other draws are eliminated."""
     table, used = component.table(rows)
-    variables = {k: v for v, k in component.column.items()}
-    mine = [k for k, each in enumerate(used) if variables[each] in secrets]
+    variables = [{k: v for v, k in column.items()} for column in component.columns or [component.column]]
+    mine = [k for k, each in enumerate(used) if any(one[each] in secrets for one in variables)]
     others = [k for k, each in enumerate(used) if component.owner[each] >= 0]
-    draws = [k for k, each in enumerate(used) if k not in {*mine, *others} and variables[each] not in known]
+    open_ = [k for k, each in enumerate(used) if any(one[each] in known for one in variables)]
+    draws = [k for k in range(len(used)) if k not in {*mine, *others, *open_}]
     if not mine:
         return set()
     step, ranges = ([of[v] for v in used] for of in (component.step, component.range))
     left, _ = _words(table, [component.modulus[k] for k in rows], [*mine, *others], draws, step, ranges)
-    if left is None:
-        return {variables[used[k]] for k in mine}
-    return {variables[used[k]] for place, k in enumerate(mine) if any(row[place] for row in left)}
+    shown = mine if left is None else [k for place, k in enumerate(mine) if any(row[place] for row in left)]
+    return {one[used[k]] for one in variables for k in shown}
 
 
 def _words(

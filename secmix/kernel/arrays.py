@@ -49,9 +49,6 @@ class Followed(np.ndarray[Any, Any]):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kw: Any) -> Any:
         return apply(ufunc, method, inputs, **kw)
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return np.array(values(self, "a plain array of secrets"), dtype=dtype)
-
     def __getitem__(self, index: Any) -> Any:
         found = super().__getitem__(public(index, "an index made of a secret"))
         return found if isinstance(found, np.ndarray) else array_of(found, self.kind)
@@ -124,17 +121,8 @@ class Followed(np.ndarray[Any, Any]):
 
     __str__ = __repr__
 
-    def __bool__(self) -> bool:
-        return bool(self.item()) if self.size == 1 else bool(super().__bool__())
-
-    def __float__(self) -> float:
-        return float(self.item())
-
-    def __int__(self) -> int:
-        return int(self.item())
-
-    def __round__(self, digits: int = 0) -> Any:
-        return np.round(self, digits)
+    def __round__(self, digits: Any = None) -> Any:
+        return round(self.item()) if digits is None else np.round(self, digits)
 
 
 Number.__array_ufunc__ = Followed.__array_ufunc__  # type: ignore[attr-defined]
@@ -154,7 +142,7 @@ def _exit(name: str) -> Any:
     return method
 
 
-for _name in "tofile dump dumps getfield byteswap searchsorted choose nonzero newbyteorder".split():  # noqa: SIM905
+for _name in "tofile dump dumps getfield byteswap searchsorted choose nonzero newbyteorder __array__".split():  # noqa: SIM905
     setattr(Followed, _name, _exit(_name))
 _METHODS: dict[str, Callable[..., Any]] = {
     "fill": lambda self, value: self.__setitem__(..., value),
@@ -191,7 +179,10 @@ def followed(value: Any, kind: Any = float) -> Any:
     if isinstance(value, np.ndarray):
         if value.dtype != object:
             return array_of(value.astype(object), value.dtype)
-        return followed(value.ravel().tolist(), kind).reshape(value.shape)
+        several = value.ravel().tolist()
+        if any(isinstance(each, np.ndarray) for each in several) and is_secret(several):
+            now().leave("an array of arrays of secrets")
+        return followed(several, kind).reshape(value.shape)
     if isinstance(value, (list, tuple)) and any(isinstance(each, (list, tuple, np.ndarray)) for each in value):
         rows = [followed(each, kind) for each in value]
         return array_of(np.stack([row.objects for row in rows]), np.result_type(*(row.kind for row in rows)))
@@ -207,11 +198,9 @@ def parts(value: Any) -> Iterator[Any]:
         yield value
     elif isinstance(value, dict):
         yield from parts(list(value.values()))
-    elif isinstance(value, (list, tuple, set)):
-        for each in value:
+    elif isinstance(value, (list, tuple, set)) or (isinstance(value, np.ndarray) and value.dtype == object):
+        for each in value.ravel().tolist() if isinstance(value, np.ndarray) else value:
             yield from parts(each)
-    elif isinstance(value, np.ndarray) and value.dtype == object:
-        yield from (each for each in value.ravel().tolist() if isinstance(each, Number))
 
 
 def is_secret(value: Any) -> bool:

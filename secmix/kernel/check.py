@@ -117,7 +117,7 @@ def _alike(traced: Any, plain: Any, fit: Fit) -> bool:
     largest = np.array([_largest_within(x, fit) for x in followed(traced).objects.ravel().tolist()])
     with following(fit.trace):
         traced, plain = np.asarray(concrete(traced)), np.asarray(plain)
-    if traced.shape != plain.shape:
+    if traced.shape != plain.shape or plain.dtype.kind not in "biuf":
         return False
     if plain.dtype.kind in "biu":
         return bool((traced == plain).all())

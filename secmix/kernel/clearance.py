@@ -114,10 +114,10 @@ def _as_many(found: list[tuple[Any, Component, Knowledge]], fits: Mapping[int, F
     by_call: dict[Any, list[Sums]] = {}
     for call, component, known in found:
         fit = fits[call[0]]
-        data = [v for v, k in component.column.items() if component.owner[k] >= 0]
-        behind = {v for each in data for v in fit.encoded.get(each, {each})}
-        honest = frozenset(v for v in behind if fit.trace.variables[v].node not in corrupt)
-        if known.sums:
+        for column in component.columns if known.sums else ():
+            data = [v for v, k in column.items() if component.owner[k] >= 0]
+            behind = {v for each in data for v in fit.encoded.get(each, {each})}
+            honest = frozenset(v for v in behind if fit.trace.variables[v].node not in corrupt)
             by_call.setdefault(call, []).append((honest, len(known.sums), any(v in fit.encoded for v in data)))
     return any(map(as_many_as_inputs, by_call.values()))
 

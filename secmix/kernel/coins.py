@@ -76,7 +76,9 @@ def _same(value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    return f"{value.shape} {value.tolist()}" if isinstance(value, np.ndarray) else f"{type(value)} {value!r}"
+    if isinstance(value, np.ndarray):
+        return f"{value.shape} {value.tolist()}"
+    return f"{type(value)} {[*map(_text, value)] if isinstance(value, (list, tuple)) else repr(value)}"
 
 
 class Public:
@@ -92,7 +94,7 @@ class Public:
         self.values: dict[int, Any] = value if coin else {0: value}
         # Whole numbers are polynomials of one whose residues are listed.
         self.base, self.polynomial = self, operator.pos  # of itself
-        self.residues: dict[Any, Coin] = {}
+        self.residues: dict[int, Coin] = {}
 
     @property
     def value(self) -> Any:
@@ -106,9 +108,9 @@ class Public:
 
     def plainly(self, f: Callable[..., Any], *args: Any) -> Any:
         """Return ``f`` of its value: every outcome is traced, or that it was used by value is noted."""
-        if not self.is_known:
+        if self.coin is None or not self.coin.is_known:
             now().narrow(self.name)
-        elif self.coin is not None:
+        else:
             values = self.coin.each(lambda option: f(self.values[option], *args))
             self.coin.settle(self.values if values is None else values)
         return f(self.value, *args)
@@ -123,11 +125,11 @@ class Public:
 
     def residue(self, by: int) -> Public:
         """Return the remainder of a whole number of which nothing else is known."""
-        base, key = self.base, (now().call, by)
-        if key not in base.residues or not base.residues[key].is_known:
+        base = self.base
+        if by not in base.residues or not base.residues[by].is_known:
             of = base.of and (lambda iteration: base.of(iteration) % by)  # type: ignore[misc]
-            base.residues[key] = Coin(by, base.value % by, self.name, of)
-        coin = base.residues[key]
+            base.residues[by] = Coin(by, base.value % by, self.name, of)
+        coin = base.residues[by]
         return Public({r: self.polynomial(r) % by for r in coin.left}, self.name, coin)
 
     def __iter__(self) -> Iterator[Any]:

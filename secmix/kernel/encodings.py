@@ -75,7 +75,7 @@ def _inputs(number: int, trace: Trace, codes: Mapping[int, int], behind: Mapping
         for variable, _ in args[0]:
             if trace.variables[variable].kind == "input":
                 yield variable
-            elif variable in codes:
+            else:
                 waiting.append(codes[variable])
 
 

@@ -190,7 +190,7 @@ def _each(func: Any, given: dict[str, Any]) -> Any:
 
 def _single(found: Any, kind: Any) -> Any:
     found = np.asarray(found, object)
-    return array_of(found, kind) if found.ndim else found.item()
+    return array_of(found if found.ndim else found.item(), kind)
 
 
 def _moved(func: Any, args: Any, kw: Any) -> Any:
@@ -215,7 +215,7 @@ def _moved(func: Any, args: Any, kw: Any) -> Any:
 
 
 def _objects(value: Any) -> Any:
-    if isinstance(value, (Followed, Number)):
+    if isinstance(value, (Followed, Number)) or (isinstance(value, np.ndarray) and value.dtype == object):
         return followed(value).objects
     if isinstance(value, dict):
         return {key: _objects(each) for key, each in value.items()}

@@ -6,11 +6,14 @@ compared in full is unlike everything, itself included: a claim then covers the 
 
 from __future__ import annotations
 
+import copyreg
 import sys
 import types
 import warnings
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
@@ -27,12 +30,13 @@ from secmix.network import Network
 
 KEPT = "what the protocol keeps from call to call"
 _VALUES = (type(None), bool, int, float, complex, str, bytes, range, slice, type(Ellipsis), type(NotImplemented))
-_NAMED = (types.ModuleType, types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType)
-_NO_DATA = ("_thread", "_abc", "re", "weakref", "logging", "concurrent", "pathlib", "typing", "numba", "ast")
-"""Packages whose objects carry no data of a protocol's from call to call: locks, loggers, pools, compiled functions."""
+_MEMBER = types.MemberDescriptorType
+_NAMED = (types.ModuleType, _MEMBER, types.GetSetDescriptorType, types.WrapperDescriptorType)
+_NO_DATA = ("_thread.", "_abc.", "logging.", "typing.", "ast.", "numba.core.", "numba.np.", "IPython.", "ipykernel.")
+"""Where classes lie whose objects carry no data from call to call: locks, loggers, compiled functions, shells."""
 _MOST = 200_000  # objects
 _LONG = 1000  # entries of a list, of which the numbers are not looked at one by one
-_MADE = 1 << 9  # the flag of types that are made while a program runs
+_POINTER = tuple.__itemsize__  # bytes
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ def kept(
     kinds = [kind for kind in type(protocol).__mro__ if kind.__module__ != "builtins"]
     mine = {name for name in modules if not name.startswith("secmix.")} | {kind.__module__ for kind in kinds}
     loaded = {name: sys.modules[name] for name in sorted(mine) if name in sys.modules}
-    spaces = {name: vars(each) for name, each in loaded.items() if is_protocol(getattr(each, "__file__", "") or "<")}
+    spaces = {name: vars(each) for name, each in loaded.items() if is_protocol(getattr(each, "__file__", None) or "")}
     own = {key: each for key, each in channel.items() if key not in ("fit", "iteration", "transcript")}
     walk = _Walk(varying, mine)
     try:
@@ -85,23 +89,24 @@ class _Walk:
         return _name(value), self._parts(value, path)
 
     def _parts(self, value: Any, path: str) -> Any:
-        if isinstance(value, np.ndarray):
-            return self._array(value, path)
         if isinstance(value, types.FunctionType):
             return self._function(value, path)
         if isinstance(value, type):
             return self._class(value, path)
-        if isinstance(value, (Draws, *_NAMED)) or type(value).__module__.split(".")[0] in _NO_DATA:
+        if isinstance(value, (Draws, Executor, *_NAMED)) or _name(value).startswith(_NO_DATA):
             own = vars(value) if _name(value) == "_thread._local" else {}  # those of this thread
             return self._each(own, path, own.__setitem__)
         if isinstance(value, types.BuiltinFunctionType):
             bound = value.__self__
             unbound = bound is None or isinstance(bound, (types.ModuleType, type))
             return value.__name__, None if unbound else self.digest(bound, path)
-        if callable(value) and type(value).__module__.startswith("numpy"):
-            return getattr(value, "__name__", "")
+        if isinstance(value, (np.ufunc, type(np.sum))):  # one of Python's function does not say what that keeps
+            return object() if set("".join(getattr(value, "types", "."))) <= set("O->") else value.__name__
+        if isinstance(value, weakref.ref):
+            return self.digest(value(), path)
         if hasattr(value, "cache_info"):
-            return value.cache_info().currsize, value.cache_info().misses
+            found = self.digest(value.__wrapped__, path) if hasattr(value, "__wrapped__") else None
+            return value.cache_info().currsize, value.cache_info().misses, found
         return self._object(value, path)
 
     def _object(self, value: Any, path: str) -> Any:
@@ -113,6 +118,8 @@ class _Walk:
 
     def _content(self, value: Any, path: str) -> Any:
         """Digest what an object holds beside its attributes."""
+        if isinstance(value, np.ndarray):
+            return self._array(value, path)
         if isinstance(value, (dict, types.MappingProxyType)):
             return self._each(value, path, _setter(value))
         if isinstance(value, (list, deque)) and len(value) > _LONG and all(type(each) in _VALUES for each in value):
@@ -133,7 +140,8 @@ class _Walk:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # as of iterators, from Python 3.12 on
-                made = value.__reduce_ex__(2)
+                reduce = copyreg.dispatch_table.get(type(value))
+                made: Any = value.__reduce_ex__(2) if reduce is None else reduce(value)
         except Exception:  # an object may refuse in any way
             return object()
         if isinstance(made, str):
@@ -151,7 +159,7 @@ class _Walk:
         return value.shape, value.dtype.str, sha256(value.tobytes()).digest()
 
     def _function(self, value: types.FunctionType, path: str) -> Any:
-        if not is_protocol(value.__code__.co_filename):
+        if not is_protocol(value.__code__.co_filename) and not value.__closure__:
             return value.__qualname__
         cells = {str(k): cell for k, cell in enumerate(value.__closure__ or ())}
         filled = {name: cell.cell_contents for name, cell in cells.items() if _is_filled(cell)}
@@ -205,13 +213,14 @@ def _is_filled(cell: Any) -> bool:
 
 
 def _slots(kind: type) -> list[str]:
-    slots = [vars(base).get("__slots__", ()) for base in kind.__mro__]
-    return [name for each in slots for name in ([each] if isinstance(each, str) else each) if name[:2] != "__"]
+    """Name what objects of a class hold beside a dictionary."""
+    return [name for base in kind.__mro__ for name, each in vars(base).items() if type(each) is _MEMBER]
 
 
 @cache
 def _has_parts_alone(kind: type) -> bool:
-    """Say whether objects of a class are made of their attributes alone, as classes of Python code are."""
+    """Say whether objects of a class are made of their attributes alone: one of C is larger than these."""
     if any(getattr(kind, name) is not getattr(object, name) for name in ("__reduce_ex__", "__reduce__")):
         return False
-    return all(base.__flags__ & _MADE and "__new__" not in vars(base) for base in kind.__mro__ if base is not object)
+    parts = (kind.__dictoffset__ > 0) + (kind.__weakrefoffset__ > 0) + len(_slots(kind))
+    return not kind.__itemsize__ and kind.__basicsize__ == object.__basicsize__ + parts * _POINTER

@@ -367,9 +367,7 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, np.generic):
         return value.item()
-    if not isinstance(value, (int, float, Number, np.ndarray)) and hasattr(value, "__index__"):
-        return value.used() if hasattr(value, "used") else operator.index(value)
-    return value
+    return value.used() if hasattr(value, "used") else value  # a public number that may be another
 
 
 def _sum_of(a: Number, b: Number) -> Form:

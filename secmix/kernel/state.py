@@ -197,8 +197,8 @@ def here() -> Place:
 
 
 def is_protocol(file: str) -> bool:
-    """Say whether a file belongs neither to Python, nor to NumPy, nor to this package."""
-    if file.startswith((_KERNEL, *_FOLLOWED_AS_THEY_ARE, "<")):
+    """Say whether a file belongs neither to Python, nor to NumPy, nor to this package; a notebook's cell has none."""
+    if file.startswith((_KERNEL, *_FOLLOWED_AS_THEY_ARE, "<frozen ")):
         return False
     return "site-packages" in file or not file.startswith(_STDLIB)
 
@@ -213,7 +213,7 @@ def may_be_caught() -> bool:
     frame = inspect.currentframe()
     while frame is not None and frame.f_code.co_name != "_traced_call":
         file = frame.f_code.co_filename
-        if _within_try(file, frame.f_lineno) if is_protocol(file) else _is_pythons(file):
+        if _within_try(_text_of(file), frame.f_lineno) if is_protocol(file) else _is_pythons(file):
             return True
         frame = frame.f_back
     return False
@@ -225,12 +225,16 @@ def _is_pythons(file: str) -> bool:
 
 def is_guard(place: Place) -> bool:
     """Say whether the test at a line decides nothing but whether an error is raised."""
-    return _guards(place.file, place.line)
+    return _guards(_text_of(place.file), place.line)
+
+
+def _text_of(file: str) -> tuple[str, ...]:
+    return tuple(linecache.getlines(file))
 
 
 @lru_cache(maxsize=4096)
-def _guards(file: str, line: int) -> bool:
-    for node in _nodes(file):
+def _guards(text: tuple[str, ...], line: int) -> bool:
+    for node in _nodes(text):
         if isinstance(node, ast.Assert) and node.lineno <= line <= (node.end_lineno or 0):
             return True
         if isinstance(node, ast.If) and node.test.lineno <= line <= (node.test.end_lineno or 0):
@@ -239,18 +243,19 @@ def _guards(file: str, line: int) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _within_try(file: str, line: int) -> bool:
-    return any(
+def _within_try(text: tuple[str, ...], line: int) -> bool:
+    """Say whether a line lies within what may catch an error; all do in a text that cannot be read."""
+    return not _nodes(text) or any(
         isinstance(node, (ast.Try, ast.TryStar, ast.With, ast.AsyncWith))
         and node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0)
-        for node in _nodes(file)
+        for node in _nodes(text)
     )
 
 
 @lru_cache(maxsize=256)
-def _nodes(file: str) -> tuple[Any, ...]:
+def _nodes(text: tuple[str, ...]) -> tuple[Any, ...]:
     try:
-        return tuple(ast.walk(ast.parse("".join(linecache.getlines(file)))))
+        return tuple(ast.walk(ast.parse("".join(text))))[1:]
     except SyntaxError:
         return ()
 

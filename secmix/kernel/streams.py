@@ -194,6 +194,8 @@ def as_bytes(value: Any) -> SecretBytes:
         value = bytes_of_words(value)
     if isinstance(value, SecretBytes):
         return value
+    if is_secret(value):
+        now().leave("the bytes of secrets in a plain array")
     plain = bytes(value)
     return SecretBytes(plain, [None] * len(plain))
 

@@ -13,9 +13,7 @@ _DOUBLE = np.dtype(float)
 
 
 def whole(number: Any, *, may_fail: bool = True) -> Any:
-    """Return ``number`` as Python's int, cut off towards zero; what is not finite fails in Python, and not in NumPy."""
-    if not isinstance(number, Number):
-        return int(number)
+    """Return a secret as Python's int, cut off towards zero; what is not finite fails in Python, and not in NumPy."""
     cut = number.rounded(lambda x: float(np.trunc(x)), "trunc", may_fail=may_fail)
     if isinstance(cut.value, int):
         return cut

@@ -1,14 +1,23 @@
 """Short sum protocols, right and wrong, as somebody may write them: each changes one thing of :class:`RingSum`."""
 
 import copy
+import linecache
 import random
 import secrets
+import threading
 import time
 from typing import Any
 
 import numpy as np
 
 from secmix.transcript import SERVER, Channel
+
+
+def evaluated(text: str, names: dict[str, Any]) -> Any:
+    """Evaluate a line of code, which can be read as one of a file can."""
+    file = f"<{text}>"
+    linecache.cache[file] = len(text), None, [text], file
+    return eval(compile(text, file, "eval"), names)  # what the tests have as text
 
 
 class RingSum:
@@ -760,3 +769,265 @@ class FlatAlongAnAxis(RingSum):
 class SmallTails(RingSum):
     def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
         return 1e-3 * rng.standard_cauchy((runs, network.n, m))
+
+
+class PowerSums(RingSum):
+    """As many sums of powers as there are nodes: Newton's identities give each node's number."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        return super().draw_masks(runs, m * network.n, network, rng)
+
+    def encode(self, row: Any) -> Any:
+        return np.concatenate([row**power for power in range(1, 6)], axis=-1)
+
+    def decode(self, total: Any) -> Any:
+        return total[:, : total.shape[1] // 5]
+
+
+class Asserted(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        assert np.all(np.abs(rows) < 1e9), "the inputs are too large"
+
+
+class GuardWithAText(RingSum):
+    """What the error says is computed after the guard: there secrets answer, and their text and bytes too."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if not np.all(np.abs(rows) < 1e9):
+            raise ValueError(
+                f"{rows[0, 0, 0]} is {'large' if rows[0, 0, 0] > 0 else 'small'}, {rows[0, 0, 1].to_bytes()}"
+            )
+
+
+class GuardOfLongInputs(RingSum):
+    """A guard that calls of few entries do not meet."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if rows.shape[2] > 2 and rows[0, 0, 2] > 1e9:
+            raise ValueError("the inputs are too large")
+
+
+MET: list[bool] = []
+
+
+class GuardMetOnce(RingSum):
+    """A guard that one trace meets, and no other."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if MET.count(True) == 0 and rows.shape == (1, 5, 3):
+            MET.append(True)
+            if rows[0, 0, 2] > 1e9:
+                raise ValueError("the inputs are too large")
+
+
+class BusyAfterAnError(RingSum):
+    """A call that ends in an error leaves the protocol busy."""
+
+    busy = False
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        self.busy = True
+        if not np.all(np.abs(rows) < 1e9):
+            raise ValueError("the inputs are too large")
+        self.busy = False
+
+
+class BranchOnGivenMasks(RingSum):
+    """Branches on a secret only where it is given masks."""
+
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        if masks is not None and masks[0, 0, 0] > 0:
+            self.positive = True
+        return super().average(inputs, network, rng, masks=masks, channel=channel)
+
+
+class KindWithoutChannel(WithoutChannel):
+    def mask(self, word: Any, own: Any, other: Any) -> Any:
+        return word + own - other
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        channel.send(1, 0, SERVER, "alone" if self.bare else "together", np.ones((1, 3)), encrypted=True)
+
+
+class FastPathOfShapes(RingSum):
+    """Plain arrays make a longer result."""
+
+    def result(self, means: Any, rows: Any) -> Any:
+        return np.concatenate([means, means], axis=2) if type(rows) is np.ndarray else means
+
+
+class TextAmongNumbers(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        channel.send(1, 0, SERVER, "text", np.append(rows[:, 0], "1.5")[None], encrypted=True)
+
+
+class ListAsResult(RingSum):
+    def result(self, means: Any, rows: Any) -> Any:
+        return [means]
+
+
+class FlatResult(RingSum):
+    def result(self, means: Any, rows: Any) -> Any:
+        return means[0]
+
+
+class HeldByAnother(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        channel._pass(1, 0, 1, "row", rows[:1, 0], "held", None)
+
+
+class SentToNobody(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        channel.send(1, 0, 7, "row", rows[:, 0], encrypted=True)
+
+
+class CountsInAnArray(RingSum):
+    """Counts its calls in an array of NumPy's, and those of a kind among objects."""
+
+    def __init__(self) -> None:
+        self.calls = np.zeros(1)
+        self.kinds = np.array([None, None], dtype=object)
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        self.calls = np.zeros(1) + self.calls + 1.0
+        self.kinds[0] = "sent"
+        if self.calls[0] > 100:
+            bare(channel, rows[:, 0])
+
+
+class ReadsTheRecord(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if len(channel.transcript.blocks) > 1000:
+            bare(channel, rows[:, 0])
+
+
+class ListOfRows(RingSum):
+    """Sends a list of numbers in place of an array."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        several = [list(row) for row in (rows[:, 0] + masks[:, 0] - masks[:, 4]).tolist()]
+        channel.send(1, 0, SERVER, "list", several, encrypted=True)
+
+
+class ReadsWhatIsNotSent(RingSum):
+    """What no message carries does not arrive: the second of two rows is nothing."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        both = np.stack([rows[:, 0] + masks[:, 0] - masks[:, 4], rows[:, 1]])
+        back = channel.send(1, 0, SERVER, "first of two", both, encrypted=True, content=[0])
+        channel.send(2, SERVER, 0, "told", np.nan_to_num(back[1:2, :, :]), encrypted=True)
+
+
+class WithALock(RingSum):
+    """Keeps what cannot be copied."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+
+class Wrapped:
+    """A protocol around another, which draws the masks."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        if name[0] == "_" or name == "inner":  # while it is copied
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        return self.inner.average(inputs, network, rng, masks=masks, channel=channel)
+
+
+class WrappedRing(Wrapped):
+    def __init__(self) -> None:
+        super().__init__(RingSum())
+
+
+class SameResidueTwice(OptionThirteen):
+    """Two remainders of one iteration go together: what asks for both at odds never comes about."""
+
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        return channel.iteration % 7 == 3 and (channel.iteration + 1) % 7 == 5
+
+
+class ShortTable(OptionThirteen):
+    """A table is one entry too short, and that is caught."""
+
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        try:
+            return [False, False, False][rng.integers(4)]
+        except IndexError:
+            return True
+
+
+class Quotient(OptionThirteen):
+    """A number that is divided by zero by one option, and that is caught."""
+
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        try:
+            return 12 // int(rng.integers(4)) > 12
+        except ZeroDivisionError:
+            return True
+
+
+class ChoiceOfText(OptionThirteen):
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        return rng.choice(["heads", "tails", "edge"], p=[0.5, 0.4999, 0.0001]) == "edge"
+
+
+class Shuffled(OptionThirteen):
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        order = list(range(20))
+        rng.shuffle(order)
+        return order[0] == order[1] - 1 == order[2] - 2
+
+
+class ChoiceOfMany(OptionThirteen):
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        return [False, True][int(rng.choice(1000)) // 999]
+
+
+class CoinsAsAList(OptionThirteen):
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        return max(rng.random(9).tolist()) > 0.9999
+
+
+class NoCovariance(RingSum):
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        odd = 1e12 * (np.eye(network.n) + np.triu(np.ones((network.n, network.n))))
+        return rng.multivariate_normal(np.zeros(network.n), odd, size=(runs, m), check_valid="ignore").transpose(
+            0, 2, 1
+        )
+
+
+class GeneratorOfAGenerator(RingSum):
+    """``default_rng`` of a generator is that generator."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        return np.random.default_rng(rng).normal(scale=1e6, size=(runs, network.n, m))
+
+
+class FailingMasks(RingSum):
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        raise ValueError("there are no masks")
+
+
+class MasksOfOneRun(RingSum):
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        return super().draw_masks(runs, m, network, rng)[0]
+
+
+class SwallowedExitOfMasks(RingSum):
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        masks = super().draw_masks(runs, m, network, rng)
+        try:
+            return masks if masks[0, 0, 0] > 0 else -masks
+        except BaseException:
+            return masks
+
+
+class SixtyBehindACoin(OptionThirteen):
+    def opens(self, channel: Channel, rng: Any) -> Any:
+        return rng.random() < 1e-9 and ([False] * 60)[rng.integers(60)]

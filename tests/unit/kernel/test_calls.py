@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.kernel.examples import evaluated
 
 from secmix.kernel.arrays import Followed, array_of, concrete
 from secmix.kernel.numbers import Number
@@ -40,6 +41,7 @@ x.copy().sort(axis=0) | q.sort(axis=0) | q.partition(1) | q.partition(1, axis=0)
 np.full_like(n, x[0, 0]) | np.full_like(x, x[0, 0], dtype=np.float32) | np.full((2,), x[0, 0], dtype=np.float32) | np.full(2, x[0, 0], np.int8) | np.ones_like(x, dtype=np.float32) + x | np.zeros_like(x, shape=(3,)) + x[0]
 np.sum([x[0], x[1]], axis=0) | np.mean([x[0, 0], x[0, 1]]) | np.max([x[0], x[1]], axis=0) | np.clip([x[0, 0]], 0, None) | np.round([x[0], x[1]], 1) | np.round(x[0, 0], 1) | np.rint(x[0, 0]) | np.rint([x[0, 0]]) | np.floor(x[0, 0]) | np.sqrt(np.abs(x[0, 0])) | np.median([x[0, 0], 2.0, 1.0]) | np.sum((x[0], s[0]), axis=0)
 (i.astype(np.int8) + np.int8(120)) + i | np.multiply((i.astype(np.int8) + np.int8(120)), 0.5) | np.maximum.at(h, [0], h[:1] + np.int8(120)) or h | (x > 0) @ (x > 0).T | np.add.at(e, [0], (i.astype(np.int8) + np.int8(120))[:1]) or np.maximum(e, 0) | q.astype(float, copy=False).__iadd__(1)
+np.sum(x[:0], axis=0) | np.broadcast_arrays(x, i) | np.append(i[0], x[0, 0]) | np.insert(i[0], 1, x[0, 0]) | round(s[0, 0]) / 3 | round(s[0, 0], 1) / 3 | np.meshgrid(x[0], i[0]) | np.add(x[0, 0], [1, 2])
 u[0, 0] + i.astype(np.uint8)[0, 0] + np.uint8(250) | sum(i.astype(np.uint8)[:, 0]) | s[0, 0] / 3 | float(s[0, 0]) / 3 | [s[0, 0], 1.0] | np.array([s[0, 0], s[0, 1]]) | max(s[0, 0], s[0, 0]) | math.exp(s[0, 0]) | int(h[0, 0]) * 100 | h[0, 0] * np.int8(2)
 math.fsum(x[0]) | math.fsum([x[0, 0], 2.0]) | math.fsum(v * 2 for v in x[0].tolist()) | math.fsum(i[0])
 """
@@ -72,7 +74,7 @@ def _names(x: Any = 0.0) -> dict[str, Any]:
 
 
 def _evaluated(call: str, names: dict[str, Any]) -> Any:
-    return eval(call, globals(), names)  # the calls stand here
+    return evaluated(call, globals() | names)
 
 
 def _traced_call(call: str, x: Any, how: Any = _evaluated) -> Any:
@@ -224,7 +226,7 @@ def noting(x: Any) -> Any:
 
 def _attempted(call: str, names: dict[str, Any]) -> Any:
     try:
-        return eval(call, globals(), names)  # the calls stand below
+        return evaluated(call, globals() | names)
     except (ValueError, OverflowError, ZeroDivisionError, FloatingPointError):
         return None
 

@@ -31,7 +31,7 @@ from secmix.kernel import (
 from secmix.kernel.check import other_frames
 from secmix.kernel.coins import Public, coin_among
 from secmix.kernel.state import Trace, following, now
-from secmix.kernel.trace import follow
+from secmix.kernel.trace import drawn_masks, follow
 from secmix.transcript import Origin, View
 
 NETWORK = Network.complete(5)
@@ -56,6 +56,15 @@ PROVED = [
     examples.Counts,
     examples.DrawnJointly,
     examples.HeavyTails,
+    examples.Asserted,
+    examples.GuardWithAText,
+    examples.GuardOfLongInputs,
+    examples.ListOfRows,
+    examples.ReadsWhatIsNotSent,
+    examples.WithALock,
+    examples.WrappedRing,
+    examples.SameResidueTwice,
+    examples.GeneratorOfAGenerator,
 ]
 LEAKING = [
     examples.FixedSeed,
@@ -79,6 +88,8 @@ LEAKING = [
     examples.OneSitsOut,
     examples.WeightsByLot,
     examples.FlatMasks,
+    examples.ShortTable,
+    examples.Quotient,
 ]
 OPEN = [
     (examples.CaughtGuard, "is sent after a guard has found an error"),
@@ -115,6 +126,17 @@ OPEN = [
     (examples.FastPathOfWords, "has other numbers untraced"),
     (examples.FastPathOfKinds, "is another message untraced"),
     (examples.FastPathOfResults, "ends with other results"),
+    (examples.GuardMetOnce, "the guard is not met again: examples.py, line"),
+    (examples.BusyAfterAnError, "a call that ends in an error leaves something behind"),
+    (examples.BranchOnGivenMasks, "a branch on a secret"),
+    (examples.KindWithoutChannel, "'alone' in round 1 is another message where no channel is given"),
+    (examples.FastPathOfShapes, "ends with other results"),
+    (examples.TextAmongNumbers, "has other numbers untraced"),
+    (examples.ListAsResult, "a result of type list"),
+    (examples.FlatResult, "average returned shape (5, 3); expected (runs, nodes, entries)"),
+    (examples.HeldByAnother, "'row' is said to be held, but passes from one node to another"),
+    (examples.SentToNobody, "passes from or to [7]; nodes are 0 to 4, -1 the server"),
+    (examples.NoCovariance, "secret draws of what is no covariance"),
     (examples.FastPathOfErrors, "an untraced call ends in ValueError: plain arrays"),
 ]
 
@@ -159,6 +181,12 @@ def test_what_is_no_sum_behind_masks_is_open(protocol: type, reason: str) -> Non
     assert reason in found.reason
 
 
+def test_as_many_sums_of_powers_as_numbers_are_open() -> None:
+    assert clear(proof_of(examples.PowerSums), NETWORK, CuriousServer()) == Open(
+        "as many sums are known of what nodes encode as there are numbers behind them"
+    )
+
+
 @pytest.mark.parametrize(
     ("one", "other", "difference"),
     [
@@ -190,6 +218,12 @@ def test_two_traces_that_are_made_otherwise_are_told_apart(one: type, other: typ
         (examples.CoinOfTheModule, "coins of the module random"),
         (examples.CoinOfNumPy, "coins of NumPy's global generator"),
         (examples.CoinOfTheClock, "the clock"),
+        (examples.CountsInAnArray, "what the protocol keeps from call to call"),
+        (examples.ReadsTheRecord, "what the channel has carried (examples.py, line"),
+        (examples.ChoiceOfText, "public coins (examples.py, line"),
+        (examples.Shuffled, "public coins (examples.py, line"),
+        (examples.ChoiceOfMany, "a public coin (examples.py, line"),
+        (examples.CoinsAsAList, "public coins (examples.py, line"),
     ],
 )
 def test_public_numbers_are_named_of_which_only_those_drawn_are_covered(example: type, named: str) -> None:
@@ -382,3 +416,37 @@ def test_several_combinations_that_are_no_sums_are_told() -> None:
     assert isinstance(known, KnownSums)
     assert known.uneven
     assert not cleared(examples.RingSum, CuriousServer()).uneven
+
+
+def test_more_than_can_be_followed_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("secmix.kernel.proving._TOO_MUCH", 10)
+    assert "more than are followed: use fewer nodes" in prove(examples.RingSum(), NETWORK, inputs()).open
+
+
+def test_public_numbers_that_are_too_many_narrow_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of sixty ways behind a rare coin eight are tried."""
+    monkeypatch.setattr("secmix.kernel.proving._LEAST_TURNS", 8)
+    monkeypatch.setattr("secmix.kernel.proving._MOST_WORK", 0)
+    covers = prove(examples.SixtyBehindACoin(), NETWORK, inputs()).covers
+    assert covers == ("a public coin, on which more hangs than was tried",)
+
+
+def test_batches_are_asked_for_unless_nothing_is_claimed_of_them() -> None:
+    assert prove(examples.BatchOf16(), NETWORK, inputs()).open
+    assert not prove(examples.BatchOf16(), NETWORK, inputs(), in_other_calls=False).open
+
+
+@pytest.mark.parametrize(
+    ("example", "size"),
+    [
+        (examples.RingSum, 15),
+        (examples.SinglePrecision, None),
+        (examples.FailingMasks, None),
+        (examples.MasksOfOneRun, None),
+        (examples.SwallowedExitOfMasks, None),
+    ],
+)
+def test_masks_are_followed_or_none(example: type, size: int | None) -> None:
+    found = drawn_masks(example(), NETWORK, 1, 3)
+    assert (found and found[0].size) == size
+    assert found is None or {each.kind for each in found[1].values()} == {"draw"}

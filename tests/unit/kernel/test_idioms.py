@@ -24,6 +24,7 @@ import scipy.linalg
 import scipy.sparse
 import scipy.spatial
 import scipy.special
+from unit.kernel.examples import evaluated
 
 from secmix.kernel.arrays import Followed, array_of, concrete, is_secret
 from secmix.kernel.numbers import Number
@@ -54,7 +55,7 @@ np.negative(x) | np.positive(x) | x.astype(float) | np.real(x) | filled(x) | wri
 np.vdot(np.ones(3), x[0]) | np.inner(x, np.ones(3)) | np.ediff1d(x[0]) | np.fliplr(x) | np.rot90(x) | np.insert(x[0], 1, 5.0)
 np.append(x[0], 2.0) | np.delete(x[0], 1) | np.compress([True, False], x, axis=0) | np.diagonal(x) | np.transpose(x) | np.zeros_like(x) + x
 np.full((2,), x[0, 0]) | np.full_like(x, x[0, 0]) | dict(a=x)["a"] | itertools.chain(x[0]).__next__() | max(x[0, 0], x[0, 0])
-np.add.accumulate(x, axis=0) | np.convolve(np.ones(1), [2.0]) * x | np.multiply.outer(np.ones(2), x[0]) | np.array([np.zeros(3), x[0]])
+np.where(x > 0, x, x) | x[0, 0] / np.ones(2) | x[0, 0] - np.ones(2) | np.add.accumulate(x, axis=0) | np.convolve(np.ones(1), [2.0]) * x | np.multiply.outer(np.ones(2), x[0]) | np.array([np.zeros(3), x[0]])
 """
 FOLLOWED = """
 np.sqrt(np.abs(x)) | math.sqrt(abs(x[0, 0])) | math.exp(x[0, 0]) | math.floor(x[0, 0]) | np.exp(x) | np.clip(x, 0, 1) | x.clip(-1, 1) | np.sign(x) | x * x
@@ -71,7 +72,9 @@ x.astype(np.uint64) | (x * 2**20).astype(np.int64).view(np.uint64) | x.astype(bo
 scipy.special.expit(x) | np.trunc(x) | np.ceil(x) | np.log1p(np.abs(x)) | np.heaviside(x, 0.5) | np.square(x) | np.tanh(x)
 np.linalg.inv(x[:, :2]) | np.linalg.det(x[:, :2]) | math.log(abs(x[0, 0])) | np.multiply.reduce(x) | math.ceil(x[0, 0]) | x[0, 0] // 1
 masked(x) | np.ldexp(x, 3) | math.isfinite(x[0, 0]) | np.power(x, 2) | np.cumprod(x, axis=1) | x[0, 0] > 3 | np.logical_not(x > 0)
-np.rint(np.rint(x * 8) / 4) | x * 0.0 | x * 0.0 + -0.0 | x * -0.0 - 0.0 | x[0] * 0.0 + x[1] * 0.0
+np.rint(np.rint(x * 8) / 4) | np.rint(x * 0.0) | np.nan_to_num(written(x)) | np.sinc(written(x)) | np.where(x > 0, [1.0, 2.0, 0.0], 1.0)
+x[0, 0] % np.ones(2) | x[0, 0] ** np.ones(2) | x[0, 0].astype(np.int64)|np.arange(2) | np.arange(2) % x[0, 0] | x[0, 0].astype(np.int64) & np.arange(4) | x[0, 0].astype(np.int64) ^ np.arange(4)
+scipy.sparse.eye(2, format="csr") @ np.ones(2) * abs(x[:, 0]) | math.fsum([1.0, 2.0]) * abs(x) | isinstance(x[0, 0], bytes) * 1 + abs(x) | abs(x) + len(bytes.fromhex("0a")) | np.array([1, 2, 3], copy=True) * abs(x) | x * 0.0 | x * 0.0 + -0.0 | x * -0.0 - 0.0 | x[0] * 0.0 + x[1] * 0.0
 """
 LEFT = """
 memoryview(x) | struct.pack("d", x[0, 0]) | json.dumps(x.tolist()) | hash(x.tobytes()) | pickle.dumps(x) | "%f" % x[0, 0] | f"{x}"
@@ -85,7 +88,8 @@ np.ones(3)[int(x[0, 0]) % 3] | range(int(abs(x[0, 0]))) | np.zeros(int(abs(x[0, 
 np.digitize(x, [0.0]) | np.searchsorted([0.0, 1.0], x) | np.bincount(x[0].astype(int) ** 2) | random.choice(x[0]) | x.dump("/dev/null")
 np.save("/dev/null", x) | np.array2string(x) | id(x) | complex(x[0, 0]) | x.nonzero() | x.searchsorted(0.0) | np.asarray(x, dtype=object).astype(str)
 np.savetxt("/dev/null", x) | x.tofile("/dev/null") | np.random.default_rng(x[0, 0].astype(np.int64)) | format(x[0, 0], ".1f")
-caught(x) | suppressed(x) | x.item(0).to_bytes() | np.float64(x[0, 0]) | operator_index(x) | np.lexsort(x) | np.roots(x[0])
+caught(x) | suppressed(x) | x.item(0).to_bytes() | np.float64(x[0, 0]) | operator_index(x) | np.lexsort(x) | np.roots(x[0]) | stacked_objects(x) | x.__array__() | 1.0 if x[:1, 0] > 0 else 0.0 | pickle.dumps(x[0, 0]) | hash(objects(x)) | np.put(np.zeros(3, int), [0], x[0, 0])
+x[0, 0] * 1j | [0] * x[0, 0] | np.concatenate([x[0], np.array([1j])]) | np.append(x[0], np.array(["text"])) | np.add.at(np.zeros(3, int), [0], x[0, 0]) | x[0, 0] + "text" | hashlib.sha256(objects(x)) | list(objects(x)) and bytes(objects(x))
 """
 
 
@@ -152,12 +156,24 @@ def operator_index(x: Any) -> Any:
     return [10, 20, 30][x[0, 0].astype(np.int64) % 3]
 
 
+def objects(x: Any) -> Any:
+    found = np.empty(2, object)
+    found[0], found[1] = x[0, 0], 1.0
+    return found
+
+
+def stacked_objects(x: Any) -> Any:
+    rows = np.empty(2, object)
+    rows[0], rows[1] = x[0, :1], x[1, :1]
+    return np.stack(rows)
+
+
 def _idioms(text: str) -> list[str]:
     return [each.strip() for line in text.strip().split("\n") for each in line.split(" | ")]
 
 
 def _traced_call(idiom: str, x: Any) -> Any:
-    return eval(idiom, globals(), {"x": x})  # the idioms stand above
+    return evaluated(idiom, globals() | {"x": x})
 
 
 def _follow(idiom: str, seed: int) -> tuple[Any, Trace, Exception | None]:

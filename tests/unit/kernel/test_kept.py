@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import hashlib
 import io
 import itertools
 import random
+import re
 import sys
 import threading
+import types
+import weakref
 from array import array
 from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +25,8 @@ import pytest
 from unit.kernel import examples
 
 from secmix import Network
+from secmix.adversaries import CuriousServer
+from secmix.kernel import Open, clear, prove
 from secmix.kernel.coins import Public
 from secmix.kernel.kept import KEPT, kept
 from secmix.kernel.trace import follow
@@ -35,6 +45,16 @@ class Slotted:
 
     def __init__(self) -> None:
         self.count = 0
+
+
+class PrivatelySlotted:
+    __slots__ = ("__count",)
+
+    def __init__(self) -> None:
+        self.__count = 0
+
+    def add(self) -> None:
+        self.__count += 1
 
 
 class Counter:
@@ -57,6 +77,59 @@ def closure() -> Any:
     return ask
 
 
+def counting() -> Callable[[Any], Any]:
+    """Return what counts its calls."""
+    ask = closure()
+    return lambda x: (ask(), x)[1]
+
+
+def managing() -> Any:
+    asked = []
+
+    @contextlib.contextmanager
+    def manage() -> Iterator[int]:
+        asked.append(0)
+        yield len(asked)
+
+    return manage
+
+
+def managed(manage: Any) -> None:
+    with manage():
+        pass
+
+
+def finished() -> Future[int]:
+    future: Future[int] = Future()
+    future.set_result(0)
+    return future
+
+
+class Named(np.ndarray[Any, Any]):
+    """An array with a name."""
+
+    name = "first"
+
+
+class Sentinel:
+    """Stands for itself in a copy, by a name."""
+
+    state = "a"
+
+    def __reduce__(self) -> str:
+        return "SENTINEL"
+
+
+class TypedList:
+    """Stand for a list of Numba's, which is compiled and called from Python."""
+
+    def __init__(self) -> None:
+        self.length = "none"
+
+
+TypedList.__module__ = "numba.typed.typedlist"
+
+
 def digest(holder: Any, varying: frozenset[str] | None = frozenset()) -> Any:
     return kept(holder, NETWORK, {}, set(), varying)
 
@@ -75,6 +148,8 @@ def innermost(holder: Holder) -> Holder:
 
 
 LOCAL = threading.local()
+ELSEWHERE: Any = types.ModuleType("elsewhere")
+ELSEWHERE.key = Holder()
 CHANGES: dict[str, tuple[Any, Any]] = {
     "an attribute eight objects deep": (lambda: deep(8), lambda v: setattr(innermost(v), "count", 1)),
     "a callable": (Counter, lambda v: v()),
@@ -95,11 +170,39 @@ CHANGES: dict[str, tuple[Any, Any]] = {
     "an array": (lambda: np.zeros(3), lambda v: v.__setitem__(0, 1.0)),
     "a sign of zero": (lambda: [0.0], lambda v: v.__setitem__(0, -0.0)),
     "a cache": (lambda: functools.lru_cache(lambda x: x), lambda v: v(1)),
+    "a polynomial": (lambda: np.polynomial.Polynomial([0.0]), lambda v: v.coef.__setitem__(0, 1.0)),
+    "a polynomial of old": (lambda: np.poly1d([1.0, 2.0]), lambda v: v.coeffs.__setitem__(0, 5.0)),
+    "a vectorized function": (lambda: np.vectorize(counting()), lambda v: v(1)),
+    "a ufunc of Python's": (lambda: np.frompyfunc(counting(), 1, 1), lambda v: v(1)),
+    "a weak dictionary": (
+        lambda: weakref.WeakKeyDictionary({ELSEWHERE.key: "a"}),
+        lambda v: v.__setitem__(ELSEWHERE.key, "b"),
+    ),
+    "a weak dictionary of values": (
+        lambda: weakref.WeakValueDictionary({1: ELSEWHERE.key}),
+        lambda v: v.__setitem__(2, ELSEWHERE.key),
+    ),
+    "a weak reference": (lambda: weakref.ref(ELSEWHERE.key), lambda v: setattr(v(), "count", 1)),
+    "a future": (finished, lambda v: setattr(v, "_result", 1)),
+    "a list of Numba's": (TypedList, lambda v: setattr(v, "length", "one")),
+    "a cached function": (lambda: functools.lru_cache(counting()), lambda v: v.__wrapped__(1)),
+    "a context manager": (managing, managed),
+    "a function of several types": (
+        lambda: functools.singledispatch(lambda x: x),
+        lambda v: v.register(int, lambda x: x + 1),
+    ),
+    "a hash": (hashlib.sha256, lambda v: v.update(b"x")),
+    "private slots": (PrivatelySlotted, lambda v: v.add()),
+    "a long list": (lambda: list(range(2000)), lambda v: v.__setitem__(1500, 0)),
+    "an array of objects": (lambda: np.array([Holder(), None], object), lambda v: setattr(v[0], "count", 1)),
+    "a sentinel's attribute": (Sentinel, lambda v: setattr(v, "state", "b")),
+    "an attribute of an array": (lambda: np.zeros(3).view(Named), lambda v: setattr(v, "name", "second")),
 }
 
 
-NOT_COMPARED = ("a counter of itertools", "its method") if sys.version_info >= (3, 14) else ()
-"""From then on iterators cannot be copied."""
+NOT_COMPARED = ["a ufunc of Python's", "a hash"]
+if sys.version_info >= (3, 14):  # from then on iterators cannot be copied
+    NOT_COMPARED += ["a counter of itertools", "its method"]
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -112,10 +215,35 @@ def test_what_changes_is_seen(name: str) -> None:
     assert digest(holder).digest != before
 
 
+def test_another_path_or_pattern_is_seen() -> None:
+    assert digest(Holder(Path("a"))).digest != digest(Holder(Path("b"))).digest
+    assert digest(Holder(re.compile("a"))).digest != digest(Holder(re.compile("b"))).digest
+
+
 @pytest.mark.parametrize("make", [lambda: (x for x in [1]), lambda: memoryview(b"x")], ids=["generator", "memory"])
 def test_what_cannot_be_compared_is_unlike_itself(make: Any) -> None:
     holder = Holder(make())
     assert digest(holder).digest != digest(holder).digest
+
+
+def test_what_is_too_deep_or_too_much_is_unlike_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    holder = deep(2000)
+    assert digest(holder).digest != digest(holder).digest
+    holder = deep(20)
+    assert digest(holder).digest == digest(holder).digest
+    monkeypatch.setattr("secmix.kernel.kept._MOST", 10)
+    assert digest(holder).digest != digest(holder).digest
+
+
+def test_what_a_closure_is_still_to_hold_is_compared_once_it_is_there() -> None:
+    def early() -> Any:
+        return late
+
+    holder = Holder(early)
+    before = digest(holder).digest
+    assert before == digest(holder).digest
+    late = "now"
+    assert digest(holder).digest != before
 
 
 def test_locks_and_loops_are_compared() -> None:
@@ -161,3 +289,50 @@ def test_a_module_has_its_numbers_back_after_an_interrupt() -> None:
     with pytest.raises(KeyboardInterrupt):
         follow(stopped, NETWORK, inputs, varying=varying)
     assert type(CALLS) is int
+
+
+WITHOUT_A_FILE = """
+from unit.kernel.examples import RingSum, bare
+
+CALLS = 0
+
+
+def counter():
+    calls = 0
+
+    def count():
+        nonlocal calls
+        calls += 1
+        return calls
+
+    return count
+
+
+class CountsInItsModule(RingSum):
+    def beside(self, channel, rows, masks, rng):
+        global CALLS
+        CALLS += 1
+        if CALLS > 100:
+            bare(channel, rows[:, 0])
+
+
+class CountsInAClosure(RingSum):
+    def __init__(self):
+        self.count = counter()
+
+    def beside(self, channel, rows, masks, rng):
+        if self.count() > 100:
+            bare(channel, rows[:, 0])
+"""
+"""What somebody may write into a cell of a notebook."""
+
+
+@pytest.mark.parametrize("name", ["CountsInItsModule", "CountsInAClosure"])
+def test_code_without_a_file_keeps_what_it_keeps(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = types.ModuleType("cell")
+    monkeypatch.setitem(sys.modules, "cell", cell)
+    exec(compile(WITHOUT_A_FILE, "<cell 1>", "exec"), vars(cell))
+    inputs = [np.random.default_rng([3, call]).normal(size=(1, 3, 2)) for call in range(3)]
+    proof = prove(getattr(cell, name)(), NETWORK, inputs)
+    found = clear(proof, NETWORK, CuriousServer())
+    assert isinstance(found, Open) or found.covers or found.exact[0] == pytest.approx(1.0)

@@ -53,6 +53,8 @@ NOTED: dict[str, Callable[[], Any]] = {
     "a bit generator without a seed": lambda: np.random.PCG64(),
     "a generator imported where it is used": imported_where_it_is_used,
     "floating-point errors that are raised": raising,
+    "errors that are raised from here on": lambda: np.seterr(**np.seterr(invalid="call")),
+    "a function for errors": lambda: np.seterrcall(np.seterrcall(print)),
     "warnings that are recorded": recording,
     "warnings that are errors": made_errors,
 }
@@ -76,6 +78,13 @@ def test_it_is_noted(name: str) -> None:
 @pytest.mark.parametrize("name", PLAIN)
 def test_what_is_always_the_same_is_not(name: str) -> None:
     assert not noted(PLAIN[name])
+
+
+def test_before_a_trace_begins_nothing_is_noted() -> None:
+    with replaced({__name__}):
+        assert NOTED["secrets.choice"]() in range(9)
+        assert NOTED["Random without a seed"]() < 1.0
+        raising()
 
 
 def test_outside_a_trace_all_is_as_it_was() -> None:

@@ -161,7 +161,13 @@ def test_what_else_enters_a_seed_ends_the_proof(name: str) -> None:
     assert isinstance(clear(_proof(OPEN[name]), NETWORK, CuriousServer()), Open)
 
 
-def test_whoever_reads_the_seed_knows_what_follows_from_it() -> None:
+LAST_WORDS: Callable[[Any, int, Any], Any] = lambda seed, m, channel: _words(np.random.default_rng(seed[2:]), m)  # noqa: E731
+
+
+@pytest.mark.parametrize("way", [RIGHT["default_rng"], LAST_WORDS], ids=["first words", "last words"])
+def test_whoever_reads_the_seed_knows_what_follows_from_it(way: Callable[[Any, int, Any], Any]) -> None:
+    """Whichever of its words make the mask: equal words count as one in the algebra."""
+
     class Telling(Seeded):
         def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
             masks = self.draw_masks(len(inputs), 3, network, rng) if masks is None else masks
@@ -171,14 +177,13 @@ def test_whoever_reads_the_seed_knows_what_follows_from_it() -> None:
             channel.send(-1, first[0], SERVER, "for the record", masks.transpose(1, 0, 2)[:1])
             return super().average(inputs, network, rng, masks=masks, channel=channel)
 
-        expand = staticmethod(RIGHT["default_rng"])
+        expand = staticmethod(way)
 
     found = clear(prove(Telling(), NETWORK, INPUTS), NETWORK, CuriousServer())
     assert isinstance(found, KnownSums)
     assert max(found.exact.values()) == pytest.approx(0.25)  # one of six seeds: the others still hide
     both = clear(prove(Telling(), NETWORK, INPUTS), NETWORK, HonestButCurious({2, 3}))
     assert isinstance(both, Open)  # they know the seeds of all other edges of node 0
-    assert "[0]" in both.reason
 
 
 def test_the_same_seed_in_every_call_is_the_same_mask() -> None:

@@ -1,0 +1,90 @@
+"""Public numbers that may be others: every option is tried that anything hangs on."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from secmix.kernel.coins import Public, coin_among
+from secmix.kernel.state import Trace, following
+
+
+def outcomes(make: Callable[[], Public], use: Callable[[Any], Any]) -> list[Any]:
+    """Return what ``use`` makes of a public number in all its ways, as a proof tries them."""
+    found, waiting = [], [()]
+    while waiting:
+        script = waiting.pop()
+        with following(Trace(script=script)) as trace:
+            found.append(use(make()))
+        taken = [outcome for outcome, *_ in trace.turns]
+        for k, (outcome, count, *_) in list(enumerate(trace.turns))[len(script) :]:
+            waiting += [(*taken[:k], other) for other in range(count) if other != outcome]
+    return found
+
+
+def test_options_that_differ_within_a_tuple_are_tried_each() -> None:
+    options = [np.ones(3000), np.ones(3000)]
+    options[0][1200] = options[1][1300] = 0.0
+    places = outcomes(lambda: coin_among(options, options[0], "a coin"), lambda coin: int(coin.nonzero()[0][1250]))
+    assert sorted(places) == [1250, 1251]
+
+
+OPTIONS = [np.array([[2, 3]]), np.array([[0, 3]]), np.array([[5, 1]])]
+USES: dict[str, Callable[[Any], Any]] = {
+    "a ufunc": lambda coin: np.add(coin, 1),
+    "a ufunc of an array": lambda coin: np.ones((1, 2)) * coin,
+    "a ufunc into an array": lambda coin: np.add(coin, 1, out=np.zeros((1, 2))),
+    "a ufunc's method": lambda coin: np.add.reduce(coin, axis=1),
+    "a function": lambda coin: np.concatenate([coin, coin]),
+    "a function by value": lambda coin: np.unique(coin),
+    "an attribute": lambda coin: coin.T,
+    "a method": lambda coin: coin.sum(),
+    "a shape": lambda coin: np.zeros(coin.shape),
+    "an entry": lambda coin: coin[0, 1],
+    "entries": lambda coin: [int(each) for row in coin for each in row],
+    "a copy": lambda coin: copy.deepcopy(coin),
+    "a pickle": lambda coin: pickle.loads(pickle.dumps(coin)),
+    "an array": lambda coin: np.asarray(coin),
+    "a quotient that may fail": lambda coin: 12 // int(coin[0, 0]) if int(coin[0, 0]) else -1,
+    "an index beyond a list": lambda coin: _entry([7, 8, 9, 10], coin[0, 0]),
+    "a value written": lambda coin: _written(coin),
+}
+
+
+def _entry(several: list[int], place: Any) -> int:
+    try:
+        return several[place]
+    except IndexError:
+        return -1
+
+
+def _written(coin: Any) -> Any:
+    coin = coin + 0
+    coin[0, 0] = 4
+    return coin
+
+
+@pytest.mark.parametrize("name", USES)
+def test_every_option_is_tried_and_does_what_it_does_alone(name: str) -> None:
+    use = USES[name]
+    found = outcomes(
+        lambda: coin_among(OPTIONS, OPTIONS[0], "a coin"),
+        lambda coin: (lambda out: out.used() if isinstance(out, Public) else out)(use(coin)),
+    )
+    tried = {np.asarray(each).tolist().__repr__() for each in found}
+    assert tried == {np.asarray(use(option)).tolist().__repr__() for option in OPTIONS}
+
+
+def test_a_remainder_of_another_trace_is_not_believed() -> None:
+    with following(Trace()):
+        count = Public(23, "a count")
+        first = count % 5
+        assert (count % 5).coin is first.coin
+        assert first.used() == 3
+    with following(Trace()):
+        assert (count % 5).coin is not first.coin

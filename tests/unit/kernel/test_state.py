@@ -1,0 +1,57 @@
+"""Where a secret leaves: what may catch an error, also in code without a file, and what a guard is."""
+
+from __future__ import annotations
+
+import linecache
+import math
+from typing import Any
+
+import pytest
+
+from secmix.kernel.numbers import Number, function
+from secmix.kernel.state import INF, LeftTrace, Trace, following
+
+PLAIN = """
+def root(number):
+    return rooted(number)
+"""
+CAUGHT = """
+def root(number):
+    try:
+        return rooted(number)
+    except ValueError:
+        return 0.0
+"""
+
+
+def secret(trace: Trace, value: float = 2.0) -> Number:
+    return Number(value, {trace.variable("input", 0, value, 0): 1}, INF, 2, 0)
+
+
+def rooted(number: Any) -> Any:
+    return function("root", math.sqrt, number, may_fail=True)
+
+
+def _traced_call(text: str) -> Trace:
+    """Follow a square root in code without a file, as a notebook's cell is."""
+    space: dict[str, Any] = {"rooted": rooted}
+    exec(compile(text, "<cell 1>", "exec"), space)
+    with following(Trace()) as trace:
+        try:
+            space["root"](secret(trace))
+        except LeftTrace:
+            assert trace.left
+    return trace
+
+
+def test_a_cell_is_read_again_when_it_is_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text, is_caught in ((PLAIN, False), (CAUGHT, True), (PLAIN, False)):
+        lines = text.splitlines(keepends=True)
+        monkeypatch.setitem(linecache.cache, "<cell 1>", (len(text), None, lines, "<cell 1>"))
+        assert bool(_traced_call(text).left) == is_caught
+
+
+@pytest.mark.parametrize("text", ["", "this is no Python"])
+def test_code_that_cannot_be_read_may_catch_all(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(linecache.cache, "<cell 1>", (len(text), None, [text] if text else [], "<cell 1>"))
+    assert _traced_call(CAUGHT).left

@@ -1,0 +1,120 @@
+"""What a protocol's modules see meanwhile: NumPy, types and products, of which most stay what they are."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from secmix.kernel.arrays import concrete, followed
+from secmix.kernel.coins import coin_among
+from secmix.kernel.functions import _signature
+from secmix.kernel.numbers import Number
+from secmix.kernel.state import INF, LeftTrace, Trace, following
+from secmix.kernel.world import modules_of, replaced
+
+
+def secrets(trace: Trace) -> Any:
+    numbers = [Number(v, {trace.variable("input", 0, v, 0): 1}, INF, 2, 0) for v in (1.0, -2.0, 0.5)]
+    return followed(numbers)
+
+
+def _traced_call(call: Callable[[], Any]) -> Any:
+    """Call as a trace calls a protocol: what lies above is not searched for its ``with``."""
+    return call()
+
+
+def test_types_that_read_memory_are_what_they_are_of_public_values() -> None:
+    with replaced({__name__}), following(Trace()):
+        assert isinstance(b"x", bytes)
+        assert not isinstance("x", bytes)
+        assert bytes.fromhex("0a") == b"\n"
+        assert bytes([1, 2]) == b"\x01\x02"
+
+
+def test_arrays_of_coins_are_coins_and_copies_are_asked_for() -> None:
+    with replaced({__name__}), following(Trace()) as trace:
+        coin = coin_among([1, 2, 3], 2, "a coin")
+        assert np.asarray(coin).coin is coin.coin
+        assert np.full(2, coin).coin is coin.coin
+        kept = np.asarray([1, 2])
+        assert np.array(kept, copy=True) is not kept
+        assert not trace.by_value
+
+
+def test_sparse_products_of_public_numbers_are_scipys() -> None:
+    with replaced({__name__}), following(Trace()) as trace:
+        table = scipy.sparse.csr_array(np.diag([1.0, 2.0, 0.0]))
+        assert (table @ np.arange(3)).tolist() == [0.0, 2.0, 0.0]
+        assert concrete(table @ secrets(trace)).tolist() == [1.0, -4.0, 0.0]
+
+
+def test_modules_of_an_array_interface_keep_pythons_own_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They ask for types by identity."""
+    module = types.ModuleType("array_api_of_a_test")
+    vars(module)["np"] = np
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    with replaced({module.__name__, __name__}):
+        assert "float" not in vars(module)
+        assert vars(module)["np"] is np
+        assert "float" in globals()
+    assert "float" not in globals()
+
+
+def test_the_modules_of_what_a_protocol_wraps_are_its_modules() -> None:
+    inner = type("Inner", (), {"__module__": __name__, "inner": None})()
+    outer = types.SimpleNamespace(inner=types.SimpleNamespace(inner=inner))
+    assert __name__ in modules_of(outer)
+
+
+def test_a_function_of_c_without_a_signature_is_called_by_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As NumPy's own are before its version 2.4."""
+
+    def unknown(func: Any) -> Any:
+        if func in (np.concatenate, np.dot, np.vdot):
+            raise ValueError("no signature found")
+        return signature(func)
+
+    signature = inspect.signature
+    monkeypatch.setattr(inspect, "signature", unknown)
+    _signature.cache_clear()
+    try:
+        with replaced({__name__}), following(Trace()) as trace:
+            x, out = secrets(trace), np.zeros(6)
+            assert concrete(np.concatenate([x, x], out=out)).tolist() == [1.0, -2.0, 0.5] * 2
+            assert concrete(out).tolist() == [1.0, -2.0, 0.5] * 2
+            assert concrete(np.dot(x, np.ones(3))) == -0.5
+            assert concrete(np.vdot(x, np.ones(3))) == -0.5
+    finally:
+        _signature.cache_clear()
+
+
+def test_numpys_own_errors_are_raised() -> None:
+    with replaced({__name__}), following(Trace()) as trace:
+        x = secrets(trace)
+        with pytest.raises(ValueError, match="axis"):
+            _traced_call(lambda: np.median(x, axis=7))
+        assert not trace.left
+
+
+def test_bytes_are_no_number_once_a_guard_is_taken() -> None:
+    with following(Trace(answering=True)) as trace:
+        number = secrets(trace).objects[0]
+        assert number.__reduce__() == (float, (1.0,))
+        with pytest.raises(AttributeError, match="to_bytes"):  # as a float has none
+            number.to_bytes()
+    with following(Trace()) as trace, pytest.raises(LeftTrace):
+        secrets(trace).objects[0].to_bytes()
+
+
+def test_what_cancels_is_public_also_where_it_was_added_in_another_order() -> None:
+    with following(Trace()) as trace:
+        a, b, _ = secrets(trace).tolist()
+        assert type((a + b) - (b + a)) is float
+        assert isinstance((a + b) - (b + 2 * a), Number)
