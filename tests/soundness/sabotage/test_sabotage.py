@@ -14,8 +14,16 @@ from soundness.case import Case
 from soundness.corpus import HONEST, SABOTAGE
 from soundness.verdict import audited
 
-CLEARED = {"first of all calls", "honest copies", "honest copies of its kind"}
-"""The first call of a process is no other than the next, and a copy does what the original does: nobody looks."""
+CLEARED = {
+    "first of all calls",
+    "honest copies",
+    "honest copies of its kind",
+    "another kind of generator",
+    "rows in another order",
+    "a channel without a record",
+    "a channel of another class",
+}
+"""Nobody looks whether the first call of a process, a copy, or a call on things of another make is otherwise."""
 TABLE = (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextvars
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -40,25 +38,16 @@ class Handed:
     Attributes
     ----------
     form : callable
-        How rows lie in memory, and of which type they are.
+        Of which type rows are.
     together : callable
         What the parts are a sequence in.
-    record : bool
-        Whether the channel keeps a record.
     begun : bool
         Whether the channel has carried something before.
-    line : class
-        Of the channel.
-    apart : bool
-        Whether the call is made in a thread of its own.
     """
 
     form: Callable[[Array], Any] = np.copy
     together: Callable[[list[Any]], Any] = list
-    record: bool = True
     begun: bool = False
-    line: type[Channel] = Channel
-    apart: bool = False
 
 
 AS_USUAL = Handed()
@@ -160,7 +149,7 @@ class Bench:
         chosen = fresh(self.protocol) if protocol is None else protocol
         generator = stream(self.seed, "soundness", "collaboration", 0) if rng is None else rng
         given = handed.together([handed.form(part) for part in rows])
-        line = handed.line(record=handed.record)
+        line = Channel()
         more: list[str] = []
 
         def run(channel: Channel) -> ArrayLike:
@@ -172,21 +161,13 @@ class Bench:
             return np.asarray(results)
 
         most = None if self.most is None else self.most * len(rows[0])  # run by run it sends so many times as much
-        call = observation(_in_a_thread(run) if handed.apart else run, line, most)
+        call = observation(run, line, most)
         altered = "" if handed.begun else call.altered  # what came before is no part of the call
         altered = altered or "".join(more) or _addressed(call, self.network.n) or written_on(self.network, line)
         # Their rows, whatever stands in their place now, and what was not there before.
         theirs = [part for node, part in enumerate(given) if node in self.corrupt or node >= self.network.n]
         kept = (*map(np.asarray, theirs), np.array([line.iteration]))
         return replace(call, altered=altered, left=_state_of(generator), kept=kept)
-
-
-def _in_a_thread(run: Callable[[Channel], ArrayLike]) -> Callable[[Channel], ArrayLike]:
-    def apart(channel: Channel) -> ArrayLike:
-        with ThreadPoolExecutor(1) as pool:
-            return pool.submit(contextvars.copy_context().run, run, channel).result()
-
-    return apart
 
 
 def unlike(one: Look, other: Look, *, may_refuse: bool = False) -> Witness | None:
