@@ -22,8 +22,10 @@ CLEARED = {
     "rows in another order",
     "a channel without a record",
     "a channel of another class",
+    "result with a note",
+    "result of a type of its own",
 }
-"""Nobody looks whether the first call of a process, a copy, or a call on things of another make is otherwise."""
+"""Nobody looks whether the first call of a process, a copy, a call on things of another make or a result is otherwise."""
 TABLE = (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
 
 

@@ -150,20 +150,16 @@ class Bench:
         generator = stream(self.seed, "soundness", "collaboration", 0) if rng is None else rng
         given = handed.together([handed.form(part) for part in rows])
         line = Channel()
-        more: list[str] = []
 
         def run(channel: Channel) -> ArrayLike:
             if handed.begun:
                 channel.hold(-1, self.honest[0], "of an earlier call", np.zeros((1, 1)))
-            results = chosen.collaborate(given, self.network, generator, channel=channel)
-            if self.corrupt and _is_more(results):
-                more.append("what nodes end with is more than an array of numbers")
-            return np.asarray(results)
+            return np.asarray(chosen.collaborate(given, self.network, generator, channel=channel))
 
         most = None if self.most is None else self.most * len(rows[0])  # run by run it sends so many times as much
         call = observation(run, line, most)
         altered = "" if handed.begun else call.altered  # what came before is no part of the call
-        altered = altered or "".join(more) or _addressed(call, self.network.n) or written_on(self.network, line)
+        altered = altered or _addressed(call, self.network.n) or written_on(self.network, line)
         # Their rows, whatever stands in their place now, and what was not there before.
         theirs = [part for node, part in enumerate(given) if node in self.corrupt or node >= self.network.n]
         kept = (*map(np.asarray, theirs), np.array([line.iteration]))
@@ -208,13 +204,6 @@ def _other_holdings(one: Look, other: Look, *, prefix: bool) -> Witness | None:
             return Witness(str(origin), "the numbers are others, by a bit at least")
     missing = [] if prefix else [origin for origin, place in one.holds if (origin, place) not in other.holds]
     return Witness(str(missing[0]), "it is held no more") if missing else None
-
-
-def _is_more(results: Any) -> bool:
-    """Whether results carry more than their numbers: as attributes of a class of their own, or in their type."""
-    if not isinstance(results, np.ndarray):
-        return False
-    return type(results) is not np.ndarray or bool(results.dtype.metadata)
 
 
 def _addressed(call: Call, n: int) -> str:
