@@ -67,7 +67,7 @@ class Eyes:
 
     def see(self, call: Call) -> Seen:
         """Return ``call`` as the adversary sees it."""
-        keys = _frames_of(call)
+        keys = [frame_of(block) for block in call.blocks]
         self._look_at({key: block for key, block in zip(keys, call.blocks, strict=True) if key not in self._known})
         frames: list[Frame] = []
         rows: list[NDArray[Any]] = []
@@ -78,12 +78,10 @@ class Eyes:
             rows += [block.payload[content] for content in look.contents]
             names += look.names
         heard_rows = len(rows)
-        ends = [("what node {} ends with", call.results), *(("what is left of node {}'s input", k) for k in call.kept)]
-        for name, table in ends:
-            for node in sorted(self.corrupt) if table.ndim == 3 else []:
-                if node < table.shape[1]:
-                    rows.append(table[:, node])
-                    names.append(name.format(node))
+        for node in sorted(self.corrupt) if call.results.ndim == 3 else []:
+            if node < call.results.shape[1]:
+                rows.append(call.results[:, node])
+                names.append(f"what node {node} ends with")
         return Seen(frames, rows, names, heard_rows)
 
     def _frames(self, block: Block, heard: Ints, noticed: Ints) -> list[Frame]:
@@ -136,10 +134,6 @@ class Eyes:
         if len(found) != len(rows) or not np.isin(found, np.arange(count)).all():
             return np.arange(count)
         return np.unique(found).astype(np.intp)
-
-
-def _frames_of(call: Call) -> Sequence[Frame]:
-    return [frame_of(block) for block in call.blocks] if call.frames is None else call.frames
 
 
 def numbers(payload: NDArray[Any]) -> Array:

@@ -24,8 +24,9 @@ CLEARED = {
     "a channel of another class",
     "result with a note",
     "result of a type of its own",
+    "a channel that is passed by",
 }
-"""Nobody looks whether the first call of a process, a copy, a call on things of another make or a result is otherwise."""
+"""Nobody looks whether a first call, a copy, things of another make, a result or a channel's methods are otherwise."""
 TABLE = (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from secmix._base.checks import Array
 from secmix._base.random import stream
@@ -55,11 +55,12 @@ AS_USUAL = Handed()
 
 @dataclass(frozen=True)
 class Look:
-    """One call, what the adversary sees of it, and what it holds beyond doubt."""
+    """One call, what the adversary sees of it and holds beyond doubt, and the state the generator was left in."""
 
     call: Call
     seen: Seen
     holds: dict[Place, NDArray[Any]]
+    left: str
 
 
 @dataclass
@@ -113,12 +114,24 @@ class Bench:
         handed: Handed = AS_USUAL,
     ) -> Look:
         """One call with the same draws each time, unless given others."""
-        call = self._call(rows, rng, protocol, handed)
+        self.calls += 1
+        chosen = fresh(self.protocol) if protocol is None else protocol
+        generator = stream(self.seed, "soundness", "collaboration", 0) if rng is None else rng
+        given, line = handed.together([handed.form(part) for part in rows]), Channel()
+        if handed.begun:
+            line.hold(-1, self.honest[0], "of an earlier call", np.zeros((1, 1)))
+        most = None if self.most is None else self.most * len(rows[0])  # run by run it sends so many times as much
+        call = observation(
+            lambda channel: chosen.collaborate(given, self.network, generator, channel=channel), line, most
+        )
+        untold = call.untold or _addressed(call, self.network.n) or written_on(self.network, line)
         # Told by a copy: an adversary that remembers is asked for the first time.
         holds = held(call, fresh(self.adversary), self.network, self.corrupt)
-        for place, left in enumerate(call.kept):
+        # The rows of corrupt nodes, whatever stands in their place now, and what was not there before.
+        theirs = [part for node, part in enumerate(given) if node in self.corrupt or node >= self.network.n]
+        for place, left in enumerate((*map(np.asarray, theirs), np.array([line.iteration]))):
             holds[Origin(0, -1, "what lies about after the call", "held", SERVER, (SERVER,)), place] = left
-        return Look(call, self.eyes.see(call), holds)
+        return Look(replace(call, untold=untold), self.eyes.see(call), holds, _state_of(generator))
 
     def others(self, runs: int, key: int, change: Callable[[Array], Array] = np.asarray) -> list[Array]:
         """Other rows at honest nodes; corrupt nodes keep theirs."""
@@ -137,39 +150,19 @@ class Bench:
         one = self.look(first, rng=rng and rng(), handed=how)
         if one.call.failure == _DIFFER:
             return None
-        if one.seen.heard > self.first.seen.heard:
+        # Run by run, each message is heard as often as there are runs.
+        if sum(map(len, one.seen.rows[: one.seen.heard])) > runs * self.first.seen.heard:
             names = one.seen.names[: one.seen.heard]
             new = next((name for name in names if name not in self.first.seen.names), names[-1])
             return Witness(new, "it can be heard, which it could not before")
         other = self.look(self.others(runs, key), rng=rng and rng(), handed=how)
         return None if other.call.failure == _DIFFER else unlike(one, other)
 
-    def _call(self, rows: Sequence[Array], rng: np.random.Generator | None, protocol: Any, handed: Handed) -> Call:
-        self.calls += 1
-        chosen = fresh(self.protocol) if protocol is None else protocol
-        generator = stream(self.seed, "soundness", "collaboration", 0) if rng is None else rng
-        given = handed.together([handed.form(part) for part in rows])
-        line = Channel()
-
-        def run(channel: Channel) -> ArrayLike:
-            if handed.begun:
-                channel.hold(-1, self.honest[0], "of an earlier call", np.zeros((1, 1)))
-            return np.asarray(chosen.collaborate(given, self.network, generator, channel=channel))
-
-        most = None if self.most is None else self.most * len(rows[0])  # run by run it sends so many times as much
-        call = observation(run, line, most)
-        altered = "" if handed.begun else call.altered  # what came before is no part of the call
-        altered = altered or _addressed(call, self.network.n) or written_on(self.network, line)
-        # Their rows, whatever stands in their place now, and what was not there before.
-        theirs = [part for node, part in enumerate(given) if node in self.corrupt or node >= self.network.n]
-        kept = (*map(np.asarray, theirs), np.array([line.iteration]))
-        return replace(call, altered=altered, left=_state_of(generator), kept=kept)
-
 
 def unlike(one: Look, other: Look, *, may_refuse: bool = False) -> Witness | None:
     """How ``other`` differs for the adversary; where it may be refused, from what it was before that."""
-    if other.call.altered:
-        return Witness("the transcript", other.call.altered)
+    if other.call.untold:
+        return Witness("the transcript", other.call.untold)
     refused = may_refuse and bool(other.call.failure)
     if other.call.failure != one.call.failure and not refused:
         return Witness("a call", f"it ends with {other.call.failure or 'no error'}")

@@ -69,10 +69,10 @@ def _transcript(bench: Bench) -> Check:
     call = bench.first.call
     if call.failure:
         return Check("transcript", "failed", f"A single call fails with {call.failure}.", calls=1)
-    if call.altered:
-        witness = Witness("the transcript", call.altered)
-        return Check("transcript", "failed", "The transcript does not tell all that was sent.", witness, 1)
-    return Check("transcript", "passed", "The transcript holds what was sent, as it was sent.", calls=1)
+    if call.untold:
+        witness = Witness("the transcript", call.untold)
+        return Check("transcript", "failed", "Not all that was sent is known.", witness, 1)
+    return Check("transcript", "passed", "What was sent went through the channel, and all of it is known.", calls=1)
 
 
 def _result(name: str, bench: Bench, before: int, witness: Witness | None, said: tuple[str, str, str]) -> Check:
@@ -92,7 +92,7 @@ def _other_rows(bench: Bench) -> Check:
         one = bench.look(bench.others(1, key))
         used = used or depends(bench.first.call, one.call)
         witness = unlike(bench.first, one)
-        if witness is None and lots and one.call.left != bench.first.call.left:
+        if witness is None and lots and one.left != bench.first.left:
             witness = Witness("the generator", "it is left in another state: what is drawn next tells of them")
         if witness is not None:
             break
