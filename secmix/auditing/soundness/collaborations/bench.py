@@ -171,7 +171,7 @@ def unlike(one: Look, other: Look, *, may_refuse: bool = False) -> Witness | Non
         return Witness(heard[0], "it can be heard, which it could not before")
     rows = [look.seen.rows[: look.seen.heard] if refused else look.seen.rows for look in (one, other)]
     return (
-        other_frames(one.seen, other.seen, prefix=refused)
+        other_frames(one.seen.frames, other.seen.frames, prefix=refused)
         or other_numbers(rows[0], rows[1], one.seen.names)
         or _other_holdings(one, other, prefix=refused)
     )
