@@ -24,9 +24,11 @@ nodes in an audit is asked whether that is so: the result says "proved", or at w
 >>> def test_my_protocol():
 ...     check_protocol(SecureSum(arithmetic="modular"), reveals=lambda network, corrupt: my_arcs(network, corrupt))
 
-The strategies from which the tests draw are public, for tests of your own.
+The strategies from which the tests draw are public, for tests of your own, and so is the search for what passes between
+nodes outside the channel.
 """
 
+from secmix.auditing.soundness.collaborations.undeclared import passed_outside
 from secmix.testing.aggregators import check_aggregator
 from secmix.testing.protocols import check_protocol
 from secmix.testing.strategies import (
@@ -49,5 +51,6 @@ __all__ = [
     "corrupt_sets",
     "honest_clouds",
     "mixtures",
+    "passed_outside",
     "subspaces",
 ]

@@ -1,6 +1,6 @@
 """Say what a protocol owes its users. Each function is printed as it stands, with the smallest case that breaks it.
 
-They use what is public: protocols, channels, adversaries, the kernel and the leaked subspace.
+They use what is public: protocols, channels, adversaries, the kernel, the leaked subspace and what passes outside.
 """
 
 from __future__ import annotations
@@ -140,44 +140,10 @@ def linear(protocol, network, inputs, grid, modulus, seed):
 
 def channel(protocol, network, parts, others, seed):
     """Let one node learn of another's data by messages, and by nothing else."""
-    import copy
+    from secmix.testing import passed_outside
 
-    from secmix.transcript import SERVER, Channel
-
-    class Replay(Channel):  # delivers what arrived the first time
-        def __init__(self, first=None):
-            super().__init__()
-            self.first, self.arrived = first, []
-
-        def send(self, *message, **how):
-            self.arrived.append(super().send(*message, **how))
-            old = self.arrived if self.first is None else self.first.arrived
-            return copy.deepcopy(old[min(len(self.arrived), len(old)) - 1])
-
-    def run(data, channel):
-        rng, given = np.random.default_rng(seed), [rows.copy() for rows in data]
-        if hasattr(protocol, "average"):
-            return protocol.average(np.stack(given, axis=1), network, rng, channel=channel)[0]
-        return np.asarray(protocol.collaborate(given, network, rng, channel=channel))
-
-    first = Replay()
-    ended = run(parts, first)
-    assert first.transcript.messages, "nothing was sent through the channel"
-    for node in range(min(network.n, 12)):
-        second = Replay(first)
-        ends = run([others[i] if i == node else rows for i, rows in enumerate(parts)], second)
-        frames = [[(block.frame, block.payload.shape) for block in each.transcript] for each in (first, second)]
-        assert frames[0] == frames[1], f"which messages are sent changes with the data of node {node}"
-        for old, new in zip(first.transcript, second.transcript, strict=True):
-            number = old.payload.dtype.kind in "fc"
-            same = [np.array_equal(a, b, equal_nan=number) for a, b in zip(old.payload, new.payload, strict=True)]
-            for sender, row in zip(new.sender, new.content, strict=True):
-                who = "the server" if sender == SERVER else f"node {sender}"
-                untold = f"the '{new.kind}' of {who} changes with the data of node {node}, of which no message told"
-                assert same[row] or sender == node, untold
-        for i in {*range(network.n)} - {node}:
-            same = np.array_equal(ended[:, i], ends[:, i], equal_nan=True)
-            assert same, f"what node {i} ends with changes with the data of node {node}, untold"
+    why = passed_outside(protocol, network, parts, others, seed)
+    assert why is None, why
 
 
 def arrives(protocol, network, inputs, seed):

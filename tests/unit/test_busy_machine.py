@@ -42,7 +42,7 @@ def left_behind(work):
         threading.Thread(target=work, daemon=True).start()
         return np.zeros((1, 3, 1))
 
-    return observation(run, Channel()).altered
+    return observation(run, Channel()).untold
 
 
 @pytest.mark.usefixtures("_busy")

@@ -10,7 +10,6 @@ import pytest
 
 from secmix import Network
 from secmix.auditing.soundness import understood
-from secmix.auditing.soundness.collaborations.forced import steered
 from secmix.auditing.soundness.mixed import Mixed, factor_of, independent
 from secmix.estimators.exact.linear import LinearView
 from secmix.estimators.exact.structure import subspace_of
@@ -106,13 +105,3 @@ def test_masks_that_all_but_cancel_reach_next_to_nothing():
     assert subspace_of(view, frozenset()).rank == 0
     nearly = LinearView(view.A, view.M, 2, factor=np.array([[1.0, 0.0], [-1.0, 1e-10]]))
     assert subspace_of(nearly, frozenset()).describe() == ["x0"]
-
-
-def test_a_word_of_a_plain_generator_is_set_to_an_end():
-    seeds = np.random.SeedSequence(3)
-    for place, high in ((0, False), (5, True)):
-        rng = steered(seeds, place, float(high))
-        assert type(rng) is np.random.Generator
-        drawn = rng.random(8)
-        assert drawn[place] == (1 - 2.0**-53 if high else 0.0)
-        assert 0 < np.delete(drawn, place).min() < np.delete(drawn, place).max() < 1 - 2.0**-40

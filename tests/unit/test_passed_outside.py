@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from example_protocols import Averaging, with_steps
+from example_protocols import Averaging, Pairwise, with_steps
 
 from secmix.auditing.soundness.collaborations.undeclared import passed_outside
 from secmix.network import Network
@@ -33,11 +33,11 @@ def ends_with_more_or_fewer(protocol, ends, parts):
 @pytest.mark.parametrize(
     ("steps", "what"),
     [
-        ({"result": ends_with_a_row_of_node_1}, "what node 0 ends with changes with the rows of node 1"),
-        ({"after": sends_for_node_1}, "the 'whisper' of node 0 in round 2 changes with the rows of node 1"),
+        ({"result": ends_with_a_row_of_node_1}, "what node 0 ends with changes with the data of node 1"),
+        ({"after": sends_for_node_1}, "the 'whisper' of node 0 in round 2 changes with the data of node 1"),
         (
             {"result": ends_with_more_or_fewer},
-            "how many numbers the protocol ends with changes with the rows of node 0",
+            "how many numbers the protocol ends with changes with the data of node 0",
         ),
     ],
     ids=["result", "message", "numbers"],
@@ -59,3 +59,12 @@ def tells_what_is_no_number(protocol, channel, sent):
 def test_what_passes_through_the_channel_is_nothing_to_find(steps):
     assert found(with_steps(Averaging, **steps)) is None
     assert found(with_steps(Averaging, "mean", "median", **steps)) is None
+
+
+def test_a_sum_is_held_to_its_channel_too():
+    first, other = np.random.default_rng(0).normal(size=(2, 5, 1, 3))
+    network = Network.complete(5)
+    assert passed_outside(Pairwise(), network, list(first), list(other), seed=5) is None
+    past = with_steps(Pairwise, upload=lambda self, channel, hidden, s, rng: hidden)
+    found = passed_outside(past, network, list(first), list(other), seed=5)
+    assert found.startswith("the 'average' of the server in round 9 changes with the data of node 0")

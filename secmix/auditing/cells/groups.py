@@ -12,7 +12,7 @@ from secmix.auditing import verdicts
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered
 from secmix.auditing.observation.collaborations import ENOUGH, CollaborationObservation
 from secmix.auditing.report import Finding
-from secmix.auditing.soundness.sight import unlike
+from secmix.auditing.soundness.sight import other_frames
 
 _SMALL = 8  # groups of too few runs of which single runs are looked at
 _NAMED = 6  # groups that a report describes
@@ -109,7 +109,7 @@ def notes_on_groups(case: Case) -> list[str]:
 def _in_words(place: int, one: Case, first: Case, case: Case) -> str:
     assert isinstance(one.observation, CollaborationObservation)
     assert isinstance(first.observation, CollaborationObservation)
-    witness = unlike(first.observation.noticed, one.observation.noticed)
+    witness = other_frames(first.observation.noticed, one.observation.noticed)
     differs = f"; against group 1, {witness}" if witness is not None else ""
     found = one.fitted.get(_FOUND, [])
     revealed = [str(i) for i in case.judged if any(f.node == i and verdicts.is_revealed(f) for f in found)]

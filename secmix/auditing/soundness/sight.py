@@ -21,6 +21,7 @@ from secmix.network import Network
 from secmix.transcript import SERVER, Block, Transcript
 
 Frame = tuple[object, ...]
+_HIDDEN = 7  # fields of the frame of a message that cannot be read
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,8 @@ class Seen:
 
 @dataclass(frozen=True)
 class _Look:
-    """What is seen of every block with the same frame: the messages heard, their contents' names, and all frames."""
+    """What is seen of every block with the same frame: the contents heard, their names, and all frames."""
 
-    heard: Ints
     contents: list[int]
     names: list[str]
     frames: list[Frame]
@@ -67,7 +67,7 @@ class Eyes:
 
     def see(self, call: Call) -> Seen:
         """Return ``call`` as the adversary sees it."""
-        keys = _frames_of(call)
+        keys = [frame_of(block) for block in call.blocks]
         self._look_at({key: block for key, block in zip(keys, call.blocks, strict=True) if key not in self._known})
         frames: list[Frame] = []
         rows: list[NDArray[Any]] = []
@@ -78,12 +78,10 @@ class Eyes:
             rows += [block.payload[content] for content in look.contents]
             names += look.names
         heard_rows = len(rows)
-        ends = [("what node {} ends with", call.results), *(("what is left of node {}'s input", k) for k in call.kept)]
-        for name, table in ends:
-            for node in sorted(self.corrupt) if table.ndim == 3 else []:
-                if node < table.shape[1]:
-                    rows.append(table[:, node])
-                    names.append(name.format(node))
+        for node in sorted(self.corrupt) if call.results.ndim == 3 else []:
+            if node < call.results.shape[1]:
+                rows.append(call.results[:, node])
+                names.append(f"what node {node} ends with")
         return Seen(frames, rows, names, heard_rows)
 
     def _frames(self, block: Block, heard: Ints, noticed: Ints) -> list[Frame]:
@@ -124,7 +122,7 @@ class Eyes:
             )
             contents = np.unique(block.content[hears]).tolist()
             names = [_name(block, content) for content in contents]
-            self._known[key] = _Look(hears, contents, names, self._frames(block, hears, notes))
+            self._known[key] = _Look(contents, names, self._frames(block, hears, notes))
 
     def _numbers(self, transcript: Transcript, count: int) -> Ints:
         """The numbers that the adversary reads; all, where it does not take messages as they are."""
@@ -138,10 +136,6 @@ class Eyes:
         return np.unique(found).astype(np.intp)
 
 
-def _frames_of(call: Call) -> Sequence[Frame]:
-    return [frame_of(block) for block in call.blocks] if call.frames is None else call.frames
-
-
 def numbers(payload: NDArray[Any]) -> Array:
     """``payload`` as float64; what is no number becomes NaN."""
     if payload.dtype.kind not in "fiub":
@@ -152,16 +146,9 @@ def numbers(payload: NDArray[Any]) -> Array:
         return np.full(payload.shape, np.nan)
 
 
-def other_frames(one: Seen, other: Seen, *, prefix: bool = False) -> Witness | None:
-    """The first frame in which two calls differ; with ``prefix``, only within what both have."""
-    return unlike(one.frames, other.frames, prefix=prefix)
-
-
-def unlike(one: Sequence[Frame], other: Sequence[Frame], *, prefix: bool = False) -> Witness | None:
-    """As :func:`other_frames`, of the frames alone."""
-    common = min(len(one), len(other))
-    alike = one[:common] == other[:common]
-    for place, (a, b) in enumerate(() if alike else zip(one, other, strict=False)):
+def other_frames(one: Sequence[Frame], other: Sequence[Frame], *, prefix: bool = False) -> Witness | None:
+    """Return the first frame in which two calls differ; with ``prefix``, only within what both have."""
+    for place, (a, b) in enumerate(zip(one, other, strict=False)):
         if a != b:
             return Witness(f"message {place} that the adversary notices", _difference(a, b))
     if not prefix and len(one) != len(other):
@@ -184,20 +171,9 @@ def other_numbers(one: Sequence[NDArray[Any]], other: Sequence[NDArray[Any]], na
 def _difference(a: Frame, b: Frame) -> str:
     if len(a) != len(b):
         return "it goes in the clear in one call and encrypted in the other, or is another message"
-    which = (
-        "the sender",
-        "the receiver",
-        "the iteration",
-        "the round",
-        "the kind",
-        "the line",
-        "the length",
-        "the type",
-    )
-    if len(a) == 7:
-        which = (*which[:6], "the size", "")
-    place = next(k for k, (x, y) in enumerate(zip(a, b, strict=True)) if x != y)
-    return f"{which[place] if place < len(which) else 'the order of contents'} differs"
+    rest = ("length", "type", "order of contents") if len(a) > _HIDDEN else ("size",)
+    fields = ("sender", "receiver", "iteration", "round", "kind", "line", *rest)
+    return f"the {next(field for field, x, y in zip(fields, a, b, strict=True) if x != y)} differs"
 
 
 def _name(block: Block, content: int) -> str:

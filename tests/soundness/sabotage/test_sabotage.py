@@ -14,8 +14,19 @@ from soundness.case import Case
 from soundness.corpus import HONEST, SABOTAGE
 from soundness.verdict import audited
 
-CLEARED = {"first of all calls", "honest copies", "honest copies of its kind"}
-"""The first call of a process is no other than the next, and a copy does what the original does: nobody looks."""
+CLEARED = {
+    "first of all calls",
+    "honest copies",
+    "honest copies of its kind",
+    "another kind of generator",
+    "rows in another order",
+    "a channel without a record",
+    "a channel of another class",
+    "result with a note",
+    "result of a type of its own",
+    "a channel that is passed by",
+}
+"""Nobody looks whether a first call, a copy, things of another make, a result or a channel's methods are otherwise."""
 TABLE = (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextvars
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from secmix._base.checks import Array
 from secmix._base.random import stream
@@ -40,25 +38,16 @@ class Handed:
     Attributes
     ----------
     form : callable
-        How rows lie in memory, and of which type they are.
+        Of which type rows are.
     together : callable
         What the parts are a sequence in.
-    record : bool
-        Whether the channel keeps a record.
     begun : bool
         Whether the channel has carried something before.
-    line : class
-        Of the channel.
-    apart : bool
-        Whether the call is made in a thread of its own.
     """
 
     form: Callable[[Array], Any] = np.copy
     together: Callable[[list[Any]], Any] = list
-    record: bool = True
     begun: bool = False
-    line: type[Channel] = Channel
-    apart: bool = False
 
 
 AS_USUAL = Handed()
@@ -66,11 +55,12 @@ AS_USUAL = Handed()
 
 @dataclass(frozen=True)
 class Look:
-    """One call, what the adversary sees of it, and what it holds beyond doubt."""
+    """One call, what the adversary sees of it and holds beyond doubt, and the state the generator was left in."""
 
     call: Call
     seen: Seen
     holds: dict[Place, NDArray[Any]]
+    left: str
 
 
 @dataclass
@@ -124,12 +114,24 @@ class Bench:
         handed: Handed = AS_USUAL,
     ) -> Look:
         """One call with the same draws each time, unless given others."""
-        call = self._call(rows, rng, protocol, handed)
+        self.calls += 1
+        chosen = fresh(self.protocol) if protocol is None else protocol
+        generator = stream(self.seed, "soundness", "collaboration", 0) if rng is None else rng
+        given, line = handed.together([handed.form(part) for part in rows]), Channel()
+        if handed.begun:
+            line.hold(-1, self.honest[0], "of an earlier call", np.zeros((1, 1)))
+        most = None if self.most is None else self.most * len(rows[0])  # run by run it sends so many times as much
+        call = observation(
+            lambda channel: chosen.collaborate(given, self.network, generator, channel=channel), line, most
+        )
+        untold = call.untold or _addressed(call, self.network.n) or written_on(self.network, line)
         # Told by a copy: an adversary that remembers is asked for the first time.
         holds = held(call, fresh(self.adversary), self.network, self.corrupt)
-        for place, left in enumerate(call.kept):
+        # The rows of corrupt nodes, whatever stands in their place now, and what was not there before.
+        theirs = [part for node, part in enumerate(given) if node in self.corrupt or node >= self.network.n]
+        for place, left in enumerate((*map(np.asarray, theirs), np.array([line.iteration]))):
             holds[Origin(0, -1, "what lies about after the call", "held", SERVER, (SERVER,)), place] = left
-        return Look(call, self.eyes.see(call), holds)
+        return Look(replace(call, untold=untold), self.eyes.see(call), holds, _state_of(generator))
 
     def others(self, runs: int, key: int, change: Callable[[Array], Array] = np.asarray) -> list[Array]:
         """Other rows at honest nodes; corrupt nodes keep theirs."""
@@ -148,51 +150,19 @@ class Bench:
         one = self.look(first, rng=rng and rng(), handed=how)
         if one.call.failure == _DIFFER:
             return None
-        if one.seen.heard > self.first.seen.heard:
+        # Run by run, each message is heard as often as there are runs.
+        if sum(map(len, one.seen.rows[: one.seen.heard])) > runs * self.first.seen.heard:
             names = one.seen.names[: one.seen.heard]
             new = next((name for name in names if name not in self.first.seen.names), names[-1])
             return Witness(new, "it can be heard, which it could not before")
         other = self.look(self.others(runs, key), rng=rng and rng(), handed=how)
         return None if other.call.failure == _DIFFER else unlike(one, other)
 
-    def _call(self, rows: Sequence[Array], rng: np.random.Generator | None, protocol: Any, handed: Handed) -> Call:
-        self.calls += 1
-        chosen = fresh(self.protocol) if protocol is None else protocol
-        generator = stream(self.seed, "soundness", "collaboration", 0) if rng is None else rng
-        given = handed.together([handed.form(part) for part in rows])
-        line = handed.line(record=handed.record)
-        more: list[str] = []
-
-        def run(channel: Channel) -> ArrayLike:
-            if handed.begun:
-                channel.hold(-1, self.honest[0], "of an earlier call", np.zeros((1, 1)))
-            results = chosen.collaborate(given, self.network, generator, channel=channel)
-            if self.corrupt and _is_more(results):
-                more.append("what nodes end with is more than an array of numbers")
-            return np.asarray(results)
-
-        most = None if self.most is None else self.most * len(rows[0])  # run by run it sends so many times as much
-        call = observation(_in_a_thread(run) if handed.apart else run, line, most)
-        altered = "" if handed.begun else call.altered  # what came before is no part of the call
-        altered = altered or "".join(more) or _addressed(call, self.network.n) or written_on(self.network, line)
-        # Their rows, whatever stands in their place now, and what was not there before.
-        theirs = [part for node, part in enumerate(given) if node in self.corrupt or node >= self.network.n]
-        kept = (*map(np.asarray, theirs), np.array([line.iteration]))
-        return replace(call, altered=altered, left=_state_of(generator), kept=kept)
-
-
-def _in_a_thread(run: Callable[[Channel], ArrayLike]) -> Callable[[Channel], ArrayLike]:
-    def apart(channel: Channel) -> ArrayLike:
-        with ThreadPoolExecutor(1) as pool:
-            return pool.submit(contextvars.copy_context().run, run, channel).result()
-
-    return apart
-
 
 def unlike(one: Look, other: Look, *, may_refuse: bool = False) -> Witness | None:
     """How ``other`` differs for the adversary; where it may be refused, from what it was before that."""
-    if other.call.altered:
-        return Witness("the transcript", other.call.altered)
+    if other.call.untold:
+        return Witness("the transcript", other.call.untold)
     refused = may_refuse and bool(other.call.failure)
     if other.call.failure != one.call.failure and not refused:
         return Witness("a call", f"it ends with {other.call.failure or 'no error'}")
@@ -201,7 +171,7 @@ def unlike(one: Look, other: Look, *, may_refuse: bool = False) -> Witness | Non
         return Witness(heard[0], "it can be heard, which it could not before")
     rows = [look.seen.rows[: look.seen.heard] if refused else look.seen.rows for look in (one, other)]
     return (
-        other_frames(one.seen, other.seen, prefix=refused)
+        other_frames(one.seen.frames, other.seen.frames, prefix=refused)
         or other_numbers(rows[0], rows[1], one.seen.names)
         or _other_holdings(one, other, prefix=refused)
     )
@@ -227,13 +197,6 @@ def _other_holdings(one: Look, other: Look, *, prefix: bool) -> Witness | None:
             return Witness(str(origin), "the numbers are others, by a bit at least")
     missing = [] if prefix else [origin for origin, place in one.holds if (origin, place) not in other.holds]
     return Witness(str(missing[0]), "it is held no more") if missing else None
-
-
-def _is_more(results: Any) -> bool:
-    """Whether results carry more than their numbers: as attributes of a class of their own, or in their type."""
-    if not isinstance(results, np.ndarray):
-        return False
-    return type(results) is not np.ndarray or bool(results.dtype.metadata)
 
 
 def _addressed(call: Call, n: int) -> str:

@@ -1,6 +1,6 @@
-"""Whether a collaboration tells all: what one node learns of another's rows must have reached it in messages.
+"""Whether a protocol tells all: what one node learns of another's data must have reached it in messages.
 
-The protocol runs twice with the same draws. The second time one node has other rows, and the channel delivers what it
+The protocol runs twice with the same draws. The second time one node has other data, and the channel delivers what it
 delivered the first time, so that nobody hears of the change. Whatever is then different, but for what that node itself
 says and ends with, has come to somebody outside the channel.
 """
@@ -19,11 +19,11 @@ from secmix.auditing.soundness.sight import numbers
 from secmix.data import deal
 from secmix.errors import SecmixError
 from secmix.network import Network
-from secmix.protocols import Collaboration
+from secmix.protocols import Collaboration, SumProtocol
 from secmix.scenario import Scenario
 from secmix.transcript import Channel, Transcript
 
-_MOST = 12  # nodes whose rows are changed
+_MOST = 12  # nodes whose data are changed
 
 
 class _Deaf(Channel):
@@ -43,7 +43,7 @@ class _Deaf(Channel):
         if self.before is not None:
             place = len(self.delivered)
             if self.before.shapes[place : place + 1] != self.shapes[-1:]:
-                raise _Restless
+                raise _Restless("other messages are sent")
             arrives = self.before.delivered[place]
         self.delivered.append(copy.deepcopy(arrives))
         return copy.deepcopy(arrives)
@@ -51,9 +51,6 @@ class _Deaf(Channel):
 
 class _Restless(SecmixError):
     """Other messages are sent, or as many numbers more or fewer."""
-
-    def __init__(self) -> None:
-        super().__init__("other messages are sent")
 
 
 def undeclared_flow(cell: Scenario, setup: CollaborationSetup) -> str | None:
@@ -71,9 +68,18 @@ def undeclared_flow(cell: Scenario, setup: CollaborationSetup) -> str | None:
 
 
 def passed_outside(
-    protocol: Collaboration, network: Network, first: list[Array], other: list[Array], seed: int
+    protocol: Collaboration | SumProtocol, network: Network, first: list[Array], other: list[Array], seed: int
 ) -> str | None:
-    """As :func:`undeclared_flow`, for rows (runs, N_i, d) of each node and others in their place."""
+    """Say in words what passes between nodes outside the channel; None where nothing does.
+
+    Parameters
+    ----------
+    protocol : collaboration or sum protocol
+    first, other : list of arrays
+        Of each node, rows (runs, N_i, d) or inputs (runs, m), and others in their place.
+    seed : int
+        The draws of every call.
+    """
     honest = _Deaf()
     ended = _run(protocol, network, first, honest, seed)
     for node in range(min(network.n, _MOST)):
@@ -83,15 +89,15 @@ def passed_outside(
             ends = _run(protocol, network, changed, channel, seed)
             stranger = _stranger(honest.transcript, channel.transcript, node)
         except _Restless:
-            return f"which messages are sent, and how long they are, changes with the rows of node {node}"
+            return f"which messages are sent, and how long they are, changes with the data of node {node}"
         if ends.shape != ended.shape:
-            return f"how many numbers the protocol ends with changes with the rows of node {node}"
+            return f"how many numbers the protocol ends with changes with the data of node {node}"
         differs = set(np.flatnonzero(_changed(ended, ends).any(axis=(0, 2))).tolist()) - {node}
         if stranger is None and differs:
             stranger = f"what node {min(differs)} ends with"
         if stranger is not None:
             return (
-                f"{stranger} changes with the rows of node {node}, of which no message told: something passes outside "
+                f"{stranger} changes with the data of node {node}, of which no message told: something passes outside "
                 "the channel, and who hears it is not known"
             )
     return None
@@ -100,7 +106,7 @@ def passed_outside(
 def _stranger(before: Transcript, after: Transcript, node: int) -> str | None:
     """A message, or something held, that is not of ``node`` and yet not what it was."""
     if [(block.frame, block.runs) for block in before] != [(block.frame, block.runs) for block in after]:
-        raise _Restless
+        raise _Restless("other messages are sent")
     for old, new in zip(before, after, strict=True):
         differs = np.any(_changed(old.payload, new.payload), axis=(1, 2))[old.content]
         for sender in sorted(set(old.sender[differs].tolist()) - {node}):
@@ -117,7 +123,9 @@ def _changed(before: Array, after: Array) -> Array:
     return np.asarray((one != other) & ~(np.isnan(one) & np.isnan(other)))
 
 
-def _run(protocol: Collaboration, network: Network, rows_by_node: list[Array], channel: Channel, seed: int) -> Array:
+def _run(protocol: Any, network: Network, data: list[Array], channel: Channel, seed: int) -> Array:
     rng = np.random.default_rng(seed)
-    given = [part.copy() for part in rows_by_node]  # a protocol may work on its rows where they lie
+    given = [part.copy() for part in data]  # a protocol may work on its rows where they lie
+    if isinstance(protocol, SumProtocol):
+        return np.asarray(protocol.average(np.stack(given, axis=1), network, rng, channel=channel)[0])
     return np.asarray(protocol.collaborate(given, network, rng, channel=channel), dtype=np.float64)
