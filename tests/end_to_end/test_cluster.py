@@ -58,4 +58,4 @@ def test_two_audits_in_one_folder(tmp_path: Path) -> None:
     with FileLock(tmp_path / ".secmix-lock"), pytest.raises(SecmixError, match="another audit is writing into"):
         secmix.audit(SCENARIO, tmp_path)
     secmix.audit(SCENARIO, tmp_path, cell=1)
-    assert not (tmp_path / ".secmix-lock").exists()
+    assert not [*(tmp_path / "cell-1").glob(".secmix-lock")]  # filelock itself may leave its file behind: the one above

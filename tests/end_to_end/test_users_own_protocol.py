@@ -114,11 +114,18 @@ def test_a_protocol_and_an_adversary_may_have_the_same_label() -> None:
     assert report.verdict == "violated"
 
 
-# (b) Wrong. What finds each fault is tested there (``guarantees/test_soundness.py``); here, that nobody is cleared.
-
-
 def squares(protocol: Any, hidden: np.ndarray, s: np.ndarray, r: np.ndarray, rng: Any) -> np.ndarray:
     return hidden + s**2 - s
+
+
+@pytest.mark.parametrize("policy", [{}, {"policy": {"max_revealed_nodes": 0}}], ids=["shares", "revealed nodes only"])
+def test_what_a_node_makes_of_its_own_vector_alone_may_be_summed(policy: Any) -> None:
+    report = audit(with_steps(Pairwise, 1e6, sent=squares), Eavesdropper(), **policy)
+    assert report.verdict == "holds"
+    assert "What is summed is an encoding of each node's own data" in report.cells[0].proof
+
+
+# (b) Wrong. What finds each fault is tested there (``guarantees/test_soundness.py``); here, that nobody is cleared.
 
 
 def small(protocol: Any, runs: int, m: int, network: Any, rng: Any) -> np.ndarray:
@@ -146,7 +153,6 @@ def the_same_in_every_call(protocol: Any, runs: int, m: int, network: Any, rng: 
 @pytest.mark.parametrize(
     "steps",
     [
-        {"sent": squares},
         {"draw_masks": small},
         {"draw_masks": small_on_node_0},
         {"draw_masks": the_same_on_every_line},
@@ -157,6 +163,16 @@ def the_same_in_every_call(protocol: Any, runs: int, m: int, network: Any, rng: 
 def test_what_is_wrong_is_not_cleared(steps: Any, policy: Any) -> None:
     sigma = 1.0 if policy and small in steps.values() else 1e6
     assert audit(with_steps(Pairwise, sigma, **steps), Eavesdropper(), **policy).verdict != "holds"
+
+
+def sends_more_numbers(protocol: Any, hidden: np.ndarray, s: np.ndarray, r: np.ndarray, rng: Any) -> np.ndarray:
+    return np.concatenate([hidden, s], axis=2)
+
+
+def test_a_node_that_appends_its_vector_to_the_masked_one_is_convicted() -> None:
+    report = audit(with_steps(Pairwise, sent=sends_more_numbers), Eavesdropper())
+    assert set(standings(report).values()) == {"revealed"}
+    assert report.verdict == "violated"
 
 
 # What the transcript does not say.
@@ -207,18 +223,13 @@ def test_a_protocol_that_sends_nothing_is_refused_in_words() -> None:
         audit(Silent(), Eavesdropper())
 
 
-def sends_more_numbers(protocol: Any, hidden: np.ndarray, s: np.ndarray, r: np.ndarray, rng: Any) -> np.ndarray:
-    return np.concatenate([hidden, s], axis=2)
-
-
 def fails(protocol: Any, hidden: np.ndarray, s: np.ndarray, r: np.ndarray, rng: Any) -> np.ndarray:
     raise KeyError("mine")
 
 
-@pytest.mark.parametrize("sent", [sends_more_numbers, fails])
-def test_a_protocol_that_fails_is_told_in_words(sent: Any) -> None:
+def test_a_protocol_that_fails_is_told_in_words() -> None:
     try:
-        report = audit(with_steps(Pairwise, sent=sent), Eavesdropper())
+        report = audit(with_steps(Pairwise, sent=fails), Eavesdropper())
     except SecmixError:
         return
     assert report.verdict == "inconclusive"
