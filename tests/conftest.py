@@ -1,6 +1,6 @@
 """What all tests share: Hypothesis profiles, data files, and where the shared helpers are.
 
-The profile is chosen by the environment variable SECMIX_HYPOTHESIS. ``fast`` (20 examples, where it is not set) draws
+The profile is chosen by the environment variable SECMIX_HYPOTHESIS. ``fast`` (12 examples, where it is not set) draws
 the same examples in every run and in every order of tests; ``explore`` (30) and ``thorough`` (1000) draw fresh ones. A
 counterexample that they find becomes an ``@example`` or a test of its own.
 """
@@ -25,7 +25,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 sys.path.insert(0, str(HERE))
 
 collect_ignore = ["flower_projects"]  # apps that tests run; they need flwr, and hold no tests
-for _name, _examples in {"fast": 20, "explore": 30, "thorough": 1000}.items():
+for _name, _examples in {"fast": 12, "explore": 30, "thorough": 1000}.items():
     settings.register_profile(
         _name,
         max_examples=_examples,

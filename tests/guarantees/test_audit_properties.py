@@ -179,6 +179,7 @@ def _numbers(value: Any) -> Iterator[float]:
         yield from map(float, re.findall(r"[-+]?\d+\.\d+(?:[eE][-+]?\d+)?", value))
 
 
+@pytest.mark.build
 @settings(max_examples=3)
 @given(st.integers(0, 2**32 - 1))
 def test_no_private_value_is_in_any_report(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:

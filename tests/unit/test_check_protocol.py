@@ -305,6 +305,7 @@ class Branches(Pairwise):
         return super().body(channel, s, r, network, rng)
 
 
+@pytest.mark.build
 def test_it_says_what_is_proved_and_at_which_line_the_proof_ends():
     proved = check_protocol(Clips(), network=Network.complete(4), seed=0)
     assert (proved.proved, proved.unproved) == (proved.coalitions, {})
