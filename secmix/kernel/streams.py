@@ -161,8 +161,6 @@ class SecretBytes:
         return bool(self.plain == getattr(other, "plain", other))
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
         now().leave(f".{name} of secret bytes")
         return getattr(self.plain, name)
 
@@ -297,8 +295,6 @@ def bare(number: Any) -> int | None:
 def spelt(number: Number) -> list[Piece] | None:
     """Return the bytes that a number was put together from, the least significant first; None where it was not."""
     terms, trace = sorted(number.terms.items(), key=lambda term: term[1]), now()
-    if not terms:
-        return None
     own = [(trace.own(v), c) for v, c in terms]
     fits = all(each.range == 256 and each.stream >= 0 and c == 256**k for k, (each, c) in enumerate(own))
     if number.modulus != INF or not fits or number.value != sum(c * each.value for each, c in own):

@@ -90,6 +90,15 @@ def test_bytes_that_are_followed_are_worth_their_bits_in_a_seed(name: str) -> No
         assert bits_of(secret) == 8 * len(secret) > 0
 
 
+@pytest.mark.parametrize("order", ["big", "little"])
+def test_bytes_of_a_draw_are_the_draw_again(order: Any) -> None:
+    with replaced({__name__}), following(Trace()):
+        drawn = _draw()
+        for length in (8, 9):
+            again = int.from_bytes(drawn.to_bytes(length, order), order)
+            assert (again.form, again.value, again.below) == (drawn.form, drawn.value, 2**64)
+
+
 def test_secret_bytes_are_empty_where_python_says_so() -> None:
     found, trace = _followed(lambda: (bool(fresh_bytes(PLAIN)[:0]), bool(fresh_bytes(PLAIN))))
     assert found == (False, True)
@@ -126,6 +135,7 @@ EXITS: dict[str, tuple[Callable[[Any], Any], str]] = {
         "the bytes of secrets in another order",
     ),
     "bytes of a sum": (lambda octets: (_word() + _word(1)).to_bytes(16, "big"), "no whole draw"),
+    "bytes of a product": (lambda octets: (_word() * _word(1)).to_bytes(16, "big"), "no whole draw"),
     "bytes put together with a gap": (
         lambda octets: (octets[0] + (octets[1] << 16)).to_bytes(3, "big"),
         "no whole draw",
