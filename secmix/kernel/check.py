@@ -134,8 +134,8 @@ def _largest_within(number: Any, fit: Fit) -> float:
 def _close(a: Any, b: Any, allowed: Any) -> bool:
     """Say whether numbers differ by rounding; infinities are alike where they are equal, as are NaNs."""
     with np.errstate(all="ignore"):
-        off = np.abs(a - b) <= np.where(np.isfinite(allowed), allowed + ROUNDING * np.abs(b), 0.0)
-    return bool((off | (a == b) | (np.isnan(a) & np.isnan(b))).all())
+        near = np.abs(a - b) <= np.where(np.isfinite(allowed) & np.isfinite(b), allowed + ROUNDING * np.abs(b), 0.0)
+    return bool((near | (a == b) | (np.isnan(a) & np.isnan(b))).all())
 
 
 def other_frames(first: Fit, second: Fit) -> str:

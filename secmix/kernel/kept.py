@@ -61,8 +61,9 @@ def kept(
     own = {key: each for key, each in channel.items() if key not in ("fit", "iteration", "transcript")}
     walk = _Walk(varying, mine)
     try:
-        roots = {"": protocol, "network": vars(network), "channel": own, **spaces}
-        digest: Any = tuple(walk.digest(each, path) for path, each in roots.items())
+        roots = {"": protocol, "network": vars(network), "channel": own}
+        found = [walk.digest(each, path) for path, each in roots.items()]
+        digest: Any = (*found, *(walk.namespace(each, path, each.__setitem__) for path, each in spaces.items()))
     except RecursionError:
         digest = object()
     return Kept(digest, walk.numbers)
@@ -111,7 +112,8 @@ class _Walk:
 
     def _object(self, value: Any, path: str) -> Any:
         own = getattr(value, "__dict__", {})
-        attributes = self._each(own, path, own.__setitem__ if isinstance(own, dict) else None)
+        is_own = isinstance(own, dict)  # of a type with parameters it is that of the type
+        attributes = self._each(own, path, own.__setitem__) if is_own else self.namespace(own, path, None)
         slots = {name: getattr(value, name) for name in _slots(type(value)) if hasattr(value, name)}
         setter = lambda name, number: object.__setattr__(value, name, number)  # noqa: E731
         return attributes, self._each(slots, path, setter), self._content(value, path)
@@ -172,15 +174,20 @@ class _Walk:
     def _class(self, value: type, path: str) -> Any:
         if value.__module__ not in self.mine:
             return value.__qualname__
-        members = {name: each for name, each in vars(value).items() if name not in ("__dict__", "__weakref__")}
-        return self._each(members, f"{path}/{value.__qualname__}", lambda name, number: setattr(value, name, number))
+        return self.namespace(
+            vars(value), f"{path}/{value.__qualname__}", lambda name, number: setattr(value, name, number)
+        )
+
+    def namespace(self, members: Mapping[str, Any], path: str, put: Callable[[Any, Any], Any] | None) -> Any:
+        """Digest what a module or a class names, but for what Python itself keeps there: of such names functions."""
+        named = [(name, each, name.startswith("__") and name.endswith("__")) for name, each in members.items()]
+        own = {name: each for name, each, pythons in named if not pythons or isinstance(each, types.FunctionType)}
+        return self._each(own, path, put)
 
     def _each(self, members: Mapping[Any, Any], path: str, put: Callable[[Any, Any], Any] | None = None) -> Any:
         """Digest all members; ``put`` writes one."""
         found = []
         for key, each in list(members.items()):
-            if isinstance(key, str) and key.startswith("__") and key.endswith("__"):
-                continue
             place = f"{path}/{KEPT if isinstance(key, Public) else key}"
             found.append((self.digest(key, place), self._member(each, key, place, put)))
         return found

@@ -268,10 +268,6 @@ def common_step(a: Any, b: Any) -> Any:
     >>> common_step(6, 4), common_step(0.25, 1.0), common_step(INF, 3), common_step(0, 3)
     (2, 0.25, 3, 0)
     """
-    if a == b or b == INF:
-        return a
-    if a == INF:
-        return b
     if not a or not b:
         return 0
     small, large = min(a, b), max(a, b)

@@ -16,7 +16,7 @@ import numpy as np
 
 from secmix.kernel.arrays import Followed, array_of, concrete, is_secret, settled
 from secmix.kernel.coins import Public
-from secmix.kernel.numbers import Number, function
+from secmix.kernel.numbers import Number, arguments, function
 from secmix.kernel.state import DRAWS, INF, Place, Trace, here, now
 
 ENOUGH = 128
@@ -132,6 +132,7 @@ class SecretBytes:
     """Bytes of which some are secret: of draws, or of a stream. It is no ``bytes``, which C would read in silence."""
 
     __hash__ = None  # type: ignore[assignment]
+    as_it_passes = None  # a channel asks the trace, which ends the proof
 
     def __init__(self, plain: bytes, pieces: Sequence[Piece | None]) -> None:
         self.plain, self.pieces = plain, tuple(pieces)
@@ -159,18 +160,7 @@ class SecretBytes:
         now().leave("a comparison of secret bytes")
         return bool(self.plain == getattr(other, "plain", other))
 
-    def __bool__(self) -> bool:
-        return bool(self.plain)
-
-    def as_it_passes(self) -> Any:
-        """Return what a channel writes down: a row of bytes."""
-        numbers = np.empty((1, len(self)), object)
-        numbers[0] = list(self)
-        return array_of(numbers, np.uint8)
-
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
         now().leave(f".{name} of secret bytes")
         return getattr(self.plain, name)
 
@@ -250,8 +240,8 @@ def bytes_of_words(array: Followed) -> Any:
 
 def _framed(number: Number, kind: np.dtype[Any]) -> list[Piece | None]:
     trace = now()
-    if number.key in trace.bytes_of and kind.itemsize == 1:
-        return [trace.bytes_of[number.key]]
+    if kind.itemsize == 1 and (key := arguments(number)) in trace.bytes_of:
+        return [trace.bytes_of[key]]
     trace.framed.append((number, kind))
     return [("of", len(trace.framed) - 1, k) for k in range(kind.itemsize)]
 
@@ -261,7 +251,7 @@ def _byte_of(piece: Piece) -> Any:
     _, place, k = piece
     number, kind = now().framed[place]
     found = function(f"byte {k} as {kind}", lambda value: np.array(value, kind).tobytes()[k], number)
-    now().bytes_of[found.key] = piece
+    now().bytes_of[arguments(found)] = piece
     return found
 
 
@@ -305,8 +295,6 @@ def bare(number: Any) -> int | None:
 def spelt(number: Number) -> list[Piece] | None:
     """Return the bytes that a number was put together from, the least significant first; None where it was not."""
     terms, trace = sorted(number.terms.items(), key=lambda term: term[1]), now()
-    if not terms:
-        return None
     own = [(trace.own(v), c) for v, c in terms]
     fits = all(each.range == 256 and each.stream >= 0 and c == 256**k for k, (each, c) in enumerate(own))
     if number.modulus != INF or not fits or number.value != sum(c * each.value for each, c in own):
@@ -488,8 +476,8 @@ def words_of(octets: Any, dtype: Any = float, count: int = -1, offset: int = 0) 
     if kind.kind not in "iu":
         now().leave(f"secret bytes as {kind}")
     words[:] = [number_of(part, "big" if kind.byteorder == ">" else "little") for part in parts]
-    found = array_of(words, np.dtype(f"u{width}"))
-    return found if kind.kind == "u" else found.view(np.dtype(f"i{width}"))
+    found = array_of(words, np.dtype(f"{kind.byteorder}u{width}"))
+    return found if kind.kind == "u" else found.view(kind)
 
 
 def words_as_bytes(self: Followed, order: Any = "C") -> Any:

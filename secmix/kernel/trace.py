@@ -134,8 +134,7 @@ class _Channel(Channel):
     def _pass(self, round: int, sender: Any, receiver: Any, kind: str, payload: Any, line: Any, content: Any) -> Any:
         def write(name: str, rows: Any) -> Any:
             if isinstance(rows, SecretBytes):
-                self._note(round, sender, receiver, name, rows.as_it_passes()[None], line, content)
-                return rows
+                raise LeftTrace(f"'{name}' is secret bytes, the same for all runs; send np.frombuffer() of each run's")
             coin = rows if isinstance(rows, Public) and content is None else None
             rows = followed(rows if coin is None else coin.as_it_passes()).as_it_passes()
             cells = rows.reshape(1, 1, 1) if rows.ndim == 0 else rows[None] if rows.ndim == 2 else rows
@@ -190,8 +189,7 @@ class _Channel(Channel):
         arrived = rows.copy()
         if content is not None and rows.ndim == 3 and len(rows) > 1:
             left = set(range(len(rows))) - {int(k) % len(rows) for k in np.ravel(content)}
-            if left:
-                arrived[sorted(left)] = np.nan if rows.kind.kind == "f" else 0
+            arrived[sorted(left)] = np.nan if rows.kind.kind == "f" else 0
         return arrived
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from secmix.kernel.coins import Public, coin_among
+from secmix.kernel.draws import Draws
 from secmix.kernel.state import Trace, following
 
 
@@ -78,6 +79,14 @@ def test_every_option_is_tried_and_does_what_it_does_alone(name: str) -> None:
     )
     tried = {np.asarray(each).tolist().__repr__() for each in found}
     assert tried == {np.asarray(use(option)).tolist().__repr__() for option in OPTIONS}
+
+
+@pytest.mark.parametrize(("draw", "most"), [("permutation", 5), ("choice", 128)])
+def test_few_ways_of_a_draw_are_listed_and_no_more(draw: str, most: int) -> None:
+    with following(Trace()):
+        few, many, huge = (getattr(Draws(np.random.PCG64(1)), draw)(n) for n in (most, most + 1, 10**6))
+        assert [each.is_known for each in (few, many, huge)] == [True, False, False]
+    assert len(few.coin.left) == {"permutation": 120, "choice": 128}[draw]
 
 
 def test_a_remainder_of_another_trace_is_not_believed() -> None:

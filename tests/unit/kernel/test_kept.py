@@ -9,6 +9,7 @@ import io
 import itertools
 import random
 import re
+import statistics
 import sys
 import threading
 import types
@@ -17,6 +18,7 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,11 @@ class PrivatelySlotted:
 
     def add(self) -> None:
         self.__count += 1
+
+
+class Remembering:
+    def __call__(self, x: int, seen: list[int] = []) -> None:  # noqa: B006
+        seen.append(x)
 
 
 class Counter:
@@ -155,6 +162,7 @@ CHANGES: dict[str, tuple[Any, Any]] = {
     "a callable": (Counter, lambda v: v()),
     "a closure": (closure, lambda v: v()),
     "slots": (Slotted, lambda v: setattr(v, "count", 1)),
+    "a default of a special method": (Remembering, lambda v: v(1)),
     "a bound method": (lambda: Counter().__call__, lambda v: v()),
     "a partial": (lambda: functools.partial(Counter()), lambda v: v()),
     "a queue": (lambda: deque([1]), lambda v: v.append(2)),
@@ -215,9 +223,32 @@ def test_what_changes_is_seen(name: str) -> None:
     assert digest(holder).digest != before
 
 
-def test_another_path_or_pattern_is_seen() -> None:
-    assert digest(Holder(Path("a"))).digest != digest(Holder(Path("b"))).digest
-    assert digest(Holder(re.compile("a"))).digest != digest(Holder(re.compile("b"))).digest
+OTHERS: dict[str, Callable[[], tuple[Any, Any]]] = {
+    "a path": lambda: (Path("a"), Path("b")),
+    "a pattern": lambda: (re.compile("a"), re.compile("b")),
+    "a function of the library": lambda: (statistics.mean, statistics.median),
+    "a function in C": lambda: (len, abs),
+    "a function of NumPy's": lambda: (np.sum, np.mean),
+    "a ufunc": lambda: (np.add, np.multiply),
+    "a class of the library": lambda: (Fraction, statistics.NormalDist),
+    "a number of another type": lambda: (1, True),
+    "a value of another key": lambda: ({"a": 1, "b": 2}, {"a": 2, "b": 1}),
+    "a value of a key in underscores": lambda: ({"__last__": 1}, {"__last__": 2}),
+    "a value of a key that begins so": lambda: ({"__last": 1}, {"__last": 2}),
+    "an order": lambda: ((1, 2), (2, 1)),
+    "a shape": lambda: (np.zeros((2, 3)), np.zeros((3, 2))),
+    "a type of numbers": lambda: (np.zeros(2), np.zeros(2, int)),
+    "what is given by default": lambda: (lambda x=1: x, lambda x=2: x),
+    "what is given by name": lambda: (lambda *, x=1: x, lambda *, x=2: x),
+    "a part of a partial": lambda: (functools.partial(max, 1), functools.partial(max, 2)),
+}
+"""Made anew each time: what this module keeps is compared too."""
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_another_value_is_seen(name: str) -> None:
+    one, again, other = (digest(Holder(OTHERS[name]()[k])).digest for k in (0, 0, 1))
+    assert one == again != other
 
 
 @pytest.mark.parametrize("make", [lambda: (x for x in [1]), lambda: memoryview(b"x")], ids=["generator", "memory"])

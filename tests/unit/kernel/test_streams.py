@@ -42,19 +42,22 @@ class Seeded:
         rows = np.asarray(inputs, dtype=float)
         runs, n, m = rows.shape
         masks = self.draw_masks(runs, m, network, rng) if masks is None else masks
-        first, second = network.edges.T
-        channel.hold(-1, first, "seed", masks.transpose(1, 0, 2))
-        seeds = channel.send(-1, first, second, "seed", masks.transpose(1, 0, 2), encrypted=True)
+        seeds = self.agree(masks, network, channel)
         words = np.rint(rows * UNIT).astype(np.int64).astype(np.uint64)
         for run in range(runs):
             for edge, (i, j) in enumerate(network.edges.tolist()):
-                mask = type(self).expand(seeds[edge, run], m, channel)
+                mask = type(self).expand(seeds[edge][run], m, channel)
                 words[run, i] += mask
                 words[run, j] -= mask
         received = channel.send(0, np.arange(n), SERVER, "masked", words.transpose(1, 0, 2))
         mean = received.sum(axis=0, dtype=np.uint64).view(np.int64) / UNIT / n
         told = channel.send(1, SERVER, np.arange(n), "average", mean[None], content=np.zeros(n, int))
         return np.repeat(told.transpose(1, 0, 2), n, axis=1), channel.transcript
+
+    def agree(self, masks: Any, network: Network, channel: Channel) -> Any:
+        first, second = network.edges.T
+        channel.hold(-1, first, "seed", masks.transpose(1, 0, 2))
+        return channel.send(-1, first, second, "seed", masks.transpose(1, 0, 2), encrypted=True)
 
 
 def _words(rng: Any, m: int) -> Any:
@@ -266,3 +269,27 @@ def test_the_bits_of_two_streams_of_one_seed_count_once() -> None:
         other = secrets.randbits(64)
         third = hashlib.sha256(other.to_bytes(8, "big")).digest()
         assert bits_of((one + third).pieces) == 128
+
+
+def test_secret_bytes_are_sent_as_words() -> None:
+    """As bytes all runs of a batch would share them."""
+
+    class Sent(Seeded):
+        expand = staticmethod(lambda seed, m, channel: _blocks(lambda b: hashlib.sha256(seed + b).digest(), m))
+        as_words = True
+
+        def agree(self, masks: Any, network: Network, channel: Channel) -> Any:
+            first, second = network.edges.T
+            octets = [[secrets.token_bytes(32) for _ in masks] for _ in first]
+            words = np.stack([[np.frombuffer(run, np.uint64) for run in edge] for edge in octets])
+            channel.hold(-1, first, "seed", words)
+            sent = words if self.as_words else octets[0][0]
+            arrived = channel.send(-1, first, second, "seed", sent, encrypted=True)
+            return [[run.tobytes() for run in edge] for edge in arrived] if self.as_words else octets
+
+    sent = type("SentAsBytes", (Sent,), {"as_words": False})
+    found, other = (clear(prove(each(), NETWORK, INPUTS), NETWORK, HonestButCurious({1})) for each in (Sent, sent))
+    assert isinstance(found, KnownSums), found
+    assert found.sums == (frozenset({0, 2, 3}),)
+    assert isinstance(other, Open)
+    assert "send np.frombuffer() of each run's" in other.reason

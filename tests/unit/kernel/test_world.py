@@ -76,12 +76,14 @@ def test_the_modules_of_what_a_protocol_wraps_are_its_modules() -> None:
 def test_a_function_of_c_without_a_signature_is_called_by_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """As NumPy's own are before its version 2.4."""
 
+    in_c, signature, asked = (np.concatenate, np.dot, np.vdot), inspect.signature, set()
+
     def unknown(func: Any) -> Any:
-        if func in (np.concatenate, np.dot, np.vdot):
+        if func in in_c:
+            asked.add(func)
             raise ValueError("no signature found")
         return signature(func)
 
-    signature = inspect.signature
     monkeypatch.setattr(inspect, "signature", unknown)
     _signature.cache_clear()
     try:
@@ -91,6 +93,7 @@ def test_a_function_of_c_without_a_signature_is_called_by_place(monkeypatch: pyt
             assert concrete(out).tolist() == [1.0, -2.0, 0.5] * 2
             assert concrete(np.dot(x, np.ones(3))) == -0.5
             assert concrete(np.vdot(x, np.ones(3))) == -0.5
+        assert asked == {*in_c}
     finally:
         _signature.cache_clear()
 
@@ -100,6 +103,8 @@ def test_numpys_own_errors_are_raised() -> None:
         x = secrets(trace)
         with pytest.raises(ValueError, match="axis"):
             _traced_call(lambda: np.median(x, axis=7))
+        with pytest.raises(ValueError, match="too deep"):
+            followed(np.ones((2, 2))).searchsorted(1)
         assert not trace.left
 
 
@@ -118,3 +123,30 @@ def test_what_cancels_is_public_also_where_it_was_added_in_another_order() -> No
         a, b, _ = secrets(trace).tolist()
         assert type((a + b) - (b + a)) is float
         assert isinstance((a + b) - (b + 2 * a), Number)
+
+
+def test_lists_with_arrays_among_them_are_words_too() -> None:
+    """An array in a list is not read as Python's own numbers are, which may be longer than words."""
+    with replaced({__name__}), following(Trace()) as trace:
+        words = Number(7, {trace.variable("input", 0, 7, 1): 1}, INF, 2, 1), Number(2, None, 0, 2, 1, pure=False)
+        found = _traced_call(lambda: np.asarray([followed(words), np.arange(2)], dtype=np.int64))
+        assert (found.dtype, concrete(found).tolist()) == (np.dtype(np.int64), [[7, 2], [0, 1]])
+
+
+def test_secrets_among_public_numbers_end_no_proof_where_they_are_followed() -> None:
+    """The public number is then taken by its value, of which every one is traced."""
+    with replaced({__name__}), following(Trace()) as trace:
+        number, coin = secrets(trace).objects[0], coin_among([1, 2], 2, "a coin")
+        assert [concrete(coin * number), concrete(np.stack([coin, number]))[1]] == [2.0, 1.0]
+        assert len(trace.turns) == 1
+
+
+def test_bits_that_do_not_meet_are_added() -> None:
+    with following(Trace()) as trace:
+        low = Number(5, {trace.variable("draw", -1, 5, 1, range=8): 1}, INF, 1, 1)
+        low.below = 8
+        high = Number(16, {trace.variable("input", 0, 2, 1): 8}, INF, 2, 8)
+        for either in (low | high, high | low, low | 16):
+            assert (either.value, either.modulus) == (21, INF)
+        low.below = 9
+        assert (high | low).modulus == 0

@@ -1,0 +1,280 @@
+"""Secret bytes are Python's bytes in all that is followed, know what they are made of, and end the proof elsewhere."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import hmac
+import operator
+import pickle
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from secmix.kernel.arrays import concrete, followed
+from secmix.kernel.coins import Public, coin_among
+from secmix.kernel.draws import Draws
+from secmix.kernel.numbers import Number
+from secmix.kernel.state import INF, LeftTrace, Trace, following
+from secmix.kernel.streams import SecretBytes, bits_of, fresh_bytes
+from secmix.kernel.world import replaced
+
+PLAIN = bytes(range(200, 232))
+
+
+def _traced_call(call: Callable[[], Any]) -> Any:
+    """Call as a trace calls a protocol: what lies above is not searched for its ``with``."""
+    return call()
+
+
+def _followed(call: Callable[[], Any]) -> tuple[Any, Trace]:
+    with replaced({__name__}), following(Trace()) as trace:
+        return _traced_call(call), trace
+
+
+def _word(k: int = 0) -> Any:
+    """Return a secret word of 64 bits, read as a protocol reads it."""
+    return int.from_bytes(fresh_bytes(PLAIN)[8 * k : 8 * k + 8], "little")
+
+
+def _iteration() -> Public:
+    return Public(258, "the iteration", of=operator.pos)
+
+
+ALIKE: dict[str, Callable[[Any], Any]] = {
+    "as they are": lambda octets: octets,
+    "public bytes before": lambda octets: b"x" + octets,
+    "public bytes behind": lambda octets: octets + b"x",
+    "a part": lambda octets: octets[3:11],
+    "backwards": lambda octets: octets[::-1],
+    "as bytes": lambda octets: bytes(octets),
+    "copied": lambda octets: copy.deepcopy(octets),
+    "a number in more bytes": lambda octets: int.from_bytes(octets[:3], "little").to_bytes(5, "little"),
+    "a number of single bytes": lambda octets: _put_together(octets).to_bytes(7, "little"),
+    "a number of single bytes, the other way": lambda octets: _put_together(octets).to_bytes(4, "big"),
+    "words and back": lambda octets: np.frombuffer(octets, np.uint64).tobytes(),
+    "words, the other way": lambda octets: np.frombuffer(octets, ">u8").tobytes(),
+    "words that may be negative": lambda octets: np.frombuffer(octets, np.int32).tobytes(),
+    "some of the words": lambda octets: np.frombuffer(octets, np.uint8, count=3, offset=2).tobytes(),
+    "bytes of bytes": lambda octets: np.frombuffer(np.frombuffer(octets, np.uint8), np.uint16).tobytes(),
+    "public words": lambda octets: np.frombuffer(b"12345678", np.uint32).tobytes() + octets,
+    "nothing but public bytes": lambda octets: (b"x" + octets)[:1],
+}
+
+OF_OTHER_BITS = {
+    *("nothing but public bytes", "words that may be negative", "words, the other way", "a number in more bytes"),
+}
+"""None; none, since words as functions of secret words are no seed; those of the shorter number."""
+
+
+def _put_together(octets: Any) -> Any:
+    """Read bytes one by one, as engineers do who shift and add."""
+    return octets[0] + (octets[1] << 8) + octets[2] * 65536 + (octets[3] << 24)
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_secret_bytes_are_what_bytes_are(name: str) -> None:
+    found, _ = _followed(lambda: ALIKE[name](fresh_bytes(PLAIN)))
+    assert getattr(found, "plain", found) == ALIKE[name](PLAIN)
+
+
+@pytest.mark.parametrize("name", [n for n in ALIKE if n not in OF_OTHER_BITS])
+def test_bytes_that_are_followed_are_worth_their_bits_in_a_seed(name: str) -> None:
+    """Eight of each that is secret, however they came there."""
+    with replaced({__name__}), following(Trace()):
+        found = ALIKE[name](fresh_bytes(PLAIN))
+        secret = [piece for piece in found.pieces if piece is not None]
+        assert bits_of(secret) == 8 * len(secret) > 0
+
+
+@pytest.mark.parametrize("order", ["big", "little"])
+def test_bytes_of_a_draw_are_the_draw_again(order: Any) -> None:
+    with replaced({__name__}), following(Trace()):
+        drawn = _draw()
+        for length in (8, 9):
+            again = int.from_bytes(drawn.to_bytes(length, order), order)
+            assert (again.form, again.value, again.below) == (drawn.form, drawn.value, 2**64)
+
+
+def test_secret_bytes_are_empty_where_python_says_so() -> None:
+    found, trace = _followed(lambda: (bool(fresh_bytes(PLAIN)[:0]), bool(fresh_bytes(PLAIN))))
+    assert found == (False, True)
+    assert not trace.left
+
+
+EXITS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "a comparison": (lambda octets: octets == PLAIN, "a comparison of secret bytes"),
+    "text": (lambda octets: f"{octets}", "the text of secret bytes"),
+    "a pickle": (lambda octets: pickle.loads(pickle.dumps(octets)), "a pickle of secret bytes"),
+    "hex": (lambda octets: octets.hex(), ".hex of secret bytes"),
+    "a digest as text": (lambda octets: hashlib.sha256(octets).hexdigest(), ".hex of secret bytes"),
+    "bytes of two streams as a number": (
+        lambda octets: int.from_bytes(octets[:2] + fresh_bytes(PLAIN)[:2], "big"),
+        "secret bytes of several kinds",
+    ),
+    "public bytes and secret ones as a number": (
+        lambda octets: int.from_bytes(b"x" + octets[:3], "big"),
+        "secret bytes of several kinds",
+    ),
+    "bytes of a draw in another order as a number": (
+        lambda octets: int.from_bytes(_draw().to_bytes(8, "big")[::-1], "big"),
+        "secret bytes of several kinds",
+    ),
+    "a part of a draw as a number": (
+        lambda octets: int.from_bytes(_draw().to_bytes(8, "big")[:4], "big"),
+        "secret bytes of several kinds",
+    ),
+    "floats": (lambda octets: np.frombuffer(octets, np.float64), "secret bytes as float64"),
+    "a signed number": (lambda octets: int.from_bytes(octets, "big", signed=True), "secret bytes as a signed number"),
+    "signed bytes": (lambda octets: _word().to_bytes(8, "big", signed=True), "the signed bytes of a secret"),
+    "bytes in another order": (
+        lambda octets: np.frombuffer(octets, np.uint64).reshape(2, 2).tobytes("F"),
+        "the bytes of secrets in another order",
+    ),
+    "bytes of a sum": (lambda octets: (_word() + _word(1)).to_bytes(16, "big"), "no whole draw"),
+    "bytes of a product": (lambda octets: (_word() * _word(1)).to_bytes(16, "big"), "no whole draw"),
+    "bytes put together with a gap": (
+        lambda octets: (octets[0] + (octets[1] << 16)).to_bytes(3, "big"),
+        "no whole draw",
+    ),
+    "bytes put together and a number": (
+        lambda octets: (octets[0] + (octets[1] << 8) + 1).to_bytes(3, "big"),
+        "no whole draw",
+    ),
+    "a draw in too few bytes": (lambda octets: _draw().to_bytes(7, "big"), "no whole draw"),
+    "a key of three words": (
+        lambda octets: np.random.Philox(key=[_word(), _word(1), 1]),
+        "a key of another length than 128 bits",
+    ),
+    "a seed sequence with more": (
+        lambda octets: np.random.SeedSequence(_word(), spawn_key=(1,)),
+        "a SeedSequence with more than secret entropy",
+    ),
+    "a generator with more": (
+        lambda octets: np.random.Philox(_word(), counter=1),
+        "Philox with more than a secret seed or key",
+    ),
+    "children of a generator": (
+        lambda octets: np.random.default_rng([_word(), _word(1)]).spawn(2),
+        "generators spawned from one with a secret seed",
+    ),
+}
+
+
+def _draw() -> Any:
+    """Return a secret number below 2**64 of the system's."""
+    return secrets.randbits(64)
+
+
+@pytest.mark.parametrize("name", EXITS)
+def test_what_secret_bytes_cannot_be_followed_through_ends_the_proof(name: str) -> None:
+    call, reason = EXITS[name]
+    with pytest.raises(LeftTrace, match=reason):
+        _followed(lambda: call(fresh_bytes(PLAIN)))
+
+
+@pytest.mark.parametrize("name", ["a comparison", "text", "a pickle", "hex", "a part of a draw as a number"])
+def test_secret_bytes_answer_once_a_guard_is_taken(name: str) -> None:
+    """The call must then end in the error, with the text that it has without a trace."""
+    with replaced({__name__}), following(Trace(answering=True)):
+        found = EXITS[name][0](fresh_bytes(PLAIN))
+    assert name == "a part of a draw as a number" or found == EXITS[name][0](PLAIN)
+
+
+SAME: dict[str, Callable[[Any, Any], list[Any]]] = {
+    "hmac and hmac.new": lambda key, word: [hmac.digest(key, b"", "sha256"), hmac.new(key, b"", "sha256").digest()],
+    "a key filled up": lambda key, word: [hmac.digest(each, b"", "sha256") for each in (key, key + b"\0\0")],
+    "a seed filled up": lambda key, word: [np.random.default_rng(each) for each in ([word, 1], [word, 1, 0])],
+    "a seed sequence": lambda key, word: [
+        np.random.default_rng(each) for each in ([word, 1], np.random.SeedSequence([word, 1]))
+    ],
+}
+OTHER: dict[str, Callable[[Any, Any], list[Any]]] = {
+    "a key and a text": lambda key, word: [hmac.digest(key, b"x", "sha256"), hmac.digest(key + b"x", b"", "sha256")],
+    "another hash": lambda key, word: [hmac.digest(key, b"", each) for each in ("sha256", "sha512")],
+    "zeros before": lambda key, word: [np.random.default_rng(each) for each in ([word, 1], [0, word, 1])],
+    "another kind": lambda key, word: [
+        np.random.Generator(kind(word)) for kind in (np.random.PCG64, np.random.PCG64DXSM)
+    ],
+    "of another length": lambda key, word: [hashlib.shake_128(each).digest(9) for each in (key, key + b"\0")],
+}
+
+
+@pytest.mark.parametrize(("table", "count"), [(SAME, 1), (OTHER, 2)])
+def test_streams_are_the_same_where_python_makes_the_same_of_them(table: dict[str, Any], count: int) -> None:
+    for name, make in table.items():
+        with replaced({__name__}), following(Trace()):
+            several = make(fresh_bytes(PLAIN), _word())
+        numbers = {each.pieces[0][1] if isinstance(each, SecretBytes) else each.stream.number for each in several}
+        plain = make(PLAIN, int.from_bytes(PLAIN[:8], "little"))
+        drawn = {each if isinstance(each, bytes) else each.bytes(9) for each in plain}
+        assert (name, len(numbers), len(drawn)) == (name, count, count)
+
+
+def test_public_bytes_of_what_may_be_another_are_noted() -> None:
+    """A coin's bytes are traced for every coin; a hash of the iteration covers the iterations that were traced."""
+    found, trace = _followed(lambda: coin_among([258, 7], 258, "a coin").to_bytes(2, "big"))
+    assert (bytes(found.plain), len(trace.turns), found.pieces) == (b"\x01\x02", 1, (None, None))
+    found, trace = _followed(lambda: hashlib.sha256(_iteration().to_bytes(8, "big")).digest())
+    assert found == hashlib.sha256((258).to_bytes(8, "big")).digest()
+    assert [*trace.by_value] == ["the iteration"]
+
+
+def test_keys_that_are_partly_public_count_what_is_secret() -> None:
+    with replaced({__name__}), following(Trace()) as trace:
+        bits = [np.random.Philox(key=each) for each in ([_word(), 7], np.array([_word(), _word(1)]))]
+        assert [trace.streams[each.stream.number].bits for each in bits] == [64, 128]
+    words = np.frombuffer(PLAIN, np.uint64)
+    for each, key in zip(bits, ([words[0], 7], words[:2]), strict=True):
+        assert np.array_equal(each.concrete.random_raw(2), np.random.Philox(key=np.array(key, np.uint64)).random_raw(2))
+
+
+def test_generators_of_public_keys_and_sequences_are_numpys() -> None:
+    def call() -> Any:
+        sequence = np.random.SeedSequence(5, spawn_key=(1,))
+        bits = [np.random.Philox(key=7), np.random.PCG64(sequence), np.random.Philox(1, counter=2)]
+        return [each.random_raw(2).tolist() for each in bits]
+
+    found, trace = _followed(call)
+    assert found == call()
+    assert not trace.streams
+
+
+def test_bytes_and_single_words_of_masks_are_secret() -> None:
+    with following(Trace(secret_draws=1)) as trace:
+        rng = Draws(np.random.PCG64(1))
+        octets, word, size = rng.bytes(16), rng.integers(0, 2**64, dtype=np.uint64), rng.normal()
+        assert bits_of(octets.pieces) == 128
+        assert [trace.variables[next(iter(each.form))].range for each in (word.item(), size)] == [2**64, 0]
+    plain = np.random.default_rng(1)
+    assert (octets.plain, concrete(word)) == (plain.bytes(16), plain.integers(0, 2**64, dtype=np.uint64))
+
+
+def _some_words() -> Any:
+    return np.array([_word(), 5, _word(1)], dtype=np.uint64)
+
+
+def test_an_array_of_some_secret_words_is_known_word_by_word() -> None:
+    with replaced({__name__}), following(Trace()):
+        words = _traced_call(_some_words)
+        octets = words.tobytes()
+        assert octets.plain == PLAIN[:8] + (5).to_bytes(8, "little") + PLAIN[8:16]
+        assert [piece is None for piece in octets.pieces] == [False] * 8 + [True] * 8 + [False] * 8
+        assert followed(np.arange(3)).tobytes() == np.arange(3).tobytes()
+        assert int.from_bytes(followed(np.arange(3, dtype=np.uint8)), "big") == 258
+        assert int.from_bytes(b"\xff", "big", signed=True) == -1
+
+
+def test_a_byte_of_a_number_is_the_same_wherever_it_is_read() -> None:
+    """Taken into bytes again it is that byte: a float that is put together again is the float."""
+    with replaced({__name__}), following(Trace()) as trace:
+        number = Number(0.75, {trace.variable("input", 0, 0.75, 0): 1}, INF, 2, 0)
+        octets = np.frombuffer(np.array([number]).tobytes(), np.uint8)
+        again = np.frombuffer(octets.tobytes(), np.float64)
+        assert again.objects.tolist()[0] is number
+        assert np.frombuffer(octets.tobytes(), np.uint8).objects[3] is octets.objects[3]
+        shorter = np.frombuffer(octets[:4].tobytes(), np.uint8)
+        assert concrete(shorter).tolist() == [*np.array([0.75]).tobytes()[:4]]
