@@ -196,11 +196,17 @@ def not_explained(fit: Fit) -> str:
                 mine = held.get(sender, set())
                 strange = [v for v in content[row] - mine if not _made(v, sender, mine, fit.trace)]
                 if strange:
-                    return (
-                        f"{message} from {sender} has in it what {sender} neither holds nor was sent: note it with hold"
-                    )
+                    return f"{message} from {sender} has in it {_unknown(strange, sender, fit.trace)}"
             held.setdefault(receiver, set()).update(content[row])
     return ""
+
+
+def _unknown(variables: list[int], sender: int, trace: Trace) -> str:
+    """Say what ``sender`` is not known to have, and how to mend it."""
+    drawn = [v for v in (trace.variables[v] for v in variables) if v.stream >= 0 and not trace.streams[v.stream].pieces]
+    if drawn:
+        return f"coins of the system that the audit does not hand out, drawn at {drawn[0].place}: see secmix.wrap"
+    return f"what {sender} neither holds nor was sent: note it with hold"
 
 
 def _made(variable: int, sender: int, held: set[int], trace: Trace) -> bool:

@@ -7,6 +7,7 @@ compared in full is unlike everything, itself included: a claim then covers the 
 from __future__ import annotations
 
 import copyreg
+import random
 import sys
 import types
 import warnings
@@ -131,6 +132,8 @@ class _Walk:
         if isinstance(value, (tuple, set, frozenset)):
             several = sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value
             return [self.digest(each, path) for each in several]
+        if type(value) is random.SystemRandom:
+            return None  # it asks the system each time, and refuses to be copied
         wrapped = ("__func__", "__self__", "fget", "fset", "fdel")
         if found := [self.digest(getattr(value, name), path) for name in wrapped if hasattr(value, name)]:
             return found

@@ -7,6 +7,7 @@ piece: whole secret draws, bytes of them, and public numbers. Anything else that
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -316,16 +317,33 @@ def number_of(octets: SecretBytes, order: str) -> Any:
         return value
     pieces = octets.pieces if order == "little" else octets.pieces[::-1]
     kind, of, first = octets.pieces[0][:3] if octets.pieces[0] else ("public", None, 0)
-    if isinstance(of, tuple):  # of a draw: all of them, in order
-        whole = all(piece == ("byte", of, k) for k, piece in enumerate(pieces))
-        if whole and now().variables[of[1]].range <= 256 ** len(pieces):
-            return _draw(of[1])
+    if isinstance(of, tuple):
+        words = _words_of_draws(pieces)
+        if words is not None:
+            return words
     elif kind == "of" and len(octets) == 1:
         return _byte_of(octets.pieces[0] or ())
     elif kind == "byte" and all(piece == ("byte", of, first + k) for k, piece in enumerate(octets.pieces)):
         return now().streams[of].word(first, value, len(octets), order)
     now().leave("secret bytes of several kinds as one number")
     return value
+
+
+def _words_of_draws(pieces: Sequence[Piece | None]) -> Any:
+    """Return bytes, the least significant first, as the draws that they are all bytes of; None if they are not.
+
+    So many bytes hold a draw that is below 256 to their number: they are then the sum of the draws, each at its place.
+    """
+    total, at = None, 0
+    for of, several in itertools.groupby(pieces, key=lambda piece: piece and piece[1]):
+        octets = list(several)
+        if not isinstance(of, tuple) or octets != [("byte", of, k) for k in range(len(octets))]:
+            return None
+        if now().variables[of[1]].range > 256 ** len(octets):
+            return None
+        total = _draw(of[1]) if total is None else total + _draw(of[1]) * 256**at
+        at += len(octets)
+    return total
 
 
 def _draw(variable: int) -> Number:

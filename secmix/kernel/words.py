@@ -17,9 +17,15 @@ def whole(number: Any, *, may_fail: bool = True) -> Any:
     cut = number.rounded(lambda x: float(np.trunc(x)), "trunc", may_fail=may_fail)
     if isinstance(cut.value, int):
         return cut
-    out = Number(int(cut.value), cut.form, cut.modulus, cut.depends, cut.step, scale=cut.scale, pure=cut.pure)
+    modulus, step = _unrounded(cut.modulus), _unrounded(cut.step)
+    out = Number(int(cut.value), cut.form, modulus, cut.depends, step, scale=cut.scale, pure=cut.pure)
     out.below, out.span = cut.below, cut.span
     return keyed(out, "whole", cut)
+
+
+def _unrounded(step: Any) -> Any:
+    """Return a whole step, or modulus, as an int: products of words are exact, and those of floats are not."""
+    return int(step) if isinstance(step, float) and step.is_integer() else step
 
 
 def centred(number: Any, width: int) -> Any:

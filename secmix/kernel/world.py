@@ -199,7 +199,7 @@ def _sparse_product(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @functools.cache
-def _replacements() -> dict[int, Any]:
+def replacements() -> dict[int, Any]:
     """Return what stands for what, by the identity of the original."""
     new: dict[str, Any] = {name: _maker(name) for name in _MAKERS} | {name: _taker(name) for name in _TAKERS}
     new["full"] = _full
@@ -288,7 +288,8 @@ _BUILTINS |= {name: _not_followed(getattr(builtins, name), name) for name in ("h
 _BUILTINS |= {"float": _Float, "int": _Int, "max": _extreme(max, np.maximum), "min": _extreme(min, np.minimum)}
 _OTHERS = {"numpy", "scipy", "sklearn", "pandas", "numba", "matplotlib", "networkx", "llvmlite", "joblib", "pydantic"}
 _OTHERS |= {"threadpoolctl", "hypothesis", "pytest", "_pytest", "pluggy", "xdist", "execnet", "rich", "typer", "click"}
-_HOUSE = ("secmix.protocols", "secmix._base", "secmix.aggregators", "secmix.adversaries", "secmix.testing")
+_HOUSE: tuple[str, ...] = ("secmix.protocols", "secmix._base", "secmix.aggregators", "secmix.adversaries")
+_HOUSE += ("secmix.testing", "secmix.wrap.share_sum")
 
 
 def _is_protocols(name: str) -> bool:
@@ -358,7 +359,7 @@ def with_method(kind: type, name: str, method: Any) -> Iterator[None]:
 @contextmanager
 def replaced(modules: Iterable[str]) -> Iterator[None]:
     """Let the names for numbers and arrays stand for followed ones, in these modules, meanwhile."""
-    found = _replacements()
+    found = replacements()
     with _LOCK, ExitStack() as stack:
         for name in modules:
             space = vars(sys.modules[name])

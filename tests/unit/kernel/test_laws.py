@@ -397,3 +397,14 @@ def _is_exact(number: Number, was: Any, value: Any, runs: list[list[int]], names
         forms = [sum((Fraction(c) * run[names[v]] for v, c in number.terms.items()), Fraction(0)) for run in runs]
         off = (Fraction(value) - forms[1]) - (Fraction(was) - forms[0])
         assert off == 0 if number.modulus == INF else off % Fraction(number.modulus) == 0
+
+
+def test_a_modulus_beyond_53_bits_is_exact_once_words_are_whole() -> None:
+    """A word that a float carried keeps its modulus as it is when it is multiplied."""
+    prime, factor = 2**31 - 1, 2**31 - 3
+    trace = Trace()
+    with following(trace):
+        mask = Number(5.0, {trace.variable("draw", -1, 5.0, 1.0, range=prime): 1}, INF, DRAWS, 1.0)
+        word = whole(mask % float(prime) + 3.0 * mask % float(prime))
+        assert (factor * word).modulus == factor * prime
+        assert (factor * word % prime).modulus == prime

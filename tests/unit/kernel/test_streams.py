@@ -14,8 +14,9 @@ import pytest
 
 from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.kernel import KnownSums, Open, clear, prove
+from secmix.kernel.draws import Draws
 from secmix.kernel.numbers import Number
-from secmix.kernel.state import LeftTrace, Trace, following
+from secmix.kernel.state import LeftTrace, Trace, following, now
 from secmix.kernel.streams import SecretBytes, bits_of, system_bytes
 from secmix.kernel.world import replaced
 from secmix.network import Network
@@ -293,3 +294,42 @@ def test_secret_bytes_are_sent_as_words() -> None:
     assert found.sums == (frozenset({0, 2, 3}),)
     assert isinstance(other, Open)
     assert "send np.frombuffer() of each run's" in other.reason
+
+
+def _drawn(count: int) -> list[Any]:
+    """Draw secret words of 64 bits, as ``draw_masks`` does."""
+    now().secret_draws += 1
+    found = Draws(np.random.default_rng(0).bit_generator).integers(0, 2**64, size=count, dtype=np.uint64)
+    now().secret_draws -= 1
+    return [each.item() for each in found]
+
+
+def test_bytes_of_several_words_are_the_sum_of_the_words() -> None:
+    with following(Trace()) as trace:
+        one, two, three = _drawn(3)
+        octets = one.to_bytes(8, "little") + two.to_bytes(8, "little") + three.to_bytes(8, "little")
+        with replaced({__name__}):
+            found = int.from_bytes(octets, "little")
+        assert found.value == sum(each.value << 64 * k for k, each in enumerate((one, two, three)))
+        assert [trace.variables[v].value << 64 * k for k, v in enumerate(found.terms)] == [
+            c * trace.variables[v].value for v, c in found.terms.items()
+        ]
+        assert (found % 2**32).terms.keys() == one.terms.keys()
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [
+        lambda one, two: one[:7] + two,
+        lambda one, two: one + two[::-1],
+        lambda one, two: one + two[1:],
+        lambda one, two: one + bytes(1) + two,
+        lambda one, two: one + one[:4],
+    ],
+    ids=["without the last", "backwards", "without the first", "with a public byte", "a part again"],
+)
+def test_parts_of_several_words_are_no_sum_of_words(octets: Any) -> None:
+    with following(Trace()):
+        parts = [each.to_bytes(8, "little") for each in _drawn(2)]
+        with replaced({__name__}), pytest.raises(LeftTrace, match="secret bytes of several kinds"):
+            int.from_bytes(octets(*parts), "little")

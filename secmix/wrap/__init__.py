@@ -1,0 +1,10 @@
+"""Audit a secure-aggregation library that you did not write, with a few lines that say how it is called.
+
+:class:`ShareSum` makes a sum protocol of functions that share one whole number among n nodes, and join the shares.
+:func:`playing` lets a library draw the coins that the audit hands out, so that the audit knows them as coins.
+"""
+
+from secmix.wrap.playing import Coins, playing, rehearsed
+from secmix.wrap.share_sum import ShareSum
+
+__all__ = ["Coins", "ShareSum", "playing", "rehearsed"]

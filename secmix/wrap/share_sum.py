@@ -1,0 +1,259 @@
+"""Sums by secret sharing, with the functions of a library that shares one whole number at a time.
+
+Each node shares every word of its vector among all nodes, each adds up the shares that it was sent, and a server, or
+every node, joins the sums of shares (Ben-Or, Goldwasser, Wigderson 1988, section 2: addition is local).
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import traceback
+import types
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from secmix._base.checks import Array
+from secmix.errors import DataError, SecmixError
+from secmix.network import Network
+from secmix.protocols.interfaces import checked_inputs, checked_masks
+from secmix.transcript import SERVER, Channel, Transcript
+from secmix.wrap.playing import Coins, playing, rehearsed
+
+_EXACT = 2**52
+"""Up to here words in units of the inputs are exact floats."""
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+class ShareSum:
+    """A sum protocol made of a library's secret sharing.
+
+    What it reveals by design: the total, to whoever joins the sums of shares; nothing to fewer nodes than join a share.
+
+    Parameters
+    ----------
+    split : callable
+        ``split(word, n)`` returns the n shares of a whole number below ``modulus``, each a whole number below it.
+    join : callable
+        ``join(shares)`` returns the whole number whose n shares these are.
+    modulus : int
+        Shares are added modulo this, at most 2^64.
+    coins : module or sequence of modules
+        In which ``split`` draws its coins. The audit hands these out, see :func:`playing`; without, they are the
+        system's, and a proof says that it does not know who holds them.
+    fraction_bits : int
+        How many bits of a word stand behind the binary point.
+    to_server : bool
+        Whether nodes send their sums of shares to a server, on plain lines; else to all nodes, on encrypted ones.
+
+    Raises
+    ------
+    SecmixError
+        With the line of ``split`` or ``join``, where either fails or returns something else.
+
+    Examples
+    --------
+    >>> import secrets, sys
+    >>> def split(word, n):
+    ...     shares = [secrets.randbelow(997) for _ in range(n - 1)]
+    ...     return [*shares, (word - sum(shares)) % 997]
+    >>> protocol = ShareSum(split, lambda shares: sum(shares) % 997, modulus=997, fraction_bits=2)
+    >>> averages, _ = protocol.average([[[1.5], [-2.0], [4.0]]], Network.complete(3), np.random.default_rng())
+    >>> averages.tolist()
+    [[[1.1666666666666667], [1.1666666666666667], [1.1666666666666667]]]
+    """
+
+    def __init__(
+        self,
+        split: Callable[[int, int], Sequence[Any]],
+        join: Callable[[list[Any]], Any],
+        *,
+        modulus: int,
+        coins: types.ModuleType | Sequence[types.ModuleType] = (),
+        fraction_bits: int = 16,
+        to_server: bool = True,
+    ) -> None:
+        if isinstance(split, functools.partial) or isinstance(join, functools.partial):
+            raise SecmixError("split and join are functions with code of their own; write a def or a lambda")
+        if not 1 < modulus <= 2**64:
+            raise SecmixError(f"modulus = {modulus}; allowed are 2 to 2^64")
+        if not 0 <= fraction_bits <= 52:
+            raise SecmixError(f"fraction_bits = {fraction_bits}; allowed are 0 to 52")
+        self.split, self.join, self.words_modulo = split, join, modulus
+        several = (coins,) if isinstance(coins, types.ModuleType) else coins
+        self.coins = tuple(each.__name__ for each in several)  # modules cannot be copied
+        self.fraction_bits, self.to_server = fraction_bits, to_server
+
+    @property
+    def grid(self) -> float:
+        """Step of the fixed-point numbers; 0 where messages are whole words."""
+        return 2.0**-self.fraction_bits if self._in_units else 0.0
+
+    @property
+    def modulus(self) -> float | None:
+        """The modulus of the messages in the units of the inputs; None where messages are whole words."""
+        return self.words_modulo * self.grid if self._in_units else None
+
+    @property
+    def _in_units(self) -> bool:
+        return self.words_modulo <= _EXACT
+
+    def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
+        """Draw the coins of all nodes, (runs, n c, m), c of them for each word that is shared."""
+        bounds = self._bounds(network.n)
+        if not bounds:
+            return np.zeros((runs, 0, m))
+        if self._in_units:
+            words = rng.integers(0, self.words_modulo, size=(runs, network.n * len(bounds), m))
+            return np.asarray(words * self.grid, dtype=float)
+        drawn = [rng.integers(0, bound, size=(runs, network.n, m), dtype=np.uint64) for bound in bounds]
+        words_of_all: Array = np.stack(drawn, axis=2).reshape(runs, -1, m)  # type: ignore[assignment]
+        return words_of_all
+
+    def average(
+        self,
+        inputs: ArrayLike,
+        network: Network,
+        rng: np.random.Generator,
+        *,
+        masks: Array | None = None,
+        channel: Channel | None = None,
+    ) -> tuple[Array, Transcript]:
+        """Averages (runs, n, m) of ``inputs`` (runs, n, m), and every message.
+
+        Raises
+        ------
+        DataError
+            If a sum does not fit the range of the words.
+        SecmixError
+            If ``split`` or ``join`` fails.
+        """
+        s, channel, nodes = checked_inputs(inputs, network), channel or Channel(), np.arange(network.n)
+        runs, n, m = s.shape
+        bounds = self._bounds(n)
+        if masks is None:
+            masks = self.draw_masks(runs, m, network, rng)
+        coins = self._words(checked_masks(masks, runs, n * len(bounds), m)).reshape(runs, n, len(bounds), m)
+        channel.hold(-1, nodes, "input", s.transpose(1, 0, 2))
+        for k in range(len(bounds)):
+            channel.hold(-1, nodes, "coin", self._payload(coins[:, :, k].transpose(1, 0, 2)))
+        encoded, places = self._encoded(s), [(run, entry) for run in range(runs) for entry in range(m)]
+        with self._played(bounds) as handed:
+            shared = [
+                [self._split(encoded[r, i, k].item(), n, coins[r, i, :, k], handed) for r, k in places]
+                for i in range(n)
+            ]
+        arrived: dict[int, list[Any]] = {j: [] for j in range(n)}  # at each node, the shares of each sender
+        for i in range(n):
+            shares = self._array([[share[j] for share in shared[i]] for j in range(n)], runs)
+            others = np.delete(nodes, i)
+            sent = channel.send(0, i, others, "share", self._payload(shares[others]), encrypted=True)
+            received = self._words(sent)
+            for j in range(n):
+                arrived[j].append(shares[i] if i == j else received[j - (j > i)])
+        sums = self._array([self._added(arrived[j], places) for j in range(n)], runs)
+        if self.to_server:
+            gathered = self._words(channel.send(1, nodes, SERVER, "sum of shares", self._payload(sums)))
+            mean = self._joined(gathered, places)[None] / n
+            mean = channel.send(2, SERVER, nodes, "average", mean, content=np.zeros(n, dtype=int))
+            return np.repeat(mean.transpose(1, 0, 2), n, axis=1), channel.transcript
+        sender, receiver = np.nonzero(~np.eye(n, dtype=bool))
+        told = channel.send(1, sender, receiver, "sum of shares", self._payload(sums), encrypted=True, content=sender)
+        means = []
+        for i in range(n):
+            gathered = np.stack([sums[j] if i == j else self._words(told)[j] for j in range(n)])
+            means.append(self._joined(gathered, places) / n)
+        return np.stack(means, axis=1), channel.transcript
+
+    # ------------------------------------------------------------------ words
+
+    def _words(self, payload: Array) -> Any:
+        """Return the whole words that a message carries."""
+        if not self._in_units:
+            return payload
+        return np.rint(payload * 2.0**self.fraction_bits).astype(np.int64)
+
+    def _payload(self, words: Any) -> Array:
+        return np.asarray(words * self.grid) if self._in_units else words
+
+    def _array(self, rows: list[list[Any]], runs: int) -> Any:
+        """Return lists of words, entry by entry of run by run, as (rows, runs, m)."""
+        return np.array(rows, dtype=np.int64 if self._in_units else np.uint64).reshape(len(rows), runs, -1)
+
+    def _encoded(self, s: Array) -> Any:
+        words = np.rint(s * 2.0**self.fraction_bits)
+        if np.abs(words).sum(axis=1).max(initial=0.0) >= self.words_modulo / 2:
+            raise DataError(
+                f"a sum does not fit: words are below {self.words_modulo}, {self.fraction_bits} bits behind the point; "
+                "take a larger modulus or lower fraction_bits"
+            )
+        return words.astype(np.int64)
+
+    def _added(self, rows: list[Any], places: list[tuple[int, int]]) -> list[Any]:
+        return [sum(row[place].item() for row in rows) % self.words_modulo for place in places]
+
+    def _joined(self, gathered: Any, places: list[tuple[int, int]]) -> Array:
+        """Return the sums (runs, m) that follow from sums of shares (n, runs, m), in the units of the inputs."""
+        found = [self._called(self.join, [row[place].item() for row in gathered]) for place in places]
+        words = np.array(found, dtype=np.uint64).reshape(gathered.shape[1:])
+        negative = words > self.words_modulo // 2
+        signed = np.where(negative, words - np.uint64(self.words_modulo % 2**64), words).view(np.int64)
+        return np.asarray(signed / 2.0**self.fraction_bits)
+
+    # ------------------------------------------------------------------ the library
+
+    def _bounds(self, n: int) -> tuple[int, ...]:
+        """Return the bounds of the coins with which one word is shared."""
+        if not self.coins:
+            return ()
+        bounds = rehearsed(lambda: self._called(self.split, 0, n), *self._modules())
+        if not bounds:
+            raise SecmixError(f"split draws no coins in {', '.join(self.coins)}; name the modules that draw them")
+        if self._in_units and set(bounds) != {self.words_modulo}:
+            raise SecmixError(
+                f"split draws coins below {', '.join(map(str, dict.fromkeys(bounds)))}, and words are below "
+                f"{self.words_modulo}: coins below other numbers go with a modulus above 2^52"
+            )
+        return bounds
+
+    def _modules(self) -> Iterator[types.ModuleType]:
+        return (sys.modules[name] for name in self.coins)
+
+    @contextmanager
+    def _played(self, bounds: tuple[int, ...]) -> Iterator[Coins | None]:
+        """Let the library draw what is handed out meanwhile; None where nothing is."""
+        if not self.coins:
+            yield None
+            return
+        handed = Coins([0] * len(bounds), bounds)
+        with playing(*self._modules(), coins=handed):
+            yield handed
+
+    def _split(self, word: Any, n: int, coins: Any, handed: Coins | None) -> list[Any]:
+        if handed is not None:
+            handed.values, handed.drawn = coins.tolist(), 0
+        shares = list(self._called(self.split, word % self.words_modulo, n))
+        if handed is not None:
+            handed.finish()
+        if len(shares) != n:
+            raise SecmixError(f"split returns {len(shares)} shares for {n} nodes")
+        return shares
+
+    def _called(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function of the user's; an error names its line."""
+        try:
+            return function(*args)
+        except Exception as error:
+            raise SecmixError(f"{'split' if function is self.split else 'join'} fails at {_where(error)}") from error
+
+
+def _where(error: Exception) -> str:
+    """Return the last line that an error comes from and that is none of ours, with the error's text."""
+    lines = [each for each in traceback.extract_tb(error.__traceback__) if not each.filename.startswith(_OURS)]
+    place = f"{os.path.basename(lines[-1].filename)}, line {lines[-1].lineno}: {lines[-1].line}" if lines else "a call"
+    return f"{place}: {type(error).__name__}: {error}"
