@@ -125,14 +125,14 @@ def amount(finding: Finding) -> str:
 
 
 def interval(finding: Finding) -> str:
-    """The 95 % interval of the number, or why there is none."""
+    """The interval of the number, or why there is none."""
     if finding.kind == "exact" and finding.low == finding.high:
         return "exact"
     if _is_bound(finding):
         return "a bound, not an estimate"
     if finding.high is None and finding.low is not None and finding.low > 0:
-        return f"95 %: at least {number(finding.low)}"
-    return f"95 %: {number(finding.low)} to {number(finding.high)}"
+        return f"{finding.percent}: at least {number(finding.low)}"
+    return f"{finding.percent}: {number(finding.low)} to {number(finding.high)}"
 
 
 def share_interval(finding: Finding) -> str:

@@ -175,6 +175,9 @@ class MeasureSpec(Strict):
     nodes: list[Annotated[int, Field(ge=0)]] | None = Field(None, description="Default: every honest node")
     show_private: bool = Field(False, description="Draw recovered rows, true ones beside them, of data of your own too")
     neighbours: Whole = Field(3, description="k of the KSG estimator")
+    level: Annotated[float, Field(gt=0, le=0.5)] = Field(
+        0.05, description="Chance that what is measured accuses anybody wrongly, in the whole audit"
+    )
     sigmas: list[Annotated[float, Field(gt=0)]] = Field(
         [1e-1, 1.0, 1e1, 1e2, 1e3, 1e4, 1e6, 1e8], description="Mask sizes of the privacy and accuracy curve"
     )

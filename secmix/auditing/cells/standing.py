@@ -34,14 +34,23 @@ def stand(case: Case, node: int, findings: list[Finding]) -> tuple[NodeSummary, 
         if not any(verdicts.is_revealed(finding) for finding in findings):
             doubts += unproved(case, node)
         exact = not observation.doubts
-        share = output_share(case.setup, observation, node)
+        share = given_away(case, node)
         return verdicts.summary(
             node, findings, doubts, share, clearance=proof_of(case), exact=exact, runs=case.cell.runs
         ), doubts
     assert isinstance(observation, CollaborationObservation)
-    known = _output_leakage(observation, node)
+    known = given_away(case, node)
     hidden = "; ".join(observation.doubts) or None
     return verdicts.summary_of_samples(node, findings, known, proof_of(case), hidden, runs=case.cell.runs), []
+
+
+def given_away(case: Case, node: int) -> float:
+    """Return which share of a node's data the outcome itself gives away, of a collaboration at most."""
+    if isinstance(case.setup, SumSetup):
+        assert isinstance(case.observation, SumObservation)
+        return output_share(case.setup, case.observation, node)
+    assert isinstance(case.observation, CollaborationObservation)
+    return _output_leakage(case.observation, node)
 
 
 def notes(case: Case) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix._base.random import stream
+from secmix._base.random import sequence, stream
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.observation.known import KnownSums, known_sums
 from secmix.auditing.observation.lines import joined, lines_of
@@ -105,6 +105,12 @@ class SumObservation(Observation):
     def iterations(self) -> list[int]:
         """Those of which the protocol was run, in order."""
         return sorted(self.inputs)
+
+
+def seeds_of(cell: Scenario) -> Seeds:
+    """Return the seeds of the data, the same in all cells of an audit, and of the protocol, the cell's own."""
+    own = (cell.protocol.model_dump(), cell.adversary.model_dump())
+    return sequence(cell.seed, "data"), sequence(cell.seed, "protocol", *own)
 
 
 def observe(cell: Scenario, setup: SumSetup, seeds: Seeds) -> SumObservation:
