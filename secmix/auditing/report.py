@@ -240,6 +240,7 @@ class Cell(Counted):
     verdict: Verdict
     sentence: str
     n_nodes: int
+    names: list[str] = Field(default_factory=list, description="Of the nodes, in order; empty where they have none")
     edges: list[tuple[int, int]]
     positions: list[tuple[float, float]]
     corrupt: list[int]

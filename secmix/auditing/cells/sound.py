@@ -18,7 +18,6 @@ from secmix.auditing.soundness import Soundness
 from secmix.auditing.soundness.collaborations.undeclared import undeclared_flow
 from secmix.auditing.soundness.mixed import understood
 from secmix.auditing.soundness.result import BLIND
-from secmix.data import deal
 from secmix.kernel import KnownSums
 from secmix.scenario import Scenario
 
@@ -77,7 +76,7 @@ def _observed(
             built,
             setup.network,
             asked,
-            lambda runs, key: deal(setup.rows, setup.counts, runs, stream(cell.seed, "soundness", key)),
+            lambda runs, key: setup.deal(runs, stream(cell.seed, "soundness", key)),
             heard=not all(watched.holds_nothing_of(node) for node in setup.asked),
             used=setup.protocol,
             seed=cell.seed,

@@ -30,7 +30,6 @@ from secmix.auditing.observation.reading import (
 )
 from secmix.auditing.setup import Setup, SumSetup, build_model
 from secmix.auditing.soundness.mixed import independent
-from secmix.data import deal
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed
 from secmix.estimators.exact.masks import dependence_doubts, shape_doubts
@@ -138,7 +137,7 @@ def deals(
     pairs = zip(seeds[0].spawn(len(starts)), seeds[1].spawn(len(starts)), strict=True)
     for start, (data_seed, run_seed) in zip(starts, pairs, strict=True):
         runs = min(size, cell.runs - start)
-        yield deal(setup.rows, setup.counts, runs, np.random.default_rng(data_seed)), run_seed
+        yield setup.deal(runs, np.random.default_rng(data_seed)), run_seed
 
 
 def block_size(cell: Scenario, setup: SumSetup) -> int:
@@ -149,7 +148,7 @@ def block_size(cell: Scenario, setup: SumSetup) -> int:
     probed = Probed(setup.protocol)
     rng = stream(cell.seed, "trial run")
     trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
-    rows_by_node = deal(setup.rows, setup.counts, 1, rng)
+    rows_by_node = setup.deal(1, rng)
     run = build_model(trial, setup, as_played(setup, probed)).run(rows_by_node, network=setup.network, rng=rng)
     setup.adversary.observe(run.transcript, setup.network)
     iterations = cell.model.iterations + len(run.transcript.iterations) - 1
