@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from secmix._base.naming import called, label
 from secmix.errors import shown
 
 SCHEMA_VERSION = "2"
@@ -227,6 +228,14 @@ class Trial(_Plain):
 
 class Cell(Counted):
     """One combination of protocol and adversary."""
+
+    def label(self, node: int) -> str:
+        """A node's name, or its number where it has none."""
+        return label(node, self.names)
+
+    def called(self, node: int) -> str:
+        """What a sentence calls a node."""
+        return called(node, self.names)
 
     number: int | None = Field(
         default=None, description="Which combination of the sweep, counted from 1, as --cell takes"

@@ -218,16 +218,16 @@ def heard(cell: Cell) -> str:
             return f"The adversary reads no message on any of the {lines} in use."
         if count == all_:
             return f"The adversary reads messages on {'the' if all_ == 1 else 'all'} {lines} in use."
-        return f"The adversary reads messages on {count} of the {lines} in use: {_lines(cell.heard)}."
+        return f"The adversary reads messages on {count} of the {lines} in use: {_lines(cell, cell.heard)}."
     if cell.tapped is None:
         return "The adversary hears every line that is not encrypted."
     if not cell.tapped:
         return "The adversary taps no line."
-    return f"The adversary taps the lines {_lines(cell.tapped)}."
+    return f"The adversary taps the lines {_lines(cell, cell.tapped)}."
 
 
-def _lines(edges: list[tuple[int, int]]) -> str:
-    named = ", ".join("–".join("server" if end < 0 else str(end) for end in edge) for edge in edges[:12])
+def _lines(cell: Cell, edges: list[tuple[int, int]]) -> str:
+    named = ", ".join("–".join(cell.label(end) for end in edge) for edge in edges[:12])
     return named + (f" and {len(edges) - 12} more" if len(edges) > 12 else "")
 
 
