@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from secmix._base import naming as node_names
 from secmix._base.checks import positive
 from secmix.auditing.exposure.policy import clearance_of, named
 from secmix.auditing.exposure.repair import Repair, proposals
@@ -105,6 +106,8 @@ class Judged:
     why : str
     repairs : tuple of Repair
         Changes that meet the policy, each audited again.
+    names : tuple of str
+        Of the nodes, where the scenario names them.
     """
 
     title: str
@@ -112,10 +115,12 @@ class Judged:
     verdict: Verdict | None
     why: str
     repairs: tuple[Repair, ...] = ()
+    names: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        head = {"protocol": self.title, "verdict": self.verdict, "why": self.why}
+        head: dict[str, Any] = {"protocol": self.title, "verdict": self.verdict, "why": self.why}
+        head |= {"names": list(self.names)} if self.names else {}
         return {**head, **self.exposure.to_dict(), "repairs": [repair.to_dict() for repair in self.repairs]}
 
 
@@ -146,7 +151,8 @@ def exposures(
             parts = build_setup(only)
             whose = _owners(owners if owners is not None else only.network.owners, parts.network.n)
             repairs = proposals(only, parts, need, levels=[cast(Level, level)], owners=whose, costs=costs)
-        found.append(Judged(only.protocol.title, mine, verdict, why, repairs))
+        names = build_setup(only).names if "group" in only.data.settings else tuple(only.network.names or ())
+        found.append(Judged(only.protocol.title, mine, verdict, node_names.named(why, names), repairs, names))
     return found
 
 

@@ -28,6 +28,7 @@ PURPOSES = (
     "coalitions",  # the search for who would have to collude
     "soundness",  # rows on which a collaboration is held to the checks of soundness
     "frames",  # which half of the runs chooses what messages by themselves tell of rows
+    "fresh runs",  # those that confirm what was measured: a seed for all of the above
 )
 """What streams are for. A new purpose is a line at the end: its place in the list is part of the derivation."""
 

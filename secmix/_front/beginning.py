@@ -37,7 +37,6 @@ class Looked:
     rows: int = 0
     columns: int = 0
     nodes: int = _NODES
-    comments: list[str] = field(default_factory=list)
     more: list[str] = field(default_factory=list)
 
 
@@ -61,7 +60,7 @@ def first_scenario(path: Path, csv: Path | None = None, network: Path | None = N
     text = re.sub(r"\A(#[^\n]*\n)+", "", text).lstrip()
     text = re.sub(r"^description = .*\n", "", text, flags=re.M)
     corrupt = [1, 3] if nodes >= 5 else [1]
-    who = f"Curious node{'s' * (len(corrupt) > 1)} {' and '.join(map(str, corrupt))}"
+    who = _curious(corrupt, graph)
     text = text.replace('title = "Two curious neighbours"', f'title = "{who}"')
     text = text.replace('corrupt = [1, 3], label = "Curious nodes 1 and 3"', f'corrupt = {corrupt}, label = "{who}"')
     if data is not None:
@@ -70,6 +69,13 @@ def first_scenario(path: Path, csv: Path | None = None, network: Path | None = N
         text = _with_table(text, "network", graph)
     head = "# Written by secmix init. secmix validate says whether it can be audited; secmix audit audits it.\n\n"
     return _without_what_fails(head + text, path, said), said
+
+
+def _curious(corrupt: Sequence[int], graph: Looked | None) -> str:
+    names = next((value for key, value, _ in graph.settings if key == "names"), ()) if graph is not None else ()
+    if names and not any(set('"\\') & set(names[node]) for node in corrupt):
+        return f"Curious {' and '.join(one_line(names[node]) for node in corrupt)}"
+    return f"Curious node{'s' * (len(corrupt) > 1)} {' and '.join(map(str, corrupt))}"
 
 
 def data_of(csv: Path, folder: Path, nodes: int) -> Looked:
@@ -125,12 +131,13 @@ def network_of(path: Path) -> Looked:
     network = read_network(path)
     names, edges = network.names, network.edges
     settings = [("nodes", len(names), ""), ("edges", [list(edge) for edge in edges], "")]
-    comments = [f"node {k} is {shown(name)}" for k, name in enumerate(names) if name != str(k)]
-    called = [f"{k} {shown(name)}" if comments else name for k, name in enumerate(names)]
+    named = any(name != str(k) for k, name in enumerate(names))
+    settings += [("names", list(names), "")] * named
+    called = [f"{k} {shown(name)}" if named else name for k, name in enumerate(names)]
     lines = [f"{one_line(names[a])}–{one_line(names[b])}" for a, b in edges]
     said = f"{shown(str(path))}: {len(names)} nodes, {len(edges)} line{'s' * (len(edges) != 1)} between them"
     more = [*network.notes, f"nodes: {_first(called)}", f"lines: {_first(lines)}"]
-    return Looked(settings, said, nodes=len(names), comments=comments, more=more)
+    return Looked(settings, said, nodes=len(names), more=more)
 
 
 def _first(names: Sequence[str]) -> str:
@@ -139,7 +146,7 @@ def _first(names: Sequence[str]) -> str:
 
 
 def _with_table(text: str, name: str, looked: Looked) -> str:
-    lines = [f"[{name}]", *(f"# {one_line(comment)}" for comment in looked.comments)]
+    lines = [f"[{name}]"]
     for key, value, words in looked.settings:
         written = toml_line(key, value)
         lines.append(f"{written:<30} # {one_line(words)}" if words else written)

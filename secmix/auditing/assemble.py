@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from typing import Any
 
+from secmix._base.naming import label, named
 from secmix.auditing import verdicts
 from secmix.auditing.advice.refuted import with_what_the_report_says
 from secmix.auditing.cells.audit_cell import CellResult
@@ -44,7 +47,12 @@ def assemble(
         cell.model_copy(update={"number": number})
         for number, (cell, _) in zip(numbers or range(1, len(results) + 1), results, strict=True)
     ]
-    cells = with_what_the_report_says(audited, numbered, given)
+    cells = [_with_names(cell) for cell in with_what_the_report_says(audited, numbered, given)]
+    findings = [
+        finding.model_copy(update={"notes": [named(note, cell.names) for note in finding.notes]})
+        for cell, (_, found) in zip(cells, results, strict=True)
+        for finding in found
+    ]
     worst = verdicts.worst(cell.verdict for cell in cells)
     verdict: Conclusion = "inconclusive" if worst == "not asked" else worst
     active = all(cell.robustness for cell in cells)
@@ -60,7 +68,7 @@ def assemble(
         verdict=verdict,
         sentence=_sentence(verdict, cells),
         policy={key: float(value) for key, value in policy.items()},
-        findings=[finding for _, findings in results for finding in findings],
+        findings=findings,
         cells=cells,
         not_tried=[*skipped, *beyond],
         scenario=scenario.to_dict(),
@@ -69,6 +77,25 @@ def assemble(
         lines=[dict(of_cell) for of_cell in lines],
         reproduce=reproduce,
     )
+
+
+_INPUT = re.compile(r"\bx(\d+)\b")
+_WORDS_OF_OTHERS = {"protocol", "adversary", "reproduce", "command", "names", "change"}
+
+
+def _with_names(cell: Cell) -> Cell:
+    """Return the cell with the names of its nodes in every sentence."""
+    if not cell.names:
+        return cell
+
+    def walk(value: Any) -> Any:  # "x0 + x2" is the basis of what is known
+        if isinstance(value, str):
+            return named(_INPUT.sub(lambda m: f"x({label(int(m[1]), cell.names)})", value), cell.names)
+        if isinstance(value, dict):
+            return {key: item if key in _WORDS_OF_OTHERS else walk(item) for key, item in value.items()}
+        return [walk(item) for item in value] if isinstance(value, list) else value
+
+    return Cell.model_validate(walk(cell.model_dump(mode="json", by_alias=True)))
 
 
 def _sentence(verdict: Conclusion, cells: Sequence[Cell]) -> str:

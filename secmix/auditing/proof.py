@@ -60,6 +60,12 @@ def without_proof(case: Case) -> Case:
     return case
 
 
+def with_proof_of(case: Case, other: Case) -> Case:
+    """Return ``other``, runs of the same cell as ``case``, of which the same is proved."""
+    other.fitted.update({key: case.fitted[key] for key in (_KEY, _TRACED) if key in case.fitted})
+    return other
+
+
 def _proved(case: Case, setup: SumSetup, observation: SumObservation) -> KnownSums | Open:
     active = AdversaryTraits.of(setup.adversary).active
     protocol = case.built if case.built is not None else setup.protocol

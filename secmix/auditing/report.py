@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from secmix._base.naming import called, label
 from secmix.errors import shown
 
 SCHEMA_VERSION = "2"
@@ -56,14 +57,17 @@ class Finding(_Plain):
     method: str = Field(description="How the number was got, in words")
     value: float | None = Field(description="The number; null stands for infinity")
     unit: str
-    low: float | None = Field(description="Lower end of the 95 % interval; null stands for infinity")
-    high: float | None = Field(description="Upper end of the 95 % interval; null stands for infinity")
+    low: float | None = Field(description="Lower end of the interval; null stands for infinity")
+    high: float | None = Field(description="Upper end of the interval; null stands for infinity")
     kind: Literal["exact", "upper bound", "lower bound", "estimate"]
     status: Literal["resolved", "unresolved", "determined"]
     normalised_leakage: float = Field(description="0 independent, 1 determined; explained variance for Gaussians")
     normalised_low: float
     normalised_high: float
     baseline: float | None = Field(default=None, description="Normalised leakage of the output by itself, where exact")
+    confidence: float = Field(
+        default=0.95, description="Of the interval; what accuses keeps the level of the whole audit, so its is higher"
+    )
     limit: float | None = Field(default=None, description="The policy's limit on the normalised leakage")
     verdict: Literal["violated", "inconclusive"] | None = Field(
         default=None, description="What it accuses the node's protocol of; null where it accuses of nothing"
@@ -72,6 +76,11 @@ class Finding(_Plain):
     hits: int | None = Field(default=None, description="In how many of these runs the data came out")
     notes: list[str] = Field(default_factory=list)
 
+    @property
+    def percent(self) -> str:
+        """The confidence of its interval in words."""
+        return f"{100 * self.confidence:.6g} %"
+
 
 class NodeSummary(Counted):
     """All evidence about one node of a cell, in one line."""
@@ -79,8 +88,8 @@ class NodeSummary(Counted):
     node: int
     standing: Standing
     worst: float = Field(description="Largest normalised leakage of any evidence; 1 if revealed")
-    worst_low: float = Field(default=0.0, description="Lower end of its 95 % interval")
-    worst_high: float = Field(default=1.0, description="Upper end of its 95 % interval")
+    worst_low: float = Field(default=0.0, description="Lower end of its interval")
+    worst_high: float = Field(default=1.0, description="Upper end of its interval")
     worst_evidence: str = Field(default="", description="The evidence it comes from")
     certain: bool = Field(default=False, description="Whether it is revealed by calculation, not in trial runs")
     runs: int | None = Field(default=None, description="Of the finding that reveals it: in how many runs it was tried")
@@ -220,6 +229,14 @@ class Trial(_Plain):
 class Cell(Counted):
     """One combination of protocol and adversary."""
 
+    def label(self, node: int) -> str:
+        """A node's name, or its number where it has none."""
+        return label(node, self.names)
+
+    def called(self, node: int) -> str:
+        """What a sentence calls a node."""
+        return called(node, self.names)
+
     number: int | None = Field(
         default=None, description="Which combination of the sweep, counted from 1, as --cell takes"
     )
@@ -232,6 +249,7 @@ class Cell(Counted):
     verdict: Verdict
     sentence: str
     n_nodes: int
+    names: list[str] = Field(default_factory=list, description="Of the nodes, in order; empty where they have none")
     edges: list[tuple[int, int]]
     positions: list[tuple[float, float]]
     corrupt: list[int]

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from secmix._base import plugins
-from secmix._base.checks import Array
+from secmix._base.checks import Array, Ints
 from secmix.adversaries import Adversary
 from secmix.adversaries.attacks.attack import CONTRIBUTION
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.data import Dataset, prepared
-from secmix.errors import DataError, NetworkError, ScenarioError, SecmixError
+from secmix.data import Dataset, deal, prepared
+from secmix.errors import DataError, NetworkError, ScenarioError, SecmixError, shown
 from secmix.mixture import Mixture
 from secmix.network import Network
 from secmix.protocols import Collaboration, Defences, DistributedEM, SumProtocol
@@ -41,6 +41,19 @@ class Setup:
     adversary: Adversary
     corrupt: frozenset[int]
     asked: tuple[int, ...]  # honest nodes the audit reports on
+    _: KW_ONLY
+    groups: tuple[Ints, ...] | None = None  # which rows are each node's, where the data say it
+    names: tuple[str, ...] = ()  # of the nodes, where they have any
+
+    def deal(self, runs: int, rng: np.random.Generator) -> list[Array]:
+        """Deal rows to the nodes, in each run anew: n arrays (runs, counts[i], d)."""
+        return deal(self.rows, self.counts, runs, rng, self.groups)
+
+    def has_rows(self, counts: Sequence[int]) -> bool:
+        """Say whether so many rows can be dealt to each node."""
+        if self.groups is None:
+            return sum(counts) <= len(self.rows)
+        return all(count <= len(own) for count, own in zip(counts, self.groups, strict=True))
 
     @cached_property
     def possible_rows(self) -> int:
@@ -76,6 +89,7 @@ class Ready:
     rows: Array  # (N, d)
     source: str
     public: bool
+    owners: tuple[str, ...] | None = None  # whose each row is, where the data say it
     starts: dict[tuple[int, float], Mixture] = field(default_factory=dict)
 
     def start(self, components: int, reg_covar: float) -> Mixture:
@@ -108,7 +122,10 @@ def build_setup(
         ready[data_key(cell)] = _made_ready(cell)
     data = ready[data_key(cell)]
     rows = data.rows
-    counts = _counts(cell, rows)
+    groups = None if data.owners is None else rows_of_nodes(cell, data.owners)
+    counts = _counts(cell, rows, groups)
+    names = tuple(cell.network.names or (() if data.owners is None else dict.fromkeys(data.owners)))
+    theirs: dict[str, Any] = {"groups": groups, "names": names}
     network = build_network(cell.network)
     protocol = _part("protocols", cell.protocol, "protocol", given)
     adversary = _part("adversaries", cell.adversary, "adversary", given)
@@ -125,7 +142,7 @@ def build_setup(
     if isinstance(protocol, Collaboration):
         _only_for_collaborations(cell)
         serves = AdversaryTraits.of(adversary).serves
-        return CollaborationSetup(*setting, asked, protocol if serves is None else serves(protocol))
+        return CollaborationSetup(*setting, asked, protocol if serves is None else serves(protocol), **theirs)
     if (against := AdversaryTraits.of(adversary).against) is not None:
         against([CONTRIBUTION])
     if cell.model.components > sum(setting[3]):
@@ -135,7 +152,7 @@ def build_setup(
         )
     model = cell.model
     start = data.start(model.components, model.reg_covar) if model.init == "public" else model.init
-    return SumSetup(*setting, asked, protocol, start)
+    return SumSetup(*setting, asked, protocol, start, **theirs)
 
 
 def _made_ready(cell: Scenario) -> Ready:
@@ -143,7 +160,7 @@ def _made_ready(cell: Scenario) -> Ready:
     if not isinstance(data, Dataset):
         raise DataError(f"[data] name = '{cell.data.name}' returned {type(data).__name__}; a loader returns a Dataset")
     rows = prepared(data, standardise=cell.data.standardise, features=cell.data.features)
-    return Ready(rows, data.source, data.public)
+    return Ready(rows, data.source, data.public, data.groups)
 
 
 def _only_for_collaborations(cell: Scenario) -> None:
@@ -247,12 +264,40 @@ def _build(group: str, name: str, settings: Mapping[str, Any], table: str) -> An
         raise named from error
 
 
-def _counts(cell: Scenario, rows: Array) -> tuple[int, ...]:
+def rows_of_nodes(cell: Scenario, owners: Sequence[str]) -> tuple[Ints, ...]:
+    """Return which rows are each node's: those of the group of its name, or else groups in the order of the rows.
+
+    Raises
+    ------
+    DataError
+        If there is not one group for each node.
+    """
+    found = list(dict.fromkeys(owners))
+    wanted = cell.network.names or found
+    if sorted(wanted) != sorted(found) or len(found) != cell.network.nodes:
+        strange = sorted(set(found) ^ set(wanted))
+        differ = f" ({', '.join(map(shown, strange[:3]))} only in one of them)" if strange else ""
+        error = DataError(
+            f"[data] group: the rows belong to {len(found)} groups, and [network] has {cell.network.nodes} "
+            f"nodes{differ}; set nodes = {len(found)}, and names to those of the groups"
+        )
+        error.key = ("data", "group")
+        raise error
+    labels = np.array(owners)
+    return tuple(np.flatnonzero(labels == name) for name in wanted)
+
+
+def _counts(cell: Scenario, rows: Array, groups: tuple[Ints, ...] | None) -> tuple[int, ...]:
     each, nodes = cell.data.rows_per_node, cell.network.nodes
+    if each is None:
+        each = 1 if groups is None else [max(1, len(own) // 2) for own in groups]
     counts = (each,) * nodes if isinstance(each, int) else tuple(each)
     if len(counts) != nodes:
         raise DataError(f"[data] rows_per_node lists {len(counts)} numbers for {nodes} nodes; give one a node")
-    if sum(counts) > len(rows):
+    for node, (count, own) in enumerate(zip(counts, groups or (), strict=False)):
+        if count > len(own):
+            raise DataError(f"[data] node {node} asks for {count} rows, its group has {len(own)}; lower rows_per_node")
+    if groups is None and sum(counts) > len(rows):
         raise DataError(f"[data] the nodes ask for {sum(counts)} rows, the data have {len(rows)}; lower rows_per_node")
     return counts
 

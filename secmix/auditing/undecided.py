@@ -53,7 +53,7 @@ def _number(finding: Finding) -> str:
     interval = f"at least {low:.3f}" if 0 < low < high == 1 else f"{low:.3f} to {high:.3f}"
     seen = {"single": "one iteration", "cumulative": "all iterations"}[finding.view]
     return (
-        f"{finding.evidence} of {seen} gives {finding.normalised_leakage:.3f} (95 %: {interval}), "
+        f"{finding.evidence} of {seen} gives {finding.normalised_leakage:.3f} ({finding.percent}: {interval}), "
         f"limit {finding.limit:.3f}"
     )
 

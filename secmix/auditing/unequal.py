@@ -11,11 +11,16 @@ from secmix.auditing.observation.reading import Reading
 from secmix.auditing.setup import SumSetup
 from secmix.estimators.unequal import Share, explained
 
-NOTE = "nodes hold unequally many rows: the covariance of their inputs was measured on the runs, with a 99 % interval"
+NOTE = (
+    "nodes hold unequally many rows, or rows of their own: the covariance of their inputs was measured on the runs, "
+    "with a 99 % interval"
+)
 
 
 def are_unequal(setup: SumSetup) -> bool:
-    """Whether some honest node holds other numbers of rows than another; with equal ones nodes are exchangeable."""
+    """Say whether honest nodes are not exchangeable: they hold other numbers of rows, or rows of their own groups."""
+    if setup.groups is not None:
+        return True
     return len({count for i, count in enumerate(setup.counts) if i not in setup.corrupt}) > 1
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from scipy.special import ndtri
-
 from secmix.auditing import undecided
 from secmix.auditing.evidence.interface import evidence_of
 from secmix.auditing.report import Finding, NodeSummary, Standing, Verdict
@@ -199,8 +197,8 @@ def summary_of_samples(
         Of the audit, to say how many more would decide.
     """
     revealing = [f for f in findings if is_revealed(f)]
-    top = max(findings, key=lambda f: (_known_among(f, len(findings)), f.normalised_leakage), default=None)
-    known = 0.0 if top is None else _known_among(top, len(findings))
+    top = max(findings, key=lambda f: (f.normalised_low, f.normalised_leakage), default=None)
+    known = 0.0 if top is None else top.normalised_low
     shown = known > output_leakage + 1e-3
     standing: Standing
     if revealing:
@@ -209,7 +207,7 @@ def summary_of_samples(
         standing, why = "no more than the output itself reveals", "no message that this adversary holds depends on it"
     elif shown:
         standing = "partly leaked"
-        share = f"at least {known:.1%} of its row is known"
+        share = f"at least {known:.1%} of its row is known ({top.percent if top else ''} confidence)"
         why = f"{share}; the output alone gives at most {output_leakage:.0%}"
     else:
         standing = "inconclusive"
@@ -223,16 +221,6 @@ def summary_of_samples(
             said = ["more may be known: only a proof clears"]
         why = "; ".join([why, *said])
     return _summary(node, standing, why, verdict, revealing, top)
-
-
-def _known_among(finding: Finding, looks: int) -> float:
-    """What is known by a finding whose 95 % interval is one of ``looks``: all of them hold together in 95 of 100.
-
-    Bonferroni, by widening the interval as a normal one; without it, one node in eight that leaks nothing would be
-    said to leak by one of five decoders.
-    """
-    wider = float(ndtri(1 - 0.025 / looks) / ndtri(0.975))
-    return finding.normalised_leakage - wider * (finding.normalised_leakage - finding.normalised_low)
 
 
 def _summary(

@@ -7,7 +7,6 @@ import numpy as np
 from secmix._base.random import stream
 from secmix.auditing.observation.observe import as_played
 from secmix.auditing.setup import SumSetup, build_model
-from secmix.data import deal
 from secmix.estimators.exact.linear import Probed
 from secmix.scenario import Scenario
 from secmix.transcript import at_most
@@ -33,4 +32,4 @@ def weigh(cell: Scenario, setup: SumSetup) -> None:
     trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
     with at_most(cell.memory_limit * 2**20 / (1 + probes), message):
         sums = as_played(setup, Probed(setup.protocol, probing=False))
-        build_model(trial, setup, sums).run(deal(setup.rows, setup.counts, 1, rng), network=setup.network, rng=rng)
+        build_model(trial, setup, sums).run(setup.deal(1, rng), network=setup.network, rng=rng)

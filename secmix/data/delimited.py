@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secmix._base.checks import Array
 from secmix._base.files import read_regular
@@ -87,6 +88,7 @@ def csv(
     header: bool | None = None,
     encoding: str | None = None,
     decimal: Literal[".", ","] = ".",
+    group: str | None = None,
 ) -> Dataset:
     """Numeric columns of a delimited text file.
 
@@ -116,6 +118,8 @@ def csv(
         Of the text, such as "cp1252"; default UTF-8, or UTF-16 where the file begins with its mark.
     decimal : {".", ","}
         What stands before the fraction of a number.
+    group : str, optional
+        The column that says whose a row is, such as a hospital: the rows of each value are one node's. It is left out.
 
     Raises
     ------
@@ -127,7 +131,7 @@ def csv(
     if decimal not in (".", ",") or decimal == delimiter:
         raise DataError(f"decimal is '.' or ',', and not the delimiter; given {shown(decimal)}")
     table = read_table(path, delimiter, header, encoding)
-    kept = _kept(table, path, columns, drop, label, keep_label)
+    kept = _kept(table, path, columns, [*drop, *([group] if group is not None else [])], label, keep_label)
     marks = {mark.strip() for mark in missing_marks}
     numbers = np.empty((len(table.rows), len(kept)))
     for r, row in enumerate(table.rows):
@@ -140,11 +144,14 @@ def csv(
                     "what stands for a missing value under missing_marks"
                 )
             numbers[r, c] = value
+    groups = (
+        None if group is None else _groups(table, path, group, ~np.isnan(numbers).any(axis=1) | (missing != "drop"))
+    )
     numbers, remarks = _filled(numbers, [table.called(j) for j in kept], missing, path)
     if not table.headed:
         remarks.append("its first line is all numbers and was read as a row" if header is None else "without a header")
     more = f" ({'; '.join(remarks)})" if remarks else ""
-    return Dataset(numbers, tuple(table.shown(j) for j in kept), f"the file {Path(path).name}{more}")
+    return Dataset(numbers, tuple(table.shown(j) for j in kept), f"the file {Path(path).name}{more}", groups=groups)
 
 
 def read_table(
@@ -227,6 +234,18 @@ def _kept(
     if not kept:
         raise DataError(f"no column of '{path}' is left after 'drop' and 'label'; keep at least one")
     return kept
+
+
+def _groups(table: Table, path: str | Path, group: str, used: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Whose each of the used rows is."""
+    j = table.names.index(group)
+    owners = [row[j].strip() for row in table.rows]
+    if "" in owners:
+        raise DataError(
+            f"row {owners.index('') + 1}, {table.called(j)} of '{path}' is empty, and group says that it names whose "
+            "the row is; fill it in, or drop the row"
+        )
+    return tuple(owner for owner, kept in zip(owners, used, strict=True) if kept)
 
 
 def _filled(numbers: Array, called: list[str], missing: Missing, path: str | Path) -> tuple[Array, list[str]]:

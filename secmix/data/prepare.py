@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from secmix._base.checks import Array, integer
+from secmix._base.checks import Array, Ints, integer
 from secmix.data.dataset import Dataset
 from secmix.errors import DataError
 
@@ -41,7 +41,13 @@ def prepared(data: Dataset, *, standardise: bool = True, features: int | None = 
     return np.ascontiguousarray(rows)
 
 
-def deal(rows: Array, counts: Sequence[int], runs: int, rng: np.random.Generator) -> list[Array]:
+def deal(
+    rows: Array,
+    counts: Sequence[int],
+    runs: int,
+    rng: np.random.Generator,
+    groups: Sequence[Ints] | None = None,
+) -> list[Array]:
     """Deal rows to the nodes, in each run anew and without replacement.
 
     Parameters
@@ -49,6 +55,8 @@ def deal(rows: Array, counts: Sequence[int], runs: int, rng: np.random.Generator
     rows : (N, d)
     counts : sequence of int, length n
         Rows of each node.
+    groups : sequence of arrays of int, length n, optional
+        Which rows may be each node's; default: any.
 
     Returns
     -------
@@ -61,6 +69,11 @@ def deal(rows: Array, counts: Sequence[int], runs: int, rng: np.random.Generator
     """
     for i, count in enumerate(counts):
         integer(count, f"the number of rows of node {i}")
+    if groups is not None:
+        return [
+            rows[np.stack([rng.choice(own, size=count, replace=False) for _ in range(runs)])]
+            for own, count in zip(groups, counts, strict=True)
+        ]
     total = sum(counts)
     if total > len(rows):
         raise DataError(f"{len(counts)} nodes ask for {total} rows, but the data have {len(rows)}; lower rows_per_node")

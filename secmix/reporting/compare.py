@@ -29,6 +29,8 @@ class Change:
         ``None`` for the cell as a whole.
     before, after : str
         In words; empty where there was or is nothing.
+    name : str
+        What the node is called, where it has a name.
     what : str
         Where ``node`` is None: the verdict, or what about its robustness.
     direction : {"worse", "unclear", "better", "added", "removed"}
@@ -43,6 +45,7 @@ class Change:
     after: str
     direction: Direction
     what: str = "verdict"
+    name: str = ""
 
 
 def compare(a: Report, b: Report, *, tolerance: float = 0.01) -> list[Change]:
@@ -142,7 +145,8 @@ def _of_cell(old: Cell | None, new: Cell | None, tolerance: float, luck: _Luck) 
         way_of_node = _node_way(was.get(node), now.get(node), tolerance, luck)
         if way_of_node:
             old_words, new_words = _in_words(was.get(node)), _in_words(now.get(node))
-            changes.append(Change(new.protocol, new.adversary, node, old_words, new_words, way_of_node))
+            name = new.label(node) if new.names else ""
+            changes.append(Change(new.protocol, new.adversary, node, old_words, new_words, way_of_node, name=name))
     if old.verdict != new.verdict:
         way = verdict_way(old.verdict, new.verdict)
         by_luck = luck.nothing_else or (luck.other_seed and any(c.direction == "unclear" for c in changes))
@@ -208,7 +212,7 @@ def print_changes(changes: Sequence[Change], console: Console) -> None:
         for _ in range(2):
             table.add_column(overflow="fold")
         for change in group:
-            who = change.what if change.node is None else f"node {change.node}"
+            who = change.what if change.node is None else change.name or f"node {change.node}"
             was, now = (
                 words.clean(" ".join(sentence.split())) or "not audited" for sentence in (change.before, change.after)
             )

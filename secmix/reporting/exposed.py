@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from secmix._base.naming import called, label, named
 from secmix.auditing.report import Coalitions, NodeCoalition
 from secmix.reporting.words import clean
 
@@ -38,11 +39,15 @@ def print_exposures(found: Sequence[Any], console: Console) -> None:
         for name in [*names, "Proof"]:
             table.add_column(name, overflow="fold")
         for each in exposure.nodes[:_ROWS]:
-            row = [str(each.node), _who(each.colluders, exposure.limit), ", ".join(map(str, sorted(each.group)))]
+            row = [
+                label(each.node, judged.names),
+                _who(each.colluders, exposure.limit, judged.names),
+                _listed(sorted(each.group), judged.names),
+            ]
             row += [each.known] if exposure.level == "rows" else []
             if each.taps is not None:
-                row += [_who(each.taps, exposure.limit), _who(each.both, exposure.limit)]
-            table.add_row(*map(Text, map(clean, [*row, _proof(each.colluders)])))
+                row += [_who(way, exposure.limit, judged.names) for way in (each.taps, each.both)]
+            table.add_row(*map(Text, map(clean, [*row, _proof(each.colluders, judged.names)])))
         console.print(table)
         if len(exposure.nodes) > _ROWS:
             console.print(Text(f"and {len(exposure.nodes) - _ROWS} more nodes; --json has them all", style="dim"))
@@ -54,26 +59,26 @@ def print_exposures(found: Sequence[Any], console: Console) -> None:
                 console.print(Padding(Text(clean(repair.sentence)), (0, 0, 0, 2)))
 
 
-def _who(found: Any, limit: float) -> str:
+def _who(found: Any, limit: float, names: Sequence[str]) -> str:
     if found is None:
         return ""
     if found.nodes is None:
         if found.status == "inconclusive":
             return f"open, at least {found.at_least:g}"
         return "none at all" if found.at_least == float("inf") else f"none up to {limit:g}"
-    named = [*sorted(found.owners)] or ["server" if node < 0 else str(node) for node in sorted(found.nodes)]
-    named += ["–".join("server" if end < 0 else str(end) for end in line) for line in sorted(found.lines)]
+    named = [*sorted(found.owners)] or [label(node, names) for node in sorted(found.nodes)]
+    named += ["–".join(label(end, names) for end in line) for line in sorted(found.lines)]
     doubt = "" if found.status == "found" else " (perhaps fewer)"
     return (", ".join(named) or "an outsider") + doubt
 
 
-def _proof(found: Any) -> str:
+def _proof(found: Any, names: Sequence[str]) -> str:
     if found.status == "inconclusive":
-        return str(found.reason)
+        return named(str(found.reason), names)
     if not found.proof.guards:
         return str(found.proof.method)
     sizes = "guards " + " ".join(
-        "{" + ",".join("server" if a == -1 else str(a) for a in sorted(guard, key=str)) + "}"
+        "{" + ",".join(label(a, names) if isinstance(a, int) else str(a) for a in sorted(guard, key=str)) + "}"
         for guard in found.proof.guards[:6]
     )
     if found.proof.guards == (frozenset(),):
@@ -81,7 +86,7 @@ def _proof(found: Any) -> str:
     return sizes + (f" and {len(found.proof.guards) - 6} more" if len(found.proof.guards) > 6 else "")
 
 
-def coalition(each: NodeCoalition, limit: int) -> str:
+def coalition(each: NodeCoalition, limit: int, names: Sequence[str] = ()) -> str:
     """The smallest coalition in words."""
     if each.coalition is None:
         if each.status == "inconclusive":
@@ -89,20 +94,20 @@ def coalition(each: NodeCoalition, limit: int) -> str:
         return "none at all" if each.at_least is None else f"none up to {limit}"
     doubt = "" if each.status == "found" else " (perhaps fewer)"
     whose = f" (owners {', '.join(each.owners)})" if each.owners else ""
-    return (_listed(each.coalition) or "an outsider on the open lines") + whose + doubt
+    return (_listed(each.coalition, names) or "an outsider on the open lines") + whose + doubt
 
 
-def exposes(each: NodeCoalition) -> str:
+def exposes(each: NodeCoalition, names: Sequence[str] = ()) -> str:
     """What the coalition knows, in words."""
     if each.coalition is None:
         return "–"
     if each.known == "exact":
-        return f"the vector of node {each.node}, exactly"
+        return f"the vector of {called(each.node, names)}, exactly"
     how = {"recovered": ", from which they come out", "counted": ", by count"}.get(each.known, ", blurred")
-    return f"a sum over {each.rows} row{'s' * (each.rows > 1)} of {_listed(each.group)}{how}"
+    return f"a sum over {each.rows} row{'s' * (each.rows > 1)} of {_listed(each.group, names)}{how}"
 
 
-def guarded(each: NodeCoalition) -> str:
+def guarded(each: NodeCoalition, names: Sequence[str] = ()) -> str:
     """Why nobody fewer does."""
     if each.status == "inconclusive":
         return each.why
@@ -110,14 +115,26 @@ def guarded(each: NodeCoalition) -> str:
         return "everybody else together does not expose it"
     if not each.guards:
         return "an exhaustive search" if each.coalition or each.coalition is None else "nobody is needed"
-    some = " ".join(f"{{{_listed(guard)}}}" for guard in each.guards[:8])
+    some = " ".join(f"{{{_listed(guard, names)}}}" for guard in each.guards[:8])
     return f"guards {some}" + (f" and {len(each.guards) - 8} more" if len(each.guards) > 8 else "")
 
 
-def markdown(found: Coalitions, escape: Callable[[str], str], table: Callable[..., str]) -> list[str]:
+def markdown(
+    found: Coalitions, escape: Callable[[str], str], table: Callable[..., str], names: Sequence[str] = ()
+) -> list[str]:
     """The section of a report in Markdown."""
     rows = [
-        tuple(map(escape, (str(each.node), coalition(each, found.limit), exposes(each), guarded(each))))
+        tuple(
+            map(
+                escape,
+                (
+                    label(each.node, names),
+                    coalition(each, found.limit, names),
+                    exposes(each, names),
+                    guarded(each, names),
+                ),
+            )
+        )
         for each in found.nodes
     ]
     parts = [
@@ -132,5 +149,5 @@ def markdown(found: Coalitions, escape: Callable[[str], str], table: Callable[..
     return parts
 
 
-def _listed(nodes: Sequence[int]) -> str:
-    return ", ".join("server" if node < 0 else str(node) for node in nodes)
+def _listed(nodes: Sequence[int], names: Sequence[str]) -> str:
+    return ", ".join(label(node, names) for node in nodes)

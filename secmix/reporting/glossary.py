@@ -75,7 +75,9 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
         "interval",
         "95 % interval",
-        "A range made so that it misses the true value at most one time in twenty. A result marked "
+        "A range made so that it misses the true value at most one time in twenty. What would accuse is "
+        "measured again on fresh runs, and its lower end misses so seldom (99.9 %, say) that the whole audit "
+        "accuses wrongly at most one time in twenty. A result marked "
         "exact comes from algebra and has no sampling error. An upper end of ∞ means the truth is only "
         "known from below.",
     ),

@@ -17,7 +17,7 @@ _MOST_COUNTS = 3
 def in_short(report: Report) -> list[str]:
     """Paragraphs for whoever decides: one for each adversary, then how sure this is, and what to do.
 
-    Participants are the nodes, each known by its number; an adversary goes by its label.
+    Participants are the nodes, each known by its name or number; an adversary goes by its label.
     """
     by_adversary: dict[str, list[Cell]] = {}
     for cell in report.cells:
@@ -80,7 +80,7 @@ def _who(cell: Cell) -> str:
     elif not cell.corrupt:
         more = "an outsider who listens to the lines"
     elif len(cell.corrupt) == 1:
-        more = f"participant {cell.corrupt[0]}"
+        more = cell.label(cell.corrupt[0]) if cell.names else f"participant {cell.corrupt[0]}"
     else:
         more = f"{len(cell.corrupt)} of the {cell.n_nodes} participants, who pool what they see"
     return f"“{cell.adversary}” ({more})"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from secmix._base.naming import called, label
 from secmix.auditing.report import Cell, Coalitions, NodeCoalition
-from secmix.reporting.figures.network import CROWD, spots
+from secmix.reporting.figures.network import CROWD, draw_name, spots
 from secmix.reporting.figures.svg import COLOUR, SERIES, STYLE, inline
 
 LETTERS = "abcdef"
@@ -47,6 +49,8 @@ def witness_figure(cell: Cell, found: Coalitions, name: str) -> str:
         centre = np.mean(list(where.values()), axis=0)
         for node, spot in where.items():
             _draw(axes, node, spot, coalition, group, witness.node if witness else None, radius)
+            if cell.names and node >= 0:
+                draw_name(axes, spot, cell.label(node), radius)
             if not crowded and witness is not None:
                 _draw_letters(axes, spot, spot - centre, letters(witness).get(node, ""), radius)
         return inline(figure, name, witness_alt(cell, found))
@@ -109,19 +113,19 @@ def letters(witness: NodeCoalition) -> dict[int, str]:
     return found
 
 
-def guards_explained(witness: NodeCoalition, n_nodes: int) -> str:
+def guards_explained(witness: NodeCoalition, n_nodes: int, names: Sequence[str] = ()) -> str:
     """What the letters mean, and what follows, for a reader who meets guards for the first time."""
     if witness.at_least is None:
-        return f"Even everybody else together does not expose node {witness.node}."
+        return f"Even everybody else together does not expose {called(witness.node, names)}."
     guards = shown(witness)
     if not guards:
         return ""
-    listed = [f"{letter} = {{{_names(guard)}}}" for letter, guard in zip(LETTERS, guards, strict=False)]
+    listed = [f"{letter} = {{{_names(guard, names)}}}" for letter, guard in zip(LETTERS, guards, strict=False)]
     more = len([guard for guard in witness.guards if guard]) - len(guards)
     marked = "each letter marks a guard" if n_nodes <= CROWD else "guards"
     text = f"Why nobody fewer: {marked} ({'; '.join(listed)}{f'; and {more} more' if more else ''}). "
     text += "If nobody of a guard colludes, all others together learn too little. So every coalition against "
-    text += f"node {witness.node} has somebody of every guard, and that takes at least {witness.at_least}."
+    text += f"{called(witness.node, names)} has somebody of every guard, and that takes at least {witness.at_least}."
     return text
 
 
@@ -131,13 +135,14 @@ def witness_alt(cell: Cell, found: Coalitions) -> str:
     if witness is None:
         return f"Network of {cell.n_nodes} nodes; nobody was asked about."
     if witness.coalition is None:
-        return f"Network of {cell.n_nodes} nodes; no coalition that exposes node {witness.node} is known."
-    who = _names(witness.coalition) or "an outsider"
+        return f"Network of {cell.n_nodes} nodes; no coalition that exposes {cell.called(witness.node)} is known."
+    who = _names(witness.coalition, cell.names) or "an outsider"
+    kind = "" if cell.names else "nodes " if len(witness.group) > 1 else "node "
     return (
         f"Network of {cell.n_nodes} nodes. Squares: the smallest coalition, {who}. Ringed: what it exposes, "
-        f"{'nodes' if len(witness.group) > 1 else 'node'} {_names(witness.group)}."
+        f"{kind}{_names(witness.group, cell.names)}."
     )
 
 
-def _names(nodes: list[int]) -> str:
-    return ", ".join("the server" if node < 0 else str(node) for node in nodes)
+def _names(nodes: list[int], names: Sequence[str]) -> str:
+    return ", ".join("the server" if node < 0 else label(node, names) for node in nodes)

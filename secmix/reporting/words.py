@@ -125,14 +125,14 @@ def amount(finding: Finding) -> str:
 
 
 def interval(finding: Finding) -> str:
-    """The 95 % interval of the number, or why there is none."""
+    """The interval of the number, or why there is none."""
     if finding.kind == "exact" and finding.low == finding.high:
         return "exact"
     if _is_bound(finding):
         return "a bound, not an estimate"
     if finding.high is None and finding.low is not None and finding.low > 0:
-        return f"95 %: at least {number(finding.low)}"
-    return f"95 %: {number(finding.low)} to {number(finding.high)}"
+        return f"{finding.percent}: at least {number(finding.low)}"
+    return f"{finding.percent}: {number(finding.low)} to {number(finding.high)}"
 
 
 def share_interval(finding: Finding) -> str:
@@ -218,16 +218,16 @@ def heard(cell: Cell) -> str:
             return f"The adversary reads no message on any of the {lines} in use."
         if count == all_:
             return f"The adversary reads messages on {'the' if all_ == 1 else 'all'} {lines} in use."
-        return f"The adversary reads messages on {count} of the {lines} in use: {_lines(cell.heard)}."
+        return f"The adversary reads messages on {count} of the {lines} in use: {_lines(cell, cell.heard)}."
     if cell.tapped is None:
         return "The adversary hears every line that is not encrypted."
     if not cell.tapped:
         return "The adversary taps no line."
-    return f"The adversary taps the lines {_lines(cell.tapped)}."
+    return f"The adversary taps the lines {_lines(cell, cell.tapped)}."
 
 
-def _lines(edges: list[tuple[int, int]]) -> str:
-    named = ", ".join("–".join("server" if end < 0 else str(end) for end in edge) for edge in edges[:12])
+def _lines(cell: Cell, edges: list[tuple[int, int]]) -> str:
+    named = ", ".join("–".join(cell.label(end) for end in edge) for edge in edges[:12])
     return named + (f" and {len(edges) - 12} more" if len(edges) > 12 else "")
 
 

@@ -76,12 +76,14 @@ class Scenario(Strict):
     def cells(self) -> Iterator[Scenario]:
         """One scenario without sweep for each combination of swept values, in order.
 
-        A swept setting other than the protocol and the adversary is named in the protocol's label.
+        Each has its part of the level that the whole audit keeps. A swept setting other than the protocol and the
+        adversary is named in the protocol's label.
         """
         base = self.model_dump(exclude_none=True, exclude={"sweep", "accepted"})
         if any(path.split(".")[0] == "sweep" for path in self.sweep):
             raise ScenarioError("[sweep] cannot sweep itself; list the settings side by side")
         called: set[tuple[str, str]] = set()
+        combinations = math.prod(len(values) for values in self.sweep.values())
         for values in itertools.product(*self.sweep.values()):
             chosen = dict(zip(self.sweep, values, strict=True))
             content = base
@@ -104,7 +106,12 @@ class Scenario(Strict):
                     "give each a label of its own"
                 )
             called.add(names)
-            yield cell
+            yield cell._with_level(cell.measure.level / combinations)
+
+    def _with_level(self, level: float) -> Scenario:
+        if level == self.measure.level:
+            return self
+        return self.model_copy(update={"measure": self.measure.model_copy(update={"level": level})})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, without what is absent."""

@@ -62,14 +62,15 @@ class DataSpec(_Part):
         An installed data set, or ``package.module:name``; "csv" reads a file of your own.
     standardise : bool
         Whether each column gets mean 0 and variance 1 first.
-    rows_per_node : int or list of int
-        How many rows each node gets in a run, dealt anew from the data set; a list has one number a node.
+    rows_per_node : int or list of int, optional
+        How many rows each node gets in a run, dealt anew from the data set; a list has one number a node. Default 1, or
+        half of each node's own rows where the data set says whose each row is (``group`` of "csv").
     """
 
     name: str = "breast_cancer"
     standardise: bool = True
     features: Whole | None = Field(None, description="Principal components to keep; default: the columns themselves")
-    rows_per_node: Whole | list[Whole] = 1
+    rows_per_node: Whole | list[Whole] | None = None
 
 
 class NetworkSpec(Strict):
@@ -87,6 +88,8 @@ class NetworkSpec(Strict):
         Of a random geometric graph.
     seed : int
         Of a random geometric graph.
+    names : list of str
+        What reports call the nodes; where the rows have groups, those of the group of that name are the node's.
     """
 
     kind: Literal["edges", "complete", "cycle", "random_geometric"] = "edges"
@@ -95,6 +98,7 @@ class NetworkSpec(Strict):
     radius: Annotated[float, Field(gt=0)] | None = None
     seed: Annotated[int, Field(ge=0)] = 0
     owners: list[str] | None = Field(None, description="Who owns each node; colluders are then counted in owners")
+    names: list[Annotated[str, Field(min_length=1)]] | None = Field(None, description="What reports call each node")
 
     @model_validator(mode="after")
     def _belong_together(self) -> NetworkSpec:
@@ -102,6 +106,10 @@ class NetworkSpec(Strict):
             raise ValueError('give edges with kind = "edges" (the default), and only with it')
         if self.owners is not None and len(self.owners) != self.nodes:
             raise ValueError(f"owners lists {len(self.owners)} names for {self.nodes} nodes; give one a node")
+        if self.names is not None and len(self.names) != self.nodes:
+            raise ValueError(f"names lists {len(self.names)} names for {self.nodes} nodes; give one a node")
+        if self.names is not None and len(set(self.names)) < self.nodes:
+            raise ValueError("names lists a name twice; give each node one of its own")
         return self
 
 
@@ -175,6 +183,9 @@ class MeasureSpec(Strict):
     nodes: list[Annotated[int, Field(ge=0)]] | None = Field(None, description="Default: every honest node")
     show_private: bool = Field(False, description="Draw recovered rows, true ones beside them, of data of your own too")
     neighbours: Whole = Field(3, description="k of the KSG estimator")
+    level: Annotated[float, Field(gt=0, le=0.5)] = Field(
+        0.05, description="Chance that what is measured accuses anybody wrongly, in the whole audit"
+    )
     sigmas: list[Annotated[float, Field(gt=0)]] = Field(
         [1e-1, 1.0, 1e1, 1e2, 1e3, 1e4, 1e6, 1e8], description="Mask sizes of the privacy and accuracy curve"
     )

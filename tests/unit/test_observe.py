@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
-from secmix.auditing.engine.run_cell import seeds
 from secmix.auditing.evidence.premises import known_of_sums
 from secmix.auditing.observation import observe as module
 from secmix.auditing.observation.known import _groups
-from secmix.auditing.observation.observe import SumObservation, block_size, observe
+from secmix.auditing.observation.observe import SumObservation, block_size, observe, seeds_of
 from secmix.auditing.setup import Ready, SumSetup, build_setup
 from secmix.errors import SecmixError
 from secmix.mixture import Mixture
@@ -42,7 +41,7 @@ def scenario(**changes: Any) -> Scenario:
 def seen(protocol: SumProtocol, adversary: Adversary, **changes: Any) -> SumObservation:
     cell = scenario(**changes)
     parts = build_setup(cell, {("protocol", "p"): protocol, ("adversary", "a"): adversary})
-    return observe(cell, parts, seeds(cell))
+    return observe(cell, parts, seeds_of(cell))
 
 
 def test_shapes() -> None:

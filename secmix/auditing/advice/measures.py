@@ -90,7 +90,7 @@ def _fewer_equations(cell: Scenario, setup: SumSetup) -> list[Advice | str]:
     found: list[Advice | str] = []
     for times in _TIMES:
         counts = [times * count for count in setup.counts]
-        if sum(counts) > len(setup.rows):
+        if not setup.has_rows(counts):
             break
         each: int | list[int] = counts[0] if len(set(counts)) == 1 else counts
         amount = f"{each} rows" if isinstance(each, int) else f"{times} times the rows"

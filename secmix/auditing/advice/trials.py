@@ -151,7 +151,7 @@ def _changed(now: _Model, change: Mapping[str, Any]) -> _Model:
         protocol = dataclasses.replace(fresh(protocol), **settings)
     counts = now.setup.counts
     if "data.rows_per_node" in change:
-        each = cell.data.rows_per_node
+        each = cell.data.rows_per_node or 1
         counts = (each,) * network.n if isinstance(each, int) else tuple(each)
     setup = dataclasses.replace(now.setup, network=network, protocol=protocol, counts=counts)
     kept = {t: size for t, size in now.sizes.items() if t < cell.model.iterations}

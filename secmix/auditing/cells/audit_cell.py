@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from secmix.auditing import verdicts
 from secmix.auditing.advice.measures import advised
 from secmix.auditing.advice.trials import by_promise, in_words, tried
+from secmix.auditing.cells.confirm import confirmed, is_estimated
 from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, sentence
 from secmix.auditing.cells.groups import gather, notes_on_groups
 from secmix.auditing.cells.mask_size import sigma_curve
@@ -39,7 +41,7 @@ def audit_cell(
     ``early`` is told the verdict where exact evidence alone decides it: a violation stays one, whatever is measured.
     """
     case, sound = observed(cell, setup, seeds)
-    gathered = _gathered(case, early)
+    gathered = confirmed(case, _gathered(case, early))
     verdict, summaries, findings, doubts = _judged(case, gathered)
     pushed = robustness(case)
     verdict = verdicts.worst([verdict, *([pushed.verdict] if pushed else [])])
@@ -90,10 +92,15 @@ def _gathered(case: Case, early: Callable[[Verdict], None] | None) -> list[Gathe
         for node in case.judged:
             if verdicts.settles((finding for finding in so_far if finding.node == node), case.cell.policy):
                 case.settled.add(node)
-        if early and each.exact and _judged(case, list(found.values()))[0] == "violated":
+        if early and each.exact and _judged(case, _certain(found.values()))[0] == "violated":
             early("violated")
             early = None
     return [found[each.name] for each in chosen]
+
+
+def _certain(gathered: Iterable[Gathered]) -> list[Gathered]:
+    """Return what was found without what fresh runs may not confirm."""
+    return [replace(each, findings=[f for f in each.findings if not is_estimated(f)]) for each in gathered]
 
 
 _Judged = tuple[Verdict, list[NodeSummary], list[Finding], dict[int, list[str]]]

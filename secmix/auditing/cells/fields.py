@@ -42,6 +42,7 @@ def cell_fields(cell: Scenario, setup: Setup, reproduce: str) -> dict[str, Any]:
         "protocol": cell.protocol.title,
         "adversary": cell.adversary.title,
         "n_nodes": setup.network.n,
+        "names": list(setup.names),
         "edges": [(int(a), int(b)) for a, b in setup.network.edges],
         "positions": [(round(float(x), 4), round(float(y), 4)) for x, y in setup.network.positions],
         "corrupt": sorted(setup.corrupt),

@@ -5,20 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from secmix._base.random import stream
+from secmix._base.random import sequence, stream
 from secmix.adversaries import Adversary
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import soundness
 from secmix.auditing.evidence.interface import Case
 from secmix.auditing.observation.collaborations import watch
-from secmix.auditing.observation.observe import Seeds, observe
-from secmix.auditing.proof import as_proved, proof_of, without_proof
+from secmix.auditing.observation.observe import Seeds, observe, seeds_of
+from secmix.auditing.proof import as_proved, proof_of, with_proof_of, without_proof
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness import Soundness
 from secmix.auditing.soundness.collaborations.undeclared import undeclared_flow
 from secmix.auditing.soundness.mixed import understood
 from secmix.auditing.soundness.result import BLIND
-from secmix.data import deal
 from secmix.kernel import KnownSums
 from secmix.scenario import Scenario
 
@@ -44,6 +43,23 @@ def unchecked(cell: Scenario, setup: SumSetup, seeds: Seeds) -> Case:
     return without_proof(Case(cell, setup, replace(seen, doubts=[*seen.doubts, *seen.unread]), built=built))
 
 
+def again(case: Case, nodes: list[int]) -> Case:
+    """Return fresh runs of the same cell, which share no draw with those of ``case``, seen as those are."""
+    seed = int(sequence(case.cell.seed, "fresh runs").generate_state(1)[0])
+    cell = case.cell.model_copy(update={"seed": seed})
+    asked = tuple(node for node in nodes if node in case.setup.asked)
+    if isinstance(case.setup, CollaborationSetup):
+        setup = replace(case.setup, asked=asked)
+        watched = watch(cell, setup, seeds_of(cell))
+        return with_proof_of(case, replace(case, cell=cell, setup=setup, observation=watched, fitted={}, settled=set()))
+    setup_of_sum = replace(case.setup, asked=asked)
+    seen, proof = observe(cell, setup_of_sum, seeds_of(cell)), proof_of(case)
+    if isinstance(proof, KnownSums) and seen.unread:
+        seen = as_proved(seen, setup_of_sum, proof)
+    seen = replace(seen, doubts=case.observation.doubts)
+    return with_proof_of(case, replace(case, cell=cell, setup=setup_of_sum, observation=seen, fitted={}, settled=set()))
+
+
 def _understood(cell: Scenario, setup: SumSetup) -> SumSetup:
     """``setup``, with masks that follow from fewer taken for those, wherever the law of all of them is known."""
     entries = cell.model.components * (1 + setup.rows.shape[1])  # what exact EM sums at least
@@ -60,7 +76,7 @@ def _observed(
             built,
             setup.network,
             asked,
-            lambda runs, key: deal(setup.rows, setup.counts, runs, stream(cell.seed, "soundness", key)),
+            lambda runs, key: setup.deal(runs, stream(cell.seed, "soundness", key)),
             heard=not all(watched.holds_nothing_of(node) for node in setup.asked),
             used=setup.protocol,
             seed=cell.seed,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from secmix.auditing import verdicts
@@ -13,13 +15,14 @@ from secmix.auditing.observation.collaborations import COLUMNS, CollaborationObs
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.proof import proof_of, unproved
 from secmix.auditing.report import Finding, NodeSummary
-from secmix.auditing.setup import CollaborationSetup, SumSetup
+from secmix.auditing.setup import CollaborationSetup, Setup, SumSetup
 from secmix.estimators.decoders import reconstruct
 from secmix.protocols import Defences
 from secmix.protocols.collaboration import CollaborationTraits
 from secmix.scenario import Scenario
 from secmix.transcript import Origin
 
+_ROWS, _DEALS = 10, 100  # rows of a group, and ways to draw from it, below which runs are much alike
 _NEARLY = 0.99
 """Of a node of whose variance this share is known the error is a tenth of its spread at most. Whether it counts as
 revealed a limit on revealed nodes does not say; so that limit alone does not clear it."""
@@ -34,25 +37,55 @@ def stand(case: Case, node: int, findings: list[Finding]) -> tuple[NodeSummary, 
         if not any(verdicts.is_revealed(finding) for finding in findings):
             doubts += unproved(case, node)
         exact = not observation.doubts
-        share = output_share(case.setup, observation, node)
+        share = given_away(case, node)
         return verdicts.summary(
             node, findings, doubts, share, clearance=proof_of(case), exact=exact, runs=case.cell.runs
         ), doubts
     assert isinstance(observation, CollaborationObservation)
-    known = _output_leakage(observation, node)
+    known = given_away(case, node)
     hidden = "; ".join(observation.doubts) or None
     return verdicts.summary_of_samples(node, findings, known, proof_of(case), hidden, runs=case.cell.runs), []
+
+
+def given_away(case: Case, node: int) -> float:
+    """Return which share of a node's data the outcome itself gives away, of a collaboration at most."""
+    if isinstance(case.setup, SumSetup):
+        assert isinstance(case.observation, SumObservation)
+        return output_share(case.setup, case.observation, node)
+    assert isinstance(case.observation, CollaborationObservation)
+    return _output_leakage(case.observation, node)
 
 
 def notes(case: Case) -> list[str]:
     """What a reader of the cell's numbers must know."""
     cell, observation = case.cell, case.observation
-    draws = f"{cell.runs} runs; in each, rows are dealt anew without replacement from {case.setup.source}"
+    draws = [
+        f"{cell.runs} runs; in each, rows are dealt anew without replacement from {case.setup.source}",
+        *_few_rows(case.setup),
+    ]
     if isinstance(case.setup, SumSetup):
-        return [draws, *_notes_on_sums(cell), *observation.doubts]
+        return [*draws, *_notes_on_sums(cell), *observation.doubts]
     assert isinstance(case.setup, CollaborationSetup)
     premises = CollaborationTraits.of(case.setup.protocol).premises(heard(case))
-    return [draws, *_notes_on_collaborations(cell), *premises, *observation.doubts]
+    return [*draws, *_notes_on_collaborations(cell), *premises, *observation.doubts]
+
+
+def _few_rows(setup: Setup) -> list[str]:
+    """Say of which nodes so few rows are at hand that runs are much alike."""
+    if setup.groups is None:
+        return []
+    own = "each node draws from the rows of its own group, "
+    sizes = [
+        f"node {i}: {count} of {len(rows)}"
+        for i, (count, rows) in enumerate(zip(setup.counts, setup.groups, strict=True))
+    ]
+    few = [
+        f"node {i} has {len(rows)} rows to draw {count} from in each run: too few for resampling, what is measured of "
+        "it says little"
+        for i, (count, rows) in enumerate(zip(setup.counts, setup.groups, strict=True))
+        if math.comb(len(rows), count) < _DEALS or len(rows) < _ROWS
+    ]
+    return [own + "; ".join(sizes), *few]
 
 
 def heard(case: Case) -> list[Origin]:

@@ -7,12 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from secmix._base.plugins import code_allowed
-from secmix._base.random import sequence
 from secmix.auditing.cells.audit_cell import CellResult, audit_cell
 from secmix.auditing.cells.fields import failed
 from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaborations, observe
-from secmix.auditing.observation.observe import Seeds
+from secmix.auditing.observation.observe import seeds_of
 from secmix.auditing.report import Verdict
 from secmix.auditing.setup import CollaborationSetup, Given, Ready, SumSetup, build_setup
 from secmix.auditing.soundness import fresh
@@ -44,7 +43,7 @@ def run_cell(
     with _CELLS, threadpool_limits(limits=1), code_allowed(allow_code), unrelated():
         setup = build_setup(cell, _new(given), ready)
         try:
-            judged, findings = audit_cell(cell, setup, seeds(cell), reproduce, early)
+            judged, findings = audit_cell(cell, setup, seeds_of(cell), reproduce, early)
             return with_coalitions(cell, setup, judged, reproduce), findings
         except SecmixError as error:
             return failed(cell, setup, f"the run failed: {error}", reproduce), []
@@ -91,9 +90,3 @@ def _new(given: Given | None) -> Given | None:
     if given is None:
         return None
     return {key: fresh(part) if key[0] == "adversary" else part for key, part in given.items()}
-
-
-def seeds(cell: Scenario) -> Seeds:
-    """Of the data, the same in all cells of an audit; and of the protocol, the cell's own."""
-    own = (cell.protocol.model_dump(), cell.adversary.model_dump())
-    return sequence(cell.seed, "data"), sequence(cell.seed, "protocol", *own)

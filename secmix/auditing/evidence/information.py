@@ -43,7 +43,7 @@ def _found(case: Case, node: int) -> list[Finding]:
         target, view, made = *_decoded(target, view), ", of what a linear decoder makes of the view"
         if not np.ptp(view, axis=0).all() or not np.ptp(target, axis=0).all():
             return []
-    bound = information_lower_bound(target, view)
+    bound = information_lower_bound(target, view, level=1 - case.level)
     leakage = normalised(bound.low, target.shape[1])
     return [
         Finding(

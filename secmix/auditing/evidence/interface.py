@@ -34,6 +34,8 @@ class Case:
         Nodes whose data are known already, and no measurement can change what the policy says of them.
     built : object, optional
         The protocol as it was before any run; without it, as it is after them.
+    level : float
+        Chance that a lower confidence bound may lie above the truth.
     """
 
     cell: Scenario
@@ -42,6 +44,7 @@ class Case:
     fitted: dict[Any, Any] = field(default_factory=dict)
     settled: set[int] = field(default_factory=set)
     built: Any = None
+    level: float = 0.05
 
     @property
     def judged(self) -> tuple[int, ...]:

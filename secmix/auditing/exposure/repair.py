@@ -176,7 +176,7 @@ def _edges(
 def _rows(cell: Scenario, setup: SumSetup, need: int) -> Iterator[tuple[str, dict[str, Any], float | None]]:
     for times in _TIMES:
         counts = [times * count for count in setup.counts]
-        if sum(counts) > len(setup.rows):
+        if not setup.has_rows(counts):
             return
         each: int | list[int] = counts[0] if len(set(counts)) == 1 else counts
         changed = changed_scenario(cell, {"data.rows_per_node": each})

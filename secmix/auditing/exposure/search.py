@@ -16,7 +16,6 @@ from secmix.auditing.observation.observe import observe
 from secmix.auditing.setup import CollaborationSetup, SumSetup, build_model
 from secmix.auditing.verdicts import is_revealed
 from secmix.coalitions import Agent, Case, Equations, Exposure, Least, NodeExposure, least_coalitions
-from secmix.data import deal
 from secmix.estimators.exact.linear import Probed
 from secmix.protocols import Defences, Plain
 from secmix.scenario import PartSpec, Scenario
@@ -77,7 +76,7 @@ def _asked(cell: Scenario, setup: SumSetup | CollaborationSetup) -> tuple[int, .
 def _summed(cell: Scenario, setup: SumSetup) -> tuple[list[np.ndarray], int]:
     """What the nodes put into the sums of a few runs, EM's own iterations first, and how long those before are."""
     watching = Probed(Plain(), probing=False)
-    rows_by_node = deal(setup.rows, setup.counts, _RUNS, stream(cell.seed, "coalitions", "rows"))
+    rows_by_node = setup.deal(_RUNS, stream(cell.seed, "coalitions", "rows"))
     build_model(cell, setup, watching, record=False).run(
         rows_by_node, network=setup.network, rng=stream(cell.seed, "coalitions", "protocol")
     )

@@ -21,7 +21,6 @@ from secmix.auditing.observation.observe import Seeds, deals, fitting
 from secmix.auditing.setup import CollaborationSetup
 from secmix.auditing.soundness.runner import Call
 from secmix.auditing.soundness.sight import Eyes, Frame
-from secmix.data import deal
 from secmix.errors import SecmixError
 from secmix.protocols.collaboration import BYTES, RunsDiffer
 from secmix.scenario import Scenario
@@ -96,7 +95,7 @@ def block_size(cell: Scenario, setup: CollaborationSetup) -> int:
     """Runs in a block, from what a single run sends. Running it finds out whether the parts fit together."""
     rng = stream(cell.seed, "trial run")
     channel = Channel()
-    _run(setup, deal(setup.rows, setup.counts, 1, rng), rng, channel)
+    _run(setup, setup.deal(1, rng), rng, channel)
     setup.adversary.observe(channel.transcript, setup.network)
     if (against := AdversaryTraits.of(setup.adversary).against) is not None:
         against(block.kind for block in channel.transcript)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix._base.random import stream
+from secmix._base.random import sequence, stream
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.observation.known import KnownSums, known_sums
 from secmix.auditing.observation.lines import joined, lines_of
@@ -30,7 +30,6 @@ from secmix.auditing.observation.reading import (
 )
 from secmix.auditing.setup import Setup, SumSetup, build_model
 from secmix.auditing.soundness.mixed import independent
-from secmix.data import deal
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed
 from secmix.estimators.exact.masks import dependence_doubts, shape_doubts
@@ -107,6 +106,12 @@ class SumObservation(Observation):
         return sorted(self.inputs)
 
 
+def seeds_of(cell: Scenario) -> Seeds:
+    """Return the seeds of the data, the same in all cells of an audit, and of the protocol, the cell's own."""
+    own = (cell.protocol.model_dump(), cell.adversary.model_dump())
+    return sequence(cell.seed, "data"), sequence(cell.seed, "protocol", *own)
+
+
 def observe(cell: Scenario, setup: SumSetup, seeds: Seeds) -> SumObservation:
     """All runs of ``cell``."""
     blocks: list[SumObservation] = []
@@ -132,7 +137,7 @@ def deals(
     pairs = zip(seeds[0].spawn(len(starts)), seeds[1].spawn(len(starts)), strict=True)
     for start, (data_seed, run_seed) in zip(starts, pairs, strict=True):
         runs = min(size, cell.runs - start)
-        yield deal(setup.rows, setup.counts, runs, np.random.default_rng(data_seed)), run_seed
+        yield setup.deal(runs, np.random.default_rng(data_seed)), run_seed
 
 
 def block_size(cell: Scenario, setup: SumSetup) -> int:
@@ -143,7 +148,7 @@ def block_size(cell: Scenario, setup: SumSetup) -> int:
     probed = Probed(setup.protocol)
     rng = stream(cell.seed, "trial run")
     trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
-    rows_by_node = deal(setup.rows, setup.counts, 1, rng)
+    rows_by_node = setup.deal(1, rng)
     run = build_model(trial, setup, as_played(setup, probed)).run(rows_by_node, network=setup.network, rng=rng)
     setup.adversary.observe(run.transcript, setup.network)
     iterations = cell.model.iterations + len(run.transcript.iterations) - 1

@@ -19,7 +19,6 @@ from secmix.adversaries.tampering import TamperingChannel
 from secmix.auditing.robustness.curve import Errors, Push, bounded
 from secmix.auditing.robustness.theorems import proven_protocol
 from secmix.auditing.setup import CollaborationSetup
-from secmix.data import deal
 from secmix.errors import ScenarioError, SecmixError
 from secmix.protocols.collaboration import CollaborationTraits, RunsDiffer
 from secmix.scenario import Scenario
@@ -33,9 +32,7 @@ _SEARCHED = 2  # runs for an attack that searches
 def errors_of_collaborations(cell: Scenario, setup: CollaborationSetup) -> Errors:
     """Errors of the outcome at honest nodes against the run in which all follow the protocol."""
     traits, adversary = CollaborationTraits.of(setup.protocol), AdversaryTraits.of(setup.adversary)
-    first, second = (
-        deal(setup.rows, setup.counts, _DEALS, stream(cell.seed, "attacked rows", k)) for k in ("first", "other")
-    )
+    first, second = (setup.deal(_DEALS, stream(cell.seed, "attacked rows", k)) for k in ("first", "other"))
     channel = Channel()
     honest = _run(cell, setup, first, channel)
     others = _run(cell, setup, second, Channel(record=False))

@@ -24,7 +24,6 @@ from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.robustness.curve import Errors, Outcome, Push, bounded
 from secmix.auditing.robustness.theorems import declared, withstood
 from secmix.auditing.setup import SumSetup, build_model
-from secmix.data import deal
 from secmix.errors import SecmixError
 from secmix.estimators.robustness import proven
 from secmix.network import Network
@@ -135,7 +134,7 @@ def _outcomes(cell: Scenario, setup: SumSetup, clouds: Array) -> Iterator[Outcom
     """Fixed attacks first; one that searches starts from all of them, and so is no milder than any."""
     adversary = AdversaryTraits.of(setup.adversary)
     assert adversary.against is not None
-    rows_by_node = deal(setup.rows, setup.counts, _DEALS, stream(cell.seed, "attacked rows"))
+    rows_by_node = setup.deal(_DEALS, stream(cell.seed, "attacked rows"))
     honest = [i for i in range(setup.network.n) if i not in setup.corrupt]
     wanted = _honest_fit(cell, setup, [rows_by_node[i] for i in honest])
 

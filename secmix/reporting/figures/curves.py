@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from secmix._base.naming import called, named
 from secmix.auditing.report import LeakageCurve, Picture, SigmaPoint
 from secmix.reporting.figures.svg import COLOUR, MARKERS, SERIES, STYLE, inline
 from secmix.reporting.words import number, share, size, superscript
 
+_LABEL = 20  # characters beside a curve
 _QUARTERS = ([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
 
 
-def leakage_figure(curves: Sequence[LeakageCurve], limit: float | None, name: str) -> str:
+def leakage_figure(curves: Sequence[LeakageCurve], limit: float | None, name: str, names: Sequence[str] = ()) -> str:
     """Normalised leakage against iteration, a panel for each kind of evidence; the worst nodes stand out."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -30,24 +32,24 @@ def leakage_figure(curves: Sequence[LeakageCurve], limit: float | None, name: st
         for row, kind in enumerate(kinds):
             axes = figure.add_subplot(len(kinds), 1, row + 1)
             mine = [curve for curve in curves if curve.evidence == kind]
-            _draw_curves(axes, sorted(mine, key=lambda c: -max(c.cumulative, default=0.0)), limit)
+            _draw_curves(axes, sorted(mine, key=lambda c: -max(c.cumulative, default=0.0)), limit, names)
             axes.set_ylim(0, 1)
             axes.set_yticks(*_QUARTERS)
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
             axes.set_title(shorten(f"normalised leakage, by {kind}", 90, placeholder="…"), y=1.0)
             if row == len(kinds) - 1:
                 axes.set_xlabel("iteration")
-        return inline(figure, name, leakage_alt(curves))
+        return inline(figure, name, leakage_alt(curves, names))
 
 
-def _draw_curves(axes: Any, curves: Sequence[LeakageCurve], limit: float | None) -> None:
+def _draw_curves(axes: Any, curves: Sequence[LeakageCurve], limit: float | None, names: Sequence[str]) -> None:
     ends: dict[float, list[int]] = {}
     for rank, curve in enumerate(curves):
-        named = rank < len(SERIES)
-        colour = SERIES[rank] if named else COLOUR["muted"]
-        look: dict[str, Any] = {"color": colour, "linewidth": 1.7 if named else 0.6, "clip_on": False}
+        stands_out = rank < len(SERIES)
+        colour = SERIES[rank] if stands_out else COLOUR["muted"]
+        look: dict[str, Any] = {"color": colour, "linewidth": 1.7 if stands_out else 0.6, "clip_on": False}
         marks: dict[str, Any] = {}
-        if named:
+        if stands_out:
             marks = {
                 "marker": MARKERS[rank],
                 "markersize": 3.8,
@@ -55,12 +57,13 @@ def _draw_curves(axes: Any, curves: Sequence[LeakageCurve], limit: float | None)
             }
         axes.plot(curve.iterations, curve.cumulative, zorder=3, **look, **marks)
         axes.plot(curve.iterations, curve.single, linestyle=(0, (4, 2)), alpha=0.8, zorder=2, **look)
-        if named and curve.cumulative:
+        if stands_out and curve.cumulative:
             ends.setdefault(round(curve.cumulative[-1], 2), []).append(rank)
     labels = []
     for height, ranks in ends.items():
         nodes = ", ".join(str(node) for node in sorted(curves[rank].node for rank in ranks))
-        labels.append((height, f"node{'s' if len(ranks) > 1 else ''} {nodes}", SERIES[ranks[0]]))
+        text = named(f"node{'s' if len(ranks) > 1 else ''} {nodes}", names)
+        labels.append((height, shorten(text, _LABEL, placeholder="…"), SERIES[ranks[0]]))
     if limit is not None:
         axes.axhline(limit, color=COLOUR["bad"], linewidth=1.2, linestyle=":", zorder=4)
         labels.append((limit, f"limit {limit:g}", COLOUR["bad"]))
@@ -91,13 +94,13 @@ def _apart(heights: Sequence[float], gap: float = 0.085) -> list[float]:
     return placed
 
 
-def leakage_alt(curves: Sequence[LeakageCurve]) -> str:
+def leakage_alt(curves: Sequence[LeakageCurve], names: Sequence[str] = ()) -> str:
     """The leakage curves in words."""
     ends = [(curve.cumulative[-1], curve.node, curve.evidence) for curve in curves if curve.cumulative]
     if not ends:
         return "Leakage against iteration: no points."
     value, node, kind = max(ends)
-    return f"Leakage against iteration. The largest at the end is {share(value)}, of node {node}, by {kind}."
+    return f"Leakage against iteration. The largest at the end is {share(value)}, of {called(node, names)}, by {kind}."
 
 
 def sigma_figure(points: Sequence[SigmaPoint], limit: float | None, name: str) -> str:
@@ -166,7 +169,7 @@ def sigma_alt(points: Sequence[SigmaPoint]) -> str:
     )
 
 
-def picture_figure(picture: Picture, name: str) -> str:
+def picture_figure(picture: Picture, name: str, names: Sequence[str] = ()) -> str:
     """Rows that were recovered as crosses, true ones as circles."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -188,13 +191,13 @@ def picture_figure(picture: Picture, name: str) -> str:
             axes.set_ylabel(f"column {picture.columns[1] + 1}, standard deviations")
         else:
             axes.set_yticks([])
-        return inline(figure, name, picture_alt(picture))
+        return inline(figure, name, picture_alt(picture, names))
 
 
-def picture_alt(picture: Picture) -> str:
+def picture_alt(picture: Picture, names: Sequence[str] = ()) -> str:
     """The picture in words."""
     many = len(picture.nodes) > 1
-    whose = f"node{'s' if many else ''} {', '.join(map(str, picture.nodes))}"
+    whose = named(f"node{'s' if many else ''} {', '.join(map(str, picture.nodes))}", names)
     first = f", the first {len(picture.true)} of them" if picture.rows > len(picture.true) else ""
     what = (
         f"crosses: what the adversary recovered ({len(picture.found)} row{'s' * (len(picture.found) > 1)})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from secmix.reporting.figures.svg import COLOUR, STYLE, ink_on, inline, shade
 from secmix.reporting.words import heard, share
 
 CROWD = 24  # more nodes than this leave no room for a number beside each
+_NAME = 16  # characters below a node
 MANY = 300  # more than this are dots anyway
 ROOM = 0.15  # between two nodes, as a share of the drawing: the node itself and a number beside it
 
@@ -43,6 +45,8 @@ def network_figure(cell: Cell, name: str) -> str:
             theirs = node in cell.corrupt or (node < 0 and cell.server)
             corrupt = theirs or (node in found and found[node].standing == "corrupt")
             _draw_node(axes, node, spot, found.get(node), corrupt, radius)
+            if cell.names and node >= 0:
+                draw_name(axes, spot, cell.label(node), radius)
             if not crowded and node in found and not corrupt:
                 _draw_leakage(axes, spot, spot - centre, found[node], radius)
         return inline(figure, name, network_alt(cell))
@@ -98,6 +102,20 @@ def _draw_node(axes: Any, node: int, spot: Any, found: NodeSummary | None, corru
         color=COLOUR["ink"] if server and not corrupt else ink_on(fill),
         fontsize=max(4.0, 0.9 * radius),
         zorder=4,
+    )
+
+
+def draw_name(axes: Any, spot: Any, name: str, radius: float) -> None:
+    """Write a node's name below it."""
+    axes.annotate(
+        shorten(name, _NAME, placeholder="…"),
+        spot,
+        xytext=(0, -radius - 3),
+        textcoords="offset points",
+        ha="center",
+        va="top",
+        fontsize=max(3.5, 0.75 * radius),
+        zorder=6,
     )
 
 
@@ -158,8 +176,8 @@ def apart(points: Any, least: float) -> Any:
 
 def network_alt(cell: Cell) -> str:
     """The network drawing in words."""
-    revealed = [str(node.node) for node in cell.nodes if node.standing == "revealed"]
-    corrupt = ", ".join(map(str, cell.corrupt))
+    revealed = [cell.label(node.node) for node in cell.nodes if node.standing == "revealed"]
+    corrupt = ", ".join(map(cell.label, cell.corrupt))
     parts = [
         f"Network of {cell.n_nodes} nodes and {len(cell.edges)} lines{' and a server' * (-1 in spots(cell))}.",
         heard(cell),

@@ -145,10 +145,10 @@ def _sections(report: Report) -> list[Section]:
                 network=Markup(network_figure(cell, f"n{k}")),
                 lines=lines(cell),
                 served=-1 in spots(cell),
-                leakage=Markup(leakage_figure(cell.curves, limit, f"l{k}")) if cell.curves else None,
+                leakage=Markup(leakage_figure(cell.curves, limit, f"l{k}", cell.names)) if cell.curves else None,
                 sigma=Markup(sigma_figure(cell.sigma_curve, limit, f"s{k}")) if _has_sigma(cell) else None,
                 push=Markup(push) if push else None,
-                picture=Markup(picture_figure(cell.picture, f"p{k}")) if cell.picture else None,
+                picture=Markup(picture_figure(cell.picture, f"p{k}", cell.names)) if cell.picture else None,
                 witness=Markup(witness_figure(cell, cell.coalitions, f"w{k}")) if cell.coalitions else None,
             )
         )

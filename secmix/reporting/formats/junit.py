@@ -23,9 +23,8 @@ def render(report: Report) -> str:
     for cell in safe.cells:
         suite = ET.SubElement(root, "testsuite", name=f"{cell.protocol} against {cell.adversary}")
         for node in cell.nodes:
-            _case(
-                suite, f"node {node.node}", node.verdict, f"{node.standing}: {node.why}", cell.reproduce, _excused(node)
-            )
+            who, message = cell.called(node.node), f"{node.standing}: {node.why}"
+            _case(suite, who, node.verdict, message, cell.reproduce, _excused(node))
         if found := cell.robustness:
             message = f"{found.why}; breakdown {robust.breaks(cell, found)}, {robust.proven(cell, found)}"
             _case(suite, "robustness", found.verdict, message, cell.reproduce, _excused(found))

@@ -99,13 +99,13 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
     parts = [
         f'<a id="cell-{k}"></a>\n\n## {k}. {escape(cell.protocol)} against {escape(cell.adversary)}',
         f"**{cell.verdict.upper()}.** {escape(cell.sentence)}",
-        f"{words.heard(cell)} Corrupt nodes: {', '.join(map(str, cell.corrupt)) or 'none'}."
+        f"{words.heard(cell)} Corrupt nodes: {escape(', '.join(map(cell.label, cell.corrupt))) or 'none'}."
         + ("" if cell.is_collaboration else f" Output error: {words.number(cell.output_error)}."),
         _table(
             ("Node", "Standing", "Worst leakage", "Why", "Verdict"),
             (
                 (
-                    str(node.node),
+                    escape(cell.label(node.node)),
                     node.standing,
                     "its own" if node.standing == "corrupt" else escape(words.share(node.worst)),
                     escape(node.why),
@@ -119,9 +119,9 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
         known = ", ".join(f"`{item.replace('`', '')}`" for item in map(_flat, cell.leaked))
         parts.append(f"Known exactly: {known or 'nothing.'}")
     if cell.coalitions:
-        parts += exposed.markdown(cell.coalitions, escape, _table)
+        parts += exposed.markdown(cell.coalitions, escape, _table, cell.names)
     if cell.picture:
-        parts.append(f"Drawn in report.html: {escape(picture_alt(cell.picture))}")
+        parts.append(f"Drawn in report.html: {escape(picture_alt(cell.picture, cell.names))}")
     if cell.robustness:
         parts += markdown_robustness.of_cell(cell, cell.robustness, escape, _table)
     if cell.curves:
@@ -147,7 +147,7 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
         parts += ["### Notes", _bullets(cell.notes, "")]
     findings = words.findings_of(report, cell)
     if findings:
-        parts += ["### Findings", _findings(findings)]
+        parts += ["### Findings", _findings(cell, findings)]
     return [*parts, fenced(cell.reproduce)]
 
 
@@ -158,7 +158,7 @@ def _flat(text: str) -> str:
 def _curves(cell: Cell) -> str:
     rows = (
         (
-            str(curve.node),
+            escape(cell.label(curve.node)),
             escape(curve.evidence),
             str(iteration),
             escape(words.share(single)),
@@ -175,10 +175,10 @@ def _trust(finding: Finding) -> str:
     return f"{'' if interval == finding.kind else interval + '; '}{finding.kind}, {finding.status}"
 
 
-def _findings(findings: Iterable[Finding]) -> str:
+def _findings(cell: Cell, findings: Iterable[Finding]) -> str:
     rows = (
         (
-            str(f.node),
+            escape(cell.label(f.node)),
             f"{f.evidence}: {words.asked(f)}",
             escape(f.method),
             escape(f"{words.amount(f)} ({_trust(f)})"),

@@ -84,11 +84,12 @@ def _results(report: Report, cell: Cell, lines: dict[str, int]) -> list[dict[str
             continue
         mine = [f for f in findings if f.node == node.node and f.verdict == node.verdict]
         worst = max(mine, key=lambda f: f.normalised_leakage, default=None)
+        who = cell.label(node.node) if cell.names else f"Node {node.node}"
         message = (
-            f"Node {node.node} is {node.standing} under {cell.protocol} against {cell.adversary}: {node.why} "
+            f"{who} is {node.standing} under {cell.protocol} against {cell.adversary}: {node.why} "
             f"({node.verdict}, normalised leakage {words.share(node.worst)})"
         )
-        where = f"{cell.protocol}/{cell.adversary}/node {node.node}"
+        where = f"{cell.protocol}/{cell.adversary}/{cell.called(node.node)}"
         results.append(
             _result(
                 _rule(worst),

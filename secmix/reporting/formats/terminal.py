@@ -175,7 +175,7 @@ def _print_faults(report: Report, console: Console) -> None:
         table.add_column(overflow="fold", ratio=1)
         for (standing, why, verdict), nodes in list(stories.items())[:STORIES]:
             table.add_row(
-                Text(_names([node.node for node in nodes])),
+                Text(_names(cell, [node.node for node in nodes])),
                 Text.assemble((standing, STYLE[verdict]), f" ({_range([node.worst for node in nodes])}): {why}"),
             )
         if len(stories) > STORIES:
@@ -188,9 +188,10 @@ def _print_faults(report: Report, console: Console) -> None:
         console.print()
 
 
-def _names(nodes: Sequence[int]) -> str:
-    some = ", ".join(map(str, sorted(nodes)[:6]))
-    return f"node{'s' if len(nodes) > 1 else ''} {some}" + (f" +{len(nodes) - 6}" if len(nodes) > 6 else "")
+def _names(cell: Cell, nodes: Sequence[int]) -> str:
+    some = _line(", ".join(map(cell.label, sorted(nodes)[:6])))
+    kind = "" if cell.names else f"node{'s' if len(nodes) > 1 else ''} "
+    return kind + some + (f" +{len(nodes) - 6}" if len(nodes) > 6 else "")
 
 
 def _range(leaks: Sequence[float]) -> str:

@@ -16,7 +16,6 @@ from secmix._base.checks import Array
 from secmix._base.random import sequence, stream
 from secmix.auditing.setup import CollaborationSetup
 from secmix.auditing.soundness.sight import numbers
-from secmix.data import deal
 from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols import Collaboration, SumProtocol
@@ -59,9 +58,7 @@ def undeclared_flow(cell: Scenario, setup: CollaborationSetup) -> str | None:
     A protocol in which one node's draws depend on the rows of another is found guilty too: let every node draw from a
     generator of its own (``rng.spawn``).
     """
-    first, other = (
-        deal(setup.rows, setup.counts, 1, stream(cell.seed, "undeclared flow", k)) for k in ("first", "other")
-    )
+    first, other = (setup.deal(1, stream(cell.seed, "undeclared flow", k)) for k in ("first", "other"))
     # A number, not a sequence: that counts the children it has spawned, and would draw others the second time.
     seed = int(sequence(cell.seed, "undeclared flow", "protocol").generate_state(1)[0])
     return passed_outside(setup.protocol, setup.network, first, other, seed)

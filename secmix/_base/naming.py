@@ -1,0 +1,64 @@
+"""Names of nodes in place of their numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_ONE = re.compile(r"\b([Nn]ode) (\d+)\b(?!\.\d)")
+_SEVERAL = re.compile(r"\b[Nn]odes (\d+(?:(?:, | and )\d+)*)\b(?!\.\d)")
+_LISTED = re.compile(r"(?<=[\[{])\d+(?:, ?\d+)*(?=[\]}])")
+_LINE = re.compile(r"\bfrom (\d+|the server) to (\d+|the server)\b")
+_LINES = re.compile(r"\blines? ((?:\d+|server)–(?:\d+|server)(?:(?:, | and )(?:\d+|server)–(?:\d+|server))*)")
+_ORDER = re.compile(r"(?<=together: )\d+(?:, \d+)+")
+_NUMBER = re.compile(r"\d+")
+
+
+def label(node: int, names: Sequence[str]) -> str:
+    """Return a node's name, or its number; −1 is the server.
+
+    >>> label(1, ["Bern", "St. Gallen"]), label(1, []), label(-1, [])
+    ('St. Gallen', '1', 'server')
+    """
+    if node < 0:
+        return "server"
+    return names[node] if node < len(names) else str(node)
+
+
+def called(node: int, names: Sequence[str]) -> str:
+    """Return what a sentence calls a node.
+
+    >>> called(1, ["Bern", "St. Gallen"]), called(1, []), called(1, ["10", "20"])
+    ('St. Gallen', 'node 1', 'node 20')
+    """
+    name = label(node, names)
+    return f"node {name}" if name.isdigit() else name
+
+
+def named(text: str, names: Sequence[str]) -> str:
+    """Return a sentence of a report with names for the numbers of nodes.
+
+    >>> named("Node 1 leaks; of nodes 0, 1 and 2 the sum over {0, 1} is known", ["Bern", "St. Gallen", "Chur"])
+    'St. Gallen leaks; of Bern, St. Gallen and Chur the sum over {Bern, St. Gallen} is known'
+    """
+    if not names:
+        return text
+
+    def of_number(match: re.Match[str]) -> str:
+        return label(int(match.group()), names)
+
+    def of_line(match: re.Match[str]) -> str:
+        ends = (label(int(end), names) if end.isdigit() else end for end in match.groups())
+        return "from {} to {}".format(*ends)
+
+    text = _ONE.sub(lambda m: called(int(m[2]), names) if int(m[2]) < len(names) else m[0], text)
+    kind = "nodes " if any(name.isdigit() for name in names) else ""
+    text = _SEVERAL.sub(lambda m: kind + _NUMBER.sub(of_number, m[1]) if _all_known(m[1], names) else m[0], text)
+    text = _LINES.sub(lambda m: _NUMBER.sub(of_number, m[0]) if _all_known(m[1], names) else m[0], text)
+    text = _ORDER.sub(lambda m: _NUMBER.sub(of_number, m[0]) if _all_known(m[0], names) else m[0], text)
+    text = _LISTED.sub(lambda m: _NUMBER.sub(of_number, m[0]) if _all_known(m[0], names) else m[0], text)
+    return _LINE.sub(of_line, text)
+
+
+def _all_known(numbers: str, names: Sequence[str]) -> bool:
+    return all(int(number) < len(names) for number in _NUMBER.findall(numbers))

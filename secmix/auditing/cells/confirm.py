@@ -1,0 +1,152 @@
+"""Confirm on fresh runs what was measured, before it accuses anybody.
+
+An audit looks at each node of each combination with several estimators, and one in forty intervals lies above the
+truth. So whatever would accuse is measured again on fresh runs, on which nothing was chosen, and its lower end is moved
+down until all of an audit's accusations hold together: ``[measure] level`` is split over the combinations of the sweep
+(:meth:`secmix.scenario.Scenario.cells`), in halves over what is counted and what is estimated, and over the findings of
+either (Bonferroni). What follows from the protocol, or was recovered in most runs, needs none of that.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from scipy.stats import beta
+from scipy.stats import t as student
+
+from secmix.auditing.cells.groups import gather
+from secmix.auditing.cells.sound import again
+from secmix.auditing.cells.standing import given_away
+from secmix.auditing.evidence.interface import Case, Evidence, Gathered, asked, evidence_of
+from secmix.auditing.observation.collaborations import CollaborationObservation
+from secmix.auditing.report import Finding
+from secmix.errors import SecmixError
+
+_DEGREES = 6  # of Student's t: for KSG see estimators/ksg/levels.py; a normal interval of decoders errs too often
+_USUAL = 0.975  # the side of a 95 % interval
+
+
+def is_counted(finding: Finding) -> bool:
+    """Say whether its number is the share of runs in which data came out."""
+    return bool(finding.hits and finding.runs) and math.isclose(
+        finding.normalised_leakage, (finding.hits or 0) / (finding.runs or 1)
+    )
+
+
+def is_estimated(finding: Finding) -> bool:
+    """Say whether its lower end holds by chance only, and not by algebra or because the data came out."""
+    if finding.kind == "exact" or finding.status == "determined" or is_counted(finding):
+        return False
+    evidence = evidence_of(finding.evidence)
+    follows = evidence is not None and evidence.exact and finding.normalised_low == finding.normalised_leakage
+    return not follows
+
+
+def confirmed(case: Case, gathered: list[Gathered]) -> list[Gathered]:
+    """Return what the evidences of ``case`` found, with what accuses replaced by what fresh runs say of it."""
+    share = case.cell.measure.level / 2
+    counts = sum(is_counted(finding) for each in gathered for finding in each.findings)
+    limits = {node: _accuses_from(case, node) for node in case.judged}
+    new: dict[int, Finding] = {}
+    doubtful: list[tuple[Evidence, Finding]] = []
+    for evidence, each in zip(asked(case), gathered, strict=True):
+        for finding in each.findings:
+            if finding.normalised_low <= limits.get(finding.node, 1.0) or finding.node in case.settled:
+                continue
+            if is_counted(finding) and finding.status != "determined":
+                new[id(finding)] = _recounted(finding, share / counts)
+            elif is_estimated(finding):
+                doubtful.append((evidence, finding))
+    missed = _measured_again(case, doubtful, share, new)
+    out = [replace(each, findings=[new.get(id(f), f) for f in each.findings]) for each in gathered]
+    return [*out[:-1], replace(out[-1], missed=(*out[-1].missed, *missed))] if out else out
+
+
+def _accuses_from(case: Case, node: int) -> float:
+    """Return the share of a node's data from which on its being known is held against the protocol."""
+    limit = case.cell.policy.max_normalised_leakage
+    return min(1.0 if limit is None else limit, given_away(case, node) + 1e-3)
+
+
+def _measured_again(
+    case: Case, doubtful: list[tuple[Evidence, Finding]], share: float, new: dict[int, Finding]
+) -> list[str]:
+    """Put into ``new`` what fresh runs say of doubtful findings, by their ``id``; return what failed."""
+    if not doubtful:
+        return []
+    level = share / len(doubtful)
+    try:
+        fresh = replace(again(case, sorted({finding.node for _, finding in doubtful})), level=level / _groups(case))
+        evidences = {evidence.name: evidence for evidence, _ in doubtful}
+        found = [finding for each in evidences.values() for finding in gather(each, fresh).findings]
+        failed = []
+    except (SecmixError, MemoryError) as error:
+        found, failed = [], [f"what would accuse could not be confirmed on fresh runs: {error}"]
+    by_key = {_key(finding): finding for finding in found}
+    for _, finding in doubtful:
+        new[id(finding)] = _as_confirmed(
+            finding, by_key.get(_key(finding)), level / _readings(case, finding), case.cell.runs
+        )
+    return failed
+
+
+def _groups(case: Case) -> int:
+    return len(case.observation.groups) if isinstance(case.observation, CollaborationObservation) else 1
+
+
+def _readings(case: Case, finding: Finding) -> int:
+    """Return of how many numbers on the same runs the finding is the largest: of groups of runs, and of iterations.
+
+    KSG takes the largest of two an iteration, and of three of all of them; a linear decoder of one an iteration.
+    """
+    iterations = max(len(case.observation.features.get(finding.node, ())), 1)
+    return _groups(case) * {"ksg": 2 * iterations + 3, "linear decoder": iterations}.get(finding.evidence, 1)
+
+
+def _key(finding: Finding) -> tuple[str, str, str, int]:
+    return finding.evidence, finding.view, finding.target, finding.node
+
+
+def _as_confirmed(first: Finding, second: Finding | None, level: float, runs: int) -> Finding:
+    """Return the finding of the fresh runs, its lower end at ``level``; without one, nothing is known for sure."""
+    if second is None:
+        note = f"a first look found at least {first.normalised_low:.1%}; fresh runs did not show it"
+        return first.model_copy(update={"normalised_low": 0.0, "low": None, "notes": [*first.notes, note]})
+    note = f"measured again on {runs} fresh runs, after a first look found at least {first.normalised_low:.1%}"
+    notes = {"notes": [*second.notes, note]}
+    if not is_estimated(second):
+        return second.model_copy(update=notes)
+    return second.model_copy(update={**_lowered(second, level), **notes, "confidence": 1 - level})
+
+
+def _lowered(finding: Finding, level: float) -> dict[str, float | None]:
+    """Return the lower end that holds but for a chance of ``level``, made from that of a 95 % interval.
+
+    It is moved on the scale on which its interval is made: of a decoder's error that is the squared error, 1 − share,
+    and of information nats, −log(1 − share).
+    """
+    value, low = finding.normalised_leakage, finding.normalised_low
+    if low >= value:  # a bound, which was found at this level
+        return {}
+    wider = float(student.ppf(1 - level, _DEGREES) / student.ppf(_USUAL, _DEGREES))
+    if finding.unit == "nats" and finding.value is not None and finding.low is not None:
+        nats, nats_low = -math.log1p(-min(value, 1 - 1e-16)), -math.log1p(-low)
+        share = max(-math.expm1(-(nats - wider * (nats - nats_low))), 0.0)
+        return {"normalised_low": share, "low": max(finding.value - wider * (finding.value - finding.low), 0.0)}
+    share = max(value - wider * (value - low), 0.0)
+    return {
+        "normalised_low": share,
+        **({"high": math.sqrt(1 - share)} if finding.kind == "upper bound" else {"low": share}),
+    }
+
+
+def _recounted(finding: Finding, level: float) -> Finding:
+    """Return a count with the lower end of Clopper and Pearson (1934) at ``level``."""
+    assert finding.hits is not None
+    assert finding.runs is not None
+    low = float(beta.ppf(level, finding.hits, finding.runs - finding.hits + 1))
+    moved = {"normalised_low": low, "confidence": 1 - level}
+    if finding.low is not None and finding.kind == "lower bound":
+        moved["low"] = low
+    return finding.model_copy(update=moved)
