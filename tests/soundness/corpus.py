@@ -11,11 +11,13 @@ from .honest.bare import sometimes, words
 from .honest.fresh import lots, memory, numbers, stops
 from .honest.longer import corners, fits, schedule, seldom, unsampled
 from .honest.masks import generator, mixed, structure, values
+from .honest.seeds import encoded, same, small
 from .honest.together import beside, collaborations, handed, rows
 from .right import fresh, odd, published, styles
 from .right import front_ends as encoders
 from .right import longer as long_lived
 from .right import mixed as mixtures
+from .right import seeds as expanded
 from .right import surroundings as habits
 from .right import together as right_collaborations
 from .right import words as right_words
@@ -53,6 +55,9 @@ _HONEST = (
     front_ends,
     words,
     sometimes,
+    same,
+    small,
+    encoded,
 )
 _SABOTAGE = (digits, record, objects, occasions, looked_at, watched)
 HONEST: list[Case] = [case for module in _HONEST for case in module.CASES]
@@ -73,6 +78,7 @@ RIGHT: list[Case] = [
     *long_lived.CASES,
     *fresh.CASES,
     *right_words.CASES,
+    *expanded.CASES,
 ]
 ALL: list[Case] = [*WRONG, *RIGHT]
 """All cases but ``BEYOND``, which no audit of messages can find."""

@@ -1,7 +1,7 @@
 """Cases whose verdict is not yet what it must be, with the verdict seen.
 
-Right protocols that no proof clears yet: each is a gap, with what ends its proof. Take a case off as soon as its
-verdict is true; the test of verdicts fails until that is done.
+Right protocols that no proof clears yet, and wrong ones that one clears: each is a gap, with what ends its proof, or
+lets it through. Take a case off as soon as its verdict is true; the test of verdicts fails until that is done.
 """
 
 from __future__ import annotations
@@ -13,4 +13,9 @@ PENDING: dict[str, str] = {
     "remembers results": "inconclusive",  # a state from call to call
     "levels that warn": "inconclusive",  # a branch on a secret
     "framed as bytes": "inconclusive",  # nodes end with an average that nobody sends them
+    "a digest of the usual length": "holds",  # settings of a hash that are its defaults anyway
+    "a field filled up": "holds",  # settings of a hash with zeros at their end
+    "a long key hashed": "holds",  # HMAC hashes keys that are longer than a block
+    "corrected by curves of their own": "holds",  # text of long arrays, which is cut short
+    "counted by clocks of their own": "holds",  # large offsets, of which nine digits are compared
 }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 from example_protocols import Pairwise
 
 import secmix
@@ -18,7 +20,7 @@ def verdict_of(protocol: Any) -> str:
         "runs": 100,
         "data": {"name": "breast_cancer", "features": 1, "rows_per_node": 20},
         "model": {"components": 1, "iterations": 1},
-        "measure": {"evidence": ["structure"]},
+        "measure": {"evidence": ["structure", "gaussian"], "sigmas": [1e6]},
         "policy": {"max_revealed_nodes": 0},
     }
     report = secmix.audit(content, protocols={"mine": protocol}, adversaries={"out": Eavesdropper()})
@@ -48,3 +50,24 @@ def test_a_method_that_is_replaced_is_proved_anew() -> None:
     assert verdict_of(right()).startswith("holds: Proved")
     right.sent = lambda self, hidden, s, r, rng: s if s[0, 0, 0] < -50 else hidden
     assert "Not proved: a branch on a secret" in verdict_of(right())
+
+
+@dataclass(frozen=True)
+class FromSeeds(Pairwise):
+    """Draws seeds of two words in place of masks, and has a size of masks to set."""
+
+    sigma: float = 1e6
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: np.random.Generator) -> Any:
+        return rng.integers(0, 2**64, size=(runs, len(network.edges), 2), dtype=np.uint64)
+
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        runs, _, m = np.shape(inputs)
+        seeds = self.draw_masks(runs, m, network, rng) if masks is None else masks
+        masks = [[np.random.default_rng(seed).normal(0, self.sigma, m) for seed in run] for run in seeds]
+        return super().average(inputs, network, rng, masks=np.stack(masks), channel=channel)
+
+
+def test_seeds_are_proved_where_the_size_of_masks_can_be_set() -> None:
+    """No curve over that size is drawn: nothing is read off unit masks where seeds are drawn."""
+    assert verdict_of(FromSeeds()).startswith("holds: Proved")
