@@ -16,6 +16,7 @@ from .right import fresh, odd, published, styles
 from .right import front_ends as encoders
 from .right import longer as long_lived
 from .right import mixed as mixtures
+from .right import seeds as expanded
 from .right import surroundings as habits
 from .right import together as right_collaborations
 from .right import words as right_words
@@ -73,6 +74,7 @@ RIGHT: list[Case] = [
     *long_lived.CASES,
     *fresh.CASES,
     *right_words.CASES,
+    *expanded.CASES,
 ]
 ALL: list[Case] = [*WRONG, *RIGHT]
 """All cases but ``BEYOND``, which no audit of messages can find."""

@@ -48,7 +48,7 @@ def sigma_curve(case: Case) -> list[SigmaPoint]:
 
 
 class _NoCurve(Exception):
-    """A message has another length than what is summed, or the size of masks cannot be set."""
+    """Seeds are drawn, a message has another length than what is summed, or the size of masks cannot be set."""
 
 
 def _has_sigma(protocol: SumProtocol) -> bool:
@@ -65,7 +65,7 @@ def _point(setup: SumSetup, sigma: float, inputs: np.ndarray, spread: float, rng
     probed, channel = Probed(protocol), Channel()
     averages, _ = probed.average(inputs, setup.network, rng, channel=channel)
     view = setup.adversary.observe(channel.transcript, setup.network)
-    if any(row.shape[1] != inputs.shape[2] for row in view.rows):
+    if probed.draws_seeds or any(row.shape[1] != inputs.shape[2] for row in view.rows):
         raise _NoCurve
     masks = probed.seen[0][1].shape[1]
     linear = read_off(view, [0], runs=len(inputs), masks=masks, network=setup.network, protocol=protocol)
