@@ -11,6 +11,7 @@ from .honest.bare import sometimes, words
 from .honest.fresh import lots, memory, numbers, stops
 from .honest.longer import corners, fits, schedule, seldom, unsampled
 from .honest.masks import generator, mixed, structure, values
+from .honest.seeds import known, reused, short
 from .honest.together import beside, collaborations, handed, rows
 from .right import fresh, odd, published, styles
 from .right import front_ends as encoders
@@ -54,6 +55,9 @@ _HONEST = (
     front_ends,
     words,
     sometimes,
+    reused,
+    known,
+    short,
 )
 _SABOTAGE = (digits, record, objects, occasions, looked_at, watched)
 HONEST: list[Case] = [case for module in _HONEST for case in module.CASES]

@@ -1,0 +1,1 @@
+"""Masks expanded from seeds that are used twice, known, or short."""
