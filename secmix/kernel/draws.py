@@ -87,7 +87,7 @@ class Draws(np.random.Generator):
         if self.stream is None:
             return _secretly(name, found, args, kw)
         drawn = self.stream.drawn(
-            self.drawn_before, (name, repr((args, kw))), lambda: _secretly(name, found, args, kw, self.stream)
+            self.drawn_before, (name, args, kw), lambda: _secretly(name, found, args, kw, self.stream)
         )
         self.drawn_before += 1
         return drawn

@@ -53,7 +53,7 @@ class Stream:
     place: Place
     numbers: list[int] = field(default_factory=list)
     reads: dict[tuple[int, int, str], Any] = field(default_factory=dict)
-    draws: list[tuple[str, Any]] = field(default_factory=list)
+    draws: list[tuple[Any, Any]] = field(default_factory=list)
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
@@ -72,7 +72,7 @@ class Stream:
         if place == len(self.draws):
             self.draws.append((asked, draw()))
         before, found = self.draws[place]
-        if before != asked:
+        if repr(before) != repr(asked):
             now().leave("one stream of draws, read in two ways,")
         return found.copy() if isinstance(found, Followed) else found
 

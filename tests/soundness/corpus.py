@@ -11,13 +11,12 @@ from .honest.bare import sometimes, words
 from .honest.fresh import lots, memory, numbers, stops
 from .honest.longer import corners, fits, schedule, seldom, unsampled
 from .honest.masks import generator, mixed, structure, values
-from .honest.seeds import encoded, same, small
+from .honest.seeds import encoded, known, reused, same, short, small
 from .honest.together import beside, collaborations, handed, rows
-from .right import fresh, odd, published, styles
+from .right import expanded, fresh, odd, published, seeds, styles
 from .right import front_ends as encoders
 from .right import longer as long_lived
 from .right import mixed as mixtures
-from .right import seeds as expanded
 from .right import surroundings as habits
 from .right import together as right_collaborations
 from .right import words as right_words
@@ -58,6 +57,9 @@ _HONEST = (
     same,
     small,
     encoded,
+    reused,
+    known,
+    short,
 )
 _SABOTAGE = (digits, record, objects, occasions, looked_at, watched)
 HONEST: list[Case] = [case for module in _HONEST for case in module.CASES]
@@ -79,6 +81,7 @@ RIGHT: list[Case] = [
     *fresh.CASES,
     *right_words.CASES,
     *expanded.CASES,
+    *seeds.CASES,
 ]
 ALL: list[Case] = [*WRONG, *RIGHT]
 """All cases but ``BEYOND``, which no audit of messages can find."""

@@ -33,6 +33,7 @@ from secmix.auditing.setup import SumSetup
 from secmix.auditing.soundness.holding import Place
 from secmix.auditing.witnesses.clues import clues_in_frames, clues_in_numbers
 from secmix.auditing.witnesses.decode import Decoded, decode, from_total
+from secmix.auditing.witnesses.masks.off import MasksOff
 from secmix.auditing.witnesses.plain import moduli
 from secmix.auditing.witnesses.shown import KNOWN, Looks
 from secmix.auditing.witnesses.usage import LEAST, Service, Use, steps_of, truth_of
@@ -93,10 +94,21 @@ def _looks(case: Case, missed: list[str]) -> Iterator[Callable[[], list[Finding]
     looks = Looks(case, service, inputs, _steps(case, inputs[later[0]].shape[2]), reasons)
     if not looks.nodes:
         return
+    yield lambda: _masks_off(looks, built, missed)
     yield looks.as_audited
     yield lambda: _by_decoders(looks, missed)
     yield looks.in_other_iterations
     yield looks.on_special_inputs
+
+
+def _masks_off(looks: Looks, built: Any, missed: list[str]) -> list[Finding]:
+    """What is left where masks cancel, or are known."""
+    off = MasksOff.of(looks.case, built, looks.inputs, looks.doubts)
+    if off is None:
+        return []
+    found = off.findings(looks.nodes)
+    missed += [] if found else off.not_tried
+    return found
 
 
 def _by_decoders(looks: Looks, missed: list[str]) -> list[Finding]:

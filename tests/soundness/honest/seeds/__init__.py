@@ -1,1 +1,1 @@
-"""Seeds in place of masks, and encodings: slips against what the proof says of these."""
+"""Masks expanded from seeds that are used twice, known, short or small; and encodings that tell more than a sum."""

@@ -1,0 +1,26 @@
+"""What attacks on seeds have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from secmix._base.checks import Array
+
+from ...right.expanded import Group, Own, Ring, Seeded, words
+
+__all__ = ["Group", "Own", "Ring", "Seeded", "net", "signed", "words"]
+
+
+def signed(given: Any) -> Array:
+    """Two's complement words as the numbers that they stand for."""
+    return np.asarray(given).astype(np.uint64).view(np.int64) / Seeded.unit
+
+
+def net(node: int, mask: Any, n: int = 5) -> Array:
+    """What a node adds to its words, where ``mask(i, j)`` is that of a pair."""
+    total = np.zeros_like(mask(0, 1))
+    for other in set(range(n)) - {node}:
+        total = total + mask(node, other) if node < other else total - mask(other, node)
+    return total

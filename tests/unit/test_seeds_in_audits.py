@@ -1,0 +1,80 @@
+"""Protocols whose masks follow from seeds, in an audit."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import mock
+
+import pytest
+from example_protocols import with_steps
+from soundness.honest.seeds import known, reused, short
+from soundness.right.seeds import KeptKeys, Normal, Own, Seeded
+
+import secmix
+from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
+from secmix.auditing.witnesses import evidence
+
+pytestmark = pytest.mark.build
+
+SCENARIO: dict[str, Any] = {
+    "network": {"kind": "complete", "nodes": 5},
+    "runs": 100,
+    "data": {"name": "breast_cancer", "features": 2, "rows_per_node": 20},
+    "model": {"components": 1, "iterations": 2},
+    "measure": {"evidence": ["structure", "gaussian"], "sigmas": [1e6]},
+    "policy": {"max_revealed_nodes": 0, "max_normalised_leakage": 0.8},
+}
+
+
+def audit(protocol: Any, adversary: Any) -> Any:
+    return secmix.audit(SCENARIO, protocols={"it": protocol}, adversaries={"who": adversary})
+
+
+def test_a_protocol_of_seeds_has_no_curve_over_sizes_of_masks() -> None:
+    report = secmix.audit(SCENARIO, protocols={"it": Seeded()}, adversaries={"server": CuriousServer()})
+    assert report.verdict == "holds", report.cells[0].notes
+    assert report.cells[0].sigma_curve == []
+
+
+WRONG: dict[str, tuple[Any, Any, str]] = {
+    "one for all entries": (reused.OneForAll, CuriousServer(), "entries of 'masked' have one mask (seeds.py, line "),
+    "in two rounds": (
+        reused.FirstSeeds,
+        CuriousServer(),
+        "its mask of iteration 0 comes again in iteration 1 (seeds.py",
+    ),
+    "normal, in two rounds": (reused.FirstNormal, Eavesdropper(), "its mask of iteration 0 comes again in iteration 1"),
+    "started again": (reused.Restarted, Eavesdropper(), "start no stream again; shown in 16 of 16 runs"),
+    "heard": (known.InTheClear, Eavesdropper(), "the adversary holds the seeds of its masks in 'seed' (seeds.py, line"),
+    "relayed": (known.Relayed, CuriousServer(), "let nobody but the two ends have a seed"),
+    "of a hash, told": (known.BytesAnnounced, Eavesdropper(), "the adversary holds the seeds of its masks in 'opened'"),
+    "of a session": (known.Session, CuriousServer(), "its masks follow from numbers that are read (default_rng(["),
+    "of public numbers": (known.RoundAndNode, Eavesdropper(), "numbers that are public (default_rng(0) in iteration 0"),
+    "short": (short.Remainder, HonestButCurious({1, 2, 3}), "a seed of 12 bits (short.py, line "),
+    "short, before a server": (short.OneMaster, CuriousServer(), "all 4,096 were tried"),
+    "short, normal": (short.NormalOfItsOwn, Eavesdropper(), "draw seeds of at least 128 bits"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_masks_that_fall_off_are_shown_and_their_line_is_named(name: str) -> None:
+    protocol, adversary, said = WRONG[name]
+    report = audit(protocol(), adversary)
+    assert report.verdict == "violated"
+    assert said in report.cells[0].nodes[0].why
+    witness = next(each for each in report.findings if each.evidence == "witness" and each.node == 0)
+    assert (witness.runs, witness.hits) == (16, 16)
+
+
+@pytest.mark.parametrize("kind", [Seeded, Own, Normal, KeptKeys])
+def test_masks_of_secret_seeds_do_not_fall_off(kind: Any) -> None:
+    """The witness looks although all is proved: a stranger's protocol may be as right, and not proved."""
+    with mock.patch.object(evidence, "_reasons", return_value=["asked for"]):
+        assert audit(kind(), Eavesdropper()).verdict in ("holds", "inconclusive")
+
+
+def test_a_seed_that_takes_too_long_is_named_with_its_bits() -> None:
+    report = audit(with_steps(short.Short, bits=27), HonestButCurious({1, 2, 3}))
+    assert report.verdict == "inconclusive"
+    said = "a seed of 27 bits was not tried, which takes about 56 minutes"
+    assert any(said in each for each in report.cells[0].notes)
