@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 from example_protocols import with_steps
 from soundness.honest.seeds import known, reused, short
-from soundness.right.seeds import KeptKeys, Normal, Own, Seeded
+from soundness.right.expanded import KeptKeys, Normal, Own, Seeded
 
 import secmix
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious

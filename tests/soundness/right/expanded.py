@@ -1,4 +1,4 @@
-"""Right protocols that expand seeds: each pair agrees on one, and both ends expand it; what is used twice has another label."""
+"""Right protocols that expand a seed for each pair; what is used twice has another label."""
 
 from __future__ import annotations
 
