@@ -228,6 +228,14 @@ def is_guard(place: Place) -> bool:
     return _guards(_text_of(place.file), place.line)
 
 
+def is_raise(place: Place) -> bool:
+    """Say whether a line is one of a ``raise``, or of an ``assert``."""
+    return any(
+        isinstance(node, (ast.Raise, ast.Assert)) and node.lineno <= place.line <= (node.end_lineno or 0)
+        for node in _nodes(_text_of(place.file))
+    )
+
+
 def _text_of(file: str) -> tuple[str, ...]:
     return tuple(linecache.getlines(file))
 

@@ -24,7 +24,7 @@ from secmix.kernel.draws import Draws
 from secmix.kernel.encodings import encodings, formulas
 from secmix.kernel.kept import KEPT, kept
 from secmix.kernel.numbers import Number
-from secmix.kernel.state import ANYTHING, INF, LeftTrace, Place, Trace, Variable, following, is_protocol, now
+from secmix.kernel.state import ANYTHING, INF, LeftTrace, Place, Trace, Variable, following, is_protocol, is_raise, now
 from secmix.kernel.streams import SecretBytes
 from secmix.kernel.world import modules_of, replaced, with_method
 from secmix.network import Network
@@ -232,7 +232,7 @@ def follow(
                 _follow_call(protocol, network, given, _draws(seed, trace.call), masks, channel)
                 look(varying)
             except (LeftTrace, Exception) as error:
-                if isinstance(error, LeftTrace) or not trace.answering:
+                if isinstance(error, LeftTrace) or not (trace.answering and _is_raised(error)):
                     fit.error = _reason(error)
                 else:
                     look(varying)
@@ -292,6 +292,12 @@ def copied(protocol: Any) -> Any:
         return copy.deepcopy(protocol)
     except TypeError:
         return copy.copy(protocol)
+
+
+def _is_raised(error: BaseException) -> bool:
+    """Say whether a ``raise`` of the protocol's made it: what fails in a trace alone goes on in a plain call."""
+    lines = [Place(each.filename, each.lineno or 0) for each in traceback.extract_tb(error.__traceback__)]
+    return any(is_protocol(each.file) and is_raise(each) for each in lines)
 
 
 def _reason(error: BaseException) -> str:

@@ -181,6 +181,29 @@ class CaughtGuard(RingSum):
             return
 
 
+class CaughtGuardWithAText(RingSum):
+    """A method that NumPy's numbers have, and those of a trace have not."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        try:
+            if rows[0, 0, 0] > 100:
+                raise ValueError("the inputs are too large")
+        except ValueError:
+            bare(channel, rows[:, 0] + len(rows[0, 0, 0].hex()))
+
+
+class CaughtGuardWithASeed(RingSum):
+    """What fails in the trace after a guard, and in no plain call, is not the error that ends the call."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        try:
+            if rows[0, 0, 0] > 100:
+                raise ValueError("the inputs are too large")
+        except ValueError:
+            word = np.abs(np.rint(rows[0, 0, 0] * rows[0, 1, 0] * 2**20)).astype(np.int64)
+            bare(channel, rows[:, 0] + 0 * np.random.default_rng([1, word]).normal())
+
+
 class MessageAfterGuard(RingSum):
     def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
         try:
