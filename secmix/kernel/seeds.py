@@ -45,7 +45,7 @@ def seeded_bits(kind: Any, seed: Any) -> SecretBits:
     seed = seed.entropy if isinstance(seed, SecretSeedSequence) else seed
     several = list(_numbers(seed))
     pieces = [piece for each in several for piece in _pieces(each)]
-    while pieces and pieces[-1] == ("public", 0):  # NumPy fills up with zeros
+    while pieces[-1] == ("public", 0):  # NumPy fills up with zeros; some piece is secret
         pieces.pop()
     stream = stream_of(f"{kind.__name__} of a SeedSequence", pieces, most_bits=_POOL)
     return SecretBits(kind([int(getattr(each, "value", each)) for each in several]), stream)

@@ -29,8 +29,11 @@ from unit.kernel import examples
 from secmix import Network
 from secmix.adversaries import CuriousServer
 from secmix.kernel import Open, clear, prove
+from secmix.kernel.arrays import followed
 from secmix.kernel.coins import Public
 from secmix.kernel.kept import KEPT, kept
+from secmix.kernel.numbers import Number
+from secmix.kernel.state import INF, Trace, following
 from secmix.kernel.trace import follow
 
 NETWORK = Network.complete(3)
@@ -243,6 +246,13 @@ OTHERS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "a part of a partial": lambda: (functools.partial(max, 1), functools.partial(max, 2)),
 }
 """Made anew each time: what this module keeps is compared too."""
+
+
+def test_other_secrets_in_an_array_are_seen() -> None:
+    with following(Trace()) as trace:
+        one, other = (Number(1.0, {trace.variable("draw", -1, 1.0, 0, spread=1.0): 1}, INF, 1, 0) for _ in range(2))
+        digests = [digest(Holder(followed([each, 2.0]))).digest for each in (one, one, other)]
+    assert digests[0] == digests[1] != digests[2]
 
 
 @pytest.mark.parametrize("name", OTHERS)

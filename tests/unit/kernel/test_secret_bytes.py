@@ -232,6 +232,14 @@ def test_keys_that_are_partly_public_count_what_is_secret() -> None:
         assert np.array_equal(each.concrete.random_raw(2), np.random.Philox(key=np.array(key, np.uint64)).random_raw(2))
 
 
+def test_a_key_is_one_number_or_two() -> None:
+    with replaced({__name__}), following(Trace()) as trace:
+        key = secrets.randbits(128)
+        bits = np.random.Philox(key=key)
+        assert trace.streams[bits.stream.number].bits == 128
+    assert np.array_equal(bits.concrete.random_raw(2), np.random.Philox(key=key.value).random_raw(2))
+
+
 def test_generators_of_public_keys_and_sequences_are_numpys() -> None:
     def call() -> Any:
         sequence = np.random.SeedSequence(5, spawn_key=(1,))

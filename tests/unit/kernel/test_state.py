@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from secmix.kernel.numbers import Number, function
-from secmix.kernel.state import INF, LeftTrace, Trace, following
+from secmix.kernel.state import INF, LeftTrace, Trace, following, now, tracing
 
 PLAIN = """
 def root(number):
@@ -55,3 +55,10 @@ def test_a_cell_is_read_again_when_it_is_written_again(monkeypatch: pytest.Monke
 def test_code_that_cannot_be_read_may_catch_all(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(linecache.cache, "<cell 1>", (len(text), None, [text] if text else [], "<cell 1>"))
     assert _traced_call(CAUGHT).left
+
+
+def test_a_trace_is_over_after_its_block() -> None:
+    with following(Trace()) as trace:
+        assert tracing()
+        assert now() is trace
+    assert not tracing()
