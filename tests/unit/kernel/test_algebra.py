@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from secmix.kernel.algebra import Component, knowledge
+from secmix.kernel.algebra import Component, _in_units, knowledge
 from secmix.kernel.draws import generator
 from secmix.kernel.state import INF, Trace, common_step, following, is_multiple, size_of, times
 
@@ -126,3 +126,19 @@ def test_draws_have_the_spread_and_the_bounds_of_their_law(law: str, arguments: 
         assert {each.range for each in trace.variables.values()} == {20}
     else:
         assert {each.below for each in numbers} == {0}
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "whole"),
+    [
+        (8, 4, 2),
+        (6, 4, None),
+        (2.5, 1.0, None),
+        (1 + 1e-12, 1.0, 1),
+        (-3e-9, 1e-9, -3),
+        (1e12 + 0.01, 1.0, None),
+        (2.0**60, 1.0, None),
+    ],
+)
+def test_a_quotient_is_whole_where_a_float_can_say_so(value: Any, unit: Any, whole: int | None) -> None:
+    assert _in_units(value, unit) == whole

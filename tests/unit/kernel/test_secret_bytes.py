@@ -184,8 +184,15 @@ def test_secret_bytes_answer_once_a_guard_is_taken(name: str) -> None:
     assert name == "a part of a draw as a number" or found == EXITS[name][0](PLAIN)
 
 
+def _later(key: Any) -> Any:
+    made = hmac.new(key, digestmod="sha256")
+    made.update(b"x")
+    return made
+
+
 SAME: dict[str, Callable[[Any, Any], list[Any]]] = {
     "hmac and hmac.new": lambda key, word: [hmac.digest(key, b"", "sha256"), hmac.new(key, b"", "sha256").digest()],
+    "a text that comes later": lambda key, word: [hmac.digest(key, b"x", "sha256"), _later(key).digest()],
     "a key filled up": lambda key, word: [hmac.digest(each, b"", "sha256") for each in (key, key + b"\0\0")],
     "a seed filled up": lambda key, word: [np.random.default_rng(each) for each in ([word, 1], [word, 1, 0])],
     "a seed sequence": lambda key, word: [

@@ -277,7 +277,7 @@ def test_secret_bytes_are_sent_as_words() -> None:
 
     class Sent(Seeded):
         expand = staticmethod(lambda seed, m, channel: _blocks(lambda b: hashlib.sha256(seed + b).digest(), m))
-        as_words = True
+        as_words = encrypted = True
 
         def agree(self, masks: Any, network: Network, channel: Channel) -> Any:
             first, second = network.edges.T
@@ -285,11 +285,13 @@ def test_secret_bytes_are_sent_as_words() -> None:
             words = np.stack([[np.frombuffer(run, np.uint64) for run in edge] for edge in octets])
             channel.hold(-1, first, "seed", words)
             sent = words if self.as_words else octets[0][0]
-            arrived = channel.send(-1, first, second, "seed", sent, encrypted=True)
+            arrived = channel.send(-1, first, second, "seed", sent, encrypted=self.encrypted)
             return [[run.tobytes() for run in edge] for edge in arrived] if self.as_words else octets
 
-    sent = type("SentAsBytes", (Sent,), {"as_words": False})
-    found, other = (clear(prove(each(), NETWORK, INPUTS), NETWORK, HonestButCurious({1})) for each in (Sent, sent))
+    several = [Sent, type("SentAsBytes", (Sent,), {"as_words": False}), type("Heard", (Sent,), {"encrypted": False})]
+    found, other, heard = (clear(prove(each(), NETWORK, INPUTS), NETWORK, HonestButCurious({1})) for each in several)
+    assert isinstance(heard, Open)  # whoever hears the seeds takes all masks away
+    assert "as many sums are known" in heard.reason
     assert isinstance(found, KnownSums), found
     assert found.sums == (frozenset({0, 2, 3}),)
     assert isinstance(other, Open)
