@@ -286,7 +286,7 @@ def test_secret_bytes_are_sent_as_words() -> None:
             channel.hold(-1, first, "seed", words)
             sent = words if self.as_words else octets[0][0]
             arrived = channel.send(-1, first, second, "seed", sent, encrypted=self.encrypted)
-            return [[run.tobytes() for run in edge] for edge in arrived] if self.as_words else octets
+            return [[run.tobytes() for run in edge] for edge in arrived] if self.as_words and self.encrypted else octets
 
     several = [Sent, type("SentAsBytes", (Sent,), {"as_words": False}), type("Heard", (Sent,), {"encrypted": False})]
     found, other, heard = (clear(prove(each(), NETWORK, INPUTS), NETWORK, HonestButCurious({1})) for each in several)
