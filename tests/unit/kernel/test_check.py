@@ -9,7 +9,9 @@ import pytest
 
 from secmix import Network
 from secmix.kernel.arrays import followed
-from secmix.kernel.check import _alike, _unlike
+from secmix.kernel.check import _alike, _unknown, _unlike
+from secmix.kernel.state import Trace, following
+from secmix.kernel.streams import system_number
 from secmix.kernel.trace import follow
 from secmix.protocols import SecureSum
 from secmix.transcript import Block, Channel
@@ -66,3 +68,9 @@ ONES = np.ones((1, 2))
 def test_the_first_message_that_is_another_is_named(others: list[Block], named: str) -> None:
     assert _unlike(_sent(ONES), others, True) == named
     assert bool(_unlike(_sent(ONES), others, False)) is (named != "" and not np.allclose(1.001, others[0].payload))
+
+
+def test_coins_of_the_system_are_named_where_nobody_has_them() -> None:
+    with following(Trace()) as trace:
+        variable = next(iter(system_number(8).form))
+    assert "coins of the system" in _unknown([variable], 0, trace)

@@ -248,6 +248,13 @@ OTHERS: dict[str, Callable[[], tuple[Any, Any]]] = {
 """Made anew each time: what this module keeps is compared too."""
 
 
+def test_a_generator_of_the_system_keeps_nothing() -> None:
+    holder = Holder(random.SystemRandom())
+    before = digest(holder).digest
+    holder.part.random()
+    assert digest(holder).digest == before
+
+
 def test_other_secrets_in_an_array_are_seen() -> None:
     with following(Trace()) as trace:
         one, other = (Number(1.0, {trace.variable("draw", -1, 1.0, 0, spread=1.0): 1}, INF, 1, 0) for _ in range(2))
