@@ -13,6 +13,4 @@ PENDING: dict[str, str] = {
     "remembers results": "inconclusive",  # a state from call to call
     "levels that warn": "inconclusive",  # a branch on a secret
     "framed as bytes": "inconclusive",  # nodes end with an average that nobody sends them
-    "corrected by curves of their own": "holds",  # text of long arrays, which is cut short
-    "counted by clocks of their own": "holds",  # large offsets, of which nine digits are compared
 }
