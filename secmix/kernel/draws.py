@@ -15,7 +15,7 @@ import numpy as np
 from secmix.kernel.arrays import array_of, values
 from secmix.kernel.coins import MOST_OPTIONS, Public, by_value, coin_among
 from secmix.kernel.numbers import Number
-from secmix.kernel.seeds import is_seed, seeded_bits
+from secmix.kernel.seeds import SecretBits, is_seed, seeded_bits
 from secmix.kernel.state import DRAWS, INF, here, now
 from secmix.kernel.streams import Stream, fresh_bytes
 
@@ -52,7 +52,7 @@ class Draws(np.random.Generator):
 
     def __init__(self, bits: Any) -> None:
         super().__init__(getattr(bits, "concrete", bits))
-        self.stream: Stream | None = getattr(bits, "stream", None)
+        self.stream: Stream | None = bits.taken() if isinstance(bits, SecretBits) else None
         self.secret = True if self.stream is not None else None
         self.drawn_before = 0
 

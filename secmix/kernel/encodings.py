@@ -7,6 +7,8 @@ from typing import Any
 
 from secmix.kernel.state import Trace
 
+_LARGE = 1e6  # times the data: what is added to them
+
 
 def encodings(trace: Trace) -> dict[int, frozenset[int]]:
     """Return the variables of the inputs behind each encoding of one node's own data."""
@@ -47,7 +49,9 @@ def _linear(key: Any, trace: Trace, found: Mapping[int, int]) -> Any:
     offset = value - sum(parts)
     rounding = 1e-12 * (abs(value) + sum(map(abs, parts)))
     alike = tuple(sorted((found.get(v, v), c) for v, c in terms))
-    return alike, float(f"{offset:.9g}") if abs(offset) > rounding else 0.0, pure
+    # Beside small data a ninth digit of it may be all that counts; then all digits are compared that are exact.
+    digits = 9 if abs(offset) < _LARGE * sum(map(abs, parts)) else 14
+    return alike, float(f"{offset:.{digits}g}") if abs(offset) > rounding else 0.0, pure
 
 
 def _codes(trace: Trace) -> dict[int, int]:

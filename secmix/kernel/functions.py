@@ -146,6 +146,8 @@ def _shapes(value: Any) -> Any:
     """Return what of arguments is no number that is followed."""
     if isinstance(value, (Followed, Number)):
         return np.shape(value)
+    if isinstance(value, np.ndarray):  # its text leaves out digits, and entries of a long one
+        return value.shape, value.dtype.str, value.tolist()
     if isinstance(value, dict):
         return {key: _shapes(each) for key, each in value.items()}
     return [_shapes(each) for each in value] if isinstance(value, (list, tuple)) else value

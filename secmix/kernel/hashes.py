@@ -12,6 +12,7 @@ from secmix.kernel.state import now
 from secmix.kernel.streams import Piece, SecretBytes, as_bytes, stream_of
 
 _NAMES = sorted(name for name in hashlib.algorithms_guaranteed if hasattr(hashlib, name))
+_LENGTH = 8  # bytes of a digest that has no length of its own, to compare algorithms by
 
 
 class Hash:
@@ -52,8 +53,10 @@ def _algorithm(name: str, **settings: Any) -> Hash:
     data, key = settings.pop("data", b""), as_bytes(settings.pop("key", b""))
     settings.pop("usedforsecurity", None)
     more = {"key": key.plain} if key.plain else {}
-    label = f"{name} {sorted(settings.items())}"
-    return Hash(label, lambda: getattr(hashlib, name)(**settings, **more), _as_key(key), data)
+    plain = getattr(hashlib, name)(**settings)
+    # By what it makes of nothing: settings that are written down in two ways are the same.
+    pieces = [("public", plain.digest(*[_LENGTH] * (not plain.digest_size))), *_as_key(key)]
+    return Hash(name, lambda: getattr(hashlib, name)(**settings, **more), pieces, data)
 
 
 def _as_key(key: SecretBytes) -> list[Piece]:
@@ -82,6 +85,8 @@ def _algorithm_of(digestmod: Any) -> str:
 
 def _hmac(key: Any, msg: Any = None, digestmod: Any = "") -> Hash:
     key, name = as_bytes(key), _algorithm_of(digestmod)
+    if len(key) > getattr(hashlib, name)().block_size:  # which is what hmac does
+        key = as_bytes(_algorithm(name, data=key).digest())
     return Hash(f"hmac {name}", lambda: hmac.new(key.plain, digestmod=name), _as_key(key), b"" if msg is None else msg)
 
 

@@ -19,10 +19,21 @@ GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
 @dataclass
 class SecretBits:
-    """A bit generator with a secret seed."""
+    """A bit generator with a secret seed: of one generator, which goes on where it stands."""
 
     concrete: Any  # NumPy's, of this run
     stream: Stream
+    is_taken: bool = False
+
+    def taken(self) -> Stream:
+        """Return its stream, to the first generator that asks."""
+        if self.is_taken:
+            now().leave("two generators of one secret seed's bits")
+        self.is_taken = True
+        return self.stream
+
+    def __reduce__(self) -> Any:
+        now().leave("a copy of a generator")
 
 
 @dataclass

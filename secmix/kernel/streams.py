@@ -381,27 +381,30 @@ def _added(key: tuple[Any, ...], bits: float) -> Stream:
 def bits_of(pieces: Iterable[Piece]) -> float:
     """Count the bits of a seed that are secret, at least."""
     trace = now()
-    shares: dict[Any, float] = {}  # of each draw, and of each stream
+    read: dict[Any, list[Piece]] = {}  # of each draw, and of each stream
     for piece in dict.fromkeys(piece for piece in pieces if piece[0] in ("draw", "byte")):
-        source = _source(piece)
-        if isinstance(source, tuple):
-            values = trace.own(source[1]).range
-            part = math.log2(piece[2]) if piece[0] == "draw" else 8.0
-            lost = 0.0 if piece[0] == "draw" else 8 * math.ceil(math.log2(values) / 8) - math.log2(values)
-            shares[source] = min(shares.get(source, -lost) + part, math.log2(values))
-        else:
-            shares[source] = shares.get(source, 0.0) + 8
+        read.setdefault(_source(piece), []).append(piece)
     streams: dict[int, float] = {}
-    for source, share in shares.items():
+    for source, several in read.items():
         number = trace.own(source[1]).stream if isinstance(source, tuple) else source
-        streams[number] = streams.get(number, 0.0) + max(share, 0.0)
+        streams[number] = streams.get(number, 0.0) + _bits_read(source, several)
     alone = streams.pop(-1, 0.0)
     capped = [(min(share, trace.streams[number].bits), _roots(number)) for number, share in streams.items()]
-    total, met = alone, {source[1] for source in shares if isinstance(source, tuple)}
+    total, met = alone, {source[1] for source in read if isinstance(source, tuple)}
     for share, roots in sorted(capped, key=lambda each: -each[0]):
         if not roots & met:  # what two streams have in common counts once
             total, met = total + share, met | roots
     return total
+
+
+def _bits_read(source: Any, pieces: Iterable[Piece]) -> float:
+    """Count the bits that pieces of one draw, or of one stream, have at least: residues may say the same twice."""
+    octets: float = 8.0 * sum(piece[0] == "byte" for piece in pieces)
+    if not isinstance(source, tuple):
+        return octets
+    whole: float = math.log2(now().own(source[1]).range)
+    residues: float = math.log2(math.lcm(*(piece[2] for piece in pieces if piece[0] == "draw")))
+    return min(max(octets - (8 * math.ceil(whole / 8) - whole), residues), whole)
 
 
 def _source(piece: Piece) -> Any:

@@ -13,9 +13,4 @@ PENDING: dict[str, str] = {
     "remembers results": "inconclusive",  # a state from call to call
     "levels that warn": "inconclusive",  # a branch on a secret
     "framed as bytes": "inconclusive",  # nodes end with an average that nobody sends them
-    "a digest of the usual length": "holds",  # settings of a hash that are its defaults anyway
-    "a field filled up": "holds",  # settings of a hash with zeros at their end
-    "a long key hashed": "holds",  # HMAC hashes keys that are longer than a block
-    "corrected by curves of their own": "holds",  # text of long arrays, which is cut short
-    "counted by clocks of their own": "holds",  # large offsets, of which nine digits are compared
 }

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from example_protocols import Pairwise
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from secmix.adversaries import CuriousServer
 from secmix.kernel import KnownSums, clear, prove
@@ -15,6 +17,9 @@ from secmix.network import Network
 
 SCALES = np.array([1.0, 1.0, 3.0, 1.0])[:, None, None]
 TURNED = np.array([0, 1, 0, 0])
+KNOTS = np.linspace(-9, 9, 2001)
+CURVES = np.stack([KNOTS, KNOTS, np.where(np.abs(KNOTS) < 8, 0, KNOTS), KNOTS])
+TERMS = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1e-9], [1.0, 0.0]]) + 0.5
 
 
 class Encoding(Pairwise):
@@ -45,6 +50,7 @@ def _known(encode: Callable[[Any], Any], entries: int = 3) -> KnownSums:
         lambda s: np.where(s > 0, s, 0) * s[..., ::-1],
         lambda s: np.stack([np.abs(each) + 1.0 for each in s]),
         lambda s: s / np.sqrt((s**2).sum(axis=2, keepdims=True)),
+        lambda s: np.stack([np.interp(each, KNOTS, CURVES[0]) for each in s]),
     ],
 )
 def test_nodes_that_do_the_same_encode_alike(encode: Callable[[Any], Any]) -> None:
@@ -61,11 +67,22 @@ def test_nodes_that_do_the_same_encode_alike(encode: Callable[[Any], Any]) -> No
         lambda s: np.stack([np.abs(np.roll(each, turn, axis=1)) for each, turn in zip(s, TURNED, strict=True)]),
         lambda s: np.concatenate([np.abs(s[:1]), s[1:]]),
         lambda s: s * SCALES,
+        lambda s: np.stack([np.interp(each, KNOTS, curve) for each, curve in zip(s, CURVES, strict=True)]),
+        lambda s: np.stack([np.polyval(terms, each) for each, terms in zip(s, TERMS, strict=True)]),
     ],
 )
 def test_nodes_that_do_something_else_do_not(encode: Callable[[Any], Any]) -> None:
     """Other bounds, weights, offsets, entries or functions: the sum may be mostly one node's."""
     assert not _known(encode).symmetric
+
+
+@given(st.floats(0, 12), st.sampled_from([0.0, 0.1, 1.0, 900.0]))
+@example(11.0, 1.0)
+@settings(max_examples=20)
+def test_offsets_that_differ_by_what_data_are_do_not(power: float, further: float) -> None:
+    """However large the offsets are: cut off, the numbers of a node may all be the same."""
+    offsets = np.round(10.0**power) + further * np.array([0, 0, 1, 0])[:, None, None]
+    assert _known(lambda s: np.minimum(s + offsets, 10.0**power), entries=1).symmetric == (further == 0)
 
 
 def test_the_numbers_of_a_node_are_counted() -> None:
