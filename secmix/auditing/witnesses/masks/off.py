@@ -35,7 +35,8 @@ from secmix.estimators.estimate import wilson
 from secmix.kernel.trace import Fit
 from secmix.network import Network
 
-_RUNS = 32
+_RUNS, _LEAST = 32, 12
+_MESSAGES = 150_000  # that all runs send together, at most
 _EPS = 2.0**-50  # of the largest number read a difference may be off
 
 
@@ -74,8 +75,11 @@ class MasksOff:
         if proof is None or not isinstance(case.setup, SumSetup):
             return None
         fit, network, adversary = proof.fits[0], case.setup.network, case.setup.adversary
-        runs = replayed(protocol, network, fit, inputs_of(inputs, sizes(fit), _RUNS), case.cell.seed)
-        if len(runs) < _RUNS // 2:
+        many = min(_RUNS, _MESSAGES // max(sum(len(each.sender) for each in fit.messages), 1))
+        if many < _LEAST:
+            return None
+        runs = replayed(protocol, network, fit, inputs_of(inputs, sizes(fit), many), case.cell.seed)
+        if len(runs) < _LEAST:
             return None
         truth = np.concatenate([np.concatenate([each[:, :] for each in one.inputs], axis=2) for one in runs])
         rows = rows_read(fit, network, adversary, [one.payloads for one in runs])
@@ -154,7 +158,10 @@ class MasksOff:
 
     def _twice(self, each: Relation) -> str:
         one, other = (self.fit.messages[row.message] for row in each.rows)
-        line = self._line(next(iter(each.shared)))
+        draws = [v for v in each.shared if self.fit.trace.variables[v].kind == "draw"]
+        if not draws:
+            return f"the adversary reads '{other.frame[2]}' before and after it adds to it: the difference is its input"
+        line = str(self.fit.trace.variables[draws[0]].place)
         if one.frame[0] != other.frame[0]:
             return (
                 f"its mask of iteration {other.frame[0]} comes again in iteration {one.frame[0]} ({line}): the "
@@ -166,6 +173,8 @@ class MasksOff:
                 f"entries of '{one.frame[2]}' have one mask ({line}): their difference is that of its entries; draw a "
                 "mask for each entry, and start no stream again"
             )
+        if one.frame[2] == other.frame[2] and one.sender != other.sender:
+            return f"the adversary reads '{one.frame[2]}' before and after it adds to it: the difference is its input"
         return (
             f"one mask is in '{other.frame[2]}' and '{one.frame[2]}' ({line}): their difference has none; use a mask "
             "once, and start no stream again"
@@ -192,10 +201,6 @@ class MasksOff:
             f"{guess.values:,} were tried, and without the masks of one of them '{kind}' is its input; draw seeds of "
             "at least 128 bits"
         )
-
-    def _line(self, variable: int) -> str:
-        own = self.fit.trace.variables[variable]
-        return str(own.place)
 
     def _finding(self, node: int, how: str, runs: int, *, whole: bool) -> Finding:
         return Finding(
