@@ -83,8 +83,7 @@ def audit(
         }  # fmt: skip
         if given := [name for name, value in elsewhere.items() if value is not None]:
             raise typer.BadParameter(f"--recorded goes without {', '.join(given)}: one run was recorded, as it was")
-        folder = out or Path(f"audit-{recorded.resolve().name}")
-        _audit_recorded(recorded, folder, None if format is None else _listed(format), show_private, debug)
+        _audit_recorded(recorded, out or Path(f"audit-{recorded.resolve().name}"), format, show_private, debug)
     out = out or Path(f"audit-{flower.resolve().name if flower else Path(scenario or '').stem}")
     folder = report_folder(out, cell)
     with _errors_shown(debug, lambda: what_is_kept(folder)):
@@ -127,13 +126,11 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _audit_recorded(
-    recording: Path, folder: Path, formats: tuple[str, ...] | None, show_private: bool, debug: bool
-) -> None:
+def _audit_recorded(recording: Path, folder: Path, format: str | None, show_private: bool, debug: bool) -> None:
     with _errors_shown(debug):
         from secmix._front.recorded import as_lines, audited
 
-        found, files = audited(recording, folder, show_private, formats)
+        found, files = audited(recording, folder, show_private, None if format is None else _listed(format))
         with console.printed():
             for line in [*as_lines(found, show_private), "", *map(str, files)]:
                 typer.echo(line)
