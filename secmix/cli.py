@@ -58,7 +58,7 @@ def audit(
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's")] = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core")] = 0,
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to run the cells on")] = None,
-    format: Annotated[str, typer.Option(help="Any of html, json, md, junit, sarif, with commas")] = "html,json,md",
+    format: Annotated[str | None, typer.Option(help="Of html,json,md,junit,sarif; default html,json,md")] = None,
     policy: Annotated[Path | None, typer.Option(help="TOML file with limits, in place of the scenario's")] = None,
     baseline: Annotated[Path | None, typer.Option(help="report.json; only what got worse counts")] = None,
     cell: Annotated[
@@ -83,7 +83,7 @@ def audit(
         }  # fmt: skip
         if given := [name for name, value in elsewhere.items() if value is not None]:
             raise typer.BadParameter(f"--recorded goes without {', '.join(given)}: one run was recorded, as it was")
-        _audit_recorded(recorded, out or Path(f"audit-{recorded.resolve().name}"), show_private, debug)
+        _audit_recorded(recorded, out or Path(f"audit-{recorded.resolve().name}"), format, show_private, debug)
     out = out or Path(f"audit-{flower.resolve().name if flower else Path(scenario or '').stem}")
     folder = report_folder(out, cell)
     with _errors_shown(debug, lambda: what_is_kept(folder)):
@@ -97,7 +97,7 @@ def audit(
         from secmix.auditing.exposure.policy import read
         from secmix.run import audit as run
 
-        formats = tuple(part.strip() for part in format.split(",") if part.strip())
+        formats = _listed("html,json,md" if format is None else format)
         with console.progress() as tell:
             report = run(
                 chosen(scenario, flower),
@@ -122,11 +122,15 @@ def audit(
     raise typer.Exit(STATUS[report.verdict])
 
 
-def _audit_recorded(recording: Path, folder: Path, show_private: bool, debug: bool) -> None:
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _audit_recorded(recording: Path, folder: Path, format: str | None, show_private: bool, debug: bool) -> None:
     with _errors_shown(debug):
         from secmix._front.recorded import as_lines, audited
 
-        found, files = audited(recording, folder, show_private)
+        found, files = audited(recording, folder, show_private, None if format is None else _listed(format))
         with console.printed():
             for line in [*as_lines(found, show_private), "", *map(str, files)]:
                 typer.echo(line)

@@ -4,7 +4,8 @@ After a change that is meant to change findings, write the record anew and look 
 ``python tests/golden_record.py [entry[:cell] ...]`` from the root of the checkout. All take about ten minutes.
 
 Entries are audited with ``RUNS`` runs, the fewest that a scenario may ask for: every cell comes with them to the
-verdict and the standings that its rendered report of all runs has in ``reports/catalogue``. A cell draws its random
+verdict and the standings that its rendered report of all runs has in ``reports/catalogue``, but that what leaks in part
+may be too little to be confirmed with them. A cell draws its random
 numbers by itself, so that the tests may audit the cheap ones of an entry alone; ``SECMIX_GOLDEN=all`` audits all.
 
 Verdicts, standings, and the fractions of colluders at which a protocol breaks are compared exactly. Numbers are

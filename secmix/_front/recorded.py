@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from secmix._base import files
 from secmix.auditing.recorded import Reading, RecordedAudit, audit_recording
+from secmix.errors import SecmixError
 from secmix.recording import read_recording
 
 _NAMED = 12
 
 
-def audited(recording: Path, out: Path, show_private: bool) -> tuple[RecordedAudit, list[Path]]:
-    """Audit the recording and write ``recorded.md`` and ``recorded.json`` into ``out``; rows only if asked for."""
+def audited(
+    recording: Path, out: Path, show_private: bool, formats: Sequence[str] | None = None
+) -> tuple[RecordedAudit, list[Path]]:
+    """Audit the recording and write ``recorded.md`` and ``recorded.json`` into ``out``; rows only if asked for.
+
+    Raises
+    ------
+    SecmixError
+        If another format is asked for, or none.
+    """
+    wanted = list(_FORMATS) if formats is None else list(dict.fromkeys(formats))
+    if not wanted or set(wanted) - set(_FORMATS):
+        strange = ", ".join(each for each in wanted if each not in _FORMATS) or "nothing"
+        raise SecmixError(f"what one recorded run says is written as {' or '.join(_FORMATS)}; asked for is {strange}")
     found = audit_recording(read_recording(recording))
     out.mkdir(parents=True, exist_ok=True)
-    places = [out / "recorded.md", out / "recorded.json"]
-    files.write(places[0], ("\n".join(as_lines(found, show_private)) + "\n").encode())
-    files.write(places[1], (json.dumps(as_plain(found, show_private), indent=1, ensure_ascii=False) + "\n").encode())
+    places = [out / f"recorded.{each}" for each in wanted]
+    for place, each in zip(places, wanted, strict=True):
+        files.write(place, _FORMATS[each](found, show_private).encode())
     return found, places
 
 
@@ -48,6 +61,17 @@ def as_lines(found: RecordedAudit, show_private: bool = False) -> Iterator[str]:
     yield from ("", "## What a coalition could compute", "", *(f"- {each}" for each in found.coalitions))
     yield from ("", "## What is noticed without reading", "", *(f"- {each}" for each in found.seen or ["nothing"]))
     yield from ("", "## What one run does not show", "", *(f"- {each}" for each in found.not_said))
+
+
+def _markdown(found: RecordedAudit, show_private: bool) -> str:
+    return "\n".join(as_lines(found, show_private)) + "\n"
+
+
+def _json(found: RecordedAudit, show_private: bool) -> str:
+    return json.dumps(as_plain(found, show_private), indent=1, ensure_ascii=False) + "\n"
+
+
+_FORMATS: dict[str, Callable[[RecordedAudit, bool], str]] = {"md": _markdown, "json": _json}
 
 
 def _in_words(reading: Reading) -> str:

@@ -57,6 +57,8 @@ def counted(
     accepting = [fault.verdict for fault in faults if fault.accepted is not None]
     known = [fault.verdict for fault in faults if fault.accepted is None and not fault.counts]
     ends = sorted({entry.until for entry in in_force if any(_names(entry, cell) for cell in cells)})
+    over = [entry for entry in ended if any(_names(entry, cell) for cell in cells)]
+    report = report.model_copy(update={"sentence": report.sentence + _ended(over)})
     said = []
     if baseline is not None:
         said.append(_against_baseline(len(counting), len(known)))
@@ -79,6 +81,14 @@ def counted(
         update["verdict"] = "no worse"
         update["headline"] = _headline(baseline is not None, known, accepting, ends)
     return report.model_copy(update=update)
+
+
+def _ended(entries: Sequence[AcceptedSpec]) -> str:
+    """Say that acceptances are over, with the days and whom they were of; nothing where there are none."""
+    if not entries:
+        return ""
+    which = "; ".join(f"{_who(entry)}, on {entry.until}" for entry in entries)
+    return " " + brief(f"{len(entries)} acceptance{'s have' if len(entries) > 1 else ' has'} ended: {which}") + "."
 
 
 def _asks_nothing(cells: Sequence[Cell]) -> bool:

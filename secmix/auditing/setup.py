@@ -117,6 +117,7 @@ def build_setup(
         If a part does not exist, a setting is wrong, or the parts do not fit each other.
     """
     check_network_size(cell)
+    _check_limit(cell)
     ready = {} if ready is None else ready
     if data_key(cell) not in ready:
         ready[data_key(cell)] = _made_ready(cell)
@@ -198,6 +199,17 @@ def check_network_size(cell: Scenario) -> None:
             f"memory_limit is {cell.memory_limit}; use fewer nodes, or raise memory_limit"
         )
         error.key = ("network", "nodes")
+        raise error
+
+
+def _check_limit(cell: Scenario) -> None:
+    """Refuse a limit on revealed nodes that no network of this size can exceed: it would hold whatever is known."""
+    limit, nodes = cell.policy.max_revealed_nodes, cell.network.nodes
+    if limit is not None and limit > nodes:
+        error = ScenarioError(
+            f"[policy] max_revealed_nodes = {limit} asks nothing of {nodes} nodes; give at most {nodes}"
+        )
+        error.key = ("policy", "max_revealed_nodes")
         raise error
 
 

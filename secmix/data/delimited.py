@@ -145,7 +145,9 @@ def csv(
                 )
             numbers[r, c] = value
     groups = (
-        None if group is None else _groups(table, path, group, ~np.isnan(numbers).any(axis=1) | (missing != "drop"))
+        None
+        if group is None
+        else _groups(table, path, group, np.asarray(~np.isnan(numbers).any(axis=1) | (missing != "drop")))
     )
     numbers, remarks = _filled(numbers, [table.called(j) for j in kept], missing, path)
     if not table.headed:

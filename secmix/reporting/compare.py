@@ -18,6 +18,8 @@ ORDER: tuple[Direction, ...] = ("worse", "unclear", "added", "removed", "better"
 # From best to worst among what is resolved; *inconclusive* has no place on this line.
 _RANK = {"no more than the output itself reveals": 0, "partly leaked": 1, "revealed": 2}
 
+_NAMED = 6  # lines of a network
+
 
 @dataclass(frozen=True)
 class Change:
@@ -147,6 +149,9 @@ def _of_cell(old: Cell | None, new: Cell | None, tolerance: float, luck: _Luck) 
             old_words, new_words = _in_words(was.get(node)), _in_words(now.get(node))
             name = new.label(node) if new.names else ""
             changes.append(Change(new.protocol, new.adversary, node, old_words, new_words, way_of_node, name=name))
+    if (old.n_nodes, _edges(old)) != (new.n_nodes, _edges(new)):
+        before, after = _network(old, new), _network(new, old)
+        changes.insert(0, Change(new.protocol, new.adversary, None, before, after, "unclear", "network"))
     if old.verdict != new.verdict:
         way = verdict_way(old.verdict, new.verdict)
         by_luck = luck.nothing_else or (luck.other_seed and any(c.direction == "unclear" for c in changes))
@@ -156,6 +161,17 @@ def _of_cell(old: Cell | None, new: Cell | None, tolerance: float, luck: _Luck) 
         way = "unclear" if way_of_what == "better" and luck.nothing_else else way_of_what
         changes.append(Change(new.protocol, new.adversary, None, before, after, way, what))
     return changes
+
+
+def _edges(cell: Cell) -> set[tuple[int, int]]:
+    return {(min(edge), max(edge)) for edge in cell.edges}
+
+
+def _network(cell: Cell, other: Cell) -> str:
+    """Describe a network by its size and the lines that another does not have."""
+    only = sorted(_edges(cell) - _edges(other))
+    named = ", ".join("–".join(map(cell.label, edge)) for edge in only[:_NAMED]) + ", …" * (len(only) > _NAMED)
+    return f"{cell.n_nodes} nodes, {len(cell.edges)} lines" + (f", of them only here {named}" if only else "")
 
 
 def _node_way(old: NodeSummary | None, new: NodeSummary | None, tolerance: float, luck: _Luck) -> Direction | None:

@@ -64,7 +64,7 @@ def _who(found: Any, limit: float, names: Sequence[str]) -> str:
         return ""
     if found.nodes is None:
         if found.status == "inconclusive":
-            return f"open, at least {found.at_least:g}"
+            return f"not decided; at least {found.at_least:g} are needed"
         return "none at all" if found.at_least == float("inf") else f"none up to {limit:g}"
     named = [*sorted(found.owners)] or [label(node, names) for node in sorted(found.nodes)]
     named += ["–".join(label(end, names) for end in line) for line in sorted(found.lines)]
@@ -77,7 +77,7 @@ def _proof(found: Any, names: Sequence[str]) -> str:
         return named(str(found.reason), names)
     if not found.proof.guards:
         return str(found.proof.method)
-    sizes = "guards " + " ".join(
+    sizes = "needs somebody of each: " + " ".join(
         "{" + ",".join(label(a, names) if isinstance(a, int) else str(a) for a in sorted(guard, key=str)) + "}"
         for guard in found.proof.guards[:6]
     )
@@ -90,7 +90,7 @@ def coalition(each: NodeCoalition, limit: int, names: Sequence[str] = ()) -> str
     """The smallest coalition in words."""
     if each.coalition is None:
         if each.status == "inconclusive":
-            return "open"
+            return "not decided"
         return "none at all" if each.at_least is None else f"none up to {limit}"
     doubt = "" if each.status == "found" else " (perhaps fewer)"
     whose = f" (owners {', '.join(each.owners)})" if each.owners else ""
@@ -116,7 +116,7 @@ def guarded(each: NodeCoalition, names: Sequence[str] = ()) -> str:
     if not each.guards:
         return "an exhaustive search" if each.coalition or each.coalition is None else "nobody is needed"
     some = " ".join(f"{{{_listed(guard, names)}}}" for guard in each.guards[:8])
-    return f"guards {some}" + (f" and {len(each.guards) - 8} more" if len(each.guards) > 8 else "")
+    return f"needs somebody of each: {some}" + (f" and {len(each.guards) - 8} more" if len(each.guards) > 8 else "")
 
 
 def markdown(

@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 
 from secmix._front.recorded import as_lines, as_plain, audited
 from secmix.auditing.recorded import audit_recording
-from secmix.errors import DataError
+from secmix.errors import DataError, SecmixError
 from secmix.recording import Recorder, Recording, read_recording
 from secmix.transcript import SERVER
 
@@ -215,6 +215,17 @@ def test_no_private_value_is_shown_unless_asked(tmp_path):
         assert all(("-1.25" in text) == asked for text in texts)
         assert json.loads(texts[1])["verdict"] == found.verdict == "violated"
     assert "row" not in as_plain(audit_recording(recording))["rows"][0]
+
+
+def test_only_formats_that_there_are_are_written(tmp_path):
+    federation(tmp_path / "run")
+    _, places = audited(tmp_path / "run", tmp_path / "out", False, ["json"])
+    assert [place.name for place in places] == ["recorded.json"]
+    assert {place.name for place in (tmp_path / "out").iterdir()} == {"recorded.json"}
+    for wrong, said in ((["md", "sarif"], "written as md or json; asked for is sarif"), ([], "asked for is nothing")):
+        with pytest.raises(SecmixError, match=said):
+            audited(tmp_path / "run", tmp_path / "none", False, wrong)
+    assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.build

@@ -50,7 +50,7 @@ def test_the_sum_of_three_rows_gives_them_away() -> None:
     assert report.verdict == "violated"
     node = next(s for s in report.cells[0].nodes if s.node == 0)
     assert node.standing == "revealed"
-    assert "up to who owns which" in node.why
+    assert "the records are known, not whose they are" in node.why
 
 
 def test_two_rows_on_an_arc_of_secure_summation_too() -> None:

@@ -52,6 +52,7 @@ def again(case: Case, nodes: list[int]) -> Case:
         setup = replace(case.setup, asked=asked)
         watched = watch(cell, setup, seeds_of(cell))
         return with_proof_of(case, replace(case, cell=cell, setup=setup, observation=watched, fitted={}, settled=set()))
+    assert isinstance(case.setup, SumSetup)
     setup_of_sum = replace(case.setup, asked=asked)
     seen, proof = observe(cell, setup_of_sum, seeds_of(cell)), proof_of(case)
     if isinstance(proof, KnownSums) and seen.unread:

@@ -5,8 +5,8 @@ They are solved from many starts, in five runs. A solution counts if it meets th
 the same from independent starts. A row that stands alone in a sum needs no solving, and is looked for in up to 500
 runs.
 
-What it assumes: The adversary knows the parameters of each iteration: corrupt nodes and servers do. Rows come out
-up to who owns which. At most twelve rows are tried; where known sums are at least as many as unknown numbers and no
+What it assumes: The adversary knows the parameters of each iteration: corrupt nodes and servers do. Rows come out,
+but not whose they are. At most twelve rows are tried; where known sums are at least as many as unknown numbers and no
 solution was certified, the verdict is *inconclusive*.
 """
 
@@ -89,7 +89,7 @@ def _alone(cell: Scenario, setup: SumSetup, known: KnownSums) -> tuple[list[Find
     who = _named(known)
     method = f"rows that stand alone in the sums of {rounds} iterations over {who}, or in the difference of two of them"
     unit = "share of runs in which a row of the node stands alone and is read to 1e-6"
-    whose = "known up to who owns which" if len(known.members) > 1 else "it is known whose"
+    whose = "the records are known, not whose they are" if len(known.members) > 1 else "it is known whose"
     findings = [
         _finding(
             cell,
@@ -135,7 +135,8 @@ def _attack(cell: Scenario, setup: SumSetup, known: KnownSums) -> tuple[Finding,
             drawn = picture(cell, setup, known.members, truth, solution.rows, certified=certified)
         notes.append(
             f"its row{'s are' if setup.counts[known.members[0]] > 1 else ' is'} among {rows} that the sums of {who} "
-            f"give away, to {USEFUL:g} of their spread, in {hits} of {runs} runs: known up to who owns which"
+            f"give away, to {USEFUL:g} of their spread, in {hits} of {runs} runs: the records are known, not "
+            "whose they are"
             if hits
             else f"solving for the {rows} rows of {who} was tried on {len(pairs)} runs and certified in none"
         )

@@ -53,7 +53,7 @@ def _found(setup: SumSetup, observation: SumObservation, node: int, about: dict[
             normalised_leakage=1.0 if known else share,
             normalised_low=1.0 if known else ends[0],
             normalised_high=1.0 if known else ends[1],
-            notes=["its summed vector lies in the leaked subspace: known exactly, however large the masks"] * known
+            notes=["The adversary computes this node's contribution exactly; larger masks do not help"] * known
             + [unequal.NOTE] * estimated,
         )
 

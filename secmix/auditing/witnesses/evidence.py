@@ -193,6 +193,8 @@ def _finding(found: Decoded, about: dict[str, Any], doubts: Sequence[str]) -> Fi
         normalised_leakage=max(value, found.exact / found.runs),
         normalised_low=max(_low(found), share),
         normalised_high=1.0,
+        runs=found.runs,
+        hits=found.exact,
         notes=[*notes, *doubts[:1]],
     )
 

@@ -75,6 +75,8 @@ def _finding(found: Decoded, case: Case, node: int) -> Finding:
         normalised_leakage=max(value, found.exact / found.runs),
         normalised_low=max(low, share),
         normalised_high=1.0,
+        runs=found.runs,
+        hits=found.exact,
         notes=notes,
     )
 

@@ -142,6 +142,8 @@ class Looks:
             normalised_leakage=1.0,
             normalised_low=low,
             normalised_high=1.0,
+            runs=runs,
+            hits=runs,
             notes=[text, *self.doubts[:1]],
         )
 

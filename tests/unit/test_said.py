@@ -1,0 +1,66 @@
+"""What was passed over in silence is said: formats, networks that differ, limits that ask nothing, what has ended."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+import secmix
+from secmix.auditing.counting import counted
+from secmix.auditing.setup import build_setup
+from secmix.auditing.witnesses.decode import Decoded
+from secmix.auditing.witnesses.evidence import _finding
+from secmix.errors import ScenarioError
+from secmix.estimators.estimate import Estimate
+from secmix.reporting import compare, direction
+from secmix.scenario import AcceptedSpec, from_dict
+
+
+def scenario(**changes: Any) -> dict[str, Any]:
+    return {
+        "network": {"kind": "cycle", "nodes": 4},
+        "runs": 100,
+        "data": {"name": "wine", "features": 2},
+        "protocol": {"name": "plain", "label": "open"},
+        "adversary": {"name": "eavesdropper", "label": "ear"},
+        "measure": {"evidence": ["structure"]},
+        **changes,
+    }
+
+
+def test_a_network_that_changed_is_a_change() -> None:
+    cycle, whole = secmix.audit(scenario()), secmix.audit(scenario(network={"kind": "complete", "nodes": 4}))
+    (change, *_) = compare(cycle, whole)
+    assert (change.what, change.direction) == ("network", "unclear")
+    assert change.before == "4 nodes, 4 lines"
+    assert change.after == "4 nodes, 6 lines, of them only here 0–2, 1–3"
+    assert direction(compare(cycle, whole)) == "unclear"
+    assert compare(cycle, cycle) == []
+
+
+def test_a_limit_above_the_number_of_nodes_is_refused() -> None:
+    with pytest.raises(ScenarioError, match="max_revealed_nodes = 100 asks nothing of 4 nodes; give at most 4"):
+        build_setup(from_dict(scenario(policy={"max_revealed_nodes": 100})))
+    assert build_setup(from_dict(scenario(policy={"max_revealed_nodes": 4})))
+
+
+def test_an_acceptance_that_has_ended_is_said_where_the_verdict_is() -> None:
+    report = secmix.audit(scenario())
+    accepted = AcceptedSpec(
+        protocol="open", adversary="ear", standing="revealed", reason="replaced", until=date(2026, 3, 1)
+    )
+    over = counted(report, None, [accepted], date(2026, 3, 2))
+    assert over.verdict == "violated"
+    assert over.sentence.startswith(report.sentence)
+    assert "1 acceptance has ended: 'open' against 'ear'; all nodes up to 'revealed', on 2026-03-01." in over.sentence
+    assert "ended" not in counted(report, None, [accepted], date(2026, 3, 1)).sentence
+
+
+def test_witnesses_count_the_runs_of_the_first_page() -> None:
+    error = Estimate(0.0, 0.0, 0.0, "relative RMSE", "a test", "upper bound")
+    told = _finding(
+        Decoded("a message", "a line", 0, error, 38, 40), {"protocol": "p", "adversary": "a", "node": 1}, []
+    )
+    assert (told.hits, told.runs, told.status) == (38, 40, "determined")
