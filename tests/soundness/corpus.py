@@ -6,7 +6,20 @@ from typing import Literal
 
 from .beyond import BEYOND
 from .case import Case
-from .honest import bits, calls, channel, front_ends, metadata, modular, powers, scale, state, surroundings, word
+from .honest import (
+    bits,
+    calls,
+    channel,
+    front_ends,
+    metadata,
+    modular,
+    powers,
+    scale,
+    shares,
+    state,
+    surroundings,
+    word,
+)
 from .honest.bare import sometimes, words
 from .honest.fresh import lots, memory, numbers, stops
 from .honest.longer import corners, fits, schedule, seldom, unsampled
@@ -17,6 +30,7 @@ from .right import expanded, fresh, odd, published, seeds, styles
 from .right import front_ends as encoders
 from .right import longer as long_lived
 from .right import mixed as mixtures
+from .right import shares as right_shares
 from .right import surroundings as habits
 from .right import together as right_collaborations
 from .right import words as right_words
@@ -60,6 +74,7 @@ _HONEST = (
     reused,
     known,
     short,
+    shares,
 )
 _SABOTAGE = (digits, record, objects, occasions, looked_at, watched)
 HONEST: list[Case] = [case for module in _HONEST for case in module.CASES]
@@ -82,6 +97,7 @@ RIGHT: list[Case] = [
     *right_words.CASES,
     *expanded.CASES,
     *seeds.CASES,
+    *right_shares.CASES,
 ]
 ALL: list[Case] = [*WRONG, *RIGHT]
 """All cases but ``BEYOND``, which no audit of messages can find."""
