@@ -30,7 +30,6 @@ from .right import expanded, fresh, odd, published, seeds, styles
 from .right import front_ends as encoders
 from .right import longer as long_lived
 from .right import mixed as mixtures
-from .right import shares as right_shares
 from .right import surroundings as habits
 from .right import together as right_collaborations
 from .right import words as right_words
@@ -97,7 +96,6 @@ RIGHT: list[Case] = [
     *right_words.CASES,
     *expanded.CASES,
     *seeds.CASES,
-    *right_shares.CASES,
 ]
 ALL: list[Case] = [*WRONG, *RIGHT]
 """All cases but ``BEYOND``, which no audit of messages can find."""
