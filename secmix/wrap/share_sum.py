@@ -199,7 +199,10 @@ class ShareSum:
 
     def _joined(self, gathered: Any, places: list[tuple[int, int]]) -> Array:
         """Return the sums (runs, m) that follow from sums of shares (n, runs, m), in the units of the inputs."""
-        found = [self._called(self.join, [row[place].item() for row in gathered]) for place in places]
+        found = [
+            _whole(self._called(self.join, [row[place].item() for row in gathered]), "join", self.join)
+            for place in places
+        ]
         words = np.array(found, dtype=np.uint64).reshape(gathered.shape[1:])
         negative = words > self.words_modulo // 2
         signed = np.where(negative, words - np.uint64(self.words_modulo % 2**64), words).view(np.int64)
@@ -241,19 +244,35 @@ class ShareSum:
         if handed is not None:
             handed.finish()
         if len(shares) != n:
-            raise SecmixError(f"split returns {len(shares)} shares for {n} nodes")
-        return shares
+            raise SecmixError(f"split returns {len(shares)} shares for {n} nodes, at {_place(self.split)}")
+        return [_whole(share, "split", self.split) for share in shares]
 
     def _called(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call a function of the user's; an error names its line."""
         try:
             return function(*args)
         except Exception as error:
-            raise SecmixError(f"{'split' if function is self.split else 'join'} fails at {_where(error)}") from error
+            name = "split" if function is self.split else "join"
+            raise SecmixError(f"{name} fails at {_where(error, function)}") from error
 
 
-def _where(error: Exception) -> str:
+def _where(error: Exception, function: Callable[..., Any]) -> str:
     """Return the last line that an error comes from and that is none of ours, with the error's text."""
     lines = [each for each in traceback.extract_tb(error.__traceback__) if not each.filename.startswith(_OURS)]
-    place = f"{os.path.basename(lines[-1].filename)}, line {lines[-1].lineno}: {lines[-1].line}" if lines else "a call"
-    return f"{place}: {type(error).__name__}: {error}"
+    place = f"{os.path.basename(lines[-1].filename)}, line {lines[-1].lineno}: {lines[-1].line}" if lines else ""
+    return f"{place or _place(function)}: {type(error).__name__}: {error}"
+
+
+def _whole(value: Any, name: str, function: Callable[..., Any]) -> Any:
+    """Return a whole number that a function of the user's returned."""
+    if not isinstance(value, (int, np.integer)):
+        raise SecmixError(
+            f"{name} returns a {type(value).__name__} where a whole number is expected, at {_place(function)}"
+        )
+    return value
+
+
+def _place(function: Callable[..., Any]) -> str:
+    """Return where a function of the user's is written."""
+    code = getattr(function, "__code__", None)
+    return f"{os.path.basename(code.co_filename)}, line {code.co_firstlineno}" if code else repr(function)

@@ -6,7 +6,20 @@ from typing import Literal
 
 from .beyond import BEYOND
 from .case import Case
-from .honest import bits, calls, channel, front_ends, metadata, modular, powers, scale, state, surroundings, word
+from .honest import (
+    bits,
+    calls,
+    channel,
+    front_ends,
+    metadata,
+    modular,
+    powers,
+    scale,
+    shares,
+    state,
+    surroundings,
+    word,
+)
 from .honest.bare import sometimes, words
 from .honest.fresh import lots, memory, numbers, stops
 from .honest.longer import corners, fits, schedule, seldom, unsampled
@@ -60,6 +73,7 @@ _HONEST = (
     reused,
     known,
     short,
+    shares,
 )
 _SABOTAGE = (digits, record, objects, occasions, looked_at, watched)
 HONEST: list[Case] = [case for module in _HONEST for case in module.CASES]

@@ -103,7 +103,18 @@ def test_an_error_names_the_line_of_the_user() -> None:
     [
         (lambda: shamir(lambda word, n: [word] * n), "draws no coins in sharing_library"),
         (lambda: shamir(modulus=2**20), "coins below other numbers"),
-        (lambda: shamir(lambda word, n: library.shamir(word, n)[1:]), "3 shares for 4 nodes"),
+        (
+            lambda: shamir(lambda word, n: library.shamir(word, n)[1:]),
+            r"3 shares for 4 nodes, at test_wrap.py, line \d+",
+        ),
+        (
+            lambda: shamir(lambda word, n: [(k, x) for k, x in enumerate(library.shamir(word, n))]),
+            r"split returns a tuple where a whole number is expected, at test_wrap.py, line \d+",
+        ),
+        (
+            lambda: ShareSum(library.shamir, lambda shares: 1.5, modulus=library.PRIME),
+            r"join returns a float where a whole number is expected, at test_wrap.py, line \d+",
+        ),
         (lambda: shamir(modulus=2**65), "allowed are 2 to 2"),
         (lambda: shamir(fraction_bits=53), "allowed are 0 to 52"),
     ],
