@@ -176,6 +176,7 @@ def test_the_headline_says_what_is_known_from_before() -> None:
     assert "no worse than the baseline: 4 violations are known" in report()._repr_html_()
 
 
+@pytest.mark.build
 def test_the_headline_says_until_when_it_is_accepted() -> None:
     first, last = ACCEPTED.format(until="2098-01-01") + "nodes = [0]\n", ACCEPTED.format(until="2099-01-01")
     Path("accepted.toml").write_text(first + last)

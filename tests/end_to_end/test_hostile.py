@@ -202,6 +202,7 @@ def test_a_kept_cell_that_was_edited_is_computed_again(caplog: pytest.LogCapture
     assert "computed again" in caplog.text
 
 
+@pytest.mark.build
 def test_an_editor_who_knows_how_cannot_forge_the_digest_without_the_key() -> None:
     for key in (b"", b"\0" * 32, b"secmix"):
         kept = interrupted()

@@ -49,6 +49,7 @@ def swept() -> Report:
     return secmix.audit(scenario(**SWEPT))
 
 
+@pytest.mark.build
 def test_the_number_of_workers_changes_nothing(swept: Report) -> None:
     told: list[tuple[int, str]] = []
     several = secmix.audit(scenario(**SWEPT), workers=2, progress=lambda done, total, what: told.append((done, what)))

@@ -295,6 +295,7 @@ def test_robust_rules_leave_all_to_the_server():
     assert all(each.coalition == {-1} and each.status == "found" for each in found.nodes)
 
 
+@pytest.mark.build
 def test_more_colluders_never_know_less():
     network = TRIANGLES
     for node in range(network.n):

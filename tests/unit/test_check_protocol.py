@@ -325,6 +325,7 @@ def test_a_coin_that_is_used_as_text_is_covered_as_it_fell():
     assert reason.startswith("proved for what was traced, not for every call: ")
 
 
+@pytest.mark.build
 def test_a_printed_test_imports_nothing_private():
     for fault in ("in the clear", "a sign", "past the channel"):
         with pytest.raises(AssertionError) as caught:

@@ -133,6 +133,7 @@ def test_runs_of_other_messages_are_no_failure_under_attack() -> None:
     assert robustness.damages[0].model is not None
 
 
+@pytest.mark.build
 def test_a_message_shorter_than_what_is_summed_is_judged_too() -> None:
     outcome = audited(next(case for case in ALL if case.name == "length"))
     assert outcome.verdict == "violated"

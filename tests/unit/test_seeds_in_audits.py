@@ -37,15 +37,19 @@ def test_a_protocol_of_seeds_has_no_curve_over_sizes_of_masks() -> None:
 
 
 WRONG: dict[str, tuple[Any, Any, str]] = {
-    "one for all entries": (reused.OneForAll, CuriousServer(), "entries of 'masked' have one mask (seeds.py, line "),
+    "one for all entries": (reused.OneForAll, CuriousServer(), "entries of 'masked' have one mask (expanded.py, line "),
     "in two rounds": (
         reused.FirstSeeds,
         CuriousServer(),
-        "its mask of iteration 0 comes again in iteration 1 (seeds.py",
+        "its mask of iteration 0 comes again in iteration 1 (expanded.py",
     ),
     "normal, in two rounds": (reused.FirstNormal, Eavesdropper(), "its mask of iteration 0 comes again in iteration 1"),
-    "started again": (reused.Restarted, Eavesdropper(), "start no stream again; shown in 16 of 16 runs"),
-    "heard": (known.InTheClear, Eavesdropper(), "the adversary holds the seeds of its masks in 'seed' (seeds.py, line"),
+    "started again": (reused.Restarted, Eavesdropper(), "start no stream again; shown in 40 of 40 runs"),
+    "heard": (
+        known.InTheClear,
+        Eavesdropper(),
+        "the adversary holds the seeds of its masks in 'seed' (expanded.py, line",
+    ),
     "relayed": (known.Relayed, CuriousServer(), "let nobody but the two ends have a seed"),
     "of a hash, told": (known.BytesAnnounced, Eavesdropper(), "the adversary holds the seeds of its masks in 'opened'"),
     "of a session": (known.Session, CuriousServer(), "its masks follow from numbers that are read (default_rng(["),
@@ -63,7 +67,7 @@ def test_masks_that_fall_off_are_shown_and_their_line_is_named(name: str) -> Non
     assert report.verdict == "violated"
     assert said in report.cells[0].nodes[0].why
     witness = next(each for each in report.findings if each.evidence == "witness" and each.node == 0)
-    assert (witness.runs, witness.hits) == (16, 16)
+    assert (witness.runs, witness.hits) == (40, 40)
 
 
 @pytest.mark.parametrize("kind", [Seeded, Own, Normal, KeptKeys])

@@ -84,6 +84,7 @@ def test_encrypting_the_lines_is_of_no_use_against_the_server() -> None:
     assert any("secure summation" in said for said in cell.advice)
 
 
+@pytest.mark.build
 def test_no_report_recommends_a_protocol_that_it_finds_violated() -> None:
     # Node 2's neighbours are all corrupt: PDMM, tried by itself or in the same report, reveals it.
     against = {"name": "honest_but_curious", "corrupt": [0, 1, 3, 4]}

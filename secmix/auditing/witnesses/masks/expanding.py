@@ -5,7 +5,6 @@ Whatever does not come out as the trace found it is not claimed.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import hmac
 import math
@@ -19,6 +18,8 @@ from secmix.kernel.streams import Piece, Stream, bare
 
 Values = dict[int, Any]
 """The values of draws, by variable."""
+
+_END: Piece = ("public", "end of key")
 
 
 def unknown(stream: Stream, trace: Trace, known: Mapping[int, Any]) -> list[tuple[int, int]]:
@@ -117,15 +118,16 @@ def _bits(stream: Stream, trace: Trace, known: Mapping[int, Any], kind: Any) -> 
 
 
 def _digest(stream: Stream, trace: Trace, known: Mapping[int, Any]) -> bytes:
-    name, _, settings = stream.key[0].partition(" ")
-    end = [k for k, piece in enumerate(stream.key) if piece == ("public", "end of key")]
-    first, last = (stream.key[1 : end[0]], stream.key[end[0] + 1 :]) if end else ((), stream.key[1:])
+    name, _, digestmod = stream.key[0].partition(" ")
+    begin = 1 if digestmod else 2  # a plain hash is told by what it makes of nothing, then its key
+    end = stream.key.index(_END) if _END in stream.key else begin - 1
+    first, last = stream.key[begin:end], stream.key[max(end + 1, begin) :]
     key, data = (bytes(_value(piece, trace, known) for piece in some) for some in (first, last))
-    if name == "hmac":
-        return hmac.new(key, data, settings).digest()
-    more = dict(ast.literal_eval(settings)) | ({"key": key} if key else {})
-    made = getattr(hashlib, name)(data, **more)
+    if digestmod:
+        return hmac.new(key, data, digestmod).digest()
+    settings: dict[str, Any] = {"digest_size": len(stream.key[1][1])} if name.startswith("blake2") else {}
     length = max((at + width for at, width, _ in stream.reads), default=0)
+    made = getattr(hashlib, name)(data, **settings, **({"key": key} if key else {}))
     return bytes(made.digest(length) if name.startswith("shake") else made.digest())
 
 
