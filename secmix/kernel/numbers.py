@@ -57,7 +57,7 @@ class Number:
         size, most = abs(by), self.below or self.span
         if most != INF:
             out.span = most + size if name == "add" else most * size if name == "multiply" else most / size
-        return keyed(held(out), name, self, by)
+        return keyed(held(out, self.step, size_of(by) if name == "add" else 0), name, self, by)
 
     # ------------------------------------------------------------------ followed
 
@@ -97,7 +97,7 @@ class Number:
     def _sum(self, out: Number, other: Number) -> Number:
         spans = [each.below or each.span for each in (self, other)]
         out.span = INF if INF in spans else sum(spans)
-        return encoded(keyed(held(out), "add", self, other))
+        return encoded(keyed(held(out, self.step, other.step), "add", self, other))
 
     def __mul__(self, other: Any) -> Any:
         other = plain(other)
@@ -334,8 +334,10 @@ def encoded(number: Number) -> Number:
     return known[key]  # type: ignore[no-any-return]
 
 
-def held(number: Number) -> Number:
-    """Take from a float its step and modulus where it may be too large to be whole in steps."""
+def held(number: Number, *steps: Any) -> Number:
+    """Take from a float its step and modulus where it may be too large to be whole in steps: in those of a sum, too."""
+    if isinstance(number.value, float) and not number.step and all(steps) and number.modulus != INF:
+        number.modulus = 0  # one step is lost beside the other: the sum is rounded
     if isinstance(number.value, float) and 0 < number.step < INF and reach(number) > EXACT * _unit(number.step):
         number.pure = number.pure and number.modulus != INF
         number.step, number.modulus = 0, number.modulus if number.modulus == INF else 0

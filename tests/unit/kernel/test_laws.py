@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from secmix.kernel.arrays import array_of
@@ -364,6 +364,7 @@ def _floats(program: Any, start: list[Any], which: int) -> list[Any]:
 
 
 @given(of_floats, st.integers(0, 2**32 - 1), st.sampled_from([8, 40, 52, 53, 54, 60, 63]))
+@example([(0, 0, 0, 0), (9, 1, 0, 0), (10, 4, 0, 0), (0, 0, 0, 0), (7, 12, 0, 52)], 0, 8)  # quarters beside 2**52
 def test_a_float_keeps_a_step_and_a_modulus_only_while_it_has_all_digits(program: Any, seed: int, bits: int) -> None:
     rng, trace = np.random.default_rng(seed), Trace()
 
