@@ -230,11 +230,11 @@ class Cell(Counted):
     """One combination of protocol and adversary."""
 
     def label(self, node: int) -> str:
-        """A node's name, or its number where it has none."""
+        """Return a node's name, or its number where it has none."""
         return label(node, self.names)
 
     def called(self, node: int) -> str:
-        """What a sentence calls a node."""
+        """Return what a sentence calls a node."""
         return called(node, self.names)
 
     number: int | None = Field(

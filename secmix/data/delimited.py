@@ -239,7 +239,7 @@ def _kept(
 
 
 def _groups(table: Table, path: str | Path, group: str, used: NDArray[np.bool_]) -> tuple[str, ...]:
-    """Whose each of the used rows is."""
+    """Return whose each of the used rows is."""
     j = table.names.index(group)
     owners = [row[j].strip() for row in table.rows]
     if "" in owners:

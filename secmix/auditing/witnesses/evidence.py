@@ -102,7 +102,7 @@ def _looks(case: Case, missed: list[str]) -> Iterator[Callable[[], list[Finding]
 
 
 def _masks_off(looks: Looks, built: Any, missed: list[str]) -> list[Finding]:
-    """What is left where masks cancel, or are known."""
+    """Return what is left where masks cancel, or are known."""
     off = MasksOff.of(looks.case, built, looks.inputs, looks.doubts)
     if off is None:
         return []

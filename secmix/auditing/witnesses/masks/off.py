@@ -6,7 +6,7 @@ data of the node.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -59,6 +59,7 @@ class MasksOff:
     rows: Sequence[Row]
     known: Known
     truth: Array  # (runs, n, entries of all calls)
+    columns: Mapping[int, tuple[int, int]]  # of inputs, the node and the place in truth
     doubts: Sequence[str]
     tables: Tables
     public: PublicSeeds
@@ -81,17 +82,18 @@ class MasksOff:
         runs = replayed(protocol, network, fit, inputs_of(inputs, sizes(fit), many), case.cell.seed)
         if len(runs) < _LEAST:
             return None
-        truth = np.concatenate([np.concatenate([each[:, :] for each in one.inputs], axis=2) for one in runs])
+        truth = np.concatenate([np.concatenate(one.inputs, axis=2) for one in runs])
         rows = rows_read(fit, network, adversary, [one.payloads for one in runs])
         corrupt = case.setup.corrupt
-        data = {v: truth[:, node, k].tolist() for v, (node, k) in _columns(fit).items() if node in corrupt}
+        columns = _columns(fit)
+        data = {v: truth[:, node, k].tolist() for v, (node, k) in columns.items() if node in corrupt}
         known = Known.of(fit.trace, rows, data)
         read = whole_numbers_read(fit, network, adversary, [one.payloads for one in runs])
         public = PublicSeeds(protocol, network, fit, case.cell.seed, runs, read)
-        return MasksOff(case, fit, network, runs, rows, known, truth, doubts, Tables(known), public)
+        return MasksOff(case, fit, network, runs, rows, known, truth, columns, doubts, Tables(known), public)
 
     def findings(self, nodes: Sequence[int]) -> list[Finding]:
-        """What is computed of the nodes, the simplest way first."""
+        """Return what is computed of the nodes, the simplest way first."""
         found: dict[int, Finding] = {}
         for way in (self._by_relations, self._by_public_seeds, self._by_trying):
             for node in nodes:
@@ -128,7 +130,7 @@ class MasksOff:
 
     def _told(self, node: int, claims: Sequence[Claim]) -> Finding | None:
         """Hold what is computed against the data of the node, in runs that nothing was fitted on."""
-        columns, fitted, alone = _columns(self.fit), len(self.truth) // 2, set[str]()
+        columns, fitted, alone = self.columns, len(self.truth) // 2, set[str]()
         honest = [each for each in range(self.network.n) if each not in self.case.setup.corrupt]
         entries: dict[str, set[int]] = {}
         for claim in claims:

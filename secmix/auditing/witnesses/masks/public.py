@@ -10,7 +10,6 @@ import numpy as np
 
 from secmix.auditing.witnesses.masks.relations import Relation, Row, centred
 from secmix.auditing.witnesses.masks.replay import Replayed, replayed
-from secmix.kernel.state import Place
 from secmix.kernel.trace import Fit
 from secmix.network import Network
 
@@ -60,7 +59,7 @@ class PublicSeeds:
             return ""
         place, numbers = made[0][0]
         which = "that are read" if "read" in kinds else "that are public"
-        return f"numbers {which} ({_listed(numbers)} in iteration {call}; {_line(place)})"
+        return f"numbers {which} ({_listed(numbers)} in iteration {call}; {place})"
 
     def _kind(self, numbers: Sequence[tuple[int, ...]]) -> str:
         if len(set(numbers)) == 1:
@@ -89,7 +88,3 @@ class PublicSeeds:
 def _listed(numbers: Sequence[int]) -> str:
     text = ", ".join(map(str, numbers[:4])) + ", …" * (len(numbers) > 4)
     return f"default_rng({text})" if len(numbers) == 1 else f"default_rng([{text}])"
-
-
-def _line(place: Place) -> str:
-    return str(place)

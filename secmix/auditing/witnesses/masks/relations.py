@@ -1,4 +1,4 @@
-"""What the adversary computes by the relations that the trace found, on calls that nobody traces.
+"""Compute what the adversary does by the relations that the trace found, on calls that nobody traces.
 
 Each number that it reads is a sum of data and masks, of which the trace knows the coefficients. Masks that are sent, or
 follow from seeds that are, are taken off; where two numbers have the same masks left, their difference has none.
@@ -61,12 +61,8 @@ class Row:
 
 def rows_read(fit: Fit, network: Network, adversary: Adversary, payloads: Sequence[Mapping[int, Any]]) -> list[Row]:
     """Return what is read of a fit, with the values of runs that sent the same messages: message -> (rows, 1, m)."""
-    read = readable(fit, network, adversary)
-    places = (
-        [] if isinstance(read, Open) else [(k, row) for k, row in sorted(read) if fit.messages[k].frame[2] != RESULT]
-    )
     found = []
-    for k, row in places:
+    for k, row in _read(fit, network, adversary):
         for entry, cell in enumerate(fit.messages[k].rows.objects[row, 0].tolist()):
             if isinstance(cell, Number) and cell.form and cell.modulus != 0:
                 values = [each[k][row, 0, entry].item() for each in payloads]
@@ -78,12 +74,17 @@ def whole_numbers_read(
     fit: Fit, network: Network, adversary: Adversary, payloads: Sequence[Mapping[int, Any]]
 ) -> list[set[int]]:
     """Return the whole numbers that are read in each run, of messages in words."""
-    read = readable(fit, network, adversary)
-    places = [] if isinstance(read, Open) else [each for each in read if fit.messages[each[0]].frame[2] != RESULT]
+    places = _read(fit, network, adversary)
     return [
         {number for k, row in places if each[k].dtype.kind in "iu" for number in each[k][row, 0].tolist()}
         for each in payloads
     ]
+
+
+def _read(fit: Fit, network: Network, adversary: Adversary) -> list[tuple[int, int]]:
+    """Return the messages, and the rows of each, that the adversary reads; none where that hangs on what is open."""
+    read = readable(fit, network, adversary)
+    return [] if isinstance(read, Open) else [each for each in sorted(read) if fit.messages[each[0]].frame[2] != RESULT]
 
 
 def _constant(cell: Number, trace: Trace) -> Any:
@@ -93,7 +94,7 @@ def _constant(cell: Number, trace: Trace) -> Any:
 
 @dataclass
 class Known:
-    """What the adversary knows of the variables of a trace.
+    """Hold what the adversary knows of the variables of a trace.
 
     Attributes
     ----------

@@ -73,7 +73,7 @@ def guesses(known: Known) -> list[Guess]:
 
 @dataclass(frozen=True)
 class Tables:
-    """What masks are with every value of a seed, worked out once for all streams that are made alike."""
+    """Hold masks with every value of a seed, worked out once for all streams that are made alike."""
 
     known: Known
     made: dict[Any, list[Array]] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from secmix.network import Network
 
 from ...bases import Words
 from ...case import Case, Heard, N, each, input_of
+from .attacks import signed
 
 EDGES = Network.complete(N).edges.tolist()
 
@@ -82,14 +83,9 @@ def sha(key: Any, m: int, label: bytes = b"") -> Any:
     return blocks(lambda block: hashlib.sha256(key + label + block).digest(), m)
 
 
-def numbers(words: Array) -> Array:
-    """Words as numbers, in two's complement."""
-    return words.astype(np.uint64).view(np.int64) / Words.unit
-
-
 def less_rehearsal(heard: Heard, node: int = 0) -> Array:
-    """What a node uploads less what it uploaded in the rehearsal."""
-    return numbers(heard.one("masked", node) - heard.one("rehearsal", node))
+    """Return what a node uploads less what it uploaded in the rehearsal."""
+    return signed(heard.one("masked", node) - heard.one("rehearsal", node))
 
 
 def wrong(name: str, protocol: Any, adversary: Any, why: str, attack: Any, secret: Any = None, **more: Any) -> Case:

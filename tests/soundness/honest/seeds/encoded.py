@@ -12,7 +12,8 @@ from secmix.transcript import SERVER
 
 from ...bases import Words
 from ...case import Heard, N, input_of
-from .bases import numbers, wrong
+from .attacks import signed
+from .bases import wrong
 
 KNOTS = np.linspace(-1000.0, 1000.0, 2001)
 CURVES = np.tile(KNOTS, (N, 1))
@@ -127,7 +128,7 @@ def total(heard: Heard) -> Array:
 
 def without_others(heard: Heard) -> Array:
     """The sum of all, less that of all but one."""
-    return numbers(sum(heard.one("masked", k) for k in range(N)) - sum(heard.one("raw", k) for k in range(1, N)))
+    return signed(sum(heard.one("masked", k) for k in range(N)) - sum(heard.one("raw", k) for k in range(1, N)))
 
 
 SHARE = {"goal": "share", "calls": 80, "family": "encodings"}
@@ -140,7 +141,7 @@ CASES = [
     wrong("counted by clocks of their own", ByTheirClocks, SERVER_READS, MOSTLY, lambda h: total(h) - 2000.0, **SHARE),
     wrong("words times sites", Weighted, SERVER_READS, MOSTLY, lambda h: total(h) / 1000, **SHARE),
     wrong("in pairs and one alone", InPairs, Eavesdropper(), "the last has no mask",
-          lambda h: numbers(h.one("masked", 4)), input_of(4), node=4, **EXACT),
+          lambda h: signed(h.one("masked", 4)), input_of(4), node=4, **EXACT),
     wrong("the scale of a node", ByTheLargest, HonestButCurious({2}), "a largest number is told",
           lambda h: h.one("scale", 0), lambda t: np.abs(t.inputs[0][0, 0]).max(), **EXACT),
     wrong("the scale of all", ByThoseOfAll, SERVER_READS, "largest numbers are told",

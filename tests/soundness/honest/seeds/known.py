@@ -13,7 +13,7 @@ from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
 from secmix.transcript import SERVER
 
 from ...case import Case, Heard, each, input_of
-from .base import Group, Own, Ring, Seeded, net, signed, words
+from .attacks import Group, Own, Ring, Seeded, net, signed, words
 
 
 class RoundAndPair(Seeded):

@@ -14,7 +14,7 @@ from secmix.transcript import SERVER
 
 from ...bases import Pairwise
 from ...case import Case, Heard, each, input_of
-from .base import Own, Seeded, net, signed, words
+from .attacks import Own, Seeded, net, signed, words
 
 
 class OneForAll(Seeded):

@@ -16,7 +16,8 @@ from secmix.adversaries import CuriousServer, Eavesdropper
 from secmix.transcript import SERVER
 
 from ...case import Heard
-from .bases import Rehearsed, Seeded, blocks, less_rehearsal, numbers, sha, wrong
+from .attacks import signed
+from .bases import Rehearsed, Seeded, blocks, less_rehearsal, sha, wrong
 
 
 class UsualLength(Rehearsed):
@@ -189,12 +190,12 @@ class KeptByFours(Kept):
 
 
 def between(heard: Heard, one: int, other: int) -> Array:
-    return numbers(heard.one("masked", 0, SERVER, other) - heard.one("masked", 0, SERVER, one))
+    return signed(heard.one("masked", 0, SERVER, other) - heard.one("masked", 0, SERVER, one))
 
 
 def across(heard: Heard) -> Array:
     words = heard.one("masked", 0)
-    return numbers(words[8:] - words[:4])
+    return signed(words[8:] - words[:4])
 
 
 TWICE = "both uses have the same masks"

@@ -14,7 +14,7 @@ from secmix.transcript import SERVER
 
 from ...bases import Pairwise
 from ...case import Attack, Case, Heard, each, input_of
-from .base import Own, Seeded, signed, words
+from .attacks import Own, Seeded, signed, words
 
 
 class Short(Seeded):

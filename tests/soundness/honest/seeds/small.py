@@ -13,7 +13,8 @@ from secmix.transcript import SERVER
 
 from ...bases import Pairwise
 from ...case import Heard, input_of
-from .bases import EDGES, Seeded, numbers, sha, wrong
+from .attacks import signed
+from .bases import EDGES, Seeded, sha, wrong
 
 PLAIN = 2.0**40
 """What is smaller is taken for a number without a mask."""
@@ -176,7 +177,7 @@ def tried(made: Any) -> Any:
         for other in (1, 2, 3):
             seed = heard.one("seed", 0, other)
             known = known - made().expand(seed, (0, other), m, None)
-        several = [numbers(known - mask) for mask in made.tried(m, (0, 4))]
+        several = [signed(known - mask) for mask in made.tried(m, (0, 4))]
         return min(several, key=lambda each: np.abs(each).max())
 
     return attack
@@ -187,13 +188,13 @@ def by_keys(heard: Heard) -> Array:
     for edge, (i, _) in enumerate(EDGES):
         if i == 0:
             words = words - sha(heard.one(f"key {edge}", 0, SERVER).tobytes(), m)
-    return numbers(words)
+    return signed(words)
 
 
 def of_node(heard: Heard) -> Array:
     words = heard.one("masked", 0)
     mask = np.random.default_rng(heard.one("seed", 0, 1)).integers(0, 2**64, size=words.size, dtype=np.uint64)
-    return numbers(words - np.uint64(4) * mask)
+    return signed(words - np.uint64(4) * mask)
 
 
 THREE = HonestButCurious({1, 2, 3})
@@ -207,7 +208,7 @@ CASES = [
             ("a seed that is mostly public", MostlyPublic),
         )
     ),
-    wrong("a key against itself", AgainstItself, CuriousServer(), "the key is nought", lambda h: numbers(
+    wrong("a key against itself", AgainstItself, CuriousServer(), "the key is nought", lambda h: signed(
         h.one("masked", 0) - np.uint64(4) * next(AgainstItself.tried(h.one("masked", 0).size, (0, 1))))),
     wrong("a seed of a node, not of a pair", OfTheNode, HonestButCurious({1}), "node 1 knows all masks of node 0",
           of_node),

@@ -1,4 +1,4 @@
-"""What attacks on seeds have in common."""
+"""Take masks of seeds off: the steps that attacks have in common."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["Group", "Own", "Ring", "Seeded", "net", "signed", "words"]
 
 
 def signed(given: Any) -> Array:
-    """Two's complement words as the numbers that they stand for."""
+    """Return words in two's complement as the numbers that they stand for."""
     return np.asarray(given).astype(np.uint64).view(np.int64) / Seeded.unit
 
 
 def net(node: int, mask: Any, n: int = 5) -> Array:
-    """What a node adds to its words, where ``mask(i, j)`` is that of a pair."""
+    """Return what a node adds to its words, where ``mask(i, j)`` is that of a pair."""
     total = np.zeros_like(mask(0, 1))
     for other in set(range(n)) - {node}:
         total = total + mask(node, other) if node < other else total - mask(other, node)
