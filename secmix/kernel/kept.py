@@ -30,7 +30,7 @@ from secmix.kernel.state import is_protocol
 from secmix.network import Network
 
 KEPT = "what the protocol keeps from call to call"
-_VALUES = (type(None), bool, int, float, complex, str, bytes, range, slice, type(Ellipsis), type(NotImplemented))
+_VALUES = frozenset({bool, int, float, complex, str, bytes, range, slice, *map(type, (None, Ellipsis, NotImplemented))})
 _MEMBER = types.MemberDescriptorType
 _NAMED = (types.ModuleType, _MEMBER, types.GetSetDescriptorType, types.WrapperDescriptorType)
 _NO_DATA = ("_thread.", "_abc.", "logging.", "typing.", "ast.", "numba.core.", "numba.np.", "IPython.", "ipykernel.")
@@ -79,8 +79,11 @@ class _Walk:
 
     def digest(self, value: Any, path: str) -> Any:
         """Return what is equal for two values that nobody can tell apart."""
-        if type(value) in _VALUES:
-            return type(value), repr(value)
+        kind: Any = type(value)
+        if type(kind).__hash__ is None:  # its class cannot be told from others
+            return object()
+        if kind in _VALUES:
+            return kind, repr(value)
         if isinstance(value, (Number, Public)):  # what is public is another in the next call, and may be any there
             return ("secret", id(value)) if isinstance(value, Number) else KEPT
         if id(value) in self.seen:
@@ -88,15 +91,16 @@ class _Walk:
         if len(self.seen) > _MOST:
             return object()
         self.seen[id(value)] = len(self.seen), value
-        return _name(value), self._parts(value, path)
+        return _name(kind), self._parts(value, path)
 
     def _parts(self, value: Any, path: str) -> Any:
         if isinstance(value, types.FunctionType):
             return self._function(value, path)
         if isinstance(value, type):
             return self._class(value, path)
-        if isinstance(value, (Draws, Executor, *_NAMED)) or _name(value).startswith(_NO_DATA):
-            own = vars(value) if _name(value) == "_thread._local" else {}  # those of this thread
+        kind: Any = type(value)
+        if _has_no_data(kind):
+            own = vars(value) if _name(kind) == "_thread._local" else {}  # those of this thread
             return self._each(own, path, own.__setitem__)
         if isinstance(value, types.BuiltinFunctionType):
             bound = value.__self__
@@ -112,10 +116,11 @@ class _Walk:
         return self._object(value, path)
 
     def _object(self, value: Any, path: str) -> Any:
+        kind: Any = type(value)
         own = getattr(value, "__dict__", {})
         is_own = isinstance(own, dict)  # of a type with parameters it is that of the type
         attributes = self._each(own, path, own.__setitem__) if is_own else self.namespace(own, path, None)
-        slots = {name: getattr(value, name) for name in _slots(type(value)) if hasattr(value, name)}
+        slots = {name: getattr(value, name) for name in _slots(kind) if hasattr(value, name)}
         setter = lambda name, number: object.__setattr__(value, name, number)  # noqa: E731
         return attributes, self._each(slots, path, setter), self._content(value, path)
 
@@ -166,12 +171,14 @@ class _Walk:
     def _function(self, value: types.FunctionType, path: str) -> Any:
         if not is_protocol(value.__code__.co_filename) and not value.__closure__:
             return value.__qualname__
+        given = (value.__defaults__, value.__kwdefaults__, value.__dict__)
+        if not value.__closure__ and not any(given):
+            return value.__qualname__
         cells = {str(k): cell for k, cell in enumerate(value.__closure__ or ())}
         filled = {name: cell.cell_contents for name, cell in cells.items() if _is_filled(cell)}
         inside = self._each(
             filled, f"{path}/{value.__qualname__}", lambda name, number: setattr(cells[name], "cell_contents", number)
         )
-        given = (value.__defaults__, value.__kwdefaults__, value.__dict__)
         return value.__qualname__, inside, [self.digest(each, path) for each in given]
 
     def _class(self, value: type, path: str) -> Any:
@@ -211,8 +218,14 @@ def _setter(container: Any) -> Callable[[Any, Any], Any] | None:
     return None if isinstance(container, types.MappingProxyType) else container.__setitem__
 
 
-def _name(value: Any) -> str:
-    return f"{type(value).__module__}.{type(value).__qualname__}"
+@cache
+def _name(kind: Any) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+@cache
+def _has_no_data(kind: Any) -> bool:
+    return issubclass(kind, (Draws, Executor, *_NAMED)) or _name(kind).startswith(_NO_DATA)
 
 
 def _is_filled(cell: Any) -> bool:
@@ -222,13 +235,14 @@ def _is_filled(cell: Any) -> bool:
         return False
 
 
-def _slots(kind: type) -> list[str]:
+@cache
+def _slots(kind: Any) -> list[str]:
     """Name what objects of a class hold beside a dictionary."""
     return [name for base in kind.__mro__ for name, each in vars(base).items() if type(each) is _MEMBER]
 
 
 @cache
-def _has_parts_alone(kind: type) -> bool:
+def _has_parts_alone(kind: Any) -> bool:
     """Say whether objects of a class are made of their attributes alone: one of C is larger than these."""
     if any(getattr(kind, name) is not getattr(object, name) for name in ("__reduce_ex__", "__reduce__")):
         return False
