@@ -170,16 +170,16 @@ class _Walk:
 
     def _function(self, value: types.FunctionType, path: str) -> Any:
         if not is_protocol(value.__code__.co_filename) and not value.__closure__:
-            return value.__qualname__
+            return value.__code__
         given = (value.__defaults__, value.__kwdefaults__, value.__dict__)
         if not value.__closure__ and not any(given):
-            return value.__qualname__
+            return value.__code__
         cells = {str(k): cell for k, cell in enumerate(value.__closure__ or ())}
         filled = {name: cell.cell_contents for name, cell in cells.items() if _is_filled(cell)}
         inside = self._each(
             filled, f"{path}/{value.__qualname__}", lambda name, number: setattr(cells[name], "cell_contents", number)
         )
-        return value.__qualname__, inside, [self.digest(each, path) for each in given]
+        return value.__code__, inside, [self.digest(each, path) for each in given]
 
     def _class(self, value: type, path: str) -> Any:
         if value.__module__ not in self.mine:

@@ -104,7 +104,7 @@ def test_a_metric_that_carries_no_noise_is_found(made):
             "data": {"name": "breast_cancer", "features": 3},
             "runs": 300,
             "measure": {"nodes": [0], "evidence": ["ksg", "reconstruction"]},
-            "policy": {"max_normalised_leakage": 0.1},
+            "policy": {"max_normalised_leakage": 0.05},
         },
         protocols=apps,
         adversaries={"server": CuriousServer()},

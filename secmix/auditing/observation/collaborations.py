@@ -93,13 +93,25 @@ class _Piece:
 
 def block_size(cell: Scenario, setup: CollaborationSetup) -> int:
     """Runs in a block, from what a single run sends. Running it finds out whether the parts fit together."""
-    rng = stream(cell.seed, "trial run")
-    channel = Channel()
-    _run(setup, setup.deal(1, rng), rng, channel)
-    setup.adversary.observe(channel.transcript, setup.network)
+    transcript = _single_run(setup, stream(cell.seed, "trial run"))
+    setup.adversary.observe(transcript, setup.network)
     if (against := AdversaryTraits.of(setup.adversary).against) is not None:
-        against(block.kind for block in channel.transcript)
-    return fitting(cell, channel.transcript, 1)
+        against(block.kind for block in transcript)
+    return fitting(cell, transcript, 1)
+
+
+def _single_run(setup: CollaborationSetup, rng: np.random.Generator) -> Transcript:
+    """Return what one run sends. Nodes may fail on some rows: only where every run that is tried fails, this does."""
+    for left in reversed(range(TRIED)):
+        channel = Channel()
+        try:
+            _run(setup, setup.deal(1, rng), rng, channel)
+        except SecmixError:
+            if not left:
+                raise
+        else:
+            break
+    return channel.transcript
 
 
 def _run(setup: CollaborationSetup, rows_by_node: list[Array], rng: np.random.Generator, channel: Channel) -> Array:

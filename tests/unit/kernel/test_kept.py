@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copyreg
 import functools
 import hashlib
 import io
@@ -226,10 +227,21 @@ def test_what_changes_is_seen(name: str) -> None:
     assert digest(holder).digest != before
 
 
+def namesake(of: Any) -> Any:
+    """Return another function of a library, under the same name."""
+    code = statistics.mean.__code__.replace(co_name=of.__code__.co_name, co_qualname=of.__code__.co_qualname)
+    other = types.FunctionType(code, {}, of.__name__)
+    other.__qualname__ = of.__qualname__
+    return other
+
+
 OTHERS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "a path": lambda: (Path("a"), Path("b")),
     "a pattern": lambda: (re.compile("a"), re.compile("b")),
     "a function of the library": lambda: (statistics.mean, statistics.median),
+    "a function of the same name": lambda: (lambda: 1, lambda: 2),
+    "a function of the same name that holds something": lambda: (lambda x=1: x, lambda x=1: -x),
+    "a library's function of the same name": lambda: (copyreg.__newobj__, namesake(copyreg.__newobj__)),
     "a function in C": lambda: (len, abs),
     "a function of NumPy's": lambda: (np.sum, np.mean),
     "a ufunc": lambda: (np.add, np.multiply),
@@ -268,7 +280,16 @@ def test_another_value_is_seen(name: str) -> None:
     assert one == again != other
 
 
-@pytest.mark.parametrize("make", [lambda: (x for x in [1]), lambda: memoryview(b"x")], ids=["generator", "memory"])
+class _Unhashable(type):
+    def __eq__(cls, other: object) -> bool:
+        return cls is other
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: (x for x in [1]), lambda: memoryview(b"x"), _Unhashable("Kind", (), {})],
+    ids=["generator", "memory", "of a class without a hash"],
+)
 def test_what_cannot_be_compared_is_unlike_itself(make: Any) -> None:
     holder = Holder(make())
     assert digest(holder).digest != digest(holder).digest
