@@ -5,7 +5,7 @@ after any number of steps (Phong et al. 2018, section 3; Fowl et al. 2022, secti
 sums over the rows that it is active on; where units differ by one row, their difference is that row's.
 
 A message determines a row only as well as its numbers are rounded. What is found is trained on by the protocol itself:
-it is certified where that ends at the message, to its precision, and leaves the row no freedom.
+it is certified where that ends at the message, to its precision, and no other row does.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from secmix._base.checks import Array
 from secmix.adversaries.reconstructions.interfaces import HeldMessages, Reconstruction
 from secmix.protocols.regression import FederatedRegression, Trainer
 
+_APART = 10.0  # errors by which rows differ that are not the same
+_LEAST, _MOST, _SCALES = 1e-3, 1e3, 1000  # lengths of the only row that are looked at, and how many of each sign
 _ROUNDING = 16.0  # units of rounding of the largest parameter by which a replay may be off
 _STEPS = 12  # of Gauss and Newton
 _MOST_ROWS = 8  # that are looked for in the units of a ReLU layer
@@ -42,12 +44,12 @@ def reconstruct_regression(held: HeldMessages) -> Reconstruction | None:
     """
     if not isinstance(held.protocol, FederatedRegression):
         return None
-    best: Reconstruction | None = None
-    for exchange in _exchanges(held):
-        found = _one(held, exchange) if held.count == 1 else _several(held, exchange)
-        if found is not None and (best is None or (found.certified, -found.error) > (best.certified, -best.error)):
-            best = found
-    return best
+    exchanges = _exchanges(held)
+    if held.count == 1:
+        found = [_one(held, exchange, exchanges) for exchange in exchanges]
+    else:
+        found = [_several(held, exchange) for exchange in exchanges]
+    return max(filter(None, found), key=lambda each: (each.certified, -each.error), default=None)
 
 
 def _exchanges(held: HeldMessages) -> list[_Exchange]:
@@ -82,24 +84,76 @@ def _moved(trainer: Trainer, exchange: _Exchange) -> tuple[Array, Array]:
     return weights - (1 - trainer.rate * trainer.weight_decay) ** trainer.steps * kept, biases - kept_biases
 
 
-def _one(held: HeldMessages, exchange: _Exchange) -> Reconstruction | None:
-    """The only row: the ratio in the unit whose bias moved farthest, then the protocol's own training solved for it."""
+def _one(held: HeldMessages, exchange: _Exchange, all_of_them: list[_Exchange]) -> Reconstruction | None:
+    """The only row: along the way that the weights moved, then the protocol's own training solved for it.
+
+    With weight decay several rows may end at the same message; then what the other exchanges say decides.
+    """
     trainer = held.protocol.trainer
     weights, biases = _moved(trainer, exchange)
     unit = int(np.argmax(np.abs(biases)))
     if abs(biases[unit]) <= exchange.rounding:
         return None  # the row was fitted already: nothing moved
     x = weights[unit] / biases[unit]
-    rows = [np.append(x, y) for y in _targets(trainer, exchange, x, biases[unit])]
-    fits = [_refined(trainer, exchange, row[None]) for row in rows]
-    row, error, certified = min(fits, key=lambda fit: fit[1])
+    scaled = trainer.model == "linear" and trainer.weight_decay > 0 and trainer.steps > 1
+    rows = _along(trainer, exchange, x) if scaled else []
+    rows += [np.append(x, y) for y in _targets(trainer, exchange, x, biases[unit])]
+    fits = sorted((_refined(trainer, exchange, row[None]) for row in rows), key=lambda fit: fit[1])
+    if scaled:
+        others = [other for other in all_of_them if other is not exchange]
+        fits = [fit for fit in fits if fit[2] and not any(_contradicts(trainer, each, fit) for each in others)] or fits
+    row, error, certified = fits[0]
     if trainer.model == "logistic":
         y = np.nan if trainer.classes is None else trainer.classes[int(row[0, -1] > 0.5 * sum(trainer.classes))]
         row[:, -1] = y
     how = "it has one row, and the weights moved along it, the bias by the same factor"
     if not certified:
         how += "; training on what was found does not end at the message"
+    elif scaled and any(_differ(fits[0], fit) for fit in fits if fit[2]):
+        certified, how = False, f"{how}; training on another row ends at the same message"
     return Reconstruction(row, certified, how, error=error)
+
+
+def _along(trainer: Trainer, exchange: _Exchange, x: Array) -> list[Array]:
+    """Rows (d,) along ``x`` from which training of a linear model ends near the message.
+
+    For an x of given length training is affine in y. The bias says which y that is, and the sign of what the weights
+    are off by then changes where the length is right.
+    """
+    lengths = np.geomspace(_LEAST, _MOST, _SCALES)
+    scales = np.concatenate([-lengths[::-1], lengths]) / float(np.linalg.norm(x))
+    along = x / float(x @ x)
+    start = np.repeat(exchange.before[None], len(scales), axis=0)
+
+    def off(y: float) -> tuple[Array, Array]:
+        rows = np.column_stack([scales[:, None] * x, np.full(len(scales), y)])
+        weights, biases = trainer.first_layer(trainer.trained(start, rows[:, None]) - exchange.after)
+        return weights[:, 0] @ along, biases[:, 0]
+
+    with np.errstate(all="ignore"):
+        (weights, biases), (weights_at_one, biases_at_one) = off(0.0), off(1.0)
+        slopes = weights_at_one - weights, biases_at_one - biases
+        sign = np.sign(weights * slopes[1] - biases * slopes[0])
+        targets = -biases / slopes[1]
+    # Not across zero: what lies on either side of it is x and −x.
+    at = np.flatnonzero(sign[:-1] * sign[1:] < 0)
+    return [np.append(scales[k] * x, targets[k]) for k in at if np.isfinite(targets[k]) and k != len(lengths) - 1]
+
+
+_Fit = tuple[Array, float, bool]
+"""Rows, how far they may be off, and whether they are certified."""
+
+
+def _contradicts(trainer: Trainer, exchange: _Exchange, fit: _Fit) -> bool:
+    """Say whether training on the rows of ``fit`` does not end where another exchange did."""
+    if abs(float(_moved(trainer, exchange)[1].max())) <= exchange.rounding:
+        return False
+    there = _refined(trainer, exchange, fit[0])
+    return not there[2] or _differ(fit, there)
+
+
+def _differ(one: _Fit, other: _Fit) -> bool:
+    return float(np.abs(one[0] - other[0]).max()) > _APART * (one[1] + other[1])
 
 
 def _targets(trainer: Trainer, exchange: _Exchange, x: Array, moved: float) -> list[float]:
@@ -116,7 +170,7 @@ def _targets(trainer: Trainer, exchange: _Exchange, x: Array, moved: float) -> l
     return [value + float(step) / (trainer.rate * trainer.steps)]
 
 
-def _refined(trainer: Trainer, exchange: _Exchange, rows: Array, spare: int = 0) -> tuple[Array, float, bool]:
+def _refined(trainer: Trainer, exchange: _Exchange, rows: Array, spare: int = 0) -> _Fit:
     """Gauss and Newton on the replay: rows (N, d), how far they may be off, and whether they are certified.
 
     ``spare`` numbers of the message must be left to bear out the rest: none where a formula gives the row anyway.
