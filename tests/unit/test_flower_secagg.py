@@ -98,7 +98,7 @@ def test_the_server_is_never_cleared_and_the_report_says_what_masks_do_not_cover
             "network": {"kind": "complete", "nodes": N},
             "data": {"name": "wine", "features": 3, "rows_per_node": 1},
             "runs": 100,
-            "measure": {"nodes": [0], "evidence": ["decoders", "reconstruction"]},
+            "measure": {"nodes": [0], "evidence": ["reconstruction"]},
             "policy": {"max_normalised_leakage": 0.1},
         },
         protocols={"SecAgg+": made(**{"num-server-rounds": 1})},
@@ -152,7 +152,7 @@ def test_who_remains_among_colluders_is_never_cleared(n, corrupt):
     assert ("only node 0 is honest" in "\n".join(report.cells[0].notes)) == (n - len(corrupt) == 1)
 
 
-@pytest.mark.parametrize(("reported", "runs", "verdict"), [(True, 800, "violated"), (False, 100, "inconclusive")])
+@pytest.mark.parametrize(("reported", "runs", "verdict"), [(True, 500, "violated"), (False, 100, "inconclusive")])
 def test_the_loss_beside_masked_models_is_found_and_masks_are_not_read(reported, runs, verdict):
     report = secmix.audit(
         {
@@ -160,7 +160,7 @@ def test_the_loss_beside_masked_models_is_found_and_masks_are_not_read(reported,
             "data": {"name": "wine", "features": 3, "rows_per_node": 1},
             "runs": runs,
             "measure": {"nodes": [0], "evidence": ["ksg", "reconstruction"]},
-            "policy": {"max_normalised_leakage": 0.05},
+            "policy": {"max_normalised_leakage": 0.01},
         },
         protocols={"app": made(**{"num-server-rounds": 1, "report-loss": reported})},
         adversaries={"server": CuriousServer()},
