@@ -223,7 +223,7 @@ def test_it_is_proved_where_a_node_drops_out(gone):
 
 @pytest.mark.build
 def test_it_is_what_the_kit_asks_of_a_sum_protocol():
-    check_protocol(SecureAggregation(), reveals="total", adversary=CuriousServer(), seed=0)
+    check_protocol(SecureAggregation(), network=COMPLETE, reveals="total", adversary=CuriousServer(), seed=0)
 
 
 def test_settings_that_make_no_sense_say_so():
