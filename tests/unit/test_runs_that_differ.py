@@ -13,11 +13,14 @@ from soundness.verdict import audited
 
 from secmix._base.checks import Array
 from secmix.adversaries import Attack, Colluders, CuriousServer, Eavesdropper
-from secmix.auditing.observation.collaborations import COLUMNS, _columns
+from secmix.auditing.observation.collaborations import COLUMNS, _columns, block_size
 from secmix.auditing.report import Report
+from secmix.auditing.setup import CollaborationSetup, build_setup
+from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols import run_by_run
 from secmix.run import audit
+from secmix.scenario import from_dict
 from secmix.transcript import SERVER, Channel, Origin
 
 Speakers = Callable[[list[Array], np.random.Generator], Sequence[int]]
@@ -91,6 +94,33 @@ def test_who_speaks_is_itself_something_seen() -> None:
     assert told[1].normalised_low < 0.1
     assert told[0].verdict == "violated"
     assert {n.node: n.standing for n in found.cells[0].nodes}[0] == "partly leaked"
+
+
+def test_a_first_run_in_which_all_nodes_fail_is_tried_again() -> None:
+    tried = []
+
+    def but_at_first(rows: list[Array], rng: np.random.Generator) -> Sequence[int]:
+        tried.append(rows)
+        if len(tried) < 4:
+            raise SecmixError("all nodes fail")
+        return by_the_sign(rows, rng)
+
+    network = {"kind": "complete", "nodes": 3}
+    data = {"name": "wine", "features": 2, "rows_per_node": 2}
+    parts = {"protocol": {"name": "p", "label": "p"}, "adversary": {"name": "a", "label": "a"}}
+    cell = from_dict({"network": network, "data": data, "runs": 200, **parts})
+    setup = build_setup(cell, {("protocol", "p"): Sampled(but_at_first), ("adversary", "a"): Eavesdropper()})
+    assert isinstance(setup, CollaborationSetup)
+    assert block_size(cell, setup) >= 1
+    assert len(tried) == 4
+
+
+def test_a_run_that_fails_on_all_rows_ends_the_audit() -> None:
+    def never(rows: list[Array], rng: np.random.Generator) -> Sequence[int]:
+        raise SecmixError("all nodes fail")
+
+    with pytest.raises(SecmixError, match="all nodes fail"):
+        report(Sampled(never), Eavesdropper())
 
 
 def test_a_blind_adversary_does_not_see_it() -> None:
