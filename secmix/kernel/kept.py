@@ -31,6 +31,7 @@ from secmix.network import Network
 
 KEPT = "what the protocol keeps from call to call"
 _VALUES = frozenset({bool, int, float, complex, str, bytes, range, slice, *map(type, (None, Ellipsis, NotImplemented))})
+_CONTAINERS = (dict, list, tuple, set, frozenset)  # which carry nothing beside what they contain
 _MEMBER = types.MemberDescriptorType
 _NAMED = (types.ModuleType, _MEMBER, types.GetSetDescriptorType, types.WrapperDescriptorType)
 _NO_DATA = ("_thread.", "_abc.", "logging.", "typing.", "ast.", "numba.core.", "numba.np.", "IPython.", "ipykernel.")
@@ -102,6 +103,8 @@ class _Walk:
         if _has_no_data(kind):
             own = vars(value) if _name(kind) == "_thread._local" else {}  # those of this thread
             return self._each(own, path, own.__setitem__)
+        if isinstance(value, types.MethodDescriptorType):
+            return value.__qualname__
         if isinstance(value, types.BuiltinFunctionType):
             bound = value.__self__
             unbound = bound is None or isinstance(bound, (types.ModuleType, type))
@@ -113,7 +116,7 @@ class _Walk:
         if hasattr(value, "cache_info"):
             found = self.digest(value.__wrapped__, path) if hasattr(value, "__wrapped__") else None
             return value.cache_info().currsize, value.cache_info().misses, found
-        return self._object(value, path)
+        return self._content(value, path) if type(value) in _CONTAINERS else self._object(value, path)
 
     def _object(self, value: Any, path: str) -> Any:
         kind: Any = type(value)
@@ -199,7 +202,8 @@ class _Walk:
         found = []
         for key, each in list(members.items()):
             place = f"{path}/{KEPT if isinstance(key, Public) else key}"
-            found.append((self.digest(key, place), self._member(each, key, place, put)))
+            name = (key,) if type(key) is str else self.digest(key, place)
+            found.append((name, self._member(each, key, place, put)))
         return found
 
     def _member(self, each: Any, key: Any, place: str, put: Callable[[Any, Any], Any] | None) -> Any:
