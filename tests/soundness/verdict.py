@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 import secmix
+from secmix.auditing.evidence import interface
 from secmix.errors import SecmixError
 
 from .case import Case
@@ -47,6 +51,18 @@ def audited(case: Case, *, seed: int = 0) -> Outcome:
             if thread not in threads:
                 thread.join(5)
     return Outcome(case, report.verdict, _reason(report, case.node), time.perf_counter() - begin)
+
+
+@contextmanager
+def without_accusers() -> Iterator[None]:
+    """Gather only what may clear: evidence that follows from the protocol, or bounds what is known."""
+    kept = tuple(
+        each if each.exact or each.bounds_leakage else replace(each, gather=lambda case: interface.Gathered())
+        for each in interface.installed()
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(interface, "installed", lambda: kept)
+        yield
 
 
 def _reason(report: Any, node: int) -> str:
