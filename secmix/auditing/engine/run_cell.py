@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import traceback
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 from secmix._base.plugins import code_allowed
 from secmix.auditing.cells.audit_cell import CellResult, audit_cell
@@ -17,10 +20,12 @@ from secmix.auditing.setup import CollaborationSetup, Given, Ready, SumSetup, bu
 from secmix.auditing.soundness import fresh
 from secmix.auditing.weighing import weigh
 from secmix.errors import SecmixError
+from secmix.kernel.state import is_protocol
 from secmix.scenario import Scenario
 from secmix.transcript import at_most, unrelated
 
 _CELLS = threading.RLock()
+_PACKAGE = str(Path(__file__).parents[2])
 
 
 def run_cell(
@@ -53,7 +58,14 @@ def run_cell(
             why = "the run failed for want of memory; run it again with fewer --workers or a smaller --memory-limit"
             return failed(cell, setup, why, reproduce), []
         except BaseException as error:  # sys.exit too; a message may hold private values: only the kind is printed
-            return failed(cell, setup, f"the run failed with {type(error).__name__}", reproduce), []
+            return failed(cell, setup, f"the run failed with {type(error).__name__}{_place(error)}", reproduce), []
+
+
+def _place(error: BaseException) -> str:
+    """Say at which line of the user's code an error arose; nothing where it is not theirs."""
+    frames = traceback.extract_tb(error.__traceback__)
+    mine = [each for each in frames if is_protocol(each.filename) and not each.filename.startswith(_PACKAGE)]
+    return f" at {os.path.basename(mine[-1].filename)}, line {mine[-1].lineno}" if mine else ""
 
 
 def try_out(

@@ -189,6 +189,12 @@ def _block(
         run = model.run(rows_by_node, network=setup.network, rng=_drawing(seed))
     view = setup.adversary.observe(run.transcript, setup.network)
     iterations = run.transcript.iterations
+    if len(iterations) != len(probed.seen):
+        named = ", ".join(map(str, iterations))
+        raise SecmixError(
+            f"after {len(probed.seen)} averagings the transcript is of the iterations {named}: a protocol leaves "
+            "the iteration of its channel as it is, and what was sent where it is"
+        )
     modulus, grid = SumTraits.of(setup.protocol).modulus, SumTraits.of(setup.protocol).grid
     seen = dict(zip(iterations, probed.seen, strict=True))
     averages = dict(zip(iterations, probed.averages, strict=True))

@@ -166,7 +166,8 @@ def nothing_read(view: View, seen: Averaging, setup: SumSetup) -> tuple[Reading,
 
 
 def _features(rest: list[Array], runs: int) -> Array:
-    features = np.concatenate(rest[:_ROWS], axis=1) if rest else np.empty((runs, 0))
+    each = [np.broadcast_to(row, (runs, row.shape[1])) for row in rest[:_ROWS]]  # one row may be that of all runs
+    features = np.concatenate(each, axis=1) if each else np.empty((runs, 0))
     return np.asarray(np.clip(np.nan_to_num(np.real(features).astype(float)), -_LARGEST, _LARGEST))
 
 
