@@ -81,6 +81,9 @@ def prove(
     covers += [f"{name}, on which more hangs than was tried" for name in names if not all_tried]
     covers += [KEPT] * any(len(each.kept) > _CALLS and each.kept[2] != each.kept[3] for each in fits)
     open_ = next((reason for reason in reasons if reason), "")
+    for each in fits:  # it is compared by now, and would weigh on whoever keeps the proof
+        each.kept.clear()
+        each.counts.clear()
     tables = tuple(components(_cells(each), each.trace.variables, each.formulas) for each in fits) if not open_ else ()
     assumes = _assumptions(fit, guards) + (
         ("calls after the first treat all entries as they treat the first two",) * long

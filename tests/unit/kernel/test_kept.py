@@ -242,6 +242,7 @@ OTHERS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "a function of the same name": lambda: (lambda: 1, lambda: 2),
     "a function of the same name that holds something": lambda: (lambda x=1: x, lambda x=1: -x),
     "a library's function of the same name": lambda: (copyreg.__newobj__, namesake(copyreg.__newobj__)),
+    "code": lambda: ((lambda: 1).__code__, (lambda: 2).__code__),
     "a method of a type": lambda: (str.upper, str.lower),
     "a function in C": lambda: (len, abs),
     "a function of NumPy's": lambda: (np.sum, np.mean),
@@ -314,6 +315,15 @@ def test_what_a_closure_is_still_to_hold_is_compared_once_it_is_there() -> None:
     assert before == digest(holder).digest
     late = "now"
     assert digest(holder).digest != before
+
+
+def test_a_proof_that_is_kept_ends_no_other() -> None:
+    """In a notebook it is a global beside the protocol: it was once unlike itself, with all that had been compared."""
+    network, inputs = Network.complete(3), np.random.default_rng(0).normal(size=(3, 1, 3, 2))
+    proof = prove(examples.WordSum(), network, inputs)
+    holder = Holder(proof)
+    assert digest(holder).digest == digest(holder).digest
+    assert all(not each.kept and not each.counts for each in proof.fits)
 
 
 def test_locks_and_loops_are_compared() -> None:
