@@ -272,6 +272,9 @@ class Cell(Counted):
     advice: list[str] = Field(description="What to change, and what trying it gave")
     trials: list[Trial] = Field(default_factory=list, description="Every measure that was thought of, tried or not")
     notes: list[str]
+    unmeasured: list[str] = Field(
+        default_factory=list, description="What failed or was left out for time, and why; what was shown before stands"
+    )
     reproduce: str = Field(description="The command that reproduces this cell")
     checks: list[Checked] = Field(default_factory=list, description="Checks of the premises of the exact evidence")
     proof: str = Field(default="", description="What is proved of this cell, or at which line the proof ends")

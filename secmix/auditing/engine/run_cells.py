@@ -14,9 +14,10 @@ from threadpoolctl import threadpool_limits
 
 from secmix.auditing import proof
 from secmix.auditing.cells.audit_cell import CellResult
+from secmix.auditing.cells.fields import without_rest
 from secmix.auditing.engine import keeping
-from secmix.auditing.engine.processes import Tell, Workers
-from secmix.auditing.engine.run_cell import run_cell, try_out
+from secmix.auditing.engine.processes import Lost, Tell, Workers
+from secmix.auditing.engine.run_cell import lost, run_cell, try_out
 from secmix.auditing.report import Verdict
 from secmix.auditing.setup import Given, Ready
 from secmix.errors import NotConverged, SecmixError, cause, shown
@@ -83,9 +84,12 @@ def run_cells(
     todo = [i for i in range(len(cells)) if i not in results]
     tell(len(results), len(cells), "running")
 
-    def early(i: int, verdict: Verdict) -> None:
+    shown: dict[int, CellResult] = {}
+
+    def early(i: int, so_far: CellResult) -> None:
         if i not in results:
-            tell(len(results), len(cells), _stands(cells[i], verdict))
+            shown[i] = so_far
+            tell(len(results), len(cells), _stands(cells[i], so_far[0].verdict))
 
     if workers > 1:  # the longest first, or the last of them would leave the other workers idle
         todo.sort(key=lambda i: -tried[i])
@@ -94,10 +98,16 @@ def run_cells(
     else:
         running = _run_on_cluster(cells, commands, todo, given, allow_code, scheduler)
     with closing(running):  # whatever ends the audit ends its processes at once
-        for i, judged in running:
+        for i, answer in running:
+            if not isinstance(answer, Lost):
+                judged = answer
+            elif i in shown:
+                judged = without_rest(shown[i], str(answer))
+            else:
+                judged = lost(cells[i], given, commands[i], str(answer), allow_code, ready)
             results[i] = judged
             place = places[i]
-            if place is not None and judged[1]:  # a failed cell is tried again next time
+            if place is not None and judged[1] and not judged[0].unmeasured:  # else it is tried again next time
                 keeping.keep(place, judged)
             tell(len(results), len(cells), _stands(cells[i], judged[0].verdict))
     return [results[i] for i in range(len(cells))]
@@ -118,10 +128,10 @@ def _run(
     given: Given | None,
     allow_code: bool,
     workers: int,
-    early: Callable[[int, Verdict], None],
+    early: Callable[[int, CellResult], None],
     meanwhile: Callable[[], None],
     ready: dict[str, Ready],
-) -> Generator[tuple[int, CellResult], None, None]:
+) -> Generator[tuple[int, CellResult | Lost], None, None]:
     if workers <= 1 or len(todo) <= 1:
         for i in todo:
             raised: list[BaseException] = []
@@ -135,14 +145,14 @@ def _run(
     tasks = [(cells[i], commands[i]) for i in todo]
     with Workers(min(workers, len(todo)), run_in_worker, shared, tasks) as pool:
         meanwhile()
-        for place, result in pool.answers(lambda place, verdict: early(todo[place], verdict)):
+        for place, result in pool.answers(lambda place, so_far: early(todo[place], so_far)):
             yield todo[place], result
 
 
-def _pass_on(early: Callable[[int, Verdict], None], i: int, raised: list[BaseException], verdict: Verdict) -> None:
+def _pass_on(early: Callable[[int, CellResult], None], i: int, raised: list[BaseException], so_far: CellResult) -> None:
     """What is said early of a cell; where that fails, the cell has not failed."""
     try:
-        early(i, verdict)
+        early(i, so_far)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -152,7 +162,7 @@ def _pass_on(early: Callable[[int, Verdict], None], i: int, raised: list[BaseExc
 def run_in_worker(
     shared: tuple[Given | None, bool, dict[str, Ready]], task: tuple[Scenario, str], tell: Tell
 ) -> CellResult:
-    """Run the cell of a task and its command in a worker process; ``tell`` sends the verdict where it stands early."""
+    """Run the cell of a task and its command in a worker process; ``tell`` sends a violation that stands early."""
     (given, allow_code, ready), (cell, command) = shared, task
     return run_cell(cell, given, command, allow_code, tell, ready)
 
