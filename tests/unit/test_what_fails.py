@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import secmix
-from secmix.auditing.cells import audit_cell, confirm
+from secmix.auditing.cells import attempt, audit_cell, confirm
+from secmix.auditing.cells.attempt import LATE
+from secmix.auditing.cells.groups import gather
 from secmix.auditing.engine import run_cell
 from secmix.auditing.evidence import interface
-from secmix.auditing.evidence.interface import Evidence, Gathered
+from secmix.auditing.evidence.interface import Case, Evidence, Gathered
 from secmix.auditing.exposure import policy
 from secmix.auditing.report import Cell
 from secmix.errors import SecmixError
 
 
-def audited(name: str = "plain", **changes: Any) -> Cell:
+def audited(name: str = "plain", time_limit: float | None = None, **changes: Any) -> Cell:
     scenario = {
         "network": {"kind": "cycle", "nodes": 4},
         "runs": 100,
@@ -28,7 +33,7 @@ def audited(name: str = "plain", **changes: Any) -> Cell:
         "measure": {"evidence": ["structure"], "sigmas": [1.0]},
         "policy": {"max_revealed_nodes": 0},
     }
-    return secmix.audit(scenario | changes).cells[0]
+    return secmix.audit(scenario | changes, time_limit=time_limit).cells[0]
 
 
 def failing(error: BaseException) -> Callable[..., Any]:
@@ -152,3 +157,74 @@ def test_what_fresh_runs_could_not_confirm_accuses_nobody(monkeypatch: pytest.Mo
     assert cell.verdict == "inconclusive"
     (line,) = cell.unmeasured
     assert line.startswith("what would accuse, again on fresh runs: it failed with ZeroDivisionError")
+
+
+# --- time ------------------------------------------------------------------------------------------------------------
+
+
+def ends_with(monkeypatch: pytest.MonkeyPatch, last: str) -> None:
+    """Let the time of a cell be up once the evidence ``last`` has been gathered."""
+
+    def gathered(each: Evidence, case: Case) -> Gathered:
+        found = gather(each, case)
+        if each.name == last:
+            object.__setattr__(case, "deadline", 0.0)
+        return found
+
+    monkeypatch.setattr(audit_cell, "gather", gathered)
+
+
+def test_a_violation_stays_where_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends_with(monkeypatch, "structure")
+    cell = audited(
+        measure={"evidence": ["structure", "gaussian"]}, policy={"max_revealed_nodes": 0, "min_colluders": 2}
+    )
+    assert cell.verdict == "violated"
+    assert f"evidence 'gaussian': {LATE}" in cell.unmeasured
+    assert f"evidence 'gaussian': {LATE}" in cell.sentence
+
+
+def test_only_an_evidence_that_a_clearance_does_not_need_may_be_left_out_for_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    measured = {"evidence": ["structure", "ksg"]}
+    with monkeypatch.context() as patched:
+        ends_with(patched, "structure")
+        cell = audited("secure_aggregation", measure=measured)
+        assert cell.verdict == "holds"
+        assert f"evidence 'ksg': {LATE}" in cell.unmeasured
+    monkeypatch.setattr(attempt, "time", SimpleNamespace(time=lambda: math.inf))
+    cell = audited("secure_aggregation", 1e6, measure=measured)
+    assert cell.verdict == "inconclusive"
+    assert f"evidence 'structure': {LATE}" in cell.unmeasured
+
+
+def test_cells_that_are_not_begun_in_time_are_named_and_the_same_call_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sums = [{"name": "plain"}, {"name": "secure_sum"}]
+    swept = {"runs": 100, "measure": {"evidence": ["structure"]}, "sweep": {"protocol": sums}}
+    swept |= {"network": {"kind": "cycle", "nodes": 4}, "data": {"name": "wine", "features": 2}}
+    now = [0.0]
+    done_first: list[int] = []
+
+    def tell(done: int, total: int, what: str) -> None:
+        now[0] = math.inf if done == 1 else 0.0
+        done_first.extend([done] * (what == "running"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(run_cell, "time", SimpleNamespace(time=lambda: now[0]))
+        first = secmix.audit(swept, tmp_path, formats=["json"], progress=tell, time_limit=1.0)
+    assert [cell.unmeasured for cell in first.cells] == [[], [LATE]]
+    assert [cell.verdict for cell in first.cells] == ["violated", "inconclusive"]
+    assert LATE in first.cells[1].sentence
+    second = secmix.audit(swept, tmp_path, formats=["json"], progress=tell)
+    assert done_first == [0, 1]
+    assert second.cells[0].nodes == first.cells[0].nodes
+    assert second.cells[1].unmeasured == []
+    assert second == secmix.audit(swept, tmp_path / "whole", formats=["json"])
+
+
+def test_a_time_limit_is_a_number_of_seconds() -> None:
+    with pytest.raises(SecmixError, match="time_limit must be above 0"):
+        secmix.audit({}, time_limit=0)

@@ -15,7 +15,7 @@ from secmix.auditing.advice.measures import advised
 from secmix.auditing.advice.trials import by_promise, in_words, tried
 from secmix.auditing.cells.attempt import attempted
 from secmix.auditing.cells.confirm import confirmed, is_estimated
-from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, sentence
+from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, not_measured, sentence
 from secmix.auditing.cells.groups import gather, notes_on_groups
 from secmix.auditing.cells.mask_size import sigma_curve
 from secmix.auditing.cells.sound import observed, unchecked
@@ -93,7 +93,7 @@ def _judged_cell(
         **cell_fields(case.cell, case.setup, reproduce),
         is_collaboration=sums is None,
         verdict=verdict,
-        sentence=sentence(verdict, summaries, beside.pushed),
+        sentence=sentence(verdict, summaries, beside.pushed) + not_measured(list(case.unmeasured)),
         robustness=beside.pushed,
         heard=sorted(case.observation.lines.read),
         used=sorted(case.observation.lines.used),

@@ -38,11 +38,16 @@ def without_rest(result: tuple[Cell, list[Finding]], why: str, what: str = "the 
     """Return what was shown of a cell before something failed, with a line that says so."""
     cell, findings = result
     changed = {
-        "sentence": f"{cell.sentence} Not measured: {what}: {why.removesuffix('.')}.",
+        "sentence": f"{cell.sentence}{not_measured([f'{what}: {why}'])}",
         "notes": [*cell.notes, f"not measured: {what}: {why}"],
         "unmeasured": [*cell.unmeasured, f"{what}: {why}"],
     }
     return cell.model_copy(update=changed), findings
+
+
+def not_measured(left_out: list[str]) -> str:
+    """Return a sentence about what failed or was left out, to stand after another one."""
+    return f" Not measured: {brief('; '.join(left_out), _MOST_WHY).removesuffix('.')}." if left_out else ""
 
 
 def cell_fields(cell: Scenario, setup: Setup, reproduce: str) -> dict[str, Any]:

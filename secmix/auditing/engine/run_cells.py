@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -38,13 +39,15 @@ def run_cells(
     progress: Progress | None = None,
     allow_code: bool = False,
     meanwhile: Callable[[], None] = lambda: None,
+    deadline: float = math.inf,
 ) -> list[CellResult]:
     """The results of ``cells``, in their order; they do not depend on ``workers`` or a ``scheduler``.
 
     Every cell is tried in small before any is run, so that a mistake in the last one costs no time. Finished cells are
     kept in ``store``; when the same audit starts again there, they are read back. The kept cells are known by all that
     determines them, the source of a user's own parts included, and are read only as this user kept them.
-    ``meanwhile`` is called once while other processes run the cells, where they do.
+    ``meanwhile`` is called once while other processes run the cells, where they do. After ``deadline`` (as of
+    ``time.time``) nothing more is begun.
 
     Raises
     ------
@@ -94,9 +97,9 @@ def run_cells(
     if workers > 1:  # the longest first, or the last of them would leave the other workers idle
         todo.sort(key=lambda i: -tried[i])
     if scheduler is None:
-        running = _run(cells, commands, todo, given, allow_code, workers, early, meanwhile, ready)
+        running = _run(cells, commands, todo, given, allow_code, workers, early, meanwhile, ready, deadline)
     else:
-        running = _run_on_cluster(cells, commands, todo, given, allow_code, scheduler)
+        running = _run_on_cluster(cells, commands, todo, given, allow_code, scheduler, deadline)
     with closing(running):  # whatever ends the audit ends its processes at once
         for i, answer in running:
             if not isinstance(answer, Lost):
@@ -131,17 +134,19 @@ def _run(
     early: Callable[[int, CellResult], None],
     meanwhile: Callable[[], None],
     ready: dict[str, Ready],
+    deadline: float,
 ) -> Generator[tuple[int, CellResult | Lost], None, None]:
     if workers <= 1 or len(todo) <= 1:
         for i in todo:
             raised: list[BaseException] = []
-            result = run_cell(cells[i], given, commands[i], allow_code, partial(_pass_on, early, i, raised), ready)
+            passed_on = partial(_pass_on, early, i, raised)
+            result = run_cell(cells[i], given, commands[i], allow_code, passed_on, ready, deadline)
             for error in raised:
                 raise error
             yield i, result
         return
     # Rows need not be read again in other processes, nor what reads them be imported.
-    shared = given, allow_code, ready
+    shared = given, allow_code, ready, deadline
     tasks = [(cells[i], commands[i]) for i in todo]
     with Workers(min(workers, len(todo)), run_in_worker, shared, tasks) as pool:
         meanwhile()
@@ -160,11 +165,11 @@ def _pass_on(early: Callable[[int, CellResult], None], i: int, raised: list[Base
 
 
 def run_in_worker(
-    shared: tuple[Given | None, bool, dict[str, Ready]], task: tuple[Scenario, str], tell: Tell
+    shared: tuple[Given | None, bool, dict[str, Ready], float], task: tuple[Scenario, str], tell: Tell
 ) -> CellResult:
     """Run the cell of a task and its command in a worker process; ``tell`` sends a violation that stands early."""
-    (given, allow_code, ready), (cell, command) = shared, task
-    return run_cell(cell, given, command, allow_code, tell, ready)
+    (given, allow_code, ready, deadline), (cell, command) = shared, task
+    return run_cell(cell, given, command, allow_code, tell, ready, deadline)
 
 
 def _run_on_cluster(
@@ -174,6 +179,7 @@ def _run_on_cluster(
     given: Given | None,
     allow_code: bool,
     address: str,
+    deadline: float,
 ) -> Generator[tuple[int, CellResult], None, None]:
     """On the workers of a Dask scheduler; a cell whose worker dies is run again on another."""
     try:
@@ -187,7 +193,14 @@ def _run_on_cluster(
     with client:
         futures = {
             client.submit(
-                run_cell, cells[i], given, commands[i], allow_code, pure=False, key=f"secmix-{os.getpid()}-{i}"
+                run_cell,
+                cells[i],
+                given,
+                commands[i],
+                allow_code,
+                deadline=deadline,
+                pure=False,
+                key=f"secmix-{os.getpid()}-{i}",
             ): i
             for i in todo
         }
