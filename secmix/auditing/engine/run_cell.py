@@ -13,6 +13,7 @@ from secmix.auditing import verdicts
 from secmix.auditing.cells.attempt import LATE, place_of, why_failed
 from secmix.auditing.cells.audit_cell import CellResult, audit_cell
 from secmix.auditing.cells.fields import failed, without_rest
+from secmix.auditing.engine.estimate import Estimate, estimate
 from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaborations, observe
 from secmix.auditing.observation.observe import seeds_of
@@ -100,10 +101,10 @@ def lost(
 
 def try_out(
     cell: Scenario, given: Given | None, allow_code: bool = False, ready: dict[str, Ready] | None = None
-) -> None:
+) -> Estimate:
     """Build what the cell names and run them once, in small: whatever does not fit together shows here.
 
-    ``ready`` holds rows, as in :func:`build_setup`.
+    Return what the whole cell takes, roughly. ``ready`` holds rows, as in :func:`build_setup`.
 
     Raises
     ------
@@ -111,7 +112,10 @@ def try_out(
         If it cannot be run.
     """
     with code_allowed(allow_code), unrelated():
-        _trial(cell, build_setup(cell, _new(given), ready))
+        setup = build_setup(cell, _new(given), ready)
+        begun = time.process_time()
+        _trial(cell, setup)
+        return estimate(cell, setup, time.process_time() - begun)
 
 
 def _trial(cell: Scenario, setup: SumSetup | CollaborationSetup) -> None:

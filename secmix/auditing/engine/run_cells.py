@@ -17,6 +17,7 @@ from secmix.auditing import proof
 from secmix.auditing.cells.audit_cell import CellResult
 from secmix.auditing.cells.fields import without_rest
 from secmix.auditing.engine import keeping
+from secmix.auditing.engine.estimate import Estimate, warning
 from secmix.auditing.engine.processes import Lost, Tell, Workers
 from secmix.auditing.engine.run_cell import lost, run_cell, try_out
 from secmix.auditing.report import Verdict
@@ -58,6 +59,7 @@ def run_cells(
     tell: Progress = progress or (lambda done, total, what: None)
     tell(0, len(cells), "checking the scenario")
     ready: dict[str, Ready] = {}
+    estimates: dict[int, Estimate] = {}
     tried: list[float] = []  # seconds of the processor that each trial took
     with threadpool_limits(limits=1):
         for i, cell in enumerate(cells):
@@ -65,7 +67,7 @@ def run_cells(
             # Other draws may converge; if not, the cell says so and the others finish.
             try:
                 with suppress(NotConverged):
-                    try_out(cell, given, allow_code, ready)
+                    estimates[i] = try_out(cell, given, allow_code, ready)
             except KeyboardInterrupt:
                 raise
             except SecmixError as error:
@@ -85,6 +87,8 @@ def run_cells(
         if place is not None and (kept := keeping.read_back(place, commands[i])) is not None:
             results[i] = kept
     todo = [i for i in range(len(cells)) if i not in results]
+    if ahead := warning([estimates[i] for i in todo if i in estimates], workers):
+        tell(len(results), len(cells), ahead)
     tell(len(results), len(cells), "running")
 
     shown: dict[int, CellResult] = {}
