@@ -161,18 +161,13 @@ def exposure(
         from secmix.exposing import exposures, parsed_costs
         from secmix.reporting.exposed import print_exposures
 
-        found = exposures(
-            scenario,
-            level,
-            colluders,
-            taps,
-            None if owners is None else [owner.strip() for owner in owners.split(",")],
-            None if costs is None else parsed_costs(costs),
-            min_colluders=min_colluders,
-            cell=cell,
-            recover=recover,
-            repair=repair,
-        )
+        whose = None if owners is None else [owner.strip() for owner in owners.split(",")]
+        prices = None if costs is None else parsed_costs(costs)
+        with console.progress() as tell:
+            found = exposures(
+                scenario, level, colluders, taps, whose, prices,
+                min_colluders=min_colluders, cell=cell, recover=recover, repair=repair, progress=tell,
+            )  # fmt: skip
         if json:
             import json as plain
 
