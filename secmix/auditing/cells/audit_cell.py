@@ -64,7 +64,8 @@ def audit_cell(
     def weighed() -> list[Trial]:
         advice = advised(cell, setup, summaries, points, pushed, solvable(case, summaries), heard(case))
         colluders = pushed.colluders if pushed is not None and pushed.verdict == "violated" else 0
-        return tried(case, advice, colluders)
+        leaking = [each.node for each in summaries if each.standing in ("revealed", "partly leaked")]
+        return tried(case, advice, colluders, leaking)
 
     trials = attempted(case, "what to change", weighed, **_ASIDE) or []
     return _judged_cell(case, sound, gathered, reproduce, _Beside(pushed, failed, points, trials))
