@@ -156,18 +156,21 @@ def exposures(
         mine = exposure(scenario, cast(Level, level), limit, **asked)
         verdict, why = judge(mine, need, costs=costs is not None)
         repairs: tuple[Repair, ...] = ()
+        unaudited: list[str] = []
         if repair and need is not None and verdict == "violated":
             parts = build_setup(only)
             whose = _owners(owners if owners is not None else only.network.owners, parts.network.n)
             whom: dict[str, Any] = {"owners": whose, "costs": costs}
-            repairs = proposals(only, parts, need, levels=[cast(Level, level)], **whom, progress=progress)
+            repairs = proposals(
+                only, parts, need, levels=[cast(Level, level)], **whom, progress=progress, unaudited=unaudited
+            )
         names = build_setup(only).names if "group" in only.data.settings else tuple(only.network.names or ())
-        said = _unrepaired(need, verdict) if repair and not repairs else ""
+        said = _unrepaired(need, verdict, unaudited) if repair and not repairs else ""
         found.append(Judged(only.protocol.title, mine, verdict, node_names.named(why, names), repairs, names, said))
     return found
 
 
-def _unrepaired(need: int | None, verdict: Verdict | None) -> str:
+def _unrepaired(need: int | None, verdict: Verdict | None, unaudited: Sequence[str]) -> str:
     """Say why no change is proposed though one was asked for."""
     if need is None:
         return (
@@ -176,6 +179,8 @@ def _unrepaired(need: int | None, verdict: Verdict | None) -> str:
         )
     if verdict != "violated":
         return f"No repair was looked for: the policy is not violated ({verdict})."
+    if unaudited:
+        return f"No repair is proposed, since none could be audited again. {'. '.join(unaudited)}."
     return (
         f"No repair was found: of the changes that were tried (more lines, encrypted lines, fresh masks, more rows, "
         f"fewer iterations, PDMM) none that fits this scenario is proved to take {need} colluders."

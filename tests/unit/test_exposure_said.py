@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from secmix.auditing.exposure import repair
+from secmix.errors import SecmixError
 from secmix.exposing import Judged, exposures
 from secmix.reporting import exposed
 
@@ -58,6 +59,17 @@ def test_where_no_repair_is_proposed_it_says_why(need: int | None, says: str) ->
     assert says in printed(found)
     assert found.to_dict()["unrepaired"] == found.unrepaired
     assert searched(RING, min_colluders=need).unrepaired == ""
+
+
+def test_what_is_proved_and_cannot_be_audited_again_is_no_proposal_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_large(*_: Any) -> None:
+        raise SecmixError("the messages of a single run take 353 MiB, the limit is 300; raise memory_limit")
+
+    monkeypatch.setattr(repair, "_audited", too_large)
+    found = searched(RING, min_colluders=3, repair=True)
+    assert found.repairs == ()
+    assert found.unrepaired.startswith("No repair is proposed, since none could be audited again. Add the lines ")
+    assert "proved to take 3, but it could not be audited again (the messages of a single run" in found.unrepaired
 
 
 def test_on_a_large_network_lines_are_found_by_a_heuristic_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,8 +72,12 @@ def proposals(
     costs: Mapping[Agent, float] | None = None,
     edge_costs: Mapping[Edge, float] | None = None,
     progress: Progress | None = None,
+    unaudited: list[str] | None = None,
 ) -> tuple[Repair, ...]:
-    """Changes after which no coalition cheaper than ``need`` exposes anybody: proven, and audited again."""
+    """Changes after which no coalition cheaper than ``need`` exposes anybody: proven, and audited again.
+
+    Those that are proven and could not be audited again are put into ``unaudited``, in words, with the reason.
+    """
     if not isinstance(setup, SumSetup):
         return ()
     before = [_searched(cell, setup, one, need, owners, costs, progress) for one in levels]
@@ -86,9 +90,14 @@ def proposals(
             after = [_searched(changed, theirs, one, need, owners, costs, progress) for one in levels]
             if any(each.inconclusive or each.at_least < need for each in after):
                 continue
-            tried = _audited(changed, theirs, before, need)
         except SecmixError:
             continue  # the change does not fit the rest: no proposal
+        try:
+            tried = _audited(changed, theirs, before, need)
+        except SecmixError as error:
+            if unaudited is not None:
+                unaudited.append(f"{words}: proved to take {need}, but it could not be audited again ({error})")
+            continue
         if tried is not None:
             found.append(Repair(words, change, cost, _least(before), _least(after), tried))
     return tuple(found)
