@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -213,7 +214,8 @@ def test_cells_that_are_not_begun_in_time_are_named_and_the_same_call_goes_on(
         done_first.extend([done] * (what == "running"))
 
     with monkeypatch.context() as patched:
-        patched.setattr(run_cell, "time", SimpleNamespace(time=lambda: now[0]))
+        clock = SimpleNamespace(time=lambda: now[0], process_time=time.process_time)
+        patched.setattr(run_cell, "time", clock)
         first = secmix.audit(swept, tmp_path, formats=["json"], progress=tell, time_limit=1.0)
     assert [cell.unmeasured for cell in first.cells] == [[], [LATE]]
     assert [cell.verdict for cell in first.cells] == ["violated", "inconclusive"]
