@@ -68,6 +68,7 @@ def audit(
         str | None, typer.Option(help="In place of the scenario's adversary: node numbers, 'server' or 'nobody'")
     ] = None,
     memory_limit: Annotated[int | None, typer.Option(min=1, help="MiB for the messages of a block of runs")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds after which nothing more is begun")] = None,
     show_private: Annotated[bool, typer.Option("--show-private", help="Draw recovered rows of private data")] = False,
     accepted: Annotated[Path | None, typer.Option(help="TOML file of findings that are accepted for a time")] = None,
     allow_code: Annotated[
@@ -113,6 +114,7 @@ def audit(
                 memory_limit=memory_limit,
                 show_private=show_private,
                 accepted=accepted,
+                time_limit=time_limit,
                 allow_code=allow_code,
                 progress=tell,
             )
@@ -159,18 +161,13 @@ def exposure(
         from secmix.exposing import exposures, parsed_costs
         from secmix.reporting.exposed import print_exposures
 
-        found = exposures(
-            scenario,
-            level,
-            colluders,
-            taps,
-            None if owners is None else [owner.strip() for owner in owners.split(",")],
-            None if costs is None else parsed_costs(costs),
-            min_colluders=min_colluders,
-            cell=cell,
-            recover=recover,
-            repair=repair,
-        )
+        whose = None if owners is None else [owner.strip() for owner in owners.split(",")]
+        prices = None if costs is None else parsed_costs(costs)
+        with console.progress() as tell:
+            found = exposures(
+                scenario, level, colluders, taps, whose, prices,
+                min_colluders=min_colluders, cell=cell, recover=recover, repair=repair, progress=tell,
+            )  # fmt: skip
         if json:
             import json as plain
 
@@ -258,19 +255,13 @@ def init(
 ) -> None:
     """Write a commented scenario to start from, about your own data, network or Flower app if you name them."""
     with _errors_shown(debug):
-        from secmix._front.beginning import first_scenario
+        from secmix._front.beginning import first_scenario, write_new
         from secmix._front.flower import flower_scenario
 
         if flower and network:
             raise SecmixError("a Flower app's nodes talk to the server alone: give --flower or --network, not both")
         text, found = flower_scenario(flower, path.parent, csv) if flower else first_scenario(path, csv, network)
-        try:
-            with open(path, "x", encoding="utf-8") as file:
-                file.write(text)
-        except FileExistsError:
-            raise SecmixError(f"'{path}' exists already; name another file") from None
-        except OSError as error:
-            raise SecmixError(f"'{path}' cannot be written: {error.strerror or error}") from None
+        write_new(path, text)
         for line in found:
             typer.echo(one_line(line))
         command = f"secmix audit {one_line(shlex.quote(str(path)))}{' --allow-code' * bool(flower)}"

@@ -11,7 +11,7 @@ from secmix._base import naming as node_names
 from secmix._base.checks import positive
 from secmix.auditing.exposure.policy import clearance_of, named
 from secmix.auditing.exposure.repair import Repair, proposals
-from secmix.auditing.exposure.search import Level, exposure_of
+from secmix.auditing.exposure.search import Level, Progress, exposure_of
 from secmix.auditing.report import Verdict
 from secmix.auditing.setup import build_setup
 from secmix.auditing.verdicts import judged
@@ -37,6 +37,7 @@ def exposure(
     protocol: Any = None,
     cell: int | None = None,
     recover: bool = True,
+    progress: Progress | None = None,
 ) -> Exposure:
     """For every node, the smallest coalition that exposes it, and the proof that none is smaller.
 
@@ -64,6 +65,7 @@ def exposure(
     recover : bool
         At level "rows", whether to solve known sums for the rows behind them, which takes seconds to minutes a group;
         else what is known is said to be *counted* alone.
+    progress : callable (done, total, what), optional
 
     Returns
     -------
@@ -90,7 +92,8 @@ def exposure(
     given = None if protocol is None else {("protocol", only.protocol.name): protocol}
     parts = build_setup(only, given)
     whose = _owners(owners, parts.network.n)
-    return exposure_of(only, parts, level, colluders=colluders, taps=taps, owners=whose, costs=costs, recover=recover)
+    whom: dict[str, Any] = {"colluders": colluders, "taps": taps, "owners": whose, "costs": costs}
+    return exposure_of(only, parts, level, **whom, recover=recover, progress=progress)
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,8 @@ class Judged:
     why : str
     repairs : tuple of Repair
         Changes that meet the policy, each audited again.
+    unrepaired : str
+        Why there are none, where they were asked for.
     names : tuple of str
         Of the nodes, where the scenario names them.
     """
@@ -116,12 +121,14 @@ class Judged:
     why: str
     repairs: tuple[Repair, ...] = ()
     names: tuple[str, ...] = ()
+    unrepaired: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         head: dict[str, Any] = {"protocol": self.title, "verdict": self.verdict, "why": self.why}
         head |= {"names": list(self.names)} if self.names else {}
-        return {**head, **self.exposure.to_dict(), "repairs": [repair.to_dict() for repair in self.repairs]}
+        repairs = {"repairs": [repair.to_dict() for repair in self.repairs], "unrepaired": self.unrepaired}
+        return {**head, **self.exposure.to_dict(), **repairs}
 
 
 def exposures(
@@ -136,6 +143,7 @@ def exposures(
     cell: int | None = None,
     recover: bool = True,
     repair: bool = False,
+    progress: Progress | None = None,
 ) -> list[Judged]:
     """``exposure`` for every protocol that a scenario sweeps, judged by ``min_colluders`` of its policy."""
     chosen = settings(scenario) if cell is None else {cell: _chosen(scenario, cell)}
@@ -144,16 +152,39 @@ def exposures(
         need = min_colluders or only.policy.min_colluders
         limit = max(colluders, need or 0)
         asked: dict[str, Any] = {"taps": taps, "owners": owners, "costs": costs, "cell": number, "recover": recover}
+        asked["progress"] = progress
         mine = exposure(scenario, cast(Level, level), limit, **asked)
         verdict, why = judge(mine, need, costs=costs is not None)
         repairs: tuple[Repair, ...] = ()
+        unaudited: list[str] = []
         if repair and need is not None and verdict == "violated":
             parts = build_setup(only)
             whose = _owners(owners if owners is not None else only.network.owners, parts.network.n)
-            repairs = proposals(only, parts, need, levels=[cast(Level, level)], owners=whose, costs=costs)
+            whom: dict[str, Any] = {"owners": whose, "costs": costs}
+            repairs = proposals(
+                only, parts, need, levels=[cast(Level, level)], **whom, progress=progress, unaudited=unaudited
+            )
         names = build_setup(only).names if "group" in only.data.settings else tuple(only.network.names or ())
-        found.append(Judged(only.protocol.title, mine, verdict, node_names.named(why, names), repairs, names))
+        said = _unrepaired(need, verdict, unaudited) if repair and not repairs else ""
+        found.append(Judged(only.protocol.title, mine, verdict, node_names.named(why, names), repairs, names, said))
     return found
+
+
+def _unrepaired(need: int | None, verdict: Verdict | None, unaudited: Sequence[str]) -> str:
+    """Say why no change is proposed though one was asked for."""
+    if need is None:
+        return (
+            "No repair was looked for: nothing says how many colluders it must take; give --min-colluders, or set "
+            "min_colluders under [policy]."
+        )
+    if verdict != "violated":
+        return f"No repair was looked for: the policy is not violated ({verdict})."
+    if unaudited:
+        return f"No repair is proposed, since none could be audited again. {'. '.join(unaudited)}."
+    return (
+        f"No repair was found: of the changes that were tried (more lines, encrypted lines, fresh masks, more rows, "
+        f"fewer iterations, PDMM) none that fits this scenario is proved to take {need} colluders."
+    )
 
 
 def judge(found: Exposure, need: int | None, *, costs: bool = False) -> tuple[Verdict | None, str]:

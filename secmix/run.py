@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import shlex
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from secmix._base import files
+from secmix._base.checks import positive
 from secmix._base.toml_text import read_text, read_toml
 from secmix._front.folder import discard_kept, kept_cells, report_folder, taken
 from secmix._front.paths import seen_from
@@ -46,6 +49,7 @@ def audit(
     show_private: bool = False,
     allow_code: bool = False,
     accepted: str | Path | None = None,
+    time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Audit a protocol, a network and an adversary; return what was found.
@@ -86,6 +90,9 @@ def audit(
         ``protocols`` and ``adversaries`` need no permission, nor do the entry points of installed packages.
     accepted : path, optional
         TOML file of findings that are accepted, beside those of the scenario; see ``AcceptedSpec``.
+    time_limit : float, optional
+        Seconds after which nothing more is begun; what has begun is finished. What is left out is named, and clears
+        nobody that it might speak against. Finished cells are kept in ``out`` then: the same call goes on from there.
     progress : callable (done, total, what), optional
 
     Raises
@@ -110,6 +117,7 @@ def audit(
     from secmix.auditing.exposure.policy import against, listed
 
     leave_unguarded_worker()
+    deadline = math.inf if time_limit is None else time.time() + positive(time_limit, "time_limit")
     scenario, name, text = resolve(scenario_or_path)
     home = _home(name, text)
     own = (("protocol", protocols), ("adversary", adversaries))
@@ -160,6 +168,7 @@ def audit(
             progress=progress,
             allow_code=allow_code,
             meanwhile=partial(reporting.load, formats) if folder else lambda: None,
+            deadline=deadline,
         )
         lines = lines_of_cells(scenario, text)
         mine = [cells[i] for i in every]
@@ -172,7 +181,8 @@ def audit(
             )  # before the report, named after it: both or none
             reporting.write(report, folder, formats)
             draft.replace(folder / _BESIDE)
-            discard_kept(kept)
+            if not any(each.unmeasured for each in report.cells):
+                discard_kept(kept)
     return report
 
 

@@ -252,3 +252,20 @@ def _no_measurement(name: str, fields: list[str], decimal: str) -> str:
     if name.strip().lower() in _IDENTIFIERS or (len(there) > 2 and steps == {1.0}):
         return "numbers the rows"
     return ""
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a file that is not there yet.
+
+    Raises
+    ------
+    SecmixError
+        If it is there, or cannot be written.
+    """
+    try:
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise SecmixError(f"'{path}' exists already; name another file") from None
+    except OSError as error:
+        raise SecmixError(f"'{path}' cannot be written: {error.strerror or error}") from None

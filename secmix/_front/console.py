@@ -23,6 +23,7 @@ WRONG_INPUT, UNFORESEEN, INTERRUPTED = 2, 70, 130
 _PLAIN = {"σ": "sigma", "λ": "lambda", "κ": "kappa", "ρ": "rho", "τ": "tau", "Φ": "Phi", "ℓ": "l", "≥": ">=", "≤": "<="}
 _PLAIN |= {"→": "->", "−": "-", "–": "-", "—": "-", "✗": "x", "○": "o", "×": "x", "∞": "inf", "≠": "!=", "√": "sqrt "}
 _VERDICTS = (": violated", ": inconclusive", ": holds", ": not asked")
+_ESTIMATE = "estimate: "
 _CLEARING_UP = 3.0  # seconds in which another interrupt is the same one
 _EVERY = 10.0  # seconds between log lines; what is done sooner says nothing
 
@@ -185,6 +186,8 @@ class _Logged:
 
     def __call__(self, done: int, total: int, what: str) -> None:
         now = time.monotonic()
+        if what.startswith(_ESTIMATE):
+            _say(f"secmix: {brief(what)}")
         if what == "running":
             self.first = done
         if now - self.last < _EVERY:
@@ -208,9 +211,10 @@ def _bar() -> Iterator[Any]:
         lines: set[str] = set()
 
         def tell(done: int, total: int, what: str) -> None:
-            if what.endswith(_VERDICTS) and what not in lines:  # a verdict stays to be read while others are awaited
+            stays = what.startswith(_ESTIMATE) or what.endswith(_VERDICTS)
+            if stays and what not in lines:  # a verdict stays to be read while others are awaited
                 lines.add(what)
-                bar.console.print(Text(brief(one_line(what), 100)))
+                bar.console.print(Text(brief(one_line(what), 100 if what.endswith(_VERDICTS) else 200)))
             bar.update(task, completed=done, total=total, description=brief(one_line(what), 60))
 
         yield tell

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from secmix._base import plugins
 from secmix._base.places import line_of
@@ -17,6 +17,9 @@ from secmix._front.paths import in_table, seen_from
 from secmix._front.whereabouts import located
 from secmix.errors import NotConverged, SecmixError, brief, cause, shown
 from secmix.scenario import DataSpec, Scenario, faults, from_dict
+
+if TYPE_CHECKING:
+    from secmix.auditing.engine.estimate import Estimate
 
 _PARTS = {"protocol": "protocols", "adversary": "adversaries", "data": "datasets"}
 _OWN = {"protocol": ("label",), "adversary": ("label",), "data": ("standardise", "features", "rows_per_node")}
@@ -53,9 +56,9 @@ def validated(given: str, allow_code: bool = False) -> tuple[list[str], str]:
         found = [*faults(content, source, text), *faults_of_parts(content, source, text, path.parent)]
         if not found:
             scenario = from_dict(content, source, text)
-            found = _misfits(scenario, text, given, path.parent)
+            found, estimates = _misfits(scenario, text, given, path.parent)
             if not found:
-                return [], _summary(scenario, given)
+                return [], _summary(scenario, given, estimates)
     lines = sorted(dict.fromkeys(map(brief, found)), key=_line)
     more = [f"{source}: and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
     return [*lines[:_MOST_LINES], *more], ""
@@ -110,17 +113,17 @@ def _placed(error: SecmixError, path: tuple[str | int, ...], source: str, text: 
     return f"{source}{f', line {line}' if line else ''}: {shown(name)}: {error}"
 
 
-def _misfits(scenario: Scenario, text: str, source: str, folder: Path) -> list[str]:
-    """What does not fit together, of every combination."""
+def _misfits(scenario: Scenario, text: str, source: str, folder: Path) -> tuple[list[str], list[Estimate]]:
+    """What does not fit together, of every combination, and what those that fit take."""
     from secmix.auditing.engine.run_cell import try_out
     from secmix.auditing.setup import Ready
 
-    found = []
+    found, estimates = [], []
     ready: dict[str, Ready] = {}
     for k, cell in enumerate(scenario.cells()):
         try:
             with suppress(NotConverged):
-                try_out(seen_from(cell, folder), None, plugins.is_code_allowed(), ready=ready)
+                estimates.append(try_out(seen_from(cell, folder), None, plugins.is_code_allowed(), ready=ready))
         except SecmixError as error:
             error.cell = k
             found.append(str(located(error, scenario, text, source)))
@@ -128,14 +131,17 @@ def _misfits(scenario: Scenario, text: str, source: str, folder: Path) -> list[s
             found.append(f"'{source}': {shown(cell.protocol.title)} does not fit into memory; use fewer nodes or rows")
         except Exception as error:  # a user's own part may fail in any way
             found.append(f"'{source}': {shown(cell.protocol.title)} fails with {cause(error)}")
-    return found
+    return found, estimates
 
 
-def _summary(scenario: Scenario, given: str) -> str:
+def _summary(scenario: Scenario, given: str, estimates: list[Estimate]) -> str:
+    from secmix.auditing.engine.estimate import in_words
+
     number = math.prod(map(len, scenario.sweep.values()))
     limits = ", ".join(f"{key} = {value:g}" for key, value in scenario.policy.model_dump(exclude_none=True).items())
     several = f"{number} combinations" if number > 1 else "one combination"
-    return brief(
+    said = brief(
         f"{shown(given)} is right: {several} on {scenario.network.nodes} nodes, {scenario.runs} runs each; policy: "
         f"{limits}"
     )
+    return f"{said}\nAn audit takes {in_words(estimates)}." if estimates else said

@@ -208,6 +208,7 @@ class Checked(_Plain):
 
 
 Outcome = Literal["helps", "open", "not tried", "no use", "cannot be run"]
+Effect = Literal["", "closed", "reduced", "bounded"]
 """What became of a measure; *open*: this very report could not decide."""
 
 
@@ -217,6 +218,10 @@ class Trial(_Plain):
     advice: str = Field(description="The measure, in a sentence or two")
     change: dict[str, Any] = Field(description="Keys of the scenario with their new values; empty: none says it")
     outcome: Outcome
+    effect: Effect = Field(
+        default="",
+        description="Of what helps: it closed or reduced the leak, or bounded the error; empty: not told apart",
+    )
     found: str = Field(description="What the trial gave")
     plain: str = Field(default="", description="The measure in a few words without the field's own")
 
@@ -272,6 +277,9 @@ class Cell(Counted):
     advice: list[str] = Field(description="What to change, and what trying it gave")
     trials: list[Trial] = Field(default_factory=list, description="Every measure that was thought of, tried or not")
     notes: list[str]
+    unmeasured: list[str] = Field(
+        default_factory=list, description="What failed or was left out for time, and why; what was shown before stands"
+    )
     reproduce: str = Field(description="The command that reproduces this cell")
     checks: list[Checked] = Field(default_factory=list, description="Checks of the premises of the exact evidence")
     proof: str = Field(default="", description="What is proved of this cell, or at which line the proof ends")

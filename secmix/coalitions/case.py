@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from secmix._base.checks import Array, positive
@@ -36,6 +36,8 @@ class Case:
     costs : mapping from node, line (a, b) or owner to number above 0
         What is not listed costs 1.
     asked : tuple of int
+    tell : callable
+        Called with nodes done, nodes in all, and what is being done.
     """
 
     protocol: SumProtocol
@@ -48,6 +50,7 @@ class Case:
     owners: tuple[str, ...] | None = None
     costs: Mapping[Agent, float] = field(default_factory=dict)
     asked: tuple[int, ...] = ()
+    tell: Callable[[int, int, str], None] = lambda done, total, what: None
 
     def __post_init__(self) -> None:
         positive(self.limit, "colluders")

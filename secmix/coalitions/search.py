@@ -123,7 +123,10 @@ def least_coalitions(case: Case, rng: np.random.Generator) -> Exposure:
         notes.append(f"the exposure graph that the protocol declares is not used: {said}")
         graph = None
     trouble = "; ".join(dict.fromkeys(doubts)) or (_LOT if varied and graph is None else "")
-    found = [_of_node(case, oracle, graph, node, trouble) for node in case.asked]
+    found = []
+    for done, node in enumerate(case.asked):
+        case.tell(done, len(case.asked), f"searching who exposes node {node}")
+        found.append(_of_node(case, oracle, graph, node, trouble))
     method = (
         "the exposure graph that the protocol declares, each coalition and each guard confirmed on recorded messages"
         if graph is not None
@@ -143,7 +146,11 @@ def _recorded(case: Case, shared: bool, rng: np.random.Generator) -> tuple[list[
 
     def record(inputs: list[Array], times: int = 1) -> list[Recorded]:
         kept = protocol.draw_masks(inputs[0].shape[0], inputs[0].shape[2], network, rng.spawn(1)[0])
-        return [held(protocol, network, inputs, rng.spawn(1)[0], masks=kept) for _ in range(times)]
+        recorded = []
+        for _ in range(times):
+            case.tell(0, len(case.asked), "recording what the protocol sends")
+            recorded.append(held(protocol, network, inputs, rng.spawn(1)[0], masks=kept))
+        return recorded
 
     # The same data again, so that what differs is the course; every iteration, since no two need send the same.
     alike = [each for each in case.inputs if each.shape == case.inputs[0].shape]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ def print_exposures(found: Sequence[Any], console: Console) -> None:
         names += ["Fewest lines", "Nodes and lines"] if exposure.nodes and exposure.nodes[0].taps else []
         for name in [*names, "Proof"]:
             table.add_column(name, overflow="fold")
-        for each in exposure.nodes[:_ROWS]:
+        for each in sorted(exposure.nodes, key=_how_bad)[:_ROWS]:
             row = [
                 label(each.node, judged.names),
                 _who(each.colluders, exposure.limit, judged.names),
@@ -50,13 +51,23 @@ def print_exposures(found: Sequence[Any], console: Console) -> None:
             table.add_row(*map(Text, map(clean, [*row, _proof(each.colluders, judged.names)])))
         console.print(table)
         if len(exposure.nodes) > _ROWS:
-            console.print(Text(f"and {len(exposure.nodes) - _ROWS} more nodes; --json has them all", style="dim"))
+            more = f"and {len(exposure.nodes) - _ROWS} more nodes, none of them worse; --json has them all"
+            console.print(Text(more, style="dim"))
         for note in exposure.notes:
             console.print(Text(clean(note), style="dim"))
         if judged.repairs:
             console.print(Text("What would mend it", style="bold"))
             for repair in judged.repairs:
                 console.print(Padding(Text(clean(repair.sentence)), (0, 0, 0, 2)))
+        if judged.unrepaired:
+            console.print(Text(clean(judged.unrepaired)))
+
+
+def _how_bad(each: Any) -> tuple[float, float, int]:
+    """Order nodes by what it takes to expose them, the least first; those not decided by what they need at least."""
+    found = each.colluders
+    needs = found.cost if found.cost is not None else found.at_least if found.status == "inconclusive" else math.inf
+    return needs, found.at_least, each.node
 
 
 def _who(found: Any, limit: float, names: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from secmix.auditing.report import FAULTS, Cell, NodeSummary, Report
+from secmix.auditing.report import FAULTS, Cell, Effect, NodeSummary, Report
 from secmix.reporting import words
 
 _MOST_WHO = 3  # adversaries that are listed one by one
@@ -166,8 +166,10 @@ def _what_to_do(report: Report) -> list[str]:
     bad = [cell for cell in report.cells if cell.verdict in FAULTS]
     if not bad:
         return ["Nothing has to be changed for this policy; read below what it does not ask, and what was not tried."]
-    if helps := _measures(bad, ("helps",)):
-        return [f"What helped, at least in part, when it was tried: {helps}. Details stand below."]
+    if helped := [
+        f"{said}: {which}" for effect, said in _HELPED.items() if (which := _measures(bad, ("helps",), effect))
+    ]:
+        return [f"Measures were tried. {'. '.join(helped)}. Audit again after a change; details stand below."]
     if may := _measures(bad, ("open", "not tried")):
         return [f"What may help, but was not shown to: {may}."]
     if any(cell.advice for cell in bad):
@@ -175,13 +177,28 @@ def _what_to_do(report: Report) -> list[str]:
     return ["This audit knows no change that would mend it."]
 
 
-def _measures(bad: Sequence[Cell], outcomes: Sequence[str]) -> str:
-    """Measures with one of these outcomes, each with whom it is against where that is not everybody."""
+_HELPED: dict[Effect, str] = {
+    "closed": "These closed the leak that was found",
+    "bounded": "These bound the error by proof",
+    "reduced": "These only reduced the leak",
+    "": "These helped",
+}
+
+
+def _measures(bad: Sequence[Cell], outcomes: Sequence[str], effect: Effect | None = None) -> str:
+    """Measures with one of these outcomes, each with whom it is against where that is not everybody.
+
+    With ``effect`` those whose least effect it is: what closes one leak and reduces another reduces.
+    """
     against: dict[str, dict[str, None]] = {}
+    effects: dict[str, set[Effect]] = {}
     for cell in bad:
         for trial in cell.trials:
             if trial.plain and trial.outcome in outcomes:
+                effects.setdefault(trial.plain, set()).add(trial.effect)
                 against.setdefault(trial.plain, {})[cell.adversary] = None
+    if effect is not None:
+        against = {plain: who for plain, who in against.items() if _least(effects[plain]) == effect}
     everybody = {cell.adversary for cell in bad}
     # What helps against most comes first.
     commonest = sorted(against, key=lambda plain: -len(against[plain]))[:_MOST_MEASURES]
@@ -189,6 +206,12 @@ def _measures(bad: Sequence[Cell], outcomes: Sequence[str]) -> str:
         plain if set(against[plain]) == everybody else f"{plain} (against {_listed(against[plain])})"
         for plain in commonest
     )
+
+
+def _least(effects: set[Effect]) -> Effect:
+    if "reduced" in effects:
+        return "reduced"
+    return next(iter(effects)) if len(effects) == 1 else ""
 
 
 def _rank(cell: Cell) -> tuple[int, int]:

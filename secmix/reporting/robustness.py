@@ -17,8 +17,6 @@ MARK = "▲"
 """Set beside the worst number of a row: weight alone is lost where text is copied."""
 
 State = Literal["proven", "open", "unbounded"]
-PIPS: dict[State, str] = {"proven": "●", "open": "○", "unbounded": "×"}
-KEY = "● bounded by proof, ○ no unbounded error found, × pushed without bound; the first sign is one colluder"
 MOST_PIPS = 16
 
 
@@ -110,16 +108,6 @@ def states(found: Robustness) -> list[State]:
     """From one colluder upwards; empty where there are too many to be taken in at a glance."""
     points = sorted(found.points, key=lambda p: p.colluders)
     return [state(point, found) for point in points] if len(points) <= MOST_PIPS else []
-
-
-def pips(found: Robustness) -> str:
-    """The states as signs.
-
-    >>> pips(Robustness(colluders=1, breakdown=0, breakdown_proven=0, spread="", points=[], damages=[],
-    ...                 verdict="inconclusive", why=""))
-    ''
-    """
-    return "".join(PIPS[each] for each in states(found))
 
 
 def largest(found: Robustness) -> tuple[str, str]:

@@ -67,6 +67,7 @@ def test_init_looks_at_the_data_and_writes_what_it_found() -> None:
     said = call("validate", "study/mine.toml")
     assert (said.exit_code, said.stderr) == (0, "")
     assert "is right: 6 combinations on 5 nodes" in said.stdout
+    assert re.search(r"An audit takes roughly \d+ (s|min) on one processor and up to \d+ MiB of memory", said.stdout)
 
 
 def test_init_of_a_file_without_names_says_so() -> None:

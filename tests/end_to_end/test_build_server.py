@@ -390,4 +390,6 @@ def test_a_log_says_how_far_it_is_and_how_long_it_will_take(
         tell(done, 6, what)
     (line,) = capsys.readouterr().err.splitlines()
     assert "4 of 6 done after 25 s, about 25 s to go" in line
+    tell(0, 6, "estimate: 6 combinations, roughly 3 h")
+    assert capsys.readouterr().err == "secmix: estimate: 6 combinations, roughly 3 h\n"
     assert "\x1b" not in line

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,6 +53,15 @@ class Own(Plain):
             BODY
         return super().average(inputs, *rest, **named)
 """
+LATE = """
+import os, signal
+from secmix.protocols import Plain
+
+class Late(Plain):
+    def advise(self, shown):  # what an audit asks last
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+DIED = "a worker process died (SIGKILL), perhaps for want of memory; run the same command again, with fewer --workers"
 WAITS = "while Path('closed').exists(): time.sleep(0.05)"
 DIES = "os.kill(os.getpid(), signal.SIGKILL)"
 RUNS_OUT = "resource.setrlimit(resource.RLIMIT_AS, (2**20, 2**20)); held = [bytes(2**24) for _ in range(64)]"
@@ -141,15 +151,23 @@ def test_ctrl_c_pressed_again_and_again_is_one_interrupt() -> None:
 
 
 @pytest.mark.build
-def test_a_worker_that_dies_is_told_and_the_cells_are_kept() -> None:
+def test_a_worker_that_dies_leaves_its_cell_open_and_the_others_stand() -> None:
     process = started(DIES)
-    stdout, stderr = process.communicate()
-    (line,) = said(stderr)
-    assert process.returncode == 2
-    assert line.startswith("secmix: a worker process died (SIGKILL), perhaps for want of memory")
-    assert "finished cells are kept: run the same command again" in line
-    assert stdout == ""
-    assert not Path("out/report.json").exists()
+    _, stderr = process.communicate()
+    assert (process.returncode, said(stderr)) == (1, []), stderr
+    cells = json.loads(Path("out/report.json").read_text())["cells"]
+    assert [cell["verdict"] for cell in cells] == ["violated", "holds", "inconclusive"]
+    assert cells[2]["unmeasured"] == [DIED]
+
+
+@pytest.mark.build
+def test_a_violation_stays_though_its_worker_dies_after_it_was_shown() -> None:
+    Path("late.py").write_text(LATE)
+    sweep = {"protocol": [{"name": "plain"}, {"name": "late:Late"}]}
+    cell = secmix.audit(tomllib.loads(SCENARIO) | {"sweep": sweep}, workers=2, allow_code=True).cells[1]
+    assert (cell.verdict, [node.standing for node in cell.nodes]) == ("violated", ["revealed"] * 4)
+    assert cell.unmeasured == [f"the rest: {DIED}"]
+    assert cell.sentence.endswith(f"Not measured: the rest: {DIED}.")
 
 
 @pytest.mark.build

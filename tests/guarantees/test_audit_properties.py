@@ -63,9 +63,9 @@ def test_of_several_workers_none_begins_with_a_short_cell(monkeypatch: pytest.Mo
 
     trial, begun, clock = engine.try_out, [], [0.0]
 
-    def longer(cell: Any, *rest: Any) -> None:
-        trial(cell, *rest)
+    def longer(cell: Any, *rest: Any) -> Any:
         clock[0] += 0.2 if cell.adversary.title == "curious" else 0.1
+        return trial(cell, *rest)
 
     def in_turn(cells: Any, commands: Any, todo: list[int], given: Any, allow_code: bool, *_: Any) -> Iterator[Any]:
         begun.extend(todo)

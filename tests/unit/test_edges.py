@@ -52,3 +52,23 @@ def test_two_triangles_and_a_bridge_and_a_ring():
 def test_where_no_edges_help_it_says_so():
     assert cheapest_edges(Network.complete(4), [1] * 4, 1, 4) is None
     assert cheapest_edges(Network.cycle(5), [1] * 5, 1, 3, costs={(0, 2): 1.0}) is None
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_edges_by_the_heuristic_do_too_where_any_do(seed):
+    rng = np.random.default_rng([seed, 9])
+    network, need = random_network(rng, least=5, most=8), int(rng.integers(2, 4))
+    rows, most = (1,) * network.n, int(rng.integers(1, 3))
+    few, least = (cheapest_edges(network, rows, most, need, exact=exact) for exact in (False, True))
+    assert (few is None) == (least is None)
+    if few is not None:
+        assert len(least) <= len(few) <= 2 * len(least)
+        assert withstands(Network.from_edges(network.n, [*map(tuple, network.edges.tolist()), *few]), rows, most, need)
+
+
+def test_the_heuristic_mends_a_ring_that_is_large():
+    ring = Network.cycle(60)
+    few = cheapest_edges(ring, [1] * 60, 1, 3, exact=False)
+    assert 30 <= len(few) <= 40  # every node needs a third neighbour
+    mended = Network.from_edges(60, [*map(tuple, ring.edges.tolist()), *few])
+    assert min(dict(mended.graph.degree).values()) == 3

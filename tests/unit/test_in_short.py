@@ -59,8 +59,8 @@ def report(*cells: Cell) -> Report:
     )  # fmt: skip
 
 
-def trial(outcome: Any, plain: str) -> Trial:
-    return Trial(advice="Do.", change={"runs": 100}, outcome=outcome, found="Tried.", plain=plain)
+def trial(outcome: Any, plain: str, effect: Any = "") -> Trial:
+    return Trial(advice="Do.", change={"runs": 100}, outcome=outcome, effect=effect, found="Tried.", plain=plain)
 
 
 REVEALED = [
@@ -74,7 +74,7 @@ OPEN = [node(i, "inconclusive", "inconclusive") for i in (0, 2, 4)]
 
 
 def test_who_learns_what_about_whom_how_sure_and_what_to_do() -> None:
-    mend = [trial("no use", "wish"), trial("helps", "use new masks"), trial("open", "hope")]
+    mend = [trial("no use", "wish"), trial("helps", "use new masks", "closed"), trial("open", "hope")]
     found = report(
         cell("Ring", "Neighbours", "violated", REVEALED, trials=mend),
         cell("Masks", "Neighbours", "inconclusive", OPEN),
@@ -86,8 +86,8 @@ def test_who_learns_what_about_whom_how_sure_and_what_to_do() -> None:
         "settled. It is proved that “Listener” (an outsider who listens to the lines) learns nothing beyond the result "
         "itself under “Ring”. This is certain: it follows by calculation from what is sent. Where something could not "
         "be settled, it may be worse than what was found. What is proved rests on assumptions, which stand below with "
-        "each combination. What helped, at least in part, when it was tried: use new masks. "
-        "Details stand below."
+        "each combination. Measures were tried. These closed the leak that was found: use new masks. "
+        "Audit again after a change; details stand below."
     )
 
 
@@ -131,6 +131,19 @@ def test_a_measure_that_helps_against_one_is_not_told_as_if_it_helped_against_al
         cell("Open", "Server", "violated", REVEALED, trials=[trial("no use", "encrypt the lines")]),
     )
     assert "encrypt the lines (against “Listener”)" in " ".join(in_short(found))
+
+
+def test_what_closed_a_leak_is_told_apart_from_what_only_reduced_it() -> None:
+    one = [trial("helps", "mask", "closed"), trial("helps", "encrypt", "closed"), trial("helps", "trim", "bounded")]
+    other = [trial("helps", "mask", "reduced"), trial("helps", "encrypt", "closed"), trial("helps", "add rows")]
+    found = report(
+        cell("P", "A", "violated", REVEALED, trials=one),
+        cell("Q", "A", "violated", REVEALED, trials=other),
+    )
+    assert (
+        "Measures were tried. These closed the leak that was found: encrypt. These bound the error by proof: trim. "
+        "These only reduced the leak: mask. These helped: add rows. Audit again"
+    ) in " ".join(in_short(found))
 
 
 @pytest.mark.parametrize("evidence", ["structure", "inversion", "decoder"])

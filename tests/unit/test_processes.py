@@ -61,14 +61,30 @@ def test_every_task_is_answered_once_and_words_come_before() -> None:
     [
         ("unforeseen", ZeroDivisionError, "(?s)In a worker process.*in halved"),
         ("foreseen", NotConverged, "no end of it"),
-        ("no memory", SecmixError, "a worker process ran out of memory; finished cells are kept"),
-        ("killed", SecmixError, "a worker process died .SIGKILL., perhaps for want of memory; finished cells are kept"),
         ("unsendable", TypeError, "cannot pickle"),
     ],
 )
 def test_what_ends_a_task_ends_the_block_and_all_its_processes(task: str, kind: type[Exception], says: str) -> None:
     with pytest.raises(kind, match=says):
         answered([2, task, 4, 6])
+    assert not active_children()
+
+
+@pytest.mark.build
+@pytest.mark.parametrize(
+    ("task", "says"),
+    [
+        ("no memory", "a worker process ran out of memory; run the same command again, with fewer --workers"),
+        ("killed", "a worker process died (SIGKILL), perhaps for want of memory; run the same command again"),
+    ],
+)
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_task_whose_worker_dies_is_lost_and_the_others_are_answered(task: str, says: str, count: int) -> None:
+    answers, _ = answered([2, task, 4, task, 6, task], count)
+    assert [answers[place] for place in (0, 2, 4)] == [10, 20, 30]
+    for place in (1, 3, 5):
+        assert isinstance(answers[place], processes.Lost)
+        assert str(answers[place]).startswith(says)
     assert not active_children()
 
 

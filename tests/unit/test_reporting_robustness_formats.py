@@ -52,7 +52,13 @@ def test_markdown(report: Report, tmp_path: Path) -> None:
         elif widths:
             assert len(set(widths)) == 1, line
             widths = []
-    for said in ("●× with 2 of 5 (0.40)", "●○ not found", "**without bound** ▲", "**no fit** ▲", "4.50 to no fit"):
+    for said in (
+        "| with 2 of 5 (0.40) |",
+        "| not found up to",
+        "**without bound** ▲",
+        "**no fit** ▲",
+        "4.50 to no fit",
+    ):
         assert said in text, said
 
 
@@ -80,9 +86,15 @@ def test_terminal(report: Report, width: int) -> None:
     assert max(map(len, text.splitlines())) <= width
     assert "\x1b" not in text
     flat = "".join(text.split())
-    assert "●×with2of5" in flat
-    assert "violated:2of5push" in flat
-    assert "withoutbound" in flat
+    assert "with2of5" in flat
+    assert "●×" not in flat
+
+
+def test_terminal_says_in_words_of_how_many_nodes_the_leakage_is_not_decided() -> None:
+    nodes = [unit.NodeSummary(node=0, standing="inconclusive", worst=0.0, why="w", verdict="inconclusive")]
+    cell = unit.cell("p", "a", "inconclusive").model_copy(update={"nodes": nodes, "robustness": robustness()})
+    for width in (60, 200):
+        assert "0(notdecidedfor1)" in "".join(terminal(unit.make(cells=[cell]), width).split())
 
 
 def test_terminal_without_utf8_prints_no_signs_it_cannot() -> None:

@@ -10,8 +10,11 @@ import pytest
 
 import secmix
 from secmix.adversaries import HonestButCurious
-from secmix.auditing.advice.trials import changed_scenario, in_words
+from secmix.auditing.advice.trials import changed_scenario, in_words, tried
+from secmix.auditing.cells.sound import observed
+from secmix.auditing.observation.observe import seeds_of
 from secmix.auditing.report import Cell, Report
+from secmix.auditing.setup import build_setup
 from secmix.protocols import Advice, Plain, SecureSum
 from secmix.scenario import from_dict
 
@@ -64,15 +67,19 @@ def test_what_a_trial_says_is_what_an_audit_of_the_changed_scenario_finds(protoc
     content = scenario(protocol, adversary)
     (cell,) = audited(content).cells
     assert cell.trials
-    tried = [trial for trial in cell.trials if "Tried with exact evidence" in trial.found]
-    assert tried
-    for trial in tried:
+    exact = [trial for trial in cell.trials if "Tried with exact evidence" in trial.found]
+    assert exact
+    for trial in exact:
         (after,) = audited(changed_scenario(from_dict(content), trial.change).to_dict()).cells
         nobody = "summed vector of" not in trial.found
         assert nobody == (not revealed(after)), trial
         if trial.outcome == "helps":
             # Somebody is better off by exact evidence, and nobody new is known.
             assert revealed(after) <= revealed(cell)
+            assert trial.effect in ("closed", "reduced")
+        if trial.effect == "closed":
+            assert not revealed(after)
+            assert not any(node.standing == "partly leaked" for node in after.nodes)
         assert (in_words(trial) in cell.advice) == trial.recommended
 
 
@@ -123,6 +130,17 @@ def test_what_cannot_be_tried_is_said_to_be_untried_and_what_cannot_run_is_left_
     (cell,) = audited(scenario(PLAIN, LISTENER), protocols={"chatty": Chatty()}).cells
     assert [trial.outcome for trial in cell.trials] == ["not tried", "cannot be run", "cannot be run"]
     assert cell.advice == ["Say less. Not tried: audit the changed scenario before you rely on it."]
+
+
+def test_a_leak_that_exact_evidence_does_not_see_is_not_called_closed() -> None:
+    content = scenario(PLAIN, LISTENER)
+    (cell,) = audited(content).cells
+    assert "closed" in {trial.effect for trial in cell.trials}
+    asked = from_dict(content)
+    case, _ = observed(asked, build_setup(asked), seeds_of(asked))
+    advice = [Advice("Encrypt.", {"protocol.encrypted": True})]
+    assert [trial.effect for trial in tried(case, advice, 0, [0, 1])] == ["closed"]
+    assert [trial.effect for trial in tried(case, advice, 0, [0, 99])] == ["reduced"]
 
 
 def test_more_rows_are_advised_as_far_as_they_must_go() -> None:

@@ -75,7 +75,8 @@ def _judged(trial: Trial, same: Sequence[Cell]) -> Trial:
     best = min(same, key=lambda cell: list(_OUTCOMES).index(_verdict(cell)))
     verdict = _verdict(best)
     said = f"This report audits it in full, as {best.protocol}: {verdict}."
-    return trial.model_copy(update={"outcome": _OUTCOMES[verdict], "found": said})
+    effect = "closed" if verdict == "holds" else ""
+    return trial.model_copy(update={"outcome": _OUTCOMES[verdict], "effect": effect, "found": said})
 
 
 def _verdict(cell: Cell) -> Verdict:

@@ -8,7 +8,7 @@ finds out what a change does to what is known exactly; what other evidence would
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from secmix._base.checks import Array
 from secmix.auditing.evidence.interface import Case
 from secmix.auditing.evidence.premises import equations_and_unknowns
 from secmix.auditing.observation.observe import SumObservation
-from secmix.auditing.report import Trial
+from secmix.auditing.report import Effect, Trial
 from secmix.auditing.robustness.theorems import withstood
 from secmix.auditing.setup import SumSetup, build_network
 from secmix.auditing.soundness import fresh
@@ -35,7 +35,7 @@ Stand = tuple[int, float]
 """How a node stands by exact evidence alone, worst highest, and the share of its summed vector that is known."""
 
 
-def tried(case: Case, advised: Sequence[Advice], colluders: int) -> list[Trial]:
+def tried(case: Case, advised: Sequence[Advice], colluders: int, leaking: Collection[int] = ()) -> list[Trial]:
     """What becomes of each measure when it is tried.
 
     Of measures that change the same keys, each further than the one before, the first that helps is enough.
@@ -46,6 +46,8 @@ def tried(case: Case, advised: Sequence[Advice], colluders: int) -> list[Trial]:
     advised : sequence of Advice
     colluders : int
         How many push the result too far; 0 where none do.
+    leaking : collection of int
+        Nodes of which more is known than the output tells, by any evidence.
     """
     try:
         now = _model(case)
@@ -64,7 +66,7 @@ def tried(case: Case, advised: Sequence[Advice], colluders: int) -> list[Trial]:
         elif k >= _MOST_TRIALS or now is None or before is None or not advice.change:
             trial = _untried(advice)
         else:
-            trial = _tried(now, before, advice, colluders)
+            trial = _tried(now, before, advice, colluders, leaking)
         if ladder:
             found[keys] = [trial]
         else:
@@ -114,7 +116,7 @@ def _probed(cell: Scenario, setup: SumSetup) -> LeakedSubspace:
         return leaked_subspace(protocol, setup.network, setup.adversary, rounds=rounds)
 
 
-def _tried(now: _Model, before: Mapping[int, Stand], advice: Advice, colluders: int) -> Trial:
+def _tried(now: _Model, before: Mapping[int, Stand], advice: Advice, colluders: int, leaking: Collection[int]) -> Trial:
     about: dict[str, Any] = {"advice": advice.words, "change": dict(advice.change), "plain": advice.plain}
     try:
         then = _changed(now, advice.change)
@@ -127,13 +129,24 @@ def _tried(now: _Model, before: Mapping[int, Stand], advice: Advice, colluders: 
         proven = colluders <= withstood(then.setup.protocol, then.setup.network.n)
         bounded = "by proof" if proven else "but no proof"
         result = f"{bounded} bounds the error with {colluders} colluders then; {_in_words(after)}"
-        return Trial(**about, outcome="helps" if proven else "no use", found=f"Tried with exact evidence: {result}.")
+        said = f"Tried with exact evidence: {result}."
+        return _helped(about, "bounded", said) if proven else Trial(**about, outcome="no use", found=said)
     better = any(after[node] < before[node] for node in before)
     worse = any(after[node][0] > before[node][0] for node in before)
     helps = better and not worse
-    return Trial(
-        **about, outcome="helps" if helps else "no use", found=f"Tried with exact evidence: {_in_words(after)}."
+    # What other evidence found a trial does not look at.
+    seen = all(before.get(node, (_OUTPUT, 0.0))[0] > _OUTPUT for node in leaking)
+    closed = seen and all(rank == _OUTPUT for rank, _ in after.values())
+    said = f"Tried with exact evidence: {_in_words(after)}."
+    return (
+        _helped(about, "closed" if closed else "reduced", said)
+        if helps
+        else Trial(**about, outcome="no use", found=said)
     )
+
+
+def _helped(about: Mapping[str, Any], effect: Effect, found: str) -> Trial:
+    return Trial(**about, outcome="helps", effect=effect, found=found)
 
 
 def _changed(now: _Model, change: Mapping[str, Any]) -> _Model:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
+from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import verdicts
 from secmix.auditing.advice.measures import advised
 from secmix.auditing.advice.trials import by_promise, in_words, tried
+from secmix.auditing.cells.attempt import attempted
 from secmix.auditing.cells.confirm import confirmed, is_estimated
-from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, sentence
+from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, not_measured, sentence
 from secmix.auditing.cells.groups import gather, notes_on_groups
 from secmix.auditing.cells.mask_size import sigma_curve
 from secmix.auditing.cells.sound import observed, unchecked
@@ -21,12 +25,15 @@ from secmix.auditing.evidence.premises import finite
 from secmix.auditing.observation.observe import Seeds, SumObservation
 from secmix.auditing.proof import in_words as proof_in_words
 from secmix.auditing.proof import proof_of
-from secmix.auditing.report import Cell, Finding, NodeSummary, SigmaPoint, Verdict
+from secmix.auditing.report import Cell, Finding, NodeSummary, Robustness, SigmaPoint, Trial, Verdict
 from secmix.auditing.robustness import robustness
 from secmix.auditing.setup import CollaborationSetup, SumSetup
+from secmix.auditing.soundness import Soundness
+from secmix.errors import SecmixError
 from secmix.scenario import Scenario
 
 CellResult = tuple[Cell, list[Finding]]
+_ASIDE = {"failed_matters": False, "late_matters": False}  # of what no verdict depends on
 
 
 def audit_cell(
@@ -34,40 +41,74 @@ def audit_cell(
     setup: SumSetup | CollaborationSetup,
     seeds: Seeds,
     reproduce: str,
-    early: Callable[[Verdict], None] | None = None,
+    early: Callable[[CellResult], None] | None = None,
+    deadline: float = math.inf,
 ) -> CellResult:
     """Run, measure and judge one cell, whatever its protocol.
 
-    ``early`` is told the verdict where exact evidence alone decides it: a violation stays one, whatever is measured.
+    ``early`` is told the result so far where exact evidence alone decides it: a violation stays one, whatever is
+    measured, and whatever fails. After ``deadline`` (as of ``time.time``) nothing more is begun.
     """
     case, sound = observed(cell, setup, seeds)
-    gathered = confirmed(case, _gathered(case, early))
+    case = replace(case, deadline=deadline)
+
+    def tell(so_far: list[Gathered]) -> None:
+        if early is not None:
+            early(_judged_cell(case, sound, so_far, reproduce))
+
+    gathered = confirmed(case, _gathered(case, tell))
+    pushed, failed = _pushed(case)
+    points = attempted(case, "the curve over sizes of masks", lambda: _mask_sizes(case), **_ASIDE) or []
+    _, summaries, _, _ = _judged(case, gathered)
+
+    def weighed() -> list[Trial]:
+        advice = advised(cell, setup, summaries, points, pushed, solvable(case, summaries), heard(case))
+        colluders = pushed.colluders if pushed is not None and pushed.verdict == "violated" else 0
+        leaking = [each.node for each in summaries if each.standing in ("revealed", "partly leaked")]
+        return tried(case, advice, colluders, leaking)
+
+    trials = attempted(case, "what to change", weighed, **_ASIDE) or []
+    return _judged_cell(case, sound, gathered, reproduce, _Beside(pushed, failed, points, trials))
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """What a cell holds beside what its evidences found."""
+
+    pushed: Robustness | None = None
+    failed: bool = False  # whether what colluders can do was asked for and not found out
+    points: list[SigmaPoint] = field(default_factory=list)
+    trials: list[Trial] = field(default_factory=list)
+
+
+def _judged_cell(
+    case: Case, sound: Soundness, gathered: list[Gathered], reproduce: str, beside: _Beside | None = None
+) -> CellResult:
+    """Put what was found into a cell of the report, with its verdict."""
+    beside = beside or _Beside()
     verdict, summaries, findings, doubts = _judged(case, gathered)
-    pushed = robustness(case)
-    verdict = verdicts.worst([verdict, *([pushed.verdict] if pushed else [])])
+    pushed: list[Verdict] = [beside.pushed.verdict] if beside.pushed else ["inconclusive"] * beside.failed
+    verdict = verdicts.worst([verdict, *pushed])
     sums = case.observation if isinstance(case.observation, SumObservation) else None
-    points = _mask_sizes(case)
-    colluders = pushed.colluders if pushed is not None and pushed.verdict == "violated" else 0
-    advice = advised(cell, setup, summaries, points, pushed, solvable(case, summaries), heard(case))
-    trials = tried(case, advice, colluders)
     content = Cell(
-        **cell_fields(cell, setup, reproduce),
+        **cell_fields(case.cell, case.setup, reproduce),
         is_collaboration=sums is None,
         verdict=verdict,
-        sentence=sentence(verdict, summaries, pushed),
-        robustness=pushed,
+        sentence=sentence(verdict, summaries, beside.pushed) + not_measured(list(case.unmeasured)),
+        robustness=beside.pushed,
         heard=sorted(case.observation.lines.read),
         used=sorted(case.observation.lines.used),
         leaked=leaked(case),
         output_error=finite(sums.output_error) if sums else None,
-        nodes=sorted(summaries + corrupt_nodes(setup), key=lambda s: s.node),
+        nodes=sorted(summaries + corrupt_nodes(case.setup), key=lambda s: s.node),
         # Several evidences may draw the same curve: one a node will do.
         curves=list({curve.node: curve for each in gathered for curve in each.curves}.values()),
-        sigma_curve=points,
+        sigma_curve=beside.points,
         picture=next((each.picture for each in gathered if each.picture), None),
-        advice=[in_words(trial) for trial in by_promise(trials)],
-        trials=trials,
-        notes=[*notes(case), *notes_on_groups(case), *_spared(gathered), *_missed(gathered)],
+        advice=[in_words(trial) for trial in by_promise(beside.trials)],
+        trials=beside.trials,
+        notes=[*notes(case), *notes_on_groups(case), *_spared(gathered), *_missed(case, gathered)],
+        unmeasured=list(case.unmeasured),
         checks=checked(sound),
         assumptions=sound.assumptions,
         proof=proof_in_words(proof_of(case)),
@@ -75,25 +116,45 @@ def audit_cell(
     return content, verdicts.with_reasons(findings, summaries, doubts)
 
 
+def _pushed(case: Case) -> tuple[Robustness | None, bool]:
+    """Return the damage that colluders do, and whether that was asked for and could not be found out."""
+    if AdversaryTraits.of(case.setup.adversary).against is None:
+        return None, False
+    pushed = attempted(case, "what colluders can do to the result", lambda: robustness(case))
+    return pushed, pushed is None
+
+
 def revealed(cell: Scenario, setup: SumSetup, seeds: Seeds) -> list[int]:
-    """The nodes whose data are known by the evidence that ``cell`` asks for; the others may be doubtful."""
+    """The nodes whose data are known by the evidence that ``cell`` asks for; the others may be doubtful.
+
+    Raises
+    ------
+    SecmixError
+        If an evidence fails: it might have revealed somebody.
+    """
     case = unchecked(cell, setup, seeds)
     _, summaries, _, _ = _judged(case, _gathered(case, None))
+    if case.unmeasured:
+        raise SecmixError("; ".join(case.unmeasured))
     return [each.node for each in summaries if each.standing == "revealed"]
 
 
-def _gathered(case: Case, early: Callable[[Verdict], None] | None) -> list[Gathered]:
+def _gathered(case: Case, early: Callable[[list[Gathered]], None] | None) -> list[Gathered]:
     """What each evidence found, in their order; those that only bound the leakage of nodes not settled come last."""
     chosen = asked(case)
     found: dict[str, Gathered] = {}
     for each in sorted(chosen, key=lambda each: each.bounds_only):
-        found[each.name] = gather(each, case)
+        # An evidence that a scenario may leave out accuses and clears nobody: so it may be left out for time.
+        needed = each.exact or each.always
+        gathered = attempted(case, f"evidence '{each.name}'", partial(gather, each, case), late_matters=needed)
+        found[each.name] = gathered or Gathered()
         so_far = [finding for other in found.values() for finding in other.findings]
         for node in case.judged:
             if verdicts.settles((finding for finding in so_far if finding.node == node), case.cell.policy):
                 case.settled.add(node)
-        if early and each.exact and _judged(case, _certain(found.values()))[0] == "violated":
-            early("violated")
+        certain = _certain(found.values())
+        if early and each.exact and _judged(case, certain)[0] == "violated":
+            early(certain)
             early = None
     return [found[each.name] for each in chosen]
 
@@ -131,9 +192,10 @@ def _spared(gathered: list[Gathered]) -> list[str]:
     ]
 
 
-def _missed(gathered: list[Gathered]) -> list[str]:
+def _missed(case: Case, gathered: list[Gathered]) -> list[str]:
     """Return what could not be measured, and why, in words."""
-    return [f"not measured: {why}" for why in dict.fromkeys(why for each in gathered for why in each.missed)]
+    missed = (why for each in gathered for why in each.missed)
+    return [f"not measured: {why}" for why in dict.fromkeys([*missed, *case.unmeasured])]
 
 
 def _mask_sizes(case: Case) -> list[SigmaPoint]:

@@ -15,13 +15,13 @@ from dataclasses import replace
 from scipy.stats import beta
 from scipy.stats import t as student
 
+from secmix.auditing.cells.attempt import attempted
 from secmix.auditing.cells.groups import gather
 from secmix.auditing.cells.sound import again
 from secmix.auditing.cells.standing import given_away
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered, asked, evidence_of
 from secmix.auditing.observation.collaborations import CollaborationObservation
 from secmix.auditing.report import Finding
-from secmix.errors import SecmixError
 
 _DEGREES = 6  # of Student's t: for KSG see estimators/ksg/levels.py; a normal interval of decoders errs too often
 _USUAL = 0.975  # the side of a 95 % interval
@@ -58,9 +58,8 @@ def confirmed(case: Case, gathered: list[Gathered]) -> list[Gathered]:
                 new[id(finding)] = _recounted(finding, share / counts)
             elif is_estimated(finding):
                 doubtful.append((evidence, finding))
-    missed = _measured_again(case, doubtful, share, new)
-    out = [replace(each, findings=[new.get(id(f), f) for f in each.findings]) for each in gathered]
-    return [*out[:-1], replace(out[-1], missed=(*out[-1].missed, *missed))] if out else out
+    _measured_again(case, doubtful, share, new)
+    return [replace(each, findings=[new.get(id(f), f) for f in each.findings]) for each in gathered]
 
 
 def _accuses_from(case: Case, node: int) -> float:
@@ -71,24 +70,23 @@ def _accuses_from(case: Case, node: int) -> float:
 
 def _measured_again(
     case: Case, doubtful: list[tuple[Evidence, Finding]], share: float, new: dict[int, Finding]
-) -> list[str]:
-    """Put into ``new`` what fresh runs say of doubtful findings, by their ``id``; return what failed."""
+) -> None:
+    """Put into ``new`` what fresh runs say of doubtful findings, by their ``id``."""
     if not doubtful:
-        return []
+        return
     level = share / len(doubtful)
-    try:
+
+    def measured() -> list[Finding]:
         fresh = replace(again(case, sorted({finding.node for _, finding in doubtful})), level=level / _groups(case))
         evidences = {evidence.name: evidence for evidence, _ in doubtful}
-        found = [finding for each in evidences.values() for finding in gather(each, fresh).findings]
-        failed = []
-    except (SecmixError, MemoryError) as error:
-        found, failed = [], [f"what would accuse could not be confirmed on fresh runs: {error}"]
+        return [finding for each in evidences.values() for finding in gather(each, fresh).findings]
+
+    found = attempted(case, "what would accuse, again on fresh runs", measured) or []
     by_key = {_key(finding): finding for finding in found}
     for _, finding in doubtful:
         new[id(finding)] = _as_confirmed(
             finding, by_key.get(_key(finding)), level / _readings(case, finding), case.cell.runs
         )
-    return failed
 
 
 def _groups(case: Case) -> int:

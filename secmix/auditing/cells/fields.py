@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.auditing.report import Cell, Checked, NodeSummary, Robustness
+from secmix.auditing.report import Cell, Checked, Finding, NodeSummary, Robustness
 from secmix.auditing.setup import Setup
 from secmix.auditing.soundness import Soundness
 from secmix.errors import brief
@@ -30,7 +30,24 @@ def failed(cell: Scenario, setup: Setup, cause: str, reproduce: str) -> Cell:
         sigma_curve=[],
         advice=[],
         notes=[cause],
+        unmeasured=[cause],
     )
+
+
+def without_rest(result: tuple[Cell, list[Finding]], why: str, what: str = "the rest") -> tuple[Cell, list[Finding]]:
+    """Return what was shown of a cell before something failed, with a line that says so."""
+    cell, findings = result
+    changed = {
+        "sentence": f"{cell.sentence}{not_measured([f'{what}: {why}'])}",
+        "notes": [*cell.notes, f"not measured: {what}: {why}"],
+        "unmeasured": [*cell.unmeasured, f"{what}: {why}"],
+    }
+    return cell.model_copy(update=changed), findings
+
+
+def not_measured(left_out: list[str]) -> str:
+    """Return a sentence about what failed or was left out, to stand after another one."""
+    return f" Not measured: {brief('; '.join(left_out), _MOST_WHY).removesuffix('.')}." if left_out else ""
 
 
 def cell_fields(cell: Scenario, setup: Setup, reproduce: str) -> dict[str, Any]:

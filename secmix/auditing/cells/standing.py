@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from secmix.auditing import verdicts
+from secmix.auditing.cells.attempt import in_doubt
 from secmix.auditing.evidence.decoding import target_of
 from secmix.auditing.evidence.gaussian import share_behind_masks
 from secmix.auditing.evidence.interface import Case, evidence_of, is_of_runs
@@ -36,6 +37,7 @@ def stand(case: Case, node: int, findings: list[Finding]) -> tuple[NodeSummary, 
         doubts = _doubts(case.cell, case.setup, observation, node, findings)
         if not any(verdicts.is_revealed(finding) for finding in findings):
             doubts += unproved(case, node)
+        doubts += in_doubt(case)
         exact = not observation.doubts
         share = given_away(case, node)
         return verdicts.summary(
@@ -43,7 +45,7 @@ def stand(case: Case, node: int, findings: list[Finding]) -> tuple[NodeSummary, 
         ), doubts
     assert isinstance(observation, CollaborationObservation)
     known = given_away(case, node)
-    hidden = "; ".join(observation.doubts) or None
+    hidden = "; ".join([*observation.doubts, *in_doubt(case)]) or None
     return verdicts.summary_of_samples(node, findings, known, proof_of(case), hidden, runs=case.cell.runs), []
 
 

@@ -26,7 +26,7 @@ Work = Callable[[Any, Any, Tell], Any]
 
 _PRELOADED = "secmix.auditing.engine.preloaded"
 _NAME = "secmix worker"
-_BEGUN, _WORD, _ANSWER, _FAILURE = range(4)  # kinds of messages from a worker
+_BEGUN, _WORD, _ANSWER, _FAILURE, _LOST = range(5)  # kinds of messages from a worker
 _GLANCE = 0.5  # seconds: Windows does not interrupt a wait
 _PATIENCE = 10.0  # seconds in which a process that was asked to end should have ended
 _at_work = False  # in a worker: whether it is past the import of the script that started it
@@ -71,6 +71,10 @@ class _Worker:
     begun: bool = False
 
 
+class Lost(SecmixError):
+    """Says why a task has no answer: its process died or ran out of memory. The others go on."""
+
+
 class Workers:
     """Processes that run ``work`` on tasks, for use in a ``with`` block, at whose end none of them is left.
 
@@ -112,17 +116,19 @@ class Workers:
     def answers(self, told: Callable[[int, Any], None]) -> Iterator[tuple[int, Any]]:
         """Yield the place and the answer of each task as they come; ``told`` is called with a place and a word on it.
 
+        The answer to a task whose process dies is ``Lost``; another process takes its place.
+
         Raises
         ------
         SecmixError
-            If a process dies. What ``work`` raises in a process is raised here.
+            If a process dies before it begins. What ``work`` raises in a process is raised here.
         """
         while busy := {w.pipe: w for w in self._workers if w.task is not None}:
             ended = {w.process.sentinel: w for w in busy.values()}
             ready = wait([*busy, *ended], _GLANCE)
             for worker in [w for w in busy.values() if w.pipe in ready or w.process.sentinel in ready]:
-                kind, content = self._received(worker)
                 place = worker.task
+                kind, content = self._received(worker)
                 if kind == _BEGUN:
                     worker.begun = True
                 elif kind == _FAILURE:
@@ -140,7 +146,19 @@ class Workers:
                 return kind, content
         except (EOFError, OSError):
             pass
-        raise _died(worker)
+        died = _died(worker)
+        if not worker.begun:
+            raise died
+        worker.process.kill()  # its pipe may end before it does
+        if self._next < len(self._tasks):
+            self._replace(worker)
+        return _LOST, Lost(str(died))
+
+    def _replace(self, worker: _Worker) -> None:
+        worker.pipe.close()
+        fresh = _started(start_server(), self._work, len(self._workers))
+        worker.process, worker.pipe, worker.begun = fresh.process, fresh.pipe, False
+        self._send(worker, self._shared)
 
     def _send_next(self, worker: _Worker) -> None:
         worker.task = None
@@ -206,8 +224,7 @@ def _died(worker: _Worker) -> SecmixError:
         )
     how = f" ({signal.Signals(-status).name})" if status is not None and -status in set(signal.Signals) else ""
     return SecmixError(
-        f"a worker process died{how}, perhaps for want of memory; finished cells are kept: run the same command again, "
-        "with fewer --workers"
+        f"a worker process died{how}, perhaps for want of memory; run the same command again, with fewer --workers"
     )
 
 
@@ -247,10 +264,8 @@ def _serve(pipe: Connection, work: Work) -> None:
 def _failure(error: BaseException) -> bytes:
     """The message that says what was raised; of what cannot be sent, the kind and the place."""
     if isinstance(error, MemoryError):
-        error = SecmixError(
-            "a worker process ran out of memory; finished cells are kept: run the same command again, with fewer "
-            "--workers"
-        )
+        why = "a worker process ran out of memory; run the same command again, with fewer --workers"
+        return pickle.dumps((_LOST, Lost(why)))
     error.add_note(f"In a worker process:\n{''.join(traceback.format_exception(error))}")
     try:
         message = pickle.dumps((_FAILURE, error))

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import os
+import math
 import threading
-import traceback
+import time
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 from secmix._base.plugins import code_allowed
+from secmix.auditing import verdicts
+from secmix.auditing.cells.attempt import LATE, place_of, why_failed
 from secmix.auditing.cells.audit_cell import CellResult, audit_cell
-from secmix.auditing.cells.fields import failed
+from secmix.auditing.cells.fields import failed, without_rest
+from secmix.auditing.engine.estimate import Estimate, estimate
 from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaborations, observe
 from secmix.auditing.observation.observe import seeds_of
-from secmix.auditing.report import Verdict
+from secmix.auditing.report import Cell
 from secmix.auditing.setup import CollaborationSetup, Given, Ready, SumSetup, build_setup
 from secmix.auditing.soundness import fresh
 from secmix.auditing.weighing import weigh
 from secmix.errors import SecmixError
-from secmix.kernel.state import is_protocol
 from secmix.scenario import Scenario
 from secmix.transcript import at_most, unrelated
 
 _CELLS = threading.RLock()
-_PACKAGE = str(Path(__file__).parents[2])
 
 
 def run_cell(
@@ -33,13 +33,15 @@ def run_cell(
     given: Given | None,
     reproduce: str,
     allow_code: bool = False,
-    early: Callable[[Verdict], None] | None = None,
+    early: Callable[[CellResult], None] | None = None,
     ready: dict[str, Ready] | None = None,
+    deadline: float = math.inf,
 ) -> CellResult:
     """Run and judge one cell. A protocol that fails while running is a finding too: *inconclusive*, with the cause.
 
-    Names like ``package.module:name`` are loaded only where ``allow_code`` says so. ``early`` is told the verdict where
-    it stands before all is measured. ``ready`` holds rows, as in :func:`build_setup`.
+    Names like ``package.module:name`` are loaded only where ``allow_code`` says so. ``early`` is told the result so
+    far of a violation, which stays one whatever fails later. ``ready`` holds rows, as in :func:`build_setup`. After
+    ``deadline`` (as of ``time.time``) nothing more is begun.
     """
     from threadpoolctl import threadpool_limits
 
@@ -47,33 +49,62 @@ def run_cell(
     # One cell at a time in a process: the kernel replaces names in the modules of a protocol while it follows it.
     with _CELLS, threadpool_limits(limits=1), code_allowed(allow_code), unrelated():
         setup = build_setup(cell, _new(given), ready)
+        shown: list[CellResult] = []
+
+        def tell(so_far: CellResult) -> None:
+            shown.append(so_far)
+            if early is not None:
+                early(so_far)
+
+        if time.time() > deadline:
+            return failed(cell, setup, LATE, reproduce), []
         try:
-            judged, findings = audit_cell(cell, setup, seeds_of(cell), reproduce, early)
-            return with_coalitions(cell, setup, judged, reproduce), findings
-        except SecmixError as error:
-            return failed(cell, setup, f"the run failed: {error}", reproduce), []
-        except KeyboardInterrupt:
-            raise
-        except MemoryError:
-            why = "the run failed for want of memory; run it again with fewer --workers or a smaller --memory-limit"
-            return failed(cell, setup, why, reproduce), []
-        except BaseException as error:  # sys.exit too; a message may hold private values: only the kind is printed
-            return failed(cell, setup, f"the run failed with {type(error).__name__}{_place(error)}", reproduce), []
+            judged, findings = audit_cell(cell, setup, seeds_of(cell), reproduce, tell, deadline)
+        except BaseException as error:  # sys.exit too
+            why = _cause(error)
+            return without_rest(shown[0], why) if shown else (failed(cell, setup, why, reproduce), [])
+        return _with_coalitions(cell, setup, judged, reproduce, deadline), findings
 
 
-def _place(error: BaseException) -> str:
-    """Say at which line of the user's code an error arose; nothing where it is not theirs."""
-    frames = traceback.extract_tb(error.__traceback__)
-    mine = [each for each in frames if is_protocol(each.filename) and not each.filename.startswith(_PACKAGE)]
-    return f" at {os.path.basename(mine[-1].filename)}, line {mine[-1].lineno}" if mine else ""
+def _cause(error: BaseException) -> str:
+    why = why_failed(error)  # raises what interrupts
+    if isinstance(error, SecmixError):
+        return f"the run failed: {why}"
+    if isinstance(error, MemoryError):
+        return "the run failed for want of memory; run it again with fewer --workers or a smaller --memory-limit"
+    return f"the run failed with {type(error).__name__}{place_of(error)}"
+
+
+def _with_coalitions(
+    cell: Scenario, setup: SumSetup | CollaborationSetup, judged: Cell, reproduce: str, deadline: float
+) -> Cell:
+    """Return the cell judged by ``min_colluders``, where the policy sets it; where that fails, nothing holds."""
+    if cell.policy.min_colluders is None:
+        return judged
+    try:
+        if time.time() <= deadline:
+            return with_coalitions(cell, setup, judged, reproduce)
+        why = LATE
+    except BaseException as error:
+        why = why_failed(error)
+    verdict = verdicts.worst([judged.verdict, "inconclusive"])
+    return without_rest((judged, []), why, "who would have to collude")[0].model_copy(update={"verdict": verdict})
+
+
+def lost(
+    cell: Scenario, given: Given | None, reproduce: str, why: str, allow_code: bool, ready: dict[str, Ready] | None
+) -> CellResult:
+    """Return the result of a cell of which nothing came back."""
+    with code_allowed(allow_code):
+        return failed(cell, build_setup(cell, _new(given), ready), why, reproduce), []
 
 
 def try_out(
     cell: Scenario, given: Given | None, allow_code: bool = False, ready: dict[str, Ready] | None = None
-) -> None:
+) -> Estimate:
     """Build what the cell names and run them once, in small: whatever does not fit together shows here.
 
-    ``ready`` holds rows, as in :func:`build_setup`.
+    Return what the whole cell takes, roughly. ``ready`` holds rows, as in :func:`build_setup`.
 
     Raises
     ------
@@ -81,7 +112,10 @@ def try_out(
         If it cannot be run.
     """
     with code_allowed(allow_code), unrelated():
-        _trial(cell, build_setup(cell, _new(given), ready))
+        setup = build_setup(cell, _new(given), ready)
+        begun = time.process_time()
+        _trial(cell, setup)
+        return estimate(cell, setup, time.process_time() - begun)
 
 
 def _trial(cell: Scenario, setup: SumSetup | CollaborationSetup) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -14,9 +15,11 @@ from threadpoolctl import threadpool_limits
 
 from secmix.auditing import proof
 from secmix.auditing.cells.audit_cell import CellResult
+from secmix.auditing.cells.fields import without_rest
 from secmix.auditing.engine import keeping
-from secmix.auditing.engine.processes import Tell, Workers
-from secmix.auditing.engine.run_cell import run_cell, try_out
+from secmix.auditing.engine.estimate import Estimate, warning
+from secmix.auditing.engine.processes import Lost, Tell, Workers
+from secmix.auditing.engine.run_cell import lost, run_cell, try_out
 from secmix.auditing.report import Verdict
 from secmix.auditing.setup import Given, Ready
 from secmix.errors import NotConverged, SecmixError, cause, shown
@@ -37,13 +40,15 @@ def run_cells(
     progress: Progress | None = None,
     allow_code: bool = False,
     meanwhile: Callable[[], None] = lambda: None,
+    deadline: float = math.inf,
 ) -> list[CellResult]:
     """The results of ``cells``, in their order; they do not depend on ``workers`` or a ``scheduler``.
 
     Every cell is tried in small before any is run, so that a mistake in the last one costs no time. Finished cells are
     kept in ``store``; when the same audit starts again there, they are read back. The kept cells are known by all that
     determines them, the source of a user's own parts included, and are read only as this user kept them.
-    ``meanwhile`` is called once while other processes run the cells, where they do.
+    ``meanwhile`` is called once while other processes run the cells, where they do. After ``deadline`` (as of
+    ``time.time``) nothing more is begun.
 
     Raises
     ------
@@ -54,6 +59,7 @@ def run_cells(
     tell: Progress = progress or (lambda done, total, what: None)
     tell(0, len(cells), "checking the scenario")
     ready: dict[str, Ready] = {}
+    estimates: dict[int, Estimate] = {}
     tried: list[float] = []  # seconds of the processor that each trial took
     with threadpool_limits(limits=1):
         for i, cell in enumerate(cells):
@@ -61,7 +67,7 @@ def run_cells(
             # Other draws may converge; if not, the cell says so and the others finish.
             try:
                 with suppress(NotConverged):
-                    try_out(cell, given, allow_code, ready)
+                    estimates[i] = try_out(cell, given, allow_code, ready)
             except KeyboardInterrupt:
                 raise
             except SecmixError as error:
@@ -81,23 +87,34 @@ def run_cells(
         if place is not None and (kept := keeping.read_back(place, commands[i])) is not None:
             results[i] = kept
     todo = [i for i in range(len(cells)) if i not in results]
+    if ahead := warning([estimates[i] for i in todo if i in estimates], workers):
+        tell(len(results), len(cells), ahead)
     tell(len(results), len(cells), "running")
 
-    def early(i: int, verdict: Verdict) -> None:
+    shown: dict[int, CellResult] = {}
+
+    def early(i: int, so_far: CellResult) -> None:
         if i not in results:
-            tell(len(results), len(cells), _stands(cells[i], verdict))
+            shown[i] = so_far
+            tell(len(results), len(cells), _stands(cells[i], so_far[0].verdict))
 
     if workers > 1:  # the longest first, or the last of them would leave the other workers idle
         todo.sort(key=lambda i: -tried[i])
     if scheduler is None:
-        running = _run(cells, commands, todo, given, allow_code, workers, early, meanwhile, ready)
+        running = _run(cells, commands, todo, given, allow_code, workers, early, meanwhile, ready, deadline)
     else:
-        running = _run_on_cluster(cells, commands, todo, given, allow_code, scheduler)
+        running = _run_on_cluster(cells, commands, todo, given, allow_code, scheduler, deadline)
     with closing(running):  # whatever ends the audit ends its processes at once
-        for i, judged in running:
+        for i, answer in running:
+            if not isinstance(answer, Lost):
+                judged = answer
+            elif i in shown:
+                judged = without_rest(shown[i], str(answer))
+            else:
+                judged = lost(cells[i], given, commands[i], str(answer), allow_code, ready)
             results[i] = judged
             place = places[i]
-            if place is not None and judged[1]:  # a failed cell is tried again next time
+            if place is not None and judged[1] and not judged[0].unmeasured:  # else it is tried again next time
                 keeping.keep(place, judged)
             tell(len(results), len(cells), _stands(cells[i], judged[0].verdict))
     return [results[i] for i in range(len(cells))]
@@ -118,31 +135,33 @@ def _run(
     given: Given | None,
     allow_code: bool,
     workers: int,
-    early: Callable[[int, Verdict], None],
+    early: Callable[[int, CellResult], None],
     meanwhile: Callable[[], None],
     ready: dict[str, Ready],
-) -> Generator[tuple[int, CellResult], None, None]:
+    deadline: float,
+) -> Generator[tuple[int, CellResult | Lost], None, None]:
     if workers <= 1 or len(todo) <= 1:
         for i in todo:
             raised: list[BaseException] = []
-            result = run_cell(cells[i], given, commands[i], allow_code, partial(_pass_on, early, i, raised), ready)
+            passed_on = partial(_pass_on, early, i, raised)
+            result = run_cell(cells[i], given, commands[i], allow_code, passed_on, ready, deadline)
             for error in raised:
                 raise error
             yield i, result
         return
     # Rows need not be read again in other processes, nor what reads them be imported.
-    shared = given, allow_code, ready
+    shared = given, allow_code, ready, deadline
     tasks = [(cells[i], commands[i]) for i in todo]
     with Workers(min(workers, len(todo)), run_in_worker, shared, tasks) as pool:
         meanwhile()
-        for place, result in pool.answers(lambda place, verdict: early(todo[place], verdict)):
+        for place, result in pool.answers(lambda place, so_far: early(todo[place], so_far)):
             yield todo[place], result
 
 
-def _pass_on(early: Callable[[int, Verdict], None], i: int, raised: list[BaseException], verdict: Verdict) -> None:
+def _pass_on(early: Callable[[int, CellResult], None], i: int, raised: list[BaseException], so_far: CellResult) -> None:
     """What is said early of a cell; where that fails, the cell has not failed."""
     try:
-        early(i, verdict)
+        early(i, so_far)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -150,11 +169,11 @@ def _pass_on(early: Callable[[int, Verdict], None], i: int, raised: list[BaseExc
 
 
 def run_in_worker(
-    shared: tuple[Given | None, bool, dict[str, Ready]], task: tuple[Scenario, str], tell: Tell
+    shared: tuple[Given | None, bool, dict[str, Ready], float], task: tuple[Scenario, str], tell: Tell
 ) -> CellResult:
-    """Run the cell of a task and its command in a worker process; ``tell`` sends the verdict where it stands early."""
-    (given, allow_code, ready), (cell, command) = shared, task
-    return run_cell(cell, given, command, allow_code, tell, ready)
+    """Run the cell of a task and its command in a worker process; ``tell`` sends a violation that stands early."""
+    (given, allow_code, ready, deadline), (cell, command) = shared, task
+    return run_cell(cell, given, command, allow_code, tell, ready, deadline)
 
 
 def _run_on_cluster(
@@ -164,6 +183,7 @@ def _run_on_cluster(
     given: Given | None,
     allow_code: bool,
     address: str,
+    deadline: float,
 ) -> Generator[tuple[int, CellResult], None, None]:
     """On the workers of a Dask scheduler; a cell whose worker dies is run again on another."""
     try:
@@ -177,7 +197,14 @@ def _run_on_cluster(
     with client:
         futures = {
             client.submit(
-                run_cell, cells[i], given, commands[i], allow_code, pure=False, key=f"secmix-{os.getpid()}-{i}"
+                run_cell,
+                cells[i],
+                given,
+                commands[i],
+                allow_code,
+                deadline=deadline,
+                pure=False,
+                key=f"secmix-{os.getpid()}-{i}",
             ): i
             for i in todo
         }

@@ -6,6 +6,7 @@ Its line in pyproject.toml (group ``secmix.evidence``) makes it known.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -36,6 +37,10 @@ class Case:
         The protocol as it was before any run; without it, as it is after them.
     level : float
         Chance that a lower confidence bound may lie above the truth.
+    deadline : float
+        Time (as of ``time.time``) after which nothing more is begun.
+    unmeasured : dict
+        What could not be measured and why; the value says whether it keeps nodes from being cleared.
     """
 
     cell: Scenario
@@ -45,6 +50,8 @@ class Case:
     settled: set[int] = field(default_factory=set)
     built: Any = None
     level: float = 0.05
+    deadline: float = math.inf
+    unmeasured: dict[str, bool] = field(default_factory=dict)
 
     @property
     def judged(self) -> tuple[int, ...]:

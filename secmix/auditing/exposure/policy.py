@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from secmix.auditing import verdicts
 from secmix.auditing.advice.trials import by_promise, in_words
+from secmix.auditing.cells.attempt import why_failed
 from secmix.auditing.exposure.repair import proposals
 from secmix.auditing.exposure.search import exposure_of, recovered, spec_of
 from secmix.auditing.report import Cell, Coalitions, NodeCoalition, Verdict
@@ -74,10 +75,14 @@ def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, repr
     command = ""
     if witness is not None and witness.coalition is not None:
         command = f"{reproduce} --colluders {listed(witness.coalition)}"
+    notes = [note for exposure in exposures for note in exposure.notes]
     if verdict == "violated" and known.repairs is None:
         levels = [exposure.level for exposure in exposures]
-        proposed = proposals(cell, setup, need, levels=levels, owners=tuple(owners) or None)
-        known.repairs = [repair.sentence for repair in proposed]
+        try:
+            proposed = proposals(cell, setup, need, levels=levels, owners=tuple(owners) or None)
+            known.repairs = [repair.sentence for repair in proposed]
+        except BaseException as error:
+            notes.append(f"repairs were not tried: {why_failed(error)}")
     return Coalitions(
         min_colluders=need,
         least=min(sizes, default=None),
@@ -86,7 +91,7 @@ def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, repr
         witness=witness,
         command=command,
         method=exposures[0].method,
-        notes=list(dict.fromkeys(note for exposure in exposures for note in exposure.notes)),
+        notes=list(dict.fromkeys(notes)),
         repairs=known.repairs or [],
         verdict=verdict,
         why=why,

@@ -9,7 +9,7 @@ from typing import Any
 from secmix._base.random import sequence
 from secmix.auditing.advice.trials import changed_scenario
 from secmix.auditing.cells.audit_cell import revealed
-from secmix.auditing.exposure.search import Level, adversary_of, exposure_of, spec_of
+from secmix.auditing.exposure.search import Level, Progress, adversary_of, exposure_of, spec_of
 from secmix.auditing.setup import CollaborationSetup, SumSetup, build_setup
 from secmix.coalitions import Agent, Equations, Exposure
 from secmix.coalitions.declared import declared_graph
@@ -20,7 +20,7 @@ from secmix.protocols import PDMM, SecureSum
 from secmix.scenario import PolicySpec, Scenario
 from secmix.transcript import SERVER
 
-_MOST_NODES = 40  # on which edges are sought
+_MOST_NODES = 40  # on which the cheapest edges are sought; above, few enough by a heuristic
 _TIMES = (2, 3, 4, 6, 8, 12, 16)  # rows a node, in multiples of what there are
 _AUDITED = 3  # coalitions that exposed somebody before, tried by a real audit
 
@@ -71,23 +71,33 @@ def proposals(
     owners: tuple[str, ...] | None = None,
     costs: Mapping[Agent, float] | None = None,
     edge_costs: Mapping[Edge, float] | None = None,
+    progress: Progress | None = None,
+    unaudited: list[str] | None = None,
 ) -> tuple[Repair, ...]:
-    """Changes after which no coalition cheaper than ``need`` exposes anybody: proven, and audited again."""
+    """Changes after which no coalition cheaper than ``need`` exposes anybody: proven, and audited again.
+
+    Those that are proven and could not be audited again are put into ``unaudited``, in words, with the reason.
+    """
     if not isinstance(setup, SumSetup):
         return ()
-    before = [_searched(cell, setup, one, need, owners, costs) for one in levels]
+    before = [_searched(cell, setup, one, need, owners, costs, progress) for one in levels]
     found = []
     for words, change, cost in _candidates(cell, setup, need, levels, owners, edge_costs):
         try:
             changed = changed_scenario(cell, change)
             theirs = build_setup(changed)
             assert isinstance(theirs, SumSetup)
-            after = [_searched(changed, theirs, one, need, owners, costs) for one in levels]
+            after = [_searched(changed, theirs, one, need, owners, costs, progress) for one in levels]
             if any(each.inconclusive or each.at_least < need for each in after):
                 continue
-            tried = _audited(changed, theirs, before, need)
         except SecmixError:
             continue  # the change does not fit the rest: no proposal
+        try:
+            tried = _audited(changed, theirs, before, need)
+        except SecmixError as error:
+            if unaudited is not None:
+                unaudited.append(f"{words}: proved to take {need}, but it could not be audited again ({error})")
+            continue
         if tried is not None:
             found.append(Repair(words, change, cost, _least(before), _least(after), tried))
     return tuple(found)
@@ -104,10 +114,10 @@ def _searched(
     need: int,
     owners: tuple[str, ...] | None,
     costs: Mapping[Agent, float] | None,
+    progress: Progress | None = None,
 ) -> Exposure:
-    return exposure_of(
-        cell, setup, level, colluders=max(need, 4), taps=False, owners=owners, costs=costs, recover=False
-    )
+    most, only = max(need, 4), {"taps": False, "recover": False}
+    return exposure_of(cell, setup, level, colluders=most, owners=owners, costs=costs, progress=progress, **only)
 
 
 def _candidates(
@@ -153,7 +163,7 @@ def _edges(
     setup: SumSetup, need: int, levels: Sequence[Level], equations: Equations, costs: Mapping[Edge, float] | None
 ) -> Iterator[tuple[str, dict[str, Any], float | None]]:
     graph = declared_graph(setup.protocol, setup.network)
-    if graph is None or graph != setup.network or graph.n > _MOST_NODES:
+    if graph is None or graph != setup.network:
         return
     ones = (1,) * graph.n
     added: tuple[Edge, ...] = ()
@@ -161,13 +171,15 @@ def _edges(
     for level in levels:
         rows, most = (ones, 1) if level == "input" else (setup.counts, equations.most_rows())
         network = Network.from_edges(graph.n, [*map(tuple, graph.edges.tolist()), *added])
-        more = cheapest_edges(network, rows, most, need, costs=costs, empty_boundary=level == "rows")
+        exact = graph.n <= _MOST_NODES
+        more = cheapest_edges(network, rows, most, need, costs=costs, empty_boundary=level == "rows", exact=exact)
         if more is None:
             return
         added = (*added, *more)
     if added:
         listed = ", ".join(f"{a}–{b}" for a, b in added)
         words = f"Add the line{'s' * (len(added) > 1)} {listed}"
+        words += "" if graph.n <= _MOST_NODES else " (found by a heuristic: fewer lines may do)"
         edges = sorted([*graph.edges.tolist(), *map(list, added)])
         spec: dict[str, Any] = {"kind": "edges", "nodes": graph.n, "edges": edges}
         yield words, {"network": spec}, float(sum((costs or {}).get(edge, 1.0) for edge in added))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -22,6 +22,8 @@ from secmix.scenario import PartSpec, Scenario
 from secmix.transcript import SERVER
 
 Level = Literal["input", "rows"]
+Progress = Callable[[int, int, str], None]
+"""Called with nodes done, nodes in all, and what is being done."""
 
 _RUNS = 2  # real ones, on which probes are checked
 
@@ -36,6 +38,7 @@ def exposure_of(
     owners: tuple[str, ...] | None = None,
     costs: Mapping[Agent, float] | None = None,
     recover: bool = True,
+    progress: Progress | None = None,
 ) -> Exposure:
     """For every node asked about, who would have to collude; the cell's own adversary does not matter."""
     asked = _asked(cell, setup)
@@ -57,8 +60,11 @@ def exposure_of(
         )
     if owners is None and cell.network.owners is not None:
         owners = tuple(cell.network.owners)
-    whom = (taps, owners, dict(costs or {}), asked)
-    case = Case(setup.protocol, setup.network, inputs, setup.counts, equations, colluders, *whom)
+    case = Case(
+        setup.protocol, setup.network, inputs, setup.counts, equations, colluders, taps, owners, costs or {}, asked
+    )
+    if progress is not None:
+        case = replace(case, tell=progress)
     found = least_coalitions(case, stream(cell.seed, "coalitions"))
     defences = Defences(**cell.model.defences)
     if defences.blurs:

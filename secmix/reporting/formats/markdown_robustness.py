@@ -25,7 +25,7 @@ def overview(report: Report, escape: Escape, table: Table) -> list[str]:
             t.revealed,
             ("nobody asked" if t.leakage is None else escape(words.share(t.leakage)))
             + (f" (inconclusive for {t.doubtful} nodes)" if t.doubtful else ""),
-            " ".join(filter(None, (robust.pips(t.found), robust.breaks(t.cell, t.found)))),
+            robust.breaks(t.cell, t.found),
             robust.proven(t.cell, t.found),
             f"{escape(t.error[0])} ({t.found.colluders} of {t.cell.n_nodes} colluding)",
             escape(t.damage[0]) + (f" ({escape(t.damage[1])})" if t.damage[1] else ""),
@@ -38,7 +38,7 @@ def overview(report: Report, escape: Escape, table: Table) -> list[str]:
         "Each row is one bargain: what hides contributions also hides the lies among them, and a rule that finds lies "
         "sees every contribution.",
         table((*head, "Largest error found", "Worst error of the outcome"), rows),
-        f"{robust.KEY}. Largest errors are in honest spreads, those of the outcome as each cell says.",
+        "Largest errors are in honest spreads, those of the outcome as each cell says.",
     ]
     for field in robust.fields(report):
         parts += [

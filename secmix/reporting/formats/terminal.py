@@ -124,7 +124,6 @@ def _print_trades(report: Report, console: Console) -> None:
     trades = robust.trades(report)
     if not trades:
         return
-    utf = console.encoding.lower().startswith("utf")
     several = len({trade.cell.adversary for trade in trades}) > 1
     console.print(Text("Privacy against robustness", style="bold"))
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
@@ -132,10 +131,10 @@ def _print_trades(report: Report, console: Console) -> None:
         table.add_column(name, overflow="fold", ratio=2 if k == 0 else None)
     for t in trades[:TRADES]:
         where = _line(t.cell.protocol) + (f" against {_line(t.cell.adversary)}" if several else "")
-        signs = f"{robust.pips(t.found)} " if utf and robust.pips(t.found) else ""
         leakage = "not asked" if t.leakage is None else words.share(t.leakage)
-        breaks = f"{signs}{robust.breaks(t.cell, t.found).partition(' (')[0]}"
-        row = (t.revealed, leakage + "?" * bool(t.doubtful), breaks, t.error[0], t.damage[0])
+        leakage += f" (not decided for {t.doubtful})" if t.doubtful else ""
+        breaks = robust.breaks(t.cell, t.found).partition(" (")[0]
+        row = (t.revealed, leakage, breaks, t.error[0], t.damage[0])
         if console.width >= 90:
             table.add_row(Text(where), *map(Text, row))
             continue

@@ -1,0 +1,51 @@
+"""What an audit takes is told before it starts, from the sizes of its cells, where that is long or large."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import secmix
+from secmix.auditing.engine import run_cells
+from secmix.auditing.engine.estimate import Estimate, estimate, warning
+from secmix.auditing.setup import build_setup
+from secmix.scenario import from_dict
+
+RING: dict[str, Any] = {"network": {"kind": "cycle", "nodes": 4}, "runs": 100, "protocol": {"name": "secure_sum"}}
+
+
+def estimated(trial: float = 0.0, **changes: Any) -> Estimate:
+    cell = from_dict({**RING, "data": {"name": "wine", "features": 2}, **changes})
+    return estimate(cell, build_setup(cell), trial)
+
+
+def test_what_grows_with_the_audit_grows_in_the_estimate() -> None:
+    least = estimated()
+    wide = estimated(data={"name": "wine", "features": 12})
+    assert wide.seconds > 5 * least.seconds
+    assert wide.mebibytes > least.mebibytes
+    assert estimated(runs=10_000).mebibytes > least.mebibytes
+    assert estimated(memory_limit=1000).mebibytes == pytest.approx(least.mebibytes + 1400)
+    assert estimated(trial=1.0).seconds > least.seconds
+    only = estimated(data={"name": "wine", "features": 12}, measure={"evidence": ["structure"]})
+    assert only.seconds < wide.seconds / 2
+    runs = {"protocol": {"name": "federated_pca", "r": 1}}
+    assert estimated(trial=1.0, **runs).seconds == pytest.approx(estimated(**runs).seconds + 100)
+
+
+def test_only_what_is_long_or_large_is_told_before_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = Estimate(10.0, 300.0)
+    assert warning([], 1) == warning([short] * 2, 1) == warning([short] * 5, 2) == ""
+    assert warning([short] * 5, 1).startswith("estimate: 5 combinations, roughly 50 s on one processor")
+    assert "up to 9.8 GiB of memory" in warning([replace(short, mebibytes=1e4)], 1)
+    assert "roughly 2 h" in warning([Estimate(7200.0, 300.0), short], 8)
+
+    told: list[str] = []
+    trial = run_cells.try_out
+    monkeypatch.setattr(run_cells, "try_out", lambda *given: replace(trial(*given), seconds=7200.0))
+    few = {**RING, "data": {"name": "wine", "features": 2}, "measure": {"evidence": ["structure"]}}
+    secmix.audit(few, progress=lambda done, total, what: told.append(what))
+    assert told[1].startswith("estimate: 1 combination, roughly 2 h on one processor and up to 8")
+    assert told[2] == "running"
