@@ -2,6 +2,7 @@
 
 from secmix.transcript.channel import Channel, overheard, unrelated
 from secmix.transcript.messages import SERVER, Block, Line, Transcript, at_most, touching
+from secmix.transcript.outlets import watched
 from secmix.transcript.payload import as_it_passes, passed_on
 from secmix.transcript.view import Origin, View, collect
 
@@ -20,4 +21,5 @@ __all__ = [
     "passed_on",
     "touching",
     "unrelated",
+    "watched",
 ]

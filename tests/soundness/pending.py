@@ -7,12 +7,6 @@ lets it through. Take a case off as soon as its verdict is true; the test of ver
 from __future__ import annotations
 
 PENDING: dict[str, str] = {
-    "debugs with an input": "holds",  # what a logger drops is not seen
-    "debugs with an object": "holds",
-    "telemetry that may fail": "holds",  # the error of a trace alone is caught
-    "dumps an array": "holds",  # C reads the memory of an array
-    "dumps bytes": "holds",
-    "logs what is public": "inconclusive",  # the iteration used by value
     "drawn by lot": "inconclusive",  # public coins used by value
     "how arrays lie": "inconclusive",  # a branch on a secret
     "complex numbers": "inconclusive",  # complex numbers are not followed
