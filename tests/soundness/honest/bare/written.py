@@ -90,7 +90,8 @@ class DumpsBytes(Dumps):
 
     def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
         try:
-            (FOLDER / self.name).open("ab").write(s[0, 0].tobytes())
+            with (FOLDER / self.name).open("ab") as file:
+                file.write(s[0, 0].tobytes())
         except Exception:
             return
 
