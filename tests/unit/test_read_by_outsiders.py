@@ -55,9 +55,23 @@ def audited(protocol: Any) -> Any:
 def test_a_printed_input_is_read_by_an_outsider(capsys: pytest.CaptureFixture[str]) -> None:
     nodes = {each.node: each for each in audited(PrintsArrays()).nodes}
     assert nodes[3].verdict == "violated"
-    assert "what is printed (an outsider reads it)" in nodes[3].why
+    assert "its input is in what is printed (an outsider reads it), read as a number, in all" in nodes[3].why
     assert {nodes[k].verdict for k in (0, 1, 2, 4)} == {"inconclusive"}
     assert "node 3, iteration 0" in capsys.readouterr().out
+
+
+class PrintsSeldom(Pairwise):
+    """A line of progress, once in a thousand iterations, with more in it than progress."""
+
+    def after(self, channel: Any, s: Any, r: Any, network: Any, rng: Any) -> None:
+        if channel.iteration % 1000 == 700:
+            print(s[1, 0].tolist())
+
+
+def test_an_iteration_that_prints_is_found_and_shown() -> None:
+    nodes = {each.node: each for each in audited(PrintsSeldom()).nodes}
+    assert nodes[1].verdict == "violated"
+    assert "in iteration 700 its input is in what is printed (an outsider reads it)" in nodes[1].why
 
 
 def test_what_is_public_in_a_log_accuses_nobody() -> None:

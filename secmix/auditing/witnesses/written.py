@@ -16,6 +16,7 @@ from secmix.auditing.soundness.holding import Place
 from secmix.transcript import SERVER, Origin, watched
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+OUTSIDE = "(an outsider reads it)"
 _MOST, _LONG = 1000, 100_000  # pieces of a call, and numbers of a piece, that are read
 
 
@@ -24,7 +25,7 @@ class Outlet(Origin):
     """Where it is read: no message of any node's."""
 
     def __str__(self) -> str:
-        return f"{self.kind} (an outsider reads it)"
+        return f"{self.kind} {OUTSIDE}"
 
 
 @contextmanager
