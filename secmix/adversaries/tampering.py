@@ -13,7 +13,7 @@ from secmix._base.checks import Array, Ints
 from secmix.adversaries.attacks.attack import CONTRIBUTION, Attack, RoundMessages
 from secmix.network import Network
 from secmix.protocols.interfaces import Carrying
-from secmix.transcript import Channel, Transcript
+from secmix.transcript import Channel, Holders, Sealed, Transcript
 
 
 class TamperingChannel(Channel):
@@ -81,14 +81,16 @@ class TamperingChannel(Channel):
         *,
         encrypted: bool = False,
         content: ArrayLike | None = None,
+        sealed_for: Holders | None = None,
     ) -> Array:
         """As :meth:`Channel.send`; what comes back holds the colluders' messages."""
         arriving = payload
-        if self.attack.forge is not None and self.attack.speaks([kind]):
+        if self.attack.forge is not None and self.attack.speaks([kind]) and not isinstance(payload, Sealed):
             rows = payload[None] if payload.ndim == 2 else payload
             by = _sender_of_each_row(len(rows), sender, receiver, content)
             arriving = self._replaced(round, kind, rows, by, receiver).reshape(payload.shape)
-        return super().send(round, sender, receiver, kind, arriving, encrypted=encrypted, content=content)
+        how: dict[str, Any] = {"encrypted": encrypted, "content": content, "sealed_for": sealed_for}
+        return super().send(round, sender, receiver, kind, arriving, **how)
 
     def _replaced(self, round: int, kind: str, rows: Array, by: Ints, receiver: ArrayLike) -> Array:
         theirs = np.isin(by, self.corrupt)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.numbers import PLAIN, Number, function, plain, reach
+from secmix.kernel.numbers import PLAIN, TEXT, Number, function, plain, reach
 from secmix.kernel.state import ANYTHING, may_be_caught, now
 from secmix.kernel.words import cast, wrapped
 
@@ -117,7 +117,7 @@ class Followed(np.ndarray[Any, Any]):
         return self.copy()
 
     def __repr__(self) -> str:
-        return repr(values(self, "the text of secrets"))
+        return repr(values(self, TEXT))
 
     __str__ = __repr__
 
@@ -152,7 +152,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
 }
 for _name, _method in _METHODS.items():
     setattr(Followed, _name, _method)
-for _name in ("resize", "setfield"):
+for _name in ("resize", "setfield", "__buffer__"):  # the last of memory that C reads, from Python 3.12 on
     setattr(Followed, _name, lambda self, *args, _n=_name, **kw: now().leave(f".{_n} of an array that is followed"))
 for _name in ("data", "ctypes", "__array_interface__", "__array_struct__"):
     setattr(Followed, _name, property(functools.partial(_memory, name=_name)))

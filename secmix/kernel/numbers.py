@@ -229,11 +229,12 @@ def _exit(what: str, f: Callable[..., Any]) -> Callable[..., Any]:
     return lambda self, *args: f(self._left(what), *args)
 
 
+TEXT = "the text of a secret (log what is public; what others are to have goes through the channel)"
 _EXITS: dict[str, tuple[str, Callable[..., Any]]] = {
     **{"__int__": ("int() of a secret", int), "__float__": ("float() of a secret", float)},
     **{"__index__": ("an index made of a secret", int), "__complex__": ("complex() of a secret", complex)},
-    **dict.fromkeys(("__str__", "__repr__"), ("the text of a secret", str)),
-    **{"__format__": ("the text of a secret", format), "bit_length": ("the length of a secret", int.bit_length)},
+    **dict.fromkeys(("__str__", "__repr__"), (TEXT, str)),
+    **{"__format__": (TEXT, format), "bit_length": ("the length of a secret", int.bit_length)},
 }
 for _name, (_what, _value) in _EXITS.items():
     setattr(Number, _name, _exit(_what, _value))

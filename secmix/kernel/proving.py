@@ -17,14 +17,13 @@ from secmix.kernel.numbers import Number
 from secmix.kernel.state import Place
 from secmix.kernel.trace import Fit, follow
 from secmix.network import Network
+from secmix.transcript import SEALED
 
 _CALLS = 3
 _LONG = 1000  # numbers that nodes sum: of more the calls after the first are traced with few entries
 _MUCH, _TOO_MUCH = 2 * 10**6, 10**8  # terms that a call adds up: likewise, and of more nothing is traced
 _FEW = 2  # entries of what is traced beside the fit: how a call is made does not hang on their number
 _LEAST_TURNS, _MOST_WORK = 24, 100_000  # fits in which public numbers are others, and numbers that are sent in these
-
-
 _NOT_CRYPTOGRAPHIC = ("PCG64", "MT19937", "SFC64", "Philox")
 
 
@@ -53,9 +52,8 @@ def prove(
     handed = [run([each], masks_seed=k) for k, each in enumerate(few[1:])]
     terms = handed[0].trace.terms * inputs[0].shape[2] // few[1].shape[2]
     if terms > _TOO_MUCH:
-        return _opened(
-            handed[0], f"a call adds up {terms:.1g} terms, more than are followed: use fewer nodes or entries"
-        )
+        reason = f"a call adds up {terms:.1g} terms, more than are followed: use fewer nodes or entries"
+        return Proof((handed[0],), (), reason, (), ())
     long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not reuses
     inputs = [inputs[0], *few[1:]] if long else inputs[:_CALLS]
     fit = run(inputs)
@@ -64,7 +62,7 @@ def prove(
         fit = run(inputs)
         handed = [run([each], masks_seed=k) for k, each in enumerate(few[1:])]
     if fit.error:
-        return _opened(fit, fit.error)
+        return Proof((fit,), (), fit.error, (), ())
     fits = [fit, *handed, run([np.repeat(few[0], 2, axis=0)])]
     reasons = [each.error for each in fits]
     reasons += [disagreement(protocol, network, fit, inputs, seed=seed), other_frames(*handed)]
@@ -89,10 +87,6 @@ def prove(
         ("calls after the first treat all entries as they treat the first two",) * long
     )
     return Proof(tuple(fits), tables, open_, tuple(dict.fromkeys(covers)), assumes)
-
-
-def _opened(fit: Fit, reason: str) -> Proof:
-    return Proof((fit,), (), reason, (), ())
 
 
 def _cells(fit: Fit) -> Iterator[tuple[tuple[int, int], Number]]:
@@ -163,5 +157,7 @@ def _assumptions(fit: Fit, guards: Iterable[Place]) -> tuple[str, ...]:
     weak = " (no cryptographic generators)" * any(name.startswith(_NOT_CRYPTOGRAPHIC) for name in made)
     if made:
         assumed.append(f"nobody tells from random what {', '.join(made)}{weak} make of a secret seed")
+    sealed = any(message.frame[2].endswith(SEALED) for message in fit.messages)
+    assumed += ["what is sealed tells those without its key its length and when it passes, and nothing else"] * sealed
     stops = "; ".join(str(place) for place in guards)
     return (*assumed, f"that a call ends in an error tells nothing that matters ({stops})") if stops else tuple(assumed)

@@ -22,6 +22,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from secmix.transcript import outlets
+
 INF = math.inf
 EXACT = 2.0**53
 """Up to here floats are exact whole numbers."""
@@ -198,7 +200,7 @@ def here() -> Place:
 
 def is_protocol(file: str) -> bool:
     """Say whether a file belongs neither to Python, nor to NumPy, nor to this package; a notebook's cell has none."""
-    if file.startswith((_KERNEL, *_FOLLOWED_AS_THEY_ARE, "<frozen ")):
+    if file.startswith((_KERNEL, outlets.__file__, *_FOLLOWED_AS_THEY_ARE, "<frozen ")):
         return False
     return "site-packages" in file or not file.startswith(_STDLIB)
 

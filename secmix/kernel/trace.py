@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from secmix.errors import SecmixError
-from secmix.kernel.arrays import Followed, array_of, concrete, followed, parts, public
+from secmix.kernel.arrays import Followed, array_of, concrete, followed, is_secret, parts, public
 from secmix.kernel.coins import Public
 from secmix.kernel.draws import Draws
 from secmix.kernel.encodings import encodings, formulas
@@ -28,7 +28,7 @@ from secmix.kernel.state import ANYTHING, INF, LeftTrace, Place, Trace, Variable
 from secmix.kernel.streams import SecretBytes
 from secmix.kernel.world import modules_of, replaced, with_method
 from secmix.network import Network
-from secmix.transcript import Block, Channel, Transcript, overheard, passed_on
+from secmix.transcript import Block, Channel, Transcript, overheard, passed_on, watched
 
 ROUNDING = 1e-12
 """By how much of the largest number on the way sums of floats may differ that are added up in another order."""
@@ -221,7 +221,7 @@ def follow(
             fit.kept.append(found.digest)
             fit.counts.append(found.numbers)
 
-    with _as_it_was(look), replaced(modules), following(trace), _secret_masks(protocol), overheard(_other_channel):
+    with _as_it_was(look), replaced(modules), following(trace), _guarded(protocol), overheard(_other_channel):
         look(frozenset())
         for trace.call, given in enumerate(inputs):
             try:
@@ -259,7 +259,7 @@ def drawn_masks(
 ) -> tuple[Followed, dict[int, Variable]] | None:
     """Trace how masks (runs, k, m) are drawn: what they are made of, and the draws; None where that is not followed."""
     trace, protocol = Trace(), copied(protocol)
-    with replaced(modules_of(protocol)), following(trace), _secret_masks(protocol):
+    with replaced(modules_of(protocol)), following(trace), _guarded(protocol):
         try:
             masks = followed(protocol.draw_masks(runs, m, network, _draws(seed)))
         except (LeftTrace, Exception):  # a stranger's code may fail in any way
@@ -323,14 +323,23 @@ def _other_channel(channel: Any, block: Any) -> None:
         now().leave("a message on another channel than the one given")
 
 
+def _written(where: str, what: list[Any], _: bool) -> list[Any]:
+    """End the proof where a secret is in what is written; write what is public as it is in this call."""
+    if is_secret(what) or any(isinstance(each, SecretBytes) for each in what):
+        now().leave(f"a secret is {where}: log what is public, or send it through the channel,")
+    what = [each.value if isinstance(each, Public) else each for each in what]
+    repr(what)  # secrets within objects are asked for their text, also where a logger drops them
+    return what
+
+
 @contextmanager
-def _secret_masks(protocol: Any) -> Iterator[None]:
-    """Take what is drawn in ``draw_masks`` for secret meanwhile, also in that of a protocol within the protocol."""
+def _guarded(protocol: Any) -> Iterator[None]:
+    """Watch what is written, and take draws in ``draw_masks`` for secret, also in that of a protocol within another."""
     kinds: dict[type, None] = {}
     while protocol is not None:
         kinds[type(protocol)] = None
         protocol = getattr(protocol, "inner", None)
-    with ExitStack() as stack:
+    with watched(_written), ExitStack() as stack:
         for kind in kinds:
             if hasattr(kind, "draw_masks"):
                 stack.enter_context(with_method(kind, "draw_masks", _secretly(kind.draw_masks)))

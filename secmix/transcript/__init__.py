@@ -2,15 +2,20 @@
 
 from secmix.transcript.channel import Channel, overheard, unrelated
 from secmix.transcript.messages import SERVER, Block, Line, Transcript, at_most, touching
+from secmix.transcript.outlets import watched
 from secmix.transcript.payload import as_it_passes, passed_on
+from secmix.transcript.sealed import SEALED, Holders, Sealed
 from secmix.transcript.view import Origin, View, collect
 
 __all__ = [
+    "SEALED",
     "SERVER",
     "Block",
     "Channel",
+    "Holders",
     "Line",
     "Origin",
+    "Sealed",
     "Transcript",
     "View",
     "as_it_passes",
@@ -20,4 +25,5 @@ __all__ = [
     "passed_on",
     "touching",
     "unrelated",
+    "watched",
 ]

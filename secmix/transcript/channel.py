@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from secmix._base.checks import Array, Ints
 from secmix.errors import SecmixError
 from secmix.transcript.messages import Block, Line, Transcript
 from secmix.transcript.payload import as_it_passes, passed_on
+from secmix.transcript.sealed import SEALED, Holders, Sealed
 
 Listener = Callable[["Channel", Block | None], None]
 """Told of each message twice: with nothing before it passes, with what was written once it has passed."""
@@ -103,6 +105,7 @@ class Channel:
         *,
         encrypted: bool = False,
         content: ArrayLike | None = None,
+        sealed_for: Holders | None = None,
     ) -> Array:
         """Send a block of messages and return what arrives.
 
@@ -118,11 +121,15 @@ class Channel:
             Whether the line is encrypted: an eavesdropper then hears nothing.
         content : (M,) int, optional
             Row of ``payload`` that each message carries; by default message k carries row k.
+        sealed_for : int, (M,) int, or a set of int, optional
+            Who has the key: a node, one for each message, or all of a set for each message. Others, its receiver
+            among them, see a message of zeros of the same type and length.
 
         Returns
         -------
         Like ``payload``, with arrays of its own: what the sender changes in its own afterwards stays with the sender.
-        A row that no message carries does not arrive: its numbers are NaN, or 0 where numbers are whole.
+        A row that no message carries does not arrive: its numbers are NaN, or 0 where numbers are whole. Receivers who
+        have no key get a :class:`Sealed`, which they can send on as it is: ``send`` returns the numbers to who has it.
 
         Raises
         ------
@@ -131,7 +138,29 @@ class Channel:
         """
         for listener in _listeners():  # here: a channel of another class may write otherwise, or not at all
             listener(self, None)
-        return self._pass(round, sender, receiver, kind, payload, "encrypted" if encrypted else "plain", content)
+        line: Line = "encrypted" if encrypted else "plain"
+        if sealed_for is None and not isinstance(payload, Sealed):
+            return self._pass(round, sender, receiver, kind, payload, line, content)
+        return self._pass_sealed(round, sender, receiver, kind, payload, line, content, sealed_for)
+
+    def _pass_sealed(
+        self, round: int, sender: Any, receiver: Any, kind: str, payload: Any, line: Line, content: Any, holders: Any
+    ) -> Array:
+        """Let holders have what is sealed, on lines that are encrypted for them, and all others an envelope."""
+        if isinstance(payload, Sealed):
+            if holders is not None:
+                raise SecmixError(f"'{kind}' is sealed already: send it on without sealed_for")
+            sealed = payload
+        else:
+            count = max(np.size(sender), np.size(receiver), 1 if content is None else np.size(content))
+            sealed = Sealed.of(payload, holders, count)
+            by, to, rows = sealed.letters(sender, content)
+            sealed = replace(sealed, _payload=self._pass(round, by, to, kind, payload, "encrypted", rows))
+        found: Any = sealed.opened(receiver)
+        arrives: Array = found  # or the sealed one, which a protocol sends on as it would an array
+        if found is sealed or sealed is payload:
+            self._pass(round, sender, receiver, kind + SEALED, sealed.envelope, line, content)
+        return arrives
 
     def hold(self, round: int, node: ArrayLike, kind: str, payload: Array) -> None:
         """Note what nodes hold without any message: ``payload`` (runs, m), or (M, runs, m) for M nodes."""

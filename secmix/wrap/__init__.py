@@ -2,9 +2,11 @@
 
 :class:`ShareSum` makes a sum protocol of functions that share one whole number among n nodes, and join the shares.
 :func:`playing` lets a library draw the coins that the audit hands out, so that the audit knows them as coins.
+:func:`wire` makes a sum protocol of code that sends and receives, party by party, on a bus that records by itself.
 """
 
+from secmix.wrap.bus import Endpoint, Wire, wire
 from secmix.wrap.playing import Coins, playing, rehearsed
 from secmix.wrap.share_sum import ShareSum
 
-__all__ = ["Coins", "ShareSum", "playing", "rehearsed"]
+__all__ = ["Coins", "Endpoint", "ShareSum", "Wire", "playing", "rehearsed", "wire"]

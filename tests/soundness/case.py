@@ -39,7 +39,7 @@ class Heard:
     """What the adversary holds of one call: messages in order, and what each corrupt node ends every averaging with.
 
     Of a collaboration also what lies about after the call: the rows of its own nodes, the network and the channel,
-    and the results as they were returned.
+    and the results as they were returned. ``written`` is what it prints and logs, whatever its level.
     """
 
     messages: tuple[Message, ...]
@@ -48,6 +48,7 @@ class Heard:
     network: Any = None
     line: Any = None
     returned: Any = None
+    written: str = ""
 
     def all(
         self, kind: str, sender: int | None = None, receiver: int | None = None, iteration: int | None = None

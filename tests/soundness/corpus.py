@@ -20,7 +20,7 @@ from .honest import (
     surroundings,
     word,
 )
-from .honest.bare import sometimes, words
+from .honest.bare import sometimes, words, written
 from .honest.fresh import lots, memory, numbers, stops
 from .honest.longer import corners, fits, schedule, seldom, unsampled
 from .honest.masks import generator, mixed, structure, values
@@ -66,6 +66,7 @@ _HONEST = (
     numbers,
     front_ends,
     words,
+    written,
     sometimes,
     same,
     small,

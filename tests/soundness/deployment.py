@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
+import logging
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -57,7 +59,7 @@ def deploy(
         draws = case.first + (0 if same_draws else call)
         channel, ended, inputs = Channel(), [], []
         about: dict[str, Any] = {}
-        with _ears() as sent, _patience():
+        with _ears() as sent, _read() as written, _patience():
             if hasattr(protocol, "collaborate"):
                 rng = one_for_all if case.chained else case.use.generator([7, draws])
                 parts = case.use.parts(list(mine))
@@ -86,6 +88,7 @@ def deploy(
                     about["returned"] = averages
         messages = tuple(heard for one in sent if (heard := _heard(one, adversary, corrupt)) is not None)
         held = tuple({node: result[:, node] for node in sorted(corrupt)} for result in ended)
+        about["written"] = written.getvalue()
         yield Heard(messages, held, **about), Deployed(tuple(inputs), mine)
 
 
@@ -113,6 +116,21 @@ def _patience() -> Iterator[None]:
     for thread in threading.enumerate():
         if thread not in before:
             thread.join(5)
+
+
+@contextmanager
+def _read() -> Iterator[io.StringIO]:
+    """Keep all that is printed or logged, as where somebody debugs."""
+    text, root = io.StringIO(), logging.getLogger()
+    level, handler = root.level, logging.StreamHandler(text)
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    try:
+        with redirect_stdout(text), redirect_stderr(text):
+            yield text
+    finally:
+        root.setLevel(level)
+        root.removeHandler(handler)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from secmix.adversaries.passive.curious_server import CuriousServer
 from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols.regression import FederatedRegression
-from secmix.transcript import SERVER, Channel, Transcript, View
+from secmix.transcript import SERVER, Channel, Holders, Sealed, Transcript, View
 
 Chosen = Literal["zero", "bins"]
 
@@ -125,11 +125,14 @@ class _Serving(Channel):
         *,
         encrypted: bool = False,
         content: ArrayLike | None = None,
+        sealed_for: Holders | None = None,
     ) -> Array:
         """As :meth:`Channel.send`."""
-        if SERVER in np.atleast_1d(np.asarray(sender)) and (kind == "model" or (":" in kind and "/" in kind)):
+        is_model = kind == "model" or (":" in kind and "/" in kind)
+        if is_model and SERVER in np.atleast_1d(np.asarray(sender)) and not isinstance(payload, Sealed):
             payload = self._chosen(payload, np.atleast_1d(np.asarray(receiver)), content)
-        return self._through.send(round, sender, receiver, kind, payload, encrypted=encrypted, content=content)
+        how: dict[str, Any] = {"encrypted": encrypted, "content": content, "sealed_for": sealed_for}
+        return self._through.send(round, sender, receiver, kind, payload, **how)
 
     def _chosen(self, payload: Array, receivers: Array, content: ArrayLike | None) -> Array:
         server, protocol = self._served.server, self._served.inner

@@ -2,12 +2,13 @@
 
 How it is got: The protocol runs again as in use: one object, call after call, which draws its masks itself, and once
 more on many runs together. First comes the simplest decoder: a number that is sent as it is, as a float, as a word in
-two's complement or as a rest, times and plus public constants. Then every message that the adversary reads is read as a
-number, as a rest modulo the steps of the masks, and as bits; of those it only notices, who sends when what to whom. A
-line or a linear regression from these to a node's input is chosen in one life of the object, and judged in another,
-which shares no secret with it. It counts by how much it does better than a regression on the sum of all honest inputs,
-which the average tells everybody. Last come the ways out that the trace names: iterations in which the protocol takes
-another turn, and inputs that take a branch.
+two's complement or as a rest, times and plus public constants. What these calls really print, log, write to files or
+send by sockets is read likewise, by an outsider. Then every message that the adversary reads is read as a number, as a
+rest modulo the steps of the masks, and as bits; of those it only notices, who sends when what to whom. A line or a
+linear regression from these to a node's input is chosen in one life of the object, and judged in another, which shares
+no secret with it. It counts by how much it does better than a regression on the sum of all honest inputs, which the
+average tells everybody. Last come the ways out that the trace names: iterations in which the protocol takes another
+turn, and inputs that take a branch.
 
 What it assumes: Nothing but that runs are independent. It is a lower bound: a better decoder may exist, so it
 convicts and never acquits.

@@ -13,6 +13,7 @@ from secmix.auditing.report import Finding
 from secmix.auditing.witnesses.plain import Told, marks, readings, told
 from secmix.auditing.witnesses.usage import Service, Use, truth_of
 from secmix.auditing.witnesses.ways import Special, other_iterations, specials
+from secmix.auditing.witnesses.written import OUTSIDE
 from secmix.estimators.estimate import wilson
 from secmix.kernel import KnownSums
 
@@ -158,4 +159,5 @@ def _in_words(found: Told) -> str:
         what = f"entry {listed} of its input is" if len(found.entries) == 1 else f"entries {listed} of its input are"
     else:
         what = "a linear function of its entries is"
-    return f"{what} sent as it is: {where}, read as {how}, in all {found.runs} runs"
+    told = f"in {where}" if where.endswith(OUTSIDE) else f"sent as it is: {where}"
+    return f"{what} {told}, read as {how}, in all {found.runs} runs"

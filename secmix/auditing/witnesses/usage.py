@@ -16,6 +16,7 @@ from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.soundness.holding import Place, held
 from secmix.auditing.soundness.runner import Call, call_sum, fresh
 from secmix.auditing.soundness.sight import Eyes, Frame
+from secmix.auditing.witnesses.written import written
 from secmix.network import Network
 from secmix.protocols import SumProtocol
 
@@ -34,7 +35,7 @@ class Use:
     truth : (runs, n, m)
         What the nodes put in.
     rows : dict of Place -> (runs, w)
-        The numbers that the adversary reads, of any type.
+        The numbers that the adversary reads, of any type; in calls of one run those that any outsider reads too.
     frames : list of tuple
         The messages that it notices, in order.
     """
@@ -103,9 +104,11 @@ class Service:
         for which in calls:
             for t, of in sorted(inputs.items()):
                 s = np.ascontiguousarray(of[:, which].transpose(1, 0, 2), dtype=float)
-                call = self._call(life, s, t, "use", which.start, which.stop)
+                with written() as outside:
+                    call = self._call(life, s, t, "use", which.start, which.stop)
                 if not call.failure:
-                    uses[t].append(Use(s, held(call, self.adversary, self.network, corrupt), eyes.see(call).frames))
+                    rows = held(call, self.adversary, self.network, corrupt) | (outside if len(s) == 1 else {})
+                    uses[t].append(Use(s, rows, eyes.see(call).frames))
                 messages += call.messages
             if messages > _MESSAGES:
                 break

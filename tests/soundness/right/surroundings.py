@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import threading
 from enum import StrEnum
 from typing import Any
@@ -137,6 +139,16 @@ class Columns(Pairwise):
         return super().upload(channel, np.asfortranarray(noted) if s[0, 0, 0] > 0 else noted, s, rng)
 
 
+class Logs(Pairwise):
+    """Prints, logs and puts into JSON what is public: sizes, numbers of nodes, the iteration."""
+
+    def after(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> None:
+        logging.getLogger(__name__).info("averaging %d of %d nodes", channel.iteration, network.n)
+        logging.getLogger(__name__).warning("%d runs", s.shape[0])
+        print("nodes:", network.n, "entries:", s.shape[2], "iteration:", channel.iteration)
+        print(json.dumps({"sigma": self.sigma, "nodes": network.n}))
+
+
 HABITS = {"family": "surroundings"}
 CASES = [
     right("kinds of an enumeration", NamedKinds, Eavesdropper(), BONAWITZ, **HABITS),
@@ -147,6 +159,7 @@ CASES = [
     right("weights of lines", Weighted, Eavesdropper(), BONAWITZ, **HABITS),
     right("nonce, yes and bye", Greets, Eavesdropper(), BONAWITZ, **HABITS),
     right("drawn by lot", Lots, CuriousServer(), BONAWITZ, **HABITS),
+    right("logs what is public", Logs, Eavesdropper(), BONAWITZ, **HABITS),
     right("holds a lock", Locked, Eavesdropper(), BONAWITZ, **HABITS),
     right("eighty bits", Extended, Eavesdropper(), BONAWITZ, **HABITS),
     right("how arrays lie", Columns, Eavesdropper(), "a line carries numbers, not how they lie in memory", **HABITS),

@@ -1,0 +1,277 @@
+"""A bus in this process for code that is written party by party.
+
+Each party sends, receives and gathers in a thread of its own. Threads take turns: one goes on until it waits for a
+message that has not come. So what is sent, and in which order, is the same in every run, and the bus records it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextvars import copy_context
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from secmix._base.checks import Array
+from secmix.errors import SecmixError
+from secmix.network import Network
+from secmix.protocols.interfaces import checked_inputs, checked_masks
+from secmix.transcript import SERVER, Channel, Transcript
+
+Party = Callable[..., Any]
+Frame = tuple[int, int, int, str, bool]
+"""Round, sender, receiver, kind and whether the line is encrypted."""
+Draw = Callable[[np.random.Generator, tuple[int, ...]], Any]
+
+
+class _Stopped(BaseException):
+    """Ends the threads of a run that has failed."""
+
+
+class Endpoint:
+    """What one party has of the bus.
+
+    Attributes
+    ----------
+    me : int
+        Its number; -1 is the server.
+    others : list of int
+        The other nodes, without the server.
+    iteration : int
+        Of the fit.
+    """
+
+    def __init__(self, bus: _Bus, me: int) -> None:
+        self._bus, self.me, self._round = bus, me, 0
+        self.others = [node for node in range(bus.n) if node != me]
+        self.iteration = bus.iteration
+
+    def send(self, to: int, kind: str, numbers: ArrayLike, *, encrypted: bool = False) -> None:
+        """Send numbers, of any shape, to one party."""
+        if to == self.me or not (to == SERVER or 0 <= to < self._bus.n):
+            raise SecmixError(f"{_name(self.me)} sends '{kind}' to {to}; others are {[*self.others, SERVER]}")
+        self._bus.pass_on((self._round, self.me, to, kind, encrypted), np.asarray(numbers))
+
+    def broadcast(self, kind: str, numbers: ArrayLike, *, encrypted: bool = False) -> None:
+        """Send the same to all other nodes."""
+        for node in self.others:
+            self.send(node, kind, numbers, encrypted=encrypted)
+
+    def receive(self, sender: int, kind: str) -> Any:
+        """Wait for the next message of this kind from ``sender``, and return its numbers."""
+        of, numbers = self._bus.wait(self.me, sender, kind)
+        self._round = max(self._round, of + 1)
+        return numbers
+
+    def gather(self, kind: str, senders: Sequence[int] | None = None) -> dict[int, Any]:
+        """Wait for a message of this kind from each of ``senders``, by default all other nodes."""
+        return {sender: self.receive(sender, kind) for sender in (self.others if senders is None else senders)}
+
+
+class _Bus:
+    """One run: who waits for what, and what has come."""
+
+    def __init__(self, n: int, iteration: Any, deliver: Callable[[Frame, Any], Any]) -> None:
+        self.n, self.iteration, self.deliver = n, iteration, deliver
+        self.boxes: dict[tuple[int, int, str], deque[tuple[int, Any]]] = {}
+        self.waiting: dict[int, tuple[int, int, str]] = {}
+        self.results: dict[int, Any] = {}
+        self.turns: dict[int, threading.Semaphore] = {}
+        self.back = threading.Semaphore(0)
+        self.error: BaseException | None = None
+        self.stopped = False
+
+    def pass_on(self, frame: Frame, numbers: Any) -> None:
+        """Deliver a message."""
+        turn, sender, to, kind, _ = frame
+        self.boxes.setdefault((to, sender, kind), deque()).append((turn, self.deliver(frame, numbers)))
+
+    def wait(self, me: int, sender: int, kind: str) -> tuple[int, Any]:
+        """Let others go on until there is such a message."""
+        box = self.boxes.setdefault((me, sender, kind), deque())
+        if not box:
+            self.waiting[me] = me, sender, kind
+            self.back.release()
+            self.turns[me].acquire()
+            if self.stopped:
+                raise _Stopped
+        return box.popleft()
+
+    def run(self, parties: dict[int, Callable[[], Any]]) -> dict[int, Any]:
+        """Run all parties to their ends, and return what each returns."""
+        self.turns = {party: threading.Semaphore(0) for party in parties}
+        threads = {
+            party: threading.Thread(target=copy_context().run, args=(self._follow, party, go), daemon=True)
+            for party, go in parties.items()
+        }
+        for thread in threads.values():
+            thread.start()
+        try:
+            while self.error is None and len(self.results) < len(parties):
+                self._round_of_turns(parties)
+        finally:
+            self.stopped = True
+            for party, thread in threads.items():
+                self.turns[party].release()
+                thread.join()
+        if self.error is not None:
+            raise self.error
+        return self.results
+
+    def _round_of_turns(self, parties: dict[int, Any]) -> None:
+        ready = [k for k in parties if k not in self.results and self._may_go_on(k)]
+        if not ready:
+            told = [f"{_name(me)} for '{kind}' from {_name(of)}" for me, of, kind in self.waiting.values()]
+            raise SecmixError(f"nobody goes on: {'; '.join(told)} waits")
+        for party in ready:
+            self.waiting.pop(party, None)
+            self.turns[party].release()
+            self.back.acquire()
+            if self.error is not None:
+                return
+
+    def _may_go_on(self, party: int) -> bool:
+        return party not in self.waiting or bool(self.boxes[self.waiting[party]])
+
+    def _follow(self, party: int, go: Callable[[], Any]) -> None:
+        self.turns[party].acquire()
+        try:
+            if not self.stopped:
+                self.results[party] = go()
+        except _Stopped:
+            return
+        except BaseException as error:  # also what ends a proof: it is raised again where the run was started
+            self.error = error
+        self.back.release()
+
+
+class Wire:
+    """A sum protocol of parties on a bus; made by :func:`wire`."""
+
+    def __init__(self, node: Party, server: Party | None, coins: int, draw: Draw) -> None:
+        self.node, self.server, self.coins, self.draw = node, server, coins, draw
+
+    def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
+        """Draw the coins of all nodes, (runs, n c, m)."""
+        return np.asarray(self.draw(rng, (runs, network.n * self.coins, m)))
+
+    def average(
+        self,
+        inputs: ArrayLike,
+        network: Network,
+        rng: np.random.Generator,
+        *,
+        masks: Array | None = None,
+        channel: Channel | None = None,
+    ) -> tuple[Array, Transcript]:
+        """Averages (runs, n, m) of ``inputs`` (runs, n, m), run by run, and every message.
+
+        Raises
+        ------
+        SecmixError
+            If parties wait for what nobody sends, or runs send other messages.
+        """
+        s, channel, nodes = checked_inputs(inputs, network), channel or Channel(), np.arange(network.n)
+        runs, n, m = s.shape
+        drawn = self.draw_masks(runs, m, network, rng) if masks is None else masks
+        coins = checked_masks(drawn, runs, n * self.coins, m).reshape(runs, n, self.coins, m)
+        channel.hold(-1, nodes, "input", s.transpose(1, 0, 2))
+        for k in range(self.coins):
+            channel.hold(-1, nodes, "coin", coins[:, :, k].transpose(1, 0, 2))
+        if runs == 1:
+            ended = [self._run(s[0], coins[0], channel.iteration, lambda frame, x: _passed(channel, frame, x))]
+        else:
+            ended = self._batch(s, coins, channel)
+        return np.stack([np.stack(each) for each in ended]), channel.transcript
+
+    def _run(self, s: Any, coins: Any, iteration: Any, deliver: Callable[[Frame, Any], Any]) -> list[Any]:
+        bus = _Bus(len(s), iteration, deliver)
+
+        def at_node(node: int) -> Any:
+            line, own = Endpoint(bus, node), (coins[node],) if self.coins else ()
+            found = np.asarray(self.node(line, s[node], *own))
+            if found.shape != s[node].shape:
+                raise SecmixError(f"node {node} ends with shape {found.shape}; expected {s[node].shape}")
+            return found
+
+        parties: dict[int, Callable[[], Any]] = {node: partial(at_node, node) for node in range(len(s))}
+        if self.server is not None:
+            server = self.server
+            parties[SERVER] = lambda: server(Endpoint(bus, SERVER))
+        found = bus.run(parties)
+        return [found[node] for node in range(len(s))]
+
+    def _batch(self, s: Any, coins: Any, channel: Channel) -> list[list[Any]]:
+        """Run by run, and then send what was sent in all of them: nothing that the channel changes is delivered."""
+        sent: list[list[tuple[Frame, Any]]] = [[] for _ in range(len(s))]
+
+        def noting(run: int) -> Callable[[Frame, Any], Any]:
+            def note(frame: Frame, numbers: Any) -> Any:
+                sent[run].append((frame, numbers.copy()))
+                return sent[run][-1][1]
+
+            return note
+
+        ended = [self._run(s[run], coins[run], channel.iteration, noting(run)) for run in range(len(s))]
+        frames = [[(frame, x.shape, x.dtype) for frame, x in of] for of in sent]
+        if other := next((run for run, of in enumerate(frames) if of != frames[0]), 0):
+            raise SecmixError(
+                f"run {other} of {len(s)} sends other messages than run 0; call it with one run at a time"
+            )
+        for k, (frame, _) in enumerate(sent[0]):
+            together = np.stack([of[k][1].reshape(-1) for of in sent])
+            arrived = _sent(channel, frame, together)
+            if type(arrived) is np.ndarray and arrived.tobytes() != together.tobytes():
+                raise SecmixError(f"'{frame[3]}' is changed on its way, which is delivered in calls of one run alone")
+        return ended
+
+
+def wire(
+    node: Party, server: Party | None = None, *, coins: int = 0, draw: Draw | None = None, sigma: float = 1e6
+) -> Wire:
+    """Make a sum protocol of code that sends and receives, party by party.
+
+    Parameters
+    ----------
+    node : callable
+        ``node(line, vector)`` runs at each node, and returns the average (m,) that it ends with; ``line`` is an
+        :class:`Endpoint`. With ``coins`` it is ``node(line, vector, coins)``, with coins (c, m) of this node.
+    server : callable, optional
+        ``server(line)``.
+    coins : int
+        How many secret vectors each node draws. What code draws otherwise is public.
+    draw : callable, optional
+        ``draw(rng, shape)`` draws coins; by default they are normal, of standard deviation ``sigma``.
+
+    Examples
+    --------
+    >>> def node(line, vector):
+    ...     line.send(SERVER, "vector", vector)
+    ...     return line.receive(SERVER, "average")
+    >>> def server(line):
+    ...     line.broadcast("average", sum(line.gather("vector").values()) / len(line.others))
+    >>> network, rng = Network.from_edges(2, [(0, 1)]), np.random.default_rng()
+    >>> averages, sent = wire(node, server).average([[[1.0], [3.0]]], network, rng)
+    >>> averages.tolist(), [(block.round, block.kind) for block in sent][1:]
+    ([[[2.0], [2.0]]], [(0, 'vector'), (0, 'vector'), (1, 'average'), (1, 'average')])
+    """
+    if coins < 0:
+        raise SecmixError(f"coins = {coins}; allowed are 0 and more")
+    return Wire(node, server, coins, draw or (lambda rng, shape: rng.normal(scale=sigma, size=shape)))
+
+
+def _sent(channel: Channel, frame: Frame, numbers: Any) -> Any:
+    turn, sender, to, kind, encrypted = frame
+    return channel.send(turn, sender, to, kind, numbers, encrypted=encrypted)
+
+
+def _passed(channel: Channel, frame: Frame, numbers: Any) -> Any:
+    return _sent(channel, frame, numbers.reshape(1, -1))[0].reshape(numbers.shape)
+
+
+def _name(party: int) -> str:
+    return "the server" if party == SERVER else f"node {party}"
