@@ -15,6 +15,8 @@ from strategies import seeds
 import secmix
 from secmix import Network
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
+from secmix.adversaries.attacks.attack import Attack
+from secmix.adversaries.tampering import TamperingChannel
 from secmix.errors import SecmixError
 from secmix.kernel import KnownSums, Open, clear, prove
 from secmix.transcript import SERVER, Channel, Sealed
@@ -91,6 +93,14 @@ def test_to_its_holder_it_is_a_message_on_an_encrypted_line():
 def test_what_cannot_be_sealed_is_an_error(send, words):
     with pytest.raises(SecmixError, match=words):
         send(Channel(), np.ones((1, 1, 2)))
+
+
+def test_a_colluder_forges_what_it_seals_and_not_what_it_cannot_open():
+    silence = Attack(["share"], lambda messages: 0.0 * messages.own)
+    channel = TamperingChannel(silence, [1, SERVER], np.random.default_rng(0))
+    honest, forged = (channel.send(0, node, SERVER, "share", np.ones((1, 2)), sealed_for=3) for node in (0, 1))
+    assert np.array_equal(channel.send(1, SERVER, 3, "share", honest), np.ones((1, 2)))
+    assert np.array_equal(channel.send(1, SERVER, 3, "share", forged), np.zeros((1, 2)))
 
 
 class Relayed(Pairwise):
