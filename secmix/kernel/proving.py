@@ -17,7 +17,7 @@ from secmix.kernel.numbers import Number
 from secmix.kernel.state import Place
 from secmix.kernel.trace import Fit, follow
 from secmix.network import Network
-from secmix.transcript import SEALED
+from secmix.transcript import SEALED, WITHOUT_KEY
 
 _CALLS = 3
 _LONG = 1000  # numbers that nodes sum: of more the calls after the first are traced with few entries
@@ -157,7 +157,6 @@ def _assumptions(fit: Fit, guards: Iterable[Place]) -> tuple[str, ...]:
     weak = " (no cryptographic generators)" * any(name.startswith(_NOT_CRYPTOGRAPHIC) for name in made)
     if made:
         assumed.append(f"nobody tells from random what {', '.join(made)}{weak} make of a secret seed")
-    sealed = any(message.frame[2].endswith(SEALED) for message in fit.messages)
-    assumed += ["what is sealed tells those without its key its length and when it passes, and nothing else"] * sealed
+    assumed += [WITHOUT_KEY] * any(message.frame[2].endswith(SEALED) for message in fit.messages)
     stops = "; ".join(str(place) for place in guards)
     return (*assumed, f"that a call ends in an error tells nothing that matters ({stops})") if stops else tuple(assumed)

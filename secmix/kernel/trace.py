@@ -327,8 +327,7 @@ def _written(where: str, what: list[Any], _: bool) -> list[Any]:
     """End the proof where a secret is in what is written; write what is public as it is in this call."""
     if is_secret(what) or any(isinstance(each, SecretBytes) for each in what):
         now().leave(f"a secret is {where}: log what is public, or send it through the channel,")
-    what = [each.value if isinstance(each, Public) else each for each in what]
-    repr(what)  # secrets within objects are asked for their text, also where a logger drops them
+    repr(what := [each.value if isinstance(each, Public) else each for each in what])  # asks objects for text too
     return what
 
 

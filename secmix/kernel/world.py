@@ -364,11 +364,7 @@ def replaced(modules: Iterable[str]) -> Iterator[None]:
         for name in modules:
             space = vars(sys.modules[name])
             stack.enter_context(_with_names(space, **dict(_instead(name, space, found))))
-        stack.enter_context(
-            _with_names(
-                sys.modules, **{each.__name__: found[id(each)] for each in (*_NOT_FOLLOWED, *_COINS, hashlib, hmac)}
-            )
-        )
+        stack.enter_context(_with_names(sys.modules, **{each.__name__: found[id(each)] for each in _WHOLE_MODULES}))
         # Whatever is seeded or drawn by the system, in Python, its library or NumPy, asks one of these two.
         by_system = found[id(os.urandom)]
         stack.enter_context(_with_names(vars(os), urandom=by_system))

@@ -4,12 +4,13 @@ from secmix.transcript.channel import Channel, overheard, unrelated
 from secmix.transcript.messages import SERVER, Block, Line, Transcript, at_most, touching
 from secmix.transcript.outlets import watched
 from secmix.transcript.payload import as_it_passes, passed_on
-from secmix.transcript.sealed import SEALED, Holders, Sealed
+from secmix.transcript.sealed import SEALED, WITHOUT_KEY, Holders, Sealed
 from secmix.transcript.view import Origin, View, collect
 
 __all__ = [
     "SEALED",
     "SERVER",
+    "WITHOUT_KEY",
     "Block",
     "Channel",
     "Holders",

@@ -15,6 +15,9 @@ from secmix.errors import SecmixError
 SEALED = ", sealed"
 """Follows the kind of an envelope: what those see who cannot open it, numbers of the same type and length, all zero."""
 
+WITHOUT_KEY = "what is sealed tells those without its key its length and when it passes, and nothing else"
+"""What a proof assumes where anything is sealed."""
+
 Holders = ArrayLike | AbstractSet[int]
 """Who has the key: one node, one for each message, or a set of nodes for all of them."""
 
