@@ -121,6 +121,7 @@ class Means:
         return np.zeros(len(results))
 
 
+@pytest.mark.build
 def test_what_is_known_of_a_node_hangs_on_its_own_rows(file: Path) -> None:
     given = scenario(file, policy={"max_normalised_leakage": 0.3}, data={"rows_per_node": [30, 12, 1]})
     del given["protocol"], given["adversary"]

@@ -52,6 +52,7 @@ def test_few_rows_bound_nothing_and_say_so():
     assert "too few" in bound.notes[0]
 
 
+@pytest.mark.build
 def test_rows_given_twice_are_spoken_of():
     x, noise = normal(1, 2, 150)
     twice = information_lower_bound(np.tile(x, 2), np.tile(x + noise, 2))

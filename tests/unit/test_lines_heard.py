@@ -76,6 +76,7 @@ def collaboration() -> Cell:
     }).cells[0]  # fmt: skip
 
 
+@pytest.mark.build
 def test_an_audit_draws_what_each_adversary_reads_and_the_server() -> None:
     open_, plain_server, closed, ring_server = cells()
     together = collaboration()

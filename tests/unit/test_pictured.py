@@ -72,6 +72,7 @@ def test_rows_of_a_file_stay_out_unless_asked_for(mine: dict[str, Any], changes:
     assert secmix.audit(content, show_private=True).cells[0].picture is not None
 
 
+@pytest.mark.build
 def test_the_command_line_asks_for_them_by_name(mine: dict[str, Any], tmp_path: Path) -> None:
     scenario = tmp_path / "mine.toml"
     scenario.write_text(

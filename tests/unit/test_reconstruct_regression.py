@@ -70,7 +70,7 @@ def test_of_rows_that_end_at_the_same_message_the_next_round_tells_which(adversa
     assert_allclose(two.rows, parts[0][0], atol=1e-9)
 
 
-@pytest.mark.parametrize(("seed", "steps"), [(3, 4), (13, 2), (55, 4), (59, 8), (108, 2), (125, 4)])
+@pytest.mark.parametrize(("seed", "steps"), [(3, 4), (13, 2), (55, 4), (108, 2), (125, 4)])
 def test_no_other_row_that_trains_alike_is_certified(seed, steps):
     """Of these messages the first row that was found was another, and it was certified."""
     parts = rows_of(seed)

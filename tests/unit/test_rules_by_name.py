@@ -77,6 +77,7 @@ def test_a_server_takes_a_rule_by_any_name(own):
         np.testing.assert_array_equal(averages[:, 0], np.median(INPUTS, axis=1))
 
 
+@pytest.mark.build
 def test_searches_curves_and_checks_take_a_rule_by_any_name(own):
     cloud = np.random.default_rng(1).normal(size=(4, 2))
     for rule in names(own)[:4]:

@@ -59,10 +59,12 @@ def test_two_rows_on_an_arc_of_secure_summation_too() -> None:
     assert min(shares.values()) >= 0.8
 
 
+@pytest.mark.build
 def test_an_outsider_solves_the_total() -> None:
     assert set(found(audit({"name": "pdmm", "sigma": 100.0}, {"name": "eavesdropper"}))) == {0, 1, 2, 3, 4}
 
 
+@pytest.mark.build
 def test_too_many_rows_are_not_tried_and_nothing_is_claimed() -> None:
     report = audit({"name": "pdmm", "sigma": 100.0}, PASSIVE, rows=20)
     assert set(found(report).values()) == {0.0}
@@ -198,6 +200,7 @@ def test_how_often_each_possible_row_occurs_is_solved_from_the_sum_of_statistics
     assert counts.round(6).tolist() == [int((rows == kind).all(axis=1).sum()) for kind in kinds]
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("seed", [0, 1])
 def test_rows_that_stand_alone_in_some_runs_are_looked_for_in_many(seed: int) -> None:
     """With eight components a row stands alone in a sum over four nodes in a tenth of the runs or more."""

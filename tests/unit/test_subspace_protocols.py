@@ -346,6 +346,7 @@ def test_altgdmin_without_attack():
     assert run.transcript.messages == 6 * (3 + 150) + 6 * (2 + 150)
 
 
+@pytest.mark.build
 def test_means_of_gradients_are_taken_before_their_median():
     X, y, truth = measured()
     grouped = ByzFedAltGDmin(2, iterations=150, groups=3)

@@ -104,6 +104,7 @@ def test_no_report_recommends_a_protocol_that_it_finds_violated() -> None:
         assert ("This report audits it in full, as Masked: violated" in trial.found) == bool(sweep)
 
 
+@pytest.mark.build
 def test_a_cell_of_the_report_speaks_for_objects_of_python_too() -> None:
     report = audited(
         scenario(SUM, NEIGHBOURS),
@@ -143,6 +144,7 @@ def test_a_leak_that_exact_evidence_does_not_see_is_not_called_closed() -> None:
     assert [trial.effect for trial in tried(case, advice, 0, [0, 99])] == ["reduced"]
 
 
+@pytest.mark.build
 def test_more_rows_are_advised_as_far_as_they_must_go() -> None:
     few = {"name": "wine", "features": 2, "rows_per_node": 1}
     content = scenario({"name": "plain", "encrypted": True}, NEIGHBOURS, data=few, model={"iterations": 3})
