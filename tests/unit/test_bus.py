@@ -48,6 +48,7 @@ def server(line: Any) -> None:
 MASKED = wire(masked, server, coins=N - 1)
 
 
+@pytest.mark.build
 def test_masks_of_pairs_on_the_bus_are_proved() -> None:
     proof = prove(MASKED, NETWORK, INPUTS)
     for adversary in (CuriousServer(), Eavesdropper(), HonestButCurious({1})):
@@ -57,6 +58,7 @@ def test_masks_of_pairs_on_the_bus_are_proved() -> None:
         assert set(found.sums) <= {frozenset(range(N)) - adversary.corrupt_nodes(NETWORK)}
 
 
+@pytest.mark.build
 def test_vectors_that_are_sent_as_they_are_are_known() -> None:
     found = clear(prove(wire(bare, server), NETWORK, INPUTS), NETWORK, CuriousServer())
     assert isinstance(found, KnownSums), found
