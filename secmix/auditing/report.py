@@ -208,8 +208,9 @@ class Checked(_Plain):
 
 
 Outcome = Literal["helps", "open", "not tried", "no use", "cannot be run"]
-Effect = Literal["", "closed", "reduced", "bounded"]
 """What became of a measure; *open*: this very report could not decide."""
+Effect = Literal["", "closed", "reduced", "bounded"]
+"""What a measure that helps did to the leak, or to the error; empty: not told apart."""
 
 
 class Trial(_Plain):

@@ -45,10 +45,8 @@ def reconstruct_regression(held: HeldMessages) -> Reconstruction | None:
     if not isinstance(held.protocol, FederatedRegression):
         return None
     exchanges = _exchanges(held)
-    if held.count == 1:
-        found = [_one(held, exchange, exchanges) for exchange in exchanges]
-    else:
-        found = [_several(held, exchange) for exchange in exchanges]
+    single = held.count == 1
+    found = [_one(held, each, exchanges) if single else _several(held, each) for each in exchanges]
     return max(filter(None, found), key=lambda each: (each.certified, -each.error), default=None)
 
 
@@ -146,7 +144,7 @@ _Fit = tuple[Array, float, bool]
 
 def _contradicts(trainer: Trainer, exchange: _Exchange, fit: _Fit) -> bool:
     """Say whether training on the rows of ``fit`` does not end where another exchange did."""
-    if abs(float(_moved(trainer, exchange)[1].max())) <= exchange.rounding:
+    if np.abs(_moved(trainer, exchange)[1]).max() <= exchange.rounding:
         return False
     there = _refined(trainer, exchange, fit[0])
     return not there[2] or _differ(fit, there)

@@ -36,11 +36,11 @@ def failed(cell: Scenario, setup: Setup, cause: str, reproduce: str) -> Cell:
 
 def without_rest(result: tuple[Cell, list[Finding]], why: str, what: str = "the rest") -> tuple[Cell, list[Finding]]:
     """Return what was shown of a cell before something failed, with a line that says so."""
-    cell, findings = result
+    (cell, findings), left_out = result, f"{what}: {why}"
     changed = {
-        "sentence": f"{cell.sentence}{not_measured([f'{what}: {why}'])}",
-        "notes": [*cell.notes, f"not measured: {what}: {why}"],
-        "unmeasured": [*cell.unmeasured, f"{what}: {why}"],
+        "sentence": f"{cell.sentence}{not_measured([left_out])}",
+        "notes": [*cell.notes, f"not measured: {left_out}"],
+        "unmeasured": [*cell.unmeasured, left_out],
     }
     return cell.model_copy(update=changed), findings
 
