@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
 from secmix._base import files
-from secmix._base.checks import positive
+from secmix._base.checks import Progress, positive
 from secmix._base.toml_text import read_text, read_toml
 from secmix._front.folder import discard_kept, kept_cells, report_folder, taken
 from secmix._front.paths import seen_from
@@ -23,9 +23,6 @@ from secmix._front.whereabouts import lines_of_cells, located
 from secmix.auditing.report import Report
 from secmix.errors import ScenarioError, SecmixError, nearest, shown
 from secmix.scenario import AcceptedSpec, PolicySpec, Scenario, from_dict, parse, render
-
-if TYPE_CHECKING:
-    from secmix.auditing.engine.run_cells import Progress
 
 _BESIDE = "scenario.toml"
 """The scenario as it was run, beside the report."""

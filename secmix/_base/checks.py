@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from secmix.errors import DataError, SecmixError
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.intp]
+Progress = Callable[[int, int, str], None]
+"""Called with how much is done, how much there is in all (cells, nodes, parts), and what is being done."""
 
 
 def finite_array(values: ArrayLike, name: str, ndim: int | None = None) -> Array:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from secmix._base.checks import Array, positive
+from secmix._base.checks import Array, Progress, positive
 from secmix.coalitions.result import Agent
 from secmix.coalitions.rows import Equations
 from secmix.errors import SecmixError
@@ -50,7 +50,7 @@ class Case:
     owners: tuple[str, ...] | None = None
     costs: Mapping[Agent, float] = field(default_factory=dict)
     asked: tuple[int, ...] = ()
-    tell: Callable[[int, int, str], None] = lambda done, total, what: None
+    tell: Progress = lambda done, total, what: None
 
     def __post_init__(self) -> None:
         positive(self.limit, "colluders")

@@ -13,6 +13,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from secmix._base.checks import Progress
 from secmix.auditing import proof
 from secmix.auditing.cells.audit_cell import CellResult
 from secmix.auditing.cells.fields import without_rest
@@ -24,9 +25,6 @@ from secmix.auditing.report import Verdict
 from secmix.auditing.setup import Given, Ready
 from secmix.errors import NotConverged, SecmixError, cause, shown
 from secmix.scenario import Scenario
-
-Progress = Callable[[int, int, str], None]
-"""Called with cells done, cells in all, and what is being done."""
 
 
 def run_cells(

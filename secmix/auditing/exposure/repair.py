@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from secmix._base.checks import Progress
 from secmix._base.random import sequence
 from secmix.auditing.advice.trials import changed_scenario
 from secmix.auditing.cells.audit_cell import revealed
-from secmix.auditing.exposure.search import Level, Progress, adversary_of, exposure_of, spec_of
+from secmix.auditing.exposure.search import Level, adversary_of, exposure_of, spec_of
 from secmix.auditing.setup import CollaborationSetup, SumSetup, build_setup
 from secmix.coalitions import Agent, Equations, Exposure
 from secmix.coalitions.declared import declared_graph

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
+from secmix._base.checks import Progress
 from secmix._base.random import sequence, stream
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.evidence import interface, inversion
@@ -22,8 +23,6 @@ from secmix.scenario import PartSpec, Scenario
 from secmix.transcript import SERVER
 
 Level = Literal["input", "rows"]
-Progress = Callable[[int, int, str], None]
-"""Called with nodes done, nodes in all, and what is being done."""
 
 _RUNS = 2  # real ones, on which probes are checked
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import t as student
 from threadpoolctl import threadpool_limits
 
+from secmix._base.checks import Progress
 from secmix.errors import DataError
 from secmix.estimators.estimate import Estimate
 from secmix.estimators.information.contrast import MOST_PAIRS
@@ -17,8 +18,6 @@ from secmix.estimators.information.critic import Rows, UserCritic
 from secmix.estimators.information.folds import judge_fold
 from secmix.estimators.information.stacking import MIXED
 from secmix.estimators.samples import Floats, standardised, validated
-
-Progress = Callable[[int, int, str], None]
 
 FOLDS = 5
 LEAST_ROWS = 50
