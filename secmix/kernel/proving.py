@@ -63,22 +63,26 @@ def prove(
         handed = [run([each], masks_seed=k) for k, each in enumerate(few[1:])]
     if fit.error:
         return Proof((fit,), (), fit.error, (), ())
-    fits = [fit, *handed, run([np.repeat(few[0], 2, axis=0)])]
-    reasons = [each.error for each in fits]
-    reasons += [disagreement(protocol, network, fit, inputs, seed=seed), other_frames(*handed)]
+    alone = [fit, *handed, run([np.repeat(few[0], 2, axis=0)])]
     others, all_tried = _otherwise(run, inputs, fit, apart=not reuses)
-    reasons += [f"{each.error}, where public numbers are others" if each.error else "" for each in others]
+    fits = [*alone, *others]
     guards = {place: each.trace.script for each in (*reversed(others), fit) for place in each.trace.guards}
-    reasons += [_not_a_guard(run, fit, (few, inputs), place, script) for place, script in guards.items()]
-    fits += others
-    reasons += [not_explained(each) for each in fits if not each.error]
-    if in_other_calls:
-        reasons.append(other_calls(protocol, network, inputs[0], seed=seed, alike=not fit.trace.system_seeds))
+
+    def reasons() -> Iterator[str]:
+        yield from (each.error for each in alone)
+        yield disagreement(protocol, network, fit, inputs, seed=seed)
+        yield other_frames(*handed)
+        yield from (f"{each.error}, where public numbers are others" for each in others if each.error)
+        yield from (_not_a_guard(run, fit, (few, inputs), place, script) for place, script in guards.items())
+        yield from (not_explained(each) for each in fits)
+        if in_other_calls:
+            yield other_calls(protocol, network, inputs[0], seed=seed, alike=not fit.trace.system_seeds)
+
+    open_ = next(filter(None, reasons()), "")  # what comes after the first is not asked
     covers = [f"{how} ({place})" for each in fits for how, place in each.trace.by_value.items()]
     names = dict.fromkeys(name for each in (fit, *others) for *_, name in each.trace.turns)
     covers += [f"{name}, on which more hangs than was tried" for name in names if not all_tried]
     covers += [KEPT] * any(len(each.kept) > _CALLS and each.kept[2] != each.kept[3] for each in fits)
-    open_ = next((reason for reason in reasons if reason), "")
     for each in fits:  # it is compared by now, and would weigh on whoever keeps the proof
         each.kept.clear()
         each.counts.clear()
