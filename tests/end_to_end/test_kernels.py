@@ -9,8 +9,6 @@ import sys
 import pytest
 from kernels import NEEDED, environment, obstacle
 
-pytestmark = pytest.mark.delicate
-
 # The main job with fewer runs.
 JOB = """
 import json

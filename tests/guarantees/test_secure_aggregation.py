@@ -19,7 +19,6 @@ from secmix.estimators import leaked_subspace
 from secmix.kernel import KnownSums, Open, clear, prove
 from secmix.protocols import SecureAggregation
 from secmix.protocols.interfaces import Carrying
-from secmix.testing import check_protocol
 from secmix.transcript import SERVER
 
 COMPLETE = Network.complete(5)
@@ -219,11 +218,6 @@ def test_it_is_proved_where_a_node_drops_out(gone):
     found = proved_before(SecureAggregation(2, **gone), CuriousServer([1]), 4)
     assert isinstance(found, KnownSums)
     assert not found.covers
-
-
-@pytest.mark.build
-def test_it_is_what_the_kit_asks_of_a_sum_protocol():
-    check_protocol(SecureAggregation(), network=COMPLETE, reveals="total", adversary=CuriousServer(), seed=0)
 
 
 def test_settings_that_make_no_sense_say_so():
