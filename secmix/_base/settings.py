@@ -85,6 +85,11 @@ def parameters_of(part: Any) -> dict[str, inspect.Parameter] | None:
     return {key: p for key, p in parameters.items() if p.kind is not p.VAR_POSITIONAL}
 
 
+def takes(part: Any, key: str) -> bool:
+    """Whether ``key`` is a setting of ``part`` by its signature."""
+    return key in (parameters_of(part) or {})
+
+
 def hints_of(part: Any) -> dict[str, Any]:
     """The annotations of what makes ``part``; none where only a type checker can resolve them."""
     try:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secmix._base import plugins
 from secmix._base.places import line_of
-from secmix._base.settings import faults_of_settings
+from secmix._base.settings import faults_of_settings, takes
 from secmix._base.toml_text import read_text, read_toml
 from secmix._front.paths import in_table, seen_from
 from secmix._front.whereabouts import located
@@ -85,18 +85,20 @@ def faults_of_parts(content: Mapping[str, Any], source: str, text: str, folder: 
             name = spec.get("name", _DEFAULTS.get(table)) if isinstance(spec, Mapping) else None
             if isinstance(spec, Mapping) and isinstance(name, str):
                 moved = in_table(table, spec, lambda where: str(folder / where))
-                settings = {key: value for key, value in moved.items() if key not in ("name", *_OWN[table])}
-                for error in _faults_of_part(group, name, settings):
+                given = {key: value for key, value in moved.items() if key != "name"}
+                for error in _faults_of_part(group, name, given, _OWN[table]):
                     yield _placed(error, path, source, text)
 
 
-def _faults_of_part(group: str, name: str, settings: Mapping[str, Any]) -> Iterator[SecmixError]:
+def _faults_of_part(group: str, name: str, given: Mapping[str, Any], own: Sequence[str]) -> Iterator[SecmixError]:
     try:
         part = plugins.load(group, name)
     except SecmixError as error:
         error.key = ("name",)
         yield error
         return
+    theirs = [key for key in own if key != "features" or not takes(part, key)]
+    settings = {key: value for key, value in given.items() if key not in theirs}
     wrong = list(faults_of_settings(part, name, settings))
     yield from wrong
     if not wrong and group != "datasets":  # data are read where their paths are known

@@ -12,6 +12,7 @@ import numpy as np
 
 from secmix._base import plugins
 from secmix._base.checks import Array, Ints
+from secmix._base.settings import takes
 from secmix.adversaries import Adversary
 from secmix.adversaries.attacks.attack import CONTRIBUTION
 from secmix.adversaries.interfaces import AdversaryTraits
@@ -157,10 +158,18 @@ def build_setup(
 
 
 def _made_ready(cell: Scenario) -> Ready:
-    data = _build("datasets", cell.data.name, cell.data.settings, "data")
+    settings, features = dict(cell.data.settings), cell.data.features
+    if features is not None and takes(plugins.load("datasets", cell.data.name), "features"):
+        settings["features"], features = features, None
+    data = _build("datasets", cell.data.name, settings, "data")
     if not isinstance(data, Dataset):
         raise DataError(f"[data] name = '{cell.data.name}' returned {type(data).__name__}; a loader returns a Dataset")
-    rows = prepared(data, standardise=cell.data.standardise, features=cell.data.features)
+    try:
+        rows = prepared(data, standardise=cell.data.standardise, features=features)
+    except DataError as error:
+        named = DataError(f"[data] {error}")
+        named.key = ("data",)
+        raise named from error
     return Ready(rows, data.source, data.public, data.groups)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv as csv_module
 import io
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from secmix._base.checks import Array
 from secmix._base.files import read_regular
 from secmix.data.dataset import Dataset
+from secmix.data.wrong_fields import wrong_with
 from secmix.errors import DataError, nearest, shown
 
 Missing = Literal["refuse", "drop", "mean"]
@@ -75,6 +77,11 @@ class Table:
         name = self.shown(j)
         return name if name == f"column {j + 1}" else f"column '{name}'"
 
+    def place(self, name: str) -> int | None:
+        """Which column has this name, or else this number as in "column 3"; None where there is none."""
+        numbered = [f"column {j}" for j in range(1, len(self.names) + 1)]
+        return next((names.index(name) for names in (list(self.names), numbered) if name in names), None)
+
 
 def csv(
     path: str | Path,
@@ -97,7 +104,7 @@ def csv(
     path : path
         In a scenario: from the folder of the scenario's file.
     columns : sequence of str, optional
-        The columns to use; default all.
+        The columns to use, by name or as "column 3"; default all.
     drop : sequence of str
         Columns to leave out.
     delimiter : str
@@ -137,13 +144,11 @@ def csv(
     for r, row in enumerate(table.rows):
         for c, j in enumerate(kept):
             value = number(row[j], decimal, marks)
-            if value is None:
+            if fault := wrong_with(row[j], value, decimal, alone=len(kept) == 1):
                 # The value itself may be private: only its place is named.
-                raise DataError(
-                    f"row {r + 1}, {table.called(j)} of '{path}' is not a number; drop the column or the row, or list "
-                    "what stands for a missing value under missing_marks"
-                )
-            numbers[r, c] = value
+                out = f"leave the column out with drop = [{json.dumps(table.shown(j), ensure_ascii=False)}]"
+                raise DataError(f"row {r + 1}, {table.called(j)} of '{path}' {fault.format(out=out)}")
+            numbers[r, c] = np.nan if value is None else value
     groups = (
         None
         if group is None
@@ -221,18 +226,17 @@ def _kept(
 ) -> list[int]:
     """Which columns are used, in order, the label last."""
     for name in (*(columns or ()), *drop, *((label,) if label is not None else ())):
-        if name not in table.names:
+        if table.place(name) is None:
             hint = nearest(name, table.names) if table.sure or not table.headed else "is the delimiter right?"
             raise DataError(f"the data file '{path}' has no column {shown(name)}; {hint}")
     if keep_label and label is None:
         raise DataError("keep_label = true keeps the label as the last column; name that column under label")
-    kept = [
-        j
-        for j, name in enumerate(table.names)
-        if name not in drop and name != label and (columns is None or name in columns)
-    ]
-    if keep_label and label is not None:
-        kept.append(table.names.index(label))
+    out = {table.place(name) for name in drop}
+    asked = None if columns is None else {table.place(name) for name in columns}
+    measured = None if label is None else table.place(label)
+    kept = [j for j in range(len(table.names)) if j not in out and j != measured and (asked is None or j in asked)]
+    if keep_label and measured is not None:
+        kept.append(measured)
     if not kept:
         raise DataError(f"no column of '{path}' is left after 'drop' and 'label'; keep at least one")
     return kept
@@ -240,7 +244,8 @@ def _kept(
 
 def _groups(table: Table, path: str | Path, group: str, used: NDArray[np.bool_]) -> tuple[str, ...]:
     """Return whose each of the used rows is."""
-    j = table.names.index(group)
+    j = table.place(group)
+    assert j is not None  # looked for with the columns to drop
     owners = [row[j].strip() for row in table.rows]
     if "" in owners:
         raise DataError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +11,8 @@ from secmix._base.checks import Array, Ints, integer
 from secmix.data.dataset import Dataset
 from secmix.errors import DataError
 
+_NAMED = 5  # of constant columns, in an error's first words
+
 
 def prepared(data: Dataset, *, standardise: bool = True, features: int | None = None) -> Array:
     """Rows (N, d) ready for a mixture: columns of mean 0 and variance 1, then the first principal components.
@@ -17,12 +20,23 @@ def prepared(data: Dataset, *, standardise: bool = True, features: int | None = 
     Raises
     ------
     DataError
-        If a column is constant, or there are not as many columns as ``features``.
+        If a column is constant, there is one row only, or there are not as many columns as ``features``.
     """
     rows = data.rows
+    if len(rows) < 2:
+        raise DataError(
+            f"the data have {len(rows)} row{'s' * (len(rows) != 1)}, where two at least are needed for any column to "
+            "vary; add rows, or say header = false if the file's first line is a row too"
+        )
     still = np.flatnonzero(np.ptp(rows, axis=0) <= 1e-12 * np.abs(rows).max(axis=0))  # up to rounding
     if len(still):
-        raise DataError(f"column '{data.columns[still[0]]}' is constant: it carries nothing; drop it")
+        names = [data.columns[j] for j in still]
+        called = ", ".join(f"'{name}'" for name in names[:_NAMED]) + (" and more" if len(names) > _NAMED else "")
+        which = f"column {called} is" if len(names) == 1 else f"columns {called} are"
+        raise DataError(
+            f"{which} constant in all {len(rows)} rows and carr{'ies' if len(names) == 1 else 'y'} nothing; leave out "
+            f"with drop = {json.dumps(names, ensure_ascii=False)}"
+        )
     if standardise:
         rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
     if features is not None:

@@ -106,7 +106,8 @@ def _settings(part: Any, own: Mapping[str, Schema]) -> Schema:
     if parameters is None:
         return found
     settings = {key: {**_kind(hints.get(key)), **_meaning(meanings.get(key))} for key in parameters}
-    found["properties"] = {**settings, **own}
+    shared = {key: value for key, value in own.items() if key != "features" or key not in settings}
+    found["properties"] = {**settings, **shared}
     found["additionalProperties"] = False
     needed = [key for key, parameter in parameters.items() if parameter.default is parameter.empty]
     return {**found, "required": needed} if needed else found

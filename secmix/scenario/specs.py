@@ -69,7 +69,11 @@ class DataSpec(_Part):
 
     name: str = "breast_cancer"
     standardise: bool = True
-    features: Whole | None = Field(None, description="Principal components to keep; default: the columns themselves")
+    features: Whole | None = Field(
+        None,
+        description="Principal components to keep; default: the columns themselves. A data set with a setting of this "
+        'name, such as "gaussian", gets it instead',
+    )
     rows_per_node: Whole | list[Whole] | None = None
 
 

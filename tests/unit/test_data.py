@@ -12,6 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
+from secmix._base import plugins
+from secmix._front.validation import faults_of_parts
+from secmix.auditing.setup import build_setup
 from secmix.data import (
     Dataset,
     breast_cancer,
@@ -24,6 +27,8 @@ from secmix.data import (
     wine,
 )
 from secmix.errors import DataError, SecmixError
+from secmix.scenario import from_dict
+from secmix.scenario.schema import json_schema
 
 
 @pytest.mark.parametrize(
@@ -84,7 +89,14 @@ SECRET = "secret7731"
         ("", {}, ["0 line"]),
         ("age,height\n", {}, ["1 line", "rows"]),
         ("age,height\n1,nan\n", {}, ["lack values", 'missing = "drop"', '"mean"']),
-        ("age,height\n1,inf\n", {}, ["not finite"]),
+        ("age,height\n1,inf\n", {}, ["row 1", "'height'", "infinite", 'drop = ["height"]', "missing_marks"]),
+        ("age,height\n1,2\n1,1e400\n", {}, ["row 2", "'height'", "too large", 'drop = ["height"]']),
+        ("age,height\n1,2\nk. A.,3\n", {}, ["row 2", "'age'", "missing_marks", 'missing = "drop"', 'drop = ["age"]']),
+        (f"{SECRET},1,5\n", {"header": False}, ["row 1, column 1", 'drop = ["column 1"]']),
+        ('age,height\n1,2\n"1,5",3\n', {}, ["row 2", "'age'", 'decimal = ","']),
+        ("a;b\n1,5;2\n1.500;3\n", {"delimiter": ";", "decimal": ","}, ["row 2", "'a'", 'decimal = "."']),
+        ("a;b\n1;2\n", {}, ["row 1", "column 1", 'delimiter = ";"']),
+        ("a\tb\n1\t2\n", {}, ["row 1", "column 1", 'delimiter = "\\t"']),
         ("age,age\n1,2\n", {}, ["'age'", "twice"]),
         (b"age\n\xff\xfe\n", {}, ["cannot be read"]),
         (b"age\n1\x00\n", {}, []),
@@ -115,6 +127,13 @@ def test_a_wrong_file_is_told_without_its_values(
     assert SECRET not in message
     for word in expected:
         assert word in message
+
+
+def test_columns_go_by_their_number_too(tmp_path: Path) -> None:
+    path = _written(tmp_path, "name,age,height\nana,41,1.5\nbo,32,2\n")
+    assert csv(path, drop=["column 1"]).columns == ("age", "height")
+    assert csv(path, columns=["column 3"]).columns == ("height",)
+    assert csv(path, drop=["column 1"], label="column 2").columns == ("height",)
 
 
 def test_missing_values_are_left_out_or_filled_and_counted(tmp_path: Path) -> None:
@@ -221,6 +240,10 @@ def test_rows_are_left_alone_where_nothing_is_asked_of_them() -> None:
 def test_what_cannot_be_prepared_is_refused() -> None:
     with pytest.raises(DataError, match="'c1' is constant"):
         prepared(_data([[1, 5], [2, 5], [4, 5]]))
+    with pytest.raises(DataError, match=r"'c0', 'c2' are constant in all 2 rows .* drop = .*c0.*c2"):
+        prepared(_data([[1, 5, 3], [1, 6, 3]]))
+    with pytest.raises(DataError, match=r"1 row, where two at least.*header = false"):
+        prepared(_data([[1, 5, 3]]))
     # A column may be constant to the last bit but one.
     with pytest.raises(DataError, match="constant"):
         prepared(_data([[0.1 + 0.2, 1], [0.3, 2], [0.3, 5]]))
@@ -269,3 +292,37 @@ def test_a_deal_that_cannot_be_made_is_refused() -> None:
     with pytest.raises(SecmixError, match="node 1"):
         deal(rows, [1, 0], 10, np.random.default_rng(0))
     assert [part.shape for part in deal(rows, [1, 2], 7, np.random.default_rng(0))] == [(7, 1, 2), (7, 2, 2)]
+
+
+OWN_FEATURES = """
+import numpy as np
+from secmix.data import Dataset
+def wide(rows, features) -> Dataset:
+    drawn = np.random.default_rng(0).standard_normal((rows, features))
+    return Dataset(drawn, tuple(f"x{j}" for j in range(features)), "drawn")
+"""
+
+
+@pytest.mark.parametrize("name", ["gaussian", "of_ones_own:wide"])
+def test_a_data_set_gets_its_own_features(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "of_ones_own.py").write_text(OWN_FEATURES)
+    monkeypatch.syspath_prepend(tmp_path)
+    data = {"name": name, "rows": 50, "features": 5, "standardise": False}
+    with plugins.code_allowed(True):
+        setup = build_setup(from_dict({"network": {"kind": "cycle", "nodes": 4}, "data": data}))
+        assert list(faults_of_parts({"data": data}, "it", "")) == []
+    assert setup.rows.shape == (50, 5)
+    if name == "gaussian":
+        assert (setup.rows == gaussian(rows=50, features=5).rows).all()  # no components of them
+
+
+def test_the_schema_tells_whose_features_they_are() -> None:
+    of_part = {
+        branch["if"]["properties"]["name"]["const"]: branch["then"]["properties"]["features"]["description"]
+        for branch in json_schema()["definitions"]["data"]["allOf"]
+        if "properties" in branch["if"]
+        and "features" in branch["then"]["properties"]
+        and "description" in branch["then"]["properties"]["features"]
+    }
+    assert "Principal components" in of_part["wine"]
+    assert "Principal" not in of_part.get("gaussian", "")
