@@ -17,9 +17,9 @@ import tomli_w
 
 from secmix._base.files import read_regular
 from secmix._front.network_file import read_network
+from secmix._front.offered import with_all_sums, without_what_fails
 from secmix.data.delimited import Table, decoded, number, read_table
 from secmix.errors import DataError, SecmixError, one_line, shown
-from secmix.scenario import Scenario, parse
 
 _NODES = 5  # of the example's network
 _SHOWN_NODES = 30
@@ -68,7 +68,7 @@ def first_scenario(path: Path, csv: Path | None = None, network: Path | None = N
     if graph is not None:
         text = _with_table(text, "network", graph)
     head = "# Written by secmix init. secmix validate says whether it can be audited; secmix audit audits it.\n\n"
-    return _without_what_fails(head + text, path, said), said
+    return without_what_fails(with_all_sums(head + text), path, said), said
 
 
 def _curious(corrupt: Sequence[int], graph: Looked | None) -> str:
@@ -159,33 +159,6 @@ def toml_line(key: str, value: Any) -> str:
     if isinstance(value, list):
         return f"{key} = [{', '.join(toml_line('x', each).partition(' = ')[2] for each in value)}]"
     return tomli_w.dumps({key: value}).strip()
-
-
-def _without_what_fails(text: str, path: Path, said: list[str]) -> str:
-    """The scenario without protocols that cannot run on this network or these data, each left as a comment."""
-    from secmix._front.paths import seen_from
-    from secmix.auditing.engine.run_cell import try_out
-    from secmix.auditing.setup import Ready
-
-    scenario = parse(text, f"'{path}'")
-    cells = [seen_from(cell, path.parent) for cell in scenario.cells()]
-    ready: dict[str, Ready] = {}
-    kept = 0
-    first: SecmixError | None = None
-    for spec in scenario.sweep["protocol"]:
-        mine: Sequence[Scenario] = [cell for cell in cells if cell.protocol.name == spec["name"]]
-        try:
-            try_out(mine[-1], None, ready=ready)
-            kept += 1
-        except SecmixError as error:
-            first = first or error
-            pattern = rf'^    (\{{ name = "{spec["name"]}".*)$'
-            why = one_line(str(error)).replace("\\", "/")
-            text = re.sub(pattern, rf"    # \1  {why}", text, flags=re.M)
-            said.append(f"left out {spec['name']}: {error}")
-    if not kept and first is not None:
-        raise first
-    return text
 
 
 def relative(file: Path, folder: Path) -> str:

@@ -66,7 +66,7 @@ def test_init_looks_at_the_data_and_writes_what_it_found() -> None:
         assert private not in text + told.stdout
     said = call("validate", "study/mine.toml")
     assert (said.exit_code, said.stderr) == (0, "")
-    assert "is right: 6 combinations on 5 nodes" in said.stdout
+    assert "is right: 10 combinations on 5 nodes" in said.stdout
     assert re.search(r"An audit takes roughly \d+ (s|min) on one processor and up to \d+ MiB of memory", said.stdout)
 
 
@@ -116,7 +116,16 @@ def test_init_leaves_out_what_cannot_run_there() -> None:
     Path("star.txt").write_text("0 1\n0 2\n0 3\n0 4\n")
     told = call("init", "mine.toml", "--network", "star.txt")
     assert "left out secure_sum: no Hamiltonian cycle" in told.stdout
-    assert {cell.protocol.name for cell in load("mine.toml").cells()} == {"plain", "pdmm"}
+    offered = {cell.protocol.name for cell in load("mine.toml").cells()}
+    assert offered == {"plain", "pdmm", "secure_aggregation", "robust_server"}
+
+
+def test_init_offers_every_protocol_that_sums() -> None:
+    a_file()
+    assert call("init", "mine.toml", "--csv", "rows.csv").exit_code == 0
+    offered = {cell.protocol.name: cell.protocol.title for cell in load("mine.toml").cells()}
+    assert offered.keys() == {"plain", "secure_sum", "pdmm", "secure_aggregation", "robust_server"}
+    assert offered["secure_aggregation"] == "Secure aggregation"
 
 
 @pytest.mark.parametrize(
