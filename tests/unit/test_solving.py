@@ -53,6 +53,16 @@ def test_the_sum_of_three_rows_gives_them_away() -> None:
     assert "the records are known, not whose they are" in node.why
 
 
+def test_what_is_known_already_is_not_solved_for_and_said() -> None:
+    report = audit({"name": "plain"}, {"name": "curious_server"}, rows=2)
+    assert {node.standing for node in report.cells[0].nodes} == {"revealed"}
+    assert found(report) == {}
+    assert (
+        "the rows behind known sums: not measured of nodes 0, 1, 2, 3, 4, whose data are known already"
+        in report.cells[0].notes
+    )
+
+
 def test_two_rows_on_an_arc_of_secure_summation_too() -> None:
     shares = found(audit({"name": "secure_sum"}, PASSIVE))
     assert set(shares) == {0, 4}  # node 2 stands alone, and needs no solving

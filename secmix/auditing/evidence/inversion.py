@@ -7,7 +7,8 @@ runs.
 
 What it assumes: The adversary knows the parameters of each iteration: corrupt nodes and servers do. Rows come out,
 but not whose they are. At most twelve rows are tried; where known sums are at least as many as unknown numbers and no
-solution was certified, the verdict is *inconclusive*.
+solution was certified, the verdict is *inconclusive*. Nodes whose data are known already are left out, and the report
+names them; not so where the adversary steers, which it does to see rows.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ MOST_ROWS = 12  # more take minutes; the certificate is rarely reached
 _SOLVED = 5  # runs whose sums are solved
 _COMPARED = 5 * 10**6  # pairs of sums that are looked through for a row that stands alone
 _TRIED = 64  # starts where little is to be had
+_SPARED = "the rows behind known sums"
 
 
 def _gather(case: Case) -> Gathered:
@@ -50,19 +52,25 @@ def _gather(case: Case) -> Gathered:
     assert isinstance(observation, SumObservation)
     found: list[Finding] = []
     pictures: list[Picture | None] = []
+    spared: list[tuple[str, int]] = []
+    steers = AdversaryTraits.of(setup.adversary).active is not None  # and does it to see rows alone
     for known in observation.sums:
+        if case.settled.issuperset(known.members) and not steers:
+            spared += [(_SPARED, node) for node in known.members if node in setup.asked]
+            continue
         together, drawn = _attack(cell, setup, known)
         alone, also = _alone(cell, setup, known)
         pictures += [drawn, also]
         in_vain = {each.node: each.notes for each in alone if not each.value}
-        if AdversaryTraits.of(setup.adversary).active is None:  # who steers does it to see a row alone
+        if not steers:
             alone = [each for each in alone if each.value]
         for node in known.members:
             notes = [*together.notes, *in_vain.get(node, [])]
             alone.append(together.model_copy(update={"node": node, "notes": notes}))
         found += [each for each in alone if each.node in setup.asked]
     shown = [each for each in pictures if each is not None]
-    return Gathered(found, picture=max(shown, key=lambda each: (each.certified, len(each.found)), default=None))
+    drawn = max(shown, key=lambda each: (each.certified, len(each.found)), default=None)
+    return Gathered(found, picture=drawn, spared=tuple(dict.fromkeys(spared)))
 
 
 def _alone(cell: Scenario, setup: SumSetup, known: KnownSums) -> tuple[list[Finding], Picture | None]:
