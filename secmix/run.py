@@ -77,8 +77,10 @@ def audit(
         Audit against these nodes, who pool what they hold and hear, in place of the scenario's adversaries; −1 alone is
         the server, none at all an outsider. No node may be revealed then, unless the policy allows for it.
     memory_limit : int, optional
-        MiB that the messages of one block of runs may take, in each process; in place of the scenario's. It decides how
-        runs are blocked, and with that which random numbers they draw.
+        MiB that the audit of a combination may take in its process, beyond the program itself; in place of the
+        scenario's. Of sums no more runs are made than it holds, and the report says so; on Linux what asks for more
+        fails, and is named as not measured. It decides how runs are blocked, and with that which random numbers they
+        draw.
     show_private : bool
         Draw the rows that were recovered, true ones beside them, though the data are not public.
     allow_code : bool
@@ -88,8 +90,10 @@ def audit(
     accepted : path, optional
         TOML file of findings that are accepted, beside those of the scenario; see ``AcceptedSpec``.
     time_limit : float, optional
-        Seconds after which nothing more is begun; what has begun is finished. What is left out is named, and clears
-        nobody that it might speak against. Finished cells are kept in ``out`` then: the same call goes on from there.
+        Seconds after which nothing more is begun, and what runs is ended soon after. Both are named, and clear nobody
+        that they might speak against; a violation that was shown stays. Finished cells are kept in ``out`` then: the
+        same call goes on from there. Only another process can be ended: where objects are given and ``workers`` is 1,
+        in a script without its ``if __name__ == "__main__"``, and on a cluster, what has begun is finished.
     progress : callable (done, total, what), optional
 
     Raises

@@ -12,7 +12,7 @@ from secmix.errors import DataError, SecmixError
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.intp]
-Progress = Callable[[int, int, str], None]
+Progress = Callable[[float, int, str], None]
 """Called with how much is done, how much there is in all (cells, nodes, parts), and what is being done."""
 
 

@@ -182,9 +182,9 @@ class _Logged:
 
     def __init__(self) -> None:
         self.began = self.last = time.monotonic()
-        self.first = 0  # cells that were read back, which took no time
+        self.first = 0.0  # cells that were read back, which took no time
 
-    def __call__(self, done: int, total: int, what: str) -> None:
+    def __call__(self, done: float, total: int, what: str) -> None:
         now = time.monotonic()
         if what.startswith(_ESTIMATE):
             _say(f"secmix: {brief(what)}")
@@ -196,7 +196,7 @@ class _Logged:
         took = now - self.began
         left = took / (done - self.first) * (total - done) if done > self.first else None
         more = "" if left is None or done == total else f", about {_duration(left)} to go"
-        _say(f"secmix: {done} of {total} done after {_duration(took)}{more} ({brief(what, 100)})")
+        _say(f"secmix: {int(done)} of {total} done after {_duration(took)}{more} ({brief(what, 100)})")
 
 
 @contextmanager
@@ -210,7 +210,7 @@ def _bar() -> Iterator[Any]:
         task = bar.add_task("starting", total=None)
         lines: set[str] = set()
 
-        def tell(done: int, total: int, what: str) -> None:
+        def tell(done: float, total: int, what: str) -> None:
             stays = what.startswith(_ESTIMATE) or what.endswith(_VERDICTS)
             if stays and what not in lines:  # a verdict stays to be read while others are awaited
                 lines.add(what)

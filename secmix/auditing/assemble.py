@@ -11,7 +11,7 @@ from typing import Any
 from secmix._base.naming import label, named
 from secmix.auditing import verdicts
 from secmix.auditing.advice.refuted import with_what_the_report_says
-from secmix.auditing.cells.audit_cell import CellResult
+from secmix.auditing.cells.steps import CellResult
 from secmix.auditing.evidence.interface import installed
 from secmix.auditing.report import Cell, Conclusion, Report, Verdict
 from secmix.auditing.setup import Given

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -159,8 +160,9 @@ def build_setup(
 
 def _made_ready(cell: Scenario) -> Ready:
     settings, features = dict(cell.data.settings), cell.data.features
-    if features is not None and takes(plugins.load("datasets", cell.data.name), "features"):
-        settings["features"], features = features, None
+    with suppress(SecmixError):  # what is wrong with the name is told below, with its place
+        if features is not None and takes(plugins.load("datasets", cell.data.name), "features"):
+            settings["features"], features = features, None
     data = _build("datasets", cell.data.name, settings, "data")
     if not isinstance(data, Dataset):
         raise DataError(f"[data] name = '{cell.data.name}' returned {type(data).__name__}; a loader returns a Dataset")
@@ -202,10 +204,11 @@ def check_network_size(cell: Scenario) -> None:
         reach = math.sqrt(2 * math.log(max(n, 2)) / n) if spec.radius is None else spec.radius
         edges = pairs * min(1.0, math.pi * min(reach, 2.0) ** 2)
     need = (n + edges) * _BYTES_PER_EDGE / 2**20
-    if need > cell.memory_limit:
+    if need > cell.message_limit:
         error = NetworkError(
             f"[network] {n} nodes with about {edges:.3g} edges take {need:.3g} MiB before a message is sent, and "
-            f"memory_limit is {cell.memory_limit}; use fewer nodes, or raise memory_limit"
+            f"memory_limit = {cell.memory_limit} leaves {cell.message_limit:.1f} for it; use fewer nodes, or raise "
+            "memory_limit"
         )
         error.key = ("network", "nodes")
         raise error

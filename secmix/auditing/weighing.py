@@ -26,10 +26,11 @@ def weigh(cell: Scenario, setup: SumSetup) -> None:
     masks = np.shape(setup.protocol.draw_masks(1, entries, setup.network, rng))
     probes = -(-(setup.network.n + (masks[1] if len(masks) == 3 else 0)) // entries)
     message = (
-        f"the messages of a single run, with the {probes} that show what they depend on, take more than memory_limit = "
-        f"{cell.memory_limit} MiB; raise it, or use fewer nodes or components, or a larger tol"
+        f"the messages of a single run, with the {probes} that show what they depend on, take more than the "
+        f"{cell.message_limit:.1f} MiB that memory_limit = {cell.memory_limit} leaves for them; raise it, or use fewer "
+        "nodes or components, or a larger tol"
     )
     trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
-    with at_most(cell.memory_limit * 2**20 / (1 + probes), message):
+    with at_most(cell.message_limit * 2**20 / (1 + probes), message):
         sums = as_played(setup, Probed(setup.protocol, probing=False))
         build_model(trial, setup, sums).run(setup.deal(1, rng), network=setup.network, rng=rng)

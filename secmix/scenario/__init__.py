@@ -5,7 +5,7 @@ allowed. Under ``[sweep]`` any of its settings may take several values; the audi
 combination.
 """
 
-from secmix.scenario.scenario import Scenario, faults, from_dict, load, parse, render
+from secmix.scenario.scenario import FEWEST_RUNS, Scenario, faults, from_dict, load, parse, render
 from secmix.scenario.specs import (
     AcceptedSpec,
     DataSpec,
@@ -17,6 +17,7 @@ from secmix.scenario.specs import (
 )
 
 __all__ = [
+    "FEWEST_RUNS",
     "AcceptedSpec",
     "DataSpec",
     "MeasureSpec",

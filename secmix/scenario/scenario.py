@@ -27,7 +27,9 @@ from secmix.scenario.specs import (
     Strict,
 )
 
+FEWEST_RUNS = 100
 _MOST_CELLS = 10_000
+_OF_MESSAGES = 300 / 4096  # of the memory; several things of their size are kept beside them
 
 
 class Scenario(Strict):
@@ -61,8 +63,10 @@ class Scenario(Strict):
     title: str = "Audit"
     description: str = ""
     seed: Annotated[int, Field(ge=0)] = 0
-    runs: Annotated[int, Field(ge=100, le=10_000_000)] = Field(2000, description="Monte Carlo runs")
-    memory_limit: Count = Field(300, description="MiB that the messages of one block of runs may take")
+    runs: Annotated[int, Field(ge=FEWEST_RUNS, le=10_000_000)] = Field(2000, description="Monte Carlo runs")
+    memory_limit: Count = Field(
+        4096, description="MiB that the audit of a combination may take in its process, beyond the program itself"
+    )
     data: DataSpec = DataSpec()
     network: NetworkSpec
     model: ModelSpec = ModelSpec()
@@ -112,6 +116,11 @@ class Scenario(Strict):
         if level == self.measure.level:
             return self
         return self.model_copy(update={"measure": self.measure.model_copy(update={"level": level})})
+
+    @property
+    def message_limit(self) -> float:
+        """MiB of ``memory_limit`` that the messages of one block of runs may take."""
+        return _OF_MESSAGES * self.memory_limit
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, without what is absent."""

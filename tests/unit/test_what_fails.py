@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import secmix
-from secmix.auditing.cells import attempt, audit_cell, confirm
+from secmix.auditing.cells import attempt, audit_cell, confirm, sound
 from secmix.auditing.cells.attempt import LATE
 from secmix.auditing.cells.groups import gather
-from secmix.auditing.engine import run_cell
+from secmix.auditing.engine import processes, run_cell, run_cells
+from secmix.auditing.engine.memory import within
 from secmix.auditing.evidence import interface
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered
 from secmix.auditing.exposure import policy
 from secmix.auditing.report import Cell
 from secmix.errors import SecmixError
+from secmix.protocols import Plain, SecureAggregation, SecureSum
 
 
-def audited(name: str = "plain", time_limit: float | None = None, **changes: Any) -> Cell:
+def audited(name: str = "plain", time_limit: float | None = None, given: Any = None, **changes: Any) -> Cell:
     scenario = {
         "network": {"kind": "cycle", "nodes": 4},
         "runs": 100,
@@ -34,7 +38,8 @@ def audited(name: str = "plain", time_limit: float | None = None, **changes: Any
         "measure": {"evidence": ["structure"], "sigmas": [1.0]},
         "policy": {"max_revealed_nodes": 0},
     }
-    return secmix.audit(scenario | changes, time_limit=time_limit).cells[0]
+    protocols = None if given is None else {name: given}
+    return secmix.audit(scenario | changes, protocols=protocols, time_limit=time_limit).cells[0]
 
 
 def failing(error: BaseException) -> Callable[..., Any]:
@@ -50,7 +55,8 @@ def with_evidence(monkeypatch: pytest.MonkeyPatch, gather: Callable[..., Gathere
     monkeypatch.setattr(interface, "installed", lambda: everything)
 
 
-NO_ROOM = "the run failed for want of memory; run it again with fewer --workers or a smaller --memory-limit"
+MEND = "run it again with fewer --workers, runs, nodes or columns, or raise memory_limit"
+NO_ROOM = f"the run failed for want of memory; {MEND}"
 FAILURES = [
     (MemoryError(), "it ran out of memory"),
     (SecmixError("it does not fit"), "it does not fit"),
@@ -115,7 +121,8 @@ def test_a_violation_stays_where_another_part_fails(
 ) -> None:
     monkeypatch.setattr(module, name, failing(MemoryError()))
     cell = audited(**(ACTIVE if name == "robustness" else {}), policy={"max_revealed_nodes": 0, "min_colluders": 2})
-    assert (cell.verdict, cell.unmeasured) == ("violated", [what])
+    assert cell.verdict == "violated"
+    assert [line for line in cell.unmeasured if not line.endswith(": not reached")] == [what]
     assert any(what in note for note in cell.notes)
 
 
@@ -195,7 +202,8 @@ def test_only_an_evidence_that_a_clearance_does_not_need_may_be_left_out_for_tim
         assert cell.verdict == "holds"
         assert f"evidence 'ksg': {LATE}" in cell.unmeasured
     monkeypatch.setattr(attempt, "time", SimpleNamespace(time=lambda: math.inf))
-    cell = audited("secure_aggregation", 1e6, measure=measured)
+    # An object that is given stays in this process.
+    cell = audited("secure_aggregation", 1e6, SecureAggregation(), measure=measured)
     assert cell.verdict == "inconclusive"
     assert f"evidence 'structure': {LATE}" in cell.unmeasured
 
@@ -203,28 +211,123 @@ def test_only_an_evidence_that_a_clearance_does_not_need_may_be_left_out_for_tim
 def test_cells_that_are_not_begun_in_time_are_named_and_the_same_call_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sums = [{"name": "plain"}, {"name": "secure_sum"}]
-    swept = {"runs": 100, "measure": {"evidence": ["structure"]}, "sweep": {"protocol": sums}}
+    swept: dict[str, Any] = {"runs": 100, "measure": {"evidence": ["structure"]}}
     swept |= {"network": {"kind": "cycle", "nodes": 4}, "data": {"name": "wine", "features": 2}}
+    sums = {"plain": Plain(), "secure_sum": SecureSum()}  # objects that are given stay in this process
     now = [0.0]
     done_first: list[int] = []
 
-    def tell(done: int, total: int, what: str) -> None:
-        now[0] = math.inf if done == 1 else 0.0
+    def tell(done: float, total: int, what: str) -> None:
+        now[0] = math.inf if done >= 1 else 0.0
         done_first.extend([done] * (what == "running"))
 
     with monkeypatch.context() as patched:
         clock = SimpleNamespace(time=lambda: now[0], process_time=time.process_time)
         patched.setattr(run_cell, "time", clock)
-        first = secmix.audit(swept, tmp_path, formats=["json"], progress=tell, time_limit=1.0)
+        first = secmix.audit(swept, tmp_path, protocols=sums, formats=["json"], progress=tell, time_limit=1.0)
     assert [cell.unmeasured for cell in first.cells] == [[], [LATE]]
     assert [cell.verdict for cell in first.cells] == ["violated", "inconclusive"]
     assert LATE in first.cells[1].sentence
-    second = secmix.audit(swept, tmp_path, formats=["json"], progress=tell)
+    second = secmix.audit(swept, tmp_path, protocols=sums, formats=["json"], progress=tell)
     assert done_first == [0, 1]
     assert second.cells[0].nodes == first.cells[0].nodes
     assert second.cells[1].unmeasured == []
-    assert second == secmix.audit(swept, tmp_path / "whole", formats=["json"])
+    assert second == secmix.audit(swept, tmp_path / "whole", protocols=sums, formats=["json"])
+
+
+SLEEPERS = """
+import pathlib, time
+from secmix.protocols import Plain
+FLAG = pathlib.Path(__file__).parent / "asleep"
+def sleep():
+    FLAG.touch()
+    time.sleep(3600)
+class AfterAll(Plain):
+    def advise(self, shown):
+        sleep()
+class InItsRuns(Plain):
+    def average(self, inputs, *given, **more):
+        if len(inputs) > 50:
+            sleep()
+        return super().average(inputs, *given, **more)
+"""
+
+
+@pytest.mark.build
+@pytest.mark.parametrize(
+    ("name", "verdict", "left_out"),
+    [
+        ("AfterAll", "violated", ["what to change: not reached", f"the rest: {LATE}"]),
+        ("InItsRuns", "inconclusive", [LATE]),
+    ],
+)
+def test_what_runs_when_the_time_is_up_is_ended_and_what_was_shown_stays(
+    name: str, verdict: str, left_out: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sleepers.py").write_text(SLEEPERS)
+    monkeypatch.syspath_prepend(tmp_path)
+    asleep = tmp_path / "asleep"
+    clock = SimpleNamespace(time=lambda: math.inf if asleep.exists() else 0.0)
+    monkeypatch.setattr(processes, "time", clock)
+    scenario = {
+        "network": {"kind": "cycle", "nodes": 4},
+        "runs": 100,
+        "data": {"name": "wine", "features": 2},
+        "protocol": {"name": f"sleepers:{name}"},
+        "adversary": {"name": "curious_server"},
+        "measure": {"evidence": ["structure"]},
+    }
+    (cell,) = secmix.audit(scenario, time_limit=1e6, allow_code=True).cells
+    assert cell.verdict == verdict
+    assert cell.unmeasured[-len(left_out) :] == left_out
+    assert LATE in cell.sentence
+
+
+def test_a_script_that_starts_no_processes_is_audited_in_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_cells, "Workers", failing(processes.NotBegun("put the call under a guard")))
+    assert audited(time_limit=1e6).verdict == "violated"
+
+
+def test_progress_tells_the_steps_of_a_cell() -> None:
+    told: list[tuple[float, str]] = []
+    scenario = {"network": {"kind": "cycle", "nodes": 4}, "runs": 100, "data": {"name": "wine", "features": 2}}
+    scenario |= {"protocol": {"name": "secure_aggregation"}, "measure": {"evidence": ["structure", "gaussian"]}}
+    secmix.audit(scenario, progress=lambda done, total, what: told.append((done, what)))
+    done = [each for each, _ in told]
+    assert done == sorted(done)
+    assert len({each for each in done if 0 < each < 1}) >= 6
+    for what in ("evidence 'structure'", "evidence 'gaussian'", "what to change"):
+        assert any(said.endswith(f": {what}") for _, said in told)
+
+
+def test_an_early_look_tells_a_violation_before_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_cell, "SELDOM", -1.0)
+    monkeypatch.setattr(sound, "proof_of", failing(MemoryError()))
+    cell = audited()
+    assert cell.verdict == "violated"
+    assert cell.unmeasured[0] == "the proof and what follows: not reached"
+    cell = audited("secure_aggregation")
+    assert (cell.verdict, {node.verdict for node in cell.nodes}) == ("inconclusive", {"inconclusive"})
+
+
+# --- memory ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux holds a process to a limit on its data")
+def test_more_memory_than_the_limit_is_not_had() -> None:
+    with within(64), pytest.raises(MemoryError):
+        np.empty(2**27)
+    with within(64):
+        np.empty(2**20)
+    np.empty(2**27)  # a gibibyte, which nobody touches
+
+
+@pytest.mark.build
+def test_no_more_runs_are_made_than_fit_and_the_report_says_so() -> None:
+    few = audited(data={"name": "breast_cancer", "features": 20}, memory_limit=100, runs=3000)
+    note = "of 3000 runs were made: memory_limit = 100 MiB holds no more"
+    assert any(note in each for each in few.notes)
+    assert not any("runs were made" in each for each in audited().notes)
 
 
 def test_a_time_limit_is_a_number_of_seconds() -> None:

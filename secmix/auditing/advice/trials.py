@@ -112,7 +112,7 @@ def _model(case: Case) -> _Model | None:
 def _probed(cell: Scenario, setup: SumSetup) -> LeakedSubspace:
     protocol = fresh(setup.protocol)
     rounds = 2 if SumTraits.of(protocol).reuses_masks else 1
-    with at_most(cell.memory_limit * 2**20, "the messages of the trial take more than memory_limit"):
+    with at_most(cell.message_limit * 2**20, "the messages of the trial take more than memory_limit leaves for them"):
         return leaked_subspace(protocol, setup.network, setup.adversary, rounds=rounds)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -14,17 +15,18 @@ from secmix.auditing import verdicts
 from secmix.auditing.advice.measures import advised
 from secmix.auditing.advice.trials import by_promise, in_words, tried
 from secmix.auditing.cells.attempt import attempted
-from secmix.auditing.cells.confirm import confirmed, is_estimated
+from secmix.auditing.cells.confirm import CONFIRMING, confirmed, is_estimated
 from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, not_measured, sentence
 from secmix.auditing.cells.groups import gather, notes_on_groups
 from secmix.auditing.cells.mask_size import sigma_curve
 from secmix.auditing.cells.sound import observed, unchecked
 from secmix.auditing.cells.standing import heard, leaked, notes, solvable, stand
-from secmix.auditing.evidence.interface import Case, Gathered, asked
+from secmix.auditing.cells.steps import SELDOM, CellResult, Steps, Tell, Word
+from secmix.auditing.evidence.interface import Case, Evidence, Gathered, asked
 from secmix.auditing.evidence.premises import finite
 from secmix.auditing.observation.observe import Seeds, SumObservation
 from secmix.auditing.proof import in_words as proof_in_words
-from secmix.auditing.proof import proof_of
+from secmix.auditing.proof import proof_of, with_proof_of
 from secmix.auditing.report import Cell, Finding, NodeSummary, Robustness, SigmaPoint, Trial, Verdict
 from secmix.auditing.robustness import robustness
 from secmix.auditing.setup import CollaborationSetup, SumSetup
@@ -32,8 +34,8 @@ from secmix.auditing.soundness import Soundness
 from secmix.errors import SecmixError
 from secmix.scenario import Scenario
 
-CellResult = tuple[Cell, list[Finding]]
 _ASIDE = {"failed_matters": False, "late_matters": False}  # of what no verdict depends on
+_PUSHED, _SIZES, _CHANGES = "what colluders can do to the result", "the curve over sizes of masks", "what to change"
 
 
 def audit_cell(
@@ -41,24 +43,27 @@ def audit_cell(
     setup: SumSetup | CollaborationSetup,
     seeds: Seeds,
     reproduce: str,
-    early: Callable[[CellResult], None] | None = None,
+    tell: Tell | None = None,
     deadline: float = math.inf,
 ) -> CellResult:
     """Run, measure and judge one cell, whatever its protocol.
 
-    ``early`` is told the result so far where exact evidence alone decides it: a violation stays one, whatever is
-    measured, and whatever fails. After ``deadline`` (as of ``time.time``) nothing more is begun.
+    ``tell`` is told what begins, and the result so far: a violation in it stays one, whatever is measured, and whatever
+    fails. After ``deadline`` (as of ``time.time``) nothing more is begun.
     """
-    case, sound = observed(cell, setup, seeds)
+    tell = tell or (lambda word: None)
+    tell(Word(0.0, f"{cell.runs} runs"))
+    case, sound = observed(cell, setup, seeds, partial(_look, tell, time.monotonic(), reproduce))
     case = replace(case, deadline=deadline)
-
-    def tell(so_far: list[Gathered]) -> None:
-        if early is not None:
-            early(_judged_cell(case, sound, so_far, reproduce))
-
-    gathered = confirmed(case, _gathered(case, tell))
+    names = [*map(_called, _in_order(case)), CONFIRMING, _PUSHED, _SIZES, _CHANGES]
+    steps = Steps(names, tell, lambda found, left: _so_far(case, sound, found, left, reproduce))
+    found = _gathered(case, steps)
+    steps.begin(CONFIRMING, _certain(found), at_once=True)
+    gathered = confirmed(case, found)
+    steps.begin(_PUSHED, gathered)
     pushed, failed = _pushed(case)
-    points = attempted(case, "the curve over sizes of masks", lambda: _mask_sizes(case), **_ASIDE) or []
+    steps.begin(_SIZES, gathered)
+    points = attempted(case, _SIZES, lambda: _mask_sizes(case), **_ASIDE) or []
     _, summaries, _, _ = _judged(case, gathered)
 
     def weighed() -> list[Trial]:
@@ -67,8 +72,18 @@ def audit_cell(
         leaking = [each.node for each in summaries if each.standing in ("revealed", "partly leaked")]
         return tried(case, advice, colluders, leaking)
 
-    trials = attempted(case, "what to change", weighed, **_ASIDE) or []
+    steps.begin(_CHANGES, gathered)
+    trials = attempted(case, _CHANGES, weighed, **_ASIDE) or []
     return _judged_cell(case, sound, gathered, reproduce, _Beside(pushed, failed, points, trials))
+
+
+def _look(tell: Tell, begun: float, reproduce: str, case: Case) -> None:
+    """Tell what exact evidence says before anything is proved, where the runs took a while: the proof may as well."""
+    if time.monotonic() < begun + SELDOM:
+        return
+    exact = [each for each in _in_order(case) if each.exact and not each.always]
+    found = [attempted(case, _called(each), partial(gather, each, case)) or Gathered() for each in exact]
+    tell(Word(0.0, "the proof", _so_far(case, Soundness([]), found, ["the proof and what follows"], reproduce)))
 
 
 @dataclass(frozen=True)
@@ -116,11 +131,22 @@ def _judged_cell(
     return content, verdicts.with_reasons(findings, summaries, doubts)
 
 
+def _so_far(case: Case, sound: Soundness, found: list[Gathered], left: list[str], reproduce: str) -> CellResult:
+    """Put what was found before steps that are ``left`` into a cell in which nobody is cleared."""
+    unmeasured = {**case.unmeasured, **{f"{what}: not reached": True for what in left}}
+    case = with_proof_of(case, replace(case, unmeasured=unmeasured))
+    beside = _Beside(failed=AdversaryTraits.of(case.setup.adversary).against is not None)
+    cell, findings = _judged_cell(case, sound, found, reproduce, beside)
+    if cell.verdict == "holds":
+        cell = cell.model_copy(update={"verdict": "inconclusive"})
+    return cell, findings
+
+
 def _pushed(case: Case) -> tuple[Robustness | None, bool]:
     """Return the damage that colluders do, and whether that was asked for and could not be found out."""
     if AdversaryTraits.of(case.setup.adversary).against is None:
         return None, False
-    pushed = attempted(case, "what colluders can do to the result", lambda: robustness(case))
+    pushed = attempted(case, _PUSHED, lambda: robustness(case))
     return pushed, pushed is None
 
 
@@ -139,24 +165,32 @@ def revealed(cell: Scenario, setup: SumSetup, seeds: Seeds) -> list[int]:
     return [each.node for each in summaries if each.standing == "revealed"]
 
 
-def _gathered(case: Case, early: Callable[[list[Gathered]], None] | None) -> list[Gathered]:
-    """What each evidence found, in their order; those that only bound the leakage of nodes not settled come last."""
-    chosen = asked(case)
+def _called(each: Evidence) -> str:
+    return f"evidence '{each.name}'"
+
+
+def _in_order(case: Case) -> list[Evidence]:
+    """Return what is gathered; evidence that only bounds the leakage of nodes not settled comes last."""
+    return sorted(asked(case), key=lambda each: each.bounds_only)
+
+
+def _gathered(case: Case, steps: Steps | None) -> list[Gathered]:
+    """What each evidence found, in the order of reports."""
     found: dict[str, Gathered] = {}
-    for each in sorted(chosen, key=lambda each: each.bounds_only):
+    exact = False
+    for each in _in_order(case):
+        if steps is not None:
+            steps.begin(_called(each), _certain(found.values()), at_once=exact)
+        exact = each.exact
         # An evidence that a scenario may leave out accuses and clears nobody: so it may be left out for time.
         needed = each.exact or each.always
-        gathered = attempted(case, f"evidence '{each.name}'", partial(gather, each, case), late_matters=needed)
+        gathered = attempted(case, _called(each), partial(gather, each, case), late_matters=needed)
         found[each.name] = gathered or Gathered()
         so_far = [finding for other in found.values() for finding in other.findings]
         for node in case.judged:
             if verdicts.settles((finding for finding in so_far if finding.node == node), case.cell.policy):
                 case.settled.add(node)
-        certain = _certain(found.values())
-        if early and each.exact and _judged(case, certain)[0] == "violated":
-            early(certain)
-            early = None
-    return [found[each.name] for each in chosen]
+    return [found[each.name] for each in asked(case)]
 
 
 def _certain(gathered: Iterable[Gathered]) -> list[Gathered]:

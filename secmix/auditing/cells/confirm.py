@@ -23,6 +23,7 @@ from secmix.auditing.evidence.interface import Case, Evidence, Gathered, asked, 
 from secmix.auditing.observation.collaborations import CollaborationObservation
 from secmix.auditing.report import Finding
 
+CONFIRMING = "what would accuse, again on fresh runs"
 _DEGREES = 6  # of Student's t: for KSG see estimators/ksg/levels.py; a normal interval of decoders errs too often
 _USUAL = 0.975  # the side of a 95 % interval
 
@@ -81,7 +82,7 @@ def _measured_again(
         evidences = {evidence.name: evidence for evidence, _ in doubtful}
         return [finding for each in evidences.values() for finding in gather(each, fresh).findings]
 
-    found = attempted(case, "what would accuse, again on fresh runs", measured) or []
+    found = attempted(case, CONFIRMING, measured) or []
     by_key = {_key(finding): finding for finding in found}
     for _, finding in doubtful:
         new[id(finding)] = _as_confirmed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -24,12 +25,20 @@ from secmix.scenario import Scenario
 _FICKLE = "the adversary says at one time that it controls some nodes, and at another that it controls others"
 
 
-def observed(cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds) -> tuple[Case, Soundness]:
-    """Return all runs of ``cell`` and the checks of its protocol; what fails is among the observation's doubts."""
+def observed(
+    cell: Scenario,
+    setup: SumSetup | CollaborationSetup,
+    seeds: Seeds,
+    look: Callable[[Case], None] = lambda case: None,
+) -> tuple[Case, Soundness]:
+    """Return all runs of ``cell`` and the checks of its protocol; what fails is among the observation's doubts.
+
+    ``look`` is called with the runs before anything is proved of them, which may take long: nobody is cleared there.
+    """
     setup = setup if isinstance(setup, CollaborationSetup) else _understood(cell, setup)
     # As they were before any run.
     built, asked = soundness.fresh(setup.protocol), soundness.fresh(setup.adversary)
-    case, sound = _observed(cell, setup, seeds, built, asked)
+    case, sound = _observed(cell, setup, seeds, built, asked, look)
     if setup.adversary.corrupt_nodes(setup.network) != setup.corrupt:
         case = replace(case, observation=replace(case.observation, doubts=[_FICKLE, *case.observation.doubts]))
     return case, sound
@@ -69,7 +78,12 @@ def _understood(cell: Scenario, setup: SumSetup) -> SumSetup:
 
 
 def _observed(
-    cell: Scenario, setup: SumSetup | CollaborationSetup, seeds: Seeds, built: Any, asked: Adversary
+    cell: Scenario,
+    setup: SumSetup | CollaborationSetup,
+    seeds: Seeds,
+    built: Any,
+    asked: Adversary,
+    look: Callable[[Case], None],
 ) -> tuple[Case, Soundness]:
     if isinstance(setup, CollaborationSetup):
         watched = watch(cell, setup, seeds)
@@ -88,10 +102,12 @@ def _observed(
         doubts = [*([hidden] if hidden else sound.doubts), *watched.doubts]
         return Case(cell, setup, replace(watched, doubts=doubts)), sound
     seen = observe(cell, setup, seeds)
+    doubted = replace(seen, doubts=[*seen.doubts, *seen.unread, *seen.mask_shape])
+    look(without_proof(Case(cell, setup, doubted, built=built)))
     case = Case(cell, setup, seen, built=built)
     proof = proof_of(case)
     if not isinstance(proof, KnownSums):  # a proof reckons with the law of the masks
-        case = replace(case, observation=replace(seen, doubts=[*seen.doubts, *seen.unread, *seen.mask_shape]))
+        case = replace(case, observation=doubted)
     elif seen.unread:
         case = replace(case, observation=as_proved(seen, setup, proof))
     blind = not AdversaryTraits.of(asked).sees_metadata

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from secmix.auditing.setup import CollaborationSetup, SumSetup
-from secmix.scenario import Scenario
+from secmix.scenario import FEWEST_RUNS, Scenario
 
 _LEAST = 2.0  # seconds of any cell
 _SUMMED = 300  # numbers that are summed, over nodes and iterations, for each second of measuring
 _EXACT = 0.1  # of that time, where nothing is measured
 _MEASURES = {"decoders", "information", "inversion", "ksg", "reconstruction"}
-_LONG, _LARGE = 30, 4096  # seconds, and MiB, from which on it is told
+_SAFETY = 2  # the figure may be off by as much
+_LONG, _LARGE = 30, 2048  # seconds, and MiB, from which on it is told
 _BASE, _BLOCKS, _COPIES = 250, 2, 6  # MiB of any process; copies of a block of runs, and of what is summed in all
 
 
@@ -29,15 +30,32 @@ class Estimate:
 
 def estimate(cell: Scenario, setup: SumSetup | CollaborationSetup, trial: float) -> Estimate:
     """Estimate one cell, of which one run took ``trial`` seconds."""
-    base = _BASE + _BLOCKS * cell.memory_limit
+    base = _BASE + _BLOCKS * cell.message_limit
     if isinstance(setup, CollaborationSetup):  # its runs follow one another
         return Estimate(_LEAST + trial * cell.runs, base)
-    d = setup.rows.shape[1]
-    entries = cell.model.components * (1 + d + d * (d + 1) // 2)
-    summed = setup.network.n * entries * cell.model.iterations
+    summed = _numbers_summed(cell, setup)
     share = 1.0 if _MEASURES & set(cell.measure.evidence) else _EXACT
     seconds = _LEAST + trial * cell.model.iterations + share * summed / _SUMMED
-    return Estimate(seconds, base + _COPIES * cell.runs * 8 * summed / 2**20)
+    return Estimate(seconds, base + runs_that_fit(cell, setup) * _of_a_run(summed))
+
+
+def runs_that_fit(cell: Scenario, setup: SumSetup | CollaborationSetup) -> int:
+    """How many of a cell's runs its ``memory_limit`` holds, at least the fewest that a scenario may ask for."""
+    if isinstance(setup, CollaborationSetup):  # of whose runs little is kept
+        return cell.runs
+    room = cell.memory_limit - _BLOCKS * cell.message_limit
+    return min(cell.runs, max(int(room / (_SAFETY * _of_a_run(_numbers_summed(cell, setup)))), FEWEST_RUNS))
+
+
+def _numbers_summed(cell: Scenario, setup: SumSetup) -> int:
+    d = setup.rows.shape[1]
+    entries: int = cell.model.components * (1 + d + d * (d + 1) // 2)
+    return setup.network.n * entries * cell.model.iterations
+
+
+def _of_a_run(summed: int) -> float:
+    """MiB that are kept of a run in all."""
+    return _COPIES * 8 * summed / 2**20
 
 
 def in_words(estimates: Sequence[Estimate], workers: int = 1) -> str:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from secmix._base import files, plugins
-from secmix.auditing.cells.audit_cell import CellResult
+from secmix.auditing.cells.steps import CellResult
 from secmix.auditing.report import Cell, Finding
 from secmix.auditing.setup import Given
 from secmix.errors import SecmixError

@@ -6,9 +6,11 @@ that dies, leaves in any state. Here the parent alone reads and writes, and noth
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import pickle
 import signal
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -27,6 +29,7 @@ Work = Callable[[Any, Any, Tell], Any]
 _PRELOADED = "secmix.auditing.engine.preloaded"
 _NAME = "secmix worker"
 _BEGUN, _WORD, _ANSWER, _FAILURE, _LOST = range(5)  # kinds of messages from a worker
+_GRACE = 2.0  # seconds after a deadline in which a process may put in order what it has
 _GLANCE = 0.5  # seconds: Windows does not interrupt a wait
 _PATIENCE = 10.0  # seconds in which a process that was asked to end should have ended
 _at_work = False  # in a worker: whether it is past the import of the script that started it
@@ -75,6 +78,10 @@ class Lost(SecmixError):
     """Says why a task has no answer: its process died or ran out of memory. The others go on."""
 
 
+class NotBegun(SecmixError):
+    """Says why a process ended before it began."""
+
+
 class Workers:
     """Processes that run ``work`` on tasks, for use in a ``with`` block, at whose end none of them is left.
 
@@ -88,10 +95,17 @@ class Workers:
         Sent to each process once.
     tasks : sequence
         Each is sent to the first process that is free, in their order.
+    deadline : float
+        Time (as of ``time.time``) soon after which all are ended, whatever they do.
+    late : str
+        What the answer to a task that was ended, or not begun, says.
     """
 
-    def __init__(self, count: int, work: Work, shared: Any, tasks: Sequence[Any]) -> None:
+    def __init__(
+        self, count: int, work: Work, shared: Any, tasks: Sequence[Any], deadline: float = math.inf, late: str = ""
+    ) -> None:
         self._count, self._work = count, work
+        self._deadline, self._late = deadline + _GRACE, late
         self._shared = _pickled(shared)
         self._tasks = [_pickled(task) for task in tasks]
         self._next = 0
@@ -116,7 +130,8 @@ class Workers:
     def answers(self, told: Callable[[int, Any], None]) -> Iterator[tuple[int, Any]]:
         """Yield the place and the answer of each task as they come; ``told`` is called with a place and a word on it.
 
-        The answer to a task whose process dies is ``Lost``; another process takes its place.
+        The answer to a task whose process dies is ``Lost``; another process takes its place. After the deadline it is
+        that of all tasks that are left.
 
         Raises
         ------
@@ -125,7 +140,7 @@ class Workers:
         """
         while busy := {w.pipe: w for w in self._workers if w.task is not None}:
             ended = {w.process.sentinel: w for w in busy.values()}
-            ready = wait([*busy, *ended], _GLANCE)
+            ready = wait([*busy, *ended], min(_GLANCE, max(self._deadline - time.time(), 0.0)))
             for worker in [w for w in busy.values() if w.pipe in ready or w.process.sentinel in ready]:
                 place = worker.task
                 kind, content = self._received(worker)
@@ -138,6 +153,18 @@ class Workers:
                 elif place is not None:
                     self._send_next(worker)
                     yield place, content
+            if time.time() > self._deadline:
+                yield from self._ended_for_time()
+
+    def _ended_for_time(self) -> Iterator[tuple[int, Any]]:
+        left = [worker.task for worker in self._workers if worker.task is not None]
+        for worker in self._workers:
+            worker.process.kill()
+            worker.task = None
+        left += range(self._next, len(self._tasks))
+        self._next = len(self._tasks)
+        for place in left:
+            yield place, Lost(self._late)
 
     def _received(self, worker: _Worker) -> tuple[int, Any]:
         try:
@@ -148,7 +175,7 @@ class Workers:
             pass
         died = _died(worker)
         if not worker.begun:
-            raise died
+            raise NotBegun(str(died))
         worker.process.kill()  # its pipe may end before it does
         if self._next < len(self._tasks):
             self._replace(worker)

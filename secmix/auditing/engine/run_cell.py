@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import replace
 
 from secmix._base.plugins import code_allowed
 from secmix.auditing import verdicts
 from secmix.auditing.cells.attempt import LATE, place_of, why_failed
-from secmix.auditing.cells.audit_cell import CellResult, audit_cell
+from secmix.auditing.cells.audit_cell import audit_cell
 from secmix.auditing.cells.fields import failed, without_rest
-from secmix.auditing.engine.estimate import Estimate, estimate
+from secmix.auditing.cells.steps import CellResult, Tell, Word
+from secmix.auditing.engine.estimate import Estimate, estimate, runs_that_fit
+from secmix.auditing.engine.memory import within
 from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaborations, observe
 from secmix.auditing.observation.observe import seeds_of
@@ -33,15 +34,16 @@ def run_cell(
     given: Given | None,
     reproduce: str,
     allow_code: bool = False,
-    early: Callable[[CellResult], None] | None = None,
+    tell: Tell | None = None,
     ready: dict[str, Ready] | None = None,
     deadline: float = math.inf,
 ) -> CellResult:
     """Run and judge one cell. A protocol that fails while running is a finding too: *inconclusive*, with the cause.
 
-    Names like ``package.module:name`` are loaded only where ``allow_code`` says so. ``early`` is told the result so
-    far of a violation, which stays one whatever fails later. ``ready`` holds rows, as in :func:`build_setup`. After
-    ``deadline`` (as of ``time.time``) nothing more is begun.
+    Names like ``package.module:name`` are loaded only where ``allow_code`` says so. ``tell`` is told what begins, and
+    the result so far; a violation in it stays one whatever fails later. ``ready`` holds rows, as in
+    :func:`build_setup`. After ``deadline`` (as of ``time.time``) nothing more is begun. No more runs are made than
+    ``memory_limit`` holds, and what asks for more memory fails.
     """
     from threadpoolctl import threadpool_limits
 
@@ -49,21 +51,35 @@ def run_cell(
     # One cell at a time in a process: the kernel replaces names in the modules of a protocol while it follows it.
     with _CELLS, threadpool_limits(limits=1), code_allowed(allow_code), unrelated():
         setup = build_setup(cell, _new(given), ready)
+        fitting = cell.model_copy(update={"runs": runs_that_fit(cell, setup)})
         shown: list[CellResult] = []
 
-        def tell(so_far: CellResult) -> None:
-            shown.append(so_far)
-            if early is not None:
-                early(so_far)
+        def noted(word: Word) -> None:
+            if word.so_far is not None:
+                shown[:] = [_with_runs(word.so_far, cell, fitting)]
+                word = replace(word, so_far=shown[0])
+            if tell is not None:
+                tell(word)
 
         if time.time() > deadline:
             return failed(cell, setup, LATE, reproduce), []
         try:
-            judged, findings = audit_cell(cell, setup, seeds_of(cell), reproduce, tell, deadline)
+            with within(cell.memory_limit):
+                result = audit_cell(fitting, setup, seeds_of(cell), reproduce, noted, deadline)
         except BaseException as error:  # sys.exit too
             why = _cause(error)
             return without_rest(shown[0], why) if shown else (failed(cell, setup, why, reproduce), [])
+        judged, findings = _with_runs(result, cell, fitting)
         return _with_coalitions(cell, setup, judged, reproduce, deadline), findings
+
+
+def _with_runs(result: CellResult, asked: Scenario, made: Scenario) -> CellResult:
+    """Return the result with a note where fewer runs were made than the scenario asks for."""
+    if made.runs == asked.runs:
+        return result
+    note = f"{made.runs} of {asked.runs} runs were made: memory_limit = {asked.memory_limit} MiB holds no more"
+    cell, findings = result
+    return cell.model_copy(update={"notes": [note, *cell.notes]}), findings
 
 
 def _cause(error: BaseException) -> str:
@@ -71,7 +87,8 @@ def _cause(error: BaseException) -> str:
     if isinstance(error, SecmixError):
         return f"the run failed: {why}"
     if isinstance(error, MemoryError):
-        return "the run failed for want of memory; run it again with fewer --workers or a smaller --memory-limit"
+        mend = "run it again with fewer --workers, runs, nodes or columns, or raise memory_limit"
+        return f"the run failed for want of memory; {mend}"
     return f"the run failed with {type(error).__name__}{place_of(error)}"
 
 
@@ -122,9 +139,10 @@ def _trial(cell: Scenario, setup: SumSetup | CollaborationSetup) -> None:
     setup = replace(setup, protocol=fresh(setup.protocol))  # an object that remembers begins its life in the audit
     if isinstance(setup, CollaborationSetup):
         too_large = (
-            f"its messages take more than memory_limit = {cell.memory_limit} MiB in one run; raise it, or use less"
+            f"its messages take more in one run than the {cell.message_limit:.1f} MiB that memory_limit = "
+            f"{cell.memory_limit} leaves for them; raise it, or use less"
         )
-        with at_most(2 * cell.memory_limit * 2**20, too_large):  # the messages of a run, and of all runs joined
+        with at_most(2 * cell.message_limit * 2**20, too_large):  # the messages of a run, and of all runs joined
             collaborations.block_size(cell, setup)
     else:
         weigh(cell, setup)

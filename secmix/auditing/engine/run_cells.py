@@ -15,11 +15,12 @@ from threadpoolctl import threadpool_limits
 
 from secmix._base.checks import Progress
 from secmix.auditing import proof
-from secmix.auditing.cells.audit_cell import CellResult
+from secmix.auditing.cells.attempt import LATE
 from secmix.auditing.cells.fields import without_rest
+from secmix.auditing.cells.steps import CellResult, Word
 from secmix.auditing.engine import keeping
 from secmix.auditing.engine.estimate import Estimate, warning
-from secmix.auditing.engine.processes import Lost, Tell, Workers
+from secmix.auditing.engine.processes import Lost, NotBegun, Tell, Workers
 from secmix.auditing.engine.run_cell import lost, run_cell, try_out
 from secmix.auditing.report import Verdict
 from secmix.auditing.setup import Given, Ready
@@ -90,11 +91,17 @@ def run_cells(
     tell(len(results), len(cells), "running")
 
     shown: dict[int, CellResult] = {}
+    shares: dict[int, float] = {}  # of the cells that run, which part of each is done
 
-    def early(i: int, so_far: CellResult) -> None:
-        if i not in results:
-            shown[i] = so_far
-            tell(len(results), len(cells), _stands(cells[i], so_far[0].verdict))
+    def early(i: int, word: Word) -> None:
+        if i in results:
+            return
+        shares[i], what = word.share, f"{cells[i].protocol.title} × {cells[i].adversary.title}: {word.what}"
+        if word.so_far is not None:
+            if word.so_far[0].verdict == "violated" and (i not in shown or shown[i][0].verdict != "violated"):
+                what = _stands(cells[i], "violated")
+            shown[i] = word.so_far
+        tell(len(results) + sum(shares.values()), len(cells), what)
 
     if workers > 1:  # the longest first, or the last of them would leave the other workers idle
         todo.sort(key=lambda i: -tried[i])
@@ -111,10 +118,11 @@ def run_cells(
             else:
                 judged = lost(cells[i], given, commands[i], str(answer), allow_code, ready)
             results[i] = judged
+            shares.pop(i, None)
             place = places[i]
             if place is not None and judged[1] and not judged[0].unmeasured:  # else it is tried again next time
                 keeping.keep(place, judged)
-            tell(len(results), len(cells), _stands(cells[i], judged[0].verdict))
+            tell(len(results) + sum(shares.values()), len(cells), _stands(cells[i], judged[0].verdict))
     return [results[i] for i in range(len(cells))]
 
 
@@ -133,33 +141,38 @@ def _run(
     given: Given | None,
     allow_code: bool,
     workers: int,
-    early: Callable[[int, CellResult], None],
+    early: Callable[[int, Word], None],
     meanwhile: Callable[[], None],
     ready: dict[str, Ready],
     deadline: float,
 ) -> Generator[tuple[int, CellResult | Lost], None, None]:
-    if workers <= 1 or len(todo) <= 1:
-        for i in todo:
-            raised: list[BaseException] = []
-            passed_on = partial(_pass_on, early, i, raised)
-            result = run_cell(cells[i], given, commands[i], allow_code, passed_on, ready, deadline)
-            for error in raised:
-                raise error
-            yield i, result
-        return
-    # Rows need not be read again in other processes, nor what reads them be imported.
-    shared = given, allow_code, ready, deadline
-    tasks = [(cells[i], commands[i]) for i in todo]
-    with Workers(min(workers, len(todo)), run_in_worker, shared, tasks) as pool:
-        meanwhile()
-        for place, result in pool.answers(lambda place, so_far: early(todo[place], so_far)):
-            yield todo[place], result
+    # What runs in another process can be ended in time; objects that were given may not be known there.
+    apart = workers > 1 and len(todo) > 1
+    if apart or (deadline < math.inf and not given):
+        shared = given, allow_code, ready, deadline  # rows need not be read again there, nor what reads them imported
+        tasks = [(cells[i], commands[i]) for i in todo]
+        try:
+            with Workers(min(workers, len(todo)), run_in_worker, shared, tasks, deadline, LATE) as pool:
+                meanwhile()
+                for place, result in pool.answers(lambda place, word: early(todo[place], word)):
+                    yield todo[place], result
+            return
+        except NotBegun:
+            if apart:
+                raise
+    for i in todo:
+        raised: list[BaseException] = []
+        passed_on = partial(_pass_on, early, i, raised)
+        result = run_cell(cells[i], given, commands[i], allow_code, passed_on, ready, deadline)
+        for error in raised:
+            raise error
+        yield i, result
 
 
-def _pass_on(early: Callable[[int, CellResult], None], i: int, raised: list[BaseException], so_far: CellResult) -> None:
-    """What is said early of a cell; where that fails, the cell has not failed."""
+def _pass_on(early: Callable[[int, Word], None], i: int, raised: list[BaseException], word: Word) -> None:
+    """What is said of a cell while it runs; where that fails, the cell has not failed."""
     try:
-        early(i, so_far)
+        early(i, word)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -169,7 +182,7 @@ def _pass_on(early: Callable[[int, CellResult], None], i: int, raised: list[Base
 def run_in_worker(
     shared: tuple[Given | None, bool, dict[str, Ready], float], task: tuple[Scenario, str], tell: Tell
 ) -> CellResult:
-    """Run the cell of a task and its command in a worker process; ``tell`` sends a violation that stands early."""
+    """Run the cell of a task and its command in a worker process; ``tell`` sends what is said of it meanwhile."""
     (given, allow_code, ready, deadline), (cell, command) = shared, task
     return run_cell(cell, given, command, allow_code, tell, ready, deadline)
 

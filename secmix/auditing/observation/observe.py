@@ -161,11 +161,12 @@ def fitting(cell: Scenario, transcript: Transcript, real: int, times: int = 1) -
         raise SecmixError("the protocol sent nothing through the channel it was given: there is nothing to audit")
     kept = times * sum(b.payload.nbytes / b.runs for b in transcript)
     units = max(b.runs for b in transcript) - real
-    room = int(cell.memory_limit * 2**20 / kept) - units
+    room = int(cell.message_limit * 2**20 / kept) - units
     if room < 1:
         raise SecmixError(
-            f"the messages of a single run take {kept * (1 + units) / 2**20:.0f} MiB, the limit is "
-            f"{cell.memory_limit}; raise memory_limit, or use fewer nodes, iterations or components, or a larger tol"
+            f"the messages of a single run take {kept * (1 + units) / 2**20:.1f} MiB, where memory_limit = "
+            f"{cell.memory_limit} leaves {cell.message_limit:.1f} for them; raise memory_limit, or use fewer nodes, "
+            "iterations or components, or a larger tol"
         )
     return min(room, 500, cell.runs)
 

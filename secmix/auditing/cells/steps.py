@@ -1,0 +1,63 @@
+"""What is told of a cell while it runs: which step begins, and what the cell says if it ends there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from secmix.auditing.evidence.interface import Gathered
+from secmix.auditing.report import Cell, Finding
+
+CellResult = tuple[Cell, list[Finding]]
+SELDOM = 1.0  # seconds between results so far, which take a moment to make
+
+
+@dataclass(frozen=True)
+class Word:
+    """What is said of a cell while it runs.
+
+    Attributes
+    ----------
+    share : float
+        Of its steps that are done.
+    what : str
+        What begins now.
+    so_far : CellResult or None
+        What the cell says if it ends now, where that is new; nobody is cleared in it.
+    """
+
+    share: float
+    what: str
+    so_far: CellResult | None = None
+
+
+Tell = Callable[[Word], None]
+
+
+class Steps:
+    """Tells of each step of a cell as it begins.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the steps, in their order.
+    tell : callable
+    judge : callable
+        ``judge(found, left)``: what the cell says where the steps ``left`` are not reached.
+    """
+
+    def __init__(
+        self, names: Sequence[str], tell: Tell, judge: Callable[[list[Gathered], list[str]], CellResult]
+    ) -> None:
+        self._names, self._tell, self._judge = list(names), tell, judge
+        self._last = time.monotonic()
+
+    def begin(self, name: str, found: list[Gathered], *, at_once: bool = False) -> None:
+        """Say that a step begins, and, now and then or ``at_once``, what was found before it."""
+        k = self._names.index(name)
+        so_far = None
+        if found and (at_once or time.monotonic() > self._last + SELDOM):
+            so_far = self._judge(found, self._names[k:])
+            self._last = time.monotonic()
+        self._tell(Word((k + 1) / (len(self._names) + 1), name, so_far))
