@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from secmix.auditing.report import FAULTS, Cell, Effect, NodeSummary, Report
 from secmix.reporting import words
+from secmix.reporting.linked import leads, plain
 
 _MOST_WHO = 3  # adversaries that are listed one by one
 _MOST_NAMES = 3
@@ -19,6 +20,13 @@ def in_short(report: Report) -> list[str]:
 
     Participants are the nodes, each known by its name or number; an adversary goes by its label.
     """
+    return [plain(paragraph) for paragraph in linked(report)]
+
+
+def linked(report: Report) -> list[str]:
+    """The same, each number with the place in the report that it comes from; see :mod:`secmix.reporting.linked`."""
+    cells = [cell.model_copy(update={"number": k}) for k, cell in words.numbered(report)]
+    report = report.model_copy(update={"cells": cells})
     by_adversary: dict[str, list[Cell]] = {}
     for cell in report.cells:
         by_adversary.setdefault(cell.adversary, []).append(cell)
@@ -26,7 +34,7 @@ def in_short(report: Report) -> list[str]:
     said = [" ".join(_about(cells)) for cells in ranked[:_MOST_WHO]]
     if len(ranked) > _MOST_WHO:
         more = len(ranked) - _MOST_WHO
-        said.append(f"The table below has {more} more adversar{'ies' if more > 1 else 'y'}.")
+        said.append(f"The table below has {leads('matrix', str(more))} more adversar{'ies' if more > 1 else 'y'}.")
     return [*said, *_who_suffices(report), *filter(None, [" ".join(_how_sure(report))]), *_what_to_do(report)]
 
 
@@ -61,15 +69,17 @@ def _about(cells: Sequence[Cell]) -> list[str]:
 
 def _who_suffices(report: Report) -> list[str]:
     """How few participants can learn somebody's data, where that is fewer than the policy asks for."""
-    least: dict[str, tuple[int, str]] = {}
+    least: dict[str, tuple[int, str, str]] = {}
     for cell in report.cells:
         found = cell.coalitions
         if found and found.verdict == "violated" and found.least is not None:
             one = "owner" if found.witness and found.witness.owners else "participant"
-            least[cell.protocol] = min((found.least, one), least.get(cell.protocol, (found.least, one)))
+            this = (found.least, one, f"{_place(cell)}-coalitions")
+            least[cell.protocol] = min(this, least.get(cell.protocol, this), key=lambda each: each[0])
     said = []
-    for protocol, (few, one) in least.items():
-        who = f"{few} {one}s who act together" if few > 1 else f"one {one} alone" if few else "an outsider"
+    for protocol, (few, one, where) in least.items():
+        count = f"{few} {one}s" if few > 1 else f"one {one}" if few else "an outsider"
+        who = f"{leads(where, count)}{' who act together' if few > 1 else ' alone' if few else ''}"
         said.append(f"Under “{protocol}” {who} can learn somebody's data; the policy asks for more.")
     return [" ".join(said)] if said else []
 
@@ -82,7 +92,8 @@ def _who(cell: Cell) -> str:
     elif len(cell.corrupt) == 1:
         more = cell.label(cell.corrupt[0]) if cell.names else f"participant {cell.corrupt[0]}"
     else:
-        more = f"{len(cell.corrupt)} of the {cell.n_nodes} participants, who pool what they see"
+        count = leads(f"{_place(cell)}-network", f"{len(cell.corrupt)} of the {cell.n_nodes}")
+        more = f"{count} participants, who pool what they see"
     return f"“{cell.adversary}” ({more})"
 
 
@@ -103,13 +114,15 @@ def _asked(cell: Cell) -> bool:
 
 def _of_whom(cells: Sequence[Cell], standing: str) -> str:
     counts = {(len(_those(cell, standing)), len(words.honest(cell))) for cell in cells}
+    worst = max(cells, key=lambda cell: len(_those(cell, standing)))
+    where = f"{_place(worst)}-nodes"
     other = "other " if cells[0].corrupt else ""
     if len(counts) > 1:
-        return f"up to {max(count for count, _ in counts)} {other}participants"
+        return f"up to {leads(where, str(max(count for count, _ in counts)))} {other}participants"
     ((count, honest),) = counts
     if count == honest:
-        return f"all {honest} {other}participants" if honest > 1 else f"the only {other}participant"
-    return f"{count} of {honest} {other}participants"
+        return f"{leads(where, f'all {honest}')} {other}participants" if honest > 1 else f"the only {other}participant"
+    return f"{leads(where, f'{count} of {honest}')} {other}participants"
 
 
 def _under(cells: Sequence[Cell]) -> str:
@@ -129,9 +142,9 @@ def _listed(names: Iterable[str]) -> str:
 
 def _how_sure(report: Report) -> list[str]:
     """Say what is certain, and of the rest in how many runs it came out: as the findings say that decide."""
-    revealed = [node for cell in report.cells for node in _those(cell, "revealed")]
+    revealed = [(cell, node) for cell in report.cells for node in _those(cell, "revealed")]
     partly = any(_those(cell, "partly leaked") and not _those(cell, "revealed") for cell in report.cells)
-    tried = [node for node in revealed if not node.certain]
+    tried = [(cell, node) for cell, node in revealed if not node.certain]
     said = []
     if revealed and not tried:
         what = "Whose data can be worked out" if partly else "This"
@@ -149,17 +162,26 @@ def _how_sure(report: Report) -> list[str]:
     return said
 
 
-def _came_out(nodes: Sequence[NodeSummary]) -> str:
-    counts = {(node.hits, node.runs) for node in nodes if node.hits is not None and node.runs}
+def _came_out(tried: Sequence[tuple[Cell, NodeSummary]]) -> str:
+    counts: dict[tuple[int, int], str] = {}  # each with where it is first found
+    for cell, node in tried:
+        if node.hits is not None and node.runs:
+            counts.setdefault((node.hits, node.runs), f"{_place(cell)}-node-{node.node}")
     among = "trial runs of the real programme the data came out"
-    if not counts or any(node.hits is None or not node.runs for node in nodes):
+    if not counts or any(node.hits is None or not node.runs for _, node in tried):
         return f"in {among}"
     ordered = sorted(counts, key=lambda count: (count[0] / count[1], count[1]))
     if len(ordered) <= _MOST_COUNTS:
-        *others, last = [f"{hits} of {runs}" for hits, runs in ordered]
+        *others, last = [leads(counts[count], f"{count[0]} of {count[1]}") for count in ordered]
         return f"in {' or '.join(filter(None, [', '.join(others), last]))} {among}"
-    least, most = (math.floor(100 * hits / runs) for hits, runs in (ordered[0], ordered[-1]))
+    least, most = (
+        leads(counts[count], str(math.floor(100 * count[0] / count[1]))) for count in (ordered[0], ordered[-1])
+    )
     return f"in {least} to {most} % of the {among}"
+
+
+def _place(cell: Cell) -> str:
+    return f"cell-{cell.number}"
 
 
 def _what_to_do(report: Report) -> list[str]:
@@ -198,13 +220,13 @@ def _measures(bad: Sequence[Cell], outcomes: Sequence[str], effect: Effect | Non
                 effects.setdefault(trial.plain, set()).add(trial.effect)
                 against.setdefault(trial.plain, {})[cell.adversary] = None
     if effect is not None:
-        against = {plain: who for plain, who in against.items() if _least(effects[plain]) == effect}
+        against = {measure: who for measure, who in against.items() if _least(effects[measure]) == effect}
     everybody = {cell.adversary for cell in bad}
     # What helps against most comes first.
-    commonest = sorted(against, key=lambda plain: -len(against[plain]))[:_MOST_MEASURES]
+    commonest = sorted(against, key=lambda measure: -len(against[measure]))[:_MOST_MEASURES]
     return "; ".join(
-        plain if set(against[plain]) == everybody else f"{plain} (against {_listed(against[plain])})"
-        for plain in commonest
+        measure if set(against[measure]) == everybody else f"{measure} (against {_listed(against[measure])})"
+        for measure in commonest
     )
 
 

@@ -202,3 +202,35 @@ def test_an_active_server_is_no_outsider() -> None:
     servers = (CuriousServer(), ModelServer(model="zero"), MaliciousServer(victim=0))
     assert all(AdversaryTraits.of(one).server for one in servers)
     assert not AdversaryTraits.of(Eavesdropper()).server
+
+
+def test_each_number_of_the_first_page_leads_to_where_it_comes_from() -> None:
+    least = Coalitions(
+        verdict="violated",
+        why="why",
+        min_colluders=3,
+        limit=3,
+        least=2,
+        nodes=[],
+        witness=None,
+        method="m",
+        command="",
+        notes=[],
+    )
+    found = report(
+        cell("P", "A", "violated", [*REVEALED, *solved((4, 5))]),
+        cell("Q", "A", "violated", solved((3, 5), (5, 5)), coalitions=least),
+        cell("P", "B", "inconclusive", OPEN, corrupt=[]),
+    )
+    found = found.model_copy(
+        update={"sentence": "The policy is violated in 2 of 3 combinations: P. Of the rest, 1 could not be decided."}
+    )
+    page = html.render(found)
+    top = page[page.index('<div class="sentence">') : page.index('<dl class="facts">')]
+    links = dict(re.findall(r'<a href="#([^"]+)">([^<]*)</a>', top))
+    assert re.findall(r"\d", re.sub(r"<a .*?</a>|<[^>]*>|&#\d+;", "", top)) == []
+    assert {links[f"cell-{k}"] for k in ("1-node-0", "2-node-0", "2-node-1")} == {"4 of 5", "3 of 5", "5 of 5"}
+    assert links["cell-2-coalitions"] == "2 participants"
+    assert "cell-1-network" in links
+    for anchor in links:
+        assert f'id="{anchor}"' in page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -10,11 +11,14 @@ from secmix.auditing.report import Cell, Finding, NodeSummary, Report
 from secmix.reporting import robustness as robust
 from secmix.reporting import words
 from secmix.reporting.glossary import HOW_TO_READ, anchor, glossary
-from secmix.reporting.in_short import in_short
+from secmix.reporting.in_short import linked
+from secmix.reporting.linked import as_html, leads
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+# Counts in the sentence of a report.
+_COMBINATIONS = re.compile(r"\b\d+( of \d+)?(?= combination)|(?<=but for )\d+|(?<=Of the rest, )\d+")
 # Beyond these a page of open sections, or a table of nodes, hides what matters.
 OPEN_SECTIONS = 6
 ROWS = 24
@@ -56,7 +60,7 @@ def render(report: Report) -> str:
         .get_template("report.html.j2")
         .render(
             report=safe,
-            short=in_short(safe),
+            short=list(map(as_html, linked(safe))),
             sections=sections,
             matrix=matrix(safe, sections),
             css=Markup(css),
@@ -103,6 +107,7 @@ def _environment() -> Environment:
         "number": words.number,
         "share": words.share,
         "slug": slug,
+        "counted": lambda sentence: as_html(_COMBINATIONS.sub(lambda count: leads("matrix", count[0]), sentence)),
     }
     return environment
 
