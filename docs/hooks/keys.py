@@ -76,6 +76,8 @@ def kind_of(prop: dict[str, Any], defs: dict[str, Any]) -> str:
 
     >>> kind_of({"type": "integer", "minimum": 1}, {}), kind_of({"enum": ["a", "b"], "type": "string"}, {})
     ('whole number, at least 1', '"a" or "b"')
+    >>> kind_of({"type": "integer", "maximum": 1_000_000}, {})  # as TOML may have it
+    'whole number, at most 1_000_000'
     """
     if "$ref" in prop:
         return kind_of(defs[prop["$ref"].rpartition("/")[2]], defs)
@@ -87,7 +89,7 @@ def kind_of(prop: dict[str, Any], defs: dict[str, Any]) -> str:
         return f"list of {kind_of(prop.get('items', {}), defs)}"
     words = {"integer": "whole number", "number": "number", "boolean": "true or false", "string": "text"}
     bounds = [
-        f"{word} {prop[key]:g}"
+        f"{word} {prop[key]:_}"
         for key, word in (
             ("minimum", "at least"),
             ("exclusiveMinimum", "above"),
@@ -134,4 +136,6 @@ def _parts(table: str) -> str:
 
 
 def _default(parameter: inspect.Parameter) -> str:
+    if str(parameter.default) == "<factory>":  # of a dataclass, made anew each time
+        return "see its meaning"
     return "required" if parameter.default is parameter.empty else _value(parameter.default)

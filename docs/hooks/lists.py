@@ -84,6 +84,16 @@ def at_home(text: str) -> str:
     return re.sub(r"\]\((?!https?:|#)([^)]+)\)", moved, text)
 
 
+def names_alone(html: str) -> str:
+    """Docstrings name other objects as Sphinx does; a reader of the page needs the name alone.
+
+    >>> names_alone("as in :class:<code>~secmix.protocols.PDMM</code>")
+    'as in <code>PDMM</code>'
+    """
+    html = re.sub(r":(?:class|func|meth|mod|data|attr):(?=<code>)", "", html)
+    return re.sub(r"<code>~(?:[\w.]+\.)?(\w+)</code>", r"<code>\1</code>", html)
+
+
 def report(text: str) -> str:
     """A study's page; the catalogue links to its reports as a browser shows them."""
     text = re.sub(r"\]\(([\w-]+)/report\.md\)", r"](\1/report.html)", text)

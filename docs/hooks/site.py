@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -60,5 +59,4 @@ def api(name: str) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Docstrings name other objects as Sphinx does; a reader of the page needs the name alone."""
-    return re.sub(r":(?:class|func|meth|mod|data|attr):(?=<code>)", "", html)
+    return lists.names_alone(html)

@@ -51,6 +51,17 @@ def gaussian(
 ) -> Dataset:
     """Rows drawn from a mixture of ``components`` standard Gaussians with centres ``separation`` apart from the origin.
 
+    Parameters
+    ----------
+    rows, features, components : int
+        How many are drawn: rows, numbers in each, and Gaussians.
+    separation : float
+        Distance of each centre from the origin, in standard deviations.
+    seed : int
+        Of the draws.
+
+    Examples
+    --------
     >>> gaussian(rows=10, features=3).rows.shape
     (10, 3)
     """

@@ -37,8 +37,10 @@ class Scenario(Strict):
 
     Attributes
     ----------
-    title, description : str
-        What the report is called, and a sentence below it.
+    title : str
+        What the report is called.
+    description : str
+        A sentence below the title.
     seed : int
         Of all random numbers: the same scenario and seed give the same report.
     data, network, model, protocol, adversary, measure, policy : tables

@@ -35,6 +35,13 @@ def test_the_page_of_keys_has_types_bounds_and_defaults() -> None:
     assert '**`name = "pdmm"`**' in page
 
 
+def test_a_page_shows_no_words_of_other_programs() -> None:
+    for page in (keys.page(), lists.evidence(), lists.threat_models()):
+        assert "As in" not in page
+        assert "<factory>" not in page
+    assert "at most 1_000_000 |" in keys.page()
+
+
 def test_every_evidence_says_how_it_is_got_and_what_it_assumes() -> None:
     page = lists.evidence()
     for each in installed():

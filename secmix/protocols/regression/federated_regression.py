@@ -26,9 +26,19 @@ class FederatedRegression:
 
     Parameters
     ----------
-    model, hidden, steps, rate, weight_decay, classes
-        As in :class:`~secmix.protocols.regression.Trainer`.
+    model : {"linear", "logistic", "relu"}
+        What each node trains: least squares, logistic regression, or least squares with a hidden layer of ReLU units.
     rounds : int
+    steps : int
+        Of gradient descent in each round, on all rows of a node.
+    rate : float
+        Length of a step.
+    weight_decay : float
+        λ of the penalty λ/2 ‖W‖² on the weights.
+    hidden : int
+        Units of the hidden layer.
+    classes : (low, high), optional
+        The two values of y for "logistic"; by default the class is whether y is above 0.
     precision : {"float64", "float32"}
         Of the messages.
     encrypted : bool
