@@ -161,9 +161,7 @@ def exposures(
             parts = build_setup(only)
             whose = _owners(owners if owners is not None else only.network.owners, parts.network.n)
             whom: dict[str, Any] = {"owners": whose, "costs": costs}
-            repairs = proposals(
-                only, parts, need, levels=[cast(Level, level)], **whom, progress=progress, unaudited=unaudited
-            )
+            repairs = proposals(only, parts, need, [mine], **whom, progress=progress, unaudited=unaudited)
         names = build_setup(only).names if "group" in only.data.settings else tuple(only.network.names or ())
         said = _unrepaired(need, verdict, unaudited) if repair and not repairs else ""
         found.append(Judged(only.protocol.title, mine, verdict, node_names.named(why, names), repairs, names, said))

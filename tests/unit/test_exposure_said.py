@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from secmix.auditing.exposure import repair
+from secmix import exposing
+from secmix.auditing.exposure import repair, search
 from secmix.errors import SecmixError
 from secmix.exposing import Judged, exposures
 from secmix.reporting import exposed
@@ -42,6 +43,19 @@ def test_how_far_it_is_is_told_node_by_node() -> None:
     searched(PENDANT, progress=lambda *now: told.append(now))
     assert told[0] == (0, 5, "recording what the protocol sends")
     assert [now for now in told if "node" in now[2]] == [(i, 5, f"searching who exposes node {i}") for i in range(5)]
+
+
+def test_who_exposes_whom_is_searched_once_before_repairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    searches: list[str] = []
+
+    def exposure_of(cell: Any, *given: Any, **more: Any) -> Any:
+        searches.append(f"{cell.protocol.name} {cell.network.kind}")
+        return search.exposure_of(cell, *given, **more)
+
+    for module in (repair, exposing):
+        monkeypatch.setattr(module, "exposure_of", exposure_of)
+    assert searched(RING, min_colluders=3, repair=True).repairs
+    assert searches.count("pdmm cycle") == 1
 
 
 @pytest.mark.parametrize(

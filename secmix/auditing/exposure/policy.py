@@ -77,9 +77,8 @@ def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, repr
         command = f"{reproduce} --colluders {listed(witness.coalition)}"
     notes = [note for exposure in exposures for note in exposure.notes]
     if verdict == "violated" and known.repairs is None:
-        levels = [exposure.level for exposure in exposures]
         try:
-            proposed = proposals(cell, setup, need, levels=levels, owners=tuple(owners) or None)
+            proposed = proposals(cell, setup, need, exposures, owners=tuple(owners) or None)
             known.repairs = [repair.sentence for repair in proposed]
         except BaseException as error:
             notes.append(f"repairs were not tried: {why_failed(error)}")

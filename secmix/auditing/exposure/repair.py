@@ -67,8 +67,8 @@ def proposals(
     cell: Scenario,
     setup: SumSetup | CollaborationSetup,
     need: int,
+    before: Sequence[Exposure],
     *,
-    levels: Sequence[Level],
     owners: tuple[str, ...] | None = None,
     costs: Mapping[Agent, float] | None = None,
     edge_costs: Mapping[Edge, float] | None = None,
@@ -77,11 +77,13 @@ def proposals(
 ) -> tuple[Repair, ...]:
     """Changes after which no coalition cheaper than ``need`` exposes anybody: proven, and audited again.
 
+    ``before`` is who exposes whom as it is, at each level that is asked about.
+
     Those that are proven and could not be audited again are put into ``unaudited``, in words, with the reason.
     """
     if not isinstance(setup, SumSetup):
         return ()
-    before = [_searched(cell, setup, one, need, owners, costs, progress) for one in levels]
+    levels = [each.level for each in before]
     found = []
     for words, change, cost in _candidates(cell, setup, need, levels, owners, edge_costs):
         try:
