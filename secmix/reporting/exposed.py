@@ -58,7 +58,7 @@ def print_exposures(found: Sequence[Any], console: Console) -> None:
         if judged.repairs:
             console.print(Text("What would mend it", style="bold"))
             for repair in judged.repairs:
-                console.print(Padding(Text(clean(repair.sentence)), (0, 0, 0, 2)))
+                console.print(Padding(Text(clean(named(repair.sentence, judged.names))), (0, 0, 0, 2)))
         if judged.unrepaired:
             console.print(Text(clean(judged.unrepaired)))
 

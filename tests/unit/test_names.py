@@ -68,7 +68,8 @@ def test_the_terminal_and_comparisons_name_them(report: secmix.Report) -> None:
 
 
 def test_exposures_name_them() -> None:
-    found = exposures(scenario(), colluders=3)
+    found = exposures(scenario(protocol={"name": "pdmm"}), colluders=3, min_colluders=3, repair=True)
+    assert found[0].repairs
     out = io.StringIO()
     print_exposures(found, Console(file=out, width=200))
     assert "St. Gallen" in out.getvalue()
