@@ -197,7 +197,8 @@ class Workers:
         try:
             worker.pipe.send_bytes(content)
         except OSError:
-            raise _died(worker) from None
+            died = _died(worker)
+            raise (died if worker.begun else NotBegun(str(died))) from None
 
     def _end(self, at_once: bool) -> None:
         """End all processes: those that are idle when their pipe closes, the others ``at_once`` where that is due."""

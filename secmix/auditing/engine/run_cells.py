@@ -157,9 +157,9 @@ def _run(
                 for place, result in pool.answers(lambda place, word: early(todo[place], word)):
                     yield todo[place], result
             return
-        except NotBegun:
+        except NotBegun as why:
             if apart:
-                raise
+                raise SecmixError(str(why)) from None
     for i in todo:
         raised: list[BaseException] = []
         passed_on = partial(_pass_on, early, i, raised)
