@@ -209,11 +209,8 @@ def _not_linear(rows: Followed) -> str:
 
 def _overlapping(sums: list[frozenset[int]]) -> str:
     """Name two sums whose sets of nodes overlap; of numbers encoded in two ways these are no equations."""
-    for k, a in enumerate(sums):
-        for b in sums[:k]:
-            if a & b and a != b:
-                return f"{sorted(a)} and {sorted(b)}"
-    return ""
+    pairs = ((a, b) for k, a in enumerate(sums) for b in sums[:k])
+    return next((f"{sorted(a)} and {sorted(b)}" for a, b in pairs if a & b and a != b), "")
 
 
 def readable(fit: Fit, network: Network, adversary: Any) -> set[tuple[int, int]] | Open:
