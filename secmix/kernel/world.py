@@ -289,7 +289,7 @@ _BUILTINS |= {"float": _Float, "int": _Int, "max": _extreme(max, np.maximum), "m
 _OTHERS = {"numpy", "scipy", "sklearn", "pandas", "numba", "matplotlib", "networkx", "llvmlite", "joblib", "pydantic"}
 _OTHERS |= {"threadpoolctl", "hypothesis", "pytest", "_pytest", "pluggy", "xdist", "execnet", "rich", "typer", "click"}
 _HOUSE: tuple[str, ...] = ("secmix.protocols", "secmix._base", "secmix.aggregators", "secmix.adversaries")
-_HOUSE += ("secmix.testing", "secmix.wrap.share_sum", "secmix.wrap.bus")
+_HOUSE += ("secmix.testing", "secmix.wrap.share_sum", "secmix.wrap.sealed_sum", "secmix.wrap.bus")
 
 
 def _is_protocols(name: str) -> bool:
