@@ -289,8 +289,8 @@ _BUILTINS |= {"float": _Float, "int": _Int, "max": _extreme(max, np.maximum), "m
 _OTHERS = {"numpy", "scipy", "sklearn", "pandas", "numba", "matplotlib", "networkx", "llvmlite", "joblib", "pydantic"}
 _OTHERS |= {"threadpoolctl", "hypothesis", "pytest", "_pytest", "pluggy", "xdist", "execnet", "rich", "typer", "click"}
 _OTHERS |= {"sympy", "mpmath"}
-_HOUSE: tuple[str, ...] = ("secmix.protocols", "secmix._base", "secmix.aggregators", "secmix.adversaries")
-_HOUSE += ("secmix.testing", *(f"secmix.wrap.{each}" for each in ("share_sum", "sealed_sum", "masked_sum", "bus")))
+_HOUSE = tuple(f"secmix.{x}" for x in "protocols _base aggregators adversaries testing wrap.bus".split())  # noqa: SIM905
+_HOUSE += ("sympy.core.random", *(f"secmix.wrap.{x}_sum" for x in ("share", "sealed", "masked")))
 
 
 def _is_protocols(name: str) -> bool:

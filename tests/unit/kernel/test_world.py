@@ -153,11 +153,12 @@ def test_bits_that_do_not_meet_are_added() -> None:
         assert (high | low).modulus == 0
 
 
-def test_modules_of_symbolic_libraries_are_not_a_protocols(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = types.ModuleType("sympy.of_a_test")
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    inner = type("Inner", (), {"__module__": module.__name__, "inner": None})()
-    assert module.__name__ not in modules_of(inner)
+def test_modules_of_symbolic_libraries_are_not_a_protocols_but_for_their_coins(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, is_one in (("sympy.of_a_test", False), ("sympy.core.random", True)):
+        module = types.ModuleType(name)
+        monkeypatch.setitem(sys.modules, name, module)
+        inner = type("Inner", (), {"__module__": name, "inner": None})()
+        assert (name in modules_of(inner)) == is_one
 
 
 @numbers.Integral.register
