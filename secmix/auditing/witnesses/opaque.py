@@ -26,7 +26,7 @@ Parts = tuple[Any, ...]
 BITS = 2048
 """Of a modulus whose factors are the key: fewer are no longer advised (Barker 2020, NIST SP 800-57, table 2)."""
 _SMALL_PRIMES, _FERMAT = 2**16, 10_000
-_BABY, _GIANT = 2**15, 2**12  # steps: words up to 2^27 on either side of zero come out
+_BABY, _GIANT = 2**18, 2**9  # steps: words up to 2^27 on either side of zero come out
 _KEYS = 64  # numbers among what passes that are tried as keys
 
 
@@ -200,9 +200,9 @@ def _deterministic(cipher: Cipher, words: Words, passed: Sequence[Parts]) -> lis
 def _counted_up(cipher: Cipher, words: Words, passed: Sequence[Parts]) -> Opened | None:
     """Seal one, and add on, until what passes comes out: with nothing but the public key."""
     one, total = cipher.encrypt(1), cipher.encrypt(0)
-    baby: dict[Parts, int] = {}
+    baby: dict[int, int] = {}  # by hashes, as ciphertexts are long: who takes one for another finds a wrong word
     for count in range(_BABY):
-        if baby.setdefault(parts_of(total), count) != count:
+        if baby.setdefault(hash(parts_of(total)), count) != count:
             return None  # it does not tell words apart
         total = cipher.add(total, one)
     found: dict[Parts, Any] = {}
@@ -210,7 +210,7 @@ def _counted_up(cipher: Cipher, words: Words, passed: Sequence[Parts]) -> Opened
         step = cipher.encrypt(sign * _BABY)
         moved = {each: _whole(each) for each in passed if each not in found}
         for count in range(_GIANT):
-            here = {each: baby.get(parts_of(at)) for each, at in moved.items()}
+            here = {each: baby.get(hash(parts_of(at))) for each, at in moved.items()}
             found |= {each: word - sign * count * _BABY for each, word in here.items() if word is not None}
             moved = {each: cipher.add(at, step) for each, at in moved.items() if each not in found}
             if not moved:

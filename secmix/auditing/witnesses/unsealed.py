@@ -22,7 +22,7 @@ from secmix.transcript import SEALED, Channel
 
 _KEY = "what is sealed was tried"
 _FIRST = 160  # words that are sealed in a first trial
-_RUNS, _SECONDS = 60, 20.0  # of the trial that convicts
+_RUNS, _SECONDS = 30, 10.0  # of the trial that convicts
 
 
 @dataclass(frozen=True)
