@@ -7,10 +7,10 @@
 :func:`wire` makes a sum protocol of code that sends and receives, party by party, on a bus that records by itself.
 """
 
-from secmix.wrap.bus import Endpoint, Wire, wire
+from secmix.wrap.bus import Closed, Endpoint, Wire, wire
 from secmix.wrap.masked_sum import MaskedSum
 from secmix.wrap.playing import Coins, playing, rehearsed
 from secmix.wrap.sealed_sum import SealedSum
 from secmix.wrap.share_sum import ShareSum
 
-__all__ = ["Coins", "Endpoint", "MaskedSum", "SealedSum", "ShareSum", "Wire", "playing", "rehearsed", "wire"]
+__all__ = ["Closed", "Coins", "Endpoint", "MaskedSum", "SealedSum", "ShareSum", "Wire", "playing", "rehearsed", "wire"]
