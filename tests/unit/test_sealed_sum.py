@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import secrets
 from typing import Any
 
 import numpy as np
@@ -90,6 +92,14 @@ def test_without_blinding_it_is_violated(policy: Any) -> None:
     cell = audited(paillier(encrypt=not_blinded), CuriousServer(), policy=policy)
     assert {each.verdict for each in cell.nodes} == {"violated"}
     assert "computed without the key from what passes sealed" in cell.nodes[0].why
+
+
+@pytest.mark.build
+def test_randomness_that_comes_again_tells_differences() -> None:
+    few, turns = [secrets.randbelow(SMALL.n - 1) + 1 for _ in range(5)], itertools.count()
+    cell = audited(paillier(encrypt=lambda word: SMALL.encrypt(word, few[next(turns) % 5])), CuriousServer())
+    assert cell.verdict == "violated"
+    assert "differences of its input's entries" in cell.nodes[0].why
 
 
 @pytest.mark.build
