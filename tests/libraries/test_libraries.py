@@ -92,6 +92,11 @@ def test_masks_hide_from_a_server_until_all_who_share_them_help_it(library: str,
     assert OPEN.get(library, "") in cells["server"].proof
 
 
+def test_on_a_ring_of_seeds_a_server_and_the_two_neighbours_read_a_node() -> None:
+    adversaries = {"one": CuriousServer(corrupt=[0]), "both": CuriousServer(corrupt=[0, 2])}
+    check(cells_of(glue_of("declearn").RING, adversaries), {"one": "holds", "both": "violated"})
+
+
 def test_a_server_without_the_key_learns_nothing_of_what_is_sealed() -> None:
     adversaries = {
         "server": CuriousServer(),

@@ -17,4 +17,5 @@ def hide_words(vector, plus, minus):
 
 
 PROTOCOL = MaskedSum(hide, add_up)
+RING = MaskedSum(hide, add_up, ring=True)
 INTEGERS = MaskedSum(hide_words, lambda sent: sum(sent).view("int64") / 2**16)
