@@ -115,6 +115,10 @@ def test_a_short_key_is_inconclusive_with_its_bits() -> None:
 def test_who_reads_nothing_sealed_or_has_the_key_does_not_depend_on_the_cipher() -> None:
     for adversary in (Eavesdropper(), HonestButCurious({0})):
         assert audited(paillier(encrypt=not_blinded), adversary).verdict == "holds"
+    # It is sent the average, and hears no words but its own.
+    assert audited(paillier(encrypt=not_blinded, holders=[1]), HonestButCurious({0})).verdict == "holds"
+    heard = audited(paillier(encrypt=not_blinded, holders=[1], encrypted=False), HonestButCurious({0}))
+    assert heard.verdict == "violated"
 
 
 @pytest.mark.build

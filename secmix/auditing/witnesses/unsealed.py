@@ -18,7 +18,7 @@ from secmix.auditing.witnesses.opaque import Opened, Trial, Words, tried
 from secmix.estimators.estimate import wilson
 from secmix.protocols.cipher import Cipher
 from secmix.protocols.interfaces import SumTraits
-from secmix.transcript import SEALED, Channel
+from secmix.transcript import SEALED, SERVER, Channel
 
 _KEY = "what is sealed was tried"
 _FIRST = 160  # words that are sealed in a first trial
@@ -32,6 +32,7 @@ class _Try:
     cipher: Cipher
     trial: Trial
     seconds: float  # for each word
+    read: tuple[int, ...]  # the nodes whose sealed words the adversary is sent or hears
 
 
 def sealed_check(case: Case) -> Check | None:
@@ -50,35 +51,40 @@ def sealed_check(case: Case) -> Check | None:
 def sealed_findings(case: Case, nodes: list[int]) -> list[Finding]:
     """Return what of the words of ``nodes`` comes out of what passes, without the key."""
     found = _tried(case)
-    if found is None or found.trial.opened is None:
+    if found is None or found.trial.opened is None or not found.read:
         return []
-    words = _words(case, found.cipher)
+    words = _words(case, found.cipher)[:, found.read]
     runs, n, m = words.shape
     entries = m if found.seconds * _RUNS * n * m <= _SECONDS else min(m, 2)
     some = words[: max(2, min(runs, _RUNS, int(_SECONDS / (found.seconds * n * entries)))), :, :entries]
     opened = tried(found.cipher, some).opened
-    return [] if opened is None else [each for node in nodes for each in _finding(case, node, some, opened, m)]
+    if opened is None:
+        return []
+    places = {node: place for place, node in enumerate(found.read) if node in nodes}
+    return [each for node, place in places.items() for each in _finding(case.about(node), place, some, opened, m)]
 
 
 def _tried(case: Case) -> _Try | None:
     """Try the cipher of a cell once; None where there is none, or its adversary has the key or reads nothing sealed."""
     if _KEY not in case.fitted:
         cipher = _cipher(case)
-        case.fitted[_KEY] = None if cipher is None else _first_trial(cipher, _words(case, cipher))
+        read = None if cipher is None else _read(case)
+        case.fitted[_KEY] = None if cipher is None or read is None else _first_trial(case, cipher, read)
     found: _Try | None = case.fitted[_KEY]
     return found
 
 
-def _first_trial(cipher: Cipher, words: Words) -> _Try:
+def _first_trial(case: Case, cipher: Cipher, read: tuple[int, ...]) -> _Try:
+    words = _words(case, cipher)
     _, n, m = words.shape
     entries = min(m, max(1, _FIRST // (2 * n)))
     begin = time.process_time()
     try:
         cipher.encrypt(1)
         seconds = max(time.process_time() - begin, 1e-6)
-        return _Try(cipher, tried(cipher, words[:2, :, :entries]), seconds)
+        return _Try(cipher, tried(cipher, words[:2, :, :entries]), seconds, read)
     except Exception as error:  # a stranger's functions may fail in any way
-        return _Try(cipher, Trial([f"trying it ends in {type(error).__name__}"]), 1.0)
+        return _Try(cipher, Trial([f"trying it ends in {type(error).__name__}"]), 1.0, read)
 
 
 def _cipher(case: Case) -> Cipher | None:
@@ -87,13 +93,19 @@ def _cipher(case: Case) -> Cipher | None:
         return None
     protocol: Any = case.built if case.built is not None else setup.protocol
     found = SumTraits.of(protocol).cipher(setup.network)
-    if found is None or setup.corrupt & set(found.holders):
-        return None
-    channel = Channel()
-    zeros = np.zeros((1, setup.network.n, 1))
-    protocol.average(zeros, setup.network, stream(case.cell.seed, "soundness", "sealed"), channel=channel)
-    view = setup.adversary.observe(channel.transcript, setup.network)
-    return found if any(origin.kind.endswith(SEALED) for origin in view.origins) else None
+    return None if found is None or setup.corrupt & set(found.holders) else found
+
+
+def _read(case: Case) -> tuple[int, ...] | None:
+    """Return the nodes of whose sealed words the adversary reads what passes; None where it reads nothing sealed."""
+    setup, channel = case.setup, Channel()
+    assert isinstance(setup, SumSetup)
+    protocol: Any = case.built if case.built is not None else setup.protocol
+    rng = stream(case.cell.seed, "soundness", "sealed")
+    protocol.average(np.zeros((1, setup.network.n, 1)), setup.network, rng, channel=channel)
+    origins = setup.adversary.observe(channel.transcript, setup.network).origins
+    senders = {each.sender for each in origins if each.kind.endswith(SEALED)} - setup.corrupt
+    return tuple(sorted(senders - {SERVER})) if senders else None
 
 
 def _words(case: Case, cipher: Cipher) -> Words:
@@ -102,8 +114,8 @@ def _words(case: Case, cipher: Cipher) -> Words:
     return np.asarray(cipher.words(case.observation.inputs[first].transpose(1, 0, 2)))
 
 
-def _finding(case: Case, node: int, words: Words, opened: Opened, m: int) -> list[Finding]:
-    """Say what comes out of one node's words (runs, n, entries), of ``m`` in all; nothing unless it is right."""
+def _finding(about: dict[str, Any], node: int, words: Words, opened: Opened, m: int) -> list[Finding]:
+    """Say what comes out of the words (runs, n, entries) at one place, of ``m`` in all; nothing unless it is right."""
     runs, _, entries = words.shape
     flat = words.reshape(runs, -1)
     beside = opened.beside.reshape(runs, -1)
@@ -122,7 +134,7 @@ def _finding(case: Case, node: int, words: Words, opened: Opened, m: int) -> lis
     low = wilson(runs, runs)[0]
     return [
         Finding(
-            **case.about(node),
+            **about,
             evidence="witness",
             view="single",
             target="input",
