@@ -182,6 +182,7 @@ def summary_of_samples(
     hidden: str | None = None,
     *,
     runs: int | None = None,
+    sealed: bool = False,
 ) -> NodeSummary:
     """Put all evidence about one node in one line, where none of it is exact.
 
@@ -195,6 +196,8 @@ def summary_of_samples(
         Why the transcript may not tell all: who holds no such message may then know something nevertheless.
     runs : int, optional
         Of the audit, to say how many more would decide.
+    sealed : bool
+        Whether some of the messages that the adversary reads are sealed.
     """
     revealing = [f for f in findings if is_revealed(f)]
     top = max(findings, key=lambda f: (f.normalised_low, f.normalised_leakage), default=None)
@@ -211,7 +214,8 @@ def summary_of_samples(
         why = f"{share}; the output alone gives at most {output_leakage:.0%}"
     else:
         standing = "inconclusive"
-        why = hidden or "only lower bounds exist of what such messages tell, and they show little"
+        little = "part of them is sealed, and opaque to who lacks the key" if sealed else "they show little"
+        why = hidden or f"only lower bounds exist of what such messages tell, and {little}"
     doubtful: list[Accusation] = ["inconclusive"] * (standing != "no more than the output itself reveals")
     verdict = judged([*(f.verdict for f in findings), *doubtful], clearance)
     if verdict == "inconclusive" and not revealing:

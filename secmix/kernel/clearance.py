@@ -23,7 +23,7 @@ from secmix.kernel.state import Place
 from secmix.kernel.streams import ENOUGH, opened, seeds_of
 from secmix.kernel.trace import Fit
 from secmix.network import Network
-from secmix.transcript import Transcript, View
+from secmix.transcript import SEALED, WITHOUT_KEY, Transcript, View
 
 _MADE_HERE = object()
 
@@ -201,19 +201,14 @@ def _overlooked(fit: Fit, read: set[tuple[int, int]], corrupt: frozenset[int]) -
 
 
 def _not_linear(rows: Followed) -> str:
-    for cell in rows.objects.ravel().tolist():
-        if isinstance(cell, Number) and cell.modulus != np.inf and not cell.pure:
-            return "no linear function of inputs and masks, nor one of such a sum alone"
-    return ""
+    odd = any(isinstance(x, Number) and x.modulus != np.inf and not x.pure for x in rows.objects.ravel().tolist())
+    return "no linear function of inputs and masks, nor one of such a sum alone" * odd
 
 
 def _overlapping(sums: list[frozenset[int]]) -> str:
     """Name two sums whose sets of nodes overlap; of numbers encoded in two ways these are no equations."""
-    for k, a in enumerate(sums):
-        for b in sums[:k]:
-            if a & b and a != b:
-                return f"{sorted(a)} and {sorted(b)}"
-    return ""
+    pairs = ((a, b) for k, a in enumerate(sums) for b in sums[:k])
+    return next((f"{sorted(a)} and {sorted(b)}" for a, b in pairs if a & b and a != b), "")
 
 
 def readable(fit: Fit, network: Network, adversary: Any) -> set[tuple[int, int]] | Open:
@@ -237,10 +232,11 @@ def clear_unheard(views: Iterable[View], runs: int, *, same_in: int = 0) -> Clea
     heard = [origin for view in views for origin in view.origins if origin.line != "held"]
     if heard and not same_in:
         return Open(f"the adversary reads '{heard[0].kind}', which no theorem speaks of")
+    sealed = (WITHOUT_KEY,) * any(origin.kind.endswith(SEALED) for origin in heard)
     same = f"What reaches this adversary is the same to the last bit in {same_in} calls on other rows"
     return Clearance(
         says=same if heard else f"No message reaches this adversary in any of {runs} runs",
-        assumes=("what passes goes by the channel, and who is sent what does not change after these runs",),
+        assumes=("what passes goes by the channel, and who is sent what does not change after these runs", *sealed),
         _maker=_MADE_HERE,
     )
 

@@ -34,8 +34,9 @@ _VALUES = frozenset({bool, int, float, complex, str, bytes, range, slice, *map(t
 _CONTAINERS = (dict, list, tuple, set, frozenset)  # which carry nothing beside what they contain
 _MEMBER = types.MemberDescriptorType
 _NAMED = (types.ModuleType, _MEMBER, types.GetSetDescriptorType, types.WrapperDescriptorType)
-_NO_DATA = ("_thread.", "_abc.", "logging.", "typing.", "ast.", "numba.core.", "numba.np.", "IPython.", "ipykernel.")
-"""Where classes lie whose objects carry no data from call to call: locks, loggers, compiled functions, shells."""
+_NO_DATA: tuple[str, ...] = ("_thread.", "_abc.", "logging.", "typing.", "ast.", "numba.core.", "numba.np.", "IPython.")
+_NO_DATA += ("ipykernel.", "builtins.PyCapsule")
+"""Where classes lie whose objects carry no data from call to call: locks, loggers, compiled code, shells."""
 _MOST = 200_000  # objects
 _LONG = 1000  # entries of a list, of which the numbers are not looked at one by one
 _POINTER = tuple.__itemsize__  # bytes
@@ -105,7 +106,7 @@ class _Walk:
             return self._each(own, path, own.__setitem__)
         if isinstance(value, types.CodeType):
             return value
-        if isinstance(value, types.MethodDescriptorType):
+        if isinstance(value, (types.MethodDescriptorType, types.ClassMethodDescriptorType)):
             return value.__qualname__
         if isinstance(value, types.BuiltinFunctionType):
             bound = value.__self__

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,19 +41,9 @@ def _reporting(kw: dict[str, Any], *args: Any) -> None:
         now().narrow("floating-point errors or warnings that are raised, recorded or handed on")
 
 
-def _errstate(**kw: Any) -> Any:
-    _reporting(kw)
-    return np.errstate(**kw)
-
-
-def _seterr(**kw: Any) -> Any:
-    _reporting(kw)
-    return np.seterr(**kw)
-
-
-def _seterrcall(f: Any) -> Any:
-    _reporting({}, f)
-    return np.seterrcall(f)
+def _stating(f: Callable[..., Any], *args: Any, **kw: Any) -> Any:
+    _reporting(kw, *args)
+    return f(*args, **kw)
 
 
 def _filtering(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -69,6 +60,6 @@ class _Catching(warnings.catch_warnings):
         super().__init__(**kw)
 
 
-ERRORS: dict[str, Any] = {"errstate": _errstate, "seterr": _seterr, "seterrcall": _seterrcall}
+ERRORS: dict[str, Any] = {name: partial(_stating, getattr(np, name)) for name in ("errstate", "seterr", "seterrcall")}
 WARNINGS: dict[str, Any] = {name: _filtering(getattr(warnings, name)) for name in ("simplefilter", "filterwarnings")}
 WARNINGS["catch_warnings"] = _Catching

@@ -10,6 +10,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -365,12 +366,13 @@ PLAIN = frozenset({int, float, Number})
 
 
 def plain(value: Any) -> Any:
-    """Return NumPy's scalars as Python's numbers, of which a secret word never loses a bit."""
+    """Return NumPy's scalars, and whole numbers of libraries, as Python's, of which a secret word never loses a bit."""
     if type(value) in PLAIN:
         return value
     if isinstance(value, np.generic):
         return value.item()
-    return value.used() if hasattr(value, "used") else value  # a public number that may be another
+    whole = isinstance(value, Integral) and not isinstance(value, int)
+    return value.used() if hasattr(value, "used") else int(value) if whole else value  # a public number may be another
 
 
 def _sum_of(a: Number, b: Number) -> Form:

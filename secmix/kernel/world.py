@@ -288,8 +288,9 @@ _BUILTINS |= {name: _not_followed(getattr(builtins, name), name) for name in ("h
 _BUILTINS |= {"float": _Float, "int": _Int, "max": _extreme(max, np.maximum), "min": _extreme(min, np.minimum)}
 _OTHERS = {"numpy", "scipy", "sklearn", "pandas", "numba", "matplotlib", "networkx", "llvmlite", "joblib", "pydantic"}
 _OTHERS |= {"threadpoolctl", "hypothesis", "pytest", "_pytest", "pluggy", "xdist", "execnet", "rich", "typer", "click"}
-_HOUSE: tuple[str, ...] = ("secmix.protocols", "secmix._base", "secmix.aggregators", "secmix.adversaries")
-_HOUSE += ("secmix.testing", "secmix.wrap.share_sum", "secmix.wrap.bus")
+_OTHERS |= {"sympy", "mpmath"}
+_HOUSE = tuple(f"secmix.{x}" for x in "protocols _base aggregators adversaries testing wrap.bus".split())  # noqa: SIM905
+_HOUSE += ("sympy.core.random", *(f"secmix.wrap.{x}_sum" for x in ("share", "sealed", "masked")))
 
 
 def _is_protocols(name: str) -> bool:

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from secmix._base.checks import Array, finite_array
 from secmix.errors import DataError
 from secmix.network import Network
+from secmix.protocols.cipher import Cipher
 from secmix.transcript import Channel, Origin, Transcript
 
 
@@ -121,6 +122,11 @@ def no_graph(network: Network) -> Network | None:
     return None
 
 
+def no_cipher(network: Network) -> Cipher | None:
+    """What seals in a protocol that seals nothing itself."""
+    return None
+
+
 @dataclass(frozen=True)
 class SumTraits:
     """The optional members of a sum protocol. What it does not have is as the default here says.
@@ -152,6 +158,8 @@ class SumTraits:
         ``exposure_graph(network) -> Network or None``: a graph of which it is proven that corrupt nodes learn the sum
         over each piece that is left of it without them, and nothing else. The search for coalitions is then quicker,
         and compares the graph with the messages in every call.
+    cipher : callable
+        ``cipher(network) -> Cipher or None``: what really seals the words that pass sealed. An audit tries it.
 
     Examples
     --------
@@ -171,6 +179,7 @@ class SumTraits:
     traits: Any = None
     advise: Callable[[Shown], Sequence[str | Advice]] = no_advice
     exposure_graph: Callable[[Network], Network | None] = no_graph
+    cipher: Callable[[Network], Cipher | None] = no_cipher
 
     @classmethod
     def of(cls, protocol: Any) -> SumTraits:
@@ -203,6 +212,10 @@ class Carrying:
     def grid(self) -> float:
         """As the protocol it carries."""
         return SumTraits.of(self.inner).grid
+
+    def cipher(self, network: Network) -> Cipher | None:
+        """As the protocol it carries."""
+        return SumTraits.of(self.inner).cipher(network)
 
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
         """As the protocol it carries."""

@@ -193,7 +193,8 @@ class _Check:
             honest = [i for i in range(network.n) if i not in adversary.corrupt_nodes(network)]
             stated = np.array([[float(i in nodes) for i in honest] for nodes in case["stated"]])
             self.less += len(found.sums) < (np.linalg.matrix_rank(stated) if stated.size else 0)
-        if reason := _unproved(found, adversary):
+        sealed = SumTraits.of(self.protocol).cipher(network) is not None
+        if reason := _unproved(found, adversary, sealed=sealed):
             self.unproved[reason] += 1
             return False
         self.proved += 1
@@ -264,10 +265,12 @@ def _smaller(case: Case) -> Iterator[Case]:
     return ({**case, "inputs": other} for other in fewer)
 
 
-def _unproved(found: KnownSums | Open, adversary: Adversary) -> str:
+def _unproved(found: KnownSums | Open, adversary: Adversary, *, sealed: bool) -> str:
     """Say why the kernel's answer does not hold for every call; nothing where it does."""
     if isinstance(found, Open):
         return f"not proved: {found.reason}"
+    if sealed:
+        return "not proved: what seals its words is tried in an audit alone"
     if AdversaryTraits.of(adversary).active is not None:
         return "not proved: the adversary does not follow the protocol, and the proof is of those who do"
     return f"proved for what was traced, not for every call: {'; '.join(found.covers)}" if found.covers else ""

@@ -9,7 +9,9 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from contextvars import copy_context
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -20,16 +22,36 @@ from secmix._base.checks import Array
 from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols.interfaces import checked_inputs, checked_masks
-from secmix.transcript import SERVER, Channel, Transcript
+from secmix.transcript import SERVER, Channel, Sealed, Transcript
 
 Party = Callable[..., Any]
-Frame = tuple[int, int, int, str, bool]
-"""Round, sender, receiver, kind and whether the line is encrypted."""
+Frame = tuple[int, int, int, str, bool, frozenset[int] | None]
+"""Round, sender, receiver, kind, whether the line is encrypted, and who has the key of what is sealed."""
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Any]
 
 
 class _Stopped(BaseException):
     """Ends the threads of a run that has failed."""
+
+
+@dataclass(frozen=True)
+class Closed:
+    """What arrives sealed at who has no key: it can be sent on as it is."""
+
+    _shape: tuple[int, ...]
+    _sealed: Sealed | None = field(default=None, repr=False)
+    _noted: _Noted | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class _Noted:
+    """A message of one run of a batch."""
+
+    frame: Frame
+    numbers: Any
+    holders: frozenset[int] | None  # of its key, also where another message has sealed it
+    place: int
+    origin: int | None  # the message that passed on what this one does
 
 
 class Endpoint:
@@ -50,19 +72,36 @@ class Endpoint:
         self.others = [node for node in range(bus.n) if node != me]
         self.iteration = bus.iteration
 
-    def send(self, to: int, kind: str, numbers: ArrayLike, *, encrypted: bool = False) -> None:
-        """Send numbers, of any shape, to one party."""
+    def send(
+        self,
+        to: int,
+        kind: str,
+        numbers: ArrayLike | Closed,
+        *,
+        encrypted: bool = False,
+        sealed_for: int | AbstractSet[int] | None = None,
+    ) -> None:
+        """Send numbers of any shape, or what came sealed, to one party; ``sealed_for`` names who alone can read it."""
         if to == self.me or not (to == SERVER or 0 <= to < self._bus.n):
             raise SecmixError(f"{_name(self.me)} sends '{kind}' to {to}; others are {[*self.others, SERVER]}")
-        self._bus.pass_on((self._round, self.me, to, kind, encrypted), np.asarray(numbers))
+        holders = sealed_for if sealed_for is None or isinstance(sealed_for, AbstractSet) else {sealed_for}
+        frame = self._round, self.me, to, kind, encrypted, None if holders is None else frozenset(holders)
+        self._bus.pass_on(frame, numbers if isinstance(numbers, Closed) else np.asarray(numbers))
 
-    def broadcast(self, kind: str, numbers: ArrayLike, *, encrypted: bool = False) -> None:
+    def broadcast(
+        self,
+        kind: str,
+        numbers: ArrayLike | Closed,
+        *,
+        encrypted: bool = False,
+        sealed_for: int | AbstractSet[int] | None = None,
+    ) -> None:
         """Send the same to all other nodes."""
         for node in self.others:
-            self.send(node, kind, numbers, encrypted=encrypted)
+            self.send(node, kind, numbers, encrypted=encrypted, sealed_for=sealed_for)
 
     def receive(self, sender: int, kind: str) -> Any:
-        """Wait for the next message of this kind from ``sender``, and return its numbers."""
+        """Wait for the next message of this kind from ``sender``; return its numbers, or what it is without the key."""
         of, numbers = self._bus.wait(self.me, sender, kind)
         self._round = max(self._round, of + 1)
         return numbers
@@ -87,7 +126,7 @@ class _Bus:
 
     def pass_on(self, frame: Frame, numbers: Any) -> None:
         """Deliver a message."""
-        turn, sender, to, kind, _ = frame
+        turn, sender, to, kind, *_ = frame
         self.boxes.setdefault((to, sender, kind), deque()).append((turn, self.deliver(frame, numbers)))
 
     def wait(self, me: int, sender: int, kind: str) -> tuple[int, Any]:
@@ -207,26 +246,21 @@ class Wire:
 
     def _batch(self, s: Any, coins: Any, channel: Channel) -> list[list[Any]]:
         """Run by run, and then send what was sent in all of them: nothing that the channel changes is delivered."""
-        sent: list[list[tuple[Frame, Any]]] = [[] for _ in range(len(s))]
-
-        def noting(run: int) -> Callable[[Frame, Any], Any]:
-            def note(frame: Frame, numbers: Any) -> Any:
-                sent[run].append((frame, numbers.copy()))
-                return sent[run][-1][1]
-
-            return note
-
-        ended = [self._run(s[run], coins[run], channel.iteration, noting(run)) for run in range(len(s))]
-        frames = [[(frame, x.shape, x.dtype) for frame, x in of] for of in sent]
+        sent: list[list[_Noted]] = [[] for _ in range(len(s))]
+        ended = [self._run(s[k], coins[k], channel.iteration, _noting(sent[k])) for k in range(len(s))]
+        frames = [[(one.frame, one.origin, one.numbers.shape, one.numbers.dtype) for one in of] for of in sent]
         if other := next((run for run, of in enumerate(frames) if of != frames[0]), 0):
             raise SecmixError(
                 f"run {other} of {len(s)} sends other messages than run 0; call it with one run at a time"
             )
-        for k, (frame, _) in enumerate(sent[0]):
-            together = np.stack([of[k][1].reshape(-1) for of in sent])
-            arrived = _sent(channel, frame, together)
-            if type(arrived) is np.ndarray and arrived.tobytes() != together.tobytes():
-                raise SecmixError(f"'{frame[3]}' is changed on its way, which is delivered in calls of one run alone")
+        arrived: list[Any] = []
+        for k, one in enumerate(sent[0]):
+            together = np.stack([of[k].numbers.reshape(-1) for of in sent])
+            arrived.append(_sent(channel, one.frame, together if one.origin is None else arrived[one.origin]))
+            if type(arrived[-1]) is np.ndarray and arrived[-1].tobytes() != together.tobytes():
+                raise SecmixError(
+                    f"'{one.frame[3]}' is changed on its way, which is delivered in calls of one run alone"
+                )
         return ended
 
 
@@ -264,13 +298,30 @@ def wire(
     return Wire(node, server, coins, draw or (lambda rng, shape: rng.normal(scale=sigma, size=shape)))
 
 
-def _sent(channel: Channel, frame: Frame, numbers: Any) -> Any:
-    turn, sender, to, kind, encrypted = frame
-    return channel.send(turn, sender, to, kind, numbers, encrypted=encrypted)
+def _noting(sent: list[_Noted]) -> Callable[[Frame, Any], Any]:
+    """Return what delivers the messages of one run of a batch, and notes them."""
+
+    def note(frame: Frame, given: Any) -> Any:
+        before = given._noted if isinstance(given, Closed) else None
+        numbers = given.copy() if before is None else before.numbers
+        holders = frame[5] if before is None else before.holders
+        sent.append(_Noted(frame, numbers, holders, len(sent), None if before is None else before.place))
+        return numbers if holders is None or frame[2] in holders else Closed(numbers.shape, _noted=sent[-1])
+
+    return note
 
 
-def _passed(channel: Channel, frame: Frame, numbers: Any) -> Any:
-    return _sent(channel, frame, numbers.reshape(1, -1))[0].reshape(numbers.shape)
+def _sent(channel: Channel, frame: Frame, payload: Any) -> Any:
+    turn, sender, to, kind, encrypted, holders = frame
+    if holders is None:  # as is usual, and as a channel of another class may not know
+        return channel.send(turn, sender, to, kind, payload, encrypted=encrypted)
+    return channel.send(turn, sender, to, kind, payload, encrypted=encrypted, sealed_for=holders)
+
+
+def _passed(channel: Channel, frame: Frame, given: Any) -> Any:
+    shape = given._shape if isinstance(given, Closed) else given.shape
+    arrived = _sent(channel, frame, given._sealed if isinstance(given, Closed) else given.reshape(1, -1))
+    return Closed(shape, arrived) if isinstance(arrived, Sealed) else arrived[0].reshape(shape)
 
 
 def _name(party: int) -> str:

@@ -150,3 +150,48 @@ def test_a_verdict_prints_what_it_assumes_of_what_is_sealed():
     assert "what is sealed tells those without its key its length and when it passes, and nothing else" in cell.proof
     given["protocols"] = {"it": RelayedInTheClear()}
     assert secmix.audit({**SCENARIO, "model": {"iterations": 1}}, **given).verdict == "violated"
+
+
+class Posted:
+    """A collaboration: nodes send their first row by way of the server, sealed, and something beside it."""
+
+    def __init__(self, beside: Any = None):
+        self.beside = beside
+
+    def collaborate(self, parts: Any, network: Any, rng: Any, *, channel: Any) -> Any:
+        for i, part in enumerate(parts):
+            other = (i + 1) % network.n
+            sealed = channel.send(0, i, SERVER, "row", part[:, 0], sealed_for=other)
+            channel.send(1, SERVER, other, "row", sealed)
+            if self.beside is not None:
+                channel.send(2, i, SERVER, "beside", self.beside(part))
+        return np.zeros((len(parts[0]), network.n, 1))
+
+    def error(self, results: Any, reference: Any) -> Any:
+        return np.zeros(len(results))
+
+
+def of_posted(beside: Any = None) -> Any:
+    scenario = {
+        "network": {"kind": "complete", "nodes": 3},
+        "data": {"name": "wine", "features": 2, "rows_per_node": 10},
+        "runs": 100,
+        "measure": {"evidence": ["decoders"]},
+        "policy": {"max_normalised_leakage": 0.8},
+    }
+    return secmix.audit(scenario, protocols={"it": Posted(beside)}, adversaries={"server": CuriousServer()}).cells[0]
+
+
+@pytest.mark.build
+def test_who_reads_nothing_but_what_is_sealed_is_told_what_that_assumes():
+    cell = of_posted()
+    assert cell.verdict == "holds"
+    assert "what is sealed tells those without its key" in cell.proof
+
+
+@pytest.mark.build
+def test_of_what_is_sealed_nobody_says_that_it_shows_little():
+    cell = of_posted(lambda part: part[:, 0] + 1e3 * np.sin(1e4 * part[:, 1]))
+    assert cell.verdict == "inconclusive"
+    assert "part of them is sealed, and opaque to who lacks the key" in cell.nodes[0].why
+    assert "show little" not in cell.model_dump_json()

@@ -1,7 +1,7 @@
-"""Audit secret sharing of libraries that nobody here wrote: each tells what its theory says, and no more.
+"""Audit libraries that nobody here wrote, which share, mask or seal: each tells what its theory says, and no more.
 
 Every folder beside this file has the glue for one library. They are installed in an environment of their own, see
-``.ci/run``; where one is not there, its test is skipped.
+``.ci/run``; where one is not there, its tests are skipped.
 """
 
 from __future__ import annotations
@@ -19,13 +19,22 @@ from secmix.adversaries import CuriousServer, HonestButCurious
 pytestmark = pytest.mark.build
 FOLDER = Path(__file__).parent
 NODES = 4
-SHARES = {"shamirs": 3, "mpyc": 3, "additive": NODES}
+SHARES = {"shamirs": 3, "mpyc": 3, "tno": 3, "additive": NODES}
 """How many shares tell the number that is shared."""
+MASKS = [("declearn", "PROTOCOL"), ("declearn", "INTEGERS"), ("cicada", "PROTOCOL"), ("flwr", "PROTOCOL")]
+"""Whose nodes add masks that cancel at a server."""
+OPEN = {
+    "cicada": "a secret as object",  # its arrays hold Python's own numbers, of 64 bits modulo a prime
+    "flwr": "an index made of a secret",  # rounding at random; and each mask follows from 32 bits
+}
+"""What ends the proof of a library: nobody is cleared."""
+IMPORTED = {"tno": "tno.mpc.encryption_schemes.shamir"}
 
 
 def glue_of(library: str) -> Any:
     """Import the glue of a library; skip the test where the library is not installed."""
-    pytest.importorskip(library, reason=f"{library} is not installed: pip install {library}")
+    imported = IMPORTED.get(library, library)
+    pytest.importorskip(imported, reason=f"{imported} is not installed, see .ci/run", exc_type=ImportError)
     spec = importlib.util.spec_from_file_location(f"glue_of_{library}", FOLDER / library / "glue.py")
     assert spec is not None
     assert spec.loader is not None
@@ -35,38 +44,82 @@ def glue_of(library: str) -> Any:
     return module
 
 
-@pytest.mark.parametrize("library", SHARES)
-def test_too_few_nodes_learn_the_sum_and_enough_learn_everything(library: str) -> None:
-    glue, enough = glue_of(library), SHARES[library]
-    # Every node holds one share of each other node's number, and its own.
-    few, many = frozenset(range(min(enough - 1, NODES - 2))), frozenset(range(min(enough, NODES - 1)))
+def cells_of(protocol: Any, adversaries: dict[str, Any], nodes: int = NODES) -> dict[str, Any]:
+    """Audit a protocol, and return its cells by adversary."""
     report = secmix.audit(
         {
-            "network": {"kind": "complete", "nodes": NODES},
+            "network": {"kind": "complete", "nodes": nodes},
             "data": {"name": "wine", "features": 2, "rows_per_node": 20},
             "model": {"iterations": 2},
             "runs": 100,
             "measure": {"evidence": ["structure", "gaussian"]},
             "policy": {"max_normalised_leakage": 0.8},
         },
-        protocols={library: glue.PROTOCOL},
-        adversaries={
-            "server": CuriousServer(),
-            "too few": HonestButCurious(corrupt=few),
-            "enough": HonestButCurious(corrupt=many),
-        },
+        protocols={"it": protocol},
+        adversaries=adversaries,
     )
-    found = {cell.adversary: cell.verdict for cell in report.cells}
-    assert found == {"server": "holds", "too few": "holds", "enough": "violated"}, [
-        (cell.adversary, cell.proof, [node.why for node in cell.nodes]) for cell in report.cells
-    ]
+    return {cell.adversary: cell for cell in report.cells}
 
 
-def test_every_folder_is_audited() -> None:
-    assert {path.parent.name for path in FOLDER.glob("*/glue.py")} == set(SHARES)
+def check(cells: dict[str, Any], expected: dict[str, str]) -> None:
+    found = {name: cell.verdict for name, cell in cells.items()}
+    assert found == expected, [(name, cell.proof, [node.why for node in cell.nodes]) for name, cell in cells.items()]
 
 
 @pytest.mark.parametrize("library", SHARES)
-def test_glue_is_short(library: str) -> None:
-    lines = (FOLDER / library / "glue.py").read_text(encoding="utf-8").splitlines()
+def test_too_few_nodes_learn_the_sum_and_enough_learn_everything(library: str) -> None:
+    protocol, enough = glue_of(library).PROTOCOL, SHARES[library]
+    # Every node holds one share of each other node's number, and its own.
+    few, many = frozenset(range(min(enough - 1, NODES - 2))), frozenset(range(min(enough, NODES - 1)))
+    adversaries = {
+        "server": CuriousServer(),
+        "too few": HonestButCurious(corrupt=few),
+        "enough": HonestButCurious(corrupt=many),
+    }
+    check(cells_of(protocol, adversaries), {"server": "holds", "too few": "holds", "enough": "violated"})
+
+
+@pytest.mark.parametrize(("library", "name"), MASKS)
+def test_masks_hide_from_a_server_until_all_who_share_them_help_it(library: str, name: str) -> None:
+    protocol = getattr(glue_of(library), name)
+    adversaries = {
+        "server": CuriousServer(),
+        "too few": CuriousServer(corrupt=[0, 1]),
+        "enough": CuriousServer(corrupt=[0, 1, 2]),
+    }
+    cells, hides = cells_of(protocol, adversaries), "inconclusive" if library in OPEN else "holds"
+    check(cells, {"server": hides, "too few": hides, "enough": "violated"})
+    assert OPEN.get(library, "") in cells["server"].proof
+
+
+def test_on_a_ring_of_seeds_a_server_and_the_two_neighbours_read_a_node() -> None:
+    adversaries = {"one": CuriousServer(corrupt=[0]), "both": CuriousServer(corrupt=[0, 2])}
+    check(cells_of(glue_of("declearn").RING, adversaries), {"one": "holds", "both": "violated"})
+
+
+def test_a_server_without_the_key_learns_nothing_of_what_is_sealed() -> None:
+    adversaries = {
+        "server": CuriousServer(),
+        "with the key": HonestButCurious({0}),
+        "both": CuriousServer(corrupt=[0]),
+    }
+    cells = cells_of(glue_of("phe").PROTOCOL, adversaries, nodes=5)
+    check(cells, {"server": "holds", "with the key": "holds", "both": "violated"})
+    assert "what is sealed tells those without its key" in cells["server"].proof
+    assert "show little" not in cells["server"].model_dump_json()
+
+
+def test_a_server_opens_what_is_sealed_without_blinding() -> None:
+    cells = cells_of(glue_of("phe").NOT_BLINDED, {"server": CuriousServer()}, nodes=5)
+    check(cells, {"server": "violated"})
+    assert "its input is computed without the key" in cells["server"].nodes[0].why
+
+
+def test_every_folder_is_audited() -> None:
+    assert {path.parent.name for path in FOLDER.glob("*/glue.py")} == {*SHARES, *(name for name, _ in MASKS), "phe"}
+
+
+@pytest.mark.parametrize("glue", sorted(FOLDER.glob("*/glue.py")), ids=lambda path: path.parent.name)
+def test_glue_is_short(glue: Path) -> None:
+    lines = glue.read_text(encoding="utf-8").splitlines()
     assert sum(bool(line.strip()) for line in lines) <= 15

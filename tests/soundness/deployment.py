@@ -21,7 +21,7 @@ from secmix.data import deal
 from secmix.network import Network
 from secmix.protocols import Plain
 from secmix.scenario import Scenario, from_dict
-from secmix.transcript import SERVER, Channel, passed_on
+from secmix.transcript import SEALED, SERVER, Channel, Sealed, passed_on
 
 from .case import Case, Deployed, Heard, Message
 
@@ -150,9 +150,15 @@ def _ears() -> Iterator[list[Message]]:
 
     def sending(
         self: Channel, round: int, sender: Any, receiver: Any, kind: str, payload: Any, *, encrypted: Any = False,
-        content: Any = None,
+        content: Any = None, sealed_for: Any = None,
     ) -> Any:  # fmt: skip
         line = "encrypted" if encrypted else "plain"
+        if sealed_for is not None:  # one holder for each message: it reads what all others see the length of
+            note(self, round, (sender, sealed_for), kind, payload, "encrypted", content)
+            note(self, round, (sender, receiver), kind + SEALED, 0 * payload, line, content)
+        if sealed_for is not None or isinstance(payload, Sealed):
+            more = {} if sealed_for is None else {"sealed_for": sealed_for}
+            return send(self, round, sender, receiver, kind, payload, encrypted=encrypted, content=content, **more)
         passed_on(payload, kind, lambda name, rows: note(self, round, (sender, receiver), name, rows, line, content),
                   max(np.size(sender), np.size(receiver)))  # fmt: skip
         return send(self, round, sender, receiver, kind, payload, encrypted=encrypted, content=content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,85 @@ def test_what_the_channel_delivers_is_what_is_received() -> None:
     assert averages[0, 0] == pytest.approx(INPUTS[0][0].mean(axis=0) + 1)
     with pytest.raises(SecmixError, match="'average' is changed on its way"):
         wire(bare, server).average(np.concatenate(INPUTS), NETWORK, RNG, channel=Changing())
+
+
+def posting(holder: Callable[[int], Any]) -> Callable[..., Any]:
+    """Agree on masks by way of the server, sealed for who has the key of each."""
+
+    def node(line: Any, vector: Any, coins: Any) -> Any:
+        hidden = vector + 0.0
+        for k, other in enumerate(line.others):
+            if other > line.me:
+                line.send(SERVER, f"mask for {other}", coins[k], sealed_for=holder(other))
+                hidden = hidden + coins[k]
+        for other in line.others:
+            if other < line.me:
+                hidden = hidden - line.receive(SERVER, f"mask of {other}")
+        line.send(SERVER, "masked", hidden)
+        return line.receive(SERVER, "average")
+
+    return node
+
+
+def post(line: Any) -> None:
+    for sender in line.others:
+        for other in line.others:
+            if other > sender:
+                line.send(other, f"mask of {sender}", line.receive(sender, f"mask for {other}"))
+    server(line)
+
+
+@pytest.mark.build
+def test_masks_that_the_server_passes_on_sealed_are_no_secret_of_its_own() -> None:
+    proof = prove(wire(posting(lambda other: {other}), post, coins=N - 1), NETWORK, INPUTS)
+    for adversary in (CuriousServer(), Eavesdropper(), HonestButCurious({1})):
+        found = clear(proof, NETWORK, adversary)
+        assert isinstance(found, KnownSums), found
+        assert set(found.sums) <= {frozenset(range(N)) - adversary.corrupt_nodes(NETWORK)}
+        assert any("what is sealed tells those without its key" in each for each in found.assumes)
+
+
+@pytest.mark.build
+def test_masks_of_which_the_server_has_the_keys_hide_nothing_from_it() -> None:
+    proof = prove(wire(posting(lambda other: {other, SERVER}), bad_post, coins=N - 1), NETWORK, INPUTS)
+    found = clear(proof, NETWORK, CuriousServer())
+    assert not isinstance(found, KnownSums) or max(found.exact.values()) == pytest.approx(1.0)
+
+
+def bad_post(line: Any) -> None:
+    """Pass on what can be read."""
+    for sender in line.others:
+        for other in line.others:
+            if other > sender:
+                mask = line.receive(sender, f"mask for {other}")
+                line.send(other, f"mask of {sender}", mask + 0.0, encrypted=True)
+    server(line)
+
+
+def test_what_is_sealed_is_the_same_in_a_batch_and_alone() -> None:
+    protocol, rng = wire(posting(lambda other: other), post, coins=N - 1), np.random.default_rng(1)
+    inputs = np.random.default_rng(0).normal(size=(3, N, 2))
+    masks = protocol.draw_masks(3, 2, NETWORK, rng)
+    together, of_all = protocol.average(inputs, NETWORK, rng, masks=masks)
+    assert together == pytest.approx(np.repeat(inputs.mean(axis=1, keepdims=True), N, axis=1), abs=1e-8)
+    alone, sent = protocol.average(inputs[1:2], NETWORK, rng, masks=masks[1:2])
+    assert np.array_equal(alone[0], together[1])
+    assert [block.frame for block in sent] == [block.frame for block in of_all]
+    assert all(np.array_equal(a.payload[:, 0], b.payload[:, 1]) for a, b in zip(sent, of_all, strict=True))
+    seen = [block for block in sent if block.kind.endswith(", sealed")]
+    assert len(seen) == N * (N - 1)
+    assert not any(block.payload.any() for block in seen)
+
+
+def test_who_has_no_key_can_only_send_it_on() -> None:
+    def curious(line: Any) -> None:
+        line.receive(0, "mask for 1") + 0.0
+
+    for runs in (1, 2):
+        with pytest.raises(TypeError, match="Closed"):
+            wire(posting(lambda other: other), curious, coins=N - 1).average(
+                np.zeros((runs, N, 2)), NETWORK, np.random.default_rng(0)
+            )
 
 
 def fails(line: Any, vector: Any) -> Any:

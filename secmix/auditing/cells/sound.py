@@ -19,6 +19,7 @@ from secmix.auditing.soundness import Soundness
 from secmix.auditing.soundness.collaborations.undeclared import undeclared_flow
 from secmix.auditing.soundness.mixed import understood
 from secmix.auditing.soundness.result import BLIND
+from secmix.auditing.witnesses.unsealed import sealed_check
 from secmix.kernel import KnownSums
 from secmix.scenario import Scenario
 
@@ -105,10 +106,14 @@ def _observed(
     doubted = replace(seen, doubts=[*seen.doubts, *seen.unread, *seen.mask_shape])
     look(without_proof(Case(cell, setup, doubted, built=built)))
     case = Case(cell, setup, seen, built=built)
+    sealed = sealed_check(case)
+    if sealed is not None and sealed.failed:
+        seen = replace(seen, doubts=[*seen.doubts, str(sealed)])
+        case = replace(case, observation=seen)
     proof = proof_of(case)
     if not isinstance(proof, KnownSums):  # a proof reckons with the law of the masks
         case = replace(case, observation=doubted)
     elif seen.unread:
         case = replace(case, observation=as_proved(seen, setup, proof))
     blind = not AdversaryTraits.of(asked).sees_metadata
-    return case, Soundness([BLIND] if blind else [])
+    return case, Soundness([*[BLIND] * blind, *([sealed] if sealed is not None else [])])

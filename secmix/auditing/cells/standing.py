@@ -21,7 +21,7 @@ from secmix.estimators.decoders import reconstruct
 from secmix.protocols import Defences
 from secmix.protocols.collaboration import CollaborationTraits
 from secmix.scenario import Scenario
-from secmix.transcript import Origin
+from secmix.transcript import SEALED, Origin
 
 _ROWS, _DEALS = 10, 100  # rows of a group, and ways to draw from it, below which runs are much alike
 _NEARLY = 0.99
@@ -46,7 +46,10 @@ def stand(case: Case, node: int, findings: list[Finding]) -> tuple[NodeSummary, 
     assert isinstance(observation, CollaborationObservation)
     known = given_away(case, node)
     hidden = "; ".join([*observation.doubts, *in_doubt(case)]) or None
-    return verdicts.summary_of_samples(node, findings, known, proof_of(case), hidden, runs=case.cell.runs), []
+    sealed = any(origin.kind.endswith(SEALED) for origin in heard(case))
+    return verdicts.summary_of_samples(
+        node, findings, known, proof_of(case), hidden, runs=case.cell.runs, sealed=sealed
+    ), []
 
 
 def given_away(case: Case, node: int) -> float:

@@ -19,6 +19,7 @@ from secmix.auditing.verdicts import is_revealed
 from secmix.coalitions import Agent, Case, Equations, Exposure, Least, NodeExposure, least_coalitions
 from secmix.estimators.exact.linear import Probed
 from secmix.protocols import Defences, Plain
+from secmix.protocols.interfaces import SumTraits
 from secmix.scenario import PartSpec, Scenario
 from secmix.transcript import SERVER
 
@@ -41,8 +42,11 @@ def exposure_of(
 ) -> Exposure:
     """For every node asked about, who would have to collude; the cell's own adversary does not matter."""
     asked = _asked(cell, setup)
-    if isinstance(setup, CollaborationSetup):
+    sealed = isinstance(setup, SumSetup) and SumTraits.of(setup.protocol).cipher(setup.network) is not None
+    if sealed or isinstance(setup, CollaborationSetup):
         reason = f"'{cell.protocol.title}' is no sum: what its messages tell together is not known exactly"
+        if sealed:
+            reason = f"'{cell.protocol.title}' seals words: what seals them is tried for one adversary, in an audit"
         nothing = Least("inconclusive", None, None, 0.0, reason=reason)
         none = tuple(NodeExposure(node, nothing) for node in asked)
         return Exposure(level, None, colluders, none, "none: nothing about such a protocol is exact", (reason,))

@@ -7,8 +7,8 @@ send by sockets is read likewise, by an outsider. Then every message that the ad
 rest modulo the steps of the masks, and as bits; of those it only notices, who sends when what to whom. A line or a
 linear regression from these to a node's input is chosen in one life of the object, and judged in another, which shares
 no secret with it. It counts by how much it does better than a regression on the sum of all honest inputs, which the
-average tells everybody. Last come the ways out that the trace names: iterations in which the protocol takes another
-turn, and inputs that take a branch.
+average tells everybody. Where a library seals words, it is tried on these inputs, without the secret key. Last come
+the ways out that the trace names: iterations in which the protocol takes another turn, and inputs that take a branch.
 
 What it assumes: Nothing but that runs are independent. It is a lower bound: a better decoder may exist, so it
 convicts and never acquits.
@@ -37,6 +37,7 @@ from secmix.auditing.witnesses.decode import Decoded, decode, from_total
 from secmix.auditing.witnesses.masks.off import MasksOff
 from secmix.auditing.witnesses.plain import moduli
 from secmix.auditing.witnesses.shown import KNOWN, Looks
+from secmix.auditing.witnesses.unsealed import sealed_findings
 from secmix.auditing.witnesses.usage import LEAST, Service, Use, steps_of, truth_of
 from secmix.errors import SecmixError
 from secmix.estimators.estimate import wilson
@@ -95,6 +96,7 @@ def _looks(case: Case, missed: list[str]) -> Iterator[Callable[[], list[Finding]
     looks = Looks(case, service, inputs, _steps(case, inputs[later[0]].shape[2]), reasons)
     if not looks.nodes:
         return
+    yield lambda: sealed_findings(case, looks.nodes)
     yield lambda: _masks_off(looks, built, missed)
     yield looks.as_audited
     yield lambda: _by_decoders(looks, missed)

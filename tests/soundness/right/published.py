@@ -13,6 +13,7 @@ from secmix.transcript import SERVER
 
 from ..bases import Base, Dealt, Modular, Pairwise, Ring, Shares
 from ..case import Case
+from ..honest.shares import ThroughTheServer
 
 BONAWITZ = "Bonawitz et al. 2017, lemma 6.1: hidden inputs are uniform but for their sum"
 CLIFTON = "Clifton et al. 2002, section 3.1: every running sum is masked by a draw that its holder does not know"
@@ -92,6 +93,16 @@ def right(name: str, protocol: Any, adversary: Any, why: str, **more: Any) -> Ca
 
 
 ONE, TWO = HonestButCurious({1}), HonestButCurious({1, 2})
+
+
+class SealedShares(ThroughTheServer):
+    """Shares that the server passes on, each sealed for who is to have it."""
+
+    def key(self, to: Array) -> dict[str, Any]:
+        """Seal for each receiver."""
+        return {"sealed_for": to}
+
+
 CASES = [
     right("plain, encrypted, outsider", lambda: Plain(encrypted=True), Eavesdropper(), "no line can be read"),
     right("plain, encrypted, insider", lambda: Plain(encrypted=True), ONE, "it is told the average only"),
@@ -113,6 +124,7 @@ CASES = [
     right("ring", Ring, HonestButCurious({3}), CLIFTON),
     right("additive shares", Shares, ONE, SHAMIR),
     right("additive shares, two insiders", Shares, TWO, SHAMIR),
+    right("sealed shares through the server", SealedShares, CuriousServer(), SHAMIR),
     right("modular pairwise masks", Modular, Eavesdropper(), PERFECT),
     right("modular pairwise masks, insider", Modular, ONE, PERFECT),
     right("two servers", TwoServers, HonestButCurious({3}), "node 3 holds inputs less masks that only node 4 knows"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copyreg
+import datetime
 import functools
 import hashlib
 import io
@@ -324,6 +325,14 @@ def test_a_proof_that_is_kept_ends_no_other() -> None:
     holder = Holder(proof)
     assert digest(holder).digest == digest(holder).digest
     assert all(not each.kept and not each.counts for each in proof.fits)
+
+
+def test_names_of_compiled_code_are_compared() -> None:
+    holder = Holder([datetime.datetime_CAPI, vars(int)["from_bytes"]])
+    before = digest(holder).digest
+    assert digest(holder).digest == before
+    holder.part[1] = vars(float)["fromhex"]
+    assert digest(holder).digest != before
 
 
 def test_locks_and_loops_are_compared() -> None:

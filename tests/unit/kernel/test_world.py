@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import numbers
 import sys
 import types
 from collections.abc import Callable
@@ -150,3 +151,27 @@ def test_bits_that_do_not_meet_are_added() -> None:
             assert (either.value, either.modulus) == (21, INF)
         low.below = 9
         assert (high | low).modulus == 0
+
+
+def test_modules_of_symbolic_libraries_are_not_a_protocols_but_for_their_coins(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, is_one in (("sympy.of_a_test", False), ("sympy.core.random", True)):
+        module = types.ModuleType(name)
+        monkeypatch.setitem(sys.modules, name, module)
+        inner = type("Inner", (), {"__module__": name, "inner": None})()
+        assert (name in modules_of(inner)) == is_one
+
+
+@numbers.Integral.register
+class Whole:
+    """A whole number of a library of C, as gmpy2 has them."""
+
+    def __int__(self) -> int:
+        return 3
+
+
+def test_whole_numbers_of_a_library_are_numbers() -> None:
+    with following(Trace()) as trace:
+        secret = secrets(trace)[0]
+        for found in (Whole() * secret, secret * Whole()):
+            assert found.value == 3.0
+            assert found.terms == {next(iter(secret.form)): 3}

@@ -1,0 +1,44 @@
+"""The functions of a library that seal what a protocol declares as sealed: they are tried, and not followed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True)
+class Cipher:
+    """An additively homomorphic cipher, as a library has it (Paillier 1999, section 3, for one).
+
+    Attributes
+    ----------
+    words : callable
+        ``words(inputs (runs, n, m)) -> (runs, n, m)``: the signed whole numbers that are encrypted.
+    encrypt : callable
+        ``encrypt(word)``: what passes, a whole number, bytes, or a tuple of such. Whoever has the public key calls it.
+    add : callable
+        ``add(one, other)``: what seals the sum of what these seal. It needs no secret key.
+    decrypt : callable
+        ``decrypt(sealed)``: the whole number, for who has the secret key.
+    public : tuple of int
+        The numbers of the public key that it computes modulo, or modulo a power of; of Paillier the product of primes.
+    holders : tuple of int
+        The nodes that have the secret key.
+    """
+
+    words: Callable[[ArrayLike], Any]
+    encrypt: Callable[[Any], Any]
+    add: Callable[[Any, Any], Any]
+    decrypt: Callable[[Any], Any]
+    public: Sequence[int]
+    holders: tuple[int, ...]
+
+    @property
+    def place(self) -> str:
+        """Where ``encrypt`` is written."""
+        code = getattr(self.encrypt, "__code__", None)
+        return f"{os.path.basename(code.co_filename)}, line {code.co_firstlineno}" if code else repr(self.encrypt)
