@@ -139,3 +139,13 @@ def test_what_cannot_be_measured_is_listed(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(evidence, "decode", refuses)
     branch = sends(lambda h, b, s, c: h + np.uint64(0) if s.max() > 0 else h)
     assert "not measured: witnesses, DataError: 59 rows are too few" in cell(branch).notes
+
+
+def test_a_call_that_refuses_a_code_ends_no_other_look() -> None:
+    def refuses(h: Any, b: Any, s: Any, c: Any) -> Any:
+        if np.abs(s).max() > 1e5:
+            raise ValueError("too large")
+        return h + np.uint64(0) if (s == 1e6).any() else h
+
+    found = cell(sends(refuses))
+    assert not [each for each in found.notes if each.startswith("not measured")]

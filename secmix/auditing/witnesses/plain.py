@@ -77,9 +77,12 @@ class Told:
 
 
 def readings(uses: Sequence[Use], steps: Iterable[float]) -> Iterator[Reading]:
-    """Read every message that passes in all calls: as a number, as a word with a sign, and modulo ``steps``."""
+    """Read every message that passes in all calls: as a number, as a word with a sign, and modulo ``steps``.
+
+    Of no calls, as where all of them refused their inputs, nothing is read.
+    """
     steps = list(steps)
-    shared = [place for place in uses[0].rows if all(place in use.rows for use in uses)]
+    shared = [place for place in (uses[0].rows if uses else ()) if all(place in use.rows for use in uses)]
     for place in shared:
         parts = [use.rows[place] for use in uses]
         if len({(part.shape[1], part.dtype) for part in parts}) == 1 and parts[0].dtype.kind in "biuf":
