@@ -24,10 +24,9 @@ SHARES = {"shamirs": 3, "mpyc": 3, "tno": 3, "cicada_shamir": 3, "additive": NOD
 MASKS = [("declearn", "PROTOCOL"), ("declearn", "INTEGERS"), ("cicada", "PROTOCOL"), ("flwr", "PROTOCOL")]
 """Whose nodes add masks that cancel at a server."""
 OPEN = {
-    # Arrays of Python's own numbers, modulo a prime; and a generator of NumPy's deals the shares.
-    "cicada": "a secret as object",
+    "cicada": "a secret as object",  # arrays of Python's own numbers, modulo a prime
     "cicada_shamir": "a secret as object",
-    "flwr": "an index made of a secret",  # rounding at random; and each mask follows from 32 bits
+    "flwr": "an index made of a secret",  # rounding at random
 }
 """What ends the proof of a library: nobody is cleared."""
 IMPORTED = {"cicada_shamir": "cicada.shamir", "tno": "tno.mpc.encryption_schemes.shamir"}
