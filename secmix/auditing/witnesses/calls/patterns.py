@@ -30,7 +30,7 @@ from secmix.transcript import Block, Channel, overheard
 _CHANNEL = os.path.dirname(transcript.__file__)
 _FIT = 12  # calls that one channel carries, as the iterations of a fit
 _KEPT = 8  # runs of a batch that are looked at
-_MESSAGES = 30_000  # of all calls of a pattern
+_MESSAGES = 50_000  # of all calls of a pattern
 _SIZES = (2, 3, 4, 5, 8, 10, 12, 16, 20, 24, 30, 32, 34, 48, 50, 64, 65, 100, 120, 128, 150, 200, 256, 500, 1000, 1009)
 
 
@@ -186,12 +186,15 @@ class LongUse:
             except Exception:  # a stranger's code may fail in any way
                 return None
             handed = {**handed, "masks": masks}
-        with (
-            overheard(ear),
-            redirect_stdout(io.StringIO()),
-            redirect_stderr(io.StringIO()),
-        ):  # hundreds of times the same
-            call = observation(lambda _: protocol.average(inputs.copy(), network, coins, **handed)[0], channel)
+
+        def in_use(_: Channel) -> Array:
+            with np.errstate(all="warn"):  # a protocol may make errors of warnings
+                ended: Array = protocol.average(inputs.copy(), network, coins, **handed)[0]
+            return ended
+
+        # What it prints hundreds of times is shown nobody.
+        with overheard(ear), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            call = observation(in_use, channel)
         return replace(call, blocks=tuple(ear.blocks))
 
     def _heard(self, call: Call, iteration: int, made: Run) -> Iterator[Run]:
