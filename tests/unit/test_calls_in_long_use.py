@@ -134,7 +134,7 @@ class ZeroOverEntries(Pairwise):
 
 WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "by a coin": (ByACoin, "a public coin or the number of the call decides"),
-    "by a counter": (ByACounter, "its input goes out unmasked in every 40th call: read as a number"),
+    "by a counter": (ByACounter, "its input goes out unmasked in every 40th call: 'masked' from 1 to the server"),
     "in batches of thirty": (InBatchesOfThirty, "its input goes out unmasked in batches of 30 runs"),
     "where all is above": (WhereAllIsAbove, "where the input of node 1 is larger by 1,000 than usual"),
     "without a channel": (WithoutAChannel, "its input goes out unmasked where no channel is given"),

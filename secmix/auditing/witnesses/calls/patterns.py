@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ from secmix.auditing.soundness.runner import Call, fresh, observation
 from secmix.auditing.witnesses.usage import Service
 from secmix.kernel.state import Place as Line
 from secmix.kernel.state import is_protocol
-from secmix.transcript import Block, Channel, overheard
+from secmix.transcript import Block, Channel, Origin, overheard
 
 _CHANNEL = os.path.dirname(transcript.__file__)
 _FIT = 12  # calls that one channel carries, as the iterations of a fit
@@ -60,7 +61,7 @@ class Pattern:
 
 
 PATTERNS = (
-    Pattern("calls in a row, with masks that are handed to it", (1,) * 500, hands_masks=True),
+    Pattern("calls in a row, with masks that are handed to it", (1,) * 1000, hands_masks=True),
     Pattern("calls in a row", (1,) * 1300),
     Pattern("without a channel", (1,) * 24, has_channel=False),
     Pattern("batches", _SIZES),
@@ -154,7 +155,7 @@ class LongUse:
             call = self._call(protocol, inputs, coins, channel, handed)
             if call is None:
                 break
-            found += self._heard(call, self.first + number % _FIT, Run(number, size, inputs, {}, special))
+            found += self._heard(call, Run(number, size, inputs, {}, special))
             messages += call.messages
             if messages > _MESSAGES or "thread" in call.untold:
                 break
@@ -197,16 +198,16 @@ class LongUse:
             call = observation(in_use, channel)
         return replace(call, blocks=tuple(ear.blocks))
 
-    def _heard(self, call: Call, iteration: int, made: Run) -> Iterator[Run]:
-        """Yield the runs of a call, ``made`` being all of them; the iteration of the call is nought in all."""
-        service = self.service
-        corrupt = service.adversary.corrupt_nodes(service.network)
-        rows = held(call, service.adversary, service.network, corrupt)
-        fits = {
-            (replace(origin, iteration=0) if origin.iteration == iteration else origin, place): row
-            for (origin, place), row in rows.items()
-            if row.ndim == 2 and len(row) == made.size
-        }
+    def _heard(self, call: Call, made: Run) -> Iterator[Run]:
+        """Yield the runs of a call, ``made`` being all of them; those alike are counted, of any iteration."""
+        network = self.service.network
+        rows = held(call, self.service.adversary, network, self.service.adversary.corrupt_nodes(network))
+        fits, counts = dict[Place, NDArray[Any]](), Counter[Origin]()
+        for (origin, _), row in rows.items():
+            if row.ndim == 2 and len(row) == made.size:
+                alike = replace(origin, iteration=0)
+                fits[alike, counts[alike]] = row
+                counts[alike] += 1
         for run in range(min(made.size, _KEPT)):
             yield replace(made, inputs=made.inputs[run], rows={place: row[run] for place, row in fits.items()})
 

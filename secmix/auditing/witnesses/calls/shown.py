@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from secmix.auditing.report import Finding
+from secmix.auditing.soundness.holding import Place
 from secmix.auditing.witnesses.calls.matches import FIRST, Fits, Match, again, matches
 from secmix.auditing.witnesses.calls.patterns import PATTERNS, LongUse, Pattern, Run
 from secmix.auditing.witnesses.calls.together import Combination, combinations
@@ -154,18 +155,18 @@ def _found(looks: Looks, node: int, runs: int, text: str, view: View, *, whole: 
 def _in_words(pattern: Pattern, shown: _Shown, lines: Mapping[str, object]) -> str:
     match, when = shown.match, _when(pattern, shown)
     kind = match.where[0].kind
-    line = f"; {lines[kind]}" if kind in lines else ""
-    where = f"{match.where[0]}{line}"
+    line = f" ({lines[kind]})" if kind in lines else ""
+    where = f"{_named(match.where)}{line}"
     as_read = f"read as {match.how}"
     if not shown.is_whole:
-        return f"one mask serves all entries {when}: they differ as those of the input do ({where}); mask each entry"
+        return f"one mask serves all entries {when}: those of {where} differ as those of its input do; mask each entry"
     if match.relation == "itself":
-        return f"its input goes out unmasked {when}: {as_read}, it is {where}; add a mask to it in every call"
+        return f"its input goes out unmasked {when}: {where} is that, {as_read}; add a mask to it in every call"
     if match.relation == "pair":
-        other = match.other[0] if match.other else ""
+        other = _named(match.other) if match.other else ""
         return f"two messages have one mask {when}: {where}, less {other}, is its input; use a mask once"
     if match.relation == "call before":
-        return f"its input of the call before goes out {when}: {as_read}, it is {where}; keep no input after a call"
+        return f"its input of the call before goes out {when}: {where} is that, {as_read}; keep no input after a call"
     apart = (
         "runs of one batch" if pattern.is_batches else f"calls {match.lag} apart" if match.lag > 1 else "calls in a row"
     )
@@ -176,6 +177,11 @@ def _in_words(pattern: Pattern, shown: _Shown, lines: Mapping[str, object]) -> s
     return (
         f"{apart} have one mask, {when}: the difference of both {where} is that of its inputs; draw masks anew for each"
     )
+
+
+def _named(where: Place) -> str:
+    origin = where[0]
+    return f"'{origin.kind}'{str(origin)[len(origin.kind) :]}"
 
 
 def _when(pattern: Pattern, shown: _Shown) -> str:
