@@ -209,7 +209,7 @@ def _octets(number: Any, length: int) -> SecretBytes:
         return as_bytes(int(number).to_bytes(length, "little"))
     pieces = _drawn_pieces(number, length)
     if pieces is None:
-        now().leave("the bytes of a secret that is no whole draw")
+        now().leave("the bytes of a secret that was computed or cut (make seeds of draws as they were drawn)")
     return SecretBytes(number.value.to_bytes(length, "little"), () if pieces is None else pieces)
 
 

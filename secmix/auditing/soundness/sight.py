@@ -21,6 +21,7 @@ from secmix.network import Network
 from secmix.transcript import SERVER, Block, Transcript
 
 Frame = tuple[object, ...]
+CHANGED = "expected the same numbers on all rows of honest nodes, found others"
 _HIDDEN = 7  # fields of the frame of a message that cannot be read
 
 
@@ -152,7 +153,10 @@ def other_frames(one: Sequence[Frame], other: Sequence[Frame], *, prefix: bool =
         if a != b:
             return Witness(f"message {place} that the adversary notices", _difference(a, b))
     if not prefix and len(one) != len(other):
-        return Witness("the messages that the adversary notices", "there are more of them, or fewer")
+        return Witness(
+            "the messages that the adversary notices",
+            "expected as many on all rows of honest nodes, found more or fewer",
+        )
     return None
 
 
@@ -164,16 +168,17 @@ def other_numbers(one: Sequence[NDArray[Any]], other: Sequence[NDArray[Any]], na
             if a.shape == b.shape:
                 differs = np.flatnonzero((a != b).any(axis=0))
                 entry = int(differs[0]) if len(differs) else None
-            return Witness(name, "the numbers are others, by a bit at least", entry)
+            return Witness(name, CHANGED, entry)
     return None
 
 
 def _difference(a: Frame, b: Frame) -> str:
     if len(a) != len(b):
-        return "it goes in the clear in one call and encrypted in the other, or is another message"
+        return "expected the same message on all rows of honest nodes, found another or one in the clear"
     rest = ("length", "type", "order of contents") if len(a) > _HIDDEN else ("size",)
     fields = ("sender", "receiver", "iteration", "round", "kind", "line", *rest)
-    return f"the {next(field for field, x, y in zip(fields, a, b, strict=True) if x != y)} differs"
+    field = next(field for field, x, y in zip(fields, a, b, strict=True) if x != y)
+    return f"expected the same {field} on all rows of honest nodes, found another"
 
 
 def _name(block: Block, content: int) -> str:

@@ -3,12 +3,13 @@
 How it is got: The protocol runs again as in use: one object, call after call, which draws its masks itself, and once
 more on many runs together. First comes the simplest decoder: a number that is sent as it is, as a float, as a word in
 two's complement or as a rest, times and plus public constants. What these calls really print, log, write to files or
-send by sockets is read likewise, by an outsider. Then every message that the adversary reads is read as a number, as a
-rest modulo the steps of the masks, and as bits; of those it only notices, who sends when what to whom. A line or a
-linear regression from these to a node's input is chosen in one life of the object, and judged in another, which shares
-no secret with it. It counts by how much it does better than a regression on the sum of all honest inputs, which the
-average tells everybody. Where a library seals words, it is tried on these inputs, without the secret key. Last come
-the ways out that the trace names: iterations in which the protocol takes another turn, and inputs that take a branch.
+send by sockets is read likewise, by an outsider. Then come the ways out that the trace names, iterations in which the
+protocol takes another turn and inputs that take a branch, and calls in long use, as of counters, coins and batches.
+Last, every message that the adversary reads is read as a number, as a rest modulo the steps of the masks, and as bits;
+of those it only notices, who sends when what to whom. A line or a linear regression from these to a node's input is
+chosen in one life of the object, and judged in another, which shares no secret with it. It counts by how much it does
+better than a regression on the sum of all honest inputs, which the average tells everybody. Where a library seals
+words, it is tried on these inputs, without the secret key.
 
 What it assumes: Nothing but that runs are independent. It is a lower bound: a better decoder may exist, so it
 convicts and never acquits.
@@ -32,6 +33,7 @@ from secmix.auditing.proof import proof_of, traced, unproved
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.auditing.soundness.holding import Place
+from secmix.auditing.witnesses.calls.shown import in_long_use
 from secmix.auditing.witnesses.clues import clues_in_frames, clues_in_numbers
 from secmix.auditing.witnesses.decode import Decoded, decode, from_total
 from secmix.auditing.witnesses.masks.off import MasksOff
@@ -99,9 +101,10 @@ def _looks(case: Case, missed: list[str]) -> Iterator[Callable[[], list[Finding]
     yield lambda: sealed_findings(case, looks.nodes)
     yield lambda: _masks_off(looks, built, missed)
     yield looks.as_audited
-    yield lambda: _by_decoders(looks, missed)
     yield looks.in_other_iterations
     yield looks.on_special_inputs
+    yield lambda: in_long_use(looks)
+    yield lambda: _by_decoders(looks, missed)
 
 
 def _masks_off(looks: Looks, built: Any, missed: list[str]) -> list[Finding]:

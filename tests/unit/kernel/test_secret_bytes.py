@@ -134,17 +134,26 @@ EXITS: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda octets: np.frombuffer(octets, np.uint64).reshape(2, 2).tobytes("F"),
         "the bytes of secrets in another order",
     ),
-    "bytes of a sum": (lambda octets: (_word() + _word(1)).to_bytes(16, "big"), "no whole draw"),
-    "bytes of a product": (lambda octets: (_word() * _word(1)).to_bytes(16, "big"), "no whole draw"),
+    "bytes of a sum": (
+        lambda octets: (_word() + _word(1)).to_bytes(16, "big"),
+        "the bytes of a secret that was computed or cut",
+    ),
+    "bytes of a product": (
+        lambda octets: (_word() * _word(1)).to_bytes(16, "big"),
+        "the bytes of a secret that was computed or cut",
+    ),
     "bytes put together with a gap": (
         lambda octets: (octets[0] + (octets[1] << 16)).to_bytes(3, "big"),
-        "no whole draw",
+        "the bytes of a secret that was computed or cut",
     ),
     "bytes put together and a number": (
         lambda octets: (octets[0] + (octets[1] << 8) + 1).to_bytes(3, "big"),
-        "no whole draw",
+        "the bytes of a secret that was computed or cut",
     ),
-    "a draw in too few bytes": (lambda octets: _draw().to_bytes(7, "big"), "no whole draw"),
+    "a draw in too few bytes": (
+        lambda octets: _draw().to_bytes(7, "big"),
+        "the bytes of a secret that was computed or cut",
+    ),
     "a key of three words": (
         lambda octets: np.random.Philox(key=[_word(), _word(1), 1]),
         "a key of another length than 128 bits",

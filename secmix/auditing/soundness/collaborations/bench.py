@@ -17,7 +17,7 @@ from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.soundness.holding import Place, held
 from secmix.auditing.soundness.result import Witness
 from secmix.auditing.soundness.runner import ALLOWED, Call, fresh, observation, same_bits, same_blocks
-from secmix.auditing.soundness.sight import Eyes, Seen, other_frames, other_numbers
+from secmix.auditing.soundness.sight import CHANGED, Eyes, Seen, other_frames, other_numbers
 from secmix.network import Network
 from secmix.transcript import SERVER, Channel, Origin, Transcript
 
@@ -192,9 +192,9 @@ def _other_holdings(one: Look, other: Look, *, prefix: bool) -> Witness | None:
     for (origin, place), numbers in other.holds.items():
         before = one.holds.get((origin, place))
         if before is None:
-            return Witness(str(origin), "it is held, which it was not before")
+            return Witness(str(origin), "it is held, which it was not on other rows")
         if not same_bits(before, numbers):
-            return Witness(str(origin), "the numbers are others, by a bit at least")
+            return Witness(str(origin), CHANGED)
     missing = [] if prefix else [origin for origin, place in one.holds if (origin, place) not in other.holds]
     return Witness(str(missing[0]), "it is held no more") if missing else None
 

@@ -23,7 +23,7 @@ _END: Piece = ("public", "end of key")
 
 
 def unknown(stream: Stream, trace: Trace, known: Mapping[int, Any]) -> list[tuple[int, int]]:
-    """Return what is not known of a seed: draws, and modulo what they matter; [(-1, 0)] where it is no whole draw."""
+    """Return what is not known of a seed: draws, and modulo what they matter; [(-1, 0)] where it is made otherwise."""
     found: dict[int, int] = {}
     for piece in stream.pieces:
         variable, modulus = _behind(piece, trace)
