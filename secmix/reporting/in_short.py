@@ -196,6 +196,10 @@ def _what_to_do(report: Report) -> list[str]:
         return [f"What may help, but was not shown to: {may}."]
     if any(cell.advice for cell in bad):
         return ["What to change stands below, with each finding."]
+    if any(cell.unmeasured for cell in bad):
+        return [
+            "Part of this audit was not done, so that no change is proposed; what is missing, and why, stands below."
+        ]
     return ["This audit knows no change that would mend it."]
 
 

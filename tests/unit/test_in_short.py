@@ -234,3 +234,10 @@ def test_each_number_of_the_first_page_leads_to_where_it_comes_from() -> None:
     assert "cell-1-network" in links
     for anchor in links:
         assert f'id="{anchor}"' in page
+
+
+def test_no_change_is_missing_where_none_was_looked_for() -> None:
+    """An audit that was ended said that it knows no change that would mend it."""
+    ended = cell("Ring", "Neighbours", "inconclusive", OPEN, unmeasured=["the time limit had passed"])
+    assert "Part of this audit was not done" in in_short(report(ended))[-1]
+    assert "no change that would mend it" in in_short(report(cell("Ring", "Neighbours", "inconclusive", OPEN)))[-1]

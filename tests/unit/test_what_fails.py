@@ -22,6 +22,7 @@ from secmix.auditing.engine.memory import within
 from secmix.auditing.evidence import interface
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered
 from secmix.auditing.exposure import policy
+from secmix.auditing.observation import observe
 from secmix.auditing.report import Cell
 from secmix.errors import SecmixError
 from secmix.protocols import Plain, SecureAggregation, SecureSum
@@ -305,8 +306,29 @@ def test_an_early_look_tells_a_violation_before_the_proof(monkeypatch: pytest.Mo
     monkeypatch.setattr(sound, "proof_of", failing(MemoryError()))
     cell = audited()
     assert cell.verdict == "violated"
-    assert cell.unmeasured[0] == "the proof and what follows: not reached"
+    assert cell.unmeasured[0] == "the proof, and what follows: not reached"
     cell = audited("secure_aggregation")
+    assert (cell.verdict, {node.verdict for node in cell.nodes}) == ("inconclusive", {"inconclusive"})
+
+
+def test_the_first_runs_tell_a_violation_before_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Messages of a hundred columns take half a minute in all: what the first runs show need not wait for it."""
+    monkeypatch.setattr(audit_cell, "SELDOM", -1.0)
+    monkeypatch.setattr(observe, "block_size", lambda cell, setup: 120)
+    block, made = observe._block, []
+
+    def first_only(*given: Any, **more: Any) -> Any:
+        made.append(given)
+        if len(made) > 1:
+            raise MemoryError
+        return block(*given, **more)
+
+    monkeypatch.setattr(observe, "_block", first_only)
+    cell = audited(runs=300)
+    assert cell.verdict == "violated"
+    assert cell.unmeasured[0] == "the other 180 runs, and what follows: not reached"
+    made.clear()
+    cell = audited("secure_aggregation", runs=300)
     assert (cell.verdict, {node.verdict for node in cell.nodes}) == ("inconclusive", {"inconclusive"})
 
 

@@ -77,13 +77,15 @@ def audit_cell(
     return _judged_cell(case, sound, gathered, reproduce, _Beside(pushed, failed, points, trials))
 
 
-def _look(tell: Tell, begun: float, reproduce: str, case: Case) -> None:
-    """Tell what exact evidence says before anything is proved, where the runs took a while: the proof may as well."""
+def _look(tell: Tell, begun: float, reproduce: str, case: Case, after: str) -> None:
+    """Tell what exact evidence says before ``after``, where the runs took a while: what follows may as well."""
     if time.monotonic() < begun + SELDOM:
         return
     exact = [each for each in _in_order(case) if each.exact and not each.always]
     found = [attempted(case, _called(each), partial(gather, each, case)) or Gathered() for each in exact]
-    tell(Word(0.0, "the proof", _so_far(case, Soundness([]), found, ["the proof and what follows"], reproduce)))
+    left = [f"{after}, and what follows"]
+    # What fails here fails again with all runs, and is named there.
+    tell(Word(0.0, after, attempted(case, after, lambda: _so_far(case, Soundness([]), found, left, reproduce))))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import soundness
 from secmix.auditing.evidence.interface import Case
 from secmix.auditing.observation.collaborations import watch
-from secmix.auditing.observation.observe import Seeds, observe, seeds_of
+from secmix.auditing.observation.observe import Seeds, SumObservation, observe, seeds_of
 from secmix.auditing.proof import as_proved, proof_of, with_proof_of, without_proof
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness import Soundness
@@ -30,11 +30,12 @@ def observed(
     cell: Scenario,
     setup: SumSetup | CollaborationSetup,
     seeds: Seeds,
-    look: Callable[[Case], None] = lambda case: None,
+    look: Callable[[Case, str], None] = lambda case, after: None,
 ) -> tuple[Case, Soundness]:
     """Return all runs of ``cell`` and the checks of its protocol; what fails is among the observation's doubts.
 
-    ``look`` is called with the runs before anything is proved of them, which may take long: nobody is cleared there.
+    ``look`` is called before what may take long, with the runs until then and the name of what follows: with the first
+    runs before the others, and with all before anything is proved of them. Nobody is cleared there.
     """
     setup = setup if isinstance(setup, CollaborationSetup) else _understood(cell, setup)
     # As they were before any run.
@@ -84,7 +85,7 @@ def _observed(
     seeds: Seeds,
     built: Any,
     asked: Adversary,
-    look: Callable[[Case], None],
+    look: Callable[[Case, str], None],
 ) -> tuple[Case, Soundness]:
     if isinstance(setup, CollaborationSetup):
         watched = watch(cell, setup, seeds)
@@ -102,9 +103,13 @@ def _observed(
         hidden = undeclared_flow(cell, setup)
         doubts = [*([hidden] if hidden else sound.doubts), *watched.doubts]
         return Case(cell, setup, replace(watched, doubts=doubts)), sound
-    seen = observe(cell, setup, seeds)
-    doubted = replace(seen, doubts=[*seen.doubts, *seen.unread, *seen.mask_shape])
-    look(without_proof(Case(cell, setup, doubted, built=built)))
+
+    def before(seen: SumObservation, after: str) -> None:
+        made = cell.model_copy(update={"runs": seen.runs})
+        look(without_proof(Case(made, setup, _doubted(seen), built=built)), after)
+
+    seen = observe(cell, setup, seeds, lambda first: before(first, f"the other {cell.runs - first.runs} runs"))
+    before(seen, "the proof")
     case = Case(cell, setup, seen, built=built)
     sealed = sealed_check(case)
     if sealed is not None and sealed.failed:
@@ -112,8 +117,13 @@ def _observed(
         case = replace(case, observation=seen)
     proof = proof_of(case)
     if not isinstance(proof, KnownSums):  # a proof reckons with the law of the masks
-        case = replace(case, observation=doubted)
+        case = replace(case, observation=_doubted(seen))
     elif seen.unread:
         case = replace(case, observation=as_proved(seen, setup, proof))
     blind = not AdversaryTraits.of(asked).sees_metadata
     return case, Soundness([*[BLIND] * blind, *([sealed] if sealed is not None else [])])
+
+
+def _doubted(seen: SumObservation) -> SumObservation:
+    """Return what was seen with all doubts that a proof could dispel."""
+    return replace(seen, doubts=[*seen.doubts, *seen.unread, *seen.mask_shape])

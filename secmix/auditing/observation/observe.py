@@ -5,7 +5,7 @@ Runs go in blocks, so that the transcripts of a block are all that is ever in me
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -36,7 +36,7 @@ from secmix.estimators.exact.masks import dependence_doubts, shape_doubts
 from secmix.estimators.exact.provenance import unexplained
 from secmix.protocols import EMRun, Plain, SumProtocol
 from secmix.protocols.interfaces import SumTraits, without_average
-from secmix.scenario import Scenario
+from secmix.scenario import FEWEST_RUNS, Scenario
 from secmix.transcript import Channel, Transcript, View, overheard
 
 Seeds = tuple[np.random.SeedSequence, np.random.SeedSequence]
@@ -93,6 +93,11 @@ class SumObservation(Observation):
     numbers: int = 0
 
     @property
+    def runs(self) -> int:
+        """How many runs this is of."""
+        return int(next(iter(self.inputs.values())).shape[1])
+
+    @property
     def all_readings(self) -> list[tuple[list[int], Reading]]:
         """Every reading of every block, with the iterations it is of."""
         mine = [([t], reading) for t, reading in self.readings.items()]
@@ -112,21 +117,32 @@ def seeds_of(cell: Scenario) -> Seeds:
     return sequence(cell.seed, "data"), sequence(cell.seed, "protocol", *own)
 
 
-def observe(cell: Scenario, setup: SumSetup, seeds: Seeds) -> SumObservation:
-    """All runs of ``cell``."""
+def observe(
+    cell: Scenario, setup: SumSetup, seeds: Seeds, first: Callable[[SumObservation], None] = lambda seen: None
+) -> SumObservation:
+    """All runs of ``cell``; ``first`` is called once they are as many as a scenario must ask for, if more follow."""
     blocks: list[SumObservation] = []
+    made = 0
+    for block in _blocks(cell, setup, seeds):
+        blocks.append(block)
+        before, made = made, made + block.runs
+        if before < FEWEST_RUNS <= made < cell.runs:
+            first(_joined(blocks))
+    return _joined(blocks)
+
+
+def _blocks(cell: Scenario, setup: SumSetup, seeds: Seeds) -> Iterator[SumObservation]:
     known: dict[int, ProbeCache] = {}
     in_vain = 0
-    for rows_by_node, seed in deals(cell, setup, block_size(cell, setup), seeds):
+    for k, (rows_by_node, seed) in enumerate(deals(cell, setup, block_size(cell, setup), seeds)):
         # Probes may outnumber runs, so they travel only where those of an earlier block do not serve. A protocol that
         # takes another course in most blocks is soon probed in all.
-        if known and 2 * in_vain <= len(blocks):
+        if known and 2 * in_vain <= k:
             with suppress(ProbeMismatch):
-                blocks.append(_block(cell, setup, rows_by_node, seed, known, probing=False))
+                yield _block(cell, setup, rows_by_node, seed, known, probing=False)
                 continue
             in_vain += 1
-        blocks.append(_block(cell, setup, rows_by_node, seed, known, probing=True, first=not blocks))
-    return _joined(blocks)
+        yield _block(cell, setup, rows_by_node, seed, known, probing=True, first=not k)
 
 
 def deals(
