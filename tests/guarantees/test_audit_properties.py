@@ -118,7 +118,7 @@ def test_a_violation_is_told_before_all_is_measured() -> None:
     plain = [{"name": "plain", "label": label} for label in ("one", "other")]
     swept = scenario(policy={"max_revealed_nodes": 0}, adversary=CURIOUS, sweep={"protocol": plain})
     secmix.audit(swept, progress=lambda done, total, what: told.append((done, what)))
-    assert [done for done, what in told if what.endswith(": violated")] == [0, 1, 1, 2]
+    assert [int(done) for done, what in told if what.endswith(": violated")] == [0, 1, 1, 2]
 
 
 def test_what_goes_wrong_in_telling_early_is_no_fault_of_the_cell() -> None:
