@@ -191,7 +191,9 @@ def worst_standing(cell: Cell) -> Standing:
 
 
 def tally(cell: Cell) -> str:
-    """How many honest nodes are revealed, in words."""
+    """Say how many honest nodes are revealed, or that nothing was measured."""
+    if cell.unmeasured and all(node.why in cell.unmeasured for node in cell.nodes):
+        return "not measured"
     revealed = sum(node.standing == "revealed" for node in cell.nodes)
     total = len(honest(cell))
     return f"{revealed} of {total} honest node{'s' if total != 1 else ''} revealed"

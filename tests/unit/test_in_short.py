@@ -12,6 +12,7 @@ from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.report import Cell, Coalitions, NodeSummary, Report, Standing, Trial, Verdict
 from secmix.reporting.formats import html, markdown
 from secmix.reporting.in_short import in_short
+from secmix.reporting.words import tally
 
 JARGON = re.compile(
     r"subspace|vector|\bnodes?\b|leak|normalis|entropy|mutual|informati|policy is|Monte|sigma|σ|Hamilton|\bnats\b|"
@@ -241,3 +242,11 @@ def test_no_change_is_missing_where_none_was_looked_for() -> None:
     ended = cell("Ring", "Neighbours", "inconclusive", OPEN, unmeasured=["the time limit had passed"])
     assert "Part of this audit was not done" in in_short(report(ended))[-1]
     assert "no change that would mend it" in in_short(report(cell("Ring", "Neighbours", "inconclusive", OPEN)))[-1]
+
+
+def test_a_combination_that_was_never_begun_reveals_not_nobody_but_is_not_measured() -> None:
+    late = "the time limit had passed"
+    never = [node(k, "inconclusive", "inconclusive").model_copy(update={"why": late}) for k in (0, 2)]
+    assert tally(cell("pdmm", "server", "inconclusive", never, unmeasured=[late])) == "not measured"
+    begun = [node(0, "revealed", "violated"), never[1]]
+    assert tally(cell("pdmm", "server", "violated", begun, unmeasured=[late])) == "1 of 2 honest nodes revealed"
