@@ -63,8 +63,12 @@ def in_long_use(looks: Looks) -> list[Finding]:
     iteration, given = next(iter(looks.inputs.items()))
     use = LongUse(looks.service, given, max(iteration, 0), {})
     for pattern in PATTERNS:
-        instances = [use.runs(pattern, number) for number in (1, 2)]
-        found = _shown(looks, pattern, instances)
+        runs = use.runs(pattern, 1)
+        first = matches(runs, looks.nodes, looks.honest, looks.steps)
+        if not first and pattern is not PATTERNS[0]:
+            continue  # a second life could only bear out what the first shows
+        instances = [runs, use.runs(pattern, 2)]
+        found = _shown(looks, pattern, first, instances)
         if found:
             return [_finding(looks, use, pattern, each) for each in found.values()]
         if pattern is PATTERNS[0]:
@@ -74,8 +78,10 @@ def in_long_use(looks: Looks) -> list[Finding]:
     return []
 
 
-def _shown(looks: Looks, pattern: Pattern, instances: Sequence[list[Run]]) -> dict[int, _Shown]:
-    first, second = (matches(runs, looks.nodes, looks.honest, looks.steps) for runs in instances)
+def _shown(
+    looks: Looks, pattern: Pattern, first: Mapping[Match, Fits], instances: Sequence[list[Run]]
+) -> dict[int, _Shown]:
+    second = matches(instances[1], looks.nodes, looks.honest, looks.steps) if first else {}
     found: dict[int, _Shown] = {}
     for match in first.keys() & second.keys():
         shown = _of(pattern, match, first[match], second[match], instances)
