@@ -15,7 +15,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-WAIT = 8.0  # seconds that the search has
+WAIT = 12.0  # seconds that the search has
 ASKED = {
     "memory_limit": "Every key of a scenario",
     "exposure": "Who would have to collude",
