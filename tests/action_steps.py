@@ -21,7 +21,7 @@ _INPUT = re.compile(r"\$\{\{ inputs\.(\w+) \}\}")
 
 
 def action() -> dict[str, Any]:
-    """What the file says."""
+    """Read what the file says."""
     content: dict[str, Any] = yaml.safe_load(ACTION.read_text(encoding="utf-8"))
     return content
 

@@ -86,7 +86,7 @@ def parameters_of(part: Any) -> dict[str, inspect.Parameter] | None:
 
 
 def takes(part: Any, key: str) -> bool:
-    """Whether ``key`` is a setting of ``part`` by its signature."""
+    """Say whether ``key`` is a setting of ``part`` by its signature."""
     return key in (parameters_of(part) or {})
 
 

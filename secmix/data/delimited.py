@@ -78,7 +78,7 @@ class Table:
         return name if name == f"column {j + 1}" else f"column '{name}'"
 
     def place(self, name: str) -> int | None:
-        """Which column has this name, or else this number as in "column 3"; None where there is none."""
+        """Return the column of this name, or else of this number as in "column 3"; None where there is none."""
         numbered = [f"column {j}" for j in range(1, len(self.names) + 1)]
         return next((names.index(name) for names in (list(self.names), numbered) if name in names), None)
 

@@ -39,6 +39,6 @@ class Cipher:
 
     @property
     def place(self) -> str:
-        """Where ``encrypt`` is written."""
+        """Name the place where ``encrypt`` is written."""
         code = getattr(self.encrypt, "__code__", None)
         return f"{os.path.basename(code.co_filename)}, line {code.co_firstlineno}" if code else repr(self.encrypt)

@@ -123,7 +123,7 @@ def no_graph(network: Network) -> Network | None:
 
 
 def no_cipher(network: Network) -> Cipher | None:
-    """What seals in a protocol that seals nothing itself."""
+    """Return None: the protocol seals nothing itself."""
     return None
 
 

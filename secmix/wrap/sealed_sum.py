@@ -86,7 +86,7 @@ class SealedSum:
 
     @property
     def grid(self) -> float:
-        """What a word of 1 stands for."""
+        """Return what a word of 1 stands for."""
         return 2.0**-self.fraction_bits
 
     def cipher(self, network: Network) -> Cipher:

@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def call(*arguments: str, status: int = 0) -> str:
-    """What a command prints on both streams, in one line; it must end with ``status``."""
+    """Return what a command prints on both streams, in one line; it must end with ``status``."""
     done = CliRunner().invoke(app, list(arguments))
     assert done.exit_code == status, f"{arguments}: {done.exit_code}\n{done.output}"
     return " ".join(done.output.split())

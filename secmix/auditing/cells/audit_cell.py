@@ -177,7 +177,7 @@ def _in_order(case: Case) -> list[Evidence]:
 
 
 def _gathered(case: Case, steps: Steps | None) -> list[Gathered]:
-    """What each evidence found, in the order of reports."""
+    """Return what each evidence found, in the order of reports."""
     found: dict[str, Gathered] = {}
     exact = False
     for each in _in_order(case):

@@ -40,7 +40,7 @@ def estimate(cell: Scenario, setup: SumSetup | CollaborationSetup, trial: float)
 
 
 def runs_that_fit(cell: Scenario, setup: SumSetup | CollaborationSetup) -> int:
-    """How many of a cell's runs its ``memory_limit`` holds, at least the fewest that a scenario may ask for."""
+    """Count how many of a cell's runs its ``memory_limit`` holds, at least the fewest that a scenario may ask for."""
     if isinstance(setup, CollaborationSetup):  # of whose runs little is kept
         return cell.runs
     room = cell.memory_limit - _BLOCKS * cell.message_limit

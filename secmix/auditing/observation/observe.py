@@ -94,7 +94,7 @@ class SumObservation(Observation):
 
     @property
     def runs(self) -> int:
-        """How many runs this is of."""
+        """Count the runs."""
         return int(next(iter(self.inputs.values())).shape[1])
 
     @property

@@ -10,11 +10,11 @@ from secmix._base.checks import Array
 from secmix.auditing.evidence.interface import Case
 from secmix.auditing.proof import proof_of, traced
 from secmix.auditing.report import Finding
+from secmix.auditing.witnesses.finding import in_all_runs
 from secmix.auditing.witnesses.plain import Told, marks, readings, told
 from secmix.auditing.witnesses.usage import Service, Use, truth_of
 from secmix.auditing.witnesses.ways import Special, other_iterations, specials
 from secmix.auditing.witnesses.written import OUTSIDE
-from secmix.estimators.estimate import wilson
 from secmix.kernel import KnownSums
 
 _FEW, _RUNS = 16, 60  # runs of a first look, and of what convicts
@@ -127,25 +127,13 @@ class Looks:
         ]
 
     def _finding(self, node: int, error: float, runs: int, text: str, *, whole: bool) -> Finding:
-        low = wilson(runs, runs)[0]
-        return Finding(
-            **self.case.about(node),
-            evidence="witness",
-            view="single",
-            target="input",
+        return in_all_runs(
+            self.case.about(node),
+            runs,
+            [text, *self.doubts[:1]],
             method=f"numbers that are sent as they are, in {runs} runs that nothing was fitted on",
-            value=error,
-            unit="largest error in standard deviations",
-            low=0.0,
-            high=error,
-            kind="upper bound",
-            status="determined" if whole else "resolved",
-            normalised_leakage=1.0,
-            normalised_low=low,
-            normalised_high=1.0,
-            runs=runs,
-            hits=runs,
-            notes=[text, *self.doubts[:1]],
+            error=(error, "largest error in standard deviations"),
+            whole=whole,
         )
 
 

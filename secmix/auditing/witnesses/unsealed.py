@@ -14,8 +14,8 @@ from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.auditing.soundness import Check
+from secmix.auditing.witnesses.finding import in_all_runs
 from secmix.auditing.witnesses.opaque import Opened, Trial, Words, tried
-from secmix.estimators.estimate import wilson
 from secmix.protocols.cipher import Cipher
 from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import SEALED, SERVER, Channel
@@ -131,25 +131,7 @@ def _finding(about: dict[str, Any], node: int, words: Words, opened: Opened, m: 
     share = 1.0 if whole or within else 1 - 1 / words.shape[1]
     what = "its input is" if whole and entries == m else f"of its input {entries} of {m} entries are"
     what = what if whole else "differences of its input's entries and others are"
-    low = wilson(runs, runs)[0]
-    return [
-        Finding(
-            **about,
-            evidence="witness",
-            view="single",
-            target="input",
-            method=f"what passes sealed, opened without the key in {runs} runs",
-            value=0.0,
-            unit="largest error in words",
-            low=0.0,
-            high=0.0,
-            kind="upper bound",
-            status="determined" if whole and entries == m else "resolved",
-            normalised_leakage=share,
-            normalised_low=low * share,
-            normalised_high=1.0,
-            runs=runs,
-            hits=runs,
-            notes=[f"{what} computed without the key from what passes sealed, by {opened.how}"],
-        )
-    ]
+    notes = [f"{what} computed without the key from what passes sealed, by {opened.how}"]
+    method = f"what passes sealed, opened without the key in {runs} runs"
+    error = 0.0, "largest error in words"
+    return [in_all_runs(about, runs, notes, method=method, error=error, whole=whole and entries == m, share=share)]

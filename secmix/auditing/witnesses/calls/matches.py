@@ -249,6 +249,6 @@ def _calls(fits: Fits, factor: float, runs: Sequence[Run]) -> list[int]:
 
 
 def _is_a_period(one: list[int], other: list[int]) -> bool:
-    """Whether both are calls at one distance, as of a counter that goes on."""
+    """Say whether both are calls at one distance, as of a counter that goes on."""
     gaps = {gap for calls in (one, other) for gap in np.diff(calls).tolist()}
     return len(one) > 1 and len(other) > 1 and len(gaps) == 1

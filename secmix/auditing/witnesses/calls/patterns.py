@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
@@ -25,7 +24,7 @@ from secmix.auditing.soundness.holding import Place, held
 from secmix.auditing.soundness.runner import Call, fresh, observation
 from secmix.auditing.witnesses.usage import Service
 from secmix.kernel.state import Place as Line
-from secmix.kernel.state import is_protocol
+from secmix.kernel.state import here
 from secmix.transcript import Block, Channel, Origin, overheard
 
 _CHANNEL = os.path.dirname(transcript.__file__)
@@ -56,7 +55,7 @@ class Pattern:
 
     @property
     def is_batches(self) -> bool:
-        """Whether its calls differ in how many runs they have."""
+        """Say whether its calls differ in how many runs they have."""
         return max(self.sizes) > 1
 
 
@@ -213,11 +212,7 @@ class LongUse:
 
 
 def _line() -> Line:
-    """Return the line of the protocol that is being run."""
-    frame: Any = sys._getframe(2)
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if is_protocol(file) and not file.startswith(_CHANNEL):
-            return Line(file, frame.f_lineno)
-        frame = frame.f_back
-    return Line("unknown", 0)
+    """Return the line of the protocol that is being run, not one of the channel."""
+    place = here()
+    frames = [(place.file, place.line), *place.callers]
+    return next((Line(*each) for each in frames if not each[0].startswith(_CHANNEL)), Line("unknown", 0))

@@ -14,8 +14,8 @@ from secmix.auditing.soundness.holding import Place
 from secmix.auditing.witnesses.calls.matches import FIRST, Fits, Match, again, matches
 from secmix.auditing.witnesses.calls.patterns import PATTERNS, LongUse, Pattern, Run
 from secmix.auditing.witnesses.calls.together import Combination, combinations
+from secmix.auditing.witnesses.finding import in_all_runs
 from secmix.auditing.witnesses.shown import Looks
-from secmix.estimators.estimate import wilson
 
 _RELATIONS = ("itself", "pair", "call before", "difference", "sum")
 """The simplest first."""
@@ -54,7 +54,7 @@ class _Shown:
 
     @property
     def is_determined(self) -> bool:
-        """Whether the input of a node is known, not only how it changes."""
+        """Say whether the input of a node is known, not only how it changes."""
         return self.is_whole and self.match.relation in _RELATIONS[:3]
 
 
@@ -136,25 +136,13 @@ def _of_combination(looks: Looks, use: LongUse, known: Combination) -> Finding:
 
 
 def _found(looks: Looks, node: int, runs: int, text: str, view: View, *, whole: bool) -> Finding:
-    low = wilson(runs, runs)[0]
-    return Finding(
-        **looks.case.about(node),
-        evidence="witness",
-        view=view,
-        target="input",
+    return in_all_runs(
+        looks.case.about(node),
+        runs,
+        [text, *looks.doubts[:1]],
         method=f"entry by entry, in {runs} runs that nothing was fitted on",
-        value=1.0,
-        unit="share of runs",
-        low=low,
-        high=1.0,
-        kind="lower bound",
-        status="determined" if whole else "resolved",
-        normalised_leakage=1.0,
-        normalised_low=low,
-        normalised_high=1.0,
-        runs=runs,
-        hits=runs,
-        notes=[text, *looks.doubts[:1]],
+        view=view,
+        whole=whole,
     )
 
 

@@ -18,6 +18,7 @@ from secmix.auditing.evidence.interface import Case
 from secmix.auditing.proof import traced
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
+from secmix.auditing.witnesses.finding import in_all_runs
 from secmix.auditing.witnesses.masks.public import PublicSeeds
 from secmix.auditing.witnesses.masks.relations import (
     Known,
@@ -31,7 +32,6 @@ from secmix.auditing.witnesses.masks.relations import (
 from secmix.auditing.witnesses.masks.replay import Replayed, inputs_of, replayed, sizes
 from secmix.auditing.witnesses.masks.tried import Guess, Tables, guesses, tried
 from secmix.auditing.witnesses.plain import Reading, told
-from secmix.estimators.estimate import wilson
 from secmix.kernel.trace import Fit
 from secmix.network import Network
 
@@ -205,24 +205,13 @@ class MasksOff:
         )
 
     def _finding(self, node: int, how: str, runs: int, *, whole: bool) -> Finding:
-        return Finding(
-            **self.case.about(node),
-            evidence="witness",
-            view="cumulative" if "comes again" in how else "single",
-            target="input",
+        return in_all_runs(
+            self.case.about(node),
+            runs,
+            [f"{how}; shown in {runs} of {runs} runs", *self.doubts[:1]],
             method=f"what the adversary computes by the relations of the trace, in {runs} runs that were not traced",
-            value=1.0,
-            unit="share of runs",
-            low=wilson(runs, runs)[0],
-            high=1.0,
-            kind="lower bound",
-            status="determined" if whole else "resolved",
-            normalised_leakage=1.0,
-            normalised_low=wilson(runs, runs)[0],
-            normalised_high=1.0,
-            runs=runs,
-            hits=runs,
-            notes=[f"{how}; shown in {runs} of {runs} runs", *self.doubts[:1]],
+            view="cumulative" if "comes again" in how else "single",
+            whole=whole,
         )
 
 
