@@ -27,7 +27,7 @@ from secmix.kernel.state import Place as Line
 from secmix.kernel.state import here
 from secmix.transcript import Block, Channel, Origin, overheard
 
-_CHANNEL = os.path.dirname(transcript.__file__)
+_HEARS = (os.path.dirname(transcript.__file__), __file__)
 _FIT = 12  # calls that one channel carries, as the iterations of a fit
 _KEPT = 8  # runs of a batch that are looked at
 _MESSAGES = 50_000  # of all calls of a pattern
@@ -212,7 +212,7 @@ class LongUse:
 
 
 def _line() -> Line:
-    """Return the line of the protocol that is being run, not one of the channel."""
+    """Return the line of the protocol that sends, not those of the channel and of who hears it."""
     place = here()
     frames = [(place.file, place.line), *place.callers]
-    return next((Line(*each) for each in frames if not each[0].startswith(_CHANNEL)), Line("unknown", 0))
+    return next((Line(*each) for each in frames if not each[0].startswith(_HEARS)), Line("unknown", 0))
