@@ -872,6 +872,15 @@ class KindWithoutChannel(WithoutChannel):
         channel.send(1, 0, SERVER, "alone" if self.bare else "together", np.ones((1, 3)), encrypted=True)
 
 
+class ChannelForgotten(RingSum):
+    """End in an error where nobody hands over a channel."""
+
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        if channel.transcript is None:
+            raise ValueError("nothing is recorded")
+        return super().average(inputs, network, rng, masks=masks, channel=channel)
+
+
 class FastPathOfShapes(RingSum):
     """Plain arrays make a longer result."""
 

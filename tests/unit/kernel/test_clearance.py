@@ -132,6 +132,7 @@ OPEN = [
     (examples.BusyAfterAnError, "a call that ends in an error leaves something behind"),
     (examples.BranchOnGivenMasks, "a branch on a secret"),
     (examples.KindWithoutChannel, "'alone' in round 1 is another message where no channel is given"),
+    (examples.ChannelForgotten, "a call in use ends in AttributeError"),
     (examples.FastPathOfShapes, "ends with other results"),
     (examples.TextAmongNumbers, "has other numbers untraced"),
     (examples.ListAsResult, "a result of type list"),
