@@ -17,7 +17,7 @@ import lists  # noqa: E402
 
 COPIED = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 API = ("secmix", "secmix.protocols", "secmix.adversaries", "secmix.aggregators", "secmix.estimators", "secmix.auditing",
-       "secmix.recording", "secmix.reporting", "secmix.testing", "secmix.wrap")  # fmt: skip
+       "secmix.privacy", "secmix.recording", "secmix.reporting", "secmix.testing", "secmix.wrap")  # fmt: skip
 _SHOWN = {".png", ".svg", ".html", ".json"}
 
 

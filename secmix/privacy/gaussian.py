@@ -1,0 +1,118 @@
+"""The Gaussian mechanism in closed form: its privacy curve, and its inverses (Balle and Wang 2018, Dong et al. 2022).
+
+A release f(x) + σ N(0, I) is μ-Gaussian differentially private with μ = Δ/σ, where Δ is how far f moves between
+neighbours at most, in Euclidean norm. The μ of adaptive releases add in squares: √(Σ μ²) stands for all of them.
+Whether neighbours differ by a row that is exchanged or by one that is added is decided by Δ: the caller names it.
+"""
+
+from __future__ import annotations
+
+import math
+
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+from secmix._base.checks import positive, probability
+from secmix.errors import SecmixError
+
+_MOST = 1e8  # of epsilon and of mu: further out no privacy is left to speak of
+
+
+def gaussian_delta(epsilon: float, mu: float) -> float:
+    """Return the least δ with which a μ-Gaussian mechanism is (ε, δ) differentially private.
+
+    δ(ε) = Φ(−ε/μ + μ/2) − e^ε Φ(−ε/μ − μ/2), worked out in logarithms (Balle and Wang 2018, Theorem 8).
+
+    Parameters
+    ----------
+    epsilon : float
+        At least 0.
+    mu : float
+        Sensitivity over noise, above 0.
+
+    Raises
+    ------
+    SecmixError
+        If a number lies outside its range.
+
+    Examples
+    --------
+    >>> round(gaussian_delta(1.0, 0.268), 7)
+    1e-05
+    """
+    mu, epsilon = positive(mu, "mu"), _not_negative(epsilon, "epsilon")
+    above = norm.logcdf(-epsilon / mu + mu / 2)
+    below = epsilon + norm.logcdf(-epsilon / mu - mu / 2)
+    return float(-math.exp(above) * math.expm1(min(below - above, 0.0)))
+
+
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """Return the least ε with which a μ-Gaussian mechanism is (ε, δ) differentially private.
+
+    Parameters
+    ----------
+    mu : float
+        Sensitivity over noise, above 0; √(Σ μ²) of several releases.
+    delta : float
+        Above 0 and below 1: a Gaussian mechanism has no ε at δ = 0.
+
+    Raises
+    ------
+    SecmixError
+        If a number lies outside its range.
+
+    Examples
+    --------
+    >>> [round(gaussian_epsilon(mu, 1e-5), 2) for mu in (0.268, 0.925, 2.0)]
+    [1.0, 4.0, 10.0]
+    """
+    mu, delta = positive(mu, "mu"), _proper(delta)
+    if gaussian_delta(0.0, mu) <= delta:
+        return 0.0
+    high = max(1.0, mu)
+    while gaussian_delta(high, mu) > delta:
+        high *= 2
+        if high > _MOST:
+            raise SecmixError(f"mu = {mu:.3g} leaves no epsilon below {_MOST:.0e}; add more noise")
+    return float(brentq(lambda epsilon: gaussian_delta(epsilon, mu) - delta, 0.0, high, xtol=1e-12, rtol=1e-12))
+
+
+def gaussian_mu(epsilon: float, delta: float) -> float:
+    """Return the largest μ with which a Gaussian mechanism is (ε, δ) differentially private.
+
+    Parameters
+    ----------
+    epsilon : float
+        At least 0.
+    delta : float
+        Above 0 and below 1.
+
+    Raises
+    ------
+    SecmixError
+        If a number lies outside its range.
+
+    Examples
+    --------
+    >>> [round(gaussian_mu(epsilon, 1e-5), 3) for epsilon in (1.0, 4.0, 10.0)]
+    [0.268, 0.925, 2.0]
+    """
+    epsilon, delta = _not_negative(epsilon, "epsilon"), _proper(delta)
+    low, high = 1e-12, 1.0
+    while gaussian_delta(epsilon, high) < delta:
+        low, high = high, 2 * high
+        if high > _MOST:
+            raise SecmixError(f"delta = {delta:.3g} at epsilon = {epsilon:.3g} asks for no noise at all")
+    return float(brentq(lambda mu: gaussian_delta(epsilon, mu) - delta, low, high, xtol=1e-15, rtol=1e-12))
+
+
+def _not_negative(value: float, name: str) -> float:
+    if isinstance(value, bool) or not 0 <= float(value) < math.inf:
+        raise SecmixError(f"{name} must be a finite number of at least 0; given {value!r}")
+    return float(value)
+
+
+def _proper(delta: float) -> float:
+    if probability(delta, "delta") == 0:
+        raise SecmixError("delta must lie above 0 and below 1; given 0: a Gaussian mechanism has no epsilon there")
+    return float(delta)

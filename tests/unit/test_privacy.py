@@ -1,0 +1,384 @@
+"""Noise as a proof, and claims of noise put to the test: against integration, dp-accounting and known mechanisms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, optimize, stats
+
+from secmix.errors import DataError, SecmixError
+from secmix.privacy import (
+    epsilon_lower_bound,
+    epsilon_lower_bound_of,
+    explained_variance_bound,
+    explained_variance_bound_of,
+    family_of,
+    gaussian_delta,
+    gaussian_epsilon,
+    gaussian_mu,
+    gaussian_mu_lower_bound,
+    information_bound,
+)
+
+Draw = Callable[[np.random.Generator, int], tuple[Any, Any]]
+DELTA = 1e-5
+
+
+# --- closed forms ---
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.5, 1.0, 3.0])
+def test_the_gaussian_curve_is_that_of_dp_accounting(mu: float) -> None:
+    dp_accounting = pytest.importorskip("dp_accounting")
+    accountant = dp_accounting.pld.PLDAccountant()
+    accountant.compose(dp_accounting.GaussianDpEvent(1 / mu))
+    epsilon = gaussian_epsilon(mu, DELTA)
+    assert accountant.get_epsilon(DELTA) == pytest.approx(epsilon, rel=1e-4)
+    assert accountant.get_delta(epsilon) == pytest.approx(DELTA, rel=1e-3, abs=1e-6)
+
+
+@given(st.floats(0.01, 30.0), st.sampled_from([1e-9, 1e-5, 0.1]))
+def test_epsilon_delta_and_mu_are_inverses(epsilon: float, delta: float) -> None:
+    mu = gaussian_mu(epsilon, delta)
+    assert gaussian_delta(epsilon, mu) == pytest.approx(delta, rel=1e-6)
+    assert gaussian_epsilon(mu, delta) == pytest.approx(epsilon, rel=1e-6)
+
+
+def test_a_curve_is_that_of_the_likelihood_ratio() -> None:
+    mu, epsilon = 0.8, 0.7
+    beyond = epsilon / mu + mu / 2  # where the ratio exceeds e^ε
+    excess = lambda y: stats.norm.pdf(y, mu) - math.exp(epsilon) * stats.norm.pdf(y)  # noqa: E731
+    assert gaussian_delta(epsilon, mu) == pytest.approx(integrate.quad(excess, beyond, 12)[0], rel=1e-8)
+
+
+@pytest.mark.parametrize("t", [0.1, 1.0, 5.0])
+def test_the_affinity_of_laplace_noise_is_that_of_integration(t: float) -> None:
+    affinity = integrate.quad(lambda y: 0.5 * math.exp(-(abs(y) + abs(y - t)) / 2), -60, 60, points=[0, t])[0]
+    assert explained_variance_bound(laplace=[t]) == pytest.approx(1 - affinity**2, rel=1e-7)
+
+
+# --- the theorem: explained variance is at most 1 − B² ---
+
+
+def explained(laws: Any, prior: Any, values: Any) -> float:
+    """Return the explained variance of the best estimator: laws (secrets, outputs), prior and values (secrets,)."""
+    joint = prior[:, None] * laws
+    seen = joint.sum(axis=0)
+    means = np.divide(values @ joint, seen, out=np.zeros_like(seen), where=seen > 0)
+    variance = prior @ values**2 - (prior @ values) ** 2
+    return float((seen @ means**2 - (prior @ values) ** 2) / variance)
+
+
+@st.composite
+def secrets(draw: st.DrawFn, most: int = 4) -> tuple[Any, Any]:
+    """Return a prior over some secrets, and a function of them that is not constant."""
+    count = draw(st.integers(2, most))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return rng.dirichlet(np.ones(count)), rng.normal(size=count)
+
+
+@given(secrets(), st.integers(1, 3), st.floats(0.1, 4.0), st.integers(0, 2**32 - 1))
+def test_gaussian_releases_explain_no_more_than_the_bound(
+    secret: tuple[Any, Any], dimensions: int, mu: float, seed: int
+) -> None:
+    prior, values = secret
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(len(prior), dimensions))
+    gaps = np.linalg.norm(points[:, None] - points[None], axis=-1)
+    points *= mu / gaps.max()
+    # Densities beside that of standard normal outputs: averages over them are integrals.
+    outputs = rng.normal(size=(20_000, dimensions)) + points[rng.choice(len(prior), size=20_000, p=prior)]
+    laws = np.exp(-0.5 * ((outputs[None] - points[:, None]) ** 2).sum(axis=-1))
+    posterior = prior[:, None] * laws / (prior @ laws)
+    means = values @ posterior
+    variance = prior @ values**2 - (prior @ values) ** 2
+    known = 1 - (values**2 @ posterior - means**2).mean() / variance
+    # Four standard errors of the average.
+    error = 4 * (values**2 @ posterior - means**2).std() / variance / math.sqrt(20_000)
+    assert known <= explained_variance_bound(gaussian=[mu]) + error
+
+
+@given(secrets(), st.floats(0.05, 4.0), st.integers(1, 2), st.integers(0, 2**32 - 1))
+def test_private_discrete_mechanisms_explain_no_more_than_the_bound(
+    secret: tuple[Any, Any], epsilon: float, releases: int, seed: int
+) -> None:
+    prior, values = secret
+    rng = np.random.default_rng(seed)
+    laws = np.ones((len(prior), 1))
+    for _ in range(releases):  # adaptive: what is released next may hang on what was
+        outputs = 4
+        widths = rng.uniform(0, epsilon / releases / 2, size=(len(prior), laws.shape[1] * outputs))
+        weights = rng.dirichlet(np.ones(outputs), size=laws.shape[1]).ravel() * np.exp(widths)
+        weights = weights.reshape(len(prior), laws.shape[1], outputs)
+        laws = (laws[..., None] * weights / weights.sum(axis=-1, keepdims=True)).reshape(len(prior), -1)
+    ratio = np.log(laws.max(axis=0) / laws.min(axis=0)).max()
+    assert ratio <= epsilon + 1e-9
+    assert explained(laws, prior, values) <= explained_variance_bound_of(epsilon) + 1e-12
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_randomised_response_reaches_the_bound_of_its_epsilon(epsilon: float) -> None:
+    truth = math.exp(epsilon) / (1 + math.exp(epsilon))
+    laws = np.array([[truth, 1 - truth], [1 - truth, truth]])
+    known = explained(laws, np.array([0.5, 0.5]), np.array([0.0, 1.0]))
+    assert known == pytest.approx(explained_variance_bound_of(epsilon), rel=1e-9)
+
+
+@pytest.mark.parametrize(("mu", "least"), [(0.447, 0.048), (1.0, 0.204), (2.0, 0.550)])
+def test_two_opposite_points_come_near_the_bound_of_gaussian_noise(mu: float, least: float) -> None:
+    grid = np.linspace(-12, 12, 8001)
+    laws = np.stack([stats.norm.pdf(grid, -mu / 2), stats.norm.pdf(grid, mu / 2)])
+    laws /= laws.sum(axis=1, keepdims=True)
+    known = explained(laws, np.array([0.5, 0.5]), np.array([0.0, 1.0]))
+    assert least - 1e-3 <= known <= explained_variance_bound(gaussian=[mu])
+
+
+def test_information_bounds_add_up() -> None:
+    assert information_bound([0.1] * 20) == pytest.approx(0.1)
+    # A Gaussian secret of variance s² within the release N(x, 1): ½ ln(1 + s²) is at most its bound for any Δ ≥ 2 s.
+    assert 0.5 * math.log(1 + 0.25) <= information_bound([1.0])
+
+
+# --- lower bounds by runs ---
+
+
+def pair_epsilon(first: Any, second: Any, delta: float = 0.0) -> float:
+    """Return the ε of two laws over the same outputs, (outputs,): the truth of a discrete mechanism on neighbours."""
+
+    def excess(epsilon: float) -> float:
+        gaps = (np.maximum(p - math.exp(epsilon) * q, 0).sum() for p, q in ((first, second), (second, first)))
+        return float(max(gaps)) - delta
+
+    if delta == 0:
+        return float(np.abs(np.log(first / second)).max())
+    return float(optimize.brentq(excess, 0.0, 50.0))
+
+
+def shifted(law: Any, shift: int = 1) -> tuple[Any, Any]:
+    """Return a law over −200 … 200 and the same moved by ``shift``."""
+    support = np.arange(-200, 201)
+    return law(support), law(support - shift)
+
+
+def discrete_gaussian(support: Any) -> Any:
+    weights = np.exp(-(np.arange(-600, 601) ** 2) / 8.0)
+    return np.exp(-(np.asarray(support) ** 2) / 8.0) / weights.sum()
+
+
+def noisy_maximum(rng: np.random.Generator, runs: int, scores: Any) -> Any:
+    return np.argmax(np.asarray(scores) + 2.0 * rng.gumbel(size=(runs, len(scores))), axis=1).astype(float)
+
+
+def softmax(scores: Any) -> Any:
+    weights = np.exp(np.asarray(scores) / 2.0)
+    return weights / weights.sum()
+
+
+def integers(rng: np.random.Generator, runs: int, law: Any) -> Any:
+    support = np.arange(-200, 201)
+    return rng.choice(support, size=runs, p=law / law.sum()).astype(float)
+
+
+def pairs(law: Any, delta: float) -> tuple[float, float, Draw]:
+    first, second = shifted(law)
+    return (
+        pair_epsilon(first, second, delta),
+        delta,
+        lambda rng, runs: (
+            integers(rng, runs, first),
+            integers(rng, runs, first) + 1.0,
+        ),
+    )
+
+
+def subsampled() -> tuple[float, float, Draw]:
+    rate, sigma = 0.1, 0.5
+    grid = np.linspace(-8, 10, 40_001)
+    base = stats.norm.pdf(grid, 0, sigma)
+    mixed = (1 - rate) * base + rate * stats.norm.pdf(grid, 1, sigma)
+    return (
+        pair_epsilon(base / base.sum(), mixed / mixed.sum(), DELTA),
+        DELTA,
+        lambda rng, runs: (
+            sigma * rng.normal(size=runs),
+            sigma * rng.normal(size=runs) + (rng.random(runs) < rate),
+        ),
+    )
+
+
+def noised(name: str, count: int, epsilon: float) -> tuple[float, float, Draw]:
+    """Return additive noise on ``count`` numbers that all move by one, with ``epsilon`` in all."""
+    if name == "normal":
+        mu = gaussian_mu(epsilon, DELTA)
+        return (
+            epsilon,
+            DELTA,
+            lambda rng, runs: (
+                rng.normal(size=(runs, count)),
+                rng.normal(size=(runs, count)) + mu / math.sqrt(count),
+            ),
+        )
+    scale = count / epsilon
+    return (
+        epsilon,
+        0.0,
+        lambda rng, runs: (
+            rng.laplace(0, scale, (runs, count)),
+            rng.laplace(0, scale, (runs, count)) + 1.0,
+        ),
+    )
+
+
+MECHANISMS: dict[str, tuple[float, float, Draw]] = {
+    "Gaussian": noised("normal", 1, 1.0),
+    "twenty Gaussians": noised("normal", 20, 4.0),
+    "Laplace": noised("laplace", 1, 1.0),
+    "twenty Laplace": noised("laplace", 20, 4.0),
+    "discrete Gaussian": pairs(discrete_gaussian, DELTA),
+    "geometric": pairs(lambda k: math.tanh(0.5) * np.exp(-np.abs(k).astype(float)), 0.0),
+    "Skellam": pairs(lambda k: stats.skellam.pmf(k, 8.0, 8.0), DELTA),
+    "randomised response": (
+        1.0,
+        0.0,
+        lambda rng, runs: tuple(
+            (rng.random(runs) < p).astype(float) for p in (1 / (1 + math.e), math.e / (1 + math.e))
+        ),
+    ),
+    "noisy maximum": (
+        pair_epsilon(softmax([1, 0, 0, 0]), softmax([0, 1, 1, 1])),
+        0.0,
+        lambda rng, runs: (noisy_maximum(rng, runs, [1, 0, 0, 0]), noisy_maximum(rng, runs, [0, 1, 1, 1])),
+    ),
+    "subsampled Gaussian": subsampled(),
+}
+
+
+@pytest.mark.build
+def test_a_bound_exceeds_the_truth_no_more_often_than_it_says() -> None:
+    draws, above = 400, {}
+    for name, (epsilon, delta, draw) in MECHANISMS.items():
+        rngs = np.random.default_rng([45, len(name)]).spawn(draws)
+        readings = [epsilon_lower_bound_of(*draw(rng, 1000), delta=delta).epsilon for rng in rngs]
+        above[name] = sum(reading > epsilon for reading in readings)
+    assert max(above.values()) <= 34, above  # of 400 at 5 %, in all but one of a thousand tests
+    assert sum(above.values()) <= 0.01 * draws * len(above), above
+
+
+@pytest.mark.build
+@pytest.mark.parametrize("count", [1, 20])
+def test_readings_of_gaussian_noise_exceed_the_truth_as_seldom(count: int) -> None:
+    epsilon, delta, draw = noised("normal", count, 4.0)
+    direction = np.ones(count)
+    mu = gaussian_mu(epsilon, delta)
+    above = {"t": 0, "z": 0}
+    for rng in np.random.default_rng(46).spawn(400):
+        a, b = draw(rng, 1000)
+        above["t"] += epsilon_lower_bound_of(a, b, delta=delta, family="gaussian").epsilon > epsilon
+        a, b = (np.reshape(each, (len(each), -1)) for each in (a, b))
+        above["z"] += gaussian_mu_lower_bound(a, b, direction=direction, sigma=1.0) > mu
+    assert max(above.values()) <= 34, above
+
+
+# Where less is known of the noise there is a ceiling: the general reading sees one threshold of 20 entries.
+@pytest.mark.build
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("Laplace", 0.9),
+        ("geometric", 0.9),
+        ("randomised response", 0.9),
+        ("noisy maximum", 0.9),
+        ("twenty Laplace", 0.35),
+    ],
+)
+def test_the_general_reading_comes_near_the_truth(name: str, least: float) -> None:
+    epsilon, delta, draw = MECHANISMS[name]
+    rngs = np.random.default_rng(47).spawn(9)
+    assert (
+        np.median([epsilon_lower_bound_of(*draw(rng, 20_000), delta=delta).epsilon for rng in rngs]) >= least * epsilon
+    )
+
+
+@pytest.mark.build
+@pytest.mark.parametrize("epsilon", [1.0, 4.0, 10.0])
+def test_proved_gaussian_noise_reads_nine_tenths_of_the_truth(epsilon: float) -> None:
+    _, delta, draw = noised("normal", 1, epsilon)
+    rngs = np.random.default_rng(48).spawn(9)
+    readings = [epsilon_lower_bound_of(*draw(rng, 20_000), delta=delta, family="gaussian").epsilon for rng in rngs]
+    assert np.median(readings) >= 0.9 * epsilon
+
+
+@pytest.mark.build
+def test_a_proved_family_reads_four_fifths_of_the_truth() -> None:
+    dp_accounting = pytest.importorskip("dp_accounting")
+    composed = lambda scale: dp_accounting.SelfComposedDpEvent(dp_accounting.LaplaceDpEvent(scale), 20)  # noqa: E731
+    family = family_of(composed, np.geomspace(2.0, 20.0, 60), name="twenty Laplace")
+    epsilon, delta, draw = MECHANISMS["twenty Laplace"]
+    rngs = np.random.default_rng(49).spawn(60)
+    readings = [epsilon_lower_bound_of(*draw(rng, 4000), delta=DELTA, family=family).epsilon for rng in rngs]
+    truth = float(np.interp(5.0, family.scales, family.epsilon_of_scales(DELTA)))
+    assert np.median(readings) >= 0.8 * truth
+    assert sum(reading > truth * 1.001 for reading in readings) <= 9  # of 60 at 5 %
+    assert delta == 0.0
+    assert truth <= epsilon
+
+
+def test_what_rounding_alone_tells_apart_is_not_read() -> None:
+    """NumPy's Laplace numbers around 0 and around 2⁻⁴⁰ differ by their last bits, and by nothing else."""
+    rng = np.random.default_rng(1)
+    a, b = rng.laplace(size=4000), 2.0**-40 + rng.laplace(size=4000)
+    assert epsilon_lower_bound_of(a, b).epsilon <= 0.2
+
+
+def test_equal_outputs_say_nothing() -> None:
+    same = np.ones((100, 2))
+    assert epsilon_lower_bound_of(same, same).epsilon == 0.0
+    assert epsilon_lower_bound_of(same, same, delta=DELTA, family="gaussian").epsilon == 0.0
+
+
+def test_outputs_that_never_coincide_read_much() -> None:
+    assert epsilon_lower_bound_of(np.zeros(2000), np.ones(2000)).epsilon > 5
+
+
+def test_more_looks_read_less() -> None:
+    _, _, draw = MECHANISMS["Laplace"]
+    a, b = draw(np.random.default_rng(2), 4000)
+    assert epsilon_lower_bound_of(a, b, looks=100).epsilon < epsilon_lower_bound_of(a, b).epsilon
+
+
+def test_the_same_seed_reads_the_same() -> None:
+    bounds = [epsilon_lower_bound(lambda x, rng: x + rng.laplace(size=2), (0.0, 1.0), runs=400, seed=3) for _ in "ab"]
+    assert bounds[0] == bounds[1]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: epsilon_lower_bound(lambda x, rng: x, (0.0,)), "neighbours: expected two data sets; given 1"),
+        (lambda: epsilon_lower_bound(lambda x, rng: x, (0, 1), runs=10), "runs must be at least 40; given 10"),
+        (lambda: epsilon_lower_bound_of(np.zeros(50), np.zeros((50, 2))), "must have one shape"),
+        (lambda: epsilon_lower_bound_of(np.zeros(9), np.zeros(9)), "expected at least 40 runs each; given 9"),
+        (lambda: epsilon_lower_bound_of(np.full(50, np.nan), np.zeros(50)), "not finite"),
+        (lambda: epsilon_lower_bound_of(np.zeros(50), np.zeros(50), family="laplace"), "expected a Family"),
+        (lambda: epsilon_lower_bound_of(np.zeros(50), np.zeros(50), delta=1.0), "delta must lie in"),
+        (lambda: gaussian_mu_lower_bound(np.zeros(50), np.zeros(50), sigma=1.0), "give both"),
+        (lambda: gaussian_epsilon(1.0, 0.0), "delta must lie above 0"),
+        (lambda: gaussian_delta(-1.0, 1.0), "epsilon must be a finite number of at least 0"),
+        (lambda: explained_variance_bound(gaussian=[-1.0]), "gaussian: expected finite numbers"),
+        (lambda: family_of(lambda scale: None, [0.0]), "scales must lie above 0"),
+    ],
+)
+def test_wrong_settings_are_named(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(SecmixError, match=message):
+        call()
+
+
+def test_a_mechanism_must_return_as_many_numbers_in_each_run() -> None:
+    with pytest.raises(DataError, match="mechanism returned 1 numbers in one run and 2 in another"):
+        epsilon_lower_bound(lambda x, rng: np.zeros(rng.integers(1, 3)), (0, 1), runs=60)
