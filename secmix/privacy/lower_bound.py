@@ -269,23 +269,31 @@ def _thresholds(scores: Array) -> Array:
 
 
 def _gaussian_mu(a: Array, b: Array, level: float) -> tuple[float, str]:
-    """Return the lower limit of the effect size along the best direction, which one half of the runs chose."""
+    """Return the lower limit of the effect size along the best direction, which one half of the runs chose.
+
+    A single number has no direction but its sign: all runs count then, on both sides.
+    """
     half = len(a) // 2
-    linear = next((each for each in scores_of(a[:half], b[:half]) if each.name in ("linear", "entry 0")), None)
-    if linear is None:
+    score = next((each for each in scores_of(a[:half], b[:half]) if each.name in ("linear", "entry 0")), None)
+    if score is None:
         return 0.0, "nothing"
-    x, y = linear(a[half:]), linear(b[half:])
+    if a.shape[1] == 1:
+        return _effect_size(score(a), score(b), level / 2), score.name
+    x, y = score(a[half:]), score(b[half:])
+    return (_effect_size(x, y, level) if y.mean() > x.mean() else 0.0), score.name
+
+
+def _effect_size(x: Array, y: Array, level: float) -> float:
+    """Return a lower limit of the distance of two normal means over their common spread, by the noncentral t law."""
     freedom = len(x) + len(y) - 2
-    spread = math.sqrt(((x - x.mean()) ** 2).sum() + ((y - y.mean()) ** 2).sum()) / math.sqrt(freedom)
+    spread = math.sqrt((((x - x.mean()) ** 2).sum() + ((y - y.mean()) ** 2).sum()) / freedom)
     if spread == 0:
-        return 0.0, linear.name
+        return 0.0
     root = math.sqrt(1 / len(x) + 1 / len(y))
-    t = float(y.mean() - x.mean()) / spread / root
+    t = abs(float(y.mean() - x.mean())) / spread / root
 
     # The limit is the noncentrality with which t or more is as rare as the level.
     def beyond(shift: float) -> float:
         return float(nct.sf(t, freedom, shift)) - level
 
-    if t <= 0 or beyond(0.0) >= 0:
-        return 0.0, linear.name
-    return float(brentq(beyond, max(t - 10.0, 0.0), t)) * root, linear.name
+    return float(brentq(beyond, max(t - 10.0, 0.0), t)) * root if beyond(0.0) < 0 else 0.0

@@ -309,7 +309,7 @@ def test_the_general_reading_comes_near_the_truth(name: str, least: float) -> No
 @pytest.mark.parametrize("epsilon", [1.0, 4.0, 10.0])
 def test_proved_gaussian_noise_reads_nine_tenths_of_the_truth(epsilon: float) -> None:
     _, delta, draw = noised("normal", 1, epsilon)
-    rngs = np.random.default_rng(48).spawn(9)
+    rngs = np.random.default_rng(48).spawn(45)
     readings = [epsilon_lower_bound_of(*draw(rng, 20_000), delta=delta, family="gaussian").epsilon for rng in rngs]
     assert np.median(readings) >= 0.9 * epsilon
 
@@ -319,13 +319,12 @@ def test_a_proved_family_reads_four_fifths_of_the_truth() -> None:
     dp_accounting = pytest.importorskip("dp_accounting")
     composed = lambda scale: dp_accounting.SelfComposedDpEvent(dp_accounting.LaplaceDpEvent(scale), 20)  # noqa: E731
     family = family_of(composed, np.geomspace(2.0, 20.0, 60), name="twenty Laplace")
-    epsilon, delta, draw = MECHANISMS["twenty Laplace"]
-    rngs = np.random.default_rng(49).spawn(60)
-    readings = [epsilon_lower_bound_of(*draw(rng, 4000), delta=DELTA, family=family).epsilon for rng in rngs]
+    epsilon, _, draw = MECHANISMS["twenty Laplace"]
+    rngs = np.random.default_rng(49).spawn(20)
+    readings = [epsilon_lower_bound_of(*draw(rng, 20_000), delta=DELTA, family=family).epsilon for rng in rngs]
     truth = float(np.interp(5.0, family.scales, family.epsilon_of_scales(DELTA)))
     assert np.median(readings) >= 0.8 * truth
-    assert sum(reading > truth * 1.001 for reading in readings) <= 9  # of 60 at 5 %
-    assert delta == 0.0
+    assert sum(reading > truth * 1.001 for reading in readings) <= 5  # of 20 at 5 %
     assert truth <= epsilon
 
 
