@@ -294,7 +294,7 @@ def test_readings_of_gaussian_noise_exceed_the_truth_as_seldom(count: int) -> No
         ("geometric", 0.9),
         ("randomised response", 0.9),
         ("noisy maximum", 0.9),
-        ("twenty Laplace", 0.35),
+        ("twenty Laplace", 0.4),
     ],
 )
 def test_the_general_reading_comes_near_the_truth(name: str, least: float) -> None:
