@@ -9,7 +9,7 @@ import numpy as np
 
 from secmix import Network
 from secmix.adversaries import Eavesdropper, HonestButCurious
-from secmix.coalitions import Case, Equations, least_coalitions
+from secmix.coalitions import CoalitionQuery, Equations, least_coalitions
 from secmix.estimators import leaked_subspace
 
 
@@ -45,8 +45,9 @@ def search(protocol, network, *, counts=None, most=None, seed=0, **asked):
     rng = np.random.default_rng(seed)
     equations = None if most is None else Equations(numbers=most, features=1)
     inputs = [rng.normal(size=(2, n, 3)) for _ in range(2)]
-    case = Case(protocol, network, inputs, tuple(counts or (1,) * n), equations, **{"asked": tuple(range(n)), **asked})
-    return least_coalitions(case, rng)
+    keywords = {"asked": tuple(range(n)), **asked}
+    query = CoalitionQuery(protocol, network, inputs, tuple(counts or (1,) * n), equations, **keywords)
+    return least_coalitions(query, rng)
 
 
 def adversary(nodes):

@@ -1,7 +1,8 @@
 """The cheapest edges to add so that no small coalition exposes anybody: an integer programme with cutting planes.
 
 Where corrupt nodes C leave a piece K of too few rows, some edge must be added that leads from K to neither K nor C:
-else K, or less of it, is still a piece. Cuts are added as they are found, so that the last solution is the cheapest.
+otherwise K, or a part of it, is still a piece. Cuts are added until a solution leaves no such piece; it is the
+cheapest.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def cheapest_edges(
     asked: Sequence[int] | None = None,
     exact: bool = True,
 ) -> tuple[Edge, ...] | None:
-    """The cheapest edges after which fewer than ``need`` nodes leave nobody in a piece of at most ``most`` rows.
+    """Find the cheapest edges that leave no piece of at most ``most`` rows without ``need`` corrupt nodes.
 
     Parameters
     ----------
@@ -41,16 +42,16 @@ def cheapest_edges(
     rows : (n,) int
         Rows of each node; at level "input" ones, with ``most`` = 1.
     costs : mapping from (a, b), a < b, to number above 0, optional
-        Of the edges that may be added; default: every one that is missing, at 1.
+        The edges that may be added, with their costs; default: every missing edge, at 1.
     empty_boundary : bool
         Whether an outsider learns the sum over all.
     exact : bool
-        Whether they are the cheapest; else few, by a heuristic (greedy set cover, Chvátal 1979), in a fraction of the
-        time. Either way no piece is left, by the guards of ``cheapest_boundaries``.
+        Whether to prove that no cheaper edges suffice; otherwise a heuristic (greedy set cover, Chvátal 1979) finds few
+        edges quickly. In both cases the guards of ``cheapest_boundaries`` prove that no such piece is left.
 
     Returns
     -------
-    tuple of edges, or None where no edges that may be added suffice.
+    tuple of edges, or None if the edges that may be added do not suffice.
 
     Examples
     --------
@@ -58,16 +59,16 @@ def cheapest_edges(
     3
     """
     n = graph.n
-    there = {(int(a), int(b)) for a, b in graph.edges}
+    present = {(int(a), int(b)) for a, b in graph.edges}
     price = dict.fromkeys(combinations(range(n), 2), 1.0) if costs is None else dict(costs)
-    free = [edge for edge in sorted(price) if edge not in there]
+    free = [edge for edge in sorted(price) if edge not in present]
     place = {edge: k for k, edge in enumerate(free)}
     cuts: set[frozenset[int]] = set()
     added: tuple[Edge, ...] = ()
     while True:
-        network = Network.from_edges(n, sorted(there | set(added)))
-        fresh = set()
-        found = cheapest_boundaries(
+        network = Network.from_edges(n, sorted(present | set(added)))
+        new_cuts = set()
+        cheapest = cheapest_boundaries(
             *arrays(network),
             rows,
             most,
@@ -75,17 +76,17 @@ def cheapest_edges(
             empty_boundary=empty_boundary,
             nodes=np.arange(n) if asked is None else np.array(asked),
         )
-        for node, boundary, cost in zip(asked or range(n), found.boundaries, found.cost, strict=True):
+        for node, boundary, cost in zip(asked or range(n), cheapest.boundaries, cheapest.cost, strict=True):
             if np.isfinite(cost):
                 piece = component(network, node, boundary)
                 out = set(range(n)) - piece - boundary
                 ends = (tuple(sorted((a, b))) for a in piece for b in out)
-                fresh.add(frozenset(place[edge] for edge in ends if edge in place))
-        if not fresh and found.proved.all():
+                new_cuts.add(frozenset(place[edge] for edge in ends if edge in place))
+        if not new_cuts and cheapest.proved.all():
             return added
-        if not all(fresh) or not found.proved.all() or len(cuts) > _MOST_CUTS:
+        if not all(new_cuts) or not cheapest.proved.all() or len(cuts) > _MOST_CUTS:
             return None
-        cuts |= fresh
+        cuts |= new_cuts
         matrix = np.zeros((len(cuts), len(free)))
         for row, cut in zip(matrix, cuts, strict=True):
             row[list(cut)] = 1.0
@@ -98,8 +99,8 @@ def cheapest_edges(
 
 def _cheapest(matrix: Array, prices: Array) -> Array | None:
     """Return which columns cover every row at the least price."""
-    whole, constraints = np.ones(len(prices)), LinearConstraint(matrix, 1.0)
-    solved = milp(prices, integrality=whole, bounds=Bounds(0, 1), constraints=constraints)
+    integrality, constraints = np.ones(len(prices)), LinearConstraint(matrix, 1.0)
+    solved = milp(prices, integrality=integrality, bounds=Bounds(0, 1), constraints=constraints)
     return np.asarray(solved.x > 0.5) if solved.status == 0 else None
 
 

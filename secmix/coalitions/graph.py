@@ -1,8 +1,8 @@
 """Coalitions by the exposure graph: corrupt nodes learn the sum over each piece that is left of it without them.
 
 A coalition C then exposes node i by the component K of i in the graph without C, and the cheapest is the boundary N(S)
-of a set S around i with few enough rows. S need not be asked to be connected: a neighbour of i's component outside it
-is not in S, so that the component has no larger a boundary and no more rows.
+of a set S around i with few enough rows. S need not be connected: the part of S that is connected to i has no larger
+boundary than S and no more rows.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ STEPS = 2_000_000
 
 @dataclass(frozen=True)
 class Branched:
-    """What branch and bound found, node by node.
+    """Results of branch and bound, node by node.
 
     Attributes
     ----------
     cost : (q,) float
-        Of the cheapest boundary; infinite where none is within the limit.
+        Cost of the cheapest boundary; infinite if no boundary is within the limit.
     proved : (q,) bool
         Whether the search was exhaustive.
     boundaries : list of frozensets
-        The cheapest ones; empty where more than a few thousand nodes were asked about.
+        The cheapest boundaries; empty if more than ``_LARGE`` nodes were asked about.
     steps : int
-        Of all searches together.
+        Total number of steps of all searches.
     """
 
     cost: Array
@@ -44,18 +44,18 @@ class Branched:
 
 
 def component(graph: Network, node: int, removed: frozenset[int]) -> frozenset[int]:
-    """The nodes that ``node`` is still joined to when ``removed`` are taken out."""
-    seen, edge = {node}, [node]
-    while edge:
-        for other in graph.graph[edge.pop()]:
-            if other not in seen and other not in removed:
-                seen.add(other)
-                edge.append(other)
-    return frozenset(seen)
+    """Return the nodes that remain connected to ``node`` when ``removed`` are taken out."""
+    reached, frontier = {node}, [node]
+    while frontier:
+        for other in graph.graph[frontier.pop()]:
+            if other not in reached and other not in removed:
+                reached.add(other)
+                frontier.append(other)
+    return frozenset(reached)
 
 
 def arrays(graph: Network) -> tuple[Ints, Ints]:
-    """Neighbours of all nodes as compressed rows: ``indices[indptr[i] : indptr[i + 1]]`` are those of i."""
+    """Convert the neighbours of all nodes to compressed rows: ``indices[indptr[i] : indptr[i + 1]]`` are those of i."""
     indptr = np.concatenate([[0], np.cumsum(graph.degrees)])
     return indptr.astype(np.int64), graph.arcs[:, 1].astype(np.int32)
 
@@ -72,7 +72,7 @@ def cheapest_boundaries(
     empty_boundary: bool = False,
     steps: int = STEPS,
 ) -> Branched:
-    """The cheapest boundary N(S) with i in S and at most ``most`` rows in S, for each node i asked about.
+    """Find the cheapest boundary N(S) with i in S and at most ``most`` rows in S, for each node i asked about.
 
     Parameters
     ----------
@@ -80,15 +80,15 @@ def cheapest_boundaries(
     rows : (n,) int
         Rows of each node.
     limit : float
-        Boundaries that cost more are not looked for.
+        Boundaries that cost more are not searched for.
     weights : (n,) float, optional
         What each node costs; default 1.
     nodes : (q,) int, optional
         Default: all.
     empty_boundary : bool
-        Whether S may be a whole component of the graph, with nobody on its boundary.
+        Whether S may be a whole component of the graph, with an empty boundary.
     steps : int
-        Of the search for a node, after which it gives up.
+        Number of steps after which the search for one node gives up.
 
     Notes
     -----
@@ -98,8 +98,8 @@ def cheapest_boundaries(
     Examples
     --------
     >>> ring = Network.cycle(6)
-    >>> found = cheapest_boundaries(*arrays(ring), [1] * 6, 2, limit=4)
-    >>> found.cost.tolist()
+    >>> cheapest = cheapest_boundaries(*arrays(ring), [1] * 6, 2, limit=4)
+    >>> cheapest.cost.tolist()
     [2.0, 2.0, 2.0, 2.0, 2.0, 2.0]
     """
     asked = np.arange(len(indptr) - 1) if nodes is None else np.asarray(nodes)
@@ -108,11 +108,11 @@ def cheapest_boundaries(
     kernel: Any = _compiled() if len(asked) > _LARGE else _branch
     limit = min(limit, float(price.sum()))
     wide = int(min(limit / max(float(price.min()), 1e-12) + 1e-6, n)) + 1
-    wide = wide if len(asked) <= _LARGE else 0  # boundaries themselves are kept of a few
-    cost, proved, found, taken = kernel(
+    wide = wide if len(asked) <= _LARGE else 0  # boundaries are returned for few nodes only
+    cost, proved, members, taken = kernel(
         indptr, indices, rows_, price, asked.astype(np.int64), most, float(limit), empty_boundary, steps, wide
     )
-    sets = [frozenset(row[row >= 0].tolist()) for row in found] if len(asked) <= _LARGE else []
+    sets = [frozenset(row[row >= 0].tolist()) for row in members] if len(asked) <= _LARGE else []
     return Branched(cost, proved, sets, int(taken))
 
 
@@ -132,8 +132,8 @@ def _branch(
 ) -> Any:  # fmt: skip
     n = len(indptr) - 1
     cost, proved = np.full(len(asked), np.inf), np.ones(len(asked), dtype=np.bool_)
-    found = np.full((len(asked), wide), -1, dtype=np.int64)
-    # Of a million nodes, to look up what is the same for all takes most of the time: memory is slow.
+    members = np.full((len(asked), wide), -1, dtype=np.int64)
+    # With a million nodes, memory access dominates: numbers that are the same for all nodes are not looked up.
     least_rows, alike, unit, total = rows.min(), rows.min() == rows.max(), price.min() == price.max(), 0
     seen = np.zeros(n, dtype=np.bool_)
     queue = np.empty(n, dtype=np.int64)  # the boundary in order of discovery; decided up to ``at``
@@ -149,14 +149,14 @@ def _branch(
             seen[indices[e]] = True
             queue[length] = indices[e]
             length += 1
-        # To begin with, all neighbours corrupt: an upper bound that cuts most of the search.
+        # Start with all neighbours corrupt: this upper bound prunes most of the search.
         around = 0.0
         for p in range(length):
             around += price[0] if unit else price[queue[p]]
         if (length or empty_boundary) and around <= limit + 1e-9:
             best, cost[k] = around - 1e-9, around
             for p in range(min(length, wide)):
-                found[k, p] = queue[p]
+                members[k, p] = queue[p]
         down, left = True, steps
         while True:
             left -= 1
@@ -164,7 +164,7 @@ def _branch(
                 proved[k] = False
                 break
             if down:
-                # What is still undecided and cannot be absorbed must be corrupt.
+                # Undecided nodes that cannot be absorbed must be corrupt.
                 forced, free = 0.0, 0
                 for p in range(at, length):
                     if (least_rows if alike else rows[queue[p]]) > room:
@@ -183,10 +183,10 @@ def _branch(
                         cost[k] = paid
                         for p in range(at if wide else 0):
                             if not absorbed[p]:
-                                found[k, c] = queue[p]
+                                members[k, c] = queue[p]
                                 c += 1
                         for p in range(c, wide):
-                            found[k, p] = -1
+                            members[k, p] = -1
                     down = False
                 else:
                     v = queue[at]
@@ -227,4 +227,4 @@ def _branch(
         total += steps - left
         for p in range(length):
             seen[queue[p]] = False
-    return cost, proved, found, total
+    return cost, proved, members, total

@@ -1,8 +1,9 @@
 """The cheapest coalition by guards: implicit hitting sets (Reiter 1987; Moreno-Centeno and Karp 2013).
 
-A set of agents is a *guard* if everybody outside it together does not expose the node. Whoever exposes it meets every
-guard. So: take the cheapest choice that meets all guards known so far. If it exposes the node, nothing cheaper does;
-if not, add agents to it as long as it still does not, and what is left out is a new guard.
+A set of agents is a *guard* if all agents outside it together do not expose the node. Every choice that exposes the
+node therefore meets every guard. The algorithm takes the cheapest choice that meets all guards known so far. If that
+choice exposes the node, nothing cheaper does. If not, agents are added to it while it still does not expose the node;
+the agents that are left out are a new guard.
 """
 
 from __future__ import annotations
@@ -15,23 +16,23 @@ from secmix.coalitions.result import Agent
 Choice = frozenset[Agent]
 
 _TINY = 1e-9
-_MOST_GUARDS = 400  # more make the search for what meets them all slow; what was shown by then still holds
+_MOST_GUARDS = 400  # more make the hitting set search slow; what was proved by then still holds
 
 
 @dataclass(frozen=True)
 class Searched:
-    """What a search by guards showed.
+    """Result of a search by guards.
 
     Attributes
     ----------
     choice : frozenset or None
-        The cheapest that exposes the node, or None: nothing up to the limit does, or it is open.
+        The cheapest choice that exposes the node; None if no choice up to the limit does, or if that is undecided.
     at_least : float
-        Nothing cheaper than this exposes it; infinite where nothing at all does.
+        Nothing cheaper than this exposes the node; infinite if no choice does.
     guards : tuple of frozensets
-        Enough of them to show it.
+        Enough guards to prove ``at_least``.
     stuck : str
-        Why the search could not finish; empty where it did.
+        Why the search could not finish; empty if it did.
     """
 
     choice: Choice | None
@@ -46,14 +47,14 @@ def search(
     limit: float,
     known: Sequence[Choice] = (),
 ) -> Searched:
-    """The cheapest choice of agents that exposes a node, with guards that show it.
+    """Find the cheapest choice of agents that exposes a node, with guards that prove it.
 
     Parameters
     ----------
     costs : mapping from agent to cost above 0
-        Those that may be chosen.
+        The agents that may be chosen.
     exposes : callable
-        Whether a choice exposes the node; None where that is not known.
+        Whether a choice exposes the node; None if that is unknown.
     known : sequence of frozensets
         Guards that are known beforehand.
     """
@@ -65,11 +66,11 @@ def search(
             needed = tuple(guards) if all(guards) else (frozenset(),)
             return Searched(None, float("inf") if not all(guards) else _above(limit), needed)
         cost = total(costs, choice)
-        found = exposes(choice)
-        if found:
+        exposed = exposes(choice)
+        if exposed:
             return Searched(choice, cost, tuple(guards))
-        if found is None:
-            return Searched(None, cost, tuple(guards), "somebody holds messages that are not linear")
+        if exposed is None:
+            return Searched(None, cost, tuple(guards), "some messages are not linear in inputs and masks")
         if len(guards) >= _MOST_GUARDS:
             return Searched(None, cost, tuple(guards), f"{len(guards)} guards did not suffice")
         most = _grown(choice, agents, exposes)
@@ -77,33 +78,33 @@ def search(
 
 
 def _above(limit: float) -> float:
-    """With whole costs the next whole number; else just the limit."""
+    """Return the next whole number if costs are whole; otherwise ``limit`` itself."""
     return limit + 1 if float(limit).is_integer() else limit
 
 
 def total(costs: Mapping[Agent, float], choice: Choice) -> float:
-    """What a choice costs."""
+    """Sum the costs of the agents of ``choice``."""
     return float(sum(costs[agent] for agent in choice))
 
 
 def _grown(choice: Choice, agents: Sequence[Agent], exposes: Callable[[Choice], bool | None]) -> Choice:
-    """A largest choice above ``choice`` that does not expose the node; many agents at a time while that goes."""
-    inside = choice
+    """Extend ``choice`` to a maximal one that does not expose the node, many agents at a time where possible."""
+    maximal = choice
     waiting = [[agent for agent in agents if agent not in choice]]
     while waiting:
-        some = waiting.pop()
-        if not some:
+        batch = waiting.pop()
+        if not batch:
             continue
-        if exposes(inside | frozenset(some)) is False:
-            inside |= frozenset(some)
-        elif len(some) > 1:
-            half = len(some) // 2
-            waiting += [some[half:], some[:half]]
-    return inside
+        if exposes(maximal | frozenset(batch)) is False:
+            maximal |= frozenset(batch)
+        elif len(batch) > 1:
+            half = len(batch) // 2
+            waiting += [batch[half:], batch[:half]]
+    return maximal
 
 
 def least_hitting_set(guards: Sequence[Choice], costs: Mapping[Agent, float], limit: float) -> Choice | None:
-    """The cheapest set of agents that meets every guard, or None where none costs at most ``limit``.
+    """Find the cheapest set of agents that meets every guard; None if none costs at most ``limit``.
 
     Examples
     --------
@@ -135,23 +136,23 @@ def least_hitting_set(guards: Sequence[Choice], costs: Mapping[Agent, float], li
 
 
 def fewest(guards: Sequence[Choice], costs: Mapping[Agent, float], bound: float) -> tuple[Choice, ...]:
-    """As few of ``guards`` as still show that nothing cheaper than ``bound`` meets them all: what a reader checks.
+    """Reduce ``guards`` to as few as still prove that nothing cheaper than ``bound`` meets them all.
 
     Examples
     --------
     >>> fewest([frozenset({1}), frozenset({1, 2}), frozenset({3})], {1: 1.0, 2: 1.0, 3: 1.0}, 2.0)
     (frozenset({1}), frozenset({3}))
     """
-    kept = list(guards)
+    needed = list(guards)
     for guard in sorted(guards, key=len, reverse=True):
-        rest = [other for other in kept if other is not guard]
+        rest = [other for other in needed if other is not guard]
         if least_hitting_set(rest, costs, bound - 2 * _TINY) is None:
-            kept = rest
-    return tuple(kept)
+            needed = rest
+    return tuple(needed)
 
 
 def _disjoint(guards: Sequence[Choice], costs: Mapping[Agent, float]) -> float:
-    """A lower bound on what meets ``guards``: those that share nobody cost each at least their cheapest."""
+    """Bound from below what a set that meets ``guards`` costs, by guards that share no agent."""
     bound, used = 0.0, frozenset[Agent]()
     for guard in sorted(guards, key=len):
         if not guard:

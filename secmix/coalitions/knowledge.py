@@ -1,8 +1,8 @@
-"""What a choice of colluders and lines knows: which sums of inputs follow from what they hold together.
+"""Sums of inputs that a choice of colluders and lines knows: those that follow from all their messages together.
 
 The criterion is that of the leaked subspace (``estimators/exact/structure.py``): combinations where all masks cancel.
-Here the masks are eliminated by one pivoted QR instead of singular values, on factors instead of messages; where a
-pivot lies too near the threshold to tell, singular values decide as they do there.
+Here one pivoted QR eliminates the masks, on factors instead of messages. If a pivot is too near the threshold, singular
+values decide, as they do there.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 from scipy.linalg import lapack
 
 from secmix._base.checks import Array
-from secmix.coalitions.held import Holding, Recorded
+from secmix.coalitions.known_messages import KnownMessages, Recorded
 from secmix.coalitions.result import Agent
 from secmix.estimators.exact.linear import LinearView
 from secmix.estimators.exact.structure import INPUT_TOL, MASK_TOL, mask_range
 from secmix.transcript import SERVER
 
-_BAND = 30.0  # a pivot within this factor of the threshold is left to singular values
+_BAND = 30.0  # within this factor of the threshold, singular values decide instead of the pivot
 _FULL = 1 - 1e-6
 
 
@@ -31,13 +31,13 @@ class Knowledge:
     Attributes
     ----------
     projector : (N, N)
-        Onto the known combinations, in the columns of inputs that are not held outright.
+        Projector onto the known combinations, in the columns of inputs that are not known outright.
     columns : (N,) int
-        Which columns of inputs those are; column j is of node j mod n.
+        The columns of inputs that ``projector`` has; column j is of node j mod n.
     outright : frozenset of int
-        Nodes whose input is held as it is.
+        Nodes whose input is known outright.
     strange : bool
-        Whether messages are held that are not linear: more may be known.
+        Whether some known messages are not linear: more may then be known.
     """
 
     n: int
@@ -47,41 +47,41 @@ class Knowledge:
     strange: bool
 
     def exposed(self) -> frozenset[int]:
-        """Nodes of which a combination of their own vectors alone is known: a vector, or how it changes."""
+        """Return the nodes of which a vector, or a combination of vectors of their own, is known."""
         if self.columns.max(initial=0) < self.n:  # one averaging: a column is a node
             full = np.diag(self.projector) > _FULL
             return self.outright | frozenset(self.columns[full].tolist())
-        found = set(self.outright)
+        exposed = set(self.outright)
         for node in set((self.columns % self.n).tolist()):
             own = np.flatnonzero(self.columns % self.n == node)
             if np.linalg.eigvalsh(self.projector[np.ix_(own, own)])[-1] > _FULL:
-                found.add(node)
-        return frozenset(found)
+                exposed.add(node)
+        return frozenset(exposed)
 
     def groups(self) -> list[tuple[tuple[int, ...], int]]:
-        """The nodes that known sums tie together, and how many independent sums there are over them."""
+        """List the groups of nodes that known sums connect, each with the number of independent sums over it."""
         nodes = self.columns % self.n
         members = sorted(set(nodes.tolist()))
         place = {node: k for k, node in enumerate(members)}
         at = np.array([place[node] for node in nodes.tolist()], dtype=np.intp)
         tied = np.zeros((len(members), len(members)))
         np.maximum.at(tied, (at[:, None], at[None, :]), np.abs(self.projector))
-        found, left = [], set(range(len(members)))
+        groups, left = [], set(range(len(members)))
         while left:
             seed = left.pop()
-            group, edge = {seed}, [seed]
-            while edge:
-                near = [k for k in np.flatnonzero(tied[edge.pop()] > 1e-6).tolist() if k in left]
+            group, frontier = {seed}, [seed]
+            while frontier:
+                near = [k for k in np.flatnonzero(tied[frontier.pop()] > 1e-6).tolist() if k in left]
                 left.difference_update(near)
                 group.update(near)
-                edge += near
+                frontier += near
             inside = np.isin(at, sorted(group))
             rank = round(float(np.trace(self.projector[np.ix_(inside, inside)])))
-            found.append((tuple(members[k] for k in sorted(group)), rank))
-        return sorted(found)
+            groups.append((tuple(members[k] for k in sorted(group)), rank))
+        return sorted(groups)
 
     def within(self, group: Iterable[int], inside: Iterable[int]) -> int:
-        """How many independent known sums over ``group`` are over the nodes ``inside`` alone."""
+        """Count the independent known sums over ``group`` that are over the nodes ``inside`` alone."""
         nodes = self.columns % self.n
         among = np.flatnonzero(np.isin(nodes, list(group)))
         outside = [k for k in among.tolist() if nodes[k] not in set(inside)]
@@ -92,33 +92,33 @@ class Knowledge:
         return rank - int(np.linalg.matrix_rank(self.projector[np.ix_(among, np.array(outside))], tol=1e-6))
 
 
-def knowledge(held: Recorded, agents: Iterable[Agent], *, eavesdrops: bool) -> Knowledge:
-    """What ``agents`` know together; with ``eavesdrops`` they also hear every line that is not encrypted."""
+def knowledge(recorded: Recorded, agents: Iterable[Agent], *, eavesdrops: bool) -> Knowledge:
+    """Compute what ``agents`` know together; with ``eavesdrops`` they also read every unencrypted line."""
     chosen = list(agents)
-    holdings: list[Holding] = [held.of(agent, beside_open=eavesdrops) for agent in chosen]
-    holdings += [held.open] if eavesdrops else []
-    known = np.zeros(held.table.shape[1], dtype=bool)
+    holdings: list[KnownMessages] = [recorded.of(agent, beside_open=eavesdrops) for agent in chosen]
+    holdings += [recorded.open] if eavesdrops else []
+    known = np.zeros(recorded.table.shape[1], dtype=bool)
     for holding in holdings:
         known |= holding.outright
     corrupt = {agent for agent in chosen if isinstance(agent, int)}
-    for node in corrupt - {SERVER}:  # whatever the transcript says, a node knows what it put in
-        known[node : held.inputs : held.n] = True
+    for node in corrupt - {SERVER}:  # a node knows its own input, whatever the transcript contains
+        known[node : recorded.inputs : recorded.n] = True
     tables = [holding.rest for holding in holdings if len(holding.rest)]
     table = np.concatenate(tables) if tables else np.empty((0, len(known)))
-    inputs = np.flatnonzero(~known[: held.inputs])
-    masks = held.inputs + np.flatnonzero(~known[held.inputs :])
+    inputs = np.flatnonzero(~known[: recorded.inputs])
+    masks = recorded.inputs + np.flatnonzero(~known[recorded.inputs :])
     free = _free(table[:, masks], table[:, inputs])
     return Knowledge(
-        held.n,
+        recorded.n,
         _projector(free),
         inputs,
-        frozenset((np.flatnonzero(known[: held.inputs]) % held.n).tolist()) - corrupt,
+        frozenset((np.flatnonzero(known[: recorded.inputs]) % recorded.n).tolist()) - corrupt,
         any(holding.strange for holding in holdings),
     )
 
 
 def _free(masks: Array, inputs: Array) -> Array:
-    """The combinations of messages in which all masks cancel, as combinations of inputs (G, N)."""
+    """Compute the combinations of messages in which all masks cancel, as combinations of inputs (G, N)."""
     rows = (np.abs(masks).max(axis=1, initial=0.0) + np.abs(inputs).max(axis=1, initial=0.0)) > 0
     masks, inputs = masks[rows], inputs[rows]
     if not masks.size or not inputs.size:
@@ -136,10 +136,10 @@ def _free(masks: Array, inputs: Array) -> Array:
 
 
 def _projector(free: Array) -> Array:
-    """Onto the row space of ``free``, (N, N)."""
+    """Compute the projector (N, N) onto the row space of ``free``."""
     width = free.shape[1]
     if not free.size:
         return np.zeros((width, width))
     _, size, basis = np.linalg.svd(free, full_matrices=False)
-    kept = basis[size > INPUT_TOL * max(1.0, float(size[0]))]
-    return np.asarray(kept.T @ kept)
+    row_space = basis[size > INPUT_TOL * max(1.0, float(size[0]))]
+    return np.asarray(row_space.T @ row_space)

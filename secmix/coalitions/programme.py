@@ -1,7 +1,7 @@
-"""Coalitions by an integer programme on the exposure graph: for owners of several nodes, costs, and tapped lines.
+"""Cheapest coalitions by an integer programme on the exposure graph: for owners of several nodes, costs, and lines.
 
-x_v says whether v is in the set S around the node, y_a whether agent a is won over. A neighbour u of a node v in S is
-in S too, or one of its own agents or the line between them is won over; S holds few enough rows.
+x_v is 1 if v is in the set S around the node, y_a is 1 if agent a is corrupted. A neighbour u of a node v in S is in S
+too, or one of the agents of u or the line between them is corrupted. S has at most ``most`` rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from secmix.network import Network
 
 @dataclass(frozen=True)
 class Programmed:
-    """The cheapest choice, or None where there is none up to the limit, and the lower bound that was proven."""
+    """The cheapest choice, or None if there is none up to the limit, and the lower bound that was proven."""
 
     choice: frozenset[Agent] | None
     at_least: float
@@ -37,15 +37,15 @@ def cheapest_choice(
     limit: float = float("inf"),
     empty_boundary: bool = False,
 ) -> Programmed:
-    """The cheapest choice of agents that leaves ``node`` in a piece of at most ``most`` rows.
+    """Find the cheapest choice of agents that leaves ``node`` in a piece of at most ``most`` rows.
 
     Parameters
     ----------
     costs : mapping from agent to cost
-        Nodes, owners and lines (a, b) of the graph that may be chosen; what is not listed cannot be.
+        Nodes, owners and lines (a, b) of the graph that may be chosen; others cannot be.
     members : mapping from owner to nodes, optional
     empty_boundary : bool
-        Whether nothing need be chosen where the whole graph has few enough rows.
+        Whether the empty choice counts where the whole graph has few enough rows.
 
     Examples
     --------
@@ -80,13 +80,13 @@ def cheapest_choice(
         ([v for _, _, v in at], ([r for r, _, _ in at], [c for _, c, _ in at])), shape=(len(table), n + count)
     ).tocsr()
     bounds = LinearConstraint(matrix, [row[1] for row in table], [row[2] for row in table])
-    found = milp(price, integrality=np.ones(n + count), bounds=Bounds(lower, 1.0), constraints=bounds)
-    if found.status == 2:
+    solved = milp(price, integrality=np.ones(n + count), bounds=Bounds(lower, 1.0), constraints=bounds)
+    if solved.status == 2:
         return Programmed(None, limit, True)
-    if found.x is None:
+    if solved.x is None:
         return Programmed(None, 0.0, False)
-    choice = frozenset(agents[k] for k in range(count) if found.x[n + k] > 0.5)
-    proved = found.status == 0
+    choice = frozenset(agents[k] for k in range(count) if solved.x[n + k] > 0.5)
+    proved = solved.status == 0
     return Programmed(choice, float(sum(costs[agent] for agent in choice)) if proved else 0.0, proved)
 
 

@@ -1,4 +1,4 @@
-"""What a search for coalitions found: who, about whom, and why nobody fewer would do."""
+"""Result of a search for coalitions: the agents, the exposed group, and the proof that nothing cheaper suffices."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Agent = int | tuple[int, int] | str
-"""Whom or what an adversary may win over: a node (−1 is the server), a line (a, b) with a < b, or an owner of nodes."""
+"""What an adversary may corrupt or tap: a node (−1 is the server), a line (a, b) with a < b, or an owner of nodes."""
 
 Status = Literal["found", "none up to the limit", "inconclusive"]
 
 
 @dataclass(frozen=True)
 class Proof:
-    """Why nothing cheaper exposes the node.
+    """Proof that nothing cheaper exposes the node.
 
     Attributes
     ----------
     method : {"guards", "exhaustive search", "integer programme", "none"}
     guards : tuple of frozensets
-        A set is a *guard* of node i if everybody outside it together does not expose i. Whoever exposes i therefore
-        meets every guard, so that no choice cheaper than the cheapest one that meets them all will do. A reader checks
-        each guard by one test, and the cheapest choice on paper.
+        A set is a *guard* of node i if all agents outside it together do not expose i. A choice that exposes i
+        therefore meets every guard, and costs at least as much as the cheapest choice that meets them all. A reader
+        checks each guard by one test, and the cheapest choice on paper.
     words : str
-        How it was shown, and how that was checked.
+        The method of proof, and how it was checked.
     """
 
     method: Literal["guards", "exhaustive search", "integer programme", "none"]
@@ -38,24 +38,24 @@ class Least:
     Attributes
     ----------
     status : {"found", "none up to the limit", "inconclusive"}
-        Inconclusive: what stands in ``nodes`` and ``lines`` does expose the node where it is given, but that nothing
-        cheaper does is not proven beyond ``at_least``.
-    nodes : frozenset of int, or None where nothing is known to expose the node
-        The server is −1. Empty: nobody needs to collude, an outsider on the lines suffices.
+        Inconclusive: ``nodes`` and ``lines``, if given, do expose the node, but it is only proven up to ``at_least``
+        that nothing cheaper does.
+    nodes : frozenset of int, or None if no choice is known that exposes the node
+        The server is −1. Empty: an outsider on the lines suffices.
     lines : frozenset of (a, b)
-        Tapped ones, where lines are chosen.
+        Tapped lines, where lines are chosen.
     owners : frozenset of str
-        Whom the nodes belong to, where owners were given.
+        Owners of the nodes, where owners were given.
     cost : float or None
     at_least : float
         Proven: nothing costs less.
     group : frozenset of int
-        The nodes of whose rows a sum is then known; the node alone where its own vector is.
+        The nodes whose sum is then known; the node alone if its own vector is known.
     rows : int
         Rows of the group.
     proof : Proof
     reason : str
-        What stood in the way, where inconclusive.
+        Why the result is inconclusive.
     """
 
     status: Status
@@ -72,19 +72,20 @@ class Least:
 
 @dataclass(frozen=True)
 class NodeExposure:
-    """One node: the smallest coalition, the fewest tapped lines, and both together.
+    """The smallest coalition, the fewest tapped lines, and the cheapest choice of both, for one node.
 
     Attributes
     ----------
     node : int
     colluders : Least
-        Nodes (and a server) who also hear every line that is not encrypted.
+        Nodes (and a server) that also read every unencrypted line.
     taps : Least or None
-        Lines alone, by an outsider; None where they were not asked for.
+        Lines alone, tapped by an outsider; None if not asked for.
     both : Least or None
-        Nodes who hear only what they send and receive, and lines chosen one by one.
+        Nodes that read only what they send and receive, together with lines chosen one by one.
     known : {"counted", "recovered", ""}
-        At level "rows": whether the known sums are as many numbers as the rows behind them, or the rows did come out.
+        At level "rows": "counted" if the known sums are as many numbers as their rows have, "recovered" if the rows
+        were solved for.
     """
 
     node: int
@@ -95,7 +96,7 @@ class NodeExposure:
 
     @property
     def coalition(self) -> frozenset[int] | None:
-        """The smallest coalition; None where there is none up to the limit, or ``status`` is inconclusive."""
+        """The smallest coalition; None if there is none up to the limit, or ``status`` is inconclusive."""
         return self.colluders.nodes
 
     @property
@@ -110,32 +111,32 @@ class NodeExposure:
 
     @property
     def rows(self) -> int:
-        """How many rows are in that sum."""
+        """Number of rows in that sum."""
         return self.colluders.rows
 
     @property
     def proof(self) -> Proof:
-        """Why no smaller coalition does it."""
+        """Proof that no smaller coalition suffices."""
         return self.colluders.proof
 
 
 @dataclass(frozen=True)
 class Exposure:
-    """Who would have to collude, for every node.
+    """Smallest coalitions for every node asked about.
 
     Attributes
     ----------
     level : {"input", "rows"}
     most_rows : int or None
-        At level "rows", rows that known sums over all iterations can be solved for, by count.
+        At level "rows": the number of rows that known sums over all iterations can determine, by count.
     limit : float
-        Up to where coalitions were looked for.
+        The largest cost of a coalition that was searched for.
     nodes : tuple of NodeExposure
     method : str
-        How, in words.
+        The method of the search, in words.
     notes : tuple of str
     blurred : bool
-        Whether what nodes put in was blurred before: a coalition then knows no more than that.
+        Whether nodes blur their inputs: a coalition then knows the blurred inputs only.
     """
 
     level: Literal["input", "rows"]
@@ -149,27 +150,27 @@ class Exposure:
     @property
     def least(self) -> float | None:
         """Cost of the cheapest coalition that exposes any node; None where none was found up to the limit."""
-        found = [each.colluders.cost for each in self.nodes if each.colluders.cost is not None]
-        return min(found, default=None)
+        costs = [node.colluders.cost for node in self.nodes if node.colluders.cost is not None]
+        return min(costs, default=None)
 
     @property
     def at_least(self) -> float:
         """Proven for all nodes: nothing cheaper exposes any of them."""
-        return min((each.colluders.at_least for each in self.nodes), default=0.0)
+        return min((node.colluders.at_least for node in self.nodes), default=0.0)
 
     @property
     def inconclusive(self) -> tuple[int, ...]:
         """Nodes for which neither a smallest coalition nor that there is none is proven."""
-        return tuple(each.node for each in self.nodes if each.status == "inconclusive")
+        return tuple(node.node for node in self.nodes if node.status == "inconclusive")
 
     @property
     def witness(self) -> NodeExposure | None:
         """A node that the cheapest coalition exposes."""
-        found = [each for each in self.nodes if each.colluders.cost is not None]
-        return min(found, key=lambda each: (each.colluders.cost or 0.0, each.node), default=None)
+        exposed = [node for node in self.nodes if node.colluders.cost is not None]
+        return min(exposed, key=lambda node: (node.colluders.cost or 0.0, node.node), default=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Convert the result to plain values for JSON."""
         return {
             "level": self.level,
             "most_rows": self.most_rows,
@@ -181,11 +182,11 @@ class Exposure:
             "notes": list(self.notes),
             "nodes": [
                 {
-                    "node": each.node,
-                    "known": each.known,
-                    **{name: _plain(getattr(each, name)) for name in ("colluders", "taps", "both")},
+                    "node": node.node,
+                    "known": node.known,
+                    **{name: _plain(getattr(node, name)) for name in ("colluders", "taps", "both")},
                 }
-                for each in self.nodes
+                for node in self.nodes
             ],
         }
 
@@ -194,24 +195,24 @@ def _number(value: float) -> float | None:
     return value if value < float("inf") else None
 
 
-def _plain(found: Least | None) -> dict[str, Any] | None:
-    if found is None:
+def _plain(least: Least | None) -> dict[str, Any] | None:
+    if least is None:
         return None
     return {
-        "status": found.status,
-        "nodes": None if found.nodes is None else sorted(found.nodes),
-        "lines": [list(line) for line in sorted(found.lines)],
-        "owners": sorted(found.owners),
-        "cost": found.cost,
-        "at_least": _number(found.at_least),
-        "group": sorted(found.group),
-        "rows": found.rows,
-        "reason": found.reason,
+        "status": least.status,
+        "nodes": None if least.nodes is None else sorted(least.nodes),
+        "lines": [list(line) for line in sorted(least.lines)],
+        "owners": sorted(least.owners),
+        "cost": least.cost,
+        "at_least": _number(least.at_least),
+        "group": sorted(least.group),
+        "rows": least.rows,
+        "reason": least.reason,
         "proof": {
-            "method": found.proof.method,
-            "words": found.proof.words,
+            "method": least.proof.method,
+            "words": least.proof.words,
             "guards": [
-                sorted((list(a) if isinstance(a, tuple) else a for a in guard), key=str) for guard in found.proof.guards
+                sorted((list(a) if isinstance(a, tuple) else a for a in guard), key=str) for guard in least.proof.guards
             ],
         },
     }

@@ -1,9 +1,9 @@
-"""Level "rows": is a node among so few rows that the sums known of them are as many numbers as the rows have?
+"""Level "rows": groups of nodes with so few rows that the known sums are as many numbers as the rows have.
 
 With θ public, T iterations give c q − 1 + (T − 1)(c − 1) q independent numbers about the rows in a sum, where
-q = 1 + d + d (d + 1)/2, as long as there are that many unknowns. More rows cannot follow from them; as many or fewer
-may, and whether they do is for inversion to show (``adversaries/inversion/invert.py``). Where rows are made of few
-values, such as yes and no, the unknowns are how often each possible row occurs, whatever the number of rows.
+q = 1 + d + d (d + 1)/2, as long as there are that many unknowns. These numbers cannot determine more rows. Whether they
+determine as many or fewer is for inversion to show (``adversaries/inversion/invert.py``). Where rows have few possible
+values, such as yes and no, the unknowns are the counts of each possible row, whatever the number of rows.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from itertools import combinations
 from secmix._base.checks import integer
 from secmix.coalitions.knowledge import Knowledge
 
-_MOST_TIED = 14  # nodes tied together by several known sums, up to which all parts of them are tried
+_MOST_TIED = 14  # up to so many nodes that several known sums connect, all parts are tried
 
 
 @dataclass(frozen=True)
 class Equations:
-    """How many numbers one sum gives over all iterations, about rows of how many numbers each.
+    """Number of equations that one sum gives over all iterations, and number of unknowns of one row.
 
     Examples
     --------
@@ -30,15 +30,15 @@ class Equations:
 
     numbers: int
     features: int
-    counted: int = 0  # rows there are, where a sum tells how often each possible one occurs
+    counted: int = 0  # number of rows, where a sum gives the count of each possible row
 
     @classmethod
     def of(
         cls, *, features: int, components: int, iterations: int, extra: int = 0, possible: int = 0, rows: int = 0
     ) -> Equations:
-        """Those of distributed EM; ``extra`` numbers come from the sums it starts with.
+        """Count the equations of distributed EM; ``extra`` numbers come from the sums it starts with.
 
-        ``possible`` is how many different rows there can be, and ``rows`` how many there are.
+        ``possible`` is the number of different rows that can occur, and ``rows`` the number of rows.
         """
         d, c = integer(features, "features"), integer(components, "components")
         q = 1 + d + d * (d + 1) // 2
@@ -46,22 +46,22 @@ class Equations:
         return cls(numbers, d, rows if 0 < possible <= numbers else 0)
 
     def most_rows(self, sums: int = 1) -> int:
-        """How many rows ``sums`` independent sums can determine, by count."""
+        """Compute how many rows ``sums`` independent sums can determine, by count."""
         return max(sums * self.numbers // self.features, self.counted)
 
 
 def input_group(known: Knowledge, node: int) -> frozenset[int] | None:
-    """Level "input": the node alone, where its own vector (or how it changes) is known."""
+    """Return the node alone if its own vector, or a change of it, is known (level "input"); otherwise None."""
     return frozenset({node}) if node in known.exposed() else None
 
 
 def rows_group(known: Knowledge, node: int, counts: Sequence[int], equations: Equations) -> frozenset[int] | None:
-    """Level "rows": the smallest group with few enough rows that known sums tie the node to; None where there is none.
+    """Find the smallest group around the node whose rows are few enough for the known sums (level "rows"), or None.
 
     Raises
     ------
     Undecided
-        If too many nodes are tied together by several sums to try all parts of them.
+        If several sums connect too many nodes to try all parts of them.
     """
     if node in known.outright:
         return frozenset({node}) if counts[node] <= equations.most_rows() else None
@@ -87,7 +87,7 @@ def rows_group(known: Knowledge, node: int, counts: Sequence[int], equations: Eq
 
 
 class Undecided(Exception):
-    """Too many nodes are tied together to say."""
+    """Raised when known sums connect too many nodes to try all parts of them."""
 
 
 def _total(counts: Sequence[int], group: Sequence[int]) -> int:

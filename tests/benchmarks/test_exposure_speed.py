@@ -16,8 +16,8 @@ from threadpoolctl import threadpool_limits
 from secmix import Network
 from secmix.adversaries import HonestButCurious
 from secmix.coalitions.graph import arrays, cheapest_boundaries
-from secmix.coalitions.held import held
 from secmix.coalitions.knowledge import knowledge
+from secmix.coalitions.known_messages import record_messages
 from secmix.estimators import leaked_subspace
 from secmix.protocols import PDMM
 
@@ -42,7 +42,7 @@ def least(work, times=3):
 def test_a_test_of_a_coalition_beside_a_leaked_subspace(benchmark):
     n = 12 if benchmark.enabled else 5
     network, rng = Network.random_geometric(n, np.random.default_rng(1)), np.random.default_rng(0)
-    recorded = held(PDMM(), network, [rng.normal(size=(2, n, 3))], rng)
+    recorded = record_messages(PDMM(), network, [rng.normal(size=(2, n, 3))], rng)
     some = list(combinations(range(n), 3))[:40]
 
     def tests():

@@ -36,7 +36,6 @@ NOT_YET = (
     "auditing/witnesses",
     "catalogue.py",
     "cli.py",
-    "coalitions",
     "data",
     "errors.py",
     "estimators",

@@ -16,7 +16,7 @@ from secmix.auditing.observation.known import KnownSums
 from secmix.auditing.observation.observe import observe
 from secmix.auditing.setup import CollaborationSetup, SumSetup, build_model
 from secmix.auditing.verdicts import is_revealed
-from secmix.coalitions import Agent, Case, Equations, Exposure, Least, NodeExposure, least_coalitions
+from secmix.coalitions import Agent, CoalitionQuery, Equations, Exposure, Least, NodeExposure, least_coalitions
 from secmix.estimators.exact.linear import Probed
 from secmix.protocols import Defences, Plain
 from secmix.protocols.interfaces import SumTraits
@@ -63,11 +63,11 @@ def exposure_of(
         )
     if owners is None and cell.network.owners is not None:
         owners = tuple(cell.network.owners)
-    case = Case(
+    case = CoalitionQuery(
         setup.protocol, setup.network, inputs, setup.counts, equations, colluders, taps, owners, costs or {}, asked
     )
     if progress is not None:
-        case = replace(case, tell=progress)
+        case = replace(case, progress=progress)
     found = least_coalitions(case, stream(cell.seed, "coalitions"))
     defences = Defences(**cell.model.defences)
     if defences.blurs:

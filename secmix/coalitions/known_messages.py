@@ -1,8 +1,9 @@
-"""Who holds what: a protocol run once on unit inputs and unit masks, its messages sorted by who sends and hears them.
+"""Known messages of each agent: one run on unit inputs and unit masks, its messages sorted by sender and receiver.
 
-What an agent (a node, the server, a line) holds of a linear protocol is the rows of a matrix over inputs and masks. A
-QR factorisation keeps all that matters of many rows: it has the same row space and the same singular values, whichever
-columns are looked at. What an agent holds outright (its input, a mask) is a unit row, and stands for its column.
+In a linear protocol, the messages that an agent (a node, the server, a line) knows are rows of a matrix over inputs and
+masks. The R factor of a QR factorisation represents many rows by few: it has the same row space and the same singular
+values for every selection of columns. An input or a mask that is known outright is a unit row, and stands for its
+column.
 """
 
 from __future__ import annotations
@@ -23,22 +24,22 @@ from secmix.protocols import SumProtocol
 from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import Block, Channel, Transcript
 
-_PLAIN = 1e-6  # coefficient from which on a message that is one input or mask gives it away
-_OUTRIGHT = 1e-12  # what stands beside the one coefficient of a message that is an input or a mask itself
+_PLAIN = 1e-6  # a message with a single coefficient above this reveals that input or mask
+_OUTRIGHT = 1e-12  # largest other coefficient of a message that is an input or a mask itself
 
 
 @dataclass(frozen=True)
-class Holding:
-    """What one agent holds.
+class KnownMessages:
+    """Messages that one agent knows.
 
     Attributes
     ----------
     outright : (columns,) bool
-        Inputs and masks it holds as they are.
+        Inputs and masks that it knows outright.
     rest : (F, columns)
         R factor of its other messages.
     strange : bool
-        Whether it holds messages that are not linear in inputs and masks: it may then know more than this.
+        Whether some messages are not linear in inputs and masks: the agent may then know more than this.
     """
 
     outright: np.ndarray
@@ -48,7 +49,7 @@ class Holding:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What every agent holds after one averaging, or after several that share their masks.
+    """Messages that every agent knows after one averaging, or after several that share their masks.
 
     Attributes
     ----------
@@ -60,8 +61,8 @@ class Recorded:
     strange : (F,) bool
         Rows that are not linear in inputs and masks.
     rows : dict of Agent -> (f,) int
-        What nodes, the server if there is one, and lines that are not encrypted hold.
-    doubts : tuple of str
+        Rows of ``table`` that nodes, the server (if there is one) and unencrypted lines know.
+    unmet_premises : tuple of str
         Why an agent may know more than its messages say; nothing is proven about such a protocol.
     """
 
@@ -70,8 +71,8 @@ class Recorded:
     table: Array
     strange: np.ndarray
     rows: dict[Agent, Ints]
-    doubts: tuple[str, ...]
-    _made: dict[tuple[Agent, bool], Holding] = field(default_factory=dict)
+    unmet_premises: tuple[str, ...]
+    _cache: dict[tuple[Agent, bool], KnownMessages] = field(default_factory=dict)
 
     @property
     def players(self) -> list[int]:
@@ -80,23 +81,23 @@ class Recorded:
 
     @property
     def lines(self) -> list[tuple[int, int]]:
-        """Lines on which something travels that is not encrypted."""
+        """Lines that carry unencrypted messages."""
         return sorted(agent for agent in self.rows if isinstance(agent, tuple))
 
     @cached_property
-    def open(self) -> Holding:
-        """What everybody hears who hears every line that is not encrypted."""
+    def open(self) -> KnownMessages:
+        """Messages that an eavesdropper on every unencrypted line reads."""
         return _holding(self.table, self.strange, self._open)
 
-    def of(self, agent: Agent, *, beside_open: bool) -> Holding:
-        """What ``agent`` holds; ``beside_open``: only what it holds beside what travels in the open."""
+    def of(self, agent: Agent, *, beside_open: bool) -> KnownMessages:
+        """Return what ``agent`` knows; with ``beside_open`` only what it knows besides unencrypted messages."""
         key = agent, beside_open
-        if key not in self._made:
-            mine = self.rows[agent]
+        if key not in self._cache:
+            rows = self.rows[agent]
             if beside_open:
-                mine = np.setdiff1d(mine, self._open)
-            self._made[key] = _holding(self.table, self.strange, mine)
-        return self._made[key]
+                rows = np.setdiff1d(rows, self._open)
+            self._cache[key] = _holding(self.table, self.strange, rows)
+        return self._cache[key]
 
     @cached_property
     def _open(self) -> Ints:
@@ -104,7 +105,7 @@ class Recorded:
         return np.unique(np.concatenate(parts)) if parts else np.empty(0, dtype=np.intp)
 
 
-def held(
+def record_messages(
     protocol: SumProtocol,
     network: Network,
     inputs: list[Array],
@@ -112,21 +113,21 @@ def held(
     *,
     masks: Array | None = None,
 ) -> Recorded:
-    """Run ``protocol`` on ``inputs``, one (runs, n, m) an averaging, with unit inputs and unit masks beside them.
+    """Run ``protocol`` on ``inputs``, one (runs, n, m) an averaging, together with unit inputs and unit masks.
 
     Parameters
     ----------
     inputs : list of (runs, n, m)
-        Real ones, on which it is checked that messages are what the units say. Several averagings are read jointly,
-        with the masks given in all of them.
+        Real inputs, on which the messages are compared with what the units predict. Several averagings are read
+        jointly, with ``masks`` in all of them.
     masks : (runs, k, m), optional
     """
     modulus, grid = SumTraits.of(protocol).modulus, SumTraits.of(protocol).grid
     probed = Probed(protocol)
     tables: list[Array] = []
     strange: list[np.ndarray] = []
-    who: dict[Agent, list[int]] = {}
-    doubts: list[str] = []
+    rows_of: dict[Agent, list[int]] = {}
+    unmet_premises: list[str] = []
     count, n, times = 0, network.n, len(inputs)
     for t, real in enumerate(inputs):
         channel = Channel()
@@ -143,22 +144,23 @@ def held(
             ends = zip(block.sender.tolist(), block.receiver.tolist(), block.content.tolist(), strict=True)
             for sender, receiver, content in ends:
                 row = count + content
-                who.setdefault(sender, []).append(row)
-                who.setdefault(receiver, []).append(row)
+                rows_of.setdefault(sender, []).append(row)
+                rows_of.setdefault(receiver, []).append(row)
                 if block.line == "plain":
-                    who.setdefault((min(sender, receiver), max(sender, receiver)), []).append(row)
+                    rows_of.setdefault((min(sender, receiver), max(sender, receiver)), []).append(row)
             count += len(block.payload)
-        doubts += _hidden(channel.transcript.at(t), probed.ended[t], runs, units, modulus)
+        unmet_premises += _hidden(channel.transcript.at(t), probed.ended[t], runs, units, modulus)
     if not count:
-        raise SecmixError("the protocol sent nothing through the channel it was given: there is nothing to search")
-    rows = {agent: np.unique(np.array(mine, dtype=np.intp)) for agent, mine in who.items()}
+        raise SecmixError("average() sent no message through its channel; send every message with channel.send")
+    rows = {agent: np.unique(np.array(numbers, dtype=np.intp)) for agent, numbers in rows_of.items()}
     for node in range(n):
         rows.setdefault(node, np.empty(0, dtype=np.intp))
-    return Recorded(n, n * times, np.concatenate(tables), np.concatenate(strange), rows, tuple(dict.fromkeys(doubts)))
+    premises = tuple(dict.fromkeys(unmet_premises))
+    return Recorded(n, n * times, np.concatenate(tables), np.concatenate(strange), rows, premises)
 
 
 def _read(transcript: Transcript, runs: int, units: int, modulus: float | None) -> tuple[Array, Array]:
-    """What the units say of every content that was sent or held, (F, units), and its values in the real runs."""
+    """Read the coefficients (F, units) of all contents that were sent or held, and their values in the real runs."""
     blocks = list(transcript)
     m = blocks[0].payload.shape[2] if blocks else 1
     linear = [b.payload[:, runs:].reshape(len(b.payload), -1)[:, :units] for b in blocks]
@@ -170,35 +172,34 @@ def _read(transcript: Transcript, runs: int, units: int, modulus: float | None) 
 
 
 def _hidden(blocks: list[Block], ended: Array, runs: int, units: int, modulus: float | None) -> list[str]:
-    """Whether the transcript of one averaging holds all that nodes know."""
-    doubt = unexplained(blocks, ended, runs, units, modulus)
-    return [doubt] if doubt else []
+    """Check that the transcript of one averaging contains all that nodes know; return the reason if it does not."""
+    reason = unexplained(blocks, ended, runs, units, modulus)
+    return [reason] if reason else []
 
 
-def _holding(table: Array, strange: np.ndarray, mine: Ints) -> Holding:
-    odd = bool(strange[mine].any()) if len(mine) else False
-    mine = mine[~strange[mine]]
-    part = table[mine]
+def _holding(table: Array, strange: np.ndarray, rows: Ints) -> KnownMessages:
+    nonlinear = bool(strange[rows].any()) if len(rows) else False
+    part = table[rows[~strange[rows]]]
     size = np.abs(part)
     largest = size.max(axis=1, initial=0.0)
     part, size, largest = part[largest > 0], size[largest > 0], largest[largest > 0]
-    # A coefficient that has all but died away gives nothing away: the criterion of the leaked subspace.
+    # A coefficient below _PLAIN reveals nothing: the same criterion as for the leaked subspace.
     alone = (largest > _PLAIN) & ((size > _OUTRIGHT * largest[:, None]).sum(axis=1) == 1)
     outright = np.zeros(table.shape[1], dtype=bool)
     if alone.any():
         outright[size[alone].argmax(axis=1)] = True
-    return Holding(outright, squeezed(part[~alone]), odd)
+    return KnownMessages(outright, squeezed(part[~alone]), nonlinear)
 
 
 def squeezed(rows: Array) -> Array:
-    """Fewer rows of the same row space and singular values: the R factor, without what rounding left."""
+    """Reduce ``rows`` to fewer with the same row space and singular values: the R factor, without rounding errors."""
     if not rows.size:
         return np.empty((0, rows.shape[1]))
     if len(rows) > rows.shape[1]:
         rows = np.linalg.qr(rows, mode="r")  # type: ignore[assignment]  # without pivoting, which is quicker on many rows
     _, r, pivots = qr(rows, mode="economic", pivoting=True, check_finite=False)
     size = np.abs(np.diag(r))
-    keep = size > 1e-15 * size[0] if size[0] > 0 else np.zeros(len(size), dtype=bool)
-    out = np.zeros((int(keep.sum()), rows.shape[1]))
+    nonzero = size > 1e-15 * size[0] if size[0] > 0 else np.zeros(len(size), dtype=bool)
+    out = np.zeros((int(nonzero.sum()), rows.shape[1]))
     out[:, pivots] = r[: len(out)]
     return out

@@ -1,4 +1,4 @@
-"""What is asked: which protocol, about whom, with whom to win over at what cost."""
+"""A query about coalitions: the protocol, the nodes asked about, the agents that may be corrupted and their costs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from secmix.transcript import SERVER
 
 
 @dataclass(frozen=True)
-class Case:
-    """A protocol on a network, and whom an adversary may win over.
+class CoalitionQuery:
+    """A protocol on a network, and the agents that an adversary may corrupt.
 
     Attributes
     ----------
@@ -28,16 +28,16 @@ class Case:
     equations : Equations or None
         At level "rows"; None at level "input".
     limit : float
-        Up to which cost, by default up to how many, coalitions are looked for.
+        The largest cost of a coalition that is searched for; by default each agent costs 1.
     taps : bool
-        Whether to look for tapped lines too.
+        Whether to search for tapped lines too.
     owners : tuple of str or None
-        Who owns each node. An owner is won over with all its nodes, and has nothing to hide from itself.
+        The owner of each node. An owner is corrupted with all its nodes, and keeps no secret from itself.
     costs : mapping from node, line (a, b) or owner to number above 0
         What is not listed costs 1.
     asked : tuple of int
-    tell : callable
-        Called with nodes done, nodes in all, and what is being done.
+    progress : callable
+        Called with the number of finished nodes, the number of all nodes, and a description of the current step.
     """
 
     protocol: SumProtocol
@@ -50,25 +50,27 @@ class Case:
     owners: tuple[str, ...] | None = None
     costs: Mapping[Agent, float] = field(default_factory=dict)
     asked: tuple[int, ...] = ()
-    tell: Progress = lambda done, total, what: None
+    progress: Progress = lambda done, total, what: None
 
     def __post_init__(self) -> None:
         positive(self.limit, "colluders")
         if self.owners is not None and len(self.owners) != self.network.n:
-            raise SecmixError(f"owners lists {len(self.owners)} names for {self.network.n} nodes; give one a node")
+            raise SecmixError(
+                f"owners has {len(self.owners)} entries, expected {self.network.n}: give each node one owner"
+            )
         known: set[Agent] = {*range(SERVER, self.network.n), *map(str, self.owners or ())}
         for agent, cost in self.costs.items():
             positive(cost, f"the cost of {agent}")
             if not isinstance(agent, tuple) and agent not in known:
                 raise SecmixError(
-                    f"costs names '{agent}', who is no node{' and no owner' if self.owners else ''}; known: "
+                    f"costs: unknown node{' or owner' if self.owners else ''} '{agent}'; give a cost only to one of "
                     f"{', '.join(sorted(map(str, known)))}"
                 )
             if self.owners is not None and isinstance(agent, int) and agent != SERVER:
-                raise SecmixError("with owners, costs are those of owners: name them instead of nodes")
+                raise SecmixError(f"costs: node {agent} has a cost, but nodes have owners; give costs to owners only")
 
     def players(self, node: int, *, server: bool) -> dict[Agent, float]:
-        """Nodes (or owners) that may be won over against ``node``, and what they cost."""
+        """Return the nodes (or owners) that may be corrupted against ``node``, with what each costs."""
         chosen: list[Agent] = [SERVER] if server else []
         if self.owners is None:
             chosen += [other for other in range(self.network.n) if other != node]
@@ -77,18 +79,18 @@ class Case:
         return {agent: float(self.costs.get(agent, 1.0)) for agent in chosen}
 
     def lines(self, lines: Sequence[tuple[int, int]]) -> dict[Agent, float]:
-        """The same of lines."""
+        """Return ``lines``, each with what tapping it costs."""
         return {line: float(self.costs.get(line, self.costs.get(line[::-1], 1.0))) for line in lines}
 
     def nodes_of(self, choice: frozenset[Agent]) -> frozenset[int]:
-        """The nodes that ``choice`` comes to."""
+        """Return the nodes that ``choice`` controls."""
         owned = {i for i, owner in enumerate(self.owners or ()) if owner in choice}
         return frozenset(agent for agent in choice if isinstance(agent, int)) | owned
 
     @property
     def members(self) -> dict[Agent, list[int]]:
         """The nodes of each owner."""
-        found: dict[Agent, list[int]] = {}
+        nodes: dict[Agent, list[int]] = {}
         for i, owner in enumerate(self.owners or ()):
-            found.setdefault(owner, []).append(i)
-        return found
+            nodes.setdefault(owner, []).append(i)
+        return nodes
