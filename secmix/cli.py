@@ -159,7 +159,7 @@ def exposure(
 
         from secmix.auditing.verdicts import worst
         from secmix.exposing import exposures, parsed_costs
-        from secmix.reporting.exposed import print_exposures
+        from secmix.reporting.formats.exposure_tables import print_exposures
 
         whose = None if owners is None else [owner.strip() for owner in owners.split(",")]
         prices = None if costs is None else parsed_costs(costs)

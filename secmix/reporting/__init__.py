@@ -1,6 +1,6 @@
 """Reporting: a Report as HTML, JSON, Markdown, JUnit XML, SARIF, or on the terminal.
 
-Nothing here judges anything: the numbers and verdicts are those of the Report.
+Renderers change no number and no verdict of the Report.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-# matplotlib and jinja2 load only when a page is made, or by load().
+# matplotlib and jinja2 are imported only when a page is rendered, or by load().
 def _html(report: Report) -> str:
     from secmix.reporting.formats.html import render
 
@@ -63,7 +63,7 @@ def _json(report: Report) -> str:
         return json.dumps(report.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     except ValueError as error:
         raise SecmixError(
-            "the report holds a number that is not finite, which JSON cannot carry; use null where the model allows it"
+            "the report has a number that is not finite, expected finite numbers or null, as in JSON"
         ) from error
 
 
@@ -74,11 +74,11 @@ FORMATS: dict[str, tuple[str, Callable[[Report], str]]] = {
     "junit": ("report.junit.xml", _junit),
     "sarif": ("report.sarif", _sarif),
 }
-"""Name of each format, its file, and what makes it."""
+"""Name of each format, its file, and its renderer."""
 
 
 def load(formats: Sequence[str]) -> None:
-    """Import what writing these formats takes, where there is time for it before."""
+    """Import what these formats need, so that writing them later does not wait for it."""
     if "html" in formats:
         import_module("secmix.reporting.formats.html")
         import_module("matplotlib.backends.backend_svg")
@@ -98,7 +98,7 @@ def write(
     ----------
     report : Report
     folder : path
-        Made if it is not there.
+        Created if it does not exist.
     formats : sequence of {"html", "json", "md", "junit", "sarif"}
 
     Returns
@@ -112,7 +112,7 @@ def write(
         On an unknown format, or a folder that cannot be written to.
     """
     if isinstance(formats, str):
-        raise SecmixError(f"formats is a list of names such as [{formats!r}], not a single string")
+        raise SecmixError(f"formats: got the string {formats!r}, expected a list of names such as [{formats!r}]")
     for name in formats:
         if name not in FORMATS:
             raise SecmixError(f"unknown report format {name!r}; {nearest(name, FORMATS)}")
@@ -146,7 +146,7 @@ def _discard(temporary: Path) -> None:
 
 
 def read_json(path: str | os.PathLike[str]) -> Report:
-    """The report in a report.json.
+    """Read the report from a report.json.
 
     Raises
     ------
@@ -162,19 +162,19 @@ def read_json(path: str | os.PathLike[str]) -> Report:
         raise SecmixError(f"'{path}' is not a report.json: {error}") from error
     version = values.get("schema_version") if isinstance(values, dict) else None
     if version is None:
-        raise SecmixError(f"'{path}' is not a report.json: it names no schema_version; give the JSON that secmix wrote")
-    if version != SCHEMA_VERSION:
         raise SecmixError(
-            f"'{path}' has schema version {version!r}; this secmix reads {SCHEMA_VERSION!r}; run the audit again"
+            f"'{path}' is not a report.json: it has no schema_version; give a JSON file that secmix wrote"
         )
+    if version != SCHEMA_VERSION:
+        raise SecmixError(f"'{path}' has schema version {version!r}, expected {SCHEMA_VERSION!r}; run the audit again")
     try:
         return Report.model_validate(values)
     except ValidationError as error:
-        found = error.errors()
-        first = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'report'}: {e['msg']}" for e in found[:3])
-        more = f" (and {len(found) - 3} more)" if len(found) > 3 else ""
+        problems = error.errors()
+        first = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'report'}: {e['msg']}" for e in problems[:3])
+        more = f" (and {len(problems) - 3} more)" if len(problems) > 3 else ""
         raise SecmixError(f"'{path}' is not a report.json: {first}{more}") from error
 
 
 def _refuse(word: str) -> float:
-    raise ValueError(f"it holds {word}, which is not JSON")
+    raise ValueError(f"it contains {word}, which JSON does not allow")

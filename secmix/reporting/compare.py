@@ -1,4 +1,4 @@
-"""Two reports side by side: what got better, what got worse, what can no longer be told."""
+"""Compare two reports: what got better, what got worse, and what can no longer be decided."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 ORDER: tuple[Direction, ...] = ("worse", "unclear", "added", "removed", "better")
-# From best to worst among what is resolved; *inconclusive* has no place on this line.
+# From best to worst; *inconclusive* cannot be ranked.
 _RANK = {"no more than the output itself reveals": 0, "partly leaked": 1, "revealed": 2}
 
 _NAMED = 6  # lines of a network
@@ -23,21 +23,21 @@ _NAMED = 6  # lines of a network
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that differs between two reports.
+    """One difference between two reports.
 
     Attributes
     ----------
     node : int or None
         ``None`` for the cell as a whole.
     before, after : str
-        In words; empty where there was or is nothing.
+        In words; empty if there was or is nothing.
     name : str
-        What the node is called, where it has a name.
+        The node's name, if it has one.
     what : str
-        Where ``node`` is None: the verdict, or what about its robustness.
+        If ``node`` is None: "verdict", or the aspect of robustness that changed.
     direction : {"worse", "unclear", "better", "added", "removed"}
-        *unclear*: what was known is no longer resolved, the node changed sides, or another seed may be all that made it
-    better. Never counted as better.
+        *unclear*: a known result is no longer decided, the node became corrupt or honest, or another seed alone may
+        explain the improvement. Never counted as better.
     """
 
     protocol: str
@@ -51,14 +51,14 @@ class Change:
 
 
 def compare(a: Report, b: Report, *, tolerance: float = 0.01) -> list[Change]:
-    """What changed from ``a`` to ``b``, worst news first.
+    """List what changed from ``a`` to ``b``, the worst first.
 
     Parameters
     ----------
     a, b : Report
         Before and after; cells are matched by their labels, in order where labels repeat.
     tolerance : float
-        Differences in normalised leakage up to this, with standing and verdict unchanged, are left out.
+        Differences in normalised leakage up to this are omitted if standing and verdict are unchanged.
 
     Returns
     -------
@@ -66,29 +66,29 @@ def compare(a: Report, b: Report, *, tolerance: float = 0.01) -> list[Change]:
         Empty if nothing changed.
     """
     before, after = _cells(a), _cells(b)
-    luck = _Luck.between(a, b)
+    seed_effect = _SeedEffect.between(a, b)
     changes: list[Change] = []
     for key in dict.fromkeys([*before, *after]):
-        changes += _of_cell(before.get(key), after.get(key), tolerance, luck)
+        changes += _of_cell(before.get(key), after.get(key), tolerance, seed_effect)
     return sorted(changes, key=lambda change: ORDER.index(change.direction))
 
 
 @dataclass(frozen=True)
-class _Luck:
-    """What another seed may have done by itself.
+class _SeedEffect:
+    """Whether another seed alone may explain a change.
 
     Attributes
     ----------
     other_seed : bool
     nothing_else : bool
-        Whether the scenarios are the same but for the seed.
+        Whether the scenarios differ in the seed only.
     """
 
     other_seed: bool
     nothing_else: bool
 
     @classmethod
-    def between(cls, a: Report, b: Report) -> _Luck:
+    def between(cls, a: Report, b: Report) -> _SeedEffect:
         other = a.seed != b.seed
         plain = [{key: value for key, value in report.scenario.items() if key != "seed"} for report in (a, b)]
         return cls(other, other and plain[0] == plain[1])
@@ -100,20 +100,23 @@ class _Luck:
 
 
 def caveats(a: Report, b: Report, differing: Sequence[str]) -> list[str]:
-    """Say what beside the protocols may explain changes: other keys of the scenario, ``differing``, or another seed."""
-    said = []
+    """List what may explain changes besides the protocols: other scenario keys, ``differing``, or another seed."""
+    sentences = []
     if differing:
         keys = one_line(", ".join(differing))
-        said.append(f"the two are of different scenarios, which differ in {keys}: what changed may come from that")
+        sentences.append(f"the scenarios of the two reports differ in {keys}; this may explain changes")
     if a.seed != b.seed:
-        said.append(f"the two have different seeds ({a.seed} and {b.seed}): what chance may have bettered is unclear")
-    return said
+        sentences.append(
+            f"the seeds of the two reports differ ({a.seed} and {b.seed}); improvements that chance may explain are "
+            "unclear"
+        )
+    return sentences
 
 
 def direction(changes: Sequence[Change]) -> Direction | None:
-    """Where it went on the whole: *worse*, else *unclear*, else *better*, or None where nothing that counts changed.
+    """Summarise the changes: *worse*, otherwise *unclear*, otherwise *better*; None if nothing relevant changed.
 
-    What was not audited before counts by its verdict; what is audited no longer is unclear.
+    A cell that only the second report has counts by its verdict; one that only the first has is unclear.
     """
     ways = {change.direction for change in changes} - {"added", "removed"}
     for change in changes:
@@ -133,7 +136,7 @@ def _cells(report: Report) -> dict[tuple[str, str, int], Cell]:
     return cells
 
 
-def _of_cell(old: Cell | None, new: Cell | None, tolerance: float, luck: _Luck) -> list[Change]:
+def _of_cell(old: Cell | None, new: Cell | None, tolerance: float, seed_effect: _SeedEffect) -> list[Change]:
     if old is None or new is None:
         cell = old or new
         assert cell is not None
@@ -144,7 +147,7 @@ def _of_cell(old: Cell | None, new: Cell | None, tolerance: float, luck: _Luck) 
     was = {node.node: node for node in old.nodes}
     now = {node.node: node for node in new.nodes}
     for node in sorted({*was, *now}):
-        way_of_node = _node_way(was.get(node), now.get(node), tolerance, luck)
+        way_of_node = _node_way(was.get(node), now.get(node), tolerance, seed_effect)
         if way_of_node:
             old_words, new_words = _in_words(was.get(node)), _in_words(now.get(node))
             name = new.label(node) if new.names else ""
@@ -154,11 +157,13 @@ def _of_cell(old: Cell | None, new: Cell | None, tolerance: float, luck: _Luck) 
         changes.insert(0, Change(new.protocol, new.adversary, None, before, after, "unclear", "network"))
     if old.verdict != new.verdict:
         way = verdict_way(old.verdict, new.verdict)
-        by_luck = luck.nothing_else or (luck.other_seed and any(c.direction == "unclear" for c in changes))
-        way = "unclear" if way == "better" and by_luck else way
+        by_chance = seed_effect.nothing_else or (
+            seed_effect.other_seed and any(c.direction == "unclear" for c in changes)
+        )
+        way = "unclear" if way == "better" and by_chance else way
         changes.insert(0, Change(new.protocol, new.adversary, None, old.verdict, new.verdict, way))
     for what, before, after, way_of_what in robustness_changes(old, new):
-        way = "unclear" if way_of_what == "better" and luck.nothing_else else way_of_what
+        way = "unclear" if way_of_what == "better" and seed_effect.nothing_else else way_of_what
         changes.append(Change(new.protocol, new.adversary, None, before, after, way, what))
     return changes
 
@@ -171,12 +176,14 @@ def _network(cell: Cell, other: Cell) -> str:
     """Describe a network by its size and the lines that another does not have."""
     only = sorted(_edges(cell) - _edges(other))
     named = ", ".join("–".join(map(cell.label, edge)) for edge in only[:_NAMED]) + ", …" * (len(only) > _NAMED)
-    return f"{cell.n_nodes} nodes, {len(cell.edges)} lines" + (f", of them only here {named}" if only else "")
+    return f"{cell.n_nodes} nodes, {len(cell.edges)} lines" + (f", only here {named}" if only else "")
 
 
-def _node_way(old: NodeSummary | None, new: NodeSummary | None, tolerance: float, luck: _Luck) -> Direction | None:
+def _node_way(
+    old: NodeSummary | None, new: NodeSummary | None, tolerance: float, seed_effect: _SeedEffect
+) -> Direction | None:
     way = _node_way_of(old, new, tolerance)
-    if way != "better" or old is None or new is None or not luck.may_explain(old, new):
+    if way != "better" or old is None or new is None or not seed_effect.may_explain(old, new):
         return way
     return None if (old.verdict, old.standing) == (new.verdict, new.standing) else "unclear"
 
@@ -205,7 +212,7 @@ def _in_words(node: NodeSummary | None) -> str:
 
 
 def print_changes(changes: Sequence[Change], console: Console) -> None:
-    """The changes, worst news first, under a heading for each cell; says so where there are none."""
+    """Print the changes, the worst first, under a heading for each cell, or that nothing changed."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text

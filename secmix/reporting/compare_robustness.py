@@ -1,4 +1,4 @@
-"""What changed about colluders between two reports. A search that finds less has proved nothing."""
+"""Compare the robustness of two reports. A search that finds a smaller error has proved nothing."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from secmix.reporting import robustness as robust
 Direction = Literal["worse", "unclear", "better", "added", "removed"]
 Line = tuple[str, str, str, Direction]
 """What, before, after, direction."""
-NOISE = 0.05  # found errors that differ by less, relative to the smaller, differ by the luck of the search
+NOISE = 0.05  # relative difference of found errors that the randomness of the search explains
 
 
 def verdict_way(old: str, new: str) -> Direction:
-    """Whether one verdict is better than another."""
-    if new == "inconclusive":  # a leak that can no longer be resolved has not been mended
+    """Decide whether one verdict is better than another."""
+    if new == "inconclusive":  # a leak that is no longer decided is not closed
         return "unclear" if old == "violated" else "worse"
     return "worse" if new == "violated" else "better"
 
 
 def robustness_changes(old: Cell, new: Cell) -> list[Line]:
-    """Changes in verdict, breakdown, found error and damage."""
+    """List the changes in verdict, breakdown, found error and damage."""
     a, b = old.robustness, new.robustness
     if a is None or b is None:
         if a is None and b is None:
@@ -40,9 +40,9 @@ def robustness_changes(old: Cell, new: Cell) -> list[Line]:
 
 def _breakdowns(old: Cell, a: Robustness, new: Cell, b: Robustness) -> list[Line]:
     lines: list[Line] = []
-    broke, breaks = (robust.first_unbounded(found) is not None for found in (a, b))
+    broke, breaks = (robust.first_unbounded(robustness) is not None for robustness in (a, b))
     if abs(a.breakdown - b.breakdown) > 1e-9 or broke != breaks:
-        # Where something broke before, only a theorem that reaches as far says that it no longer does.
+        # After a breakdown, only a theorem that covers as many colluders shows an improvement.
         way: Direction = "unclear"
         if breaks and (b.breakdown < a.breakdown - 1e-9 or not broke):
             way = "worse"
@@ -57,7 +57,7 @@ def _breakdowns(old: Cell, a: Robustness, new: Cell, b: Robustness) -> list[Line
 
 def _errors(old: Cell, a: Robustness, new: Cell, b: Robustness) -> list[Line]:
     if old.n_nodes != new.n_nodes:
-        return []  # so many colluders are another fraction
+        return []  # the same number of colluders is another fraction
     before = {p.colluders: p for p in a.points}
     lines: list[Line] = []
     for point in b.points:
@@ -73,10 +73,10 @@ def _errors(old: Cell, a: Robustness, new: Cell, b: Robustness) -> list[Line]:
 
 
 def _damages(a: Robustness, b: Robustness) -> list[Line]:
-    """The worst error of the outcome; no theorem speaks of it, so that less is no more than unclear."""
+    """Compare the worst errors of the outcome; no theorem bounds them, so that a smaller one is unclear."""
     if not a.damages or not b.damages:
         return []
-    was, now = (max(found.damages, key=lambda d: _size(d.model)).model for found in (a, b))
+    was, now = (max(robustness.damages, key=lambda d: _size(d.model)).model for robustness in (a, b))
     if not _differ(was, now):
         return []
     before, after = (f"off by {robust.error(model, robust.NO_FIT)}" for model in (was, now))

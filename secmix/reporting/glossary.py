@@ -1,4 +1,4 @@
-"""What each word and number of a report means, for a reader who meets them for the first time."""
+"""The meaning of each word and number of a report, for a reader who meets them for the first time."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
         "holds",
         "holds",
-        "The policy's limit is proved to be kept: the protocol's own code was followed, and what its messages tell "
-        "was worked out. What the proof assumes stands with each combination; beyond that nothing is promised.",
+        "It is proved that the limit of the policy is kept: the protocol's own code was traced, and what its messages "
+        "determine was computed. The assumptions of the proof are listed with each combination; nothing else is "
+        "promised.",
     ),
     (
         "inconclusive",
         "inconclusive",
-        "Neither was a violation shown nor is it proved that there is none; the reason stands beside it. It counts as "
+        "No violation was shown, and it is not proved that there is none; the reason is given beside it. It counts as "
         "neither good nor bad news, and never passes a policy.",
     ),
     (
         "not-asked",
         "not asked",
-        "The policy sets no limit to it: a corrupt node, or what nobody asked about.",
+        "The policy sets no limit: for a corrupt node, or for a quantity that it does not mention.",
     ),
     (
         "no-worse",
         "no worse",
-        "All that speaks against the policy is in the baseline that the audit was measured against, or is accepted.",
+        "Every fault is accepted, or was already in the baseline that the audit was compared with.",
     ),
     (
         "revealed",
@@ -46,7 +47,7 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
         "partly-leaked",
         "partly leaked",
-        "The adversary learns more about the node than the protocol's output tells everybody, but not everything.",
+        "The adversary learns more about the node than the protocol's output reveals, but not everything.",
     ),
     (
         "output",
@@ -57,7 +58,8 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
         "corrupt",
         "corrupt",
-        "A node that belongs to the adversary and shares all it holds. Its own data are no secret to protect.",
+        "A node that belongs to the adversary and shares all it knows. Its own data are not protected from the "
+        "adversary.",
     ),
     (
         "normalised",
@@ -69,17 +71,17 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
         "units",
         "nats and bits",
-        "Units of mutual information, which counts how much knowing one thing tells about another. One "
+        "Units of mutual information, which measures how much one quantity says about another. One "
         "nat is 1.443 bits; 0 means nothing is learnt, ∞ that the secret is known exactly.",
     ),
     (
         "interval",
         "95 % interval",
-        "A range made so that it misses the true value at most one time in twenty. What would accuse is "
-        "measured again on fresh runs, and its lower end misses so seldom (99.9 %, say) that the whole audit "
-        "accuses wrongly at most one time in twenty. A result marked "
-        "exact comes from algebra and has no sampling error. An upper end of ∞ means the truth is only "
-        "known from below.",
+        "A range that misses the true value at most one time in twenty. A result that would make a violation is "
+        "measured again on new runs, and its lower end misses so seldom (99.9 %, say) that the whole audit "
+        "reports a wrong violation at most one time in twenty. A result marked "
+        "exact comes from algebra and has no sampling error. An upper end of ∞ means that only a lower "
+        "bound is known.",
     ),
     (
         "kind",
@@ -92,7 +94,7 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
         "resolved, unresolved, determined",
         "Resolved: more data would not move the number much. Unresolved: the number still grows with "
         "the number of samples, or the method is known to read low here, so it clears nobody. "
-        "Determined: the secret is a function of what the adversary holds, and the true information is "
+        "Determined: the secret is a function of what the adversary reads, and the true information is "
         "infinite.",
     ),
     (
@@ -104,13 +106,12 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
         "target",
         "summed vector, row",
-        "The secret that is asked about: the vector that a node contributes to the sum (input), or one "
-        "row of its data.",
+        "The secret in question: the vector that a node contributes to the sum (input), or one row of its data.",
     ),
     (
         "baseline",
         "baseline",
-        "The normalised leakage of the output by itself: what everybody learns even if the protocol is perfect.",
+        "The normalised leakage of the output alone: what everybody learns even from a perfect protocol.",
     ),
     (
         "limit",
@@ -141,18 +142,18 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
 )
 
 HOW_TO_READ = (
-    "Each node is examined by several kinds of evidence that do not depend on one another, and the worst of them "
-    "decides. They only accuse: what they do not find clears nobody. “Holds” is said where a proof clears the node, "
-    "under the assumptions that stand with it; what is neither shown nor proved is “inconclusive”."
+    "Each node is examined by several independent kinds of evidence, and the worst of them "
+    "decides. Evidence can only show a violation: finding none clears no node. “Holds” means that a proof clears the "
+    "node, under the assumptions listed with it; what is neither shown nor proved is “inconclusive”."
 )
 
 
 def glossary(report: Report) -> list[tuple[str, str, str]]:
-    """(anchor, term, meaning) of all that this report speaks of; colluders only where there are any."""
+    """List (anchor, term, meaning) of all that this report mentions; colluders only if there are any."""
     if not robust.concerns(report):
         return list(GLOSSARY)
     tried = [damage.attack for cell in report.cells if cell.robustness for damage in cell.robustness.damages]
-    # What pushed a sum farthest is named in words, so all attacks on sums are explained wherever one is tried.
+    # Sentences name the attack that pushed a sum farthest, so all attacks on sums are explained where one is tried.
     on_sums = [*FIXED, "worst_case"]
     names = dict.fromkeys([*(on_sums if not tried or set(tried) & set(on_sums) else ()), *tried])
     attacks = [(anchor(name), f"attack: {robust.name(name)}", meaning(name)) for name in names if meaning(name)]
@@ -160,10 +161,10 @@ def glossary(report: Report) -> list[tuple[str, str, str]]:
 
 
 def meaning(attack: str) -> str:
-    """What an installed attack does, in a line; empty for one from elsewhere."""
+    """Describe what an installed attack does, in a line; empty for one that is not installed."""
     return named(attack).does if attack in installed() else ""
 
 
 def anchor(attack: str) -> str:
-    """Where the glossary explains an attack; empty if it does not, as with an attack from elsewhere."""
+    """Return the anchor where the glossary explains an attack; empty if it does not."""
     return "attack-" + attack.replace("_", "-") if meaning(attack) else ""

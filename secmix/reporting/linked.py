@@ -1,6 +1,6 @@
-"""Sentences whose numbers lead to where they come from, each in one string: a page links them, plain text drops that.
+"""Sentences with a link from each number to its source: a page shows the links, plain text drops them.
 
-A link stands between control characters, which no report holds: they are cleaned out of all that users write.
+A link is marked by control characters, which no report contains: they are removed from all that users write.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
 _LINK = re.compile("\x02([^\x03]*)\x03([^\x04]*)\x04")
 
 
-def leads(anchor: str, text: str) -> str:
-    """``text``, which leads to ``anchor``."""
+def link(anchor: str, text: str) -> str:
+    """Link ``text`` to ``anchor``."""
     return f"\x02{anchor}\x03{text}\x04"
 
 
 def plain(text: str) -> str:
-    """Drop what the text leads to.
+    """Remove the links from the text.
 
-    >>> plain(f"all {leads('cell-1', '3')} nodes")
+    >>> plain(f"all {link('cell-1', '3')} nodes")
     'all 3 nodes'
     """
     return _LINK.sub(r"\2", text)
 
 
 def as_html(text: str) -> Markup:
-    """The text with links, all else escaped.
+    """Render the text with its links, and escape all else.
 
-    >>> print(as_html(f"{leads('cell-1', '3')} < 4"))
+    >>> print(as_html(f"{link('cell-1', '3')} < 4"))
     <a href="#cell-1">3</a> &lt; 4
     """
     from markupsafe import Markup, escape

@@ -14,19 +14,19 @@ from secmix.reporting import words
 UNBOUNDED, NO_FIT = "without bound", "no fit"
 POLICY = ("min_breakdown", "max_error_ratio")
 MARK = "▲"
-"""Set beside the worst number of a row: weight alone is lost where text is copied."""
+"""Marks the worst number of a row: bold type alone is lost where text is copied."""
 
 State = Literal["proven", "open", "unbounded"]
 MOST_PIPS = 16
 
 
 def concerns(report: Report) -> bool:
-    """Whether the report says or asks anything about robustness."""
+    """Check whether the report contains robustness, or its policy asks about it."""
     return any(cell.robustness for cell in report.cells) or any(key in report.policy for key in POLICY)
 
 
 def name(attack: str) -> str:
-    """An attack as it is written in running text.
+    """Return the name of an attack for running text.
 
     >>> name("alie"), name("sign_flip"), name("min_max")
     ('ALIE', 'sign flip', 'min-max')
@@ -35,7 +35,7 @@ def name(attack: str) -> str:
 
 
 def error(value: float | None, none: str = UNBOUNDED) -> str:
-    """An error to three digits: rounding noise is not spelled out, and large numbers keep their size visible.
+    """Format an error with three digits; rounding errors become "<0.001", and large numbers keep their magnitude.
 
     >>> error(0.216), error(2e-16), error(61784.4), error(None)
     ('0.216', '<0.001', '6.18×10⁴', 'without bound')
@@ -51,7 +51,7 @@ def error(value: float | None, none: str = UNBOUNDED) -> str:
 
 
 def fraction(value: float) -> str:
-    """A fraction of the nodes to two decimals.
+    """Format a fraction of the nodes with two decimals.
 
     >>> fraction(2 / 9), fraction(0.0)
     ('0.22', '0')
@@ -60,36 +60,36 @@ def fraction(value: float) -> str:
 
 
 def quartiles(damage: Damage) -> str:
-    """The quartiles of the error of the outcome; empty where they add nothing to the median."""
+    """Format the quartiles of the error of the outcome; empty if they equal the median."""
     ends = [error(end, NO_FIT) for end in (damage.model_low, damage.model_high)]
     return "" if set(ends) == {error(damage.model, NO_FIT)} else " to ".join(ends)
 
 
-def first_unbounded(found: Robustness) -> RobustnessPoint | None:
-    """The fewest colluders that push the result without bound."""
-    return min((p for p in found.points if p.found is None), key=lambda p: p.colluders, default=None)
+def first_unbounded(robustness: Robustness) -> RobustnessPoint | None:
+    """Return the point with the fewest colluders that push the result without bound, or None."""
+    return min((p for p in robustness.points if p.found is None), key=lambda p: p.colluders, default=None)
 
 
-def breaks(cell: Cell, found: Robustness) -> str:
-    """With how many colluders the result breaks down."""
-    if first := first_unbounded(found):
+def breaks(cell: Cell, robustness: Robustness) -> str:
+    """Say with how many colluders the result breaks down."""
+    if first := first_unbounded(robustness):
         return f"with {first.colluders} of {cell.n_nodes} ({fraction(first.fraction)})"
-    if not found.points:
+    if not robustness.points:
         return "not searched"
-    last = max(found.points, key=lambda p: p.colluders)
+    last = max(robustness.points, key=lambda p: p.colluders)
     return f"not found up to {last.colluders} of {cell.n_nodes} ({fraction(last.fraction)})"
 
 
-def proven(cell: Cell, found: Robustness) -> str:
-    """Up to how many colluders a theorem bounds the error."""
-    least = round(found.breakdown_proven * cell.n_nodes)
+def proven(cell: Cell, robustness: Robustness) -> str:
+    """Say up to how many colluders a theorem bounds the error."""
+    least = round(robustness.breakdown_proven * cell.n_nodes)
     if least == 0:
         return "proven for none"
-    return f"proven up to {least} of {cell.n_nodes} ({fraction(found.breakdown_proven)})"
+    return f"proven up to {least} of {cell.n_nodes} ({fraction(robustness.breakdown_proven)})"
 
 
 def headline(cell: Cell) -> str:
-    """Breakdown in a few words, for a tile; empty without robustness."""
+    """Say in a few words where the result breaks down, for a tile; empty without robustness."""
     if cell.robustness is None:
         return ""
     if first := first_unbounded(cell.robustness):
@@ -97,32 +97,32 @@ def headline(cell: Cell) -> str:
     return f"breakdown {breaks(cell, cell.robustness).partition(' (')[0]}"
 
 
-def state(point: RobustnessPoint, found: Robustness) -> State:
-    """What is known with so many colluders; an unbounded error that was found outweighs every theorem."""
+def state(point: RobustnessPoint, robustness: Robustness) -> State:
+    """Classify what is known with so many colluders; an unbounded error that was found overrides every theorem."""
     if point.found is None:
         return "unbounded"
-    return "proven" if point.fraction <= found.breakdown_proven + 1e-9 else "open"
+    return "proven" if point.fraction <= robustness.breakdown_proven + 1e-9 else "open"
 
 
-def states(found: Robustness) -> list[State]:
-    """From one colluder upwards; empty where there are too many to be taken in at a glance."""
-    points = sorted(found.points, key=lambda p: p.colluders)
-    return [state(point, found) for point in points] if len(points) <= MOST_PIPS else []
+def states(robustness: Robustness) -> list[State]:
+    """Classify each number of colluders from one upwards; empty if there are too many to show."""
+    points = sorted(robustness.points, key=lambda p: p.colluders)
+    return [state(point, robustness) for point in points] if len(points) <= MOST_PIPS else []
 
 
-def largest(found: Robustness) -> tuple[str, str]:
-    """The largest error that the cell's own number of colluders reached, by search or attack, and what reached it."""
-    reached = [(p.found, p.found_by) for p in found.points if p.colluders == found.colluders]
-    reached += [(d.aggregate, name(d.attack)) for d in found.damages]
+def largest(robustness: Robustness) -> tuple[str, str]:
+    """Return the largest error that the cell's own number of colluders reached, and the search or attack that did."""
+    reached = [(p.found, p.found_by) for p in robustness.points if p.colluders == robustness.colluders]
+    reached += [(d.aggregate, name(d.attack)) for d in robustness.damages]
     if not reached:
         return "not measured", ""
     value, by = max(reached, key=lambda pair: _size(pair[0]))
     return error(value), by
 
 
-def hardest(found: Robustness) -> tuple[str, str]:
-    """The largest median error of the outcome, and the attack that reached it."""
-    worst = max(found.damages, key=lambda d: _size(d.model), default=None)
+def hardest(robustness: Robustness) -> tuple[str, str]:
+    """Return the largest median error of the outcome, and the attack that reached it."""
+    worst = max(robustness.damages, key=lambda d: _size(d.model), default=None)
     return ("not measured", "") if worst is None else (error(worst.model, NO_FIT), name(worst.attack))
 
 
@@ -131,7 +131,7 @@ def _size(value: float | None) -> float:
 
 
 def marked(values: Iterable[float | None]) -> list[bool]:
-    """Which of some errors are the largest; none where all are rounding noise. ``None`` is larger than any number."""
+    """Mark the largest errors, but none if all are rounding errors. ``None`` is larger than any number."""
     sizes = [_size(value) for value in values]
     top = max(sizes, default=0.0)
     return [size == top and top >= 5e-4 for size in sizes]
@@ -143,7 +143,7 @@ class Trade:
 
     k: int
     cell: Cell
-    found: Robustness
+    robustness: Robustness
     revealed: str
     leakage: float | None
     doubtful: int
@@ -152,7 +152,7 @@ class Trade:
 
 
 def trades(report: Report) -> list[Trade]:
-    """Privacy against robustness, a line for each cell that knows of both."""
+    """Collect privacy against robustness, a line for each cell that has both."""
     lines = []
     for k, cell in words.numbered(report):
         if cell.robustness is None:
@@ -162,7 +162,7 @@ def trades(report: Report) -> list[Trade]:
             Trade(
                 k=k,
                 cell=cell,
-                found=cell.robustness,
+                robustness=cell.robustness,
                 revealed=f"{sum(node.standing == 'revealed' for node in honest)} of {len(honest)}",
                 leakage=max((node.worst for node in honest), default=None),
                 doubtful=sum(node.standing == "inconclusive" for node in honest),
@@ -179,12 +179,12 @@ class Field:
 
     adversary: str
     attacks: list[str]
-    outcomes: list[str]  # what the errors are of
+    outcomes: list[str]  # what the errors measure
     rows: list[tuple[int, Cell, list[tuple[str, bool]]]]
 
 
 def fields(report: Report) -> list[Field]:
-    """Rules against attacks, a table for each adversary that several cells share."""
+    """Collect rules against attacks, a table for each adversary that several cells share."""
     groups: dict[str, list[tuple[int, Cell]]] = {}
     for k, cell in words.numbered(report):
         if cell.robustness and cell.robustness.damages:
@@ -193,10 +193,10 @@ def fields(report: Report) -> list[Field]:
 
 
 def _field(adversary: str, group: Sequence[tuple[int, Cell]]) -> Field:
-    found = [(k, cell, {d.attack: d.model for d in _damages(cell)}) for k, cell in group]
-    attacks = list(dict.fromkeys(attack for _, _, models in found for attack in models))
+    damages = [(k, cell, {d.attack: d.model for d in _damages(cell)}) for k, cell in group]
+    attacks = list(dict.fromkeys(attack for _, _, models in damages for attack in models))
     rows = []
-    for k, cell, models in found:
+    for k, cell, models in damages:
         worst = dict(zip(models, marked(models.values()), strict=True))
         entries = [(error(models[a], NO_FIT), worst[a]) if a in models else ("–", False) for a in attacks]
         rows.append((k, cell, entries))
@@ -209,7 +209,7 @@ def _damages(cell: Cell) -> list[Damage]:
 
 
 def measure(cell: Cell) -> str:
-    """What the errors of a cell's figure are of, and what they are counted in."""
+    """Name the error of a cell's figure, with its unit."""
     return (
         "error of the outcome, over that by chance"
         if cell.is_collaboration
@@ -217,18 +217,18 @@ def measure(cell: Cell) -> str:
     )
 
 
-def alt(cell: Cell, found: Robustness) -> str:
-    """The figure of error against colluders in words."""
-    points = sorted(found.points, key=lambda p: p.colluders)
+def alt(cell: Cell, robustness: Robustness) -> str:
+    """Describe the figure of error against colluders in words."""
+    points = sorted(robustness.points, key=lambda p: p.colluders)
     if not points:
         return "Error against the fraction of colluders: no points."
-    said = [
+    listed = [
         f"with {p.colluders} of {cell.n_nodes}: found {error(p.found)}"
         + ("" if p.proven is None else f", proven at most {error(p.proven)}")
         for p in points[:8]
     ]
     more = " and so on" if len(points) > 8 else ""
     return (
-        f"{measure(cell).capitalize()}, against the fraction of colluders. {'; '.join(said)}{more}. "
-        f"Breakdown {breaks(cell, found)}, {proven(cell, found)}. The table below holds the numbers."
+        f"{measure(cell).capitalize()}, against the fraction of colluders. {'; '.join(listed)}{more}. "
+        f"Breakdown {breaks(cell, robustness)}, {proven(cell, robustness)}. The numbers are in the table below."
     )

@@ -12,7 +12,7 @@ FILE = "report.schema.json"
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of what ``write`` puts into report.json."""
+    """Build the JSON Schema (draft 2020-12) of the report.json that ``write`` makes."""
     schema = Report.model_json_schema(mode="serialization")
     schema["properties"]["schema_version"]["const"] = SCHEMA_VERSION
     schema["$defs"]["Finding"]["properties"]["evidence"]["enum"] = [kind.name for kind in kinds()]
@@ -20,12 +20,12 @@ def json_schema() -> dict[str, Any]:
 
 
 def published() -> str:
-    """The text of the schema that ships with this version, ``report.schema.json``."""
+    """Read the schema that ships with this version, ``report.schema.json``."""
     return files("secmix.reporting").joinpath(FILE).read_text("utf-8")
 
 
 def as_text() -> str:
-    """What ``report.schema.json`` must hold."""
+    """Render the text that ``report.schema.json`` must have."""
     import json
 
     return json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""Words and numbers that every format of a report shares: rounding, order, and strings made visible."""
+"""Words and numbers that every format of a report shares: rounding, order, and visible text."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ SHORT: dict[str, str] = {
     "no more than the output itself reveals": "no more than the output",
     "inconclusive": "leakage inconclusive",
 }
-"""A standing beside the verdict of its cell, which may be of something else; the full words stand in the section."""
+"""A standing beside the verdict of its cell, which it may not explain; the section has the full words."""
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def clean(text: str) -> str:
-    """``text`` with U+FFFD in place of each character that cannot be shown as itself.
+    """Replace each character that cannot be shown as itself by U+FFFD.
 
     >>> clean("a\\x1b[31mb")
     'a\\ufffd[31mb'
@@ -40,7 +40,7 @@ def clean(text: str) -> str:
 
 
 def cleaned(report: Report) -> Report:
-    """The report with every string cleaned, keys too: what the readable formats are made from."""
+    """Clean every string of the report, keys too, for the formats that people read."""
     return Report.model_validate(_walk(report.to_dict()))
 
 
@@ -53,7 +53,7 @@ def _walk(value: Any) -> Any:
 
 
 def number(value: float | None, infinity: str = "∞") -> str:
-    """Three significant digits; ``None`` stands for infinity.
+    """Format a number with three significant digits; ``None`` stands for infinity.
 
     >>> number(0.14384), number(None), number(3e-10), number(250.0)
     ('0.144', '∞', '3.00×10⁻¹⁰', '250')
@@ -72,7 +72,8 @@ def number(value: float | None, infinity: str = "∞") -> str:
 
 
 def superscript(exponent: int) -> str:
-    """
+    """Format an exponent in superscript digits.
+
     >>> superscript(-12)
     '⁻¹²'
     """
@@ -80,7 +81,7 @@ def superscript(exponent: int) -> str:
 
 
 def size(value: float) -> str:
-    """A given number, such as a mask size, without zeros that say nothing.
+    """Format a given number, such as a mask size, without trailing zeros.
 
     >>> size(1e6), size(0.1), size(1000.0), size(2.5e-9)
     ('10⁶', '0.1', '1000', '2.5×10⁻⁹')
@@ -93,7 +94,7 @@ def size(value: float) -> str:
 
 
 def share(value: float) -> str:
-    """A normalised leakage to three decimals, never rounded to a 0 or a 1 that it is not.
+    """Format a normalised leakage with three decimals, never rounded to 0 or 1.
 
     >>> share(0.25), share(0.99996), share(1.0), share(2e-5)
     ('0.250', '>0.999', '1', '<0.001')
@@ -108,13 +109,13 @@ def share(value: float) -> str:
 
 
 def _is_bound(finding: Finding) -> bool:
-    """Of leakage, that is: what decoders bound is the error of the best decoder, and that by an estimate."""
+    """Check whether the finding bounds leakage from above; what decoders bound is an error, and that by an estimate."""
     evidence = evidence_of(finding.evidence)
     return finding.kind == "upper bound" and evidence is not None and evidence.exact
 
 
 def amount(finding: Finding) -> str:
-    """The number with its unit; information in bits as well as nats."""
+    """Format the number with its unit; information in bits as well as nats."""
     bound = _is_bound(finding)
     if finding.value is None:
         return "without bound" if bound else f"∞ {finding.unit}"
@@ -125,7 +126,7 @@ def amount(finding: Finding) -> str:
 
 
 def interval(finding: Finding) -> str:
-    """The interval of the number, or why there is none."""
+    """Format the interval of the number, or say why there is none."""
     if finding.kind == "exact" and finding.low == finding.high:
         return "exact"
     if _is_bound(finding):
@@ -136,14 +137,14 @@ def interval(finding: Finding) -> str:
 
 
 def share_interval(finding: Finding) -> str:
-    """The interval of the normalised leakage."""
+    """Format the interval of the normalised leakage."""
     if finding.normalised_low == finding.normalised_high == finding.normalised_leakage:
         return ""
     return _between(finding.normalised_low, finding.normalised_high)
 
 
 def node_interval(node: NodeSummary) -> str:
-    """The interval of a node's worst leakage; empty where it is exact."""
+    """Format the interval of a node's worst leakage; empty if it is exact."""
     if node.worst_low >= node.worst_high:
         return ""
     text = _between(node.worst_low, node.worst_high)
@@ -151,15 +152,15 @@ def node_interval(node: NodeSummary) -> str:
 
 
 def _between(low: float, high: float) -> str:
-    """An interval of shares; one that ends at 1 only because nothing is known from above is given by its lower end."""
+    """Format an interval of shares; with an upper end of 1 that bounds nothing, give the lower end only."""
     return f"at least {share(low)}" if high == 1 and 0 < low < 1 else f"{share(low)} to {share(high)}"
 
 
 def asked(finding: Finding) -> str:
-    """What was asked: the private thing, and how long the adversary watched."""
+    """Name the question: the private value, and which iterations the adversary reads."""
     private = {"input": "its summed vector", "row": "one row of its data"}[finding.target]
-    seen = {"single": "one iteration", "cumulative": "all iterations"}[finding.view]
-    return f"{private}, from {seen}"
+    view = {"single": "one iteration", "cumulative": "all iterations"}[finding.view]
+    return f"{private}, from {view}"
 
 
 def numbered(report: Report) -> list[tuple[int, Cell]]:
@@ -168,12 +169,12 @@ def numbered(report: Report) -> list[tuple[int, Cell]]:
 
 
 def honest(cell: Cell) -> list[NodeSummary]:
-    """The nodes that have something to lose: all but the adversary's own."""
+    """Return the honest nodes."""
     return [node for node in cell.nodes if node.standing != "corrupt"]
 
 
 def by_severity(cell: Cell) -> list[NodeSummary]:
-    """The nodes, worst first."""
+    """Sort the nodes, worst first."""
     return sorted(
         cell.nodes,
         key=lambda node: (
@@ -186,12 +187,12 @@ def by_severity(cell: Cell) -> list[NodeSummary]:
 
 
 def worst_standing(cell: Cell) -> Standing:
-    """The worst standing of any node; *inconclusive* where there is no node to speak of."""
+    """Return the worst standing of any node; *inconclusive* if there is no node."""
     return min((node.standing for node in cell.nodes), key=STANDINGS.index, default="inconclusive")
 
 
 def tally(cell: Cell) -> str:
-    """Say how many honest nodes are revealed, or that nothing was measured."""
+    """Count the honest nodes that are revealed, or say that nothing was measured."""
     if cell.unmeasured and all(node.why in cell.unmeasured for node in cell.nodes):
         return "not measured"
     revealed = sum(node.standing == "revealed" for node in cell.nodes)
@@ -200,19 +201,19 @@ def tally(cell: Cell) -> str:
 
 
 def findings_of(report: Report, cell: Cell) -> list[Finding]:
-    """All findings of a cell, node by node."""
-    mine = [f for f in report.findings if (f.protocol, f.adversary) == (cell.protocol, cell.adversary)]
-    return sorted(mine, key=lambda f: f.node)
+    """Return all findings of a cell, node by node."""
+    of_cell = [f for f in report.findings if (f.protocol, f.adversary) == (cell.protocol, cell.adversary)]
+    return sorted(of_cell, key=lambda f: f.node)
 
 
 def unexplained(cell: Cell) -> bool:
-    """Whether the cell's verdict is worse than that of every node and of its robustness: these alone would hide it."""
+    """Check whether the cell's verdict is worse than that of every node and of its robustness."""
     known = [node.verdict for node in cell.nodes] + ([cell.robustness.verdict] if cell.robustness else [])
     return VERDICTS.index(cell.verdict) < min(map(VERDICTS.index, known), default=len(VERDICTS))
 
 
-def heard(cell: Cell) -> str:
-    """Say on which lines the adversary reads messages."""
+def readable(cell: Cell) -> str:
+    """Describe on which lines the adversary reads messages."""
     if cell.heard is not None and cell.used is not None:
         count, all_ = len(cell.heard), len(cell.used)
         lines = "1 line" if all_ == 1 else f"{all_} lines"
@@ -222,7 +223,7 @@ def heard(cell: Cell) -> str:
             return f"The adversary reads messages on {'the' if all_ == 1 else 'all'} {lines} in use."
         return f"The adversary reads messages on {count} of the {lines} in use: {_lines(cell, cell.heard)}."
     if cell.tapped is None:
-        return "The adversary hears every line that is not encrypted."
+        return "The adversary reads every unencrypted line."
     if not cell.tapped:
         return "The adversary taps no line."
     return f"The adversary taps the lines {_lines(cell, cell.tapped)}."
@@ -234,7 +235,7 @@ def _lines(cell: Cell, edges: list[tuple[int, int]]) -> str:
 
 
 def toml(values: dict[str, Any]) -> str:
-    """The scenario as TOML; keys without a value are left out, since TOML knows no null."""
+    """Render the scenario as TOML; keys without a value are left out, since TOML has no null."""
     import json
 
     import tomli_w

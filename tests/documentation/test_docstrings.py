@@ -45,7 +45,6 @@ NOT_YET = (
     "network.py",
     "protocols",
     "recording",
-    "reporting",
     "run.py",
     "scenario",
     "transcript",

@@ -99,7 +99,7 @@ def an_audit_that_names_my_hospitals() -> None:
 
 def who_must_act_and_how_sure_it_is() -> None:
     first = Path("audit-erste/report.md").read_text(encoding="utf-8").partition("##")[0]
-    assert "can work out the private data of" in first
+    assert "can compute the private data of" in first
     assert "certain" in first
     assert "Measures were tried" in first
 

@@ -88,8 +88,8 @@ def test_an_audit_draws_what_each_adversary_reads_and_the_server() -> None:
     # The server is drawn wherever messages go to it, and where it is the adversary.
     drawn = [SERVER in spots(cell) for cell in (open_, plain_server, closed, ring_server, together)]
     assert drawn == [True, True, False, True, True]
-    assert words.heard(closed) == "The adversary reads no message on any of the 4 lines in use."
-    assert words.heard(open_) == "The adversary reads messages on all 4 lines in use."
+    assert words.readable(closed) == "The adversary reads no message on any of the 4 lines in use."
+    assert words.readable(open_) == "The adversary reads messages on all 4 lines in use."
     assert "reads messages on all 4 lines" in network_alt(open_)
     assert "reads no message" in network_alt(closed)
     assert network_figure(open_, "n") != network_figure(open_.model_copy(update={"heard": []}), "n")
@@ -97,7 +97,7 @@ def test_an_audit_draws_what_each_adversary_reads_and_the_server() -> None:
 
 def test_lines_read_in_part_are_named() -> None:
     cell = cells()[0].model_copy(update={"heard": [(SERVER, 2)]})
-    assert words.heard(cell) == "The adversary reads messages on 1 of the 4 lines in use: server–2."
+    assert words.readable(cell) == "The adversary reads messages on 1 of the 4 lines in use: server–2."
 
 
 def test_no_two_spots_coincide_where_a_node_stands_in_the_middle() -> None:

@@ -16,7 +16,7 @@ from secmix._base.naming import called, label, named
 from secmix.errors import ScenarioError
 from secmix.exposing import exposures
 from secmix.reporting import FORMATS, compare, print_changes, print_report
-from secmix.reporting.exposed import print_exposures
+from secmix.reporting.formats.exposure_tables import print_exposures
 from secmix.scenario import from_dict
 
 NAMES = ["St. Gallen", "Bern & Thun", "Chur", "Genève"]

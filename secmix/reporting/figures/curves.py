@@ -19,7 +19,7 @@ _QUARTERS = ([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
 
 
 def leakage_figure(curves: Sequence[LeakageCurve], limit: float | None, name: str, names: Sequence[str] = ()) -> str:
-    """Normalised leakage against iteration, a panel for each kind of evidence; the worst nodes stand out."""
+    """Draw normalised leakage against iteration, a panel for each kind of evidence; the worst nodes stand out."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
@@ -31,8 +31,8 @@ def leakage_figure(curves: Sequence[LeakageCurve], limit: float | None, name: st
         figure.subplots_adjust(0.065, 0.46 / height, 0.8, 1 - 0.26 / height, hspace=0.3)
         for row, kind in enumerate(kinds):
             axes = figure.add_subplot(len(kinds), 1, row + 1)
-            mine = [curve for curve in curves if curve.evidence == kind]
-            _draw_curves(axes, sorted(mine, key=lambda c: -max(c.cumulative, default=0.0)), limit, names)
+            of_kind = [curve for curve in curves if curve.evidence == kind]
+            _draw_curves(axes, sorted(of_kind, key=lambda c: -max(c.cumulative, default=0.0)), limit, names)
             axes.set_ylim(0, 1)
             axes.set_yticks(*_QUARTERS)
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -82,7 +82,7 @@ def _draw_curves(axes: Any, curves: Sequence[LeakageCurve], limit: float | None,
 
 
 def _apart(heights: Sequence[float], gap: float = 0.085) -> list[float]:
-    """The heights, moved as little as it takes to keep ``gap`` between any two."""
+    """Move the heights as little as possible so that any two are at least ``gap`` apart."""
     order = sorted(range(len(heights)), key=lambda k: heights[k])
     placed = list(heights)
     for _ in range(200):
@@ -95,7 +95,7 @@ def _apart(heights: Sequence[float], gap: float = 0.085) -> list[float]:
 
 
 def leakage_alt(curves: Sequence[LeakageCurve], names: Sequence[str] = ()) -> str:
-    """The leakage curves in words."""
+    """Describe the leakage curves in words."""
     ends = [(curve.cumulative[-1], curve.node, curve.evidence) for curve in curves if curve.cumulative]
     if not ends:
         return "Leakage against iteration: no points."
@@ -104,24 +104,24 @@ def leakage_alt(curves: Sequence[LeakageCurve], names: Sequence[str] = ()) -> st
 
 
 def sigma_figure(points: Sequence[SigmaPoint], limit: float | None, name: str) -> str:
-    """Privacy above, accuracy below, against the mask size on one logarithmic axis.
+    """Draw privacy above, accuracy below, against the mask size on one logarithmic axis.
 
-    At least one point must have σ > 0; σ = 0 has no place on the axis and stands in the table only.
+    At least one point must have σ > 0; a point with σ = 0 is in the table only.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter
 
-    kept = [point for point in sorted(points, key=lambda p: p.sigma) if point.sigma > 0]
-    sigma = [point.sigma for point in kept]
-    errors = [point.error if 0 < point.error < np.inf else np.nan for point in kept]
+    positive = [point for point in sorted(points, key=lambda p: p.sigma) if point.sigma > 0]
+    sigma = [point.sigma for point in positive]
+    errors = [point.error if 0 < point.error < np.inf else np.nan for point in positive]
     with rc_context(STYLE):
         figure = Figure(figsize=(6.6, 4.2))
         figure.subplots_adjust(0.085, 0.11, 0.87, 0.935, hspace=0.28)
         above = figure.add_subplot(2, 1, 1)
         below = figure.add_subplot(2, 1, 2, sharex=above)
         look: dict[str, Any] = {"linewidth": 1.7, "markersize": 4, "clip_on": False, "zorder": 3}
-        above.plot(sigma, [p.normalised_leakage for p in kept], color=SERIES[1], marker="o", **look)
+        above.plot(sigma, [p.normalised_leakage for p in positive], color=SERIES[1], marker="o", **look)
         above.set_title("privacy: largest normalised leakage", y=1.0)
         above.set_ylim(0, 1)
         above.set_yticks(*_QUARTERS)
@@ -152,7 +152,7 @@ def sigma_figure(points: Sequence[SigmaPoint], limit: float | None, name: str) -
 
 
 def _power(value: float, _: int) -> str:
-    """A tick of a logarithmic axis in plain characters, since math text would not stay text: 10⁻³."""
+    """Format a tick of a logarithmic axis in plain characters, such as 10⁻³, since math text would become paths."""
     if value <= 0:
         return ""
     exponent = round(float(np.log10(value)))
@@ -160,7 +160,7 @@ def _power(value: float, _: int) -> str:
 
 
 def sigma_alt(points: Sequence[SigmaPoint]) -> str:
-    """Privacy and accuracy against the mask size in words."""
+    """Describe privacy and accuracy against the mask size in words."""
     low, high = min(points, key=lambda p: p.sigma), max(points, key=lambda p: p.sigma)
     return (
         f"Leakage and error against mask size. From σ = {size(low.sigma)} to {size(high.sigma)} "
@@ -170,14 +170,16 @@ def sigma_alt(points: Sequence[SigmaPoint]) -> str:
 
 
 def picture_figure(picture: Picture, name: str, names: Sequence[str] = ()) -> str:
-    """Rows that were recovered as crosses, true ones as circles."""
+    """Draw recovered rows as crosses, true ones as circles."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    true, found = (np.array([[*p, 0.0][:2] for p in points]).reshape(-1, 2) for points in (picture.true, picture.found))
+    true, recovered = (
+        np.array([[*p, 0.0][:2] for p in points]).reshape(-1, 2) for points in (picture.true, picture.found)
+    )
     reach = 1.15 * max(1.0, float(np.abs(true).max(initial=0.0)))
-    # A guess far outside would leave no room for the rest.
-    shown = found[(np.abs(found) <= 2 * reach).all(axis=1)]
+    # A far outlier would compress the rest of the drawing.
+    shown = recovered[(np.abs(recovered) <= 2 * reach).all(axis=1)]
     with rc_context(STYLE):
         figure = Figure(figsize=(3.4, 3.0))
         axes = figure.add_axes((0.15, 0.15, 0.82, 0.82))
@@ -195,7 +197,7 @@ def picture_figure(picture: Picture, name: str, names: Sequence[str] = ()) -> st
 
 
 def picture_alt(picture: Picture, names: Sequence[str] = ()) -> str:
-    """The picture in words."""
+    """Describe the picture in words."""
     many = len(picture.nodes) > 1
     whose = named(f"node{'s' if many else ''} {', '.join(map(str, picture.nodes))}", names)
     first = f", the first {len(picture.true)} of them" if picture.rows > len(picture.true) else ""

@@ -9,16 +9,16 @@ import numpy as np
 
 from secmix.auditing.report import Cell, NodeSummary
 from secmix.reporting.figures.svg import COLOUR, STYLE, ink_on, inline, shade
-from secmix.reporting.words import heard, share
+from secmix.reporting.words import readable, share
 
-CROWD = 24  # more nodes than this leave no room for a number beside each
+CROWD = 24  # with more nodes there is no room for a number beside each
 _NAME = 16  # characters below a node
-MANY = 300  # more than this are dots anyway
+MANY = 300  # more nodes are drawn as dots
 ROOM = 0.15  # between two nodes, as a share of the drawing: the node itself and a number beside it
 
 
 def network_figure(cell: Cell, name: str) -> str:
-    """The network: corrupt nodes square, lines that are read dashed, leakage as colour and, with room, as a number.
+    """Draw the network: corrupt nodes square, lines that are read dashed, leakage as colour and, with room, in digits.
 
     ``name`` must differ between figures of one page: it goes into the ids inside the SVG.
     """
@@ -28,27 +28,27 @@ def network_figure(cell: Cell, name: str) -> str:
     where = spots(cell)
     crowded = cell.n_nodes > CROWD
     radius = 10.0 if not crowded else max(4.0, 10.0 * (CROWD / cell.n_nodes) ** 0.5)  # points
-    found = {node.node: node for node in cell.nodes}
+    summaries = {node.node: node for node in cell.nodes}
     with rc_context(STYLE):
         figure = Figure(figsize=(4.6, 3.9))
         axes = figure.add_axes((0, 0, 1, 1))
         axes.set_axis_off()
         axes.set_aspect("equal")
         axes.margins(0.17 if not crowded else 0.06)
-        for kind, some in lines(cell).items():
-            # One path with gaps for all lines of a kind: hundreds of lines would swell the page otherwise.
-            ends = [(where[a], where[b], (np.nan, np.nan)) for a, b in sorted(some) if {a, b} <= set(where)]
+        for kind, edges in lines(cell).items():
+            # One path with gaps for all lines of a kind keeps the page small.
+            ends = [(where[a], where[b], (np.nan, np.nan)) for a, b in sorted(edges) if {a, b} <= set(where)]
             if ends:
                 axes.plot(*np.array(ends).reshape(-1, 2).T, zorder=1, **_line(kind, crowded))
         centre = np.mean(list(where.values()), axis=0) if where else np.zeros(2)
         for node, spot in where.items():
-            theirs = node in cell.corrupt or (node < 0 and cell.server)
-            corrupt = theirs or (node in found and found[node].standing == "corrupt")
-            _draw_node(axes, node, spot, found.get(node), corrupt, radius)
+            controlled = node in cell.corrupt or (node < 0 and cell.server)
+            corrupt = controlled or (node in summaries and summaries[node].standing == "corrupt")
+            _draw_node(axes, node, spot, summaries.get(node), corrupt, radius)
             if cell.names and node >= 0:
                 draw_name(axes, spot, cell.label(node), radius)
-            if not crowded and node in found and not corrupt:
-                _draw_leakage(axes, spot, spot - centre, found[node], radius)
+            if not crowded and node in summaries and not corrupt:
+                _draw_leakage(axes, spot, spot - centre, summaries[node], radius)
         return inline(figure, name, network_alt(cell))
 
 
@@ -57,9 +57,9 @@ def _ordered(edge: tuple[int, int]) -> tuple[int, int]:
 
 
 def lines(cell: Cell) -> dict[str, set[tuple[int, int]]]:
-    """Sort the lines of a cell by what the adversary has of them: *idle*, *closed* to it, or *read*.
+    """Sort the lines of a cell by what the adversary reads of them: *idle*, *closed* to it, or *read*.
 
-    In a report that does not say it, tapped lines are taken for read.
+    A report without that information counts tapped lines as read.
     """
     edges = {_ordered(edge) for edge in cell.edges}
     if cell.heard is None or cell.used is None:
@@ -77,10 +77,10 @@ def _line(kind: str, crowded: bool) -> dict[str, Any]:
     return {"color": COLOUR["muted"], "linewidth": 0.6 if crowded else 1.2}
 
 
-def _draw_node(axes: Any, node: int, spot: Any, found: NodeSummary | None, corrupt: bool, radius: float) -> None:
+def _draw_node(axes: Any, node: int, spot: Any, summary: NodeSummary | None, corrupt: bool, radius: float) -> None:
     server = node < 0
-    standing = "corrupt" if corrupt else found.standing if found else ""
-    fill = "#26241f" if corrupt else COLOUR["paper"] if server else shade(found.worst if found else 0.0)
+    standing = "corrupt" if corrupt else summary.standing if summary else ""
+    fill = "#26241f" if corrupt else COLOUR["paper"] if server else shade(summary.worst if summary else 0.0)
     if standing == "revealed":  # a second ring: the worst case is shown by shape as well as by colour
         ring = (2 * radius + 7) ** 2
         axes.scatter(*spot, s=ring, facecolor="none", edgecolor=COLOUR["bad"], linewidth=1.3, zorder=2)
@@ -119,12 +119,12 @@ def draw_name(axes: Any, spot: Any, name: str, radius: float) -> None:
     )
 
 
-def _draw_leakage(axes: Any, spot: Any, outward: Any, found: NodeSummary, radius: float) -> None:
-    """The number, on the side away from the middle of the drawing, where there are fewest lines."""
+def _draw_leakage(axes: Any, spot: Any, outward: Any, summary: NodeSummary, radius: float) -> None:
+    """Write the leakage beside the node, away from the centre of the drawing, where there are fewest lines."""
     length = float(np.hypot(*outward))
     way = outward / length if length > 1e-9 else np.array([0.0, -1.0])
     axes.annotate(
-        "?" if found.standing == "inconclusive" else share(found.worst),
+        "?" if summary.standing == "inconclusive" else share(summary.worst),
         spot,
         xytext=tuple(way * (radius + 8)),
         textcoords="offset points",
@@ -136,7 +136,7 @@ def _draw_leakage(axes: Any, spot: Any, outward: Any, found: NodeSummary, radius
 
 
 def spots(cell: Cell) -> dict[int, Any]:
-    """Where to draw each node; a server that matters stands in the middle."""
+    """Place each node; a server that takes part or is read is in the centre."""
     points = np.array(cell.positions, dtype=float).reshape(-1, 2)
     spread = float(np.ptp(points, axis=0).max()) if len(points) else 1.0
     points = points[: cell.n_nodes] / (spread or 1.0)
@@ -150,7 +150,7 @@ def spots(cell: Cell) -> dict[int, Any]:
 
 
 def apart(points: Any, least: float) -> Any:
-    """The points (n, 2), those nearer than ``least`` to one another pushed apart until none is drawn upon another.
+    """Push the points (n, 2) apart until any two are at least ``least`` from each other.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def apart(points: Any, least: float) -> Any:
         for i, j in zip(*np.nonzero(np.triu(distance < least)), strict=True):
             gap = points[i] - points[j]
             length = float(np.hypot(*gap))
-            # Two on one spot part in a direction of their own.
+            # Two points on one spot are separated in a direction that depends on the pair.
             way = gap / length if length > 1e-9 else np.array([np.cos(i + 2.0 * j), np.sin(i + 2.0 * j)])
             points[i] += way * max(least - length, 0.0) / 2
             points[j] -= way * max(least - length, 0.0) / 2
@@ -175,14 +175,14 @@ def apart(points: Any, least: float) -> Any:
 
 
 def network_alt(cell: Cell) -> str:
-    """The network drawing in words."""
+    """Describe the network drawing in words."""
     revealed = [cell.label(node.node) for node in cell.nodes if node.standing == "revealed"]
     corrupt = ", ".join(map(cell.label, cell.corrupt))
     parts = [
         f"Network of {cell.n_nodes} nodes and {len(cell.edges)} lines{' and a server' * (-1 in spots(cell))}.",
-        heard(cell),
+        readable(cell),
         f"Corrupt nodes: {corrupt}." if corrupt else "No node is corrupt.",
         f"Revealed nodes: {', '.join(revealed)}." if revealed else "No node is revealed.",
-        "The table of nodes holds the numbers.",
+        "The numbers are in the table of nodes.",
     ]
     return " ".join(parts)

@@ -1,4 +1,4 @@
-"""The figure of robustness: how far colluders push the aggregate, found and proven, and where it breaks down."""
+"""The figure of robustness: how far colluders push the aggregate, found and proven, and the breakdown."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from secmix.reporting.figures.svg import COLOUR, SERIES, STYLE, inline
 from secmix.reporting.words import number
 
 FOUND, PROVEN = SERIES[1], SERIES[0]
-_ORDERS = 10.0  # a wider range of errors than this asks for a logarithmic axis
+_ORDERS = 10.0  # a wider range of errors gets a logarithmic axis
 _TICKS = 7
 
 
-def robustness_figure(cell: Cell, found: Robustness, policy: dict[str, float], name: str) -> str:
-    """Error against the fraction of colluders; hatched where it is without bound.
+def robustness_figure(cell: Cell, robustness: Robustness, policy: dict[str, float], name: str) -> str:
+    """Draw error against the fraction of colluders; hatched where it is unbounded.
 
-    There must be a point. Found errors are filled circles on a solid line, proven bounds open squares on a dashed one.
+    At least one point is needed. Found errors are filled circles on a solid line, proven bounds open squares on a
+    dashed one.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    points = sorted(found.points, key=lambda p: p.colluders)
+    points = sorted(robustness.points, key=lambda p: p.colluders)
     bounded = any(p.found is not None or p.proven is not None for p in points)
     height = 3.5 if bounded else 2.0
     with rc_context({**STYLE, "hatch.linewidth": 0.7, "font.size": 10, "axes.titlesize": 10}):
@@ -36,7 +37,7 @@ def robustness_figure(cell: Cell, found: Robustness, policy: dict[str, float], n
         axes.set_xlabel("fraction of colluders")
         step = points[0].fraction if len(points) == 1 else points[1].fraction - points[0].fraction
         axes.set_xlim(points[0].fraction - 0.5 * step, points[-1].fraction + 0.5 * step)
-        _ticks(axes, points, found.colluders, cell.n_nodes)
+        _ticks(axes, points, robustness.colluders, cell.n_nodes)
         if bounded:
             _scale(axes, points, policy.get("max_error_ratio"))
             _lines(axes, points)
@@ -46,18 +47,18 @@ def robustness_figure(cell: Cell, found: Robustness, policy: dict[str, float], n
             axes.set_yticks([])
             axes.spines["left"].set_visible(False)
         _breakdown(axes, points, cell, step, policy.get("min_breakdown"))
-        return inline(figure, name, robust.alt(cell, found))
+        return inline(figure, name, robust.alt(cell, robustness))
 
 
 def _ticks(axes: Any, points: Sequence[RobustnessPoint], own: int, n: int) -> None:
-    """Fractions with the numbers of nodes they stand for; the cell's own in bold, whatever else is left out."""
+    """Label fractions with the numbers of nodes; the cell's own number is in bold and never omitted."""
     every = -(-len(points) // _TICKS)
-    kept = [
+    ticked = [
         p for k, p in enumerate(points) if (k % every == 0 and abs(p.colluders - own) >= every) or p.colluders == own
     ]
-    shown = [f"{robust.fraction(p.fraction)}\n{p.colluders} of {n}" for p in kept]
-    axes.set_xticks([p.fraction for p in kept], shown)
-    for point, label in zip(kept, axes.get_xticklabels(), strict=True):
+    shown = [f"{robust.fraction(p.fraction)}\n{p.colluders} of {n}" for p in ticked]
+    axes.set_xticks([p.fraction for p in ticked], shown)
+    for point, label in zip(ticked, axes.get_xticklabels(), strict=True):
         label.set_fontweight("bold" if point.colluders == own else "normal")
     axes.grid(False, axis="x")
 
@@ -84,7 +85,7 @@ def _plain(value: float, _: int) -> str:
 
 
 def _lines(axes: Any, points: Sequence[RobustnessPoint]) -> None:
-    """Both lines with their names at the last point, the higher named above and the lower below."""
+    """Draw both lines with their names at the last point, the higher named above and the lower below."""
     fraction = [p.fraction for p in points]
     found = np.array([np.nan if p.found is None else p.found for p in points])
     proven = np.array([np.nan if p.proven is None else p.proven for p in points])
@@ -99,7 +100,7 @@ def _lines(axes: Any, points: Sequence[RobustnessPoint]) -> None:
 
 
 def _name(axes: Any, fraction: Sequence[float], values: Any, text: str, colour: str, *, above: bool) -> None:
-    """The name of a line at the end where the line runs away from it."""
+    """Write the name of a line at the end where there is more room."""
     known = np.flatnonzero(np.isfinite(values))
     if not len(known):
         return
@@ -125,7 +126,7 @@ def _limits(axes: Any, policy: dict[str, float]) -> None:
 
 
 def _breakdown(axes: Any, points: Sequence[RobustnessPoint], cell: Cell, step: float, wanted: float | None) -> None:
-    """Hatched from the fewest colluders that push without bound, an arrow at each number that does."""
+    """Hatch from the fewest colluders with an unbounded error, with an arrow at each such number."""
     bad = [p for p in points if p.found is None]
     if wanted is not None and points[0].fraction - 0.5 * step < wanted <= points[-1].fraction + 0.5 * step:
         axes.axvline(wanted, color=COLOUR["bad"], linewidth=1.2, linestyle=":", zorder=2)

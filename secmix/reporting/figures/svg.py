@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# matplotlib knows no CSS variables: it draws in stand-ins, which inline() swaps for var(--name) of the page.
+# matplotlib has no CSS variables: it draws in these colours, which inline() replaces by var(--name) of the page.
 _THEME = {
     "#010101": "ink",
     "#020202": "muted",
@@ -57,7 +57,7 @@ STYLE: Any = {
 
 
 def shade(level: float) -> str:
-    """The colour of a leakage between 0 and 1."""
+    """Compute the colour of a leakage between 0 and 1."""
     place = min(max(level, 0.0), 1.0) * (len(RAMP) - 1)
     low = min(int(place), len(RAMP) - 2)
     ends = [[int(code[k : k + 2], 16) for k in (1, 3, 5)] for code in RAMP[low : low + 2]]
@@ -65,7 +65,7 @@ def shade(level: float) -> str:
 
 
 def ink_on(code: str) -> str:
-    """Black or white, whichever stands out more on a colour (at least 4.5 : 1, WCAG 2)."""
+    """Choose black or white, whichever has more contrast with a colour (at least 4.5 : 1, WCAG 2)."""
     channels = [int(code[k : k + 2], 16) / 255 for k in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
@@ -73,13 +73,13 @@ def ink_on(code: str) -> str:
 
 
 def inline(figure: Figure, name: str, alt: str) -> str:
-    """The figure as an SVG element: the same bytes each time, no ids that clash, no addresses, no fixed size.
+    """Render the figure as an SVG element: the same bytes each time, unique ids, no addresses, no fixed size.
 
     Parameters
     ----------
     figure : matplotlib Figure
     name : str
-        Differs between figures of one page; goes before every id.
+        Prefix of every id; must differ between figures of one page.
     alt : str
         The figure in words.
     """
@@ -90,7 +90,7 @@ def inline(figure: Figure, name: str, alt: str) -> str:
     buffer = io.StringIO()
     nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
     with rc_context({**STYLE, "svg.hashsalt": name}), warnings.catch_warnings():
-        # Text stays text: a letter that matplotlib's own font lacks comes from the reader's fonts.
+        # Text stays text: the reader's fonts supply a letter that matplotlib's own font lacks.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(buffer, format="svg", metadata=nothing, transparent=True)
     _, _, body = buffer.getvalue().partition("<svg")
@@ -107,34 +107,34 @@ def inline(figure: Figure, name: str, alt: str) -> str:
 
 
 def _smaller(body: str) -> str:
-    """The same picture in half the bytes: no finer than a hundredth of a point, no ids that nothing refers to.
+    """Shorten the SVG to about half: coordinates to a hundredth of a point, no ids without references.
 
-    Nor what shows nothing: areas without colour, turns by no angle, the font that the page gives its figures anyway.
+    Invisible parts go too: areas without colour, rotations by 0, the font that the page sets for its figures.
     """
     body = re.sub(r'<path d="[^"]*"\s+style="fill: none"\s*/>', "", body)
     body = re.sub(r' transform="rotate\(-?0 [^"]*\)"', "", body)
     body = body.replace(" font-family: var(--sans, sans-serif);", "")
     wanted = set(re.findall(r"(?:href=\"#|url\(#)([^\")]+)", body))
-    body = re.sub(r' id="([^"]*)"', lambda found: found.group() if found[1] in wanted else "", body)
+    body = re.sub(r' id="([^"]*)"', lambda match: match.group() if match[1] in wanted else "", body)
     body = re.sub(r"<[^>]+>", _shorter, re.sub(r"\s*\n\s*", " ", body))
     body = re.sub(r' ?" ?(?=[/>])', '"', re.sub(r"> <(?!tspan)", "><", body)).strip()
     return _unwrapped(body)
 
 
 def _shorter(tag: re.Match[str]) -> str:
-    """A tag with its coordinates rounded and its style closed up; numbers in the text between tags stay as they are."""
-    rounded = re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found.group()):.2f}".rstrip("0").rstrip("."), tag.group())
+    """Round the coordinates of a tag and close up its style; numbers in the text between tags stay as they are."""
+    rounded = re.sub(r"-?\d+\.\d{3,}", lambda match: f"{float(match.group()):.2f}".rstrip("0").rstrip("."), tag.group())
     return re.sub(r'style="[^"]*"', lambda style: style.group().replace("; ", ";").replace(": ", ":"), rounded)
 
 
 def _unwrapped(body: str) -> str:
-    """Without the groups that say nothing of what they hold."""
-    silent: list[bool] = []
+    """Remove groups without attributes."""
+    removed: list[bool] = []
 
-    def kept(tag: re.Match[str]) -> str:
+    def replacement(tag: re.Match[str]) -> str:
         if tag.group() == "</g>":
-            return "" if silent.pop() else "</g>"
-        silent.append(tag.group() == "<g>")
-        return "" if silent[-1] else tag.group()
+            return "" if removed.pop() else "</g>"
+        removed.append(tag.group() == "<g>")
+        return "" if removed[-1] else tag.group()
 
-    return re.sub(r"<g(?: [^>]*[^/])?>|</g>", kept, body.replace("<g/>", ""))
+    return re.sub(r"<g(?: [^>]*[^/])?>|</g>", replacement, body.replace("<g/>", ""))

@@ -11,24 +11,24 @@ from secmix.auditing.report import Cell, Finding, NodeSummary, Report
 from secmix.reporting import robustness as robust
 from secmix.reporting import words
 from secmix.reporting.glossary import HOW_TO_READ, anchor, glossary
-from secmix.reporting.in_short import linked
-from secmix.reporting.linked import as_html, leads
+from secmix.reporting.linked import as_html, link
+from secmix.reporting.summary import linked_summary
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 # Counts in the sentence of a report.
 _COMBINATIONS = re.compile(r"\b\d+( of \d+)?(?= combination)|(?<=but for )\d+|(?<=Of the rest, )\d+")
-# Beyond these a page of open sections, or a table of nodes, hides what matters.
+# More open sections, or a longer table of nodes, would hide the important ones.
 OPEN_SECTIONS = 6
 ROWS = 24
-# More findings than this make a printed report nobody reads: they stay in report.json.
+# More findings are left out of a printed report: they are in report.html and report.json.
 PRINTED = 100
 
 
 @dataclass(frozen=True)
 class Section:
-    """One cell with what its part of the page shows."""
+    """One cell with the content of its part of the page."""
 
     cell: Cell
     anchor: str
@@ -43,11 +43,11 @@ class Section:
     sigma: Any
     push: Any
     picture: Any
-    witness: Any
+    coalition: Any
 
 
 def render(report: Report) -> str:
-    """The whole page."""
+    """Render the whole page."""
     from importlib.resources import files
 
     from markupsafe import Markup
@@ -60,7 +60,7 @@ def render(report: Report) -> str:
         .get_template("report.html.j2")
         .render(
             report=safe,
-            short=list(map(as_html, linked(safe))),
+            short=list(map(as_html, linked_summary(safe))),
             sections=sections,
             matrix=matrix(safe, sections),
             css=Markup(css),
@@ -91,8 +91,9 @@ def _tallies(report: Report) -> list[str]:
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    from secmix.reporting import exposed, witness
+    from secmix.reporting.figures.coalition import guards_explained
     from secmix.reporting.figures.curves import picture_alt
+    from secmix.reporting.formats import exposure_tables
 
     environment = Environment(
         loader=PackageLoader("secmix.reporting", "templates"),
@@ -102,28 +103,28 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals |= {"words": words, "robust": robust, "anchor": anchor, "picture_alt": picture_alt}
-    environment.globals |= {"exposed": exposed, "witness": witness}
+    environment.globals |= {"exposure_tables": exposure_tables, "guards_explained": guards_explained}
     environment.filters |= {
         "number": words.number,
         "share": words.share,
         "slug": slug,
-        "counted": lambda sentence: as_html(_COMBINATIONS.sub(lambda count: leads("matrix", count[0]), sentence)),
+        "counted": lambda sentence: as_html(_COMBINATIONS.sub(lambda count: link("matrix", count[0]), sentence)),
     }
     return environment
 
 
 def slug(text: str) -> str:
-    """A verdict, standing or kind of evidence as an anchor in the glossary."""
+    """Convert a verdict, standing or kind of evidence to an anchor of the glossary."""
     return {"no more than the output itself reveals": "output"}.get(text, text.replace(" ", "-"))
 
 
 def _sections(report: Report) -> list[Section]:
     from markupsafe import Markup
 
+    from secmix.reporting.figures.coalition import coalition_figure
     from secmix.reporting.figures.curves import leakage_figure, picture_figure, sigma_figure
     from secmix.reporting.figures.network import lines, network_figure, spots
     from secmix.reporting.figures.robustness import robustness_figure
-    from secmix.reporting.witness import witness_figure
 
     limit = report.policy.get("max_normalised_leakage")
     by_cell: dict[tuple[str, str], list[Finding]] = {}
@@ -136,8 +137,8 @@ def _sections(report: Report) -> list[Section]:
         shown = few or (cell.verdict == "violated" and opened < OPEN_SECTIONS)
         opened += shown
         nodes = words.by_severity(cell)
-        found = cell.robustness
-        push = robustness_figure(cell, found, report.policy, f"r{k}") if found and found.points else None
+        measured = cell.robustness
+        push = robustness_figure(cell, measured, report.policy, f"r{k}") if measured and measured.points else None
         sections.append(
             Section(
                 cell=cell,
@@ -154,7 +155,7 @@ def _sections(report: Report) -> list[Section]:
                 sigma=Markup(sigma_figure(cell.sigma_curve, limit, f"s{k}")) if _has_sigma(cell) else None,
                 push=Markup(push) if push else None,
                 picture=Markup(picture_figure(cell.picture, f"p{k}", cell.names)) if cell.picture else None,
-                witness=Markup(witness_figure(cell, cell.coalitions, f"w{k}")) if cell.coalitions else None,
+                coalition=Markup(coalition_figure(cell, cell.coalitions, f"w{k}")) if cell.coalitions else None,
             )
         )
     return sections
@@ -162,7 +163,7 @@ def _sections(report: Report) -> list[Section]:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Protocol × adversary, turned so that the shorter list runs across."""
+    """Protocol × adversary, transposed so that the shorter list runs across."""
 
     corner: str
     rows: list[str]
@@ -171,14 +172,14 @@ class Matrix:
 
 
 def matrix(report: Report, sections: list[Section]) -> Matrix:
-    """The table on top; a sweep over something else may put several cells in one place."""
+    """Arrange the sections by protocol and adversary; a sweep may put several cells in one place."""
     protocols = list(dict.fromkeys(cell.protocol for cell in report.cells))
     adversaries = list(dict.fromkeys(cell.adversary for cell in report.cells))
-    turned = len(adversaries) > max(4, len(protocols))
+    transposed = len(adversaries) > max(4, len(protocols))
     at: dict[tuple[str, str], list[Section]] = {}
     for section in sections:
         key = (section.cell.protocol, section.cell.adversary)
-        at.setdefault(key[::-1] if turned else key, []).append(section)
-    if turned:
+        at.setdefault(key[::-1] if transposed else key, []).append(section)
+    if transposed:
         return Matrix("Adversary", adversaries, protocols, at)
     return Matrix("Protocol", protocols, adversaries, at)

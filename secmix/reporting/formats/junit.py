@@ -12,10 +12,10 @@ from secmix.reporting import words
 def render(report: Report) -> str:
     """Return the report as JUnit XML; *violated* and *inconclusive* are failures, each of its own type.
 
-    What the policy does not ask is skipped, such as a corrupt node, which has nothing of its own to lose. So is what
-    does not count for the report's verdict: what is no worse than in the baseline, and what somebody accepts; the
-    reason is given. What colluders can do is a case of its own. Where a cell (or the report) is judged worse than
-    everything in it, a case of its own says so: no verdict is lost.
+    Skipped is what the policy does not ask about, such as a corrupt node, and what does not count for the report's
+    verdict: faults that are no worse than in the baseline, or accepted, with the reason. Robustness is a separate test
+    case. If the verdict of a cell (or of the report) is worse than all its parts, a separate case reports it, so that
+    no verdict is lost.
     """
     # XML 1.0 cannot carry control characters even as entities; cleaned() has replaced them.
     safe = words.cleaned(report)
@@ -25,9 +25,9 @@ def render(report: Report) -> str:
         for node in cell.nodes:
             who, message = cell.called(node.node), f"{node.standing}: {node.why}"
             _case(suite, who, node.verdict, message, cell.reproduce, _excused(node))
-        if found := cell.robustness:
-            message = f"{found.why}; breakdown {robust.breaks(cell, found)}, {robust.proven(cell, found)}"
-            _case(suite, "robustness", found.verdict, message, cell.reproduce, _excused(found))
+        if measured := cell.robustness:
+            message = f"{measured.why}; breakdown {robust.breaks(cell, measured)}, {robust.proven(cell, measured)}"
+            _case(suite, "robustness", measured.verdict, message, cell.reproduce, _excused(measured))
         if words.unexplained(cell):
             _case(suite, "whole network", cell.verdict, cell.sentence, cell.reproduce, _excused(cell))
         _count(suite)
@@ -61,7 +61,7 @@ def _case(
 
 
 def _excused(about: Counted) -> str | bool:
-    """Why it does not count for the report's verdict; False where it does."""
+    """Return why a fault does not count for the report's verdict; False if it counts."""
     if about.accepted is not None:
         return f"accepted, {about.accepted}"
     return False if about.counts else "no worse than in the baseline"

@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterable, Sequence
 
 from secmix.auditing.report import FAULTS, Cell, Finding, Report
-from secmix.reporting import exposed, words
+from secmix.reporting import words
 from secmix.reporting.figures.curves import picture_alt
-from secmix.reporting.formats import markdown_robustness
+from secmix.reporting.formats import exposure_tables, markdown_robustness
 from secmix.reporting.glossary import HOW_TO_READ, glossary
-from secmix.reporting.in_short import in_short
+from secmix.reporting.summary import summary
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 _ENTITY = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
 
 
 def escape(text: str) -> str:
-    """``text`` as a line of Markdown that shows itself: no tag, link, table cell or mention.
+    """Escape ``text`` to one line of Markdown that shows itself: no tag, link, table cell or mention.
 
     >>> escape("a|b <script>")
     'a\\\\|b &lt;script&gt;'
@@ -25,7 +25,7 @@ def escape(text: str) -> str:
     '1&#46; not a list'
     """
     flat = "".join(_ENTITY.get(sign, sign) for sign in _SPECIAL.sub(r"\\\1", " ".join(text.split())))
-    # Bare addresses turn into links by themselves; an entity in place of the sign they hang on stops that.
+    # Bare addresses become links; an entity in place of one of their characters prevents that.
     flat = flat.replace("://", "&#58;//").replace("www.", "www&#46;")
     if re.match(r"\d+[.)](\s|$)", flat):
         return re.sub(r"^(\d+)([.)])", lambda m: f"{m[1]}&#{ord(m[2])};", flat)
@@ -33,7 +33,7 @@ def escape(text: str) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """A code block whose fence is longer than any run of backticks inside."""
+    """Put ``text`` into a code block whose fence is longer than any run of backticks inside."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
@@ -49,16 +49,16 @@ def _bullets(items: Iterable[str], otherwise: str) -> str:
 
 
 def render(report: Report) -> str:
-    """The whole report as GitHub-flavoured Markdown; tables elsewhere too."""
+    """Render the whole report as GitHub-flavoured Markdown; only tables need that dialect."""
     safe = words.cleaned(report)
     parts = [
         f"# {escape(safe.title)}",
-        *map(escape, in_short(safe)),
+        *map(escape, summary(safe)),
         f"**{escape((safe.headline or safe.verdict).upper())}.** {escape(safe.sentence)}",
         *(escape(paragraph) for paragraph in safe.description.split("\n\n") if paragraph.strip()),
         "## Protocols against adversaries",
         _matrix(safe),
-        "“Holds” is proved, under the assumptions that stand with each combination.",
+        "“Holds” is proved, under the assumptions listed with each combination.",
         *markdown_robustness.overview(safe, escape, _table),
     ]
     for k, cell in words.numbered(safe):
@@ -99,7 +99,7 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
     parts = [
         f'<a id="cell-{k}"></a>\n\n## {k}. {escape(cell.protocol)} against {escape(cell.adversary)}',
         f"**{cell.verdict.upper()}.** {escape(cell.sentence)}",
-        f"{words.heard(cell)} Corrupt nodes: {escape(', '.join(map(cell.label, cell.corrupt))) or 'none'}."
+        f"{words.readable(cell)} Corrupt nodes: {escape(', '.join(map(cell.label, cell.corrupt))) or 'none'}."
         + ("" if cell.is_collaboration else f" Output error: {words.number(cell.output_error)}."),
         _table(
             ("Node", "Standing", "Worst leakage", "Why", "Verdict"),
@@ -119,7 +119,7 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
         known = ", ".join(f"`{item.replace('`', '')}`" for item in map(_flat, cell.leaked))
         parts.append(f"Known exactly: {known or 'nothing.'}")
     if cell.coalitions:
-        parts += exposed.markdown(cell.coalitions, escape, _table, cell.names)
+        parts += exposure_tables.markdown(cell.coalitions, escape, _table, cell.names)
     if cell.picture:
         parts.append(f"Drawn in report.html: {escape(picture_alt(cell.picture, cell.names))}")
     if cell.robustness:

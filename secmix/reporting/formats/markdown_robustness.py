@@ -1,4 +1,4 @@
-"""The parts of report.md about colluders: what they can do to each protocol's result."""
+"""The parts of report.md about robustness: what colluders can do to the result of each protocol."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Table = Callable[[Sequence[str], Iterable[Sequence[str]]], str]
 
 
 def overview(report: Report, escape: Escape, table: Table) -> list[str]:
-    """Privacy against robustness, and protocols against attacks; nothing without robustness."""
+    """Render privacy against robustness, and protocols against attacks; empty without robustness."""
     trades = robust.trades(report)
     if not trades:
         return []
@@ -23,11 +23,11 @@ def overview(report: Report, escape: Escape, table: Table) -> list[str]:
             escape(t.cell.protocol),
             escape(t.cell.adversary),
             t.revealed,
-            ("nobody asked" if t.leakage is None else escape(words.share(t.leakage)))
+            ("not asked" if t.leakage is None else escape(words.share(t.leakage)))
             + (f" (inconclusive for {t.doubtful} nodes)" if t.doubtful else ""),
-            robust.breaks(t.cell, t.found),
-            robust.proven(t.cell, t.found),
-            f"{escape(t.error[0])} ({t.found.colluders} of {t.cell.n_nodes} colluding)",
+            robust.breaks(t.cell, t.robustness),
+            robust.proven(t.cell, t.robustness),
+            f"{escape(t.error[0])} ({t.robustness.colluders} of {t.cell.n_nodes} colluding)",
             escape(t.damage[0]) + (f" ({escape(t.damage[1])})" if t.damage[1] else ""),
         )
         for t in trades
@@ -35,8 +35,8 @@ def overview(report: Report, escape: Escape, table: Table) -> list[str]:
     head = ("", "Protocol", "Adversary", "Honest nodes revealed", "Worst leakage", "Breakdown", "By proof")
     parts = [
         "### Privacy against robustness",
-        "Each row is one bargain: what hides contributions also hides the lies among them, and a rule that finds lies "
-        "sees every contribution.",
+        "Each row is a trade-off: masks that hide contributions also hide forged ones, and a rule that detects forged "
+        "contributions sees every contribution.",
         table((*head, "Largest error found", "Worst error of the outcome"), rows),
         "Largest errors are in honest spreads, those of the outcome as each cell says.",
     ]
@@ -56,14 +56,14 @@ def overview(report: Report, escape: Escape, table: Table) -> list[str]:
     return parts
 
 
-def of_cell(cell: Cell, found: Robustness, escape: Escape, table: Table) -> list[str]:
-    """The verdict, the errors against the number of colluders, and the damage of each attack."""
+def of_cell(cell: Cell, robustness: Robustness, escape: Escape, table: Table) -> list[str]:
+    """Render the verdict, the errors against the number of colluders, and the damage of each attack."""
     parts = [
         "### What colluders can do to the result",
-        f"**{found.verdict.upper()}.** {escape(found.why)}. Breakdown {robust.breaks(cell, found)}, "
-        f"{robust.proven(cell, found)}.",
+        f"**{robustness.verdict.upper()}.** {escape(robustness.why)}. Breakdown {robust.breaks(cell, robustness)}, "
+        f"{robust.proven(cell, robustness)}.",
     ]
-    if found.points:
+    if robustness.points:
         points = (
             (
                 f"{p.colluders} of {cell.n_nodes}",
@@ -72,15 +72,15 @@ def of_cell(cell: Cell, found: Robustness, escape: Escape, table: Table) -> list
                 escape(robust.error(p.proven, "none")),
                 escape(p.found_by),
             )
-            for p in found.points
+            for p in robustness.points
         )
         parts += [
             table(("Colluders", "Fraction", "Error found", "Proven bound", "Found by"), points),
-            f"{robust.measure(cell).capitalize()}; 1 is the {escape(found.spread)}.",
+            f"{robust.measure(cell).capitalize()}; 1 is the {escape(robustness.spread)}.",
         ]
-    if found.damages:
-        far = robust.marked(d.aggregate for d in found.damages)
-        off = robust.marked(d.model for d in found.damages)
+    if robustness.damages:
+        far = robust.marked(d.aggregate for d in robustness.damages)
+        off = robust.marked(d.model for d in robustness.damages)
         damages = (
             (
                 escape(robust.name(d.attack)),
@@ -88,10 +88,10 @@ def of_cell(cell: Cell, found: Robustness, escape: Escape, table: Table) -> list
                 _worst(escape(robust.error(d.model, robust.NO_FIT)), off[k]),
                 escape(robust.quartiles(d)),
             )
-            for k, d in enumerate(found.damages)
+            for k, d in enumerate(robustness.damages)
         )
-        own = f"Error of the aggregate with {found.colluders} of {cell.n_nodes}"
-        parts += [table(("Attack", own, f"Error of the outcome: {escape(found.outcome)}", "Quartiles"), damages)]
+        own = f"Error of the aggregate with {robustness.colluders} of {cell.n_nodes}"
+        parts += [table(("Attack", own, f"Error of the outcome: {escape(robustness.outcome)}", "Quartiles"), damages)]
     return parts
 
 

@@ -27,7 +27,7 @@ _RULES = {
 
 
 def render(report: Report) -> str:
-    """The report as a SARIF log."""
+    """Render the report as a SARIF log."""
     safe = words.cleaned(report)
     lines = [*safe.lines, *[{}] * len(safe.cells)]
     results = [result for k, cell in enumerate(safe.cells) for result in _results(safe, cell, lines[k])]
@@ -65,7 +65,7 @@ def _id(evidence: str) -> str:
 
 
 def _location(report: Report, line: int = 1) -> dict[str, Any]:
-    """The scenario's file, and the line of it that a finding is about: what a reader edits to mend it."""
+    """Return the scenario's file, and the line of it that a finding is about, for the reader to edit."""
     path = report.source
     if "\\" in path:
         path = PureWindowsPath(path).as_posix()
@@ -82,8 +82,8 @@ def _results(report: Report, cell: Cell, lines: dict[str, int]) -> list[dict[str
     for node in words.by_severity(cell):
         if node.verdict not in FAULTS:
             continue
-        mine = [f for f in findings if f.node == node.node and f.verdict == node.verdict]
-        worst = max(mine, key=lambda f: f.normalised_leakage, default=None)
+        matching = [f for f in findings if f.node == node.node and f.verdict == node.verdict]
+        worst = max(matching, key=lambda f: f.normalised_leakage, default=None)
         who = cell.label(node.node) if cell.names else f"Node {node.node}"
         message = (
             f"{who} is {node.standing} under {cell.protocol} against {cell.adversary}: {node.why} "
@@ -110,19 +110,19 @@ def _results(report: Report, cell: Cell, lines: dict[str, int]) -> list[dict[str
     return results
 
 
-def _of_robustness(cell: Cell, found: Robustness, location: dict[str, Any]) -> dict[str, Any]:
+def _of_robustness(cell: Cell, robustness: Robustness, location: dict[str, Any]) -> dict[str, Any]:
     message = (
-        f"Robustness of {cell.protocol} against {cell.adversary}: {found.why} "
-        f"({found.verdict}; breakdown {robust.breaks(cell, found)}, {robust.proven(cell, found)})"
+        f"Robustness of {cell.protocol} against {cell.adversary}: {robustness.why} "
+        f"({robustness.verdict}; breakdown {robust.breaks(cell, robustness)}, {robust.proven(cell, robustness)})"
     )
     properties = {
-        "breakdown": found.breakdown,
-        "breakdownProven": found.breakdown_proven,
-        "colluders": found.colluders,
+        "breakdown": robustness.breakdown,
+        "breakdownProven": robustness.breakdown_proven,
+        "colluders": robustness.colluders,
         "reproduce": cell.reproduce,
     }
     where = f"{cell.protocol}/{cell.adversary}/robustness"
-    return _result("robustness", found.verdict, message, location, where, properties, found)
+    return _result("robustness", robustness.verdict, message, location, where, properties, robustness)
 
 
 def _rule(finding: Finding | None) -> str:

@@ -1,4 +1,4 @@
-"""The report on the terminal: the verdict, the matrix, the nodes at fault, and where the files are."""
+"""The report on the terminal: the verdict, the matrix, the violated or inconclusive nodes, and the files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STYLE: dict[str, str] = {"violated": "bold red", "inconclusive": "bold yellow", 
 STYLE["not asked"] = "dim"
 SIGN: dict[str, str] = {"violated": "✗", "inconclusive": "?", "no worse": "=", "holds": "●", "not asked": "–"}
 _ASCII = {"violated": "x", "inconclusive": "?", "no worse": "=", "holds": "o", "not asked": "-"}
-CELLS, STORIES, TRADES = 6, 6, 12
+CELLS, EXPLANATIONS, TRADES = 6, 6, 12
 
 
 def print_report(report: Report, console: Console, files: Sequence[Path] = ()) -> None:
@@ -28,9 +28,9 @@ def print_report(report: Report, console: Console, files: Sequence[Path] = ()) -
     ----------
     report : Report
     console : rich.console.Console
-        Any width and encoding; colours only ever repeat what words say.
+        Any width and encoding; no information is in colours alone.
     files : sequence of Path
-        Files that were written, to be named at the end.
+        Files that were written; they are listed at the end.
     """
     from rich.padding import Padding
     from rich.text import Text
@@ -54,9 +54,9 @@ def print_report(report: Report, console: Console, files: Sequence[Path] = ()) -
             console.print(Text(f"  and {len(advice) - 5} more in the report", style="dim"))
         console.print()
     if safe.verdict == "holds":
-        console.print(Text("What holds is proved under assumptions: the report names them.", style="dim"))
+        console.print(Text("What holds is proved under assumptions that the report lists.", style="dim"))
     for file in files:
-        # Never cropped: a path that is cut cannot be opened.
+        # Never cropped, so that the path can be copied.
         console.print(Text(words.clean(str(file))), soft_wrap=True, highlight=False)
 
 
@@ -73,14 +73,14 @@ def _line(text: str) -> str:
 
 
 def _print_matrix(report: Report, console: Console) -> None:
-    """Protocol × adversary where it fits, else a line for each cell."""
+    """Print protocol × adversary if it fits, otherwise a line for each cell."""
     from rich.table import Table
     from rich.text import Text
 
     protocols = list(dict.fromkeys(cell.protocol for cell in report.cells))
     adversaries = list(dict.fromkeys(cell.adversary for cell in report.cells))
     at = {(cell.protocol, cell.adversary): cell for cell in report.cells}
-    distinct = len(at) == len(report.cells)  # else two cells share a place, and a matrix would hide one
+    distinct = len(at) == len(report.cells)  # otherwise two cells share a place, and a matrix would hide one
     if distinct and len(adversaries) > 1 and console.width >= 20 + 22 * len(adversaries):
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
         table.add_column("Protocol", overflow="fold")
@@ -116,7 +116,7 @@ def _robustness_verdict(cell: Cell) -> list[Verdict]:
 
 
 def _print_trades(report: Report, console: Console) -> None:
-    """Privacy against robustness: a table where it fits, else two lines for each cell."""
+    """Print privacy against robustness: a table if it fits, otherwise two lines for each cell."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
@@ -133,14 +133,14 @@ def _print_trades(report: Report, console: Console) -> None:
         where = _line(t.cell.protocol) + (f" against {_line(t.cell.adversary)}" if several else "")
         leakage = "not asked" if t.leakage is None else words.share(t.leakage)
         leakage += f" (not decided for {t.doubtful})" if t.doubtful else ""
-        breaks = robust.breaks(t.cell, t.found).partition(" (")[0]
+        breaks = robust.breaks(t.cell, t.robustness).partition(" (")[0]
         row = (t.revealed, leakage, breaks, t.error[0], t.damage[0])
         if console.width >= 90:
             table.add_row(Text(where), *map(Text, row))
             continue
-        said = f"{row[0]} revealed, leakage {row[1]}; breakdown {row[2]}; error {row[3]}, outcome off by {row[4]}"
+        line = f"{row[0]} revealed, leakage {row[1]}; breakdown {row[2]}; error {row[3]}, outcome off by {row[4]}"
         console.print(Padding(Text(where), (0, 0, 0, 2)))
-        console.print(Padding(Text(said, style="dim"), (0, 0, 0, 4)))
+        console.print(Padding(Text(line, style="dim"), (0, 0, 0, 4)))
     if table.row_count:
         console.print(table)
     if len(trades) > TRADES:
@@ -149,7 +149,7 @@ def _print_trades(report: Report, console: Console) -> None:
 
 
 def _print_faults(report: Report, console: Console) -> None:
-    """The nodes that are violated or unresolved, cell by cell; nodes with the same story share a line."""
+    """Print the violated or inconclusive nodes, cell by cell; nodes with the same explanation share a line."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
@@ -163,24 +163,25 @@ def _print_faults(report: Report, console: Console) -> None:
     for cell in faulty[:CELLS]:
         where = Text.assemble(_line(cell.protocol), (" against ", "dim"), _line(cell.adversary))
         console.print(Text.assemble(verdict_text(cell.verdict, console), "  ", where))
-        stories: dict[tuple[str, str, Verdict], list[NodeSummary]] = {}
+        explanations: dict[tuple[str, str, Verdict], list[NodeSummary]] = {}
         for node in words.by_severity(cell):
             if node.verdict in FAULTS:
-                stories.setdefault((node.standing, _line(node.why), node.verdict), []).append(node)
+                explanations.setdefault((node.standing, _line(node.why), node.verdict), []).append(node)
         if words.unexplained(cell):
             console.print(Padding(Text(_line(cell.sentence)), (0, 0, 0, 3)))
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(overflow="fold", max_width=14)
         table.add_column(overflow="fold", ratio=1)
-        for (standing, why, verdict), nodes in list(stories.items())[:STORIES]:
+        for (standing, why, verdict), nodes in list(explanations.items())[:EXPLANATIONS]:
             table.add_row(
                 Text(_names(cell, [node.node for node in nodes])),
                 Text.assemble((standing, STYLE[verdict]), f" ({_range([node.worst for node in nodes])}): {why}"),
             )
-        if len(stories) > STORIES:
-            table.add_row("", Text(f"and {len(stories) - STORIES} more in the report", style="dim"))
-        if (found := cell.robustness) and found.verdict in FAULTS:
-            table.add_row("colluders", Text.assemble((found.verdict, STYLE[found.verdict]), f": {_line(found.why)}"))
+        if len(explanations) > EXPLANATIONS:
+            table.add_row("", Text(f"and {len(explanations) - EXPLANATIONS} more in the report", style="dim"))
+        if (measured := cell.robustness) and measured.verdict in FAULTS:
+            style = STYLE[measured.verdict]
+            table.add_row("colluders", Text.assemble((measured.verdict, style), f": {_line(measured.why)}"))
         console.print(Padding(table, (0, 0, 1, 3)))
     if len(faulty) > CELLS:
         console.print(Text(f"and {len(faulty) - CELLS} more combinations in the report", style="dim"))
@@ -188,9 +189,9 @@ def _print_faults(report: Report, console: Console) -> None:
 
 
 def _names(cell: Cell, nodes: Sequence[int]) -> str:
-    some = _line(", ".join(map(cell.label, sorted(nodes)[:6])))
+    labels = _line(", ".join(map(cell.label, sorted(nodes)[:6])))
     kind = "" if cell.names else f"node{'s' if len(nodes) > 1 else ''} "
-    return kind + some + (f" +{len(nodes) - 6}" if len(nodes) > 6 else "")
+    return kind + labels + (f" +{len(nodes) - 6}" if len(nodes) > 6 else "")
 
 
 def _range(leaks: Sequence[float]) -> str:

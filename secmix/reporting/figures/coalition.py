@@ -1,4 +1,4 @@
-"""Who would have to collude, drawn: the network, the coalition that decides, what it exposes, and the guards."""
+"""The network with the coalition that decides the verdict, the nodes that it exposes, and the guards."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ LETTERS = "abcdef"
 _SQUARE, _EXPOSED = "#26241f", "#c8553f"
 
 
-def witness_figure(cell: Cell, found: Coalitions, name: str) -> str:
-    """The network with the coalition as squares, the group it exposes ringed, and guards as letters beside their nodes.
+def coalition_figure(cell: Cell, coalitions: Coalitions, name: str) -> str:
+    """Draw the network: the coalition as squares, the exposed group ringed, guards as letters beside their nodes.
 
     ``name`` must differ between figures of one page.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    witness = found.witness
+    exposed = coalitions.witness
     where = spots(cell)
     crowded = cell.n_nodes > CROWD
     radius = 10.0 if not crowded else max(4.0, 10.0 * (CROWD / cell.n_nodes) ** 0.5)
-    coalition, group = set(witness.coalition or ()) if witness else set(), set(witness.group) if witness else set()
+    coalition, group = set(exposed.coalition or ()) if exposed else set(), set(exposed.group) if exposed else set()
     if -1 in coalition and -1 not in where:
         where[-1] = np.mean(list(where.values()), axis=0)
     with rc_context(STYLE):
@@ -48,12 +48,12 @@ def witness_figure(cell: Cell, found: Coalitions, name: str) -> str:
             )
         centre = np.mean(list(where.values()), axis=0)
         for node, spot in where.items():
-            _draw(axes, node, spot, coalition, group, witness.node if witness else None, radius)
+            _draw(axes, node, spot, coalition, group, exposed.node if exposed else None, radius)
             if cell.names and node >= 0:
                 draw_name(axes, spot, cell.label(node), radius)
-            if not crowded and witness is not None:
-                _draw_letters(axes, spot, spot - centre, letters(witness).get(node, ""), radius)
-        return inline(figure, name, witness_alt(cell, found))
+            if not crowded and exposed is not None:
+                _draw_letters(axes, spot, spot - centre, letters(exposed).get(node, ""), radius)
+        return inline(figure, name, coalition_alt(cell, coalitions))
 
 
 def _draw(
@@ -80,15 +80,15 @@ def _draw(
     )
 
 
-def _draw_letters(axes: Any, spot: Any, outward: Any, said: str, radius: float) -> None:
-    """The letters of the guards that a node is in, on the side away from the middle."""
+def _draw_letters(axes: Any, spot: Any, outward: Any, marks: str, radius: float) -> None:
+    """Write the letters of the guards that a node is in, on the side away from the centre."""
     length = float(np.hypot(*outward))
     way = outward / length if length > 1e-9 else np.array([0.0, -1.0])
-    for k, letter in enumerate(said):
+    for k, letter in enumerate(marks):
         axes.annotate(
             letter,
             spot,
-            xytext=(way[0] * (radius + 11) + 8 * (k - (len(said) - 1) / 2), way[1] * (radius + 11)),
+            xytext=(way[0] * (radius + 11) + 8 * (k - (len(marks) - 1) / 2), way[1] * (radius + 11)),
             textcoords="offset points",
             ha="center",
             va="center",
@@ -99,48 +99,48 @@ def _draw_letters(axes: Any, spot: Any, outward: Any, said: str, radius: float) 
         )
 
 
-def shown(witness: NodeCoalition) -> list[list[int]]:
-    """The guards that are drawn: none where they hold everybody, few enough otherwise."""
-    return [guard for guard in witness.guards if guard][: len(LETTERS)]
+def shown(exposed: NodeCoalition) -> list[list[int]]:
+    """Return the guards that are drawn: few enough for the letters, and none that are empty."""
+    return [guard for guard in exposed.guards if guard][: len(LETTERS)]
 
 
-def letters(witness: NodeCoalition) -> dict[int, str]:
-    """For each node the letters of the guards it is in."""
-    found: dict[int, str] = {}
-    for letter, guard in zip(LETTERS, shown(witness), strict=False):
+def letters(exposed: NodeCoalition) -> dict[int, str]:
+    """Map each node to the letters of the guards it is in."""
+    marks: dict[int, str] = {}
+    for letter, guard in zip(LETTERS, shown(exposed), strict=False):
         for node in guard:
-            found[node] = found.get(node, "") + letter
-    return found
+            marks[node] = marks.get(node, "") + letter
+    return marks
 
 
-def guards_explained(witness: NodeCoalition, n_nodes: int, names: Sequence[str] = ()) -> str:
-    """What the letters mean, and what follows, for a reader who meets guards for the first time."""
-    if witness.at_least is None:
-        return f"Even everybody else together does not expose {called(witness.node, names)}."
-    guards = shown(witness)
+def guards_explained(exposed: NodeCoalition, n_nodes: int, names: Sequence[str] = ()) -> str:
+    """Explain the letters and what follows from them, for a reader who meets guards for the first time."""
+    if exposed.at_least is None:
+        return f"All others together do not expose {called(exposed.node, names)}."
+    guards = shown(exposed)
     if not guards:
         return ""
     listed = [f"{letter} = {{{_names(guard, names)}}}" for letter, guard in zip(LETTERS, guards, strict=False)]
-    more = len([guard for guard in witness.guards if guard]) - len(guards)
+    more = len([guard for guard in exposed.guards if guard]) - len(guards)
     marked = "each letter marks a guard" if n_nodes <= CROWD else "guards"
-    text = f"Why nobody fewer: {marked} ({'; '.join(listed)}{f'; and {more} more' if more else ''}). "
-    text += "If nobody of a guard colludes, all others together learn too little. So every coalition against "
-    text += f"{called(witness.node, names)} has somebody of every guard, and that takes at least {witness.at_least}."
+    text = f"Why no smaller coalition suffices: {marked} ({'; '.join(listed)}{f'; and {more} more' if more else ''}). "
+    text += "If no member of a guard colludes, all others together learn too little. So every coalition against "
+    text += f"{called(exposed.node, names)} includes a member of every guard, which takes at least {exposed.at_least}."
     return text
 
 
-def witness_alt(cell: Cell, found: Coalitions) -> str:
-    """The drawing in words."""
-    witness = found.witness
-    if witness is None:
-        return f"Network of {cell.n_nodes} nodes; nobody was asked about."
-    if witness.coalition is None:
-        return f"Network of {cell.n_nodes} nodes; no coalition that exposes {cell.called(witness.node)} is known."
-    who = _names(witness.coalition, cell.names) or "an outsider"
-    kind = "" if cell.names else "nodes " if len(witness.group) > 1 else "node "
+def coalition_alt(cell: Cell, coalitions: Coalitions) -> str:
+    """Describe the drawing in words."""
+    exposed = coalitions.witness
+    if exposed is None:
+        return f"Network of {cell.n_nodes} nodes; no node was asked about."
+    if exposed.coalition is None:
+        return f"Network of {cell.n_nodes} nodes; no coalition that exposes {cell.called(exposed.node)} is known."
+    who = _names(exposed.coalition, cell.names) or "an outsider"
+    kind = "" if cell.names else "nodes " if len(exposed.group) > 1 else "node "
     return (
         f"Network of {cell.n_nodes} nodes. Squares: the smallest coalition, {who}. Ringed: what it exposes, "
-        f"{kind}{_names(witness.group, cell.names)}."
+        f"{kind}{_names(exposed.group, cell.names)}."
     )
 
 

@@ -1,4 +1,4 @@
-"""The report in short and without the field's words: who learns what about whom, how sure that is, what to do."""
+"""The summary of a report in everyday words: who learns what about whom, how certain that is, and what to change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from secmix.auditing.report import FAULTS, Cell, Effect, NodeSummary, Report
 from secmix.reporting import words
-from secmix.reporting.linked import leads, plain
+from secmix.reporting.linked import link, plain
 
 _MOST_WHO = 3  # adversaries that are listed one by one
 _MOST_NAMES = 3
@@ -15,31 +15,31 @@ _MOST_MEASURES = 3
 _MOST_COUNTS = 3
 
 
-def in_short(report: Report) -> list[str]:
-    """Paragraphs for whoever decides: one for each adversary, then how sure this is, and what to do.
+def summary(report: Report) -> list[str]:
+    """Write paragraphs for decision makers: one for each adversary, then how certain this is, and what to change.
 
-    Participants are the nodes, each known by its name or number; an adversary goes by its label.
+    Participants are nodes, each called by its name or number; an adversary is called by its label.
     """
-    return [plain(paragraph) for paragraph in linked(report)]
+    return [plain(paragraph) for paragraph in linked_summary(report)]
 
 
-def linked(report: Report) -> list[str]:
-    """The same, each number with the place in the report that it comes from; see :mod:`secmix.reporting.linked`."""
+def linked_summary(report: Report) -> list[str]:
+    """Write the summary with a link from each number to its source; see :mod:`secmix.reporting.linked`."""
     cells = [cell.model_copy(update={"number": k}) for k, cell in words.numbered(report)]
     report = report.model_copy(update={"cells": cells})
     by_adversary: dict[str, list[Cell]] = {}
     for cell in report.cells:
         by_adversary.setdefault(cell.adversary, []).append(cell)
     ranked = sorted(by_adversary.values(), key=lambda cells: min(map(_rank, cells)))
-    said = [" ".join(_about(cells)) for cells in ranked[:_MOST_WHO]]
+    paragraphs = [" ".join(_about(cells)) for cells in ranked[:_MOST_WHO]]
     if len(ranked) > _MOST_WHO:
         more = len(ranked) - _MOST_WHO
-        said.append(f"The table below has {leads('matrix', str(more))} more adversar{'ies' if more > 1 else 'y'}.")
-    return [*said, *_who_suffices(report), *filter(None, [" ".join(_how_sure(report))]), *_what_to_do(report)]
+        paragraphs.append(f"The table below has {link('matrix', str(more))} more adversar{'ies' if more > 1 else 'y'}.")
+    return [*paragraphs, *_who_suffices(report), *filter(None, [" ".join(_how_sure(report))]), *_what_to_do(report)]
 
 
 def _about(cells: Sequence[Cell]) -> list[str]:
-    """What one adversary learns, under which protocols, and how far it bends the result."""
+    """Write what one adversary learns, under which protocols, and how far it changes the result."""
     who = _who(cells[0])
     known = [cell for cell in cells if _those(cell, "revealed")]
     partly = [cell for cell in cells if cell not in known and _those(cell, "partly leaked")]
@@ -48,52 +48,52 @@ def _about(cells: Sequence[Cell]) -> list[str]:
     clear = [cell for cell in others if _asked(cell) and not _open(cell)]
     parts = []
     if known:
-        parts.append(f"can work out the private data of {_of_whom(known, 'revealed')} {_under(known)}")
+        parts.append(f"can compute the private data of {_of_whom(known, 'revealed')} {_under(known)}")
     if partly:
         parts.append(f"learns part of the private data of {_of_whom(partly, 'partly leaked')} {_under(partly)}")
     pushed = [cell for cell in cells if cell.robustness and cell.robustness.verdict == "violated"]
     if pushed:
-        parts.append(f"can bend the joint result further than allowed {_under(pushed)}")
-    said = [f"{who} {', and '.join(parts)}."] if parts else []
+        parts.append(f"can change the joint result more than allowed {_under(pushed)}")
+    sentences = [f"{who} {', and '.join(parts)}."] if parts else []
     if unclear:
-        whether = "it learns anything it should not" if said else f"{who} learns anything it should not"
-        said.append(f"Whether {whether} {_under(unclear)} could not be settled.")
+        whether = "it learns anything it should not" if sentences else f"{who} learns anything it should not"
+        sentences.append(f"Whether {whether} {_under(unclear)} could not be decided.")
     if clear:
-        whom = "it" if said else who
-        said.append(f"It is proved that {whom} learns nothing beyond the result itself {_under(clear)}.")
+        whom = "it" if sentences else who
+        sentences.append(f"It is proved that {whom} learns nothing beyond the result itself {_under(clear)}.")
     if silent := [cell for cell in others if not _asked(cell)]:
-        whom = "it" if said else who
-        said.append(f"What {whom} learns {_under(silent)} is not limited by the policy.")
-    return said
+        whom = "it" if sentences else who
+        sentences.append(f"What {whom} learns {_under(silent)} is not limited by the policy.")
+    return sentences
 
 
 def _who_suffices(report: Report) -> list[str]:
-    """How few participants can learn somebody's data, where that is fewer than the policy asks for."""
+    """Write how few participants can learn somebody's data, if fewer than the policy asks for."""
     least: dict[str, tuple[int, str, str]] = {}
     for cell in report.cells:
-        found = cell.coalitions
-        if found and found.verdict == "violated" and found.least is not None:
-            one = "owner" if found.witness and found.witness.owners else "participant"
-            this = (found.least, one, f"{_place(cell)}-coalitions")
-            least[cell.protocol] = min(this, least.get(cell.protocol, this), key=lambda each: each[0])
-    said = []
-    for protocol, (few, one, where) in least.items():
-        count = f"{few} {one}s" if few > 1 else f"one {one}" if few else "an outsider"
-        who = f"{leads(where, count)}{' who act together' if few > 1 else ' alone' if few else ''}"
-        said.append(f"Under “{protocol}” {who} can learn somebody's data; the policy asks for more.")
-    return [" ".join(said)] if said else []
+        result = cell.coalitions
+        if result and result.verdict == "violated" and result.least is not None:
+            noun = "owner" if result.witness and result.witness.owners else "participant"
+            entry = (result.least, noun, f"{_place(cell)}-coalitions")
+            least[cell.protocol] = min(entry, least.get(cell.protocol, entry), key=lambda candidate: candidate[0])
+    sentences = []
+    for protocol, (few, noun, where) in least.items():
+        count = f"{few} {noun}s" if few > 1 else f"one {noun}" if few else "an outsider"
+        who = f"{link(where, count)}{' who act together' if few > 1 else ' alone' if few else ''}"
+        sentences.append(f"Under “{protocol}” {who} can learn somebody's data; the policy asks for more.")
+    return [" ".join(sentences)] if sentences else []
 
 
 def _who(cell: Cell) -> str:
     if cell.server:
         more = "the server"
     elif not cell.corrupt:
-        more = "an outsider who listens to the lines"
+        more = "an outsider who reads the lines"
     elif len(cell.corrupt) == 1:
         more = cell.label(cell.corrupt[0]) if cell.names else f"participant {cell.corrupt[0]}"
     else:
-        count = leads(f"{_place(cell)}-network", f"{len(cell.corrupt)} of the {cell.n_nodes}")
-        more = f"{count} participants, who pool what they see"
+        count = link(f"{_place(cell)}-network", f"{len(cell.corrupt)} of the {cell.n_nodes}")
+        more = f"{count} participants, who pool what they read"
     return f"“{cell.adversary}” ({more})"
 
 
@@ -102,13 +102,13 @@ def _those(cell: Cell, standing: str) -> list[NodeSummary]:
 
 
 def _open(cell: Cell) -> bool:
-    """Say whether anything about what it learns is undecided: a cell counts as clear only if all of it holds."""
+    """Check whether anything about what it learns is undecided: a cell counts as clear only if all of it holds."""
     doubtful = any(node.verdict != "holds" for node in words.honest(cell)) or bool(_those(cell, "inconclusive"))
     return doubtful or not cell.nodes or cell.verdict == "inconclusive"
 
 
 def _asked(cell: Cell) -> bool:
-    """Say whether the policy asks what the adversary learns."""
+    """Check whether the policy limits what the adversary learns."""
     return not cell.nodes or any(node.verdict != "not asked" for node in words.honest(cell))
 
 
@@ -118,11 +118,11 @@ def _of_whom(cells: Sequence[Cell], standing: str) -> str:
     where = f"{_place(worst)}-nodes"
     other = "other " if cells[0].corrupt else ""
     if len(counts) > 1:
-        return f"up to {leads(where, str(max(count for count, _ in counts)))} {other}participants"
+        return f"up to {link(where, str(max(count for count, _ in counts)))} {other}participants"
     ((count, honest),) = counts
     if count == honest:
-        return f"{leads(where, f'all {honest}')} {other}participants" if honest > 1 else f"the only {other}participant"
-    return f"{leads(where, f'{count} of {honest}')} {other}participants"
+        return f"{link(where, f'all {honest}')} {other}participants" if honest > 1 else f"the only {other}participant"
+    return f"{link(where, f'{count} of {honest}')} {other}participants"
 
 
 def _under(cells: Sequence[Cell]) -> str:
@@ -130,7 +130,8 @@ def _under(cells: Sequence[Cell]) -> str:
 
 
 def _listed(names: Iterable[str]) -> str:
-    """
+    """Quote and join the names; of many, the first few.
+
     >>> _listed(["a"]), _listed(["a", "b"]), _listed("abcde")
     ('“a”', '“a” and “b”', '“a”, “b”, “c” and 2 more')
     """
@@ -141,29 +142,31 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _how_sure(report: Report) -> list[str]:
-    """Say what is certain, and of the rest in how many runs it came out: as the findings say that decide."""
+    """Write what is certain, and for the rest in how many runs it came out, by the findings that decide."""
     revealed = [(cell, node) for cell in report.cells for node in _those(cell, "revealed")]
     partly = any(_those(cell, "partly leaked") and not _those(cell, "revealed") for cell in report.cells)
     tried = [(cell, node) for cell, node in revealed if not node.certain]
-    said = []
+    sentences = []
     if revealed and not tried:
-        what = "Whose data can be worked out" if partly else "This"
-        said.append(f"{what} is certain: it follows by calculation from what is sent.")
+        what = "Whose data can be computed" if partly else "This"
+        sentences.append(f"{what} is certain: it follows by calculation from what is sent.")
     elif len(tried) < len(revealed):
-        said.append(f"Some of this follows by calculation from what is sent; the rest was done: {_came_out(tried)}.")
+        sentences.append(
+            f"Some of this follows by calculation from what is sent; the rest was tried: {_came_out(tried)}."
+        )
     elif tried:
-        said.append(f"This was done: {_came_out(tried)}.")
+        sentences.append(f"This was tried: {_came_out(tried)}.")
     if partly:
-        said.append("Where part of the data is learnt, more may be learnt than was found.")
+        sentences.append("Where part of the data is learnt, more may be learnt than was found.")
     if any(cell.verdict == "inconclusive" for cell in report.cells):
-        said.append("Where something could not be settled, it may be worse than what was found.")
+        sentences.append("Where something could not be decided, it may be worse than what was found.")
     if any(cell.verdict == "holds" for cell in report.cells):
-        said.append("What is proved rests on assumptions, which stand below with each combination.")
-    return said
+        sentences.append("What is proved rests on assumptions that are listed below with each combination.")
+    return sentences
 
 
 def _came_out(tried: Sequence[tuple[Cell, NodeSummary]]) -> str:
-    counts: dict[tuple[int, int], str] = {}  # each with where it is first found
+    counts: dict[tuple[int, int], str] = {}  # each with the anchor of its first node
     for cell, node in tried:
         if node.hits is not None and node.runs:
             counts.setdefault((node.hits, node.runs), f"{_place(cell)}-node-{node.node}")
@@ -172,10 +175,10 @@ def _came_out(tried: Sequence[tuple[Cell, NodeSummary]]) -> str:
         return f"in {among}"
     ordered = sorted(counts, key=lambda count: (count[0] / count[1], count[1]))
     if len(ordered) <= _MOST_COUNTS:
-        *others, last = [leads(counts[count], f"{count[0]} of {count[1]}") for count in ordered]
+        *others, last = [link(counts[count], f"{count[0]} of {count[1]}") for count in ordered]
         return f"in {' or '.join(filter(None, [', '.join(others), last]))} {among}"
     least, most = (
-        leads(counts[count], str(math.floor(100 * count[0] / count[1]))) for count in (ordered[0], ordered[-1])
+        link(counts[count], str(math.floor(100 * count[0] / count[1]))) for count in (ordered[0], ordered[-1])
     )
     return f"in {least} to {most} % of the {among}"
 
@@ -187,20 +190,18 @@ def _place(cell: Cell) -> str:
 def _what_to_do(report: Report) -> list[str]:
     bad = [cell for cell in report.cells if cell.verdict in FAULTS]
     if not bad:
-        return ["Nothing has to be changed for this policy; read below what it does not ask, and what was not tried."]
+        return ["Nothing has to be changed for this policy; see below what it does not ask, and what was not tried."]
     if helped := [
-        f"{said}: {which}" for effect, said in _HELPED.items() if (which := _measures(bad, ("helps",), effect))
+        f"{intro}: {which}" for effect, intro in _HELPED.items() if (which := _measures(bad, ("helps",), effect))
     ]:
-        return [f"Measures were tried. {'. '.join(helped)}. Audit again after a change; details stand below."]
+        return [f"Measures were tried. {'. '.join(helped)}. Audit again after a change; details are below."]
     if may := _measures(bad, ("open", "not tried")):
-        return [f"What may help, but was not shown to: {may}."]
+        return [f"These may help, which was not shown: {may}."]
     if any(cell.advice for cell in bad):
-        return ["What to change stands below, with each finding."]
+        return ["What to change is listed below, with each finding."]
     if any(cell.unmeasured for cell in bad):
-        return [
-            "Part of this audit was not done, so that no change is proposed; what is missing, and why, stands below."
-        ]
-    return ["This audit knows no change that would mend it."]
+        return ["Part of this audit was not done, so no change is proposed; see below what is missing, and why."]
+    return ["This audit found no change that would help."]
 
 
 _HELPED: dict[Effect, str] = {
@@ -212,9 +213,9 @@ _HELPED: dict[Effect, str] = {
 
 
 def _measures(bad: Sequence[Cell], outcomes: Sequence[str], effect: Effect | None = None) -> str:
-    """Measures with one of these outcomes, each with whom it is against where that is not everybody.
+    """List measures with one of these outcomes, each with its adversaries unless it is against all of them.
 
-    With ``effect`` those whose least effect it is: what closes one leak and reduces another reduces.
+    With ``effect`` only those with that effect; a measure that closes one leak and only reduces another reduces.
     """
     against: dict[str, dict[str, None]] = {}
     effects: dict[str, set[Effect]] = {}
@@ -226,7 +227,7 @@ def _measures(bad: Sequence[Cell], outcomes: Sequence[str], effect: Effect | Non
     if effect is not None:
         against = {measure: who for measure, who in against.items() if _least(effects[measure]) == effect}
     everybody = {cell.adversary for cell in bad}
-    # What helps against most comes first.
+    # Measures that help against most adversaries come first.
     commonest = sorted(against, key=lambda measure: -len(against[measure]))[:_MOST_MEASURES]
     return "; ".join(
         measure if set(against[measure]) == everybody else f"{measure} (against {_listed(against[measure])})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import secmix
-from secmix.reporting.witness import guards_explained, letters, witness_alt, witness_figure
+from secmix.reporting.figures.coalition import coalition_alt, coalition_figure, guards_explained, letters
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def changed(cell, **witness):
 @pytest.mark.build
 def test_the_words_name_coalition_group_and_guards(cell):
     witness = cell.coalitions.witness
-    assert witness_alt(cell, cell.coalitions) == (
+    assert coalition_alt(cell, cell.coalitions) == (
         "Network of 5 nodes. Squares: the smallest coalition, 1, 4. Ringed: what it exposes, node 0."
     )
     assert sorted(letters(witness)) == [1, 4]
@@ -52,8 +52,8 @@ def test_the_words_name_coalition_group_and_guards(cell):
 )
 def test_every_outcome_is_drawn(cell, witness):
     found = changed(cell, **witness)
-    assert witness_figure(cell, found, "w").startswith("<svg")
+    assert coalition_figure(cell, found, "w").startswith("<svg")
     told = guards_explained(found.witness, cell.n_nodes)
     if found.witness.at_least is None:
-        assert told == "Even everybody else together does not expose node 0."
-    assert witness_figure(cell, cell.coalitions.model_copy(update={"witness": None}), "x").startswith("<svg")
+        assert told == "All others together do not expose node 0."
+    assert coalition_figure(cell, cell.coalitions.model_copy(update={"witness": None}), "x").startswith("<svg")

@@ -11,7 +11,7 @@ from secmix.adversaries import CuriousServer, Eavesdropper, MaliciousServer, Mod
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.report import Cell, Coalitions, NodeSummary, Report, Standing, Trial, Verdict
 from secmix.reporting.formats import html, markdown
-from secmix.reporting.in_short import in_short
+from secmix.reporting.summary import summary
 from secmix.reporting.words import tally
 
 JARGON = re.compile(
@@ -81,14 +81,15 @@ def test_who_learns_what_about_whom_how_sure_and_what_to_do() -> None:
         cell("Masks", "Neighbours", "inconclusive", OPEN),
         cell("Ring", "Listener", "holds", CLEAR, corrupt=[]),
     )
-    assert " ".join(in_short(found)) == (
-        "“Neighbours” (2 of the 5 participants, who pool what they see) can work out the private data of 2 of 3 "
+    assert " ".join(summary(found)) == (
+        "“Neighbours” (2 of the 5 participants, who pool what they read) can compute the private data of 2 of 3 "
         "other participants under “Ring”. Whether it learns anything it should not under “Masks” could not be "
-        "settled. It is proved that “Listener” (an outsider who listens to the lines) learns nothing beyond the result "
+        "decided. It is proved that “Listener” (an outsider who reads the lines) learns nothing beyond the result "
         "itself under “Ring”. This is certain: it follows by calculation from what is sent. Where something could not "
-        "be settled, it may be worse than what was found. What is proved rests on assumptions, which stand below with "
+        "be decided, it may be worse than what was found. What is proved rests on assumptions that are listed below "
+        "with "
         "each combination. Measures were tried. These closed the leak that was found: use new masks. "
-        "Audit again after a change; details stand below."
+        "Audit again after a change; details are below."
     )
 
 
@@ -99,31 +100,31 @@ def solved(*counts: tuple[int | None, int | None]) -> list[NodeSummary]:
 @pytest.mark.parametrize(
     ("nodes", "said"),
     [
-        (solved((5, 5)), "This was done: in 5 of 5 trial runs of the real programme the data came out."),
+        (solved((5, 5)), "This was tried: in 5 of 5 trial runs of the real programme the data came out."),
         (solved((5, 5), (3, 5), (5, 5)), "in 3 of 5 or 5 of 5 trial runs of the real programme"),
         (solved((3, 5), (4, 5), (5, 5), (1000, 2000)), "in 50 to 100 % of the trial runs of the real programme"),
         (solved((5, 5), (None, None)), "in trial runs of the real programme the data came out"),
         (
             [*REVEALED, *solved((4, 5))],
-            "Some of this follows by calculation from what is sent; the rest was done: in 4 of",
+            "Some of this follows by calculation from what is sent; the rest was tried: in 4 of",
         ),
     ],
 )
 def test_counts_are_those_of_the_findings_that_decide(nodes: list[NodeSummary], said: str) -> None:
-    text = " ".join(in_short(report(cell("P", "A", "violated", nodes))))
+    text = " ".join(summary(report(cell("P", "A", "violated", nodes))))
     assert said in text
     assert "300" not in text  # the runs of the audit, which no attack was judged on
 
 
 def test_what_leaks_in_part_is_not_called_certain() -> None:
     partly = cell("Q", "A", "violated", PARTLY)
-    text = " ".join(in_short(report(partly)))
+    text = " ".join(summary(report(partly)))
     assert "learns part" in text
     assert "certain" not in text
     assert "more may be learnt than was found" in text
-    both = " ".join(in_short(report(cell("P", "A", "violated", REVEALED), partly)))
+    both = " ".join(summary(report(cell("P", "A", "violated", REVEALED), partly)))
     assert "This is certain" not in both
-    assert "Whose data can be worked out is certain" in both
+    assert "Whose data can be computed is certain" in both
 
 
 def test_a_measure_that_helps_against_one_is_not_told_as_if_it_helped_against_all() -> None:
@@ -131,7 +132,7 @@ def test_a_measure_that_helps_against_one_is_not_told_as_if_it_helped_against_al
         cell("Open", "Listener", "violated", REVEALED, trials=[trial("helps", "encrypt the lines")]),
         cell("Open", "Server", "violated", REVEALED, trials=[trial("no use", "encrypt the lines")]),
     )
-    assert "encrypt the lines (against “Listener”)" in " ".join(in_short(found))
+    assert "encrypt the lines (against “Listener”)" in " ".join(summary(found))
 
 
 def test_what_closed_a_leak_is_told_apart_from_what_only_reduced_it() -> None:
@@ -144,7 +145,7 @@ def test_what_closed_a_leak_is_told_apart_from_what_only_reduced_it() -> None:
     assert (
         "Measures were tried. These closed the leak that was found: encrypt. These bound the error by proof: trim. "
         "These only reduced the leak: mask. These helped: add rows. Audit again"
-    ) in " ".join(in_short(found))
+    ) in " ".join(summary(found))
 
 
 @pytest.mark.parametrize("evidence", ["structure", "inversion", "decoder"])
@@ -155,28 +156,28 @@ def test_what_closed_a_leak_is_told_apart_from_what_only_reduced_it() -> None:
 def test_it_has_no_jargon_and_never_clears(verdict: Verdict, nodes: list[NodeSummary], evidence: str) -> None:
     mine = [each.model_copy(update={"worst_evidence": evidence}) for each in nodes]
     for more in ({}, {"server": True, "corrupt": []}, {"corrupt": [1]}):
-        text = " ".join(in_short(report(cell("P", "A", verdict, mine, **more))))
+        text = " ".join(summary(report(cell("P", "A", verdict, mine, **more))))
         assert not JARGON.search(text.replace("for this policy", "")), text
         assert not re.search(r"\bsafe\b|secure|guarantee", text, flags=re.IGNORECASE)
         assert ("rests on assumptions" in text) == (verdict == "holds")
         assert len(text) < 900
         if verdict == "inconclusive":
-            assert "could not be settled" in text
+            assert "could not be decided" in text
             assert "nothing beyond" not in text
 
 
 def test_a_cell_that_is_inconclusive_is_never_told_as_clear() -> None:
     # Its nodes may look well while the cell itself does not: a run that failed, or what colluders do.
-    text = " ".join(in_short(report(cell("P", "A", "inconclusive", CLEAR))))
+    text = " ".join(summary(report(cell("P", "A", "inconclusive", CLEAR))))
     assert "nothing beyond" not in text
 
 
 def test_the_page_and_the_markdown_begin_with_it() -> None:
     found = report(cell("Ring", "Neighbours", "violated", REVEALED, trials=[trial("no use", "wish")]))
     page, text = html.render(found), markdown.render(found)
-    short = in_short(found)
-    assert page.index("can work out the private data") < page.index("technical")
-    assert text.index("can work out the private data") < text.index("technical")
+    short = summary(found)
+    assert page.index("can compute the private data") < page.index("technical")
+    assert text.index("can compute the private data") < text.index("technical")
     assert short[0].split(". ")[0] in text
     assert "Tried, and of no use: 1" in page
     assert "### Tried, and of no use\n\n- Do. Tried." in text
@@ -191,7 +192,7 @@ def test_who_suffices_is_said_once_for_all_cells_of_a_protocol(least: int, who: 
         verdict="violated", why="",
     )  # fmt: skip
     cells = [cell("Ring", name, "violated", nodes, coalitions=found) for name, nodes in (("A", REVEALED), ("B", CLEAR))]
-    short = in_short(report(*cells))
+    short = summary(report(*cells))
     text = " ".join(short)
     assert text.count(f"Under “Ring” {who} can learn somebody's data; the policy asks for more.") == 1
     # Of an adversary that learns nothing, its name is said.
@@ -240,8 +241,8 @@ def test_each_number_of_the_first_page_leads_to_where_it_comes_from() -> None:
 def test_no_change_is_missing_where_none_was_looked_for() -> None:
     """An audit that was ended said that it knows no change that would mend it."""
     ended = cell("Ring", "Neighbours", "inconclusive", OPEN, unmeasured=["the time limit had passed"])
-    assert "Part of this audit was not done" in in_short(report(ended))[-1]
-    assert "no change that would mend it" in in_short(report(cell("Ring", "Neighbours", "inconclusive", OPEN)))[-1]
+    assert "Part of this audit was not done" in summary(report(ended))[-1]
+    assert "no change that would help" in summary(report(cell("Ring", "Neighbours", "inconclusive", OPEN)))[-1]
 
 
 def test_a_combination_that_was_never_begun_reveals_not_nobody_but_is_not_measured() -> None:

@@ -12,7 +12,7 @@ from secmix import exposing
 from secmix.auditing.exposure import repair, search
 from secmix.errors import SecmixError
 from secmix.exposing import Judged, exposures
-from secmix.reporting import exposed
+from secmix.reporting.formats import exposure_tables
 
 # A node of one neighbour beside a complete network.
 PENDANT = {"nodes": 5, "edges": [[0, 1], [0, 2], [1, 2], [0, 3], [1, 3], [2, 3], [3, 4]]}
@@ -26,12 +26,12 @@ def searched(network: dict[str, Any], **asked: Any) -> Judged:
 
 def printed(found: Judged) -> str:
     out = io.StringIO()
-    exposed.print_exposures([found], Console(file=out, width=300))
+    exposure_tables.print_exposures([found], Console(file=out, width=300))
     return out.getvalue()
 
 
 def test_the_worst_node_stands_first_however_many_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exposed, "_ROWS", 2)
+    monkeypatch.setattr(exposure_tables, "_ROWS", 2)
     lines = printed(searched(PENDANT)).splitlines()
     first = next(k for k, line in enumerate(lines) if line.startswith("Node")) + 1
     assert [line.split()[:2] for line in lines[first : first + 2]] == [["4", "3"], ["0", "1,"]]
