@@ -1,4 +1,4 @@
-"""Errors that say what was given, what is allowed and how to mend it: in one line that is safe to print."""
+"""Errors that say what was given, what is expected and the remedy: in one line that is safe to print."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 MOST = 290
-"""Characters of an error; with the name of the command before it, at most 300."""
+"""Most characters of an error; with the name of the command before it, at most 300."""
 
 # Control characters break XML and terminals; bidirectional overrides let a label read as something it is not;
 # lone surrogates cannot be written as UTF-8 at all.
@@ -24,16 +24,16 @@ _shortly.maxlevel, _shortly.maxdict, _shortly.maxlist = 3, 3, 6
 
 
 class SecmixError(ValueError):
-    """Something in the input is wrong; the message says what, and what would be right.
+    """The input is wrong; the message says what was given, what is expected, and the remedy.
 
-    The message is one line of at most ``MOST`` characters without control characters, whatever it was made from.
+    The message is one line of at most ``MOST`` characters without control characters.
 
     Attributes
     ----------
     key : tuple of str and int
-        Where in the scenario the fault is, as far as it is known there, such as ("protocol", "sigma").
+        Location of the fault in the scenario, as far as it is known, such as ("protocol", "sigma").
     cell : int or None
-        In which cell of its sweep, counted from 0.
+        Cell of the sweep, counted from 0.
     """
 
     key: tuple[str | int, ...] = ()
@@ -44,19 +44,19 @@ class SecmixError(ValueError):
 
 
 class NetworkError(SecmixError):
-    """The network cannot carry what is asked of it (not connected, no Hamiltonian cycle, ...)."""
+    """The network does not meet a requirement (not connected, no Hamiltonian cycle, ...)."""
 
 
 class DataError(SecmixError):
-    """The data cannot be used as they are (not finite, constant, too few rows, ...)."""
+    """The data cannot be used (not finite, constant, too few rows, ...)."""
 
 
 class ScenarioError(SecmixError):
-    """A scenario that does not say what it means: unknown keys, wrong types, impossible values."""
+    """The scenario is not valid: unknown keys, wrong types, impossible values."""
 
 
 class NotConverged(SecmixError):
-    """A protocol stopped short of its tolerance; ``residual`` says by how much."""
+    """A protocol stopped before it reached its tolerance; ``residual`` is its distance."""
 
     def __init__(self, message: str, residual: float) -> None:
         super().__init__(message)
@@ -67,7 +67,7 @@ class NotConverged(SecmixError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint in words: the nearest known name, or the first of all.
+    """Suggest the nearest known name, or list the first of all.
 
     >>> nearest("pdm", ["pdmm", "plain"])
     "did you mean 'pdmm'?"
@@ -84,7 +84,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    """``text`` in one line, with U+FFFD in place of each character that cannot be shown as itself.
+    """Put ``text`` into one line, with U+FFFD for each character that cannot be shown as itself.
 
     >>> one_line("red\\x1b[31m\\nand more")
     'red\\ufffd[31m and more'
@@ -93,9 +93,9 @@ def one_line(text: str) -> str:
 
 
 def brief(text: str, most: int = MOST) -> str:
-    """``text`` in one line that is safe to print, its middle left out where it is longer than ``most``.
+    """Shorten ``text`` to one line that is safe to print, by leaving out its middle beyond ``most`` characters.
 
-    What was given stands at the beginning, how to mend it at the end.
+    The beginning says what was given, the end gives the remedy.
 
     >>> brief("given " * 50 + "mend it so", 40)
     'given given given given giv … mend it so'
@@ -105,13 +105,13 @@ def brief(text: str, most: int = MOST) -> str:
         return line
     tail = min(most // 3, 100)
     cut = line[-tail:]
-    # From the beginning of a word, where there is one.
+    # Start at a word, if there is one.
     cut = cut[cut.index(" ") + 1 :] if " " in cut[:-1] else cut
     return f"{line[: most - len(cut) - 3].rstrip()} … {cut}"
 
 
 def shown(value: Any, most: int = 60) -> str:
-    """``value`` as Python writes it, shortened: never more than ``most`` characters, whatever it is.
+    """Format ``value`` as Python writes it, shortened to ``most`` characters.
 
     >>> shown("a" * 100, 12), shown(2**20000)
     ("'aaa...aaaa'", 'a whole number of 20001 bits')
@@ -120,14 +120,14 @@ def shown(value: Any, most: int = 60) -> str:
         return f"a whole number of {value.bit_length()} bits"
     try:
         text = str(value) if isinstance(value, date | time) else one_line(_shortly.repr(value))
-    except Exception:  # a repr of the user's own may fail in any way, and so does that of a list of huge numbers
+    except Exception:  # a user's repr may raise anything, and so does that of a list of huge numbers
         text = f"a {type(value).__name__}"
     half = (most - 3) // 2
     return text if len(text) <= most else f"{text[:half]}...{text[-(most - 3 - half) :]}"
 
 
 def cause(error: BaseException) -> str:
-    """What kind of error it is and where it was raised; its own words may hold private values, or say nothing.
+    """Name the kind of error and where it was raised; its own message may contain private values.
 
     >>> try:
     ...     1 / 0

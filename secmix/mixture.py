@@ -145,7 +145,7 @@ class Mixture:
         whiten, constant = self._whitening
         batch = np.broadcast_shapes(tuple(columns.shape[:-2]), tuple(self.weights.shape[:-1]))
         shape = (*batch, self.n_components, columns.shape[-1])
-        out: Array = xp.empty(shape, dtype=xp.float64, device=arrays.place(self.weights))
+        out: Array = xp.empty(shape, dtype=xp.float64, device=arrays.device_of(self.weights))
         for j in range(self.n_components):
             # Centred before it is scaled: far from the origin the other order loses digits.
             standard = xp.matmul(whiten[..., j, :, :], columns - self.means[..., j, :, None])

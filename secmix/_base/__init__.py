@@ -1,1 +1,1 @@
-"""What every layer needs and nobody comes for."""
+"""Helpers for every layer: checks, arrays, plugins, files, random streams."""

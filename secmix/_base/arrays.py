@@ -1,7 +1,7 @@
-"""Arrays of any library that keeps to the Array API standard: NumPy by default, PyTorch, CuPy and others when given.
+"""Arrays of any library that follows the Array API standard: NumPy by default, PyTorch, CuPy and others when given.
 
-What is written for one is written for all: a kernel asks :func:`namespace` for the functions of the arrays it was
-given, and uses those of the standard (https://data-apis.org/array-api). The few that the standard lacks are here.
+Code for one library works for all: it asks :func:`namespace` for the functions of its arrays, and uses those of the
+standard (https://data-apis.org/array-api). The few functions that the standard lacks are here.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from secmix.errors import DataError
 
 
 def namespace(*arrays: Any) -> Any:
-    """The functions of the Array API standard for the library of ``arrays``; NumPy's where there are only lists.
+    """Return the Array API functions of the library of ``arrays``; NumPy's if there are only lists.
 
     Raises
     ------
     DataError
-        Arrays of several libraries.
+        If the arrays are of several libraries.
 
     Examples
     --------
     >>> namespace(np.ones(2)).concat([np.ones(1), np.zeros(1)]).tolist()
     [1.0, 0.0]
     """
-    if all(type(array) is np.ndarray for array in arrays):  # the usual case, asked for every few rows
+    if all(type(array) is np.ndarray for array in arrays):  # the usual case, kept fast since it is checked often
         return standard
     foreign = [array for array in arrays if not isinstance(array, (np.ndarray, np.generic)) and is_array(array)]
     if not foreign:
@@ -38,15 +38,17 @@ def namespace(*arrays: Any) -> Any:
     from array_api_compat import array_namespace
 
     try:
-        # A NumPy array beside them is told apart from a list, which may become an array of any library.
+        # Unlike a list, a NumPy array cannot become an array of another library.
         return array_namespace(*foreign, *(array for array in arrays if isinstance(array, np.ndarray)))
     except TypeError:
         kinds = sorted({f"{type(array).__module__}.{type(array).__name__}" for array in arrays})
-        raise DataError(f"the arrays are of several libraries: {', '.join(kinds)}; give all of one") from None
+        raise DataError(
+            f"the arrays are of several libraries, {', '.join(kinds)}; expected arrays of one library"
+        ) from None
 
 
 def is_array(value: Any) -> bool:
-    """Whether ``value`` is an array of a library that keeps to the standard."""
+    """Check whether ``value`` is an array of a library that follows the standard."""
     if isinstance(value, np.ndarray):
         return True
     if isinstance(value, (list, tuple, int, float, np.generic)):
@@ -57,21 +59,21 @@ def is_array(value: Any) -> bool:
 
 
 def is_numpy(xp: Any) -> bool:
-    """Whether ``xp`` is NumPy's namespace."""
+    """Check whether ``xp`` is NumPy's namespace."""
     return xp is standard
 
 
 def floats(xp: Any, values: Any, like: Any = None) -> Any:
-    """``values`` as float64 of the library ``xp``, where ``like`` is kept if it is given."""
+    """Convert ``values`` to float64 of the library ``xp``, on the device of ``like`` if it is given."""
     if xp is standard:
         return np.asarray(values, dtype=np.float64)
     if like is None and is_array(values) and not isinstance(values, np.ndarray):
         return values if values.dtype == xp.float64 else xp.astype(values, xp.float64)
-    return xp.asarray(values, dtype=xp.float64, device=place(like))
+    return xp.asarray(values, dtype=xp.float64, device=device_of(like))
 
 
-def place(like: Any) -> Any:
-    """The device of ``like``; None where it has none to speak of."""
+def device_of(like: Any) -> Any:
+    """Return the device of ``like``; None for NumPy."""
     if like is None or isinstance(like, np.ndarray):
         return None
     from array_api_compat import device
@@ -80,13 +82,13 @@ def place(like: Any) -> Any:
 
 
 def accelerated(*arrays: Any) -> Any:
-    """The first of the arrays that lies on another device than the processor; None if there is none."""
+    """Return the first of the arrays that is on another device than the processor, or None."""
     foreign = (array for array in arrays if is_array(array) and not isinstance(array, np.ndarray))
-    return next((array for array in foreign if "cpu" not in str(place(array)).lower()), None)
+    return next((array for array in foreign if "cpu" not in str(device_of(array)).lower()), None)
 
 
 def numpy_of(array: Any) -> Array:
-    """``array`` of any library as NumPy's float64, from another device if it must."""
+    """Convert ``array`` of any library to NumPy's float64, from another device if necessary."""
     if isinstance(array, np.ndarray):
         return array
     from array_api_compat import is_cupy_array, is_torch_array
@@ -97,12 +99,12 @@ def numpy_of(array: Any) -> Array:
         array = array.get()
     try:
         return np.asarray(array, dtype=np.float64)
-    except (TypeError, RuntimeError):  # a library that converts only when asked to, by the protocol of the standard
+    except (TypeError, RuntimeError):  # a library that converts only by the protocol of the standard
         return np.asarray(np.from_dlpack(array), dtype=np.float64)
 
 
 def checked(values: ArrayLike, check: Callable[[Any], Array]) -> tuple[Any, Any]:
-    """The namespace of ``values`` and its float64 array, after ``check``, which knows NumPy's arrays only.
+    """Return the namespace of ``values`` and its float64 array, after ``check``, which takes NumPy arrays only.
 
     Examples
     --------
@@ -117,23 +119,23 @@ def checked(values: ArrayLike, check: Callable[[Any], Array]) -> tuple[Any, Any]
     return xp, floats(xp, values)
 
 
-def carried(xp: Any, payload: Any, send: Callable[[Array], Array]) -> Any:
-    """What ``send`` returns for ``payload``, in the library of the payload: messages are NumPy's arrays."""
+def send_as_numpy(xp: Any, payload: Any, send: Callable[[Array], Array]) -> Any:
+    """Call ``send`` with ``payload`` as a NumPy array, and return its result in the payload's library."""
     return send(payload) if is_numpy(xp) else floats(xp, send(numpy_of(payload)), payload)
 
 
 def contiguous(xp: Any, array: Any) -> Any:
-    """``array`` laid out in memory in the order of its axes, where the library is NumPy."""
+    """Lay ``array`` out in memory in the order of its axes, if the library is NumPy."""
     return np.ascontiguousarray(array) if xp is standard else array
 
 
 def exponential(xp: Any, array: Any) -> Any:
-    """e to the ``array``, which may be overwritten."""
+    """Compute e to the ``array``, which may be overwritten."""
     return np.exp(array, out=array) if xp is standard else xp.exp(array)
 
 
 def put_column_squares(xp: Any, columns: Any, out: Any, j: int) -> None:
-    """Σ_d a_dn² of columns (..., d, N) into ``out[..., j, :]``; NumPy's einsum does it without an array of squares."""
+    """Write Σ_d a_dn² of columns (..., d, N) to ``out[..., j, :]``; NumPy's einsum needs no array of squares."""
     if xp is standard:
         np.einsum("...dn,...dn->...n", columns, columns, out=out[..., j, :])
     else:
@@ -141,12 +143,12 @@ def put_column_squares(xp: Any, columns: Any, out: Any, j: int) -> None:
 
 
 def square(xp: Any, matrix: Any) -> float:
-    """Σ a² over all entries; for NumPy by the inner product, which is quicker and keeps what was measured with it."""
+    """Sum a² over all entries; for NumPy by the inner product, which is quicker and keeps measured results."""
     return float(np.vdot(matrix, matrix)) if xp is standard else float(xp.sum(matrix * matrix))
 
 
 def cholesky(xp: Any, matrices: Any) -> Any:
-    """L with L Lᵀ = Σ for matrices (..., d, d), or None where one is not positive definite."""
+    """Factor matrices (..., d, d) as Σ = L Lᵀ; return None if one is not positive definite."""
     try:
         lower = xp.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:
@@ -160,10 +162,10 @@ def cholesky(xp: Any, matrices: Any) -> Any:
 
 
 def oriented(directions: Array) -> Array:
-    """Directions (..., d) of NumPy's that are known up to their sign, as eigenvectors are, in the one of two signs.
+    """Choose one of the two signs of NumPy directions (..., d) whose sign is arbitrary, as of eigenvectors.
 
-    The entry of largest size is positive; of some that agree to six digits, the first. LAPACK leaves the sign open, and
-    it differs between processors: what is drawn along such directions would differ with it.
+    The entry of largest size becomes positive; of several that agree to six digits, the first. LAPACK does not fix the
+    sign, and it differs between processors, as would random draws along such directions.
 
     Examples
     --------
@@ -178,9 +180,9 @@ def oriented(directions: Array) -> Array:
 def least_assignment(cost: Array, tie: float) -> Ints:
     """Return the column of each row (K,) at the least total of ``cost`` (K, L), K <= L.
 
-    Totals that differ by less than about ``tie`` count as equal, and the one that keeps the order of places is taken. A
-    bonus of at most ``tie`` for pairs of late places does so: by the rearrangement inequality it is largest in total
-    where the columns of tied rows ascend. Costs rounded to a grid would differ again at its borders.
+    Of totals that differ by less than about ``tie``, the assignment in ascending order is taken, by a bonus of at most
+    ``tie`` for pairs of large indices: by the rearrangement inequality its total is largest if the columns of tied rows
+    ascend. Rounding costs to a grid would only move the ties to the borders of the grid.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Checks on numeric input, each with an error that teaches."""
+"""Checks of numeric input, with errors that name the remedy."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from secmix.errors import DataError, SecmixError
 Array = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Progress = Callable[[float, int, str], None]
-"""Called with how much is done, how much there is in all (cells, nodes, parts), and what is being done."""
+"""Called with the finished cells, nodes or parts, their total number, and a description of the current step."""
 
 
 def finite_array(values: ArrayLike, name: str, ndim: int | None = None) -> Array:
-    """``values`` as a float64 array; a DataError names the first entry that is not finite."""
+    """Convert ``values`` to a float64 array; raise a DataError that names the first entry that is not finite."""
     try:
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):  # what could not be read may be private, so it is not repeated
+    except (TypeError, ValueError):  # the values may be private and are not repeated
         raise DataError(f"{name} must be an array of numbers, with rows of equal length") from None
     if ndim is not None and array.ndim != ndim:
         raise DataError(f"{name} must have {ndim} axes; the array given has shape {array.shape}")
@@ -32,7 +32,7 @@ def finite_array(values: ArrayLike, name: str, ndim: int | None = None) -> Array
 
 
 def _not_finite(array: Array, name: str) -> DataError:
-    """Say where the first number is that is not finite; looked up only where the call ends with it."""
+    """Make the error that locates the first number that is not finite; called only if there is one."""
     places = np.argwhere(~np.isfinite(array))
     return DataError(
         f"{name} holds {len(places)} value(s) that are not finite, the first at index "
@@ -41,7 +41,7 @@ def _not_finite(array: Array, name: str) -> DataError:
 
 
 def positive(value: Any, name: str) -> float:
-    """``value`` as a float above zero and finite."""
+    """Convert ``value`` to a finite float above zero."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise SecmixError(f"{name} must be a number above 0; given {value!r}")
     if not (0 < float(value) < np.inf):
@@ -50,7 +50,7 @@ def positive(value: Any, name: str) -> float:
 
 
 def probability(value: Any, name: str, *, below_one: bool = True) -> float:
-    """``value`` as a float in [0, 1), or in [0, 1]."""
+    """Convert ``value`` to a float in [0, 1), or in [0, 1]."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise SecmixError(f"{name} must be a number between 0 and 1; given {value!r}")
     if not (0 <= value < 1 or (value == 1 and not below_one)):
@@ -60,7 +60,7 @@ def probability(value: Any, name: str, *, below_one: bool = True) -> float:
 
 
 def integer(value: Any, name: str, least: int = 1) -> int:
-    """``value`` as an int of at least ``least``; 2.0 is not a whole number, nor is True."""
+    """Convert ``value`` to an int of at least ``least``; 2.0 and True are not whole numbers."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise SecmixError(f"{name} must be a whole number of at least {least}; given {value!r}")
     if value < least:

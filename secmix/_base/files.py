@@ -1,4 +1,4 @@
-"""Reading and writing in folders that others may write to as well: no link is followed, nothing is waited for."""
+"""Reading and writing in folders that others may write to: no link is followed, and no call blocks."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import stat
 from pathlib import Path
 
 DRAFT = ".secmix-draft-"
-"""How the names of files begin that are being written."""
+"""Prefix of the names of files that are being written."""
 
 
 def draft(folder: Path, content: bytes, mode: int = 0o666) -> Path:
-    """A new file in ``folder`` with ``content``, under a name nobody can foresee; ``replace`` gives it its own.
+    """Create a file in ``folder`` with ``content``, under an unpredictable name; ``replace`` then renames it.
 
-    A file that could not be written whole is taken away again.
+    A file that could not be written completely is removed.
     """
     place = folder / f"{DRAFT}{secrets.token_hex(8)}"
-    # O_EXCL: never through a link, never over what is there.
+    # O_EXCL: never through a link, never over an existing file.
     with os.fdopen(os.open(place, _flags(os.O_WRONLY | os.O_CREAT | os.O_EXCL), mode), "wb") as file:
         try:
             file.write(content)
@@ -29,7 +29,7 @@ def draft(folder: Path, content: bytes, mode: int = 0o666) -> Path:
 
 
 def write(place: Path, content: bytes) -> None:
-    """``content`` at ``place``, all of it or nothing; a link there is replaced, not followed."""
+    """Write ``content`` to ``place`` atomically; a link there is replaced, not followed."""
     written = draft(place.parent, content)
     try:
         written.replace(place)
@@ -39,15 +39,15 @@ def write(place: Path, content: bytes) -> None:
 
 
 def read_regular(place: Path, *, follow: bool = True, most: int | None = None) -> bytes:
-    """The content of a file; what is no file (a folder, a pipe, a device) is an error and never waited for.
+    """Read a regular file; anything else (a folder, a pipe, a device) is an error, and no call blocks.
 
     Parameters
     ----------
     place : Path
     follow : bool
-        Whether a symbolic link may stand in its place.
+        Whether ``place`` may be a symbolic link.
     most : int, optional
-        Bytes above which it is not read.
+        Largest size in bytes; larger files are an error.
 
     Raises
     ------
@@ -65,5 +65,5 @@ def read_regular(place: Path, *, follow: bool = True, most: int | None = None) -
 
 
 def _flags(kind: int) -> int:
-    # Without waiting: opening a pipe would else hang until somebody writes to it.
+    # O_NONBLOCK: opening a pipe would otherwise block until somebody writes to it.
     return kind | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)

@@ -1,4 +1,4 @@
-"""Gaussians, any number of them at once: overlap, divergence, Bhattacharyya distance, moment matching.
+"""Gaussians, any number at once: overlap, divergence, Bhattacharyya distance, moment matching.
 
 Every function takes means (..., d) and covariances (..., d, d) whose leading axes broadcast.
 """
@@ -13,41 +13,41 @@ from secmix._base.checks import Array
 from secmix.errors import DataError
 
 LARGEST = 1e100
-"""Entries beyond this leave no room for the squares that the functions here take."""
+"""Squares of larger entries could overflow in the functions of this file."""
 
 
 def cholesky(covariances: Array) -> Array:
-    """Lower triangles L with Σ = L Lᵀ, (..., d, d).
+    """Factor covariances as Σ = L Lᵀ, with lower triangles L (..., d, d).
 
     Raises
     ------
     DataError
-        A covariance is not positive definite.
+        If a covariance is not positive definite.
     """
     try:
         return np.asarray(np.linalg.cholesky(covariances))
     except np.linalg.LinAlgError:
         raise DataError(
-            "a covariance is not positive definite: it is flat in some direction, or the Gaussians it was matched to "
-            "lie too far apart for double precision"
+            "a covariance is not positive definite: its data are constant in some direction, or the Gaussians that it "
+            "merges are too far apart for double precision; drop constant columns, or scale the data"
         ) from None
 
 
 def log_det(lower: Array) -> Array:
-    """log det Σ (...) from the lower triangles L of Σ = L Lᵀ, (..., d, d)."""
+    """Compute log det Σ (...) from the lower triangles L of Σ = L Lᵀ, (..., d, d)."""
     return np.asarray(2.0 * np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(-1))
 
 
 def log_normal(deviations: Array, covariances: Array) -> Array:
-    """log N(δ; 0, Σ) (...), for δ (..., d) and Σ (..., d, d) with the same leading axes.
+    """Compute log N(δ; 0, Σ) (...), for δ (..., d) and Σ (..., d, d) with the same leading axes.
 
-    One factorisation does it all: the Cholesky factor of [[Σ, δ], [δᵀ, c]] holds L, and (L⁻¹δ)ᵀ in its last row.
+    One factorisation suffices: the Cholesky factor of [[Σ, δ], [δᵀ, c]] contains L, and (L⁻¹δ)ᵀ in its last row.
     """
     d = deviations.shape[-1]
     bordered = np.zeros((*deviations.shape[:-1], d + 1, d + 1))
     bordered[..., :d, :d] = covariances
     bordered[..., d, :d] = deviations
-    bordered[..., d, d] = 1e305  # any corner above δᵀ Σ⁻¹ δ: nothing that is read depends on it
+    bordered[..., d, d] = 1e305  # any corner above δᵀ Σ⁻¹ δ: the result does not depend on it
     lower = cholesky(bordered)
     standard = lower[..., d, :d]
     square = np.einsum("...d,...d->...", standard, standard)
@@ -55,7 +55,7 @@ def log_normal(deviations: Array, covariances: Array) -> Array:
 
 
 def log_overlap(means_a: Array, covariances_a: Array, means_b: Array, covariances_b: Array) -> Array:
-    """log ∫ N(x; μ_a, Σ_a) N(x; μ_b, Σ_b) dx = log N(μ_a; μ_b, Σ_a + Σ_b), (...)."""
+    """Compute log ∫ N(x; μ_a, Σ_a) N(x; μ_b, Σ_b) dx = log N(μ_a; μ_b, Σ_a + Σ_b), (...)."""
     deviations = np.asarray(means_a - means_b)
     total = np.asarray(covariances_a + covariances_b)
     batch = np.broadcast_shapes(deviations.shape[:-1], total.shape[:-2])
@@ -63,7 +63,7 @@ def log_overlap(means_a: Array, covariances_a: Array, means_b: Array, covariance
 
 
 def divergence(means_a: Array, covariances_a: Array, means_b: Array, covariances_b: Array) -> Array:
-    """KL(N_a ‖ N_b) in nats, (...).
+    """Compute KL(N_a ‖ N_b) in nats, (...).
 
     ½ [tr(Σ_b⁻¹ Σ_a) + (μ_a − μ_b)ᵀ Σ_b⁻¹ (μ_a − μ_b) − d + log det Σ_b − log det Σ_a]
 
@@ -80,7 +80,7 @@ def divergence(means_a: Array, covariances_a: Array, means_b: Array, covariances
 
 
 def bhattacharyya(means_a: Array, covariances_a: Array, means_b: Array, covariances_b: Array) -> Array:
-    """−log ∫ √(N_a N_b) in nats, (...): 0 for equal Gaussians, without bound for far ones (Bhattacharyya 1943).
+    """Compute −log ∫ √(N_a N_b) in nats, (...): 0 for equal Gaussians, unbounded for distant ones (Bhattacharyya 1943).
 
     Examples
     --------
@@ -95,9 +95,9 @@ def bhattacharyya(means_a: Array, covariances_a: Array, means_b: Array, covarian
 
 
 def moment_match(weights: Array, means: Array, covariances: Array) -> tuple[Array, Array, Array]:
-    """The Gaussian with the moments of each mixture: weight (...), mean (..., d), covariance (..., d, d).
+    """Compute the Gaussian with the moments of each mixture: weight (...), mean (..., d), covariance (..., d, d).
 
-    Of weights (..., K), means (..., K, d) and covariances (..., K, d, d). It minimises Σ_k w_k KL(N_k ‖ N).
+    Weights are (..., K), means (..., K, d) and covariances (..., K, d, d). The result minimises Σ_k w_k KL(N_k ‖ N).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Hamiltonian cycles: find one, or show why there is none.
+"""Hamiltonian cycles: find one, or prove that there is none.
 
 Small graphs are decided exactly: quick certificates first (a node of degree one, a cut node, a set of k nodes
 whose removal leaves more than k pieces), then a backtracking search with pruning, which is complete. Large graphs
@@ -18,24 +18,24 @@ _STEPS = 2_000_000  # search nodes before the exact search gives up; about ten s
 
 
 def hamiltonian_cycle(graph: nx.Graph) -> tuple[int, ...]:
-    """A Hamiltonian cycle of ``graph`` from node 0, or a NetworkError with the reason."""
+    """Find a Hamiltonian cycle of ``graph`` from node 0, or raise a NetworkError with the reason."""
     n = graph.number_of_nodes()
     if n < 3:
         raise NetworkError(f"no Hamiltonian cycle: a cycle needs at least 3 nodes, the network has {n}")
     reason = _obstacle(graph)
     if reason:
         raise NetworkError(f"no Hamiltonian cycle: {reason}")
-    found = _rotate(graph)
-    if found is None:
-        found = _search(graph)
-    start = found.index(0)
-    cycle = found[start:] + found[:start]
-    # Of the two directions take the one that a reader expects: towards the smaller neighbour.
+    cycle = _rotate(graph)
+    if cycle is None:
+        cycle = _search(graph)
+    start = cycle.index(0)
+    cycle = cycle[start:] + cycle[:start]
+    # Of the two directions, the one towards the smaller neighbour of node 0.
     return tuple(cycle if cycle[1] < cycle[-1] else [cycle[0], *cycle[:0:-1]])
 
 
 def _obstacle(graph: nx.Graph) -> str | None:
-    """A certificate that no Hamiltonian cycle exists, in words, if one is quickly found."""
+    """Search for a quick certificate, in words, that no Hamiltonian cycle exists; None if there is none."""
     for node in sorted(graph):
         if graph.degree[node] < 2:
             return f"node {node} has fewer than two neighbours, so a cycle that enters it cannot leave"
@@ -57,7 +57,7 @@ def _obstacle(graph: nx.Graph) -> str | None:
 
 
 def _rotate(graph: nx.Graph) -> list[int] | None:
-    """Rotation-extension: grow a path; when stuck, turn its tail round at a random chord."""
+    """Grow a path by rotation-extension: if stuck, reverse its tail at a random chord."""
     n = graph.number_of_nodes()
     chance = random.Random(0)  # a fixed seed: the same network always gives the same cycle
     neighbours = {v: sorted(graph[v]) for v in graph}
@@ -66,10 +66,11 @@ def _rotate(graph: nx.Graph) -> list[int] | None:
         inside = {0}
         for _ in range(50 * n):
             end = path[-1]
-            fresh = [v for v in neighbours[end] if v not in inside]
-            if fresh:
-                # The neighbour with fewest ways on first (Warnsdorff): it is the hardest to come back for.
-                step = min(fresh, key=lambda v: (sum(u not in inside for u in neighbours[v]), v))
+            unvisited = [v for v in neighbours[end] if v not in inside]
+            if unvisited:
+                # First the neighbour with the fewest unvisited neighbours (Warnsdorff): it is the hardest to reach
+                # later.
+                step = min(unvisited, key=lambda v: (sum(u not in inside for u in neighbours[v]), v))
                 path.append(step)
                 inside.add(step)
             elif len(path) == n and path[0] in graph[end]:
@@ -81,7 +82,7 @@ def _rotate(graph: nx.Graph) -> list[int] | None:
 
 
 def _search(graph: nx.Graph) -> list[int]:
-    """Complete backtracking from node 0, cut where an unvisited node can no longer be passed through."""
+    """Search by complete backtracking from node 0, pruned where an unvisited node can no longer be passed through."""
     n = graph.number_of_nodes()
     neighbours = {v: sorted(graph[v]) for v in graph}
     path, inside = [0], {0}

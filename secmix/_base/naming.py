@@ -26,7 +26,7 @@ def label(node: int, names: Sequence[str]) -> str:
 
 
 def called(node: int, names: Sequence[str]) -> str:
-    """Return what a sentence calls a node.
+    """Return the words for a node in a sentence.
 
     >>> called(1, ["Bern", "St. Gallen"]), called(1, []), called(1, ["10", "20"])
     ('St. Gallen', 'node 1', 'node 20')
@@ -36,7 +36,7 @@ def called(node: int, names: Sequence[str]) -> str:
 
 
 def named(text: str, names: Sequence[str]) -> str:
-    """Return a sentence of a report with names for the numbers of nodes.
+    """Replace the numbers of nodes in a sentence of a report by names.
 
     >>> named("Node 1 leaks; of nodes 0, 1 and 2 the sum over {0, 1} is known", ["Bern", "St. Gallen", "Chur"])
     'St. Gallen leaks; of Bern, St. Gallen and Chur the sum over {Bern, St. Gallen} is known'

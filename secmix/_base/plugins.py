@@ -1,7 +1,7 @@
 """Parts by name: entry points of the installed packages, or ``package.module:name`` where the user allows it.
 
-A scenario may come from anybody, and ``package.module:name`` names code that would run. Inside an audit it is loaded
-only if whoever runs the audit said so, and called only if it is what it is named for.
+A scenario may come from anybody, and ``package.module:name`` names code that would run. An audit loads it only if its
+user allowed code, and calls it only if it has the interface of its group.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Part = Any
 
 _ALLOWED: ContextVar[bool] = ContextVar("secmix code allowed", default=True)
 _NAMES_CODE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
-_ONE = {
+_SINGULAR = {
     "adversaries": "adversary",
     "attacks": "attack",
     "evidence": "evidence",
@@ -36,7 +36,7 @@ _ONE = {
     "flower apps": "Flower app",
     "candidates": "candidate",
 }
-# Of a class, before it is called: calling what is something else might do anything.
+# Checked before a class is called, since calling anything else could do anything.
 _METHODS = {
     "protocols": (("average", "draw_masks"), ("collaborate", "error")),
     "adversaries": (("observe", "corrupt_nodes"),),
@@ -46,7 +46,7 @@ _METHODS = {
 
 @contextmanager
 def code_allowed(allowed: bool) -> Iterator[None]:
-    """Whether names like ``package.module:name`` are loaded meanwhile. Outside any audit they are.
+    """Allow or refuse names like ``package.module:name`` meanwhile; outside any audit they are allowed.
 
     >>> with code_allowed(False):
     ...     load("protocols", "secmix.protocols:Plain")
@@ -62,41 +62,41 @@ def code_allowed(allowed: bool) -> Iterator[None]:
 
 
 def is_code_allowed() -> bool:
-    """Whether names like ``package.module:name`` are loaded here."""
+    """Return whether names like ``package.module:name`` are loaded."""
     return _ALLOWED.get()
 
 
 def names_code(value: object) -> bool:
-    """Whether ``value`` is a name like ``package.module:name``."""
+    """Check whether ``value`` is a name like ``package.module:name``."""
     return isinstance(value, str) and _NAMES_CODE.fullmatch(value) is not None
 
 
 def available(group: str) -> dict[str, EntryPoint]:
-    """The parts installed under ``secmix.<group>``, by name."""
+    """Return the parts installed under ``secmix.<group>``, by name."""
     return dict(_installed(group, tuple(sys.path)))
 
 
 @functools.cache
 def _installed(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:
-    """Asked many times in an audit; each time the metadata of every installed package would be read."""
+    """Read the entry points once, since reading the metadata of all packages is slow."""
     return {entry.name: entry for entry in sorted(entry_points(group=f"secmix.{group}"))}
 
 
 def load(group: str, name: str) -> Part:
-    """The part called ``name``: an entry point's, or the object at ``package.module:name``.
+    """Load the part called ``name``: an entry point, or the object at ``package.module:name``.
 
     Raises
     ------
     ScenarioError
-        If there is none, with the nearest name; if it is code that was not allowed; if the user's module cannot be
-        imported, or what is there lacks the interface.
+        If no part has this name, with the nearest name; if code is not allowed; if the user's module cannot be
+        imported, or the object lacks the interface.
 
     Examples
     --------
     >>> load("protocols", "plain").__name__
     'Plain'
     """
-    called = _ONE.get(group, group)
+    called = _SINGULAR.get(group, group)
     if ":" in name:
         if not _ALLOWED.get():
             raise ScenarioError(
@@ -111,29 +111,29 @@ def load(group: str, name: str) -> Part:
 
 
 def imported(name: str) -> Part:
-    """The object at ``package.module:name``, whether allowed or not: for names that no scenario gave."""
+    """Import the object at ``package.module:name``, allowed or not: for names that no scenario gave."""
     module, _, attribute = name.partition(":")
     failed = f"{shown(name)} cannot be loaded: "
     if not names_code(name):
         raise ScenarioError(f"{failed}write it as package.module:name")
     try:
-        found = importlib.import_module(module)
+        member = importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise ScenarioError(f"{failed}there is no module {shown(error.name)} where Python looks for it") from error
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # a user's own module may fail in any way, sys.exit among them
+    except BaseException as error:  # a user's module may raise anything, including SystemExit
         raise ScenarioError(f"{failed}its module fails on import ({cause(error)})") from error
     for step in attribute.split("."):
         try:
-            found = getattr(found, step)
+            member = getattr(member, step)
         except AttributeError:
             raise ScenarioError(f"{failed}there is no {shown(step)} in {shown(module)}") from None
-    return found
+    return member
 
 
 def build(group: str, spec: Mapping[str, Any]) -> Part:
-    """The part ``spec["name"]`` made with the other entries of ``spec`` as keyword arguments.
+    """Make the part ``spec["name"]`` with the other entries of ``spec`` as keyword arguments.
 
     Raises
     ------
@@ -148,32 +148,32 @@ def build(group: str, spec: Mapping[str, Any]) -> Part:
         return part(**settings)
     except (SecmixError, KeyboardInterrupt):
         raise
-    except BaseException as error:  # of a kind that the part did not expect, or a part that may do anything
+    except BaseException as error:  # the part may raise anything
         given = ", ".join(f"{key} = {shown(value, 30)}" for key, value in list(settings.items())[:4]) or "no settings"
         raise ScenarioError(
             f"{shown(name)} cannot be made with {given} ({cause(error)}); it takes {in_words(part)}"
         ) from error
 
 
-def _with_interface(group: str, name: str, found: Part) -> Part:
-    """``found``, if it is what ``group`` asks for as far as that shows before it is called."""
+def _with_interface(group: str, name: str, part: Part) -> Part:
+    """Return ``part`` if it has the interface of ``group``, as far as that shows before it is called."""
     if group in _METHODS:
         ways = _METHODS[group]
-        if not (isinstance(found, type) and any(all(callable(getattr(found, m, None)) for m in w) for w in ways)):
-            due = " or ".join(" and ".join(way) for way in ways)
+        if not (isinstance(part, type) and any(all(callable(getattr(part, m, None)) for m in w) for w in ways)):
+            methods = " or ".join(" and ".join(way) for way in ways)
             raise ScenarioError(
-                f"{shown(name)} is no {_ONE[group]}: name a class with the methods {due}; see CONTRIBUTING"
+                f"{shown(name)} is not a {_SINGULAR[group]}; name a class with the methods {methods}, see CONTRIBUTING"
             )
-    if group == "datasets" and not _returns_dataset(found):
+    if group == "datasets" and not _returns_dataset(part):
         raise ScenarioError(
-            f"{shown(name)} is no loader: name a function that says what it returns, "
+            f"{shown(name)} is not a loader; name a function with its return type annotated, "
             "def load(...) -> secmix.data.Dataset"
         )
-    return found
+    return part
 
 
-def _returns_dataset(found: Part) -> bool:
-    if not inspect.isfunction(found):
+def _returns_dataset(part: Part) -> bool:
+    if not inspect.isfunction(part):
         return False
-    annotated = found.__annotations__.get("return")
+    annotated = part.__annotations__.get("return")
     return (annotated.__name__ if isinstance(annotated, type) else str(annotated).rpartition(".")[2]) == "Dataset"

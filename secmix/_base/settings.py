@@ -26,11 +26,11 @@ _COUNTED = (
     "points",
     "max_clusters",
 )
-"""Settings of our own parts that say how often or how many; each is at most ``_ROUNDS``, or nothing would ever end."""
+"""Settings of built-in parts that are counts; each is at most ``_ROUNDS``, so that every audit ends."""
 
 
 def check_settings(part: Any, name: str, settings: Mapping[str, Any]) -> None:
-    """Unknown, missing or mistyped settings of a part are errors that name the right ones.
+    """Check settings of a part against its signature; raise for an unknown, missing or mistyped one.
 
     Raises
     ------
@@ -42,10 +42,10 @@ def check_settings(part: Any, name: str, settings: Mapping[str, Any]) -> None:
 
 
 def faults_of_settings(part: Any, name: str, settings: Mapping[str, Any]) -> Iterator[ScenarioError]:
-    """Every setting that is unknown, missing or mistyped, each as an error."""
+    """Yield an error for every setting that is unknown, missing or mistyped."""
     if not callable(part):
         kind = type(part).__name__
-        yield ScenarioError(f"{shown(name)} is no class or function but {kind}; name what makes the part")
+        yield ScenarioError(f"{shown(name)} is a {kind}, expected a class or function that makes the part")
         return
     parameters = parameters_of(part)
     if parameters is not None:
@@ -55,13 +55,13 @@ def faults_of_settings(part: Any, name: str, settings: Mapping[str, Any]) -> Ite
         missing = [k for k, p in parameters.items() if p.default is p.empty and k not in settings]
         if missing:
             yield ScenarioError(f"{shown(name)} needs the setting(s) {', '.join(missing)}")
-    # The annotations of others' parts may be looser or stricter than what they take.
+    # Annotations of parts from elsewhere may be looser or stricter than what they accept.
     if str(getattr(part, "__module__", "")).startswith("secmix."):
         yield from _of_wrong_kind(part, name, settings)
 
 
 def in_words(part: Any) -> str:
-    """The settings of ``part`` as its signature gives them, in a line.
+    """Render the settings of ``part``, as its signature gives them, in a line.
 
     >>> def part(sigma: float, *, seed: int = 0): ...
     >>> in_words(part)
@@ -75,7 +75,7 @@ def in_words(part: Any) -> str:
 
 
 def parameters_of(part: Any) -> dict[str, inspect.Parameter] | None:
-    """By name; None where any are taken, or where nobody can tell."""
+    """Return the parameters by name; None if any name is accepted, or if the signature is unknown."""
     try:
         parameters = dict(inspect.signature(part).parameters)
     except (TypeError, ValueError):
@@ -86,12 +86,12 @@ def parameters_of(part: Any) -> dict[str, inspect.Parameter] | None:
 
 
 def takes(part: Any, key: str) -> bool:
-    """Say whether ``key`` is a setting of ``part`` by its signature."""
+    """Check whether ``key`` is a setting of ``part`` by its signature."""
     return key in (parameters_of(part) or {})
 
 
 def hints_of(part: Any) -> dict[str, Any]:
-    """The annotations of what makes ``part``; none where only a type checker can resolve them."""
+    """Return the annotations of the constructor of ``part``; empty if they cannot be resolved at run time."""
     try:
         return typing.get_type_hints(getattr(part, "__init__") if isinstance(part, type) else part)  # noqa: B009
     except Exception:
@@ -108,15 +108,15 @@ def _of_wrong_kind(part: Any, name: str, settings: Mapping[str, Any]) -> Iterato
 
 
 def _mistyped(hint: Any, value: Any) -> str | None:
-    """Why ``value``, as TOML writes it, is not of the annotated kind; None where it is, or nobody can tell."""
+    """Explain why ``value``, as TOML writes it, is not of the annotated type; None if it is, or cannot be checked."""
     try:
         kind: TypeAdapter[Any] = TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True))
-    except Exception:  # a kind that cannot be checked, such as an array
+    except Exception:  # a type that cannot be checked, such as an array
         return None
     try:
         _read(kind.validate_python(value, strict=True))
     except ValidationError as error:
-        try:  # TOML has lists only, where tuples may be due
+        try:  # TOML has lists only, where a tuple may be expected
             _read(kind.validate_json(json.dumps(value), strict=True))
         except (ValidationError, TypeError, ValueError):
             return str(error.errors()[0]["msg"])
@@ -124,7 +124,7 @@ def _mistyped(hint: Any, value: Any) -> str | None:
 
 
 def _read(value: Any) -> None:
-    if isinstance(value, Iterator):  # pydantic checks what is iterable only as it is read
+    if isinstance(value, Iterator):  # pydantic checks an iterator only as it is consumed
         for _ in value:
             pass
 

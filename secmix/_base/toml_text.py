@@ -1,4 +1,4 @@
-"""The text of a TOML file and its plain values: readable, and neither deeper nor larger than anybody needs."""
+"""The text of a TOML file and its plain values, with limits on size and nesting."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from secmix._base.places import line_of
+from secmix._base.locations import line_of
 from secmix.errors import ScenarioError, shown
 
 _DEEPEST = 12
@@ -16,7 +16,7 @@ _MOST_VALUES = 1_000_000
 
 
 def read_text(path: str | Path) -> str:
-    """The text of a scenario's file."""
+    """Read the text of a scenario's file."""
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -26,31 +26,33 @@ def read_text(path: str | Path) -> str:
 
 
 def read_toml(text: str, source: str) -> dict[str, Any]:
-    """The values of a TOML ``text``, if no number or nesting in it is beyond what anybody needs."""
+    """Parse a TOML ``text``; numbers and nesting beyond its limits are errors."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         message = re.sub(r"\('([^()]*?)',?\)", r"'\1'", str(error))  # keys as Python writes tuples
         raise ScenarioError(f"{source} is not valid TOML: {message}") from None
     except RecursionError:
-        raise ScenarioError(f"{source} is nested too deeply; a scenario has tables of tables at most") from None
+        raise ScenarioError(f"{source} is nested too deeply; expected at most tables of tables") from None
     except ValueError:  # Python limits the digits it reads
-        raise ScenarioError(f"{source} holds a number of thousands of digits; write one that fits 64 bits") from None
+        raise ScenarioError(
+            f"{source} has a number with thousands of digits; write one that fits into 64 bits"
+        ) from None
 
 
 def check_size(content: Any, source: str, text: str) -> None:
-    """Numbers that fit 64 bits, and no more values or nesting than anybody needs: checked before anything is built."""
+    """Check that integers fit 64 bits, and limit values and nesting, before anything is built."""
     waiting: list[tuple[tuple[str | int, ...], Any]] = [((), content)]
-    seen = 0
+    count = 0
     while waiting:
         path, value = waiting.pop()
-        seen += 1
+        count += 1
         fault = ""
         if isinstance(value, int) and value.bit_length() > 63:
             fault = f"a whole number beyond 64 bits; given {shown(value)}"
         elif len(path) > _DEEPEST:
             fault = f"nested more than {_DEEPEST} deep"
-        elif seen > _MOST_VALUES:
+        elif count > _MOST_VALUES:
             fault = f"more than {_MOST_VALUES} values in all"
         if fault:
             line = line_of(text, path)

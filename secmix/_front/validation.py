@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secmix._base import plugins
-from secmix._base.places import line_of
+from secmix._base.locations import line_of
 from secmix._base.settings import faults_of_settings, takes
 from secmix._base.toml_text import read_text, read_toml
 from secmix._front.paths import in_table, seen_from

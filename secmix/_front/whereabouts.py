@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from secmix._base.places import Path, places
+from secmix._base.locations import Path, locations
 from secmix.errors import DataError, NetworkError, SecmixError, brief
 from secmix.scenario import Scenario
 
@@ -23,14 +23,14 @@ def lines_of_cells(scenario: Scenario, text: str) -> list[dict[str, int]]:
     >>> [lines["protocol"] for lines in lines_of_cells(parse(text), text)]
     [4, 5]
     """
-    known = places(text)
+    known = locations(text)
     tables = ("protocol", "adversary")
     return [{t: line for t in tables if (line := _line(known, _at(scenario, k, t)))} for k in _choices(scenario)]
 
 
 def located(error: SecmixError, scenario: Scenario, text: str, source: str) -> SecmixError:
     """``error`` with the line of the scenario's file that it is about, as far as it tells."""
-    known = places(text)
+    known = locations(text)
     choices = _choices(scenario)
     chosen = choices[error.cell] if error.cell is not None and error.cell < len(choices) else {}
     named = error.key[:1] or ((match[1],) if (match := _TABLE.match(str(error))) else ())

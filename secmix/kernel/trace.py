@@ -28,7 +28,7 @@ from secmix.kernel.state import ANYTHING, INF, LeftTrace, Place, Trace, Variable
 from secmix.kernel.streams import SecretBytes
 from secmix.kernel.world import modules_of, replaced, with_method
 from secmix.network import Network
-from secmix.transcript import Block, Channel, Transcript, overheard, passed_on, watched
+from secmix.transcript import Block, Channel, Transcript, listening, passed_on, watched
 
 ROUNDING = 1e-12
 """By how much of the largest number on the way sums of floats may differ that are added up in another order."""
@@ -156,7 +156,7 @@ class _Channel(Channel):
         senders, receivers = (each.tolist() for each in np.broadcast_arrays(*ends))
         which = range(len(senders)) if content is None else np.asarray(public(content, "content"), np.intp).tolist()
         if line == "held" and senders != receivers:
-            raise SecmixError(f"'{kind}' is said to be held, but passes from one node to another; send it instead")
+            raise SecmixError(f"'{kind}' is given to hold(), but its sender and receiver differ; use send() instead")
         if strange := {*senders, *receivers} - set(range(-1, self.fit.n)):
             raise SecmixError(
                 f"'{kind}' passes from or to {sorted(strange)}; nodes are 0 to {self.fit.n - 1}, -1 the server"
@@ -221,7 +221,7 @@ def follow(
             fit.kept.append(found.digest)
             fit.counts.append(found.numbers)
 
-    with _as_it_was(look), replaced(modules), following(trace), _guarded(protocol), overheard(_other_channel):
+    with _as_it_was(look), replaced(modules), following(trace), _guarded(protocol), listening(_other_channel):
         look(frozenset())
         for trace.call, given in enumerate(inputs):
             try:

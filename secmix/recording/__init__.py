@@ -1,7 +1,7 @@
-"""What passed in a real federation, written down by those who took part, to be looked at afterwards.
+"""Recordings of the messages of a real federation, written by its participants, to be audited afterwards.
 
 A recording is a folder: see :mod:`secmix.recording.folder` for its format, and :mod:`secmix.recording.flower` for the
-few lines that record a Flower app. Nothing in it is code, and nothing is pickled.
+few lines that record a Flower app. A recording contains no code and no pickles.
 """
 
 from secmix.recording.folder import VERSION, Message, Recorder, Recording, read_recording

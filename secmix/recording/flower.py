@@ -1,4 +1,4 @@
-"""A Flower app recorded: by its server, of every client, or by a client, of itself.
+"""Record a Flower app: at its server the messages of all clients, at a client its own.
 
 At the server::
 
@@ -15,7 +15,7 @@ At a client::
 
     app = ClientApp(mods=[recording_mod("recording")])
 
-What a mod sees is what its neighbours in the list pass on: put it first, and it records what leaves the client.
+A mod reads what the next mod in the list passes on: put it first to record what leaves the client.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from secmix.transcript import SERVER
 
 
 class _RecordedGrid:
-    """A Grid that passes everything on, and writes down what passed."""
+    """A Grid that passes every call on, and records the messages."""
 
     def __init__(self, grid: Any, folder: str | os.PathLike[str]) -> None:
         self._grid, self._recorder = grid, Recorder(folder)
         self._numbers: dict[int, int] = {}  # of Flower's node ids
-        self._pushed: dict[str, tuple[int, int, str]] = {}  # messages that wait for an answer
+        self._pushed: dict[str, tuple[int, int, str]] = {}  # messages without a reply so far
         self._iteration = -1
 
     def __getattr__(self, name: str) -> Any:
@@ -45,15 +45,15 @@ class _RecordedGrid:
         return getattr(self._grid, name)
 
     def push_messages(self, messages: Iterable[Any]) -> Iterable[str]:
-        """As the Grid does."""
-        pushed = self._asked(messages)
+        """Push messages as the Grid does, and record them."""
+        pushed = self._record_requests(messages)
         ids = list(self._grid.push_messages(pushed))
-        for message, given in zip(pushed, ids, strict=True):
-            self._pushed[given] = (self._iteration, self._node(message.metadata.dst_node_id), _type(message))
+        for message, identifier in zip(pushed, ids, strict=True):
+            self._pushed[identifier] = (self._iteration, self._node(message.metadata.dst_node_id), _type(message))
         return ids
 
     def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Any]:
-        """As the Grid does."""
+        """Pull replies as the Grid does, and record them."""
         replies = list(self._grid.pull_messages(message_ids))
         for reply in replies:
             known = self._pushed.pop(reply.metadata.reply_to_message_id, None)
@@ -62,8 +62,8 @@ class _RecordedGrid:
         return replies
 
     def send_and_receive(self, messages: Iterable[Any], *, timeout: float | None = None) -> Iterable[Any]:
-        """As the Grid does."""
-        pushed = self._asked(messages)
+        """Send messages and receive replies as the Grid does, and record both."""
+        pushed = self._record_requests(messages)
         replies = list(self._grid.send_and_receive(pushed, timeout=timeout))
         kinds = {self._node(message.metadata.dst_node_id): _type(message) for message in pushed}
         for reply in replies:
@@ -71,7 +71,7 @@ class _RecordedGrid:
             _write(self._recorder, self._iteration, 1, node, SERVER, f"{kinds.get(node, _type(reply))} reply", reply)
         return replies
 
-    def _asked(self, messages: Iterable[Any]) -> list[Any]:
+    def _record_requests(self, messages: Iterable[Any]) -> list[Any]:
         pushed = list(messages)
         self._iteration += 1
         for message in pushed:
@@ -84,28 +84,28 @@ class _RecordedGrid:
 
 
 def recorded(grid: Any, folder: str | os.PathLike[str]) -> Any:
-    """``grid`` of a ServerApp, with everything that passes written into ``folder``.
+    """Wrap the ``grid`` of a ServerApp so that all messages are written into ``folder``.
 
-    Nodes are counted from 0 in the order in which they are first sent something.
+    Nodes are numbered from 0 in the order of their first message from the server.
     """
     from flwr.serverapp import Grid
 
-    Grid.register(_RecordedGrid)  # an abstract class: what has its methods is one
+    Grid.register(_RecordedGrid)  # an abstract class: Flower accepts what has its methods
     return _RecordedGrid(grid, folder)
 
 
 def recording_mod(folder: str | os.PathLike[str]) -> Callable[[Any, Any, Callable[[Any, Any], Any]], Any]:
-    """A mod of a ClientApp that writes what this client gets and sends into a folder of its own in ``folder``.
+    """Make a mod of a ClientApp that writes the messages of this client into its own folder in ``folder``.
 
-    The folder of a node is named by its id in Flower; in the recording the node is 0.
+    The name of the folder contains the node's id in Flower; in the recording the node is 0.
     """
 
     def mod(message: Any, context: Any, call_next: Callable[[Any, Any], Any]) -> Any:
         recorder = Recorder(Path(folder) / f"node-{context.node_id}", "node")
-        turn = recorder.count // 2
-        _write(recorder, turn, 0, SERVER, 0, _type(message), message)
+        iteration = recorder.count // 2
+        _write(recorder, iteration, 0, SERVER, 0, _type(message), message)
         reply = call_next(message, context)
-        _write(recorder, turn, 1, 0, SERVER, f"{_type(message)} reply", reply)
+        _write(recorder, iteration, 1, 0, SERVER, f"{_type(message)} reply", reply)
         return reply
 
     return mod
@@ -116,7 +116,7 @@ def _type(message: Any) -> str:
 
 
 def _write(recorder: Recorder, iteration: int, round: int, sender: int, receiver: int, kind: str, message: Any) -> None:
-    """One message, an error as its code."""
+    """Write one message; an error is written as its code."""
     parts: list[tuple[str, tuple[str, ...], Any]]
     if message.has_error():
         parts = [(f"{kind}: error", ("code",), [float(message.error.code)])]

@@ -1,15 +1,15 @@
 """The format of a recording, version 1: a folder with a header, an index and the numbers of each message.
 
 - ``recording.json``: ``{"format": "secmix recording", "version": 1, "by": "server"}``; ``by`` is ``server`` or
-  ``node``, whose messages these are.
-- ``index.jsonl``: a line for each message, in the order in which they passed: ``{"file": "000000.npz", "iteration": 0,
+  ``node``: the participant that recorded its messages.
+- ``index.jsonl``: a line for each message, in the order of sending: ``{"file": "000000.npz", "iteration": 0,
   "round": 0, "sender": -1, "receiver": 0, "encrypted": true, "parts": [{"kind": "train: arrays/0", "names": []}]}``.
   The server is −1, nodes are counted from 0. ``round`` is 0 for what the server sends and 1 for the answer. Arrays of a
-  model are kinds with a ``/``, in the order of its layers; ``names`` are those of single numbers, as in metrics.
-- ``000000.npz``: the numbers of the parts of one message, of one axis each, named ``0``, ``1``, ..., not compressed.
+  model are kinds with a ``/``, in the order of its layers; ``names`` are the names of single numbers, as in metrics.
+- ``000000.npz``: the numbers of the parts of one message, a vector each, named ``0``, ``1``, ..., not compressed.
 
-A message is in the index once its numbers are written: a process that is killed leaves a recording of what passed
-before. Who reads one may have it from somebody else: no link is followed, sizes are checked before anything is read.
+A message enters the index after its numbers are written: a process that is killed leaves a valid recording of the
+messages before. A recording may come from somebody else: no link is followed, and sizes are checked before reading.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from secmix.errors import DataError, shown
 
 FORMAT = "secmix recording"
 VERSION = 1
-"""Of the format: a reader refuses others."""
+"""Version of the format; recordings of other versions are refused."""
 MOST_BYTES = 4 * 2**30
-"""Of all numbers together; more is not read."""
+"""Largest total size of all numbers; larger recordings are refused."""
 _INDEX_BYTES, _FILE_BYTES, _HEADER_BYTES = 256 * 2**20, 2**30, 4096
 _MOST_PARTS, _LONGEST, _MOST_NAMES = 10_000, 200, 10_000
 _NAME = re.compile(r"\d{6,9}\.npz")
@@ -51,7 +51,7 @@ class Message:
         The server is −1.
     encrypted : bool
     parts : tuple of (kind, names, numbers (p,))
-        In their order; ``names`` of single numbers, or none.
+        In order; ``names`` of single numbers, or none.
     """
 
     iteration: int
@@ -64,35 +64,35 @@ class Message:
 
 @dataclass(frozen=True)
 class Recording:
-    """What was recorded: by the server, of all its clients, or by one node, of itself."""
+    """The recorded messages: of all clients, by the server, or of one node, by itself."""
 
     by: str
     messages: tuple[Message, ...]
 
     @property
     def nodes(self) -> tuple[int, ...]:
-        """All that sent or were sent anything."""
+        """All nodes that sent or received a message."""
         return tuple(sorted({end for m in self.messages for end in (m.sender, m.receiver) if end >= 0}))
 
 
 class Recorder:
-    """Writes a recording.
+    """Writer of a recording.
 
     Parameters
     ----------
     folder : path
-        Made if it does not exist. One that holds a recording by the same is gone on with.
+        Created if it does not exist. An existing recording by the same participant is continued.
     by : {"server", "node"}
 
     Attributes
     ----------
     count : int
-        Messages written so far.
+        Number of messages written so far.
 
     Raises
     ------
     DataError
-        The folder holds something else.
+        If the folder contains something else.
 
     Examples
     --------
@@ -106,13 +106,16 @@ class Recorder:
 
     def __init__(self, folder: str | os.PathLike[str], by: str = "server") -> None:
         if by not in ("server", "node"):
-            raise DataError(f"a recording is by 'server' or 'node'; given {shown(by)}")
+            raise DataError(f"by = {shown(by)}; expected 'server' or 'node'")
         self.folder = Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # what passed may tell of private rows
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # messages may reveal private rows
         header = self.folder / "recording.json"
         if header.exists() or any(self.folder.iterdir()):
             if _header(self.folder) != by:
-                raise DataError(f"{self.folder} holds a recording by another; give each its own folder")
+                raise DataError(
+                    f"{self.folder} contains a recording by a {_header(self.folder)}, expected {by}; give each "
+                    "recorder its own folder"
+                )
         else:
             files.write(header, json.dumps({"format": FORMAT, "version": VERSION, "by": by}).encode() + b"\n")
         self.count = len([place for place in self.folder.iterdir() if _NAME.fullmatch(place.name)])
@@ -132,12 +135,16 @@ class Recorder:
         Raises
         ------
         DataError
-            A part is no vector of real numbers.
+            If a part is not a vector of real numbers.
         """
         arrays = [np.asarray(numbers) for _, _, numbers in parts]
         for (kind, names, _), array in zip(parts, arrays, strict=True):
             if array.ndim != 1 or array.dtype.kind not in _KINDS or (names and len(names) != len(array)):
-                raise DataError(f"part {shown(kind)} is no vector of real numbers, or its names are not as many")
+                raise DataError(
+                    f"part {shown(kind)} has shape {array.shape}, type {array.dtype} and {len(names)} names; "
+                    "expected a vector "
+                    "of real numbers, with a name for each or none"
+                )
         content = io.BytesIO()
         with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as archive:
             for k, array in enumerate(arrays):
@@ -145,28 +152,28 @@ class Recorder:
                     np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
         name = f"{self.count:06d}.npz"
         files.write(self.folder / name, content.getvalue())
-        said = {
+        entry = {
             "file": name,
             **{"iteration": int(iteration), "round": int(round), "sender": int(sender), "receiver": int(receiver)},
             "encrypted": bool(encrypted),
-            "parts": [{"kind": str(kind), "names": [str(each) for each in names]} for kind, names, _ in parts],
+            "parts": [{"kind": str(kind), "names": [str(name) for name in names]} for kind, names, _ in parts],
         }
         with (self.folder / "index.jsonl").open("a", encoding="utf-8") as index:
-            index.write(json.dumps(said) + "\n")
+            index.write(json.dumps(entry) + "\n")
         self.count += 1
 
 
 def read_recording(folder: str | os.PathLike[str]) -> Recording:
-    """The recording in ``folder``, which may come from anybody.
+    """Read the recording in ``folder``, which may come from anybody.
 
     Raises
     ------
     DataError
-        It is no recording, of another version, damaged, or larger than :data:`MOST_BYTES`.
+        If it is not a recording, of another version, damaged, or larger than :data:`MOST_BYTES`.
     """
     place = Path(folder)
     if not place.is_dir():
-        raise DataError(f"{place} is no folder; a recording is the folder that a Recorder was given")
+        raise DataError(f"{place} is not a folder; give the folder that a Recorder wrote")
     by = _header(place)
     left, messages = MOST_BYTES, []
     for number, line in enumerate(_lines(place), 1):
@@ -174,7 +181,7 @@ def read_recording(folder: str | os.PathLike[str]) -> Recording:
         left -= size
         messages.append(message)
     if not messages:
-        raise DataError(f"{place} holds no message yet")
+        raise DataError(f"{place} contains no message; record a run first")
     return Recording(by, tuple(messages))
 
 
@@ -192,11 +199,15 @@ def _header(place: Path) -> str:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         if isinstance(error, DataError):
             raise
-        raise DataError(f"{place / 'recording.json'} is not the header of a recording") from None
+        raise DataError(
+            f"{place / 'recording.json'} is not the header of a recording; give a folder that a Recorder wrote"
+        ) from None
     if form != FORMAT or by not in ("server", "node"):
-        raise DataError(f"{place / 'recording.json'} is not the header of a recording")
+        raise DataError(
+            f"{place / 'recording.json'} is not the header of a recording; give a folder that a Recorder wrote"
+        )
     if version != VERSION or isinstance(version, bool):
-        raise DataError(f"{place} has version {shown(version)} of the format; this secmix reads version {VERSION}")
+        raise DataError(f"{place} has version {shown(version)} of the format, expected {VERSION}; record again")
     return str(by)
 
 
@@ -204,7 +215,7 @@ def _lines(place: Path) -> Iterator[Any]:
     if not (place / "index.jsonl").exists():
         return
     content = _read(place / "index.jsonl", _INDEX_BYTES)
-    *lines, rest = content.split(b"\n")  # a last line without an end was being written
+    *lines, rest = content.split(b"\n")  # a last line without a newline is incomplete
     del rest
     for number, line in enumerate(lines, 1):
         try:
@@ -214,7 +225,7 @@ def _lines(place: Path) -> Iterator[Any]:
 
 
 def _message(place: Path, line: Any, number: int, left: int) -> tuple[Message, int]:
-    bad = DataError(f"line {number} of {place / 'index.jsonl'} is no message of this format")
+    bad = DataError(f"line {number} of {place / 'index.jsonl'} is not a message of this format")
     try:
         name, parts = line["file"], line["parts"]
         ends = [line[key] for key in ("iteration", "round", "sender", "receiver")]
@@ -237,26 +248,26 @@ def _message(place: Path, line: Any, number: int, left: int) -> tuple[Message, i
     if any(names and len(names) != len(array) for (_, names), array in zip(kinds, arrays, strict=True)):
         raise bad
     content = tuple((kind, names, array) for (kind, names), array in zip(kinds, arrays, strict=True))
-    iteration, turn, sender, receiver = ends
-    return Message(iteration, turn, sender, receiver, encrypted, content), size
+    iteration, round_number, sender, receiver = ends
+    return Message(iteration, round_number, sender, receiver, encrypted, content), size
 
 
 def _numbers(place: Path, count: int, left: int) -> tuple[list[NDArray[Any]], int]:
     content = _read(place, min(_FILE_BYTES, left))
-    wanted = [f"{k}.npy" for k in range(count)]
+    expected = [f"{k}.npy" for k in range(count)]
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            held = archive.infolist()
-            # Stored as it is: what a member unpacks to is no more than the file is long.
-            stored = all(each.compress_type == zipfile.ZIP_STORED and each.file_size <= len(content) for each in held)
-            if [each.filename for each in held] != wanted or not stored:
-                raise DataError(f"{place} does not hold the {count} parts that the index says, uncompressed")
+            members = archive.infolist()
+            # Without compression, no member is larger than the file.
+            stored = all(m.compress_type == zipfile.ZIP_STORED and m.file_size <= len(content) for m in members)
+            if [member.filename for member in members] != expected or not stored:
+                raise DataError(f"{place} does not contain the {count} parts that the index lists, uncompressed")
         with np.load(io.BytesIO(content), allow_pickle=False) as loaded:
             arrays = [loaded[str(k)] for k in range(count)]
     except DataError:
         raise
     except Exception:  # a damaged archive may fail in any way
-        raise DataError(f"{place} is damaged") from None
+        raise DataError(f"{place} is damaged; record the run again") from None
     if any(array.ndim != 1 or array.dtype.kind not in _KINDS for array in arrays):
-        raise DataError(f"{place} holds something else than vectors of real numbers")
+        raise DataError(f"{place} contains something else than vectors of real numbers")
     return arrays, len(content)

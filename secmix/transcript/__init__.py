@@ -1,6 +1,6 @@
-"""Every message of a run: the channel that carries it, the transcript that keeps it, the view that an adversary has."""
+"""Every message of a run: the channel that carries it, the transcript that records it, an adversary's view of it."""
 
-from secmix.transcript.channel import Channel, overheard, unrelated
+from secmix.transcript.channel import Channel, listening, unrelated
 from secmix.transcript.messages import SERVER, Block, Line, Transcript, at_most, touching
 from secmix.transcript.outlets import watched
 from secmix.transcript.payload import as_it_passes, passed_on
@@ -22,7 +22,7 @@ __all__ = [
     "as_it_passes",
     "at_most",
     "collect",
-    "overheard",
+    "listening",
     "passed_on",
     "touching",
     "unrelated",

@@ -19,60 +19,61 @@ from secmix.transcript.payload import as_it_passes, passed_on
 from secmix.transcript.sealed import SEALED, Holders, Sealed
 
 Listener = Callable[["Channel", Block | None], None]
-"""Told of each message twice: with nothing before it passes, with what was written once it has passed."""
+"""Called twice for each message: with None before it is sent, and with the recorded block afterwards."""
 
-_MINE: ContextVar[tuple[Listener, ...] | None] = ContextVar("listeners", default=None)
+_CONTEXT_LISTENERS: ContextVar[tuple[Listener, ...] | None] = ContextVar("listeners", default=None)
 _LISTENERS: list[tuple[Listener, int]] = []  # with the thread that listens
 
 
 @contextmanager
-def overheard(listener: Listener) -> Iterator[None]:
-    """Tell ``listener`` of every channel that carries something meanwhile, whoever made it, recording or not.
+def listening(listener: Listener) -> Iterator[None]:
+    """Call ``listener`` for each message on every channel meanwhile, whether the channel records or not.
 
-    It hears what passes; a channel of another class that writes otherwise, or not at all, is heard of nevertheless. A
-    thread started meanwhile, or another context, has no listener of its own and tells those of all others. Who listens
-    already goes on to: nobody can put another in its place.
+    The first call shows a message even if the channel's class records differently, or not at all. A thread that is
+    started meanwhile, or another context, has no listeners of its own, and calls those of all threads. Listeners add
+    up: a new one never replaces an earlier one.
 
     Examples
     --------
-    >>> heard = []
-    >>> with overheard(lambda channel, block: heard.append(block)):
+    >>> blocks = []
+    >>> with listening(lambda channel, block: blocks.append(block)):
     ...     _ = Channel(record=False).send(0, 0, 1, "aside", np.ones((1, 1)))
-    >>> heard[0], heard[1].kind
+    >>> blocks[0], blocks[1].kind
     (None, 'aside')
     """
-    token = _MINE.set((*(_MINE.get() or ()), listener))
+    token = _CONTEXT_LISTENERS.set((*(_CONTEXT_LISTENERS.get() or ()), listener))
     _LISTENERS.append(entry := (listener, threading.get_ident()))
     try:
         yield
     finally:
         _LISTENERS.remove(entry)
-        _MINE.reset(token)
+        _CONTEXT_LISTENERS.reset(token)
 
 
 @contextmanager
 def unrelated() -> Iterator[None]:
-    """What this thread sends meanwhile is not told to the listeners of others, as of an audit beside it.
+    """Keep this thread's messages from the listeners of other threads meanwhile, such as those of another audit.
 
-    Its own listeners are told as before.
+    Its own listeners are called as before.
     """
-    here = threading.get_ident()
-    mine = _MINE.get()
-    # In another context of a thread that is listened to already, it is not another audit that begins.
-    token = _MINE.set(tuple(each for each, where in _LISTENERS if where == here) if mine is None else mine)
+    thread = threading.get_ident()
+    own = _CONTEXT_LISTENERS.get()
+    if own is None:  # another context of this thread: its listeners are of the same audit
+        own = tuple(listener for listener, of_thread in _LISTENERS if of_thread == thread)
+    token = _CONTEXT_LISTENERS.set(own)
     try:
         yield
     finally:
-        _MINE.reset(token)
+        _CONTEXT_LISTENERS.reset(token)
 
 
 def _listeners() -> list[Listener]:
-    mine = _MINE.get()
-    return [each for each, _ in _LISTENERS] if mine is None else list(mine)
+    own = _CONTEXT_LISTENERS.get()
+    return [listener for listener, _ in _LISTENERS] if own is None else list(own)
 
 
 class Channel:
-    """Carries data between nodes and writes every message into the transcript.
+    """Carries data between nodes and records every message in the transcript.
 
     Parameters
     ----------
@@ -81,8 +82,8 @@ class Channel:
 
     Notes
     -----
-    ``send`` returns what the receivers get: here the message itself. A channel on which colluders speak returns
-    theirs instead; protocols therefore go on with what ``send`` returned, never with what they sent.
+    ``send`` returns what the receivers get: here the message itself. A channel with colluders returns their messages
+    instead; protocols therefore continue with what ``send`` returned, never with what they sent.
     """
 
     def __init__(self, *, record: bool = True) -> None:
@@ -91,7 +92,7 @@ class Channel:
         self.iteration = 0
 
     def begin(self) -> None:
-        """Start a run of its own, with an empty transcript."""
+        """Start a new run, with an empty transcript."""
         self.transcript = Transcript()
         self.iteration = 0
 
@@ -115,28 +116,28 @@ class Channel:
             Communication round within this averaging; -1 before the first.
         sender, receiver : int or (M,) int
         kind : str
-            What the messages are, in the protocol's words: "running sum", "y", "lambda", ...
+            The kind of message, in the protocol's words: "running sum", "y", "lambda", ...
         payload : (runs, m) for one message, or (P, runs, m), or a mapping or tuple of such, as many messages
         encrypted : bool
-            Whether the line is encrypted: an eavesdropper then hears nothing.
+            Whether the line is encrypted: an eavesdropper then reads no numbers.
         content : (M,) int, optional
             Row of ``payload`` that each message carries; by default message k carries row k.
         sealed_for : int, (M,) int, or a set of int, optional
-            Who has the key: a node, one for each message, or all of a set for each message. Others, its receiver
-            among them, see a message of zeros of the same type and length.
+            Holders of the key: a node, one for each message, or a set for all messages. Others, including a receiver
+            without the key, read zeros of the same type and length.
 
         Returns
         -------
-        Like ``payload``, with arrays of its own: what the sender changes in its own afterwards stays with the sender.
-        A row that no message carries does not arrive: its numbers are NaN, or 0 where numbers are whole. Receivers who
-        have no key get a :class:`Sealed`, which they can send on as it is: ``send`` returns the numbers to who has it.
+        Like ``payload``, copied: later changes of the sender's arrays have no effect. A row that no message carries
+        does not arrive: its numbers are NaN, or 0 if they are integers. Receivers without the key get a
+        :class:`Sealed`, which they can forward: ``send`` returns the numbers to holders of the key.
 
         Raises
         ------
         SecmixError
-            If messages and payload rows do not match, or the payload is nothing that a line carries.
+            If messages and payload rows do not match, or the payload is of a type that a line cannot carry.
         """
-        for listener in _listeners():  # here: a channel of another class may write otherwise, or not at all
+        for listener in _listeners():  # here, since another class of channel may record differently, or not at all
             listener(self, None)
         line: Line = "encrypted" if encrypted else "plain"
         if sealed_for is None and not isinstance(payload, Sealed):
@@ -146,24 +147,24 @@ class Channel:
     def _pass_sealed(
         self, round: int, sender: Any, receiver: Any, kind: str, payload: Any, line: Line, content: Any, holders: Any
     ) -> Array:
-        """Let holders have what is sealed, on lines that are encrypted for them, and all others an envelope."""
+        """Deliver sealed messages to holders of the key as on encrypted lines, and an envelope to all others."""
         if isinstance(payload, Sealed):
             if holders is not None:
-                raise SecmixError(f"'{kind}' is sealed already: send it on without sealed_for")
+                raise SecmixError(f"'{kind}' is sealed already, expected no sealed_for; forward it without")
             sealed = payload
         else:
             count = max(np.size(sender), np.size(receiver), 1 if content is None else np.size(content))
             sealed = Sealed.of(payload, holders, count)
             by, to, rows = sealed.letters(sender, content)
             sealed = replace(sealed, _payload=self._pass(round, by, to, kind, payload, "encrypted", rows))
-        found: Any = sealed.opened(receiver)
-        arrives: Array = found  # or the sealed one, which a protocol sends on as it would an array
-        if found is sealed or sealed is payload:
+        opened: Any = sealed.opened(receiver)
+        arrives: Array = opened  # or a Sealed, which a protocol forwards like an array
+        if opened is sealed or sealed is payload:
             self._pass(round, sender, receiver, kind + SEALED, sealed.envelope, line, content)
         return arrives
 
     def hold(self, round: int, node: ArrayLike, kind: str, payload: Array) -> None:
-        """Note what nodes hold without any message: ``payload`` (runs, m), or (M, runs, m) for M nodes."""
+        """Record what nodes hold without a message: ``payload`` (runs, m), or (M, runs, m) for M nodes."""
         for listener in _listeners():
             listener(self, None)
         self._pass(round, node, node, kind, payload, "held", None)
@@ -173,7 +174,7 @@ class Channel:
             self._write(round, sender, receiver, name, rows, line, content)
             return rows if line == "held" else _arriving(rows, content)
 
-        # As nearly always: an array of plain numbers, of which there is nothing to take apart.
+        # The usual case: an array of floats, which is one message.
         if type(payload) is np.ndarray and payload.dtype.kind == "f":
             return write(kind, payload)
         runs = self.transcript.blocks[-1].runs if self.transcript.blocks else 1
@@ -196,21 +197,25 @@ class Channel:
         payload = np.asarray(payload)
         rows = payload[None] if payload.ndim == 2 else payload
         if rows.ndim != 3:
-            raise SecmixError(f"a payload has shape (runs, m) or (messages, runs, m); given {payload.shape}")
+            raise SecmixError(
+                f"a payload of kind '{kind}' has shape {payload.shape}, expected (runs, m) or (messages, runs, m)"
+            )
         senders, receivers = _nodes(sender), _nodes(receiver)
         if senders.shape != receivers.shape:
             senders, receivers = np.broadcast_arrays(senders, receivers)
         if line == "held" and (senders != receivers).any():
-            raise SecmixError(f"'{kind}' is said to be held, but passes from one node to another; send it instead")
+            raise SecmixError(f"'{kind}' is given to hold(), but its sender and receiver differ; use send() instead")
         which = np.arange(len(senders)) if content is None else np.asarray(content, dtype=np.intp)
         unnamed = content is None and len(rows) > len(senders)
         if unnamed or len(which) != len(senders) or (len(which) and max(which.tolist()) >= len(rows)):
             raise SecmixError(
-                f"{len(senders)} messages of kind '{kind}' but contents for {len(which)}, in {len(rows)} payload rows"
+                f"{len(senders)} messages of kind '{kind}' have {len(which)} contents in {len(rows)} payload rows; "
+                "give each "
+                "message the row that it carries"
             )
-        # Plain letters: those of a class of its own may say that they are equal to others, and what passes is not.
-        turn, name = int(round), str.__str__(kind) if isinstance(kind, str) else str(kind)
-        block = Block(int(self.iteration), turn, name, line, senders, receivers, which, as_it_passes(rows))
+        # A plain str: a subclass may define equality as it likes.
+        round_number, name = int(round), str.__str__(kind) if isinstance(kind, str) else str(kind)
+        block = Block(int(self.iteration), round_number, name, line, senders, receivers, which, as_it_passes(rows))
         if self.record:
             self.transcript.append(block)
         for listener in listeners:
@@ -218,20 +223,20 @@ class Channel:
 
 
 def _arriving(rows: Array, content: Any) -> Array:
-    """A copy of ``rows`` without those that no message carries."""
+    """Copy ``rows`` without those that no message carries."""
     if not isinstance(rows, np.ndarray):  # of another library
         from array_api_compat import array_namespace
 
         return array_namespace(rows).asarray(rows, copy=True)
     arrived = as_it_passes(rows)
     if content is not None and rows.ndim == 3 and len(rows) > 1:
-        named = set(np.asarray(content).ravel().tolist())
-        left = set(range(len(rows))).difference(named)
-        if left := left and left.difference(k + len(rows) for k in named if k < 0):
-            arrived[sorted(left)] = np.nan if rows.dtype.kind == "f" else 0
+        sent = set(np.asarray(content).ravel().tolist())
+        unsent = set(range(len(rows))).difference(sent)
+        if unsent := unsent and unsent.difference(k + len(rows) for k in sent if k < 0):
+            arrived[sorted(unsent)] = np.nan if rows.dtype.kind == "f" else 0
     return arrived
 
 
-def _nodes(given: ArrayLike) -> Ints:
-    nodes = np.asarray(given, dtype=np.intp)
+def _nodes(numbers: ArrayLike) -> Ints:
+    nodes = np.asarray(numbers, dtype=np.intp)
     return nodes if nodes.ndim else nodes.reshape(1)

@@ -1,6 +1,6 @@
 """Block: messages of one kind in one round. Transcript: every message of a run, in order.
 
-Index arrays say who sent what to whom on which line; ``payload`` holds the contents, each once, even when a broadcast
+Index arrays give sender, receiver and content of each message; ``payload`` has each content once, even if a broadcast
 carries it to many neighbours. Axis ``runs`` is the Monte Carlo axis: the same messages, with other data and masks.
 """
 
@@ -20,17 +20,17 @@ from secmix.errors import SecmixError
 
 
 @dataclass
-class _Room:
+class _MemoryLimit:
     left: float
     message: str
 
 
-_ROOM: ContextVar[_Room | None] = ContextVar("room for messages", default=None)
+_LIMIT: ContextVar[_MemoryLimit | None] = ContextVar("room for messages", default=None)
 
 
 @contextmanager
 def at_most(nbytes: float, message: str) -> Iterator[None]:
-    """Messages may take ``nbytes`` meanwhile, all transcripts together; beyond it is an error that says ``message``.
+    """Limit the messages of all transcripts together to ``nbytes`` meanwhile; beyond it, raise ``message``.
 
     >>> from secmix.transcript import Channel
     >>> with at_most(10, "too much"):
@@ -39,11 +39,11 @@ def at_most(nbytes: float, message: str) -> Iterator[None]:
     ...
     secmix.errors.SecmixError: too much
     """
-    token = _ROOM.set(_Room(nbytes, message))
+    token = _LIMIT.set(_MemoryLimit(nbytes, message))
     try:
         yield
     finally:
-        _ROOM.reset(token)
+        _LIMIT.reset(token)
 
 
 SERVER = -1
@@ -60,16 +60,16 @@ class Block:
     Attributes
     ----------
     iteration : int
-        Which averaging of the protocol's run (EM iteration); 0 for a single one.
+        Number of the averaging (EM iteration); 0 if there is only one.
     round : int
         Communication round within that averaging; -1 before the first.
     kind : str
-        What the messages are, in the protocol's words: "running sum", "y", "lambda", ...
+        The kind of message, in the protocol's words: "running sum", "y", "lambda", ...
     line : {"plain", "encrypted", "held"}
     sender, receiver : (M,) int
         Node numbers; ``SERVER`` (-1) is the server. What a node holds has sender = receiver.
     content : (M,) int
-        Which row of ``payload`` each message carries.
+        Row of ``payload`` that each message carries.
     payload : (P, runs, m) float
     """
 
@@ -89,13 +89,13 @@ class Block:
 
     @property
     def frame(self) -> tuple[object, ...]:
-        """All but the numbers and how many runs they are of: when, what, from whom to whom, and how long."""
+        """All but the numbers and the number of runs: iteration, round, kind, line, ends, and shape."""
         ends = (tuple(which.tolist()) for which in (self.sender, self.receiver, self.content))
         return (self.iteration, self.round, self.kind, self.line, *ends, self.payload.shape[0], self.payload.shape[2])
 
 
 def touching(block: Block, nodes: Ints) -> NDArray[np.bool_]:
-    """Which messages of ``block`` come from one of ``nodes`` or go to one, (M,)."""
+    """Select the messages of ``block`` that come from one of ``nodes`` or go to one, (M,)."""
     ends = (block.sender[:, None] == nodes) | (block.receiver[:, None] == nodes)
     return np.asarray(ends.any(axis=1))
 
@@ -109,17 +109,17 @@ class Transcript:
     def append(self, block: Block) -> None:
         """Add ``block`` at the end."""
         self.blocks.append(block)
-        if (room := _ROOM.get()) is not None:
-            room.left -= block.payload.nbytes
-            if room.left < 0:
-                raise SecmixError(room.message)
+        if (limit := _LIMIT.get()) is not None:
+            limit.left -= block.payload.nbytes
+            if limit.left < 0:
+                raise SecmixError(limit.message)
 
     def __iter__(self) -> Iterator[Block]:
         return iter(self.blocks)
 
     @property
     def messages(self) -> int:
-        """Messages that crossed a channel (what nodes merely hold does not count)."""
+        """Number of messages that crossed a channel (what nodes hold does not count)."""
         return sum(len(b.sender) for b in self.blocks if b.line != "held")
 
     @property
@@ -133,5 +133,5 @@ class Transcript:
         return sorted({b.iteration for b in self.blocks})
 
     def at(self, iteration: int) -> list[Block]:
-        """The blocks of one iteration."""
+        """Return the blocks of one iteration."""
         return [b for b in self.blocks if b.iteration == iteration]

@@ -1,4 +1,4 @@
-"""Objects as messages: what they consist of goes over the line, and the receiver makes another of the same class."""
+"""Objects as messages: a line carries their fields, and the receiver builds another object of the same class."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from secmix.errors import SecmixError
 
 
 def fields_of(payload: Any) -> dict[str, Any]:
-    """All that an object holds by itself, in its ``__dict__`` or in slots."""
+    """Return all fields of an object, in its ``__dict__`` or in slots."""
     slots = (slot for base in type(payload).__mro__ for slot in _slots(base) if slot not in ("__dict__", "__weakref__"))
-    held = {slot: getattr(payload, slot) for slot in slots if hasattr(payload, slot)}
-    return {**held, **getattr(payload, "__dict__", {})}
+    values = {slot: getattr(payload, slot) for slot in slots if hasattr(payload, slot)}
+    return {**values, **getattr(payload, "__dict__", {})}
 
 
 def _slots(base: type) -> tuple[str, ...]:
@@ -25,29 +25,29 @@ def _slots(base: type) -> tuple[str, ...]:
     )
 
 
-def is_found_by_name(kind: type) -> bool:
-    """Whether a class is known to sender and receiver alike: found in its module under its name.
+def is_importable(kind: type) -> bool:
+    """Check whether sender and receiver both know a class: its module has it under its name.
 
-    A class that is made for a message could carry anything.
+    A class that is created for a message could carry anything.
 
     Examples
     --------
-    >>> is_found_by_name(SecmixError), is_found_by_name(type("Made", (), {"secret": 3}))
+    >>> is_importable(SecmixError), is_importable(type("Made", (), {"secret": 3}))
     (True, False)
     """
-    found: Any = sys.modules.get(kind.__module__)
+    member: Any = sys.modules.get(kind.__module__)
     for name in kind.__qualname__.split("."):
-        found = getattr(found, name, None)
-    return found is kind
+        member = getattr(member, name, None)
+    return member is kind
 
 
 def with_fields(kind: type, fields: Mapping[str, Any], what: str) -> Any:
-    """An object of the class ``kind`` that holds ``fields`` and nothing else.
+    """Build an object of the class ``kind`` with ``fields`` and nothing else.
 
     Raises
     ------
     SecmixError
-        If it holds more than its fields, as a text or a list of a class of its own does.
+        If such an object has more than its fields, as a subclass of str or list has.
     """
     try:
         made: Any = object.__new__(kind)
@@ -55,6 +55,7 @@ def with_fields(kind: type, fields: Mapping[str, Any], what: str) -> Any:
             object.__setattr__(made, name, value)
     except (TypeError, AttributeError) as error:
         raise SecmixError(
-            f"a message of kind '{what}' is a {kind.__name__}, which holds more than its fields"
+            f"a message of kind '{what}' is a {kind.__name__}, which has content besides its fields; send its fields "
+            "instead"
         ) from error
     return made

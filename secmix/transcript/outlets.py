@@ -1,4 +1,4 @@
-"""Outlets: where code writes what no channel carries, and an outsider may read it: output, logs, files, sockets."""
+"""Outlets: where code writes without a channel, and an outsider may read it: output, logs, files, sockets."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 Writer = Callable[[str, list[Any], bool], list[Any]]
-"""Told what is done with what (printed, logged, ...), and whether it really leaves; returns what is to be written."""
+"""Called with the action (printed, ...), its arguments, and whether they really leave; returns the arguments."""
 
-_WRITERS: list[tuple[Writer, int]] = []  # with the thread that listens
+_WRITERS: list[tuple[Writer, int]] = []  # with the thread of each
 _INSTALLED = ExitStack()
 _LOCK = threading.RLock()
 _LOGGED = ("debug", "info", "warning", "error", "critical", "exception", "log")
 _FILES = {"gzip": "GzipFile", "bz2": "BZ2File", "lzma": "LZMAFile", "ssl": "SSLSocket"}
-"""Classes that read memory before it reaches a file or socket; looked for where somebody has imported them."""
+"""Classes that read memory before it reaches a file or socket; wrapped if their module is imported."""
 
 
 @contextmanager
 def watched(writer: Writer) -> Iterator[None]:
-    """Tell ``writer`` of all that is printed, logged, written to files or sent by sockets meanwhile.
+    """Call ``writer`` for all that is printed, logged, written to files or sent by sockets meanwhile.
 
-    What a logger drops, as below its level, is told of too, as what does not leave. A file that was open before is
-    not watched. Of threads, it hears its own and those that no other writer listens in.
+    What a logger drops, as below its level, is reported too, as what does not leave. A file that was open before is
+    not watched. The writer is called for its own thread, and for threads without a writer of their own.
 
     Examples
     --------
     >>> def note(where, what, leaves):
-    ...     heard.append((where, what, leaves))
+    ...     calls.append((where, what, leaves))
     ...     return what
-    >>> heard = []
+    >>> calls = []
     >>> with watched(note):
     ...     logging.getLogger("a silent one").debug("x is %s", 3)
-    >>> heard
+    >>> calls
     [('logged', ['x is %s', 3], False)]
     """
     entry = (writer, threading.get_ident())
@@ -58,26 +58,26 @@ def watched(writer: Writer) -> Iterator[None]:
                 _INSTALLED.close()
 
 
-def _told(where: str, what: list[Any], leaves: bool) -> list[Any]:
-    here, listened = threading.get_ident(), {thread for _, thread in _WRITERS}
+def _notify_writers(where: str, what: list[Any], leaves: bool) -> list[Any]:
+    current, watched_threads = threading.get_ident(), {thread for _, thread in _WRITERS}
     for writer, thread in _WRITERS:
-        if thread == here or here not in listened:
+        if thread == current or current not in watched_threads:
             what = writer(where, what, leaves)
     return what
 
 
 class _File:
-    """A file, or a stream of output, that tells what is written to it."""
+    """A file, or an output stream, that calls the writers for what is written to it."""
 
     def __init__(self, file: Any, where: str) -> None:
         self._file, self._where = file, where
 
     def write(self, data: Any) -> Any:
-        return self._file.write(*_told(self._where, [data], True))
+        return self._file.write(*_notify_writers(self._where, [data], True))
 
     def writelines(self, lines: Any) -> None:
-        for each in lines:
-            self.write(each)
+        for line in lines:
+            self.write(line)
 
     @property
     def buffer(self) -> Any:
@@ -105,58 +105,58 @@ def _opening(original: Any) -> Any:
     return open
 
 
-def _telling(original: Any, where: str, leaves: bool, skipped: int = 0) -> Any:
-    """Return a function that tells of its arguments, but for the first ones; what is made of those is written."""
+def _wrapped(original: Any, where: str, leaves: bool, skipped: int = 0) -> Any:
+    """Wrap a function so that writers see its arguments after the first ``skipped``, and may replace them."""
 
-    def go(*args: Any, **kw: Any) -> Any:
-        written = _told(where, [*args[skipped:], *kw.values()], leaves)
+    def wrapper(*args: Any, **kw: Any) -> Any:
+        written = _notify_writers(where, [*args[skipped:], *kw.values()], leaves)
         count = len(args) - skipped
         return original(*args[:skipped], *written[:count], **dict(zip(kw, written[count:], strict=True)))
 
-    return go
+    return wrapper
 
 
 def _handling(original: Any) -> Any:
     def callHandlers(self: Any, record: logging.LogRecord) -> None:
-        _told("logged", [record.getMessage()], True)
+        _notify_writers("logged", [record.getMessage()], True)
         original(self, record)
 
     return callHandlers
 
 
 def _outlets() -> Iterator[tuple[Any, str, Any]]:
-    """Yield what is replaced: in what, its name, and what stands for it."""
-    yield builtins, "print", _telling(print, "printed", False)
+    """Yield the replacements: owner, name, and new member."""
+    yield builtins, "print", _wrapped(print, "printed", False)
     yield builtins, "open", _opening(open)
     yield io, "open", _opening(io.open)
     for name in ("stdout", "stderr"):
         yield sys, name, _File(getattr(sys, name), "printed")
     for name in ("write", "writev", "pwrite"):
         if hasattr(os, name):
-            yield os, name, _telling(getattr(os, name), "written to a file", True, 1)
+            yield os, name, _wrapped(getattr(os, name), "written to a file", True, 1)
     for name in ("write_bytes", "write_text"):
-        yield pathlib.Path, name, _telling(getattr(pathlib.Path, name), "written to a file", False, 1)
+        yield pathlib.Path, name, _wrapped(getattr(pathlib.Path, name), "written to a file", False, 1)
     for name in ("send", "sendall", "sendto", "sendmsg"):
-        yield socket.socket, name, _telling(getattr(socket.socket, name), "sent by a socket", True, 1)
+        yield socket.socket, name, _wrapped(getattr(socket.socket, name), "sent by a socket", True, 1)
     for name in ("encode", "iterencode"):
-        yield json.JSONEncoder, name, _telling(getattr(json.JSONEncoder, name), "turned into JSON", False, 1)
+        yield json.JSONEncoder, name, _wrapped(getattr(json.JSONEncoder, name), "turned into JSON", False, 1)
     for name in _LOGGED:
-        yield logging.Logger, name, _telling(getattr(logging.Logger, name), "logged", False, 1)
-    yield logging.LoggerAdapter, "log", _telling(logging.LoggerAdapter.log, "logged", False, 1)
+        yield logging.Logger, name, _wrapped(getattr(logging.Logger, name), "logged", False, 1)
+    yield logging.LoggerAdapter, "log", _wrapped(logging.LoggerAdapter.log, "logged", False, 1)
     yield logging.Logger, "callHandlers", _handling(logging.Logger.callHandlers)
     for module, kind in _FILES.items():
         if module in sys.modules:
-            found = getattr(sys.modules[module], kind)
-            yield found, "write", _telling(found.write, "written to a file", True, 1)
+            owner = getattr(sys.modules[module], kind)
+            yield owner, "write", _wrapped(owner.write, "written to a file", True, 1)
 
 
 def _install() -> None:
-    for holder, name, instead in list(_outlets()):
-        _INSTALLED.callback(_put_back, holder, name, instead, vars(holder).get(name))
-        setattr(holder, name, instead)
+    for owner, name, new in list(_outlets()):
+        _INSTALLED.callback(_put_back, owner, name, new, vars(owner).get(name))
+        setattr(owner, name, new)
 
 
-def _put_back(holder: Any, name: str, instead: Any, own: Any) -> None:
-    """Undo a replacement, unless somebody has replaced it since; what was inherited is inherited again."""
-    if vars(holder).get(name) is instead:
-        setattr(holder, name, own) if own is not None else delattr(holder, name)
+def _put_back(owner: Any, name: str, new: Any, old: Any) -> None:
+    """Undo a replacement, unless it was replaced again since; inherited members are inherited again."""
+    if vars(owner).get(name) is new:
+        setattr(owner, name, old) if old is not None else delattr(owner, name)

@@ -1,4 +1,4 @@
-"""What of a payload a line carries: its numbers. Each array becomes a message, and the receiver gets nothing else."""
+"""The numbers of a payload, which are all that a line carries: each array is a message, and only its numbers arrive."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ import numpy as np
 from secmix._base.arrays import is_array
 from secmix._base.checks import Array
 from secmix.errors import SecmixError
-from secmix.transcript.objects import fields_of, is_found_by_name, with_fields
+from secmix.transcript.objects import fields_of, is_importable, with_fields
 
 
 def as_it_passes(rows: Array) -> Array:
-    """A copy of ``rows`` that holds their numbers and nothing else, as a line carries them.
+    """Copy ``rows`` with their numbers only, as a line carries them.
 
-    The protocol may go on to change its arrays: the past must not change with them. How they lie in memory, what else
-    their type carries (metadata) and the bytes that fill up a number are no message; a transcript that kept them would
-    show what no line carries.
+    The copy protects the transcript from later changes of the protocol's arrays. Memory layout, metadata of the type
+    and padding bytes are not part of a message, since no line carries them.
 
     Examples
     --------
@@ -31,31 +30,31 @@ def as_it_passes(rows: Array) -> Array:
     extended = rows.dtype.char in "gG"
     out = np.empty(rows.shape, dtype=(rows.dtype.newbyteorder("=") if extended else rows.dtype).str)
     out[...] = rows
-    if extended and np.finfo(out.dtype).nmant == 63:  # eighty bits in places of sixteen bytes, or twelve
+    if extended and np.finfo(out.dtype).nmant == 63:  # eighty bits, padded to sixteen or twelve bytes
         out.view(np.uint8).reshape(-1, np.dtype(np.longdouble).itemsize)[:, 10:] = 0
     return out
 
 
 Write = Callable[[str, Any], Any]
-"""Notes an array under a kind of message, and returns the array that arrives."""
+"""Sends an array as a kind of message, and returns the array that arrives."""
 
 
 def passed_on(payload: Any, kind: str, write: Write, messages: int, runs: int = 1) -> Any:
-    """What arrives of ``payload``: the arrays that ``write(kind, array)`` returned for those it consists of.
+    """Send the arrays of ``payload`` with ``write(kind, array)``, and rebuild it from what that returns.
 
-    A mapping or a tuple is as many messages, each with its key behind the kind; a complex number is two; a number, a
-    text or nothing is the same in all ``runs``. What an object carries beside its numbers does not arrive: it would be
-    no part of any record.
+    A mapping or a tuple is one message an entry, with its key appended to the kind; a complex array is two. A number, a
+    text or None is the same in all ``runs``. What an object has besides its fields does not arrive, since no transcript
+    would record it.
 
     Examples
     --------
-    >>> noted = {}
-    >>> passed_on({"x": np.ones((1, 2)), "n": 3}, "up", lambda kind, array: noted.setdefault(kind, array), 1)
+    >>> sent = {}
+    >>> passed_on({"x": np.ones((1, 2)), "n": 3}, "up", lambda kind, array: sent.setdefault(kind, array), 1)
     {'x': array([[1., 1.]]), 'n': 3}
-    >>> list(noted)
+    >>> list(sent)
     ['up/x', 'up/n']
     """
-    if hasattr(type(payload), "as_it_passes"):  # of the kernel, which follows numbers through a protocol
+    if hasattr(type(payload), "as_it_passes"):  # an array of the kernel, which traces numbers through a protocol
         return write(kind, payload)
     if isinstance(payload, np.ndarray):
         return _array_passed(payload, kind, write)
@@ -63,7 +62,7 @@ def passed_on(payload: Any, kind: str, write: Write, messages: int, runs: int = 
         return write(kind, payload)
     if isinstance(payload, Mapping):
         runs = _runs_of(payload.values(), runs)
-        # The keys as text: an object may be a key, and carry anything.
+        # Keys as text: an object that is a key could carry anything.
         parts = {str(key): (key, value) for key, value in payload.items()}
         plain = {name: passed_on(value, f"{kind}/{name}", write, messages, runs) for name, (_, value) in parts.items()}
         return {key if _is_plain(key) else name: plain[name] for name, (key, _) in parts.items()}
@@ -72,8 +71,10 @@ def passed_on(payload: Any, kind: str, write: Write, messages: int, runs: int = 
         if array is not None and (array.ndim == 2 or (array.ndim == 3 and len(array) == messages)):
             return _array_passed(array, kind, write)
         runs = _runs_of(payload, runs)
-        several = [passed_on(value, f"{kind}/{place}", write, messages, runs) for place, value in enumerate(payload)]
-        return several if isinstance(payload, list) else tuple(several)
+        parts_arrived = [
+            passed_on(value, f"{kind}/{place}", write, messages, runs) for place, value in enumerate(payload)
+        ]
+        return parts_arrived if isinstance(payload, list) else tuple(parts_arrived)
     if hasattr(payload, "__array__") and not isinstance(payload, np.generic):
         return _array_passed(np.array(payload), kind, write)
     return _single_passed(payload, kind, write, messages, runs)
@@ -82,7 +83,9 @@ def passed_on(payload: Any, kind: str, write: Write, messages: int, runs: int = 
 def _array_passed(payload: Any, kind: str, write: Write) -> Any:
     rows: Any = payload if type(payload) is np.ndarray else np.array(payload, subok=False)
     if rows.dtype.kind == "O" and not all(type(number) in (int, float) for number in rows.ravel().tolist()):
-        raise SecmixError(f"a message of kind '{kind}' is an array of objects; send numbers, or a mapping of arrays")
+        raise SecmixError(
+            f"a message of kind '{kind}' is an array of objects, expected numbers; send numbers, or a mapping of arrays"
+        )
     if rows.dtype.names:
         arrived = np.empty(rows.shape, rows.dtype)
         for name in rows.dtype.names:
@@ -111,36 +114,34 @@ def _single_passed(payload: Any, kind: str, write: Write, messages: int, runs: i
             letters = np.frombuffer(text or b"\0", dtype=np.uint8)
             write(kind, np.full((runs, 1), float(value)) if small else np.broadcast_to(letters, (runs, len(letters))))
             return value
-    if isinstance(payload, Enum) and is_found_by_name(type(payload)):
+    if isinstance(payload, Enum) and is_importable(type(payload)):
         return type(payload)[passed_on(payload.name, kind, write, messages, runs)]
     fields = fields_of(payload)
-    if fields and not callable(payload) and is_found_by_name(type(payload)):  # an object is what it consists of
+    if fields and not callable(payload) and is_importable(type(payload)):  # an object is sent as its fields
         return with_fields(type(payload), passed_on(fields, kind, write, messages, runs), kind)
     raise SecmixError(
-        f"a message of kind '{kind}' is a {type(payload).__name__}; a channel carries arrays (runs, m) or (messages, "
-        "runs, m), numbers, text, and mappings or tuples of these"
+        f"a message of kind '{kind}' is a {type(payload).__name__}; expected an array (runs, m) or (messages, runs, "
+        "m), a number, text, or a mapping or tuple of these"
     )
 
 
 def _of_a_library(payload: Any) -> bool:
-    """Whether it is an array of a library, not of whoever says that it is one."""
-    return (
-        is_array(payload) and is_found_by_name(type(payload)) and type(payload).__module__.split(".")[0] in _LIBRARIES
-    )
+    """Check that it is an array of a known library, and not of a class that merely claims to be one."""
+    return is_array(payload) and is_importable(type(payload)) and type(payload).__module__.split(".")[0] in _LIBRARIES
 
 
 _LIBRARIES = frozenset({"array_api_strict", "cupy", "dask", "jax", "jaxlib", "ndonnx", "sparse", "torch"})
 
 
 def _is_plain(key: Any) -> bool:
-    """Whether a key is all that its text says."""
+    """Check that the text of a key says all about it."""
     if type(key) is tuple:
         return all(_is_plain(part) for part in key)
     return type(key) in (str, int, float, bool, bytes, type(None))
 
 
 def _as_array(values: Any) -> Array | None:
-    """``values`` as an array of numbers; None where they are no such."""
+    """Convert ``values`` to an array of numbers; return None if they are not numbers."""
     try:
         array = np.asarray(values)
     except ValueError:  # of unequal lengths
@@ -149,7 +150,7 @@ def _as_array(values: Any) -> Array | None:
 
 
 def _runs_of(values: Any, otherwise: int) -> int:
-    """The runs of the first array among ``values``."""
+    """Return the number of runs of the first array among ``values``."""
     arrays = (value for value in values if isinstance(value, np.ndarray) and value.ndim in (2, 3))
     first = next(arrays, None)
     return otherwise if first is None else int(first.shape[-2])

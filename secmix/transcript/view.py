@@ -1,4 +1,4 @@
-"""View: what one adversary holds of a transcript."""
+"""View: the rows of a transcript that one adversary reads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from secmix.transcript.messages import SERVER, Block, Line
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a row of a view comes from."""
+    """The message that a row of a view comes from."""
 
     iteration: int
     round: int
@@ -38,13 +38,13 @@ def _name(node: int) -> str:
 
 @dataclass(frozen=True)
 class View:
-    """What one adversary holds: rows of numbers, each with its origin.
+    """The rows of numbers that one adversary reads, each with its origin.
 
     Attributes
     ----------
     origins : tuple of Origin, length R
     rows : tuple of (runs, m) arrays, length R
-        Rows of one iteration have the same m; other iterations may sum other numbers of entries.
+        Rows of one iteration have the same m; it may differ between iterations.
     """
 
     origins: tuple[Origin, ...]
@@ -63,26 +63,26 @@ class View:
 
     @property
     def iterations(self) -> list[int]:
-        """The iterations that gave anything, in order."""
+        """The iterations with at least one row, in order."""
         return sorted({origin.iteration for origin in self.origins})
 
     def at(self, iteration: int) -> View:
-        """The part of the view that one iteration gave."""
-        keep = [r for r, origin in enumerate(self.origins) if origin.iteration == iteration]
-        return View(tuple(self.origins[r] for r in keep), tuple(self.rows[r] for r in keep))
+        """Return the part of the view from one iteration."""
+        selected = [r for r, origin in enumerate(self.origins) if origin.iteration == iteration]
+        return View(tuple(self.origins[r] for r in selected), tuple(self.rows[r] for r in selected))
 
     def __len__(self) -> int:
         return len(self.origins)
 
 
-def collect(heard: Iterable[tuple[Block, Ints]]) -> View:
-    """The view made of the messages ``heard``, (block, message indices) pairs; equal contents appear once."""
+def collect(readable: Iterable[tuple[Block, Ints]]) -> View:
+    """Make a view of readable messages, (block, message indices) pairs; equal contents appear once."""
     origins: list[Origin] = []
     rows: list[Array] = []
-    known: dict[tuple[bytes, ...], list[tuple[int, int, tuple[int, ...]]]] = {}  # rounds repeat who tells whom
-    for block, messages in heard:
+    known: dict[tuple[bytes, ...], list[tuple[int, int, tuple[int, ...]]]] = {}  # rounds repeat senders and receivers
+    for block, messages in readable:
         ends = block.content[messages], block.sender[messages], block.receiver[messages]
-        key = tuple(each.tobytes() for each in ends)
+        key = tuple(numbers.tobytes() for numbers in ends)
         if key not in known:
             known[key] = _by_content(*ends)
         for content, sender, to in known[key]:
@@ -92,11 +92,11 @@ def collect(heard: Iterable[tuple[Block, Ints]]) -> View:
 
 
 def _by_content(contents: Ints, senders: Ints, receivers: Ints) -> list[tuple[int, int, tuple[int, ...]]]:
-    """Each content in order, with the sender of its first message and the receivers of all."""
+    """List each content in order, with the sender of its first message and the receivers of all."""
     order = np.argsort(contents, kind="stable")
-    whose: dict[int, tuple[int, set[int]]] = {}
+    ends: dict[int, tuple[int, set[int]]] = {}
     for content, sender, receiver in zip(
-        *(each[order].tolist() for each in (contents, senders, receivers)), strict=True
+        *(numbers[order].tolist() for numbers in (contents, senders, receivers)), strict=True
     ):
-        whose.setdefault(content, (sender, set()))[1].add(receiver)
-    return [(content, sender, tuple(sorted(to))) for content, (sender, to) in whose.items()]
+        ends.setdefault(content, (sender, set()))[1].add(receiver)
+    return [(content, sender, tuple(sorted(to))) for content, (sender, to) in ends.items()]

@@ -1,7 +1,7 @@
 """A bus in this process for code that is written party by party.
 
-Each party sends, receives and gathers in a thread of its own. Threads take turns: one goes on until it waits for a
-message that has not come. So what is sent, and in which order, is the same in every run, and the bus records it.
+Each party sends, receives and gathers in its own thread. Threads take turns: each runs until it waits for a message
+that was not sent yet. So the messages and their order are the same in every run, and the bus records them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from secmix.transcript import SERVER, Channel, Sealed, Transcript
 
 Party = Callable[..., Any]
 Frame = tuple[int, int, int, str, bool, frozenset[int] | None]
-"""Round, sender, receiver, kind, whether the line is encrypted, and who has the key of what is sealed."""
+"""Round, sender, receiver, kind, whether the line is encrypted, and the holders of the key if it is sealed."""
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Any]
 
 
@@ -36,26 +36,26 @@ class _Stopped(BaseException):
 
 @dataclass(frozen=True)
 class Closed:
-    """What arrives sealed at who has no key: it can be sent on as it is."""
+    """A sealed message as its receiver without the key gets it: it can be forwarded."""
 
     _shape: tuple[int, ...]
     _sealed: Sealed | None = field(default=None, repr=False)
-    _noted: _Noted | None = field(default=None, repr=False)
+    _message: _RunMessage | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
-class _Noted:
+class _RunMessage:
     """A message of one run of a batch."""
 
     frame: Frame
     numbers: Any
-    holders: frozenset[int] | None  # of its key, also where another message has sealed it
+    holders: frozenset[int] | None  # of its key, also if an earlier message sealed it
     place: int
-    origin: int | None  # the message that passed on what this one does
+    origin: int | None  # index of the message that this one forwards
 
 
 class Endpoint:
-    """What one party has of the bus.
+    """One party's access to the bus.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Endpoint:
     others : list of int
         The other nodes, without the server.
     iteration : int
-        Of the fit.
+        Iteration of the fit.
     """
 
     def __init__(self, bus: _Bus, me: int) -> None:
@@ -81,9 +81,9 @@ class Endpoint:
         encrypted: bool = False,
         sealed_for: int | AbstractSet[int] | None = None,
     ) -> None:
-        """Send numbers of any shape, or what came sealed, to one party; ``sealed_for`` names who alone can read it."""
+        """Send numbers of any shape, or a sealed message, to one party; only ``sealed_for`` can read them."""
         if to == self.me or not (to == SERVER or 0 <= to < self._bus.n):
-            raise SecmixError(f"{_name(self.me)} sends '{kind}' to {to}; others are {[*self.others, SERVER]}")
+            raise SecmixError(f"{_name(self.me)} sends '{kind}' to {to}; expected one of {[*self.others, SERVER]}")
         holders = sealed_for if sealed_for is None or isinstance(sealed_for, AbstractSet) else {sealed_for}
         frame = self._round, self.me, to, kind, encrypted, None if holders is None else frozenset(holders)
         self._bus.pass_on(frame, numbers if isinstance(numbers, Closed) else np.asarray(numbers))
@@ -101,9 +101,9 @@ class Endpoint:
             self.send(node, kind, numbers, encrypted=encrypted, sealed_for=sealed_for)
 
     def receive(self, sender: int, kind: str) -> Any:
-        """Wait for the next message of this kind from ``sender``; return its numbers, or what it is without the key."""
-        of, numbers = self._bus.wait(self.me, sender, kind)
-        self._round = max(self._round, of + 1)
+        """Wait for the next message of this kind from ``sender``; return its numbers, or a :class:`Closed` one."""
+        round_number, numbers = self._bus.wait(self.me, sender, kind)
+        self._round = max(self._round, round_number + 1)
         return numbers
 
     def gather(self, kind: str, senders: Sequence[int] | None = None) -> dict[int, Any]:
@@ -112,7 +112,7 @@ class Endpoint:
 
 
 class _Bus:
-    """One run: who waits for what, and what has come."""
+    """One run: the messages in transit, and what each party waits for."""
 
     def __init__(self, n: int, iteration: Any, deliver: Callable[[Frame, Any], Any]) -> None:
         self.n, self.iteration, self.deliver = n, iteration, deliver
@@ -126,11 +126,11 @@ class _Bus:
 
     def pass_on(self, frame: Frame, numbers: Any) -> None:
         """Deliver a message."""
-        turn, sender, to, kind, *_ = frame
-        self.boxes.setdefault((to, sender, kind), deque()).append((turn, self.deliver(frame, numbers)))
+        round_number, sender, to, kind, *_ = frame
+        self.boxes.setdefault((to, sender, kind), deque()).append((round_number, self.deliver(frame, numbers)))
 
     def wait(self, me: int, sender: int, kind: str) -> tuple[int, Any]:
-        """Let others go on until there is such a message."""
+        """Wait for such a message while other parties run, and return it."""
         box = self.boxes.setdefault((me, sender, kind), deque())
         if not box:
             self.waiting[me] = me, sender, kind
@@ -164,8 +164,8 @@ class _Bus:
     def _round_of_turns(self, parties: dict[int, Any]) -> None:
         ready = [k for k in parties if k not in self.results and self._may_go_on(k)]
         if not ready:
-            told = [f"{_name(me)} for '{kind}' from {_name(of)}" for me, of, kind in self.waiting.values()]
-            raise SecmixError(f"nobody goes on: {'; '.join(told)} waits")
+            waiting = [f"{_name(me)} for '{kind}' from {_name(of)}" for me, of, kind in self.waiting.values()]
+            raise SecmixError(f"deadlock: all wait, {'; '.join(waiting)}; send each message that a party waits for")
         for party in ready:
             self.waiting.pop(party, None)
             self.turns[party].release()
@@ -183,7 +183,9 @@ class _Bus:
                 self.results[party] = go()
         except _Stopped:
             return
-        except BaseException as error:  # also what ends a proof: it is raised again where the run was started
+        except (
+            BaseException
+        ) as error:  # also one that ends a proof; it is raised again in the thread that started the run
             self.error = error
         self.back.release()
 
@@ -207,12 +209,12 @@ class Wire:
         masks: Array | None = None,
         channel: Channel | None = None,
     ) -> tuple[Array, Transcript]:
-        """Averages (runs, n, m) of ``inputs`` (runs, n, m), run by run, and every message.
+        """Compute the averages (runs, n, m) of ``inputs`` (runs, n, m), run by run, and record every message.
 
         Raises
         ------
         SecmixError
-            If parties wait for what nobody sends, or runs send other messages.
+            If parties wait for messages that are never sent, or runs send different messages.
         """
         s, channel, nodes = checked_inputs(inputs, network), channel or Channel(), np.arange(network.n)
         runs, n, m = s.shape
@@ -225,41 +227,42 @@ class Wire:
             ended = [self._run(s[0], coins[0], channel.iteration, lambda frame, x: _passed(channel, frame, x))]
         else:
             ended = self._batch(s, coins, channel)
-        return np.stack([np.stack(each) for each in ended]), channel.transcript
+        return np.stack([np.stack(averages) for averages in ended]), channel.transcript
 
     def _run(self, s: Any, coins: Any, iteration: Any, deliver: Callable[[Frame, Any], Any]) -> list[Any]:
         bus = _Bus(len(s), iteration, deliver)
 
         def at_node(node: int) -> Any:
             line, own = Endpoint(bus, node), (coins[node],) if self.coins else ()
-            found = np.asarray(self.node(line, s[node], *own))
-            if found.shape != s[node].shape:
-                raise SecmixError(f"node {node} ends with shape {found.shape}; expected {s[node].shape}")
-            return found
+            average = np.asarray(self.node(line, s[node], *own))
+            if average.shape != s[node].shape:
+                raise SecmixError(f"node {node} returns shape {average.shape}; expected {s[node].shape}")
+            return average
 
         parties: dict[int, Callable[[], Any]] = {node: partial(at_node, node) for node in range(len(s))}
         if self.server is not None:
             server = self.server
             parties[SERVER] = lambda: server(Endpoint(bus, SERVER))
-        found = bus.run(parties)
-        return [found[node] for node in range(len(s))]
+        averages = bus.run(parties)
+        return [averages[node] for node in range(len(s))]
 
     def _batch(self, s: Any, coins: Any, channel: Channel) -> list[list[Any]]:
-        """Run by run, and then send what was sent in all of them: nothing that the channel changes is delivered."""
-        sent: list[list[_Noted]] = [[] for _ in range(len(s))]
-        ended = [self._run(s[k], coins[k], channel.iteration, _noting(sent[k])) for k in range(len(s))]
-        frames = [[(one.frame, one.origin, one.numbers.shape, one.numbers.dtype) for one in of] for of in sent]
-        if other := next((run for run, of in enumerate(frames) if of != frames[0]), 0):
+        """Run each run, then send the messages of all runs together, unless the channel changes them."""
+        sent: list[list[_RunMessage]] = [[] for _ in range(len(s))]
+        ended = [self._run(s[k], coins[k], channel.iteration, _recording(sent[k])) for k in range(len(s))]
+        frames = [[(m.frame, m.origin, m.numbers.shape, m.numbers.dtype) for m in messages] for messages in sent]
+        if other := next((run for run, own in enumerate(frames) if own != frames[0]), 0):
             raise SecmixError(
-                f"run {other} of {len(s)} sends other messages than run 0; call it with one run at a time"
+                f"run {other} of {len(s)} sends different messages than run 0; call it with one run at a time"
             )
         arrived: list[Any] = []
-        for k, one in enumerate(sent[0]):
-            together = np.stack([of[k].numbers.reshape(-1) for of in sent])
-            arrived.append(_sent(channel, one.frame, together if one.origin is None else arrived[one.origin]))
-            if type(arrived[-1]) is np.ndarray and arrived[-1].tobytes() != together.tobytes():
+        for k, first in enumerate(sent[0]):
+            stacked = np.stack([messages[k].numbers.reshape(-1) for messages in sent])
+            arrived.append(_sent(channel, first.frame, stacked if first.origin is None else arrived[first.origin]))
+            if type(arrived[-1]) is np.ndarray and arrived[-1].tobytes() != stacked.tobytes():
                 raise SecmixError(
-                    f"'{one.frame[3]}' is changed on its way, which is delivered in calls of one run alone"
+                    f"the channel changes '{first.frame[3]}', which a batch cannot deliver; call it with one run at "
+                    "a time"
                 )
         return ended
 
@@ -277,7 +280,7 @@ def wire(
     server : callable, optional
         ``server(line)``.
     coins : int
-        How many secret vectors each node draws. What code draws otherwise is public.
+        Number of secret vectors that each node draws. Other draws of the code are public.
     draw : callable, optional
         ``draw(rng, shape)`` draws coins; by default they are normal, of standard deviation ``sigma``.
 
@@ -294,33 +297,33 @@ def wire(
     ([[[2.0], [2.0]]], [(0, 'vector'), (0, 'vector'), (1, 'average'), (1, 'average')])
     """
     if coins < 0:
-        raise SecmixError(f"coins = {coins}; allowed are 0 and more")
+        raise SecmixError(f"coins = {coins}; expected at least 0")
     return Wire(node, server, coins, draw or (lambda rng, shape: rng.normal(scale=sigma, size=shape)))
 
 
-def _noting(sent: list[_Noted]) -> Callable[[Frame, Any], Any]:
-    """Return what delivers the messages of one run of a batch, and notes them."""
+def _recording(sent: list[_RunMessage]) -> Callable[[Frame, Any], Any]:
+    """Return a function that delivers the messages of one run of a batch, and records them."""
 
-    def note(frame: Frame, given: Any) -> Any:
-        before = given._noted if isinstance(given, Closed) else None
-        numbers = given.copy() if before is None else before.numbers
+    def note(frame: Frame, payload: Any) -> Any:
+        before = payload._message if isinstance(payload, Closed) else None
+        numbers = payload.copy() if before is None else before.numbers
         holders = frame[5] if before is None else before.holders
-        sent.append(_Noted(frame, numbers, holders, len(sent), None if before is None else before.place))
-        return numbers if holders is None or frame[2] in holders else Closed(numbers.shape, _noted=sent[-1])
+        sent.append(_RunMessage(frame, numbers, holders, len(sent), None if before is None else before.place))
+        return numbers if holders is None or frame[2] in holders else Closed(numbers.shape, _message=sent[-1])
 
     return note
 
 
 def _sent(channel: Channel, frame: Frame, payload: Any) -> Any:
-    turn, sender, to, kind, encrypted, holders = frame
-    if holders is None:  # as is usual, and as a channel of another class may not know
-        return channel.send(turn, sender, to, kind, payload, encrypted=encrypted)
-    return channel.send(turn, sender, to, kind, payload, encrypted=encrypted, sealed_for=holders)
+    round_number, sender, to, kind, encrypted, holders = frame
+    if holders is None:  # the usual case; another channel class may lack sealed_for
+        return channel.send(round_number, sender, to, kind, payload, encrypted=encrypted)
+    return channel.send(round_number, sender, to, kind, payload, encrypted=encrypted, sealed_for=holders)
 
 
-def _passed(channel: Channel, frame: Frame, given: Any) -> Any:
-    shape = given._shape if isinstance(given, Closed) else given.shape
-    arrived = _sent(channel, frame, given._sealed if isinstance(given, Closed) else given.reshape(1, -1))
+def _passed(channel: Channel, frame: Frame, payload: Any) -> Any:
+    shape = payload._shape if isinstance(payload, Closed) else payload.shape
+    arrived = _sent(channel, frame, payload._sealed if isinstance(payload, Closed) else payload.reshape(1, -1))
     return Closed(shape, arrived) if isinstance(arrived, Sealed) else arrived[0].reshape(shape)
 
 

@@ -1,6 +1,6 @@
 """Sums under masks that pairs of nodes expand from seeds, with the functions of a library that masks and adds up.
 
-Each pair agrees on a seed; one end adds what it expands to, the other takes it off, and a server adds what it is sent
+Each pair agrees on a seed; one end adds its expansion, the other subtracts it, and a server adds the masked vectors
 (Bonawitz et al. 2017, Practical secure aggregation, section 4, without drop-outs).
 """
 
@@ -22,23 +22,23 @@ _WORD = 64  # bits
 
 
 class MaskedSum:
-    """A sum protocol of a library's masks.
+    """A sum protocol with a library's masks.
 
-    What it reveals by design: the total, to the server; nothing else to fewer nodes than all who share a seed with a
-    node.
+    What it reveals by design: the total, to the server; nothing else unless all nodes collude that share a seed with
+    the same node.
 
     Parameters
     ----------
     hide : callable
-        ``hide(vector, plus, minus)`` returns what a node sends of its vector (m,): whole numbers below 2^64. ``plus``
-        are the seeds of masks that it adds, ``minus`` of those that it takes off, each an array of words of 64 bits:
-        NumPy's generators take it as it is, and ``seed.tobytes()`` are its bytes.
+        ``hide(vector, plus, minus)`` returns the masked vector (m,) of a node: whole numbers below 2^64. ``plus``
+        are the seeds of masks that it adds, ``minus`` of those that it subtracts, each an array of words of 64 bits:
+        NumPy's generators accept it, and ``seed.tobytes()`` are its bytes.
     add_up : callable
-        ``add_up(sent)`` returns the sum of the vectors (m,), of what all nodes sent.
+        ``add_up(sent)`` returns the sum of the vectors (m,), given the masked vectors of all nodes.
     bits : int
-        Of a seed, a multiple of 64.
+        Length of a seed, a multiple of 64.
     ring : bool
-        Whether each node shares seeds with the one before and the one after alone; else with all others.
+        Whether each node shares seeds only with the previous and the next one; otherwise with all others.
 
     Examples
     --------
@@ -57,11 +57,11 @@ class MaskedSum:
         self, hide: Callable[..., Any], add_up: Callable[[list[Any]], Any], *, bits: int = 128, ring: bool = False
     ) -> None:
         if bits <= 0 or bits % _WORD:
-            raise SecmixError(f"bits = {bits}; allowed are multiples of {_WORD}")
+            raise SecmixError(f"bits = {bits}; expected a multiple of {_WORD}")
         self.hide, self.add_up, self.words, self.ring = hide, add_up, bits // _WORD, ring
 
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
-        """Draw the words of all seeds, (runs, pairs w, m), w of each; the first entry of each is taken."""
+        """Draw the words of all seeds, (runs, pairs w, m), w words each; only the first entry is used."""
         count = len(self._pairs(network.n)) * self.words
         drawn: Array = rng.integers(0, 2**_WORD, size=(runs, count, m), dtype=np.uint64)  # type: ignore[assignment]
         return drawn
@@ -75,12 +75,12 @@ class MaskedSum:
         masks: Array | None = None,
         channel: Channel | None = None,
     ) -> tuple[Array, Transcript]:
-        """Averages (runs, n, m) of ``inputs`` (runs, n, m), and every message.
+        """Compute the averages (runs, n, m) of ``inputs`` (runs, n, m), and record every message.
 
         Raises
         ------
         SecmixError
-            If ``hide`` or ``add_up`` returns another number of words.
+            If ``hide`` or ``add_up`` returns a wrong number of words.
         """
         s, channel, n = checked_inputs(inputs, network), channel or Channel(), network.n
         runs, _, m = s.shape
@@ -99,7 +99,7 @@ class MaskedSum:
         return np.repeat(mean.transpose(1, 0, 2), n, axis=1), channel.transcript
 
     def _pairs(self, n: int) -> list[tuple[int, int]]:
-        """Return who shares a seed; the first adds."""
+        """Return the pairs that share a seed; the first of each adds the mask."""
         if self.ring:
             return [(k, (k + 1) % n) for k in range(n)]
         return [(i, j) for i in range(n) for j in range(i + 1, n)]
@@ -115,5 +115,5 @@ class MaskedSum:
 
 def _of_length(row: Any, m: int, name: str) -> Any:
     if row.shape != (m,):
-        raise SecmixError(f"{name} returns shape {row.shape} of a vector of {m} entries")
+        raise SecmixError(f"{name} returns shape {row.shape}, expected ({m},)")
     return row

@@ -1,12 +1,13 @@
 """Sums under an additively homomorphic cipher, with the functions of a library that encrypts one number at a time.
 
-Each node encrypts every word of its vector, a server that has no key adds what is sealed, and nodes that have the key
-open the sum (Paillier 1999, section 8, additive homomorphism; Aono et al. 2017, section 3, clients that share a key).
+Each node encrypts every word of its vector, a server without the key adds the ciphertexts, and nodes with the key
+decrypt the sum (Paillier 1999, section 8, additive homomorphism; Aono et al. 2017, section 3, clients that share a
+key).
 
-What is sealed is opaque by declaration: to who lacks the key it tells its length and when it passes. On the channel
-stands what is as opaque, and has the same sums: each word with a one-time pad that its node and all holders of the key
-know. So who has the key reads what it hears, and nobody else does; a proof prints what it assumes. The library's
-functions are not followed: an audit calls them on the same words, and holds cheap tests against what passes.
+A ciphertext is opaque by declaration: without the key, only its length and time are known. On the channel each
+ciphertext is represented by the word under a one-time pad that its node and all holders of the key know: it is as
+opaque and has the same sums. A proof prints this assumption. The library's functions are not traced: an audit calls
+them on the same words, and tests the ciphertexts.
 """
 
 from __future__ import annotations
@@ -25,32 +26,31 @@ from secmix.protocols.interfaces import checked_inputs, checked_masks
 from secmix.transcript import SEALED, SERVER, Channel, Transcript
 
 _LARGEST = 2**52
-"""Sums of words stay below it: floats carry them to the last digit."""
+"""Sums of words are below it, so that floats represent them exactly."""
 
 
 class SealedSum:
-    """A sum protocol of a library's additively homomorphic cipher; its server sees sealed words.
+    """A sum protocol with a library's additively homomorphic cipher; its server reads ciphertexts.
 
-    What it reveals by design: the total, to the nodes that have the key; to a server without it, nothing. Who has the
-    key and hears the lines to the server reads everything.
+    What it reveals by design: the total, to the nodes that have the key; to a server without it, nothing. An adversary
+    with the key that reads the lines to the server reads everything.
 
     Parameters
     ----------
     encrypt : callable
-        ``encrypt(word)`` returns what passes of a signed whole number: a whole number, bytes, or a tuple of such.
+        ``encrypt(word)`` returns the ciphertext of a signed whole number: a whole number, bytes, or a tuple of such.
     add : callable
-        ``add(one, other)`` returns what seals the sum.
+        ``add(first, second)`` returns the ciphertext of the sum.
     decrypt : callable
         ``decrypt(sealed)`` returns the signed whole number.
     public : sequence of int
-        The numbers of the public key that are computed modulo; for Paillier the product of the two primes.
+        The moduli of the public key; for Paillier the product of the two primes.
     holders : sequence of int, optional
-        The nodes that have the secret key; all of them by default. Where some have none, the first holder tells them
-        the average.
+        The nodes that have the secret key; all by default. The first holder sends the average to nodes without it.
     fraction_bits : int
-        How many bits of a word stand behind the binary point.
+        Number of bits of a word after the binary point.
     encrypted : bool
-        Whether lines to and from the server are encrypted besides: so who has the key does not overhear others.
+        Whether lines to and from the server are also encrypted, so that holders of the key cannot read them.
 
     Examples
     --------
@@ -72,9 +72,9 @@ class SealedSum:
         encrypted: bool = True,
     ) -> None:
         if not 0 <= fraction_bits <= 52:
-            raise SecmixError(f"fraction_bits = {fraction_bits}; allowed are 0 to 52")
+            raise SecmixError(f"fraction_bits = {fraction_bits}; expected 0 to 52")
         if holders is not None and not holders:
-            raise SecmixError("holders names nobody who has the key; give one node at least")
+            raise SecmixError("holders is empty; expected at least one node with the key")
         self.encrypt, self.add, self.decrypt = encrypt, add, decrypt
         self.public, self.holders = tuple(public), None if holders is None else tuple(holders)
         self.fraction_bits, self.encrypted = fraction_bits, encrypted
@@ -86,11 +86,11 @@ class SealedSum:
 
     @property
     def grid(self) -> float:
-        """Return what a word of 1 stands for."""
+        """The step of the fixed-point numbers."""
         return 2.0**-self.fraction_bits
 
     def cipher(self, network: Network) -> Cipher:
-        """Return what really seals, for an audit to try."""
+        """Return the library's cipher, for an audit to test."""
         return Cipher(self._words, self.encrypt, self.add, self.decrypt, self.public, self._holders(network))
 
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
@@ -107,12 +107,12 @@ class SealedSum:
         masks: Array | None = None,
         channel: Channel | None = None,
     ) -> tuple[Array, Transcript]:
-        """Averages (runs, n, m) of ``inputs`` (runs, n, m), and every message.
+        """Compute the averages (runs, n, m) of ``inputs`` (runs, n, m), and record every message.
 
         Raises
         ------
         DataError
-            If a sum does not fit the range of the words.
+            If a sum does not fit into the range of the words.
         """
         s, channel, nodes = checked_inputs(inputs, network), channel or Channel(), np.arange(network.n)
         runs, n, m = s.shape
@@ -138,25 +138,27 @@ class SealedSum:
         )
         left = (np.rint(returned[0] / self.grid).astype(np.int64) - taken_off.sum(axis=0)) % _LARGEST
         mean = np.where(left >= _LARGEST // 2, left - _LARGEST, left) * self.grid / n
-        return self._told(mean, holders, channel, n), channel.transcript
+        return self._shared_average(mean, holders, channel, n), channel.transcript
 
-    def _told(self, mean: Array, holders: tuple[int, ...], channel: Channel, n: int) -> Array:
-        """Let those have the average (runs, m) who cannot open the sum; return what all end with (runs, n, m)."""
+    def _shared_average(self, mean: Array, holders: tuple[int, ...], channel: Channel, n: int) -> Array:
+        """Send the average (runs, m) to nodes without the key; return what all nodes end with (runs, n, m)."""
         others, own = np.setdiff1d(np.arange(n), holders), [mean[None]] * n
         if len(others):
             content = np.zeros(len(others), dtype=int)
-            told = channel.send(2, holders[0], others, "average", mean[None], encrypted=True, content=content)
-            own = [told if node in others else mean[None] for node in range(n)]
+            average = channel.send(2, holders[0], others, "average", mean[None], encrypted=True, content=content)
+            own = [average if node in others else mean[None] for node in range(n)]
         return np.concatenate(own).transpose(1, 0, 2)
 
     def _words(self, inputs: ArrayLike) -> Any:
         words = np.rint(np.asarray(inputs) / self.grid)
         if np.abs(words).sum(axis=1).max(initial=0.0) >= _LARGEST / 2:
-            raise DataError(f"a sum does not fit into 52 bits with fraction_bits = {self.fraction_bits}; lower them")
+            raise DataError(
+                f"a sum does not fit into 52 bits with fraction_bits = {self.fraction_bits}; lower fraction_bits"
+            )
         return words.astype(np.int64)
 
     def _holders(self, network: Network) -> tuple[int, ...]:
         holders = tuple(range(network.n)) if self.holders is None else self.holders
         if not set(holders) <= set(range(network.n)):
-            raise SecmixError(f"holders = {list(holders)}; nodes are 0 to {network.n - 1}")
+            raise SecmixError(f"holders = {list(holders)}; expected nodes from 0 to {network.n - 1}")
         return holders

@@ -1,6 +1,6 @@
 """Sums by secret sharing, with the functions of a library that shares one whole number at a time.
 
-Each node shares every word of its vector among all nodes, each adds up the shares that it was sent, and a server, or
+Each node shares every word of its vector among all nodes, each node adds the shares that it receives, and a server, or
 every node, joins the sums of shares (Ben-Or, Goldwasser, Wigderson 1988, section 2: addition is local).
 """
 
@@ -23,17 +23,18 @@ from secmix.errors import DataError, SecmixError
 from secmix.network import Network
 from secmix.protocols.interfaces import checked_inputs, checked_masks
 from secmix.transcript import SERVER, Channel, Transcript
-from secmix.wrap.playing import Coins, playing, rehearsed
+from secmix.wrap.library_coins import Coins, coin_bounds, supplied_coins
 
 _EXACT = 2**52
-"""Up to here words in units of the inputs are exact floats."""
+"""Words up to this are exact floats in units of the inputs."""
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 class ShareSum:
-    """A sum protocol made of a library's secret sharing.
+    """A sum protocol with a library's secret sharing.
 
-    What it reveals by design: the total, to whoever joins the sums of shares; nothing to fewer nodes than join a share.
+    What it reveals by design: the total, to all that join the sums of shares; nothing to fewer nodes than it takes to
+    join a share.
 
     Parameters
     ----------
@@ -44,17 +45,17 @@ class ShareSum:
     modulus : int
         Shares are added modulo this, at most 2^64.
     coins : module or sequence of modules
-        In which ``split`` draws its coins. The audit hands these out, see :func:`playing`; without, they are the
-        system's, and a proof says that it does not know who holds them.
+        In which ``split`` draws its coins. The audit supplies them, see :func:`supplied_coins`; without this setting
+        they are the system's, and a proof ends because it does not know who knows them.
     fraction_bits : int
-        How many bits of a word stand behind the binary point.
+        Number of bits of a word after the binary point.
     to_server : bool
-        Whether nodes send their sums of shares to a server, on plain lines; else to all nodes, on encrypted ones.
+        Whether nodes send their sums of shares to a server, on plain lines; otherwise to all nodes, on encrypted ones.
 
     Raises
     ------
     SecmixError
-        With the line of ``split`` or ``join``, where either fails or returns something else.
+        With the line of ``split`` or ``join``, if either fails or returns something else.
 
     Examples
     --------
@@ -79,24 +80,26 @@ class ShareSum:
         to_server: bool = True,
     ) -> None:
         if isinstance(split, functools.partial) or isinstance(join, functools.partial):
-            raise SecmixError("split and join are functions with code of their own; write a def or a lambda")
+            raise SecmixError(
+                "split or join is a functools.partial, expected a function with its own code; write a def or a lambda"
+            )
         if not 1 < modulus <= 2**64:
-            raise SecmixError(f"modulus = {modulus}; allowed are 2 to 2^64")
+            raise SecmixError(f"modulus = {modulus}; expected 2 to 2^64")
         if not 0 <= fraction_bits <= 52:
-            raise SecmixError(f"fraction_bits = {fraction_bits}; allowed are 0 to 52")
+            raise SecmixError(f"fraction_bits = {fraction_bits}; expected 0 to 52")
         self.split, self.join, self.words_modulo = split, join, modulus
-        several = (coins,) if isinstance(coins, types.ModuleType) else coins
-        self.coins = tuple(each.__name__ for each in several)  # modules cannot be copied
+        modules = (coins,) if isinstance(coins, types.ModuleType) else coins
+        self.coins = tuple(module.__name__ for module in modules)  # modules cannot be copied
         self.fraction_bits, self.to_server = fraction_bits, to_server
 
     @property
     def grid(self) -> float:
-        """Step of the fixed-point numbers; 0 where messages are whole words."""
+        """Step of the fixed-point numbers; 0 if messages are whole words."""
         return 2.0**-self.fraction_bits if self._in_units else 0.0
 
     @property
     def modulus(self) -> float | None:
-        """The modulus of the messages in the units of the inputs; None where messages are whole words."""
+        """The modulus of the messages in the units of the inputs; None if messages are whole words."""
         return self.words_modulo * self.grid if self._in_units else None
 
     @property
@@ -124,12 +127,12 @@ class ShareSum:
         masks: Array | None = None,
         channel: Channel | None = None,
     ) -> tuple[Array, Transcript]:
-        """Averages (runs, n, m) of ``inputs`` (runs, n, m), and every message.
+        """Compute the averages (runs, n, m) of ``inputs`` (runs, n, m), and record every message.
 
         Raises
         ------
         DataError
-            If a sum does not fit the range of the words.
+            If a sum does not fit into the range of the words.
         SecmixError
             If ``split`` or ``join`` fails.
         """
@@ -143,9 +146,9 @@ class ShareSum:
         for k in range(len(bounds)):
             channel.hold(-1, nodes, "coin", self._payload(coins[:, :, k].transpose(1, 0, 2)))
         encoded, places = self._encoded(s), [(run, entry) for run in range(runs) for entry in range(m)]
-        with self._played(bounds) as handed:
+        with self._supplied(bounds) as supplied:
             shared = [
-                [self._split(encoded[r, i, k].item(), n, coins[r, i, :, k], handed) for r, k in places]
+                [self._split(encoded[r, i, k].item(), n, coins[r, i, :, k], supplied) for r, k in places]
                 for i in range(n)
             ]
         arrived: dict[int, list[Any]] = {j: [] for j in range(n)}  # at each node, the shares of each sender
@@ -163,17 +166,17 @@ class ShareSum:
             mean = channel.send(2, SERVER, nodes, "average", mean, content=np.zeros(n, dtype=int))
             return np.repeat(mean.transpose(1, 0, 2), n, axis=1), channel.transcript
         sender, receiver = np.nonzero(~np.eye(n, dtype=bool))
-        told = channel.send(1, sender, receiver, "sum of shares", self._payload(sums), encrypted=True, content=sender)
+        sent = channel.send(1, sender, receiver, "sum of shares", self._payload(sums), encrypted=True, content=sender)
         means = []
         for i in range(n):
-            gathered = np.stack([sums[j] if i == j else self._words(told)[j] for j in range(n)])
+            gathered = np.stack([sums[j] if i == j else self._words(sent)[j] for j in range(n)])
             means.append(self._joined(gathered, places) / n)
         return np.stack(means, axis=1), channel.transcript
 
     # ------------------------------------------------------------------ words
 
     def _words(self, payload: Array) -> Any:
-        """Return the whole words that a message carries."""
+        """Convert a message to the whole words that it carries."""
         if not self._in_units:
             return payload
         return np.rint(payload * 2.0**self.fraction_bits).astype(np.int64)
@@ -182,14 +185,15 @@ class ShareSum:
         return np.asarray(words * self.grid) if self._in_units else words
 
     def _array(self, rows: list[list[Any]], runs: int) -> Any:
-        """Return lists of words, entry by entry of run by run, as (rows, runs, m)."""
+        """Arrange lists of words, entry by entry of run by run, as (rows, runs, m)."""
         return np.array(rows, dtype=np.int64 if self._in_units else np.uint64).reshape(len(rows), runs, -1)
 
     def _encoded(self, s: Array) -> Any:
         words = np.rint(s * 2.0**self.fraction_bits)
         if np.abs(words).sum(axis=1).max(initial=0.0) >= self.words_modulo / 2:
             raise DataError(
-                f"a sum does not fit: words are below {self.words_modulo}, {self.fraction_bits} bits behind the point; "
+                f"a sum does not fit: words are below {self.words_modulo}, with {self.fraction_bits} bits after the "
+                "point; "
                 "take a larger modulus or lower fraction_bits"
             )
         return words.astype(np.int64)
@@ -198,12 +202,12 @@ class ShareSum:
         return [sum(row[place].item() for row in rows) % self.words_modulo for place in places]
 
     def _joined(self, gathered: Any, places: list[tuple[int, int]]) -> Array:
-        """Return the sums (runs, m) that follow from sums of shares (n, runs, m), in the units of the inputs."""
-        found = [
-            _whole(self._called(self.join, [row[place].item() for row in gathered]), "join", self.join)
+        """Compute the sums (runs, m) from sums of shares (n, runs, m), in the units of the inputs."""
+        integers = [
+            _integer(self._called(self.join, [row[place].item() for row in gathered]), "join", self.join)
             for place in places
         ]
-        words = np.array(found, dtype=np.uint64).reshape(gathered.shape[1:])
+        words = np.array(integers, dtype=np.uint64).reshape(gathered.shape[1:])
         negative = words > self.words_modulo // 2
         signed = np.where(negative, words - np.uint64(self.words_modulo % 2**64), words).view(np.int64)
         return np.asarray(signed / 2.0**self.fraction_bits)
@@ -211,16 +215,16 @@ class ShareSum:
     # ------------------------------------------------------------------ the library
 
     def _bounds(self, n: int) -> tuple[int, ...]:
-        """Return the bounds of the coins with which one word is shared."""
+        """Return the bounds of the coins that sharing one word draws."""
         if not self.coins:
             return ()
-        bounds = rehearsed(lambda: self._called(self.split, 0, n), *self._modules())
+        bounds = coin_bounds(lambda: self._called(self.split, 0, n), *self._modules())
         if not bounds:
             raise SecmixError(f"split draws no coins in {', '.join(self.coins)}; name the modules that draw them")
         if self._in_units and set(bounds) != {self.words_modulo}:
             raise SecmixError(
-                f"split draws coins below {', '.join(map(str, dict.fromkeys(bounds)))}, and words are below "
-                f"{self.words_modulo}: coins below other numbers go with a modulus above 2^52"
+                f"split draws coins below {', '.join(map(str, dict.fromkeys(bounds)))}, expected below "
+                f"{self.words_modulo}, the modulus; other bounds need a modulus above 2^52"
             )
         return bounds
 
@@ -228,27 +232,27 @@ class ShareSum:
         return (sys.modules[name] for name in self.coins)
 
     @contextmanager
-    def _played(self, bounds: tuple[int, ...]) -> Iterator[Coins | None]:
-        """Let the library draw what is handed out meanwhile; None where nothing is."""
+    def _supplied(self, bounds: tuple[int, ...]) -> Iterator[Coins | None]:
+        """Supply the library's coins meanwhile; yield None if they are the system's."""
         if not self.coins:
             yield None
             return
-        handed = Coins([0] * len(bounds), bounds)
-        with playing(*self._modules(), coins=handed):
-            yield handed
+        supplied = Coins([0] * len(bounds), bounds)
+        with supplied_coins(*self._modules(), coins=supplied):
+            yield supplied
 
-    def _split(self, word: Any, n: int, coins: Any, handed: Coins | None) -> list[Any]:
-        if handed is not None:
-            handed.values, handed.drawn = coins.tolist(), 0
+    def _split(self, word: Any, n: int, coins: Any, supplied: Coins | None) -> list[Any]:
+        if supplied is not None:
+            supplied.values, supplied.drawn = coins.tolist(), 0
         shares = list(self._called(self.split, word % self.words_modulo, n))
-        if handed is not None:
-            handed.finish()
+        if supplied is not None:
+            supplied.finish()
         if len(shares) != n:
-            raise SecmixError(f"split returns {len(shares)} shares for {n} nodes, at {_place(self.split)}")
-        return [_whole(share, "split", self.split) for share in shares]
+            raise SecmixError(f"split returns {len(shares)} shares, expected {n}, one a node, at {_place(self.split)}")
+        return [_integer(share, "split", self.split) for share in shares]
 
     def _called(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a function of the user's; an error names its line."""
+        """Call a function of the user; an error names its line."""
         try:
             return function(*args)
         except Exception as error:
@@ -257,22 +261,20 @@ class ShareSum:
 
 
 def _where(error: Exception, function: Callable[..., Any]) -> str:
-    """Return the last line that an error comes from and that is none of ours, with the error's text."""
-    lines = [each for each in traceback.extract_tb(error.__traceback__) if not each.filename.startswith(_OURS)]
+    """Locate the last line outside secmix that an error comes from, with its text."""
+    lines = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_OURS)]
     place = f"{os.path.basename(lines[-1].filename)}, line {lines[-1].lineno}: {lines[-1].line}" if lines else ""
     return f"{place or _place(function)}: {type(error).__name__}: {error}"
 
 
-def _whole(value: Any, name: str, function: Callable[..., Any]) -> Any:
-    """Return a whole number that a function of the user's returned."""
+def _integer(value: Any, name: str, function: Callable[..., Any]) -> Any:
+    """Check that a function of the user returned a whole number."""
     if not isinstance(value, (int, np.integer)):
-        raise SecmixError(
-            f"{name} returns a {type(value).__name__} where a whole number is expected, at {_place(function)}"
-        )
+        raise SecmixError(f"{name} returns a {type(value).__name__}, expected a whole number, at {_place(function)}")
     return value
 
 
 def _place(function: Callable[..., Any]) -> str:
-    """Return where a function of the user's is written."""
+    """Locate the definition of a function of the user."""
     code = getattr(function, "__code__", None)
     return f"{os.path.basename(code.co_filename)}, line {code.co_firstlineno}" if code else repr(function)

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import secmix
-from secmix._base.places import line_of, places
+from secmix._base.locations import line_of, locations
 from secmix._front import console
 from secmix.auditing.counting import counted, different_scenarios
 from secmix.auditing.report import Report
@@ -356,7 +356,7 @@ def test_places_in_all_that_toml_can_write() -> None:
         'a.b = """\nx = 1\n"""\nc = \'\'\'\n[t]\n\'\'\'\n"d e" = [ # [\n  1, "]", [2,\n  3], {f = 1, "g.h" = [4]}\n]\n'
         "[t]\nx = 1979-05-27T07:32:00Z # y = 2\ny = 'z'\n[[u.v]]\nw = 1\n[u.v.q]\nr = 2\n[[u.v]]\nw = 3\n"
     )
-    found = places(text)
+    found = locations(text)
     expected = {("a", "b"): 1, ("c",): 4, ("d e", 2, 1): 9, ("d e", 3, "g.h", 0): 9, ("t",): 11, ("t", "y"): 13}
     expected |= {("u", "v", 0, "w"): 15, ("u", "v", 0, "q", "r"): 17, ("u", "v", 1, "w"): 19}
     assert {path: found.get(path) for path in expected} == expected

@@ -83,9 +83,9 @@ def test_to_its_holder_it_is_a_message_on_an_encrypted_line():
 @pytest.mark.parametrize(
     ("send", "words"),
     [
-        (lambda c, x: c.send(0, 0, SERVER, "x", [1.0], sealed_for=1), "is an array of numbers; given list"),
-        (lambda c, x: c.send(0, 0, SERVER, "x", x, sealed_for=set()), "names nobody who has the key"),
-        (lambda c, x: c.send(0, 0, SERVER, "x", x, sealed_for=[1, 2, 3]), "1 messages, but ends or holders for 3"),
+        (lambda c, x: c.send(0, 0, SERVER, "x", [1.0], sealed_for=1), "the payload is a list, expected an array"),
+        (lambda c, x: c.send(0, 0, SERVER, "x", x, sealed_for=set()), "sealed_for is empty"),
+        (lambda c, x: c.send(0, 0, SERVER, "x", x, sealed_for=[1, 2, 3]), "1 messages have 3 nodes or holders"),
         (lambda c, x: c.send(0, 0, [1, 2], "x", x[[0, 0]], sealed_for={1}), "only some have the key"),
         (lambda c, x: c.send(1, SERVER, 1, "x", c.send(0, 0, SERVER, "x", x, sealed_for=1), sealed_for=1), "already"),
     ],
@@ -134,7 +134,7 @@ def test_masks_that_the_server_passes_on_sealed_are_no_secret_of_its_own():
         assert isinstance(found, KnownSums), found
         honest = frozenset(range(N)) - adversary.corrupt_nodes(NETWORK)
         assert set(found.sums) <= {honest}
-        assert any("what is sealed tells those without its key" in each for each in found.assumes)
+        assert any("without its key, a sealed message reveals only" in each for each in found.assumes)
     assert not any("sealed" in each for each in prove(Pairwise(), NETWORK, INPUTS).assumes)
 
 
@@ -147,7 +147,7 @@ def test_a_verdict_prints_what_it_assumes_of_what_is_sealed():
     given = {"protocols": {"it": Relayed()}, "adversaries": {"server": CuriousServer()}}
     cell = secmix.audit({**SCENARIO, "model": {"iterations": 1}}, **given).cells[0]
     assert cell.verdict == "holds"
-    assert "what is sealed tells those without its key its length and when it passes, and nothing else" in cell.proof
+    assert "without its key, a sealed message reveals only its length and when it is sent" in cell.proof
     given["protocols"] = {"it": RelayedInTheClear()}
     assert secmix.audit({**SCENARIO, "model": {"iterations": 1}}, **given).verdict == "violated"
 
@@ -186,7 +186,7 @@ def of_posted(beside: Any = None) -> Any:
 def test_who_reads_nothing_but_what_is_sealed_is_told_what_that_assumes():
     cell = of_posted()
     assert cell.verdict == "holds"
-    assert "what is sealed tells those without its key" in cell.proof
+    assert "without its key, a sealed message reveals only" in cell.proof
 
 
 @pytest.mark.build

@@ -93,7 +93,7 @@ def test_what_the_channel_delivers_is_what_is_received() -> None:
 
     averages, _ = wire(bare, server).average(INPUTS[0], NETWORK, RNG, channel=Changing())
     assert averages[0, 0] == pytest.approx(INPUTS[0][0].mean(axis=0) + 1)
-    with pytest.raises(SecmixError, match="'average' is changed on its way"):
+    with pytest.raises(SecmixError, match="the channel changes 'average'"):
         wire(bare, server).average(np.concatenate(INPUTS), NETWORK, RNG, channel=Changing())
 
 
@@ -130,7 +130,7 @@ def test_masks_that_the_server_passes_on_sealed_are_no_secret_of_its_own() -> No
         found = clear(proof, NETWORK, adversary)
         assert isinstance(found, KnownSums), found
         assert set(found.sums) <= {frozenset(range(N)) - adversary.corrupt_nodes(NETWORK)}
-        assert any("what is sealed tells those without its key" in each for each in found.assumes)
+        assert any("without its key, a sealed message reveals only" in each for each in found.assumes)
 
 
 @pytest.mark.build
@@ -199,10 +199,14 @@ def listens(line: Any) -> None:
     ("protocol", "error", "words"),
     [
         (wire(fails, server), ValueError, "node 2 has had enough"),
-        (wire(waits), SecmixError, "nobody goes on: node 0 for 'nothing' from node 3"),
-        (wire(lambda line, vector: line.send(line.me, "x", vector)), SecmixError, "node 0 sends 'x' to 0; others are"),
-        (wire(lambda line, vector: vector[:1]), SecmixError, r"node 0 ends with shape \(1,\)"),
-        (wire(differs, listens), SecmixError, "run 1 of 2 sends other messages than run 0"),
+        (wire(waits), SecmixError, "deadlock: all wait, node 0 for 'nothing' from node 3"),
+        (
+            wire(lambda line, vector: line.send(line.me, "x", vector)),
+            SecmixError,
+            "node 0 sends 'x' to 0; expected one of",
+        ),
+        (wire(lambda line, vector: vector[:1]), SecmixError, r"node 0 returns shape \(1,\)"),
+        (wire(differs, listens), SecmixError, "run 1 of 2 sends different messages than run 0"),
     ],
 )
 def test_what_fails_is_raised_and_leaves_no_thread(protocol: Any, error: Any, words: str) -> None:

@@ -90,9 +90,9 @@ def test_nothing_else_is_cleared(wrong: Callable[..., Any], more: Any) -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: MaskedSum(hide, add_up, bits=100), "bits = 100; allowed are multiples of 64"),
-        (lambda: MaskedSum(lambda *given: [0], add_up), r"hide returns shape \(1,\) of a vector of 2 entries"),
-        (lambda: MaskedSum(hide, lambda sent: 0.0), r"add_up returns shape \(\) of a vector of 2 entries"),
+        (lambda: MaskedSum(hide, add_up, bits=100), "bits = 100; expected a multiple of 64"),
+        (lambda: MaskedSum(lambda *given: [0], add_up), r"hide returns shape \(1,\), expected \(2,\)"),
+        (lambda: MaskedSum(hide, lambda sent: 0.0), r"add_up returns shape \(\), expected \(2,\)"),
     ],
 )
 def test_what_is_wrong_is_named(make: Callable[[], MaskedSum], words: str) -> None:

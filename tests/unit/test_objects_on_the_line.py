@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from secmix.errors import SecmixError
-from secmix.transcript import Channel, overheard, unrelated
+from secmix.transcript import Channel, listening, unrelated
 
 
 class Slots:
@@ -107,8 +107,8 @@ def test_a_member_of_an_enumeration_arrives():
 
 def test_who_listens_cannot_be_replaced():
     heard: list[object] = []
-    with overheard(lambda carrier, block: heard.append(block)):
-        with overheard(lambda carrier, block: None):
+    with listening(lambda carrier, block: heard.append(block)):
+        with listening(lambda carrier, block: None):
             Channel().send(0, 0, 1, "first", np.ones((1, 1)))
         with unrelated():
             Channel().send(0, 0, 1, "second", np.ones((1, 1)))

@@ -49,7 +49,7 @@ def test_streams_are_uncorrelated() -> None:
 
 
 def test_an_unknown_purpose_is_an_error_that_names_the_nearest() -> None:
-    with pytest.raises(SecmixError, match="no random stream is called 'atack'; did you mean 'attack'"):
+    with pytest.raises(SecmixError, match="unknown purpose of a random stream 'atack'; did you mean 'attack'"):
         stream(0, "atack")
 
 

@@ -16,7 +16,7 @@ from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.errors import DataError, SecmixError
 from secmix.kernel import KnownSums, Open, clear, prove
 from secmix.network import Network
-from secmix.wrap import Coins, ShareSum, playing, rehearsed
+from secmix.wrap import Coins, ShareSum, coin_bounds, supplied_coins
 
 NETWORK = Network.complete(4)
 INPUTS = np.random.default_rng(0).normal(size=(3, 1, 4, 2))
@@ -102,21 +102,21 @@ def test_an_error_names_the_line_of_the_user() -> None:
     ("protocol", "message"),
     [
         (lambda: shamir(lambda word, n: [word] * n), "draws no coins in sharing_library"),
-        (lambda: shamir(modulus=2**20), "coins below other numbers"),
+        (lambda: shamir(modulus=2**20), "other bounds need a modulus"),
         (
             lambda: shamir(lambda word, n: library.shamir(word, n)[1:]),
-            r"3 shares for 4 nodes, at test_wrap.py, line \d+",
+            r"3 shares, expected 4, one a node, at test_wrap.py, line \d+",
         ),
         (
             lambda: shamir(lambda word, n: [(k, x) for k, x in enumerate(library.shamir(word, n))]),
-            r"split returns a tuple where a whole number is expected, at test_wrap.py, line \d+",
+            r"split returns a tuple, expected a whole number, at test_wrap.py, line \d+",
         ),
         (
             lambda: ShareSum(library.shamir, lambda shares: 1.5, modulus=library.PRIME),
-            r"join returns a float where a whole number is expected, at test_wrap.py, line \d+",
+            r"join returns a float, expected a whole number, at test_wrap.py, line \d+",
         ),
-        (lambda: shamir(modulus=2**65), "allowed are 2 to 2"),
-        (lambda: shamir(fraction_bits=53), "allowed are 0 to 52"),
+        (lambda: shamir(modulus=2**65), "expected 2 to 2"),
+        (lambda: shamir(fraction_bits=53), "expected 0 to 52"),
     ],
 )
 def test_what_does_not_fit_is_named(protocol: Any, message: str) -> None:
@@ -131,16 +131,16 @@ def test_a_sum_beyond_the_words_is_an_error() -> None:
 
 def test_coins_are_those_that_are_handed_out_and_the_system_is_left_as_it_was() -> None:
     before = secrets.randbelow, os.urandom, random._urandom, library.secrets  # type: ignore[attr-defined]
-    bounds = rehearsed(lambda: library.shamir(5, 4), library)
+    bounds = coin_bounds(lambda: library.shamir(5, 4), library)
     assert bounds == (library.PRIME,) * 2
-    with playing(library, coins=Coins([1, 2], bounds)):
+    with supplied_coins(library, coins=Coins([1, 2], bounds)):
         assert library.shamir(5, 4) == [5 + x + 2 * x * x for x in (1, 2, 3, 4)]
-        with pytest.raises(SecmixError, match="after the 2 that are handed out"):
+        with pytest.raises(SecmixError, match="after the 2 that were supplied"):
             library.shamir(5, 4)
     assert (secrets.randbelow, os.urandom, random._urandom, library.secrets) == before  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("bounds", "message"), [((97, 97), "below 97"), ((library.PRIME,) * 3, "2 coins are drawn")])
+@pytest.mark.parametrize(("bounds", "message"), [((97, 97), "below 97"), ((library.PRIME,) * 3, "draws 2 coins")])
 def test_other_coins_than_are_handed_out_are_an_error(bounds: tuple[int, ...], message: str) -> None:
     coins = Coins([1, 2, 3][: len(bounds)], bounds)
 
@@ -148,5 +148,5 @@ def test_other_coins_than_are_handed_out_are_an_error(bounds: tuple[int, ...], m
         library.shamir(5, 4)
         coins.finish()
 
-    with playing(library, coins=coins), pytest.raises(SecmixError, match=message):
+    with supplied_coins(library, coins=coins), pytest.raises(SecmixError, match=message):
         share()

@@ -256,7 +256,7 @@ def _repaired(xp: Any, message: Any, shape: tuple[int, ...] | None) -> Array | s
         return "a column of zeros"
     n, r = given
     if largest.max() < 2:
-        off = xp.matmul(basis.T, basis) - xp.eye(r, dtype=xp.float64, device=arrays.place(basis))
+        off = xp.matmul(basis.T, basis) - xp.eye(r, dtype=xp.float64, device=arrays.device_of(basis))
         if float(xp.max(xp.abs(off))) <= _ORTHONORMAL:
             return basis  # type: ignore[no-any-return]
     # By powers of two each column comes to a size at which nothing over- or underflows; in two steps, as the power

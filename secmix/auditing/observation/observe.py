@@ -37,7 +37,7 @@ from secmix.estimators.exact.provenance import unexplained
 from secmix.protocols import EMRun, Plain, SumProtocol
 from secmix.protocols.interfaces import SumTraits, without_average
 from secmix.scenario import FEWEST_RUNS, Scenario
-from secmix.transcript import Channel, Transcript, View, overheard
+from secmix.transcript import Channel, Transcript, View, listening
 
 Seeds = tuple[np.random.SeedSequence, np.random.SeedSequence]
 """Of the data (the same in all cells of an audit), and of the protocol."""
@@ -202,7 +202,7 @@ def _block(
     probed = Probed(setup.protocol, probing=probing)
     model = build_model(cell, setup, as_played(setup, probed))
     carriers: dict[int, Channel] = {}
-    with overheard(lambda carrier, block: carriers.update({id(carrier): carrier})):
+    with listening(lambda carrier, block: carriers.update({id(carrier): carrier})):
         run = model.run(rows_by_node, network=setup.network, rng=_drawing(seed))
     view = setup.adversary.observe(run.transcript, setup.network)
     iterations = run.transcript.iterations

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from secmix._base.checks import Array
 from secmix.errors import SecmixError
 from secmix.network import Network
-from secmix.transcript import Block, Channel, overheard
+from secmix.transcript import Block, Channel, listening
 
 _TURNS, _WORK = 100, 20_000  # turns that threads of a call have to end after it, and rounds of a hash in each (10 ms)
 _LARGE = 2**16  # bytes that are compared where they lie, not copied first
@@ -93,7 +93,7 @@ def observation(run: Callable[[Channel], ArrayLike], channel: Channel, most: int
     """What came of ``run(channel)``, which returns what each node ends with; ended at ``most`` messages, if given."""
     results: NDArray[Any] = np.empty((0, 0, 0))
     failure, untold, watch = "", "", _Watch(channel, most)
-    with overheard(watch), warnings.catch_warnings(), np.errstate(all="ignore"):
+    with listening(watch), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         before = set(threading.enumerate())
         try:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix._base.arrays import is_numpy, namespace, place
+from secmix._base.arrays import device_of, is_numpy, namespace
 from secmix.estimators.neighbours.bitmaps import by_bitmaps
 from secmix.estimators.neighbours.compiled import compiled, in_threads
 from secmix.estimators.neighbours.scan import by_scan
@@ -86,7 +86,7 @@ def _blocked(
 
 def _distances(xp: Any, some: Any, every: Any) -> Any:
     """Maximum-norm distances (M, N) of (M, d) rows to (N, d) rows; zeros where d = 0."""
-    out = xp.zeros((some.shape[0], every.shape[0]), dtype=xp.float64, device=place(every))
+    out = xp.zeros((some.shape[0], every.shape[0]), dtype=xp.float64, device=device_of(every))
     for axis in range(every.shape[1]):
         out = xp.maximum(out, xp.abs(every[None, :, axis] - some[:, None, axis]))
     return out

@@ -72,7 +72,7 @@ def _chunk_statistics(rows: Array, mixture: Mixture) -> Array:
     *batch, k, _ = resp.shape
     d = rows.shape[-1]
     upper = _indices(xp, _places(d)[0], rows)
-    table = xp.empty((*batch, k, 1 + d + upper.shape[0]), dtype=xp.float64, device=arrays.place(rows))
+    table = xp.empty((*batch, k, 1 + d + upper.shape[0]), dtype=xp.float64, device=arrays.device_of(rows))
     table[..., 0] = xp.sum(resp, axis=-1)
     table[..., 1 : 1 + d] = xp.matmul(resp, rows)
     root = xp.sqrt(resp)
@@ -97,7 +97,7 @@ def _places(d: int) -> tuple[Ints, Ints]:
 
 
 def _indices(xp: Any, places: Ints, like: Any) -> Any:
-    return places if arrays.is_numpy(xp) else xp.asarray(places, device=arrays.place(like))
+    return places if arrays.is_numpy(xp) else xp.asarray(places, device=arrays.device_of(like))
 
 
 def unpack(vector: Array, k: int, d: int) -> tuple[Array, Array, Array]:
@@ -120,7 +120,7 @@ def updated(vector: Array, old: Mixture, *, center: Center, reg_covar: float) ->
     if center == "new":
         moved = means - old.means
         covariances -= moved[..., :, None] * moved[..., None, :]
-    covariances += reg_covar * xp.eye(d, dtype=xp.float64, device=arrays.place(a))
+    covariances += reg_covar * xp.eye(d, dtype=xp.float64, device=arrays.device_of(a))
     weights = xp.where(kept, xp.full_like(weights, EMPTY), weights)
     covariances = _positive_definite(xp, covariances, reg_covar)
     return Mixture(

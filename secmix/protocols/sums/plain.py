@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.arrays import carried, checked
+from secmix._base.arrays import checked, send_as_numpy
 from secmix._base.checks import Array
 from secmix.network import Network
 from secmix.protocols.interfaces import Advice, Shown, checked_inputs
@@ -84,6 +84,6 @@ class Plain:
             back = np.zeros(network.n, dtype=np.intp)  # one content for all
             return channel.send(1, SERVER, nodes, "average", payload, encrypted=self.encrypted, content=back)
 
-        mean = xp.mean(carried(xp, rows, collect), axis=0)
-        mean = carried(xp, mean[None, ...], hand_out)
+        mean = xp.mean(send_as_numpy(xp, rows, collect), axis=0)
+        mean = send_as_numpy(xp, mean[None, ...], hand_out)
         return xp.repeat(xp.permute_dims(mean, (1, 0, 2)), network.n, axis=1), channel.transcript

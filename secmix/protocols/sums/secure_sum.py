@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.arrays import carried, checked, floats, numpy_of
+from secmix._base.arrays import checked, floats, numpy_of, send_as_numpy
 from secmix._base.checks import Array, integer, positive
 from secmix.errors import DataError, NetworkError, SecmixError
 from secmix.network import Network
@@ -148,7 +148,7 @@ class SecureSum:
 
         def hand_on(round: int, step: int, kind: str, payload: Any) -> Any:
             here, there = order[step], order[(step + 1) % n]
-            return carried(
+            return send_as_numpy(
                 xp, payload, lambda sent: channel.send(round, here, there, kind, sent, encrypted=self.encrypted)
             )
 

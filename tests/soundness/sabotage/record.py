@@ -9,7 +9,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
-from secmix.transcript import SERVER, Channel, Transcript, overheard, unrelated
+from secmix.transcript import SERVER, Channel, Transcript, listening, unrelated
 
 from ..bases import Pairwise
 from ..case import Case, each, input_of, mean_of
@@ -116,7 +116,7 @@ class ListensItself(Medians):
     """Listens in the place of who listened before."""
 
     def after(self, parts: Any, channel: Any, means: Array, rng: Any, network: Any) -> None:
-        with overheard(lambda carrier, block: None):
+        with listening(lambda carrier, block: None):
             self.tell(Channel(), means, True)
 
 

@@ -137,7 +137,7 @@ OPEN = [
     (examples.TextAmongNumbers, "has other numbers untraced"),
     (examples.ListAsResult, "a result of type list"),
     (examples.FlatResult, "average returned shape (5, 3); expected (runs, nodes, entries)"),
-    (examples.HeldByAnother, "'row' is said to be held, but passes from one node to another"),
+    (examples.HeldByAnother, "'row' is given to hold(), but its sender and receiver differ"),
     (examples.SentToNobody, "passes from or to [7]; nodes are 0 to 4, -1 the server"),
     (examples.NoCovariance, "secret draws of what is no covariance"),
     (examples.FastPathOfErrors, "an untraced call ends in ValueError: plain arrays"),

@@ -25,7 +25,7 @@ from secmix.auditing.soundness.runner import Call, fresh, observation
 from secmix.auditing.witnesses.usage import Service
 from secmix.kernel.state import Place as Line
 from secmix.kernel.state import here
-from secmix.transcript import Block, Channel, Origin, overheard
+from secmix.transcript import Block, Channel, Origin, listening
 
 _HEARS = (os.path.dirname(transcript.__file__), __file__)
 _FIT = 12  # calls that one channel carries, as the iterations of a fit
@@ -193,7 +193,7 @@ class LongUse:
             return ended
 
         # What it prints hundreds of times is shown nobody.
-        with overheard(ear), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        with listening(ear), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             call = observation(in_use, channel)
         return replace(call, blocks=tuple(ear.blocks))
 

@@ -1,7 +1,7 @@
-"""Coins of a library: what it asks the system for is handed out by the audit, which then knows it as coins.
+"""Coins of a library: the audit supplies what the library asks the system for, and so knows it as a coin.
 
-What draws from the system is played: ``secrets``, ``os.urandom`` and ``random.SystemRandom``. The functions of
-``random`` itself and NumPy's generators stay as they are: they are no cryptographic generators, and a proof names them.
+Replaced are ``secrets``, ``os.urandom`` and ``random.SystemRandom``, which draw from the system. The functions of
+``random`` itself and NumPy's generators stay: they are not cryptographic generators, and a proof names them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from secmix.errors import SecmixError
 from secmix.kernel.world import replacements
 
 _WORD = 2**64
-_MOST = 10_000  # draws of one call: a loop that waits for a value of its own would go on
-_ODD = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio: its multiples look like no pattern (Knuth 1973, section 6.4)
+_MOST = 10_000  # draws of one call: a loop that waits for a certain value would not end
+_ODD = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio: its multiples are spread evenly (Knuth 1973, section 6.4)
 
 
 @dataclass
@@ -33,12 +33,12 @@ class Coins:
     ----------
     values : sequence of int
     bounds : sequence of int
-        A library must ask for coins below exactly these; n bytes are asked for as words of 64 bits and a rest.
+        A library must ask for coins below exactly these; n bytes count as words of 64 bits and a rest.
 
     Raises
     ------
     SecmixError
-        Where the library asks for other coins, or for more.
+        If the library asks for different coins, or for more.
     """
 
     values: Sequence[Any]
@@ -48,56 +48,64 @@ class Coins:
     def below(self, bound: int) -> Any:
         """Draw a whole number below ``bound``."""
         if self.drawn >= len(self.bounds):
-            raise SecmixError(f"a coin below {bound} is drawn after the {len(self.bounds)} that are handed out")
+            raise SecmixError(
+                f"the library draws a coin below {bound} after the {len(self.bounds)} that were supplied; the number "
+                "of "
+                "coins must not depend on the data"
+            )
         if self.bounds[self.drawn] != bound:
             raise SecmixError(
-                f"coin {self.drawn} is drawn below {bound}, and the one that is handed out is below "
-                f"{self.bounds[self.drawn]}; how many coins are drawn, and below what, must not depend on the data"
+                f"the library draws coin {self.drawn} below {bound}, expected below {self.bounds[self.drawn]}; the "
+                "number "
+                "of coins and their bounds must not depend on the data"
             )
         self.drawn += 1
         return self.values[self.drawn - 1]
 
     def octets(self, count: int) -> Any:
-        """Draw so many bytes."""
-        found: Any = b""
+        """Draw ``count`` bytes."""
+        drawn: Any = b""
         for begin in range(0, count, 8):
             width = min(8, count - begin)
-            found = found + self.below(256**width).to_bytes(width, "little")
-        return found
+            drawn = drawn + self.below(256**width).to_bytes(width, "little")
+        return drawn
 
     def finish(self) -> None:
-        """Say that nothing more is drawn.
+        """Check that all coins were drawn.
 
         Raises
         ------
         SecmixError
-            If coins are left over.
+            If some were not drawn.
         """
         if self.drawn < len(self.bounds):
             raise SecmixError(
-                f"{self.drawn} coins are drawn and {len(self.bounds)} are handed out; how many are drawn must not "
-                "depend on the data"
+                f"the library draws {self.drawn} coins, expected {len(self.bounds)}; the number of coins must not "
+                "depend "
+                "on the data"
             )
 
 
 @dataclass
 class _Rehearsal(Coins):
-    """Coins that say what is asked for."""
+    """Coins that record what is asked for."""
 
     values: Sequence[Any] = ()
     bounds: list[int] = field(default_factory=list)
 
     def below(self, bound: int) -> Any:
-        """Note the bound."""
+        """Record the bound."""
         if not 1 < bound <= _WORD:
-            raise SecmixError(f"a coin below {bound} is drawn; coins below 2 to 2^64 are handed out")
+            raise SecmixError(f"the library draws a coin below {bound}; bounds from 2 to 2^64 are supplied")
         if len(self.bounds) >= _MOST:
-            raise SecmixError(f"more than {_MOST} coins are drawn in one call")
+            raise SecmixError(
+                f"the library draws more than {_MOST} coins in one call; wrap a function that draws fewer"
+            )
         self.bounds.append(bound)
         return len(self.bounds) * _ODD % _WORD % bound
 
 
-def rehearsed(call: Callable[[], Any], *modules: types.ModuleType) -> tuple[int, ...]:
+def coin_bounds(call: Callable[[], Any], *modules: types.ModuleType) -> tuple[int, ...]:
     """Return the bounds of the coins that a call draws within these modules, in order.
 
     Examples
@@ -106,40 +114,40 @@ def rehearsed(call: Callable[[], Any], *modules: types.ModuleType) -> tuple[int,
     >>> library = types.ModuleType("library")
     >>> exec("import secrets\\ndef mask(): return secrets.randbelow(97), secrets.token_bytes(2)", vars(library))
     >>> sys.modules["library"] = library
-    >>> rehearsed(library.mask, library)
+    >>> coin_bounds(library.mask, library)
     (97, 65536)
-    >>> with playing(library, coins=Coins([5, 513], [97, 65536])):
+    >>> with supplied_coins(library, coins=Coins([5, 513], [97, 65536])):
     ...     library.mask()
     (5, b'\\x01\\x02')
     """
-    noted = _Rehearsal()
-    with playing(*modules, coins=noted):
+    rehearsal = _Rehearsal()
+    with supplied_coins(*modules, coins=rehearsal):
         call()
-    return tuple(noted.bounds)
+    return tuple(rehearsal.bounds)
 
 
 @contextmanager
-def playing(*modules: types.ModuleType, coins: Coins) -> Iterator[None]:
-    """Let these modules, and all that lies within their packages, draw ``coins`` in place of the system's meanwhile.
+def supplied_coins(*modules: types.ModuleType, coins: Coins) -> Iterator[None]:
+    """Replace the system's coins by ``coins`` in these modules, and in all modules of their packages, meanwhile.
 
     Raises
     ------
     SecmixError
-        If a module of another kind is given; and where other coins are drawn than are handed out.
+        If something else than a module is given, or the library draws other coins than ``coins``.
     """
     thread = threading.get_ident()
 
     def octets(count: int) -> Any:
-        """Stand for ``os.urandom``, for this thread alone."""
+        """Replace ``os.urandom`` in this thread only."""
         return coins.octets(count) if threading.get_ident() == thread else urandom(count)
 
     urandom = os.urandom
     instead = _instead(coins, octets)
     with ExitStack() as stack:
         for space in _namespaces(modules):
-            meant = {key: instead(each) for key, each in space.items()}
-            stack.enter_context(_with(space, {key: each for key, each in meant.items() if each is not None}))
-        # Whoever goes the long way, as uuid does, asks these two.
+            replaced = {key: instead(member) for key, member in space.items()}
+            stack.enter_context(_with(space, {key: new for key, new in replaced.items() if new is not None}))
+        # Indirect draws, as by uuid, use these two.
         stack.enter_context(_with(vars(os), {"urandom": octets}))
         stack.enter_context(_with(vars(random), {"_urandom": octets}))
         yield
@@ -149,9 +157,9 @@ def _namespaces(modules: Sequence[types.ModuleType]) -> list[dict[str, Any]]:
     names = []
     for module in modules:
         if not isinstance(module, types.ModuleType):
-            raise SecmixError(f"coins are played in modules; given {module!r}")
+            raise SecmixError(f"given {module!r}, expected the modules in which the library draws its coins")
         names.append(module.__name__)
-    own = [name for name in sys.modules if any(name == each or name.startswith(f"{each}.") for each in names)]
+    own = [name for name in sys.modules if any(name == given or name.startswith(f"{given}.") for given in names)]
     return [vars(sys.modules[name]) for name in own if isinstance(sys.modules[name], types.ModuleType)]
 
 
@@ -166,7 +174,7 @@ def _with(space: dict[str, Any], instead: dict[str, Any]) -> Iterator[None]:
 
 
 def _instead(coins: Coins, octets: Callable[[int], Any]) -> Callable[[Any], Any]:
-    """Return what stands for something that a module has under a name; None for what draws nothing."""
+    """Return a function that maps a member of a module to its replacement, or None if it draws nothing."""
 
     class SystemRandom(random.SystemRandom):
         """The system's generator."""
@@ -181,7 +189,7 @@ def _instead(coins: Coins, octets: Callable[[int], Any]) -> Callable[[Any], Any]
             return coins.below(n)
 
         def random(self) -> Any:
-            raise SecmixError("a float of SystemRandom is drawn; only whole numbers and bytes are handed out")
+            raise SecmixError("the library draws a float of SystemRandom; only whole numbers and bytes are supplied")
 
     functions: dict[str, Any] = {
         "randbelow": coins.below,
@@ -191,25 +199,25 @@ def _instead(coins: Coins, octets: Callable[[int], Any]) -> Callable[[Any], Any]
         "SystemRandom": SystemRandom,
     }
     members = {secrets: functions, random: {"SystemRandom": SystemRandom}}
-    single = {getattr(secrets, name): each for name, each in functions.items()} | {os.urandom: octets}
+    single = {getattr(secrets, name): function for name, function in functions.items()} | {os.urandom: octets}
     in_a_trace = replacements()
 
-    def stand_in(found: Any) -> Any:
-        """Compare by identity: what a module has under a name may equal anything."""
-        if type(found) is random.SystemRandom:
+    def replacement(member: Any) -> Any:
+        """Compare by identity, since a member of a module may define equality."""
+        if type(member) is random.SystemRandom:
             return SystemRandom()
         for original, own in members.items():
-            if found is original or found is in_a_trace.get(id(original)):
-                return _like(found, own)
+            if member is original or member is in_a_trace.get(id(original)):
+                return _like(member, own)
         return next(
-            (each for one, each in single.items() if found is one or found is in_a_trace.get(id(one), one)), None
+            (new for old, new in single.items() if member is old or member is in_a_trace.get(id(old), old)), None
         )
 
-    return stand_in
+    return replacement
 
 
 def _like(module: Any, members: dict[str, Any]) -> types.ModuleType:
-    """Make a module whose members are those of another, but for some."""
+    """Make a module with these members, and all other members of another module."""
     made = types.ModuleType(module.__name__)
     made.__dict__.update(members)
     made.__getattr__ = lambda name: getattr(module, name)  # type: ignore[method-assign]

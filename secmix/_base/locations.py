@@ -1,4 +1,4 @@
-"""Where in a TOML text each key and each entry of a list stands: ``tomllib`` reads the values only."""
+"""The line of each key and list entry of a TOML text, since ``tomllib`` returns values only."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ _STRING = re.compile(r'"""(?:[^\\]|\\.)*?"""+|\'\'\'.*?\'\'\'+|"(?:[^"\\\n]|\\.)
 _PLAIN = re.compile(r"[^,\]}\n#]+")
 
 
-def places(text: str) -> dict[Path, int]:
-    """The line, counted from 1, of every key, table and list entry of a TOML ``text`` that is valid.
+def locations(text: str) -> dict[Path, int]:
+    """Locate every key, table and list entry of a valid TOML ``text``: its line, counted from 1.
 
-    A text that this does not understand gives the places up to there.
+    If the text cannot be parsed, the locations up to that point are returned.
 
     Examples
     --------
-    >>> found = places('[a]\\nb = [1,\\n {c = 2}]\\n[[d]]\\n[[d]]\\ne.f = 3\\n')
-    >>> found["a", "b", 1, "c"], found["d", 1, "e", "f"]
+    >>> lines = locations('[a]\\nb = [1,\\n {c = 2}]\\n[[d]]\\n[[d]]\\ne.f = 3\\n')
+    >>> lines["a", "b", 1, "c"], lines["d", 1, "e", "f"]
     (3, 6)
     """
-    found: dict[Path, int] = {}
+    lines: dict[Path, int] = {}
     ends = [match.start() for match in re.finditer("\n", text)]
     try:
         for path, offset in _statements(text):
-            found.setdefault(path, bisect_left(ends, offset) + 1)
+            lines.setdefault(path, bisect_left(ends, offset) + 1)
     except (AttributeError, IndexError, RecursionError):
         pass
-    return found
+    return lines
 
 
 def line_of(text: str, path: Path) -> int | None:
-    """The line of ``text`` where the key at ``path`` stands, or the nearest above it."""
-    known = places(text)
+    """Return the line of the key at ``path`` in ``text``, or of the nearest enclosing key."""
+    known = locations(text)
     return next((known[path[:k]] for k in range(len(path), 0, -1) if path[:k] in known), None)
 
 
@@ -56,7 +56,7 @@ def _statements(text: str) -> Iterator[tuple[Path, int]]:
                 if several and k == len(keys) - 1:
                     counts[table] = counts.get(table, -1) + 1
                 yield table, at
-                if table in counts:  # the table last begun of several
+                if table in counts:  # the latest table of an array of tables
                     table += (counts[table],)
                     yield table, at
             at = end + 1 + several
@@ -71,7 +71,7 @@ def _statements(text: str) -> Iterator[tuple[Path, int]]:
 
 
 def _value(text: str, at: int, path: Path) -> Generator[tuple[Path, int], None, int]:
-    """The places within the value that begins at ``at``; returns where it ends."""
+    """Yield the locations within the value that begins at ``at``; return where it ends."""
     if text[at] == "[":
         at, index = _skipped(text, at + 1), 0
         while text[at] != "]":
@@ -96,7 +96,7 @@ def _value(text: str, at: int, path: Path) -> Generator[tuple[Path, int], None, 
 
 
 def _keys(text: str, at: int) -> tuple[list[str], int]:
-    """The parts of a dotted key, and where what follows it begins."""
+    """Return the parts of a dotted key, and the end of the key."""
     keys: list[str] = []
     while True:
         match = _KEY.match(text, at)
