@@ -157,7 +157,7 @@ def exposure(
     with _errors_shown():
         from rich.console import Console
 
-        from secmix.auditing.verdicts import worst
+        from secmix.auditing.decide import worst
         from secmix.exposing import exposures, parsed_costs
         from secmix.reporting.formats.exposure_tables import print_exposures
 
@@ -230,7 +230,7 @@ def compare(
         from rich.console import Console
 
         from secmix import reporting
-        from secmix.auditing.counting import different_scenarios
+        from secmix.auditing.baseline import different_scenarios
 
         reports = reporting.read_json(before), reporting.read_json(after)
         changes = reporting.compare(*reports)

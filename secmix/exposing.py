@@ -9,12 +9,12 @@ from typing import Any, cast
 
 from secmix._base import naming as node_names
 from secmix._base.checks import Progress, positive
+from secmix.auditing.decide import judged
 from secmix.auditing.exposure.policy import clearance_of, named
 from secmix.auditing.exposure.repair import Repair, proposals
 from secmix.auditing.exposure.search import Level, exposure_of
 from secmix.auditing.report import Verdict
 from secmix.auditing.setup import build_setup
-from secmix.auditing.verdicts import judged
 from secmix.coalitions import Agent, Exposure
 from secmix.errors import ScenarioError, nearest
 from secmix.kernel import Open, clear_coalitions

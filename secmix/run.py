@@ -112,7 +112,7 @@ def audit(
     """
     from secmix import reporting
     from secmix.auditing.assemble import assemble
-    from secmix.auditing.counting import counted
+    from secmix.auditing.baseline import counted
     from secmix.auditing.engine.processes import leave_unguarded_worker
     from secmix.auditing.engine.run_cells import run_cells
     from secmix.auditing.exposure.policy import against, listed

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 from secmix._base.naming import label, named
-from secmix.auditing import verdicts
+from secmix.auditing import decide
 from secmix.auditing.advice.refuted import with_what_the_report_says
 from secmix.auditing.cells.steps import CellResult
 from secmix.auditing.evidence.interface import installed
@@ -53,8 +53,7 @@ def assemble(
         for cell, (_, found) in zip(cells, results, strict=True)
         for finding in found
     ]
-    worst = verdicts.worst(cell.verdict for cell in cells)
-    verdict: Conclusion = "inconclusive" if worst == "not asked" else worst
+    verdict = decide.of_report(cells)
     active = all(cell.robustness for cell in cells)
     beyond = [attack for attack in _BEYOND if not (active and attack == _ACTIVE)]
     left_out = [each for each in installed() if each.name not in scenario.measure.evidence]

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from secmix.auditing.decide import NodeVerdict, Premises, Privacy
 from secmix.auditing.evidence.interface import evidence_of
-from secmix.auditing.report import Finding
+from secmix.auditing.report import Finding, NodeSummary
 
 _MORE = 4  # times as many runs halve an interval
 _MOST_RUNS = 1_000_000  # as many as a scenario may ask for
+
+
+def explained(privacy: Privacy, premises: Mapping[int, Premises], runs: int | None) -> list[NodeSummary]:
+    """Return the nodes of a cell, whose lines say which findings leave a verdict open and what would decide it."""
+    return [_explained(s, privacy.lines[s.node], premises[s.node].is_sum, runs) for s in privacy.nodes]
+
+
+def _explained(summary: NodeSummary, line: NodeVerdict, is_sum: bool, runs: int | None) -> NodeSummary:
+    if summary.standing == "revealed" or not (is_sum or line.summary.verdict == "inconclusive"):
+        return summary
+    said = reasons(line.findings, runs, cleared=line.cleared)
+    if not is_sum and summary.standing == "partly leaked" and not said:
+        said = ["more may be known: only a proof clears"]
+    return summary.model_copy(update={"why": "; ".join([summary.why, *said])})
 
 
 def reasons(findings: Sequence[Finding], runs: int | None, *, cleared: bool) -> list[str]:
@@ -24,10 +39,10 @@ def reasons(findings: Sequence[Finding], runs: int | None, *, cleared: bool) -> 
     cleared : bool
         Whether the node would be cleared but for these findings.
     """
-    open_ = [each for each in findings if each.verdict == "inconclusive" and each.limit is not None]
+    open_ = [finding for finding in findings if finding.verdict == "inconclusive" and finding.limit is not None]
     if not open_:
         return []
-    first = max(open_, key=lambda each: (each.normalised_leakage, each.normalised_high))
+    first = max(open_, key=lambda finding: (finding.normalised_leakage, finding.normalised_high))
     more = len(open_) - 1
     others = f" (and {more} more finding{'s' * (more > 1)})" if more else ""
     return [f"{_number(first)}{others}: {_remedy(first, runs, cleared)}"]

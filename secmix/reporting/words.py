@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from secmix.auditing.decide import ORDER
 from secmix.auditing.evidence.interface import evidence_of
-from secmix.auditing.report import Cell, Conclusion, Finding, NodeSummary, Report, Standing, Verdict
+from secmix.auditing.report import Cell, Finding, NodeSummary, Report, Standing
 from secmix.errors import UNSEEN
 
-VERDICTS: tuple[Verdict | Conclusion, ...] = ("violated", "inconclusive", "no worse", "holds", "not asked")
+VERDICTS = ORDER[::-1]
 """Worst first."""
 
 STANDINGS: tuple[Standing, ...] = (

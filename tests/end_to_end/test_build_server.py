@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 import secmix
 from secmix._base.locations import line_of, locations
 from secmix._front import console
-from secmix.auditing.counting import counted, different_scenarios
+from secmix.auditing.baseline import counted, different_scenarios
 from secmix.auditing.report import Report
 from secmix.cli import app
 from secmix.errors import SecmixError

@@ -17,10 +17,10 @@ from strategies import attacked
 
 import secmix
 from secmix import Network
+from secmix.auditing.decide import ORDER
 from secmix.auditing.report import Report
 from secmix.data import csv, prepared
 
-ORDER = ["not asked", "holds", "inconclusive", "violated"]
 NETWORK = {"nodes": 5, "edges": [[0, 1], [1, 2], [2, 3], [3, 4], [0, 4], [0, 2], [2, 4]]}
 CURIOUS = {"name": "honest_but_curious", "corrupt": [1, 3], "label": "curious"}
 

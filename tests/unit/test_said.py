@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import secmix
-from secmix.auditing.counting import counted
+from secmix.auditing.baseline import counted
 from secmix.auditing.setup import build_setup
 from secmix.auditing.witnesses.decode import Decoded
 from secmix.auditing.witnesses.evidence import _finding

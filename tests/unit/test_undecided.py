@@ -9,9 +9,9 @@ import pytest
 
 import secmix
 from secmix.auditing.cells.fields import sentence
+from secmix.auditing.decide import Premises, of_findings, of_leakage
 from secmix.auditing.report import Finding, NodeSummary
-from secmix.auditing.undecided import reasons, runs_needed
-from secmix.auditing.verdicts import of_cell, of_leakage, summary, summary_of_samples
+from secmix.auditing.undecided import explained, reasons, runs_needed
 from secmix.kernel import Clearance, Open, clear_bounds
 from secmix.scenario import PolicySpec
 
@@ -28,13 +28,17 @@ def finding(evidence: str, kind: str, status: str, low: float, value: float, hig
     )  # fmt: skip
 
 
+def lines(found: list[Finding], policy: PolicySpec, *known: Premises) -> list[NodeSummary]:
+    premises = dict(enumerate(known, 2))
+    return explained(of_findings(found, premises, policy), premises, 300)
+
+
 def why(found: list[Finding], limit: float, clearance: Clearance | Open | None = CLEARED) -> str:
     policy = PolicySpec(max_normalised_leakage=limit)
-    exact = finding("structure", "exact", "resolved", 0.0, 0.0, 0.0)
-    told = [of_leakage(each, policy) for each in [exact, *found]]
-    _, nodes = of_cell([summary(2, told, [], 0.2, clearance=clearance, runs=300)], policy)
-    assert nodes[0].verdict == "inconclusive"
-    return nodes[0].why
+    exact = finding("gaussian", "exact", "resolved", 0.0, 0.0, 0.0)
+    (node,) = lines([exact, *found], policy, Premises(clearance=clearance, output_share=0.2))
+    assert node.verdict == "inconclusive"
+    return node.why
 
 
 @pytest.mark.parametrize("clearance", [CLEARED, None])
@@ -101,7 +105,8 @@ def test_what_is_blurred_is_not_decided_by_runs() -> None:
 
 def test_a_collaboration_that_leaks_in_part_says_why_it_is_open() -> None:
     found = [finding("ksg", "estimate", "resolved", 0.10, 0.14, 0.18)]
-    told = summary_of_samples(2, found, 0.0, None, runs=300)
+    samples = Premises(clearance=None, output_share=0.0, is_sum=False)
+    (told,) = lines(found, PolicySpec(max_revealed_nodes=0), samples)
     assert (told.standing, told.verdict) == ("partly leaked", "inconclusive")
     assert "only a proof clears" in told.why
 
@@ -109,8 +114,7 @@ def test_a_collaboration_that_leaks_in_part_says_why_it_is_open() -> None:
 def test_a_node_that_may_be_revealed_says_what_keeps_it_open() -> None:
     revealed = finding("structure", "exact", "determined", 1.0, 1.0, 1.0)
     policy = PolicySpec(max_revealed_nodes=1)
-    nodes = [summary(k, [revealed] if not k else [], [], 0.2, clearance=None, runs=300) for k in range(3)]
-    _, out = of_cell(nodes, policy)
+    out = lines([revealed], policy, *[Premises(clearance=None, output_share=0.2)] * 3)
     assert out[0].verdict == "inconclusive"
     assert "may be revealed" in out[0].why
     assert "3 nodes are not cleared" in out[0].why

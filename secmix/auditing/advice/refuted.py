@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from secmix._base import plugins
-from secmix.auditing import verdicts
+from secmix.auditing import decide
 from secmix.auditing.advice.trials import by_promise, changed_scenario, in_words
 from secmix.auditing.report import Cell, Outcome, Trial, Verdict
 from secmix.auditing.setup import Given
@@ -72,7 +72,7 @@ def _judged(trial: Trial, same: Sequence[Cell]) -> Trial:
     """The trial as the full audits of the same change have it; the best of them counts."""
     if not same:
         return trial
-    best = min(same, key=lambda cell: list(_OUTCOMES).index(_verdict(cell)))
+    best = min(same, key=lambda cell: decide.ORDER.index(_verdict(cell)))
     verdict = _verdict(best)
     said = f"This report audits it in full, as {best.protocol}: {verdict}."
     effect = "closed" if verdict == "holds" else ""
@@ -84,7 +84,7 @@ def _verdict(cell: Cell) -> Verdict:
     if not cell.nodes:
         return cell.verdict
     revealed = any(node.standing == "revealed" for node in cell.nodes)
-    return "violated" if revealed else verdicts.worst(node.verdict for node in cell.nodes)
+    return "violated" if revealed else decide.worst(node.verdict for node in cell.nodes)
 
 
 def _unlabelled(cell: Scenario) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.auditing import verdicts
+from secmix.auditing import decide
 from secmix.auditing.advice.measures import advised
 from secmix.auditing.advice.trials import by_promise, in_words, tried
 from secmix.auditing.cells.attempt import attempted
@@ -19,18 +19,19 @@ from secmix.auditing.cells.confirm import CONFIRMING, confirmed, is_estimated
 from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, not_measured, sentence
 from secmix.auditing.cells.groups import gather, notes_on_groups
 from secmix.auditing.cells.mask_size import sigma_curve
+from secmix.auditing.cells.node_status import leaked, notes, premises_of, readable, solvable
 from secmix.auditing.cells.sound import observed, unchecked
-from secmix.auditing.cells.standing import heard, leaked, notes, solvable, stand
 from secmix.auditing.cells.steps import SELDOM, CellResult, Steps, Tell, Word
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered, asked
 from secmix.auditing.evidence.premises import finite
 from secmix.auditing.observation.observe import Seeds, SumObservation
 from secmix.auditing.proof import in_words as proof_in_words
 from secmix.auditing.proof import proof_of, with_proof_of
-from secmix.auditing.report import Cell, Finding, NodeSummary, Robustness, SigmaPoint, Trial, Verdict
+from secmix.auditing.report import Cell, Robustness, SigmaPoint, Trial, Verdict
 from secmix.auditing.robustness import robustness
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness import Soundness
+from secmix.auditing.undecided import explained
 from secmix.errors import SecmixError
 from secmix.scenario import Scenario
 
@@ -64,10 +65,10 @@ def audit_cell(
     pushed, failed = _pushed(case)
     steps.begin(_SIZES, gathered)
     points = attempted(case, _SIZES, lambda: _mask_sizes(case), **_ASIDE) or []
-    _, summaries, _, _ = _judged(case, gathered)
+    summaries = _judged(case, gathered).nodes
 
     def weighed() -> list[Trial]:
-        advice = advised(cell, setup, summaries, points, pushed, solvable(case, summaries), heard(case))
+        advice = advised(cell, setup, summaries, points, pushed, solvable(case, summaries), readable(case))
         colluders = pushed.colluders if pushed is not None and pushed.verdict == "violated" else 0
         leaking = [each.node for each in summaries if each.standing in ("revealed", "partly leaked")]
         return tried(case, advice, colluders, leaking)
@@ -99,25 +100,24 @@ class _Beside:
 
 
 def _judged_cell(
-    case: Case, sound: Soundness, gathered: list[Gathered], reproduce: str, beside: _Beside | None = None
+    case: Case, sound: Soundness, gathered: list[Gathered], reproduce: str, beside: _Beside, *, finished: bool = True
 ) -> CellResult:
-    """Put what was found into a cell of the report, with its verdict."""
-    beside = beside or _Beside()
-    verdict, summaries, findings, doubts = _judged(case, gathered)
+    """Put what was found into a cell of the report, with its verdict; one that is not ``finished`` holds nowhere."""
+    privacy = _judged(case, gathered)
     pushed: list[Verdict] = [beside.pushed.verdict] if beside.pushed else ["inconclusive"] * beside.failed
-    verdict = verdicts.worst([verdict, *pushed])
+    verdict = decide.of_cell([privacy.verdict, *pushed], finished=finished)
     sums = case.observation if isinstance(case.observation, SumObservation) else None
     content = Cell(
         **cell_fields(case.cell, case.setup, reproduce),
         is_collaboration=sums is None,
         verdict=verdict,
-        sentence=sentence(verdict, summaries, beside.pushed) + not_measured(list(case.unmeasured)),
+        sentence=sentence(verdict, privacy.nodes, beside.pushed) + not_measured(list(case.unmeasured)),
         robustness=beside.pushed,
         heard=sorted(case.observation.lines.read),
         used=sorted(case.observation.lines.used),
         leaked=leaked(case),
         output_error=finite(sums.output_error) if sums else None,
-        nodes=sorted(summaries + corrupt_nodes(case.setup), key=lambda s: s.node),
+        nodes=sorted(privacy.nodes + corrupt_nodes(case.setup), key=lambda s: s.node),
         # Several evidences may draw the same curve: one a node will do.
         curves=list({curve.node: curve for each in gathered for curve in each.curves}.values()),
         sigma_curve=beside.points,
@@ -130,7 +130,7 @@ def _judged_cell(
         assumptions=sound.assumptions,
         proof=proof_in_words(proof_of(case)),
     )
-    return content, verdicts.with_reasons(findings, summaries, doubts)
+    return content, privacy.findings
 
 
 def _so_far(case: Case, sound: Soundness, found: list[Gathered], left: list[str], reproduce: str) -> CellResult:
@@ -138,10 +138,7 @@ def _so_far(case: Case, sound: Soundness, found: list[Gathered], left: list[str]
     unmeasured = {**case.unmeasured, **{f"{what}: not reached": True for what in left}}
     case = with_proof_of(case, replace(case, unmeasured=unmeasured))
     beside = _Beside(failed=AdversaryTraits.of(case.setup.adversary).against is not None)
-    cell, findings = _judged_cell(case, sound, found, reproduce, beside)
-    if cell.verdict == "holds":
-        cell = cell.model_copy(update={"verdict": "inconclusive"})
-    return cell, findings
+    return _judged_cell(case, sound, found, reproduce, beside, finished=False)
 
 
 def _pushed(case: Case) -> tuple[Robustness | None, bool]:
@@ -161,7 +158,7 @@ def revealed(cell: Scenario, setup: SumSetup, seeds: Seeds) -> list[int]:
         If an evidence fails: it might have revealed somebody.
     """
     case = unchecked(cell, setup, seeds)
-    _, summaries, _, _ = _judged(case, _gathered(case, None))
+    summaries = _judged(case, _gathered(case, None)).nodes
     if case.unmeasured:
         raise SecmixError("; ".join(case.unmeasured))
     return [each.node for each in summaries if each.standing == "revealed"]
@@ -190,7 +187,7 @@ def _gathered(case: Case, steps: Steps | None) -> list[Gathered]:
         found[each.name] = gathered or Gathered()
         so_far = [finding for other in found.values() for finding in other.findings]
         for node in case.judged:
-            if verdicts.settles((finding for finding in so_far if finding.node == node), case.cell.policy):
+            if decide.settles((finding for finding in so_far if finding.node == node), case.cell.policy):
                 case.settled.add(node)
     return [found[each.name] for each in asked(case)]
 
@@ -200,21 +197,12 @@ def _certain(gathered: Iterable[Gathered]) -> list[Gathered]:
     return [replace(each, findings=[f for f in each.findings if not is_estimated(f)]) for each in gathered]
 
 
-_Judged = tuple[Verdict, list[NodeSummary], list[Finding], dict[int, list[str]]]
-
-
-def _judged(case: Case, gathered: list[Gathered]) -> _Judged:
-    """The verdict, how each node stands, all findings with their verdicts, and the doubts about each node."""
-    findings: list[Finding] = []
-    summaries, doubts = [], {}
-    for node in case.judged:
-        mine = [finding for each in gathered for finding in each.findings if finding.node == node]
-        judged = [verdicts.of_leakage(finding, case.cell.policy) for finding in mine]
-        summary, doubts[node] = stand(case, node, judged)
-        summaries.append(summary)
-        findings += judged
-    verdict, summaries = verdicts.of_cell(summaries, case.cell.policy)
-    return verdict, summaries, findings, doubts
+def _judged(case: Case, gathered: list[Gathered]) -> decide.Privacy:
+    """Decide on the privacy of a cell, and say of each node what leaves its verdict open."""
+    premises = {node: premises_of(case, node) for node in case.judged}
+    findings = [finding for each in gathered for finding in each.findings]
+    privacy = decide.of_findings(findings, premises, case.cell.policy)
+    return replace(privacy, nodes=explained(privacy, premises, case.cell.runs))
 
 
 def _spared(gathered: list[Gathered]) -> list[str]:

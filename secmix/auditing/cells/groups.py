@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from secmix.auditing import verdicts
+from secmix.auditing import decide
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered
 from secmix.auditing.observation.collaborations import ENOUGH, CollaborationObservation
 from secmix.auditing.report import Finding
@@ -70,11 +70,11 @@ def _worst(case: Case, found: list[tuple[Case, Gathered]]) -> list[Finding]:
             by_kind.setdefault(key, []).append((_runs(one), findings))
 
     def badness(group: tuple[int, list[Finding]]) -> tuple[int, bool, float, float, int]:
-        judged = [verdicts.of_leakage(finding, case.cell.policy) for finding in group[1]]
+        judged = [decide.of_leakage(finding, case.cell.policy) for finding in group[1]]
         return max(
             (
-                verdicts.ACCUSATIONS.index(f.verdict),
-                verdicts.is_revealed(f),
+                decide.severity(f.verdict),
+                decide.is_revealed(f),
                 f.normalised_low,
                 f.normalised_leakage,
                 group[0],
@@ -112,7 +112,7 @@ def _in_words(place: int, one: Case, first: Case, case: Case) -> str:
     witness = other_frames(first.observation.noticed, one.observation.noticed)
     differs = f"; against group 1, {witness}" if witness is not None else ""
     found = one.fitted.get(_FOUND, [])
-    revealed = [str(i) for i in case.judged if any(f.node == i and verdicts.is_revealed(f) for f in found)]
+    revealed = [str(i) for i in case.judged if any(f.node == i and decide.is_revealed(f) for f in found)]
     known = f"rows of node{'s' * (len(revealed) > 1)} {', '.join(revealed)} known" if revealed else "no row known"
     judged = known if found else "not judged, for few runs"
     return f"group {place}: {_runs(one)} runs{differs}: {judged}"

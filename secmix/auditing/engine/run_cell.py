@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 
 from secmix._base.plugins import code_allowed
-from secmix.auditing import verdicts
+from secmix.auditing import decide
 from secmix.auditing.cells.attempt import LATE, place_of, why_failed
 from secmix.auditing.cells.audit_cell import audit_cell
 from secmix.auditing.cells.fields import failed, without_rest
@@ -104,7 +104,7 @@ def _with_coalitions(
         why = LATE
     except BaseException as error:
         why = why_failed(error)
-    verdict = verdicts.worst([judged.verdict, "inconclusive"])
+    verdict = decide.of_cell([judged.verdict, "inconclusive"])
     return without_rest((judged, []), why, "who would have to collude")[0].model_copy(update={"verdict": verdict})
 
 

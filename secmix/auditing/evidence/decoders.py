@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.auditing import verdicts
+from secmix.auditing import decide
 from secmix.auditing.evidence.decoding import MOST, Target, as_measured, decoded, leakage_curve, recovered
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
 from secmix.auditing.observation.observe import DIFFERENCES, SumObservation
@@ -30,7 +30,7 @@ def _gather(case: Case) -> Gathered:
         read: list[Finding] = []
         if isinstance(case.observation, SumObservation) and case.cell.measure.target == "row":
             read += _direct(case.observation, node, case.about(node)) if case.setup.counts[node] == 1 else []
-        if node in case.settled or verdicts.settles([*mine, *read], case.cell.policy):
+        if node in case.settled or decide.settles([*mine, *read], case.cell.policy):
             spared += [("tree decoders", node)] if mine else []
         else:
             mine += as_measured(case, node, _by_trees(case, node))

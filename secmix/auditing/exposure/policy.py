@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
-from secmix.auditing import verdicts
+from secmix.auditing import decide
 from secmix.auditing.advice.trials import by_promise, in_words
 from secmix.auditing.cells.attempt import why_failed
 from secmix.auditing.exposure.repair import proposals
@@ -40,7 +40,7 @@ def with_coalitions(cell: Scenario, setup: SumSetup | CollaborationSetup, cell_r
     if need is None:
         return cell_result
     found = judged(cell, setup, need, reproduce)
-    verdict = verdicts.worst([cell_result.verdict, found.verdict])
+    verdict = decide.worst([cell_result.verdict, found.verdict])
     sentence = f"{cell_result.sentence} {found.why}"
     changed: dict[str, object] = {"coalitions": found, "verdict": verdict, "sentence": sentence}
     if found.repairs:  # what was tried takes the place of what is usual
@@ -193,7 +193,7 @@ def clearance_of(exposures: Iterable[Exposure], need: float) -> Clearance | Open
     return clear_coalitions(guards, need, searched)
 
 
-def _accused(entry: NodeCoalition, need: int, blurred: bool) -> verdicts.Accusation:
+def _accused(entry: NodeCoalition, need: int, blurred: bool) -> decide.Accusation:
     if entry.size is not None and entry.size < need:
         return "violated" if entry.known in ("exact", "recovered") and not blurred else "inconclusive"
     if entry.status == "inconclusive" and (entry.at_least or 0) < need:
@@ -202,7 +202,7 @@ def _accused(entry: NodeCoalition, need: int, blurred: bool) -> verdicts.Accusat
 
 
 def _severity(entry: NodeCoalition, need: int, blurred: bool) -> tuple[int, tuple[float, bool, bool], int]:
-    return -verdicts.ACCUSATIONS.index(_accused(entry, need, blurred)), _order(entry), entry.node
+    return -decide.severity(_accused(entry, need, blurred)), _order(entry), entry.node
 
 
 def _verdict(
@@ -210,7 +210,7 @@ def _verdict(
 ) -> tuple[Verdict, str]:
     if witness is None:
         return "inconclusive", "Nobody was asked about, so that no coalition was looked for."
-    verdict = verdicts.judged([_accused(witness, need, blurred)], clearance)
+    verdict = decide.judged([_accused(witness, need, blurred)], clearance)
     wanted = f"the policy asks for at least {need}"
     if verdict == "violated":
         return verdict, f"{_suffices(witness)}; {wanted}."

@@ -12,7 +12,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.attacks.attack import FARTHEST
-from secmix.auditing import verdicts
+from secmix.auditing import decide
 from secmix.auditing.evidence.premises import finite
 from secmix.auditing.report import Damage, Robustness, RobustnessPoint, Verdict
 from secmix.auditing.setup import Setup
@@ -105,7 +105,7 @@ def judged(
     policy: PolicySpec, points: list[RobustnessPoint], f: int, n: int, breakdown: float, proven: float, broken: bool
 ) -> tuple[Verdict, str]:
     """Return the verdict under the policy, and why: a search that finds nothing never clears."""
-    accused: verdicts.Accusation = None
+    accused: decide.Accusation = None
     bounds: list[tuple[str, float, float]] = []
     sentences: list[str] = []
     fails = f"{round(breakdown * n) + 1} of {n} nodes can push the result without bound"
@@ -135,7 +135,7 @@ def judged(
         verdict: Verdict = "not asked"
     else:
         source = "the theorems of the rule (see its documentation) hold of the code that runs"
-        verdict = verdicts.judged([accused], clear_bounds(bounds, source=source))
+        verdict = decide.judged([accused], clear_bounds(bounds, source=source))
     if policy.min_breakdown is not None and accused is None:
         sentences.append(
             f"the policy asks to withstand {policy.min_breakdown:.2f} of the nodes, proven is {proven:.2f}"

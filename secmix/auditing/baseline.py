@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from secmix.auditing import verdicts
+from secmix.auditing import decide
 from secmix.auditing.report import FAULTS, Cell, Coalitions, NodeSummary, Report, Robustness, Since, Verdict
 from secmix.errors import brief
 from secmix.scenario import AcceptedSpec
@@ -52,7 +52,7 @@ def counted(
     for entry in accepted:
         if not any(_names(entry, cell) for cell in cells):
             _log.warning("%s", brief(f"an accepted finding is of no combination of this audit: {_who(entry)}"))
-    faults = [fault for cell in cells for fault in _faults(cell)]
+    faults = [fault for cell in cells for fault in decide.faults(cell)]
     counting = [fault.verdict for fault in faults if fault.counts]
     accepting = [fault.verdict for fault in faults if fault.accepted is not None]
     known = [fault.verdict for fault in faults if fault.accepted is None and not fault.counts]
@@ -75,10 +75,8 @@ def counted(
     sentence = f"{'; '.join(said)}. Without {without}: {report.sentence}"
     sentence = sentence[0].upper() + sentence[1:]
     update: dict[str, Any] = {"cells": cells, "sentence": sentence}
-    if counting:
-        update["verdict"] = verdicts.worst(counting)
-    elif report.verdict != "holds" and not _asks_nothing(cells):
-        update["verdict"] = "no worse"
+    update["verdict"] = decide.of_report(cells)
+    if update["verdict"] == "no worse":
         update["headline"] = _headline(baseline is not None, known, accepting, ends)
     return report.model_copy(update=update)
 
@@ -89,10 +87,6 @@ def _ended(entries: Sequence[AcceptedSpec]) -> str:
         return ""
     which = "; ".join(f"{_who(entry)}, on {entry.until}" for entry in entries)
     return " " + brief(f"{len(entries)} acceptance{'s have' if len(entries) > 1 else ' has'} ended: {which}") + "."
-
-
-def _asks_nothing(cells: Sequence[Cell]) -> bool:
-    return all(cell.verdict == "not asked" for cell in cells)
 
 
 def _headline(against_baseline: bool, known: Sequence[Verdict], accepting: Sequence[Verdict], ends: list[date]) -> str:
@@ -148,15 +142,6 @@ def _against_baseline(worse: int, known: int) -> str:
     return sentence + (f"; {known} stand{'s' * (known == 1)} no better than there" if known else "")
 
 
-def _faults(cell: Cell) -> list[NodeSummary | Robustness | Coalitions | Cell]:
-    """Return all of a cell that is violated or open; the cell itself where its verdict follows from nothing in it."""
-    parts = [part for part in (cell.robustness, cell.coalitions) if part is not None]
-    inside: list[NodeSummary | Robustness | Coalitions | Cell] = [*cell.nodes, *parts]
-    found = [one for one in inside if one.verdict in FAULTS]
-    explained = verdicts.worst(one.verdict for one in inside)
-    return found if verdicts.worst([explained, cell.verdict]) == explained else [*found, cell]
-
-
 def _marked(
     cell: Cell, baseline: Report | None, in_force: Sequence[AcceptedSpec], ended: Sequence[AcceptedSpec]
 ) -> Cell:
@@ -195,9 +180,7 @@ def _marked(
     ]
     update = {"nodes": nodes, "robustness": robustness, "coalitions": found, "notes": notes}
     if since:
-        update["since_baseline"] = _since(
-            old, old is None or verdicts.worst([old.verdict, cell.verdict]) != old.verdict
-        )
+        update["since_baseline"] = _since(old, old is None or decide.worst([old.verdict, cell.verdict]) != old.verdict)
     return cell.model_copy(update=update)
 
 
@@ -241,20 +224,20 @@ def _who(entry: AcceptedSpec) -> str:
 
 def _got_worse(old: NodeSummary, new: NodeSummary) -> bool:
     return (
-        verdicts.worst([old.verdict, new.verdict]) != old.verdict
+        decide.worst([old.verdict, new.verdict]) != old.verdict
         or (new.standing == "revealed" and old.standing != "revealed")
         or new.worst > old.worst + 0.01
     )
 
 
 def _fewer_suffice(old: Coalitions | None, new: Coalitions) -> bool:
-    if old is None or verdicts.worst([old.verdict, new.verdict]) != old.verdict:
+    if old is None or decide.worst([old.verdict, new.verdict]) != old.verdict:
         return True
     return new.least is not None and (old.least is None or new.least < old.least)
 
 
 def _pushed_farther(old: Robustness | None, new: Robustness) -> bool:
-    if old is None or verdicts.worst([old.verdict, new.verdict]) != old.verdict or new.breakdown < old.breakdown:
+    if old is None or decide.worst([old.verdict, new.verdict]) != old.verdict or new.breakdown < old.breakdown:
         return True
     before = {point.colluders: math.inf if point.found is None else point.found for point in old.points}
     return any(

@@ -1,0 +1,400 @@
+"""Decide: the one place that makes a verdict, of a finding, a node, a cell and a report.
+
+A verdict is *inconclusive* until a violation is shown or a clearance of the kernel's is handed in: findings accuse, and
+none of them clears.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from secmix.auditing.evidence.interface import Evidence, evidence_of, is_of_runs
+from secmix.auditing.report import (
+    FAULTS,
+    Cell,
+    Coalitions,
+    Conclusion,
+    Finding,
+    NodeSummary,
+    Robustness,
+    Standing,
+    Verdict,
+)
+from secmix.kernel import Clearance, Open, clear_bounds
+from secmix.scenario import PolicySpec
+
+ORDER: tuple[Verdict | Conclusion, ...] = ("not asked", "holds", "no worse", "inconclusive", "violated")
+"""From the mildest to the worst."""
+
+Accusation = Literal["violated", "inconclusive"] | None
+Fault = NodeSummary | Robustness | Coalitions | Cell
+"""Parts of a report that have a verdict of their own."""
+
+_OUTPUT: Standing = "no more than the output itself reveals"
+_MARGIN = 1e-3  # of a share of the variance: what rounding may add to the share that the output gives away
+_NOTHING = 1e-9  # shares below are rounding
+_NEARLY = 0.99
+"""Of a node of whose variance this share is known the error is a tenth of its spread at most. Whether it counts as
+revealed a limit on revealed nodes does not say; so that limit alone does not clear it."""
+
+
+def judged(accusations: Iterable[Accusation], clearance: Clearance | Open | None) -> Verdict:
+    """Make a verdict; no other function makes one that *holds*.
+
+    Examples
+    --------
+    >>> judged([None], clear_bounds([("colluders", 1, 2)])), judged([None], None), judged(["violated"], None)
+    ('holds', 'inconclusive', 'violated')
+    """
+    accused = set(accusations)
+    if "violated" in accused:
+        return "violated"
+    return "holds" if isinstance(clearance, Clearance) and "inconclusive" not in accused else "inconclusive"
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the worst of some verdicts; of none, *not asked*."""
+    return max(verdicts, key=ORDER.index, default="not asked")
+
+
+def severity(accusation: Accusation) -> int:
+    """Return the place of an accusation in the order of verdicts; no accusation is the mildest."""
+    return ORDER.index(accusation or "not asked")
+
+
+# Findings.
+
+
+def of_leakage(finding: Finding, policy: PolicySpec) -> Finding:
+    """Return ``finding`` with what it accuses of under the policy's limit on the normalised leakage."""
+    limit = policy.max_normalised_leakage
+    if limit is None:
+        return finding
+    verdict: Accusation = None
+    if finding.normalised_low > limit or (finding.status == "determined" and limit < 1):
+        verdict = "violated"
+    elif (
+        finding.normalised_leakage > limit
+        or finding.status == "unresolved"
+        or (finding.kind == "estimate" and finding.normalised_high > limit)
+    ):
+        verdict = "inconclusive"
+    return finding.model_copy(update={"limit": limit, "verdict": verdict})
+
+
+def is_revealed(finding: Finding) -> bool:
+    """Say whether a finding shows that the node's data are known, not only leaking."""
+    if finding.status == "determined":
+        return True
+    evidence = evidence_of(finding.evidence)
+    from_on = None if evidence is None else evidence.reveals_from
+    return from_on is not None and finding.normalised_low >= from_on
+
+
+def settles(findings: Iterable[Finding], policy: PolicySpec) -> bool:
+    """Say whether these findings about one node say the worst there is to say of it.
+
+    Its data are known, and where the policy limits the leakage, that limit is exceeded: no other finding can make the
+    verdict on it milder or harsher.
+    """
+    accused = [of_leakage(finding, policy) for finding in findings]
+    if not any(is_revealed(finding) for finding in accused):
+        return False
+    return policy.max_normalised_leakage is None or any(finding.verdict == "violated" for finding in accused)
+
+
+def _made_by(findings: Iterable[Finding], has_trait: Callable[[Evidence], bool]) -> list[Finding]:
+    """Return the findings of those evidences that have a trait."""
+    made = ((finding, evidence_of(finding.evidence)) for finding in findings)
+    return [finding for finding, evidence in made if evidence is not None and has_trait(evidence)]
+
+
+def _exact(findings: Iterable[Finding]) -> list[Finding]:
+    return _made_by(findings, lambda evidence: evidence.exact)
+
+
+# Nodes.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Premises:
+    """What a verdict on a node rests on beside the findings about it.
+
+    Attributes
+    ----------
+    clearance : Clearance, Open or None
+        What the kernel proves of the messages that the adversary reads.
+    output_share : float
+        Share of the node's variance that the outcome itself gives away: of a sum for equal and independent inputs, of
+        a collaboration at most.
+    unmet : list of str
+        Reasons why more may be known than any finding shows; they keep the node from being cleared.
+    unproved : list of str
+        Why no proof clears the node; empty where one does.
+    unmeasured : list of str
+        What failed or was left out, and might have spoken against the node.
+    is_sum : bool
+        Whether the protocol sums, so that exact evidence applies.
+    exact : bool
+        Whether the premises of the exact evidence hold.
+    behind_masks : float
+        Share of the node's variance that is known behind masks of the size that they have.
+    sealed : bool
+        Whether some of the messages that the adversary reads are sealed.
+    """
+
+    clearance: Clearance | Open | None
+    output_share: float
+    unmet: list[str] = field(default_factory=list)
+    unproved: list[str] = field(default_factory=list)
+    unmeasured: list[str] = field(default_factory=list)
+    is_sum: bool = True
+    exact: bool = True
+    behind_masks: float = 0.0
+    sealed: bool = False
+
+
+@dataclass(frozen=True)
+class NodeVerdict:
+    """A node's line, with what it rests on.
+
+    Attributes
+    ----------
+    summary : NodeSummary
+    findings : list of Finding
+        About this node, with what they accuse of.
+    doubts : list of str
+        Reasons that keep it from being cleared.
+    cleared : bool
+        Whether it would be cleared but for its findings.
+    """
+
+    summary: NodeSummary
+    findings: list[Finding]
+    doubts: list[str]
+    cleared: bool
+
+
+def of_node(node: int, findings: Iterable[Finding], premises: Premises, policy: PolicySpec) -> NodeVerdict:
+    """Decide on one node from all findings about it."""
+    accused = [of_leakage(finding, policy) for finding in findings]
+    revealing = [finding for finding in accused if is_revealed(finding)]
+    doubts = _doubts(accused, premises, policy) if premises.is_sum else []
+    standing, why = (_standing_in_sum if premises.is_sum else _standing_in_samples)(accused, premises)
+    open_ = premises.is_sum and _is_open(accused, premises)
+    if revealing:
+        standing, why = "revealed", (revealing[0].notes or [revealing[0].method])[0]
+    elif premises.is_sum:
+        most = max(f.normalised_leakage for f in _exact(accused)) if open_ else 0.0
+        blurred = [f"up to {most:.0%} may be known of what it sends, blurred"] * (standing == "partly leaked" and open_)
+        why = "; ".join([why, *doubts, *blurred])
+    # Of a collaboration more than its findings show may always be known; in a sum exact evidence says what is.
+    doubtful = bool(revealing or doubts or open_ or standing == "inconclusive")
+    doubtful = doubtful or (standing != _OUTPUT and not premises.is_sum)
+    accusations: list[Accusation] = [*(f.verdict for f in accused), "inconclusive" if doubtful else None]
+    cleared = isinstance(premises.clearance, Clearance) and not doubts and (premises.is_sum or not doubtful)
+    verdict = judged(accusations, premises.clearance)
+    summary = _summary(node, standing, why, verdict, accused, by_low=not premises.is_sum)
+    return NodeVerdict(summary, accused, doubts, cleared)
+
+
+def _doubts(findings: list[Finding], premises: Premises, policy: PolicySpec) -> list[str]:
+    """Say why more may be known of a node of a sum than the findings show."""
+    doubts = list(premises.unmet)
+    if policy.max_normalised_leakage is not None:
+        above = _made_by(findings, lambda evidence: evidence.bounds_leakage)
+        bounded = any(f.status != "unresolved" and f.kind != "lower bound" for f in above)
+        if not bounded and not any(f.verdict == "violated" for f in findings):
+            doubts.append("only lower bounds of its leakage were measured")
+    else:
+        often = max((f.value or 0.0 for f in findings if is_of_runs(f.evidence)), default=0.0)
+        if often > 0:
+            doubts.append(
+                f"a row of it comes out in {often:.2%} of the runs: set max_normalised_leakage to say how often it may"
+            )
+        share = max([premises.behind_masks, *(f.normalised_low for f in findings)])
+        if share >= _NEARLY:
+            doubts.append(
+                f"with masks of this size {min(share, 0.9999):.2%} of its variance is known, as good as revealed: "
+                "set max_normalised_leakage to say how much may be"
+            )
+    unproved = [] if any(map(is_revealed, findings)) else premises.unproved
+    return [*doubts, *unproved, *premises.unmeasured]
+
+
+def _standing_in_sum(findings: list[Finding], premises: Premises) -> tuple[Standing, str]:
+    """Return how a node stands whose data are not known, by exact evidence and by what always accuses; and why."""
+    above = premises.output_share + _MARGIN
+    firm = _exact(findings)
+    decoded = [f for f in _made_by(findings, lambda evidence: evidence.always) if f.normalised_low > above]
+    known, most = (max((getattr(f, f"normalised_{end}") for f in firm), default=0.0) for end in ("low", "leakage"))
+    if decoded:
+        return "partly leaked", decoded[0].notes[0]
+    if not firm:
+        return "inconclusive", "neither structure nor Gaussian evidence was asked for"
+    if known > above:
+        share = premises.output_share
+        return "partly leaked", f"{known:.0%} of its variance is known; the output alone gives {share:.0%}"
+    if most > above:
+        blurred = f"{most:.0%} of what it sends is known, which was blurred before"
+        return "inconclusive", f"{blurred}; how much that tells of its rows is open"
+    if not premises.exact:
+        return "inconclusive", "the premises of the exact evidence do not hold"
+    if most < _NOTHING:
+        return _OUTPUT, "nothing that this adversary holds depends on it"
+    return _OUTPUT, f"known is a sum it is part of, {most:.0%} of its variance"
+
+
+def _is_open(findings: list[Finding], premises: Premises) -> bool:
+    """Say whether more than the output may be known, whatever else is known for sure."""
+    above = premises.output_share + _MARGIN
+    return any(f.normalised_low <= above < f.normalised_leakage for f in _exact(findings))
+
+
+def _standing_in_samples(findings: list[Finding], premises: Premises) -> tuple[Standing, str]:
+    """Return how a node stands whose data are not known, where no evidence is exact; and why."""
+    top = max(findings, key=lambda f: (f.normalised_low, f.normalised_leakage), default=None)
+    hidden = "; ".join([*premises.unmet, *premises.unmeasured])
+    if top is not None and top.normalised_low > premises.output_share + _MARGIN:
+        share = f"at least {top.normalised_low:.1%} of its row is known ({top.percent} confidence)"
+        return "partly leaked", f"{share}; the output alone gives at most {premises.output_share:.0%}"
+    if not hidden and isinstance(premises.clearance, Clearance):
+        return _OUTPUT, "no message that this adversary holds depends on it"
+    little = "part of them is sealed, and opaque to who lacks the key" if premises.sealed else "they show little"
+    return "inconclusive", hidden or f"only lower bounds exist of what such messages tell, and {little}"
+
+
+def _summary(
+    node: int, standing: Standing, why: str, verdict: Verdict, findings: list[Finding], *, by_low: bool
+) -> NodeSummary:
+    """Put a node in one line; ``by_low`` says that its worst finding is the one with the largest lower end."""
+    top = max(findings, key=lambda f: (f.normalised_low if by_low else 0.0, f.normalised_leakage), default=None)
+    first = next(filter(is_revealed, findings), None)
+    return NodeSummary(
+        node=node,
+        standing=standing,
+        worst=1.0 if first else top.normalised_leakage if top else 0.0,
+        worst_low=1.0 if first else top.normalised_low if top else 0.0,
+        worst_high=1.0 if first or not top else top.normalised_high,
+        worst_evidence=(first or top).evidence if top else "",
+        certain=first is not None and first.kind == "exact" and bool(_exact([first])),
+        runs=first.runs if first else None,
+        hits=first.hits if first else None,
+        why=why,
+        verdict=verdict,
+    )
+
+
+# Cells.
+
+
+def of_nodes(nodes: Sequence[NodeSummary], policy: PolicySpec) -> tuple[Verdict, list[NodeSummary]]:
+    """Return the verdict on a cell's privacy, and its nodes with the limit on revealed ones applied."""
+    limit = policy.max_revealed_nodes
+    if limit is None and policy.max_normalised_leakage is None:
+        return "not asked", [s.model_copy(update={"verdict": "not asked"}) for s in nodes]
+    if not nodes:  # a policy that asks about nobody has nothing to hold
+        return "inconclusive", []
+    revealed = [s.node for s in nodes if s.standing == "revealed"]
+    out = list(nodes)
+    if limit is not None and len(revealed) > limit:
+        out = [s.model_copy(update={"verdict": "violated"}) if s.node in revealed else s for s in nodes]
+    elif limit is not None and policy.max_normalised_leakage is None:
+        # Within the limit a node may be revealed.
+        open_ = sum(s.verdict != "holds" for s in nodes)
+        within = judged([], clear_bounds([("nodes that are not cleared", open_, limit)]))
+        why = f"max_revealed_nodes = {limit}: so many may be revealed, and {open_} nodes are not cleared"
+        if within == "holds":
+            out = [s.model_copy(update={"verdict": within}) for s in nodes]
+        else:
+            told = {s.node: s.model_copy(update={"why": f"{s.why}; {why}"}) for s in nodes if s.node in revealed}
+            out = [told.get(s.node, s) for s in nodes]
+    return worst(s.verdict for s in out), out
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """What a cell's findings come to: its verdict, its nodes, the findings with what each accuses of, and why."""
+
+    verdict: Verdict
+    nodes: list[NodeSummary]
+    findings: list[Finding]
+    lines: dict[int, NodeVerdict]
+
+
+def of_findings(findings: Sequence[Finding], premises: Mapping[int, Premises], policy: PolicySpec) -> Privacy:
+    """Decide on the privacy of a cell: of each node that has ``premises``, and of all of them."""
+    lines = {
+        node: of_node(node, [f for f in findings if f.node == node], known, policy) for node, known in premises.items()
+    }
+    verdict, nodes = of_nodes([line.summary for line in lines.values()], policy)
+    accused = [finding for s in nodes for finding in _with_node(lines[s.node], s)]
+    return Privacy(verdict, nodes, accused, lines)
+
+
+def _with_node(line: NodeVerdict, summary: NodeSummary) -> list[Finding]:
+    """Return the findings about a node with what follows from its verdict.
+
+    What reveals a node that must not be revealed is itself a violation; doubts make the structure inconclusive, which
+    alone says nothing of them.
+    """
+    if summary.verdict == "violated":
+        return [f.model_copy(update={"verdict": "violated"}) if is_revealed(f) else f for f in line.findings]
+    if summary.verdict != "inconclusive" or not line.doubts:
+        return line.findings
+    doubtful = {id(f) for f in _made_by(line.findings, lambda evidence: evidence.states_doubts)}
+    return [
+        f.model_copy(update={"verdict": "inconclusive", "notes": [*f.notes, *line.doubts]}) if id(f) in doubtful else f
+        for f in line.findings
+    ]
+
+
+def of_cell(parts: Iterable[Verdict], *, finished: bool = True) -> Verdict:
+    """Decide on a cell from the verdicts of its parts; one that is not finished does not hold."""
+    verdict = worst(parts)
+    return verdict if finished or verdict != "holds" else "inconclusive"
+
+
+def of_coalition(cost: float | None, at_least: float, need: float, *, known: bool, open_: bool) -> Accusation:
+    """Say what the least coalition against a node accuses the protocol of, where ``min_colluders`` is ``need``.
+
+    Parameters
+    ----------
+    cost : float or None
+        Of the least coalition that was found; None where none was.
+    at_least : float
+        Proven: nothing costs less.
+    known : bool
+        Whether the node's data do come out, and are not only counted as known or blurred.
+    open_ : bool
+        Whether it is not proven which coalition is the least.
+    """
+    if cost is not None and cost < need:
+        return "violated" if known else "inconclusive"
+    proved = need <= at_least < math.inf  # of a search that is open an infinite bound is none
+    return "inconclusive" if open_ and not proved else None
+
+
+# Reports.
+
+
+def faults(cell: Cell) -> list[Fault]:
+    """Return all of a cell that is violated or open; the cell itself where its verdict follows from nothing in it."""
+    inside = [*cell.nodes, *(part for part in (cell.robustness, cell.coalitions) if part is not None)]
+    explained = worst(part.verdict for part in inside)
+    found: list[Fault] = [part for part in inside if part.verdict in FAULTS]
+    return found if worst([explained, cell.verdict]) == explained else [*found, cell]
+
+
+def of_report(cells: Sequence[Cell]) -> Conclusion:
+    """Decide on a report from its cells; what a baseline had already, or somebody accepts, does not count."""
+    overall = worst(cell.verdict for cell in cells)
+    counting = [fault.verdict for cell in cells for fault in faults(cell) if fault.counts]
+    if counting:
+        overall = worst(counting)
+    elif overall in FAULTS:
+        return "no worse"
+    return "inconclusive" if overall == "not asked" else overall
