@@ -1,4 +1,4 @@
-"""What counts for the verdict of a report: all of it, but for what a baseline had already and what somebody accepts.
+"""Apply a baseline and accepted findings: what was known before, or is accepted, does not count for a report.
 
 Cells and nodes keep their own verdicts, and everything stays in the report, marked; only the report's verdict changes.
 """
@@ -6,15 +6,16 @@ Cells and nodes keep their own verdicts, and everything stays in the report, mar
 from __future__ import annotations
 
 import logging
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
-from typing import Any
+from typing import Any, TypeVar
 
-from secmix.auditing import decide
-from secmix.auditing.report import FAULTS, Cell, Coalitions, NodeSummary, Report, Robustness, Since, Verdict
+from secmix.auditing import decide, worse
+from secmix.auditing.report import FAULTS, Cell, NodeSummary, Report, Since, Verdict
 from secmix.errors import brief
 from secmix.scenario import AcceptedSpec
+
+F = TypeVar("F", bound=decide.Fault)
 
 _log = logging.getLogger("secmix")
 _COVERS = {
@@ -30,10 +31,9 @@ _BENIGN = {"title", "description", "seed", "protocol", "adversary", "sweep", "ac
 def counted(
     report: Report, baseline: Report | None = None, accepted: Sequence[AcceptedSpec] = (), today: date | None = None
 ) -> Report:
-    """``report`` judged by what got worse than in ``baseline`` and is not ``accepted``.
+    """Return ``report`` judged by what got worse than in ``baseline`` and is not ``accepted``.
 
-    A node's verdict counts if it is worse than it was, or if its standing or leakage is, by more than a hundredth
-    (estimates differ by as much between seeds).
+    What is worse is defined in ``secmix.auditing.worse``.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def different_scenarios(a: Report, b: Report) -> list[str]:
-    """What two reports were audited on differs in, beyond their protocols and adversaries; names of scenario keys."""
+    """Name the scenario keys in which two reports differ, beside their protocols and adversaries."""
     keys = sorted({*a.scenario, *b.scenario} - _BENIGN)
     differing = [key for key in keys if _plain(a.scenario.get(key)) != _plain(b.scenario.get(key))]
     swept = [{key: value for key, value in r.scenario.get("sweep", {}).items() if key not in _BENIGN} for r in (a, b)]
@@ -125,7 +125,7 @@ def different_scenarios(a: Report, b: Report) -> list[str]:
 
 
 def reasons(entries: Sequence[AcceptedSpec]) -> str:
-    """Why they are accepted, each reason once."""
+    """Say why they are accepted, each reason once."""
     return brief("; ".join(dict.fromkeys(entry.reason for entry in entries)), 200)
 
 
@@ -145,47 +145,48 @@ def _against_baseline(worse: int, known: int) -> str:
 def _marked(
     cell: Cell, baseline: Report | None, in_force: Sequence[AcceptedSpec], ended: Sequence[AcceptedSpec]
 ) -> Cell:
+    """Return a cell whose faults say how they stand to the baseline, and by which entries they are accepted."""
     old = None
     if baseline is not None:
         old = next((c for c in baseline.cells if (c.protocol, c.adversary) == (cell.protocol, cell.adversary)), None)
-    since = baseline is not None
+
+    def since(was: F | None, now: F, is_worse: Callable[[F, F], bool]) -> dict[str, Since]:
+        if baseline is None:
+            return {}
+        return {"since_baseline": "new" if was is None else "worse" if is_worse(was, now) else "no worse"}
+
     was = {node.node: node for node in old.nodes} if old else {}
-    mine = [entry for entry in in_force if _names(entry, cell)]
-    nodes = []
-    for node in cell.nodes:
-        if node.verdict in FAULTS:
-            update: dict[str, Any] = {"accepted": _why(mine, node)}
-            if since:
-                before = was.get(node.node)
-                update["since_baseline"] = _since(before, before is None or _got_worse(before, node))
-            node = node.model_copy(update=update)
-        nodes.append(node)
-    robustness = cell.robustness
-    if robustness is not None and robustness.verdict in FAULTS:
-        update = {"accepted": _reason([entry for entry in mine if entry.robustness])}
-        if since:
-            earlier = old.robustness if old else None
-            update["since_baseline"] = _since(earlier, _pushed_farther(earlier, robustness))
-        robustness = robustness.model_copy(update=update)
-    found = cell.coalitions
-    if found is not None and since and found.verdict in FAULTS:
-        first = old.coalitions if old else None
-        found = found.model_copy(update={"since_baseline": _since(first, _fewer_suffice(first, found))})
-    notes = [*cell.notes]
-    notes += [brief(f"accepted until {entry.until}: {_what(entry)}; {entry.reason}") for entry in mine]
-    notes += [
-        brief(f"accepted until {entry.until}, which is over: {_what(entry)} counts again; {entry.reason}")
-        for entry in ended
-        if _names(entry, cell)
+    entries = [entry for entry in in_force if _names(entry, cell)]
+    nodes = [
+        node.model_copy(update={"accepted": _why(entries, node), **since(was.get(node.node), node, worse.leaks_more)})
+        if node.verdict in FAULTS
+        else node
+        for node in cell.nodes
     ]
-    update = {"nodes": nodes, "robustness": robustness, "coalitions": found, "notes": notes}
-    if since:
-        update["since_baseline"] = _since(old, old is None or decide.worst([old.verdict, cell.verdict]) != old.verdict)
-    return cell.model_copy(update=update)
+    update: dict[str, Any] = {"nodes": nodes, "notes": [*cell.notes, *_notes(cell, entries, ended)]}
+    robustness, coalitions = cell.robustness, cell.coalitions
+    if robustness is not None and robustness.verdict in FAULTS:
+        accepted = _reason([entry for entry in entries if entry.robustness])
+        marks = since(old.robustness if old else None, robustness, worse.pushed_farther)
+        update["robustness"] = robustness.model_copy(update={"accepted": accepted, **marks})
+    if coalitions is not None and coalitions.verdict in FAULTS:
+        marks = since(old.coalitions if old else None, coalitions, worse.fewer_suffice)
+        update["coalitions"] = coalitions.model_copy(update=marks)
+    return cell.model_copy(
+        update={**update, **since(old, cell, lambda was, now: worse.is_worse(was.verdict, now.verdict))}
+    )
 
 
-def _since(old: object, worse: bool) -> Since:
-    return "new" if old is None else "worse" if worse else "no worse"
+def _notes(cell: Cell, in_force: Sequence[AcceptedSpec], ended: Sequence[AcceptedSpec]) -> list[str]:
+    """Return notes on what is accepted of a cell, and on what is no longer."""
+    return [
+        *(brief(f"accepted until {entry.until}: {_what(entry)}; {entry.reason}") for entry in in_force),
+        *(
+            brief(f"accepted until {entry.until}, which is over: {_what(entry)} counts again; {entry.reason}")
+            for entry in ended
+            if _names(entry, cell)
+        ),
+    ]
 
 
 def _names(entry: AcceptedSpec, cell: Cell) -> bool:
@@ -220,28 +221,3 @@ def _what(entry: AcceptedSpec) -> str:
 
 def _who(entry: AcceptedSpec) -> str:
     return f"'{entry.protocol}' against '{entry.adversary}'; {_what(entry)}"
-
-
-def _got_worse(old: NodeSummary, new: NodeSummary) -> bool:
-    return (
-        decide.worst([old.verdict, new.verdict]) != old.verdict
-        or (new.standing == "revealed" and old.standing != "revealed")
-        or new.worst > old.worst + 0.01
-    )
-
-
-def _fewer_suffice(old: Coalitions | None, new: Coalitions) -> bool:
-    if old is None or decide.worst([old.verdict, new.verdict]) != old.verdict:
-        return True
-    return new.least is not None and (old.least is None or new.least < old.least)
-
-
-def _pushed_farther(old: Robustness | None, new: Robustness) -> bool:
-    if old is None or decide.worst([old.verdict, new.verdict]) != old.verdict or new.breakdown < old.breakdown:
-        return True
-    before = {point.colluders: math.inf if point.found is None else point.found for point in old.points}
-    return any(
-        (math.inf if point.found is None else point.found) > before.get(point.colluders, 0.0) * 1.01
-        for point in new.points
-        if point.colluders <= new.colluders and not math.isinf(before.get(point.colluders, 0.0))
-    )

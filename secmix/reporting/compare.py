@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from secmix.auditing.report import Cell, NodeSummary, Report
+from secmix.auditing.worse import LEAKAGE, leaks_more
 from secmix.errors import one_line
 from secmix.reporting import words
 from secmix.reporting.compare_robustness import Direction, robustness_changes, verdict_way
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 ORDER: tuple[Direction, ...] = ("worse", "unclear", "added", "removed", "better")
-# From best to worst; *inconclusive* cannot be ranked.
-_RANK = {"no more than the output itself reveals": 0, "partly leaked": 1, "revealed": 2}
 
 _NAMED = 6  # lines of a network
 
@@ -50,7 +49,7 @@ class Change:
     name: str = ""
 
 
-def compare(a: Report, b: Report, *, tolerance: float = 0.01) -> list[Change]:
+def compare(a: Report, b: Report, *, tolerance: float = LEAKAGE) -> list[Change]:
     """List what changed from ``a`` to ``b``, the worst first.
 
     Parameters
@@ -193,15 +192,13 @@ def _node_way_of(old: NodeSummary | None, new: NodeSummary | None, tolerance: fl
         return "added" if old is None else "removed"
     if "corrupt" in (old.standing, new.standing) and old.standing != new.standing:
         return "unclear"
+    if leaks_more(old, new, tolerance):
+        return "worse"
     if old.verdict != new.verdict:
         return verdict_way(old.verdict, new.verdict)
     if old.standing != new.standing:
-        if "inconclusive" in (old.standing, new.standing):
-            return "unclear"
-        return "worse" if _RANK[new.standing] > _RANK[old.standing] else "better"
-    if old.standing == "corrupt" or abs(new.worst - old.worst) <= tolerance:
-        return None
-    return "worse" if new.worst > old.worst else "better"
+        return "unclear" if "inconclusive" in (old.standing, new.standing) else "better"
+    return "better" if new.worst < old.worst - tolerance else None
 
 
 def _in_words(node: NodeSummary | None) -> str:

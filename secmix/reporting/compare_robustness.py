@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
-from secmix.auditing.report import Cell, Robustness
+from secmix.auditing import worse
+from secmix.auditing.report import Cell, Robustness, Verdict
 from secmix.reporting import robustness as robust
 
 Direction = Literal["worse", "unclear", "better", "added", "removed"]
 Line = tuple[str, str, str, Direction]
 """What, before, after, direction."""
-NOISE = 0.05  # relative difference of found errors that the randomness of the search explains
 
 
-def verdict_way(old: str, new: str) -> Direction:
+def verdict_way(old: Verdict, new: Verdict) -> Direction:
     """Decide whether one verdict is better than another."""
-    if new == "inconclusive":  # a leak that is no longer decided is not closed
-        return "unclear" if old == "violated" else "worse"
-    return "worse" if new == "violated" else "better"
+    if worse.is_worse(old, new):
+        return "worse"
+    # A leak that is no longer decided is not closed.
+    return "unclear" if new == "inconclusive" else "better"
 
 
 def robustness_changes(old: Cell, new: Cell) -> list[Line]:
@@ -44,7 +44,7 @@ def _breakdowns(old: Cell, a: Robustness, new: Cell, b: Robustness) -> list[Line
     if abs(a.breakdown - b.breakdown) > 1e-9 or broke != breaks:
         # After a breakdown, only a theorem that covers as many colluders shows an improvement.
         way: Direction = "unclear"
-        if breaks and (b.breakdown < a.breakdown - 1e-9 or not broke):
+        if worse.breaks_sooner(a, b):
             way = "worse"
         elif broke and b.breakdown_proven > a.breakdown + 1e-9:
             way = "better"
@@ -62,10 +62,10 @@ def _errors(old: Cell, a: Robustness, new: Cell, b: Robustness) -> list[Line]:
     lines: list[Line] = []
     for point in b.points:
         was = before.get(point.colluders)
-        if was is None or not _differ(was.found, point.found):
+        if was is None or not worse.differ(was.found, point.found):
             continue
-        rose = _size(point.found) > _size(was.found)
-        sure = point.proven is not None and point.proven <= _size(was.found)
+        rose = worse.as_number(point.found) > worse.as_number(was.found)
+        sure = point.proven is not None and point.proven <= worse.as_number(was.found)
         way: Direction = "worse" if rose else "better" if sure else "unclear"
         what = f"error with {point.colluders}"
         lines.append((what, robust.error(was.found), robust.error(point.found), way))
@@ -76,18 +76,8 @@ def _damages(a: Robustness, b: Robustness) -> list[Line]:
     """Compare the worst errors of the outcome; no theorem bounds them, so that a smaller one is unclear."""
     if not a.damages or not b.damages:
         return []
-    was, now = (max(robustness.damages, key=lambda d: _size(d.model)).model for robustness in (a, b))
-    if not _differ(was, now):
+    was, now = (max(robustness.damages, key=lambda d: worse.as_number(d.model)).model for robustness in (a, b))
+    if not worse.differ(was, now):
         return []
     before, after = (f"off by {robust.error(model, robust.NO_FIT)}" for model in (was, now))
-    return [("outcome", before, after, "worse" if _size(now) > _size(was) else "unclear")]
-
-
-def _differ(a: float | None, b: float | None) -> bool:
-    if a is None or b is None:
-        return (a is None) != (b is None)
-    return abs(a - b) > NOISE * min(a, b) and abs(a - b) > 1e-3
-
-
-def _size(value: float | None) -> float:
-    return math.inf if value is None else value
+    return [("outcome", before, after, "worse" if worse.as_number(now) > worse.as_number(was) else "unclear")]

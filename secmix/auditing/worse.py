@@ -1,0 +1,76 @@
+"""Say what is worse than before: one definition, for a baseline and for two reports side by side."""
+
+from __future__ import annotations
+
+import math
+
+from secmix.auditing.decide import ORDER
+from secmix.auditing.report import FAULTS, Coalitions, NodeSummary, Robustness, Verdict
+
+LEAKAGE = 0.01  # estimates of a share of the variance differ by as much between seeds
+_ERROR, _SMALL = 0.05, 1e-3
+"""Errors that a search finds and that differ by less, relative to the smaller or in honest spreads, differ by luck."""
+_ROUNDING = 1e-9  # of fractions of the nodes
+_KNOWN = ("no more than the output itself reveals", "partly leaked", "revealed")
+"""From best to worst among what is resolved; *inconclusive* has no place on this line."""
+
+
+def is_worse(old: Verdict, new: Verdict) -> bool:
+    """Say whether a verdict is worse than one before; what an audit says nothing against is not.
+
+    Examples
+    --------
+    >>> is_worse("holds", "inconclusive"), is_worse("violated", "inconclusive"), is_worse("not asked", "holds")
+    (True, False, False)
+    """
+    return new in FAULTS and ORDER.index(new) > ORDER.index(old)
+
+
+def leaks_more(old: NodeSummary, new: NodeSummary, tolerance: float = LEAKAGE) -> bool:
+    """Say whether a node is worse off: its verdict, what is known of it, or how much by more than ``tolerance``."""
+    if is_worse(old.verdict, new.verdict) or new.worst > old.worst + tolerance:
+        return True
+    if new.standing == "revealed":
+        return old.standing != "revealed"
+    both = old.standing in _KNOWN and new.standing in _KNOWN
+    return both and _KNOWN.index(new.standing) > _KNOWN.index(old.standing)
+
+
+def fewer_suffice(old: Coalitions, new: Coalitions) -> bool:
+    """Say whether a smaller coalition exposes somebody."""
+    if is_worse(old.verdict, new.verdict):
+        return True
+    return new.least is not None and (old.least is None or new.least < old.least)
+
+
+def pushed_farther(old: Robustness, new: Robustness) -> bool:
+    """Say whether colluders can do more to the result: by the verdict, the breakdown, or an error that grew."""
+    if is_worse(old.verdict, new.verdict) or breaks_sooner(old, new):
+        return True
+    before = {point.colluders: point.found for point in old.points}
+    errors = [(before[point.colluders], point.found) for point in new.points if point.colluders in before]
+    return any(differ(was, found) and as_number(found) > as_number(was) for was, found in errors)
+
+
+def breaks_sooner(old: Robustness, new: Robustness) -> bool:
+    """Say whether fewer colluders push the result without bound than before."""
+    broke, breaks = (any(point.found is None for point in found.points) for found in (old, new))
+    return breaks and (not broke or new.breakdown < old.breakdown - _ROUNDING)
+
+
+def differ(old: float | None, new: float | None) -> bool:
+    """Say whether two errors that a search found differ by more than its luck; None is without bound.
+
+    Examples
+    --------
+    >>> differ(0.2, 0.205), differ(0.2, 0.22), differ(2e-16, 5e-16), differ(0.2, None)
+    (False, True, False, True)
+    """
+    if old is None or new is None:
+        return old is not new
+    return abs(new - old) > max(_ERROR * min(old, new), _SMALL)
+
+
+def as_number(error: float | None) -> float:
+    """Return an error as a number; None is without bound."""
+    return math.inf if error is None else error
