@@ -36,7 +36,7 @@ class Entry:
 
 
 def entries() -> dict[str, Entry]:
-    """The catalogue by name.
+    """Return the catalogue by name.
 
     >>> "passive-neighbours" in entries()
     True
@@ -47,7 +47,7 @@ def entries() -> dict[str, Entry]:
 
 
 def find(name: str) -> Entry:
-    """The entry called ``name``."""
+    """Find the entry called ``name``."""
     known = entries()
     if name not in known:
         raise ScenarioError(f"no file and no catalogue entry is called '{name}'; {nearest(name, known)}")

@@ -28,12 +28,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-STATUS = {"holds": 0, "no worse": 0, "violated": 1, "inconclusive": 3}
+STATUS = {"not asked": 0, "holds": 0, "no worse": 0, "violated": 1, "inconclusive": 3}
 COMPARED = {"worse": 4, "unclear": 3}
 
 
 def _catalogue(incomplete: str) -> list[str]:
-    """Names of the catalogue that begin so: for the shell's completion."""
+    """Return names of the catalogue that begin so, for the shell's completion."""
     from secmix.catalogue import entries
 
     return [name for name in entries() if name.startswith(incomplete)]
@@ -175,7 +175,7 @@ def exposure(
             typer.echo(plain.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
         else:
             print_exposures(found, Console())
-    raise typer.Exit(STATUS[worst(each.verdict or "holds" for each in found)])
+    raise typer.Exit(STATUS[worst(each.verdict or "not asked" for each in found)])
 
 
 @app.command()
@@ -304,7 +304,7 @@ def schema(debug: Debug = False) -> None:
 
 
 def main() -> None:
-    """Entry point of the ``secmix`` command."""
+    """Run the ``secmix`` command."""
     # A user's own ``module:name`` stands in the folder they work in, where ``python -m secmix`` finds it too.
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())

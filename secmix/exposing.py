@@ -9,15 +9,13 @@ from typing import Any, cast
 
 from secmix._base import naming as node_names
 from secmix._base.checks import Progress, positive
-from secmix.auditing.decide import judged
-from secmix.auditing.exposure.policy import clearance_of, named
+from secmix.auditing.exposure import policy
 from secmix.auditing.exposure.repair import Repair, proposals
 from secmix.auditing.exposure.search import Level, exposure_of
 from secmix.auditing.report import Verdict
 from secmix.auditing.setup import build_setup
 from secmix.coalitions import Agent, Exposure
 from secmix.errors import ScenarioError, nearest
-from secmix.kernel import Open, clear_coalitions
 from secmix.run import combinations
 from secmix.scenario import Scenario, render
 from secmix.transcript import SERVER
@@ -39,7 +37,7 @@ def exposure(
     recover: bool = True,
     progress: Progress | None = None,
 ) -> Exposure:
-    """For every node, the smallest coalition that exposes it, and the proof that none is smaller.
+    """Find for every node the smallest coalition that exposes it, and prove that none is smaller.
 
     Parameters
     ----------
@@ -124,7 +122,7 @@ class Judged:
     unrepaired: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         head: dict[str, Any] = {"protocol": self.title, "verdict": self.verdict, "why": self.why}
         head |= {"names": list(self.names)} if self.names else {}
         repairs = {"repairs": [repair.to_dict() for repair in self.repairs], "unrepaired": self.unrepaired}
@@ -145,7 +143,7 @@ def exposures(
     repair: bool = False,
     progress: Progress | None = None,
 ) -> list[Judged]:
-    """``exposure`` for every protocol that a scenario sweeps, judged by ``min_colluders`` of its policy."""
+    """Return ``exposure`` of every protocol that a scenario sweeps, judged by ``min_colluders`` of its policy."""
     chosen = settings(scenario) if cell is None else {cell: _chosen(scenario, cell)}
     found = []
     for number, only in chosen.items():
@@ -154,7 +152,7 @@ def exposures(
         asked: dict[str, Any] = {"taps": taps, "owners": owners, "costs": costs, "cell": number, "recover": recover}
         asked["progress"] = progress
         mine = exposure(scenario, cast(Level, level), limit, **asked)
-        verdict, why = judge(mine, need, costs=costs is not None)
+        verdict, why = _judged(mine, need, costs=costs is not None)
         repairs: tuple[Repair, ...] = ()
         unaudited: list[str] = []
         if repair and need is not None and verdict == "violated":
@@ -185,32 +183,19 @@ def _unrepaired(need: int | None, verdict: Verdict | None, unaudited: Sequence[s
     )
 
 
-def judge(found: Exposure, need: int | None, *, costs: bool = False) -> tuple[Verdict | None, str]:
-    """Judge an exposure by ``min_colluders = need``; with ``costs`` colluders cost more or less than one."""
-    witness = found.witness
-    open_ = ", ".join(map(str, found.inconclusive))
-    if need is not None and found.least is not None and found.least < need and witness is not None:
-        who = named(witness.coalition or ()) or "An outsider on the open lines"
-        sentence = (
-            f"{who} expose{'s' * (len(witness.coalition or ()) < 2)} node {witness.node}; the policy asks for {need}"
-        )
-        if found.blurred:
-            return "inconclusive", f"{sentence}; but what is known was blurred before it was summed."
-        if witness.known == "counted":
-            return "inconclusive", f"By count, {sentence[0].lower()}{sentence[1:]}; the rows did not come out."
-        return "violated", f"{sentence}."
-    if found.inconclusive and found.at_least < (need or float("inf")):
-        return "inconclusive", f"Open for node{'s' * (len(found.inconclusive) > 1)} {open_}."
+def _judged(found: Exposure, need: int | None, *, costs: bool) -> tuple[Verdict | None, str]:
+    """Judge who exposes whom as an audit does; without ``min_colluders`` say whether every answer is proven."""
     if need is not None:
-        clearance = clear_coalitions({}, need, {"all nodes": found.at_least}) if costs else clearance_of([found], need)
-        if isinstance(clearance, Open):
-            return judged([], clearance), f"Open: {clearance.reason}."
-        return judged([], clearance), f"No coalition below {need} exposes anybody, by proof."
+        judgement = policy.judge([found], need, costs=costs)
+        return judgement.verdict, judgement.why
+    if found.inconclusive:
+        open_ = ", ".join(map(str, found.inconclusive))
+        return "inconclusive", f"Open for node{'s' * (len(found.inconclusive) > 1)} {open_}."
     return None, "Every answer is proven; the policy asks for no number of colluders (min_colluders)."
 
 
 def parsed_costs(text: str) -> dict[Agent, float]:
-    """Costs as the command line takes them.
+    """Parse costs as the command line takes them.
 
     Examples
     --------
@@ -237,7 +222,7 @@ def _agent(name: str) -> Agent:
 def _chosen(
     scenario: Scenario | Mapping[str, Any] | str | Path, cell: int | None, *, several: bool = False
 ) -> Scenario:
-    """The one combination that is asked about."""
+    """Choose the one combination that is asked about."""
     cells = combinations(scenario)
     if cell is not None:
         if not 1 <= cell <= len(cells):
@@ -251,7 +236,7 @@ def _chosen(
 
 
 def settings(scenario: Scenario | Mapping[str, Any] | str | Path) -> dict[int, Scenario]:
-    """The cells that differ in more than their adversary, each by the number of its first."""
+    """Return the cells that differ in more than their adversary, each by the number of its first."""
     found: dict[int, Scenario] = {}
     seen: set[str] = set()
     for number, cell in enumerate(combinations(scenario), 1):

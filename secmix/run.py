@@ -194,7 +194,7 @@ def _one_of(cells: Sequence[Scenario], cell: int) -> range:
 
 
 def _command(name: str, own: Sequence[tuple[str, Mapping[str, Any] | None]], options: Mapping[str, Any]) -> str:
-    """The line that audits the same again: for a shell, or in Python where objects were given."""
+    """Return the line that audits the same again: for a shell, or in Python where objects were given."""
     objects = {f"{table[:-1]}ies" if table.endswith("y") else f"{table}s": parts for table, parts in own if parts}
     given = {key: value for key, value in options.items() if value is not None and value is not False}
     if objects or isinstance(given.get("baseline"), Report):
@@ -212,7 +212,7 @@ def _command(name: str, own: Sequence[tuple[str, Mapping[str, Any] | None]], opt
 
 @contextmanager
 def _errors_located(scenario: Scenario, text: str, source: str | None, every: range) -> Iterator[None]:
-    """Errors about the scenario tell its line, where it is a file."""
+    """Let errors about the scenario tell its line, where it is a file."""
     try:
         yield
     except SecmixError as error:
@@ -226,7 +226,7 @@ def _errors_located(scenario: Scenario, text: str, source: str | None, every: ra
 
 
 def resolve(given: Scenario | Mapping[str, Any] | str | Path) -> tuple[Scenario, str, str | None]:
-    """The scenario, the name by which the command line finds it again, and its text if it is a file of the user's.
+    """Return a scenario, the name by which the command line finds it again, and its text if it is a file.
 
     The paths in such a file start from the folder that it is in.
     """
@@ -244,18 +244,18 @@ def resolve(given: Scenario | Mapping[str, Any] | str | Path) -> tuple[Scenario,
 
 
 def _home(name: str, text: str | None) -> Path:
-    """Where the paths of a scenario start from that ``resolve`` found."""
+    """Return where the paths of a scenario start from that ``resolve`` found."""
     return Path() if text is None else Path(name).parent
 
 
 def combinations(given: Scenario | Mapping[str, Any] | str | Path) -> list[Scenario]:
-    """Every cell of a scenario, its paths as they are from here."""
+    """Return every cell of a scenario, its paths as they are from here."""
     scenario, name, text = resolve(given)
     return [seen_from(cell, _home(name, text)) for cell in scenario.cells()]
 
 
 def read_policy(path: str | Path) -> PolicySpec:
-    """The limits in a TOML file, at its top or under ``[policy]``."""
+    """Read the limits in a TOML file, at its top or under ``[policy]``."""
     content = _read_table(path, "policy")
     try:
         return PolicySpec.model_validate(content.get("policy", content))
@@ -268,7 +268,7 @@ def read_policy(path: str | Path) -> PolicySpec:
 
 
 def read_accepted(path: str | Path) -> list[AcceptedSpec]:
-    """The accepted findings in a TOML file: tables ``[[accepted]]``."""
+    """Read the accepted findings in a TOML file: tables ``[[accepted]]``."""
     content = _read_table(path, "list of accepted findings")
     try:
         return [AcceptedSpec.model_validate(entry) for entry in content["accepted"]]

@@ -41,7 +41,7 @@ class Looked:
 
 
 def first_scenario(path: Path, csv: Path | None = None, network: Path | None = None) -> tuple[str, list[str]]:
-    """The text of a scenario for the file ``path``, and what there is to say of the files it was made from.
+    """Return the text of a scenario for the file ``path``, and remarks on the files it was made from.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def _curious(corrupt: Sequence[int], graph: Looked | None) -> str:
 
 
 def data_of(csv: Path, folder: Path, nodes: int) -> Looked:
-    """What a delimited file holds, as settings of ``[data]`` with the path as it is from ``folder``."""
+    """Describe a delimited file by settings of ``[data]``, with the path as it is from ``folder``."""
     content, encoding = _decoded(csv)
     delimiter = _delimiter(content)
     table, header = _table(csv, delimiter, encoding)
@@ -127,7 +127,7 @@ def data_of(csv: Path, folder: Path, nodes: int) -> Looked:
 
 
 def network_of(path: Path) -> Looked:
-    """The network of a file, as settings of ``[network]``."""
+    """Describe the network of a file by settings of ``[network]``."""
     network = read_network(path)
     names, edges = network.names, network.edges
     settings = [("nodes", len(names), ""), ("edges", [list(edge) for edge in edges], "")]
@@ -155,7 +155,7 @@ def _with_table(text: str, name: str, looked: Looked) -> str:
 
 
 def toml_line(key: str, value: Any) -> str:
-    """One line, lists too."""
+    """Write a value on one line, lists too."""
     if isinstance(value, list):
         return f"{key} = [{', '.join(toml_line('x', each).partition(' = ')[2] for each in value)}]"
     return tomli_w.dumps({key: value}).strip()
@@ -171,7 +171,7 @@ def relative(file: Path, folder: Path) -> str:
 
 
 def _decoded(path: Path) -> tuple[str, str | None]:
-    """The text, and the encoding where it must be named."""
+    """Return the text, and the encoding where it must be named."""
     cannot = f"the data file '{path}' cannot be read: "
     try:
         content = read_regular(path, most=2**31)
@@ -184,7 +184,7 @@ def _decoded(path: Path) -> tuple[str, str | None]:
 
 
 def _delimiter(text: str) -> str:
-    """The sign of which there are as many, and more than none, in every line."""
+    """Return the sign of which there are as many, and more than none, in every line."""
     lines = [line for line in text[:1_000_000].splitlines() if line.strip()][:_LINES]
     counts = {sign: {line.count(sign) for line in lines} for sign in ";\t|,"}
     found = {sign: min(count) for sign, count in counts.items() if len(count) == 1 and min(count) > 0}
@@ -192,7 +192,7 @@ def _delimiter(text: str) -> str:
 
 
 def _table(path: Path, delimiter: str, encoding: str | None) -> tuple[Table, bool | None]:
-    """The fields, and whether the first line names columns, where that must be said."""
+    """Return the fields, and whether the first line names columns, where that must be said."""
     try:
         return read_table(path, delimiter, None, encoding), None
     except DataError:
@@ -214,7 +214,7 @@ def _decimal(table: Table, delimiter: str) -> str:
 
 
 def _no_measurement(name: str, fields: list[str], decimal: str) -> str:
-    """Why a column is none; empty where it is one."""
+    """Say why a column cannot be used; nothing where it can."""
     values = [number(field, decimal) for field in fields]
     if any(value is None for value in values):
         return "not in numbers"

@@ -38,7 +38,7 @@ class Stopped(Exception):
 
 @contextmanager
 def errors_shown(debug: bool = False, when_interrupted: Any = None) -> Iterator[None]:
-    """Every way to fail is one line on standard error and a status of its own; with ``debug`` the traceback too.
+    """Turn every failure into one line on standard error and a status; with ``debug`` the traceback too.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def _say(text: str) -> None:
 
 
 def _nobody_reads() -> int:
-    """Whoever read our output has closed it, as ``head`` does: that is no fault."""
+    """End without an error where the reader of our output has closed it, as ``head`` does."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
@@ -96,7 +96,7 @@ def _nobody_reads() -> int:
 
 @contextmanager
 def printed() -> Iterator[None]:
-    """Printing that may find its reader gone: what follows is done all the same."""
+    """Let printing find its reader gone: what follows is done all the same."""
     try:
         yield
         sys.stdout.flush()
@@ -134,7 +134,7 @@ def end(status: int) -> NoReturn:
 
 
 def speak_any_encoding() -> None:
-    """Characters that a stream cannot carry are written in others, rather than ending the command."""
+    """Let streams write characters that they cannot carry in others, rather than end the command."""
     codecs.register_error("secmix", _in_others)
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, ValueError, OSError):
@@ -160,7 +160,7 @@ class _Line(logging.Formatter):
 
 @contextmanager
 def progress() -> Iterator[Any]:
-    """A function (done, total, what): a bar with the time left on a terminal, a log line now and then elsewhere."""
+    """Yield a function (done, total, what): a bar with the time left on a terminal, a log line elsewhere."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Line())
     log = logging.getLogger("secmix")
@@ -221,7 +221,8 @@ def _bar() -> Iterator[Any]:
 
 
 def _duration(seconds: float) -> str:
-    """
+    """Write a duration in seconds, or in minutes.
+
     >>> _duration(42.4), _duration(4000)
     ('42 s', '67 min')
     """

@@ -17,7 +17,7 @@ _NODES, _MOST_NODES, _RUNS = 5, 1000, 200
 
 
 def chosen(scenario: str | None, project: Path | None) -> str | Scenario:
-    """What is to be audited: a scenario that is named, or that of a Flower project.
+    """Choose what is to be audited: a scenario that is named, or that of a Flower project.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def chosen(scenario: str | None, project: Path | None) -> str | Scenario:
 
 
 def flower_scenario(folder: Path, beside: Path = Path(), csv: Path | None = None) -> tuple[str, list[str]]:
-    """The text of a scenario for the project in ``folder``, and what there is to say of it.
+    """Return the text of a scenario for the project in ``folder``, and remarks on it.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ _NO_LOAD = [
 
 
 def _data(own: Any, rows: Looked, folder: Path, beside: Path) -> list[tuple[str, Any, str]]:
-    """The settings of ``[data]``: those of the file, else those that the project names, else an example's."""
+    """Return the settings of ``[data]``: of the file, else those that the project names, else an example's."""
     if rows.settings:
         found = rows.settings
     elif isinstance(given := own.get("rows", {}), dict):

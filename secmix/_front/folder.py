@@ -30,7 +30,7 @@ _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
 
 def report_folder(out: Path, cell: int | None) -> Path:
-    """Where a report goes: that of one cell of a sweep beside the whole report, never over it.
+    """Return where a report goes: that of one cell of a sweep beside the whole report, never over it.
 
     >>> report_folder(Path("audit-mine"), 6).as_posix()
     'audit-mine/cell-6'
@@ -40,7 +40,7 @@ def report_folder(out: Path, cell: int | None) -> Path:
 
 @contextmanager
 def taken(folder: Path | None) -> Iterator[None]:
-    """``folder``, made if it is not there, for this audit alone; taken away again if nothing was put into it.
+    """Hold ``folder`` for this audit alone; make it if need be, and remove it again if it stays empty.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def taken(folder: Path | None) -> Iterator[None]:
 
 
 def kept_cells(folder: Path) -> Path:
-    """Where kept cells of an audit in ``folder`` lie.
+    """Return where the cache of an audit in ``folder`` lies.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def kept_cells(folder: Path) -> Path:
 
 
 def what_is_kept(folder: Path) -> str:
-    """For whoever interrupts an audit that writes to ``folder``."""
+    """Say what whoever interrupts an audit finds in ``folder``."""
     with suppress(OSError):
         if any((folder / KEPT).iterdir()):
             return f"finished cells are kept in {folder}; the same command resumes"
@@ -98,7 +98,7 @@ def discard_kept(kept: Path) -> None:
 
 @contextmanager
 def _without_empty(new: list[Path]) -> Iterator[None]:
-    """Of the folders ``new``, innermost first, those that are empty are gone afterwards."""
+    """Remove those of the folders ``new``, innermost first, that are empty afterwards."""
     try:
         yield
     finally:
@@ -123,7 +123,7 @@ def _unwritable(path: Path, error: OSError) -> SecmixError:
 
 @contextmanager
 def _written_or_error(folder: Path) -> Iterator[None]:
-    """A disk that fills up or goes away in the middle is one error that says so, and leaves no drafts behind."""
+    """Turn a disk that fills up or goes away into one error that says so, and leave no drafts behind."""
     try:
         yield
     except OSError as error:
@@ -143,7 +143,7 @@ def _written_or_error(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """No other audit may write into ``folder`` meanwhile; the lock goes with the process that holds it."""
+    """Lock ``folder`` against other audits; the lock goes with the process that holds it."""
     from filelock import FileLock, Timeout  # takes a moment, and few commands need it
 
     place = folder / _LOCK

@@ -11,7 +11,7 @@ from secmix.errors import SecmixError
 
 
 def forgeries_listed() -> Iterator[str]:
-    """Of every attack the name, what it does in a line, and the messages it replaces."""
+    """List every attack: its name, what it does in a line, and the messages it replaces."""
     from secmix.adversaries.attacks.attack import installed, named
 
     for name in installed():
@@ -24,7 +24,7 @@ def forgeries_listed() -> Iterator[str]:
 
 
 def protocols_listed() -> Iterator[str]:
-    """Of every protocol the name, and what it reveals by design."""
+    """List every protocol: its name, and what it reveals by design."""
     for name in available("protocols"):
         try:
             reveals = by_design(load("protocols", name))
@@ -34,7 +34,7 @@ def protocols_listed() -> Iterator[str]:
 
 
 def by_design(part: Any) -> str:
-    """The paragraph of a protocol's docstring that says what it reveals."""
+    """Return the paragraph of a protocol's docstring that says what it reveals."""
     paragraphs = (part.__doc__ or "").split("\n\n")
     paragraph = next((p for p in paragraphs if "reveals by design" in p), paragraphs[0])
     paragraph = re.sub(r"^\s*\w+\s*\n\s*-+\s*\n", "", paragraph)  # the heading of its section

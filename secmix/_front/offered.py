@@ -35,7 +35,7 @@ def _sums(name: str) -> bool:
 
 
 def without_what_fails(text: str, path: Path, said: list[str]) -> str:
-    """The scenario without protocols that cannot run on this network or these data, each left as a comment."""
+    """Turn protocols that cannot run on this network or these data into comments of the scenario."""
     from secmix._front.paths import seen_from
     from secmix.auditing.engine.run_cell import try_out
     from secmix.auditing.setup import Ready

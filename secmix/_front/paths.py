@@ -14,7 +14,7 @@ _APP = "flower_app"
 
 
 def with_paths(scenario: Scenario, change: Callable[[str], str]) -> Scenario:
-    """``scenario`` with each path of a data file or project changed, those of its sweep too.
+    """Return ``scenario`` with each path of a data file or project changed, those of its sweep too.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def with_paths(scenario: Scenario, change: Callable[[str], str]) -> Scenario:
 
 
 def seen_from(scenario: Scenario, folder: str | Path, here: str | Path = ".") -> Scenario:
-    """``scenario``, whose paths start from ``folder``, with paths that start from ``here``."""
+    """Return ``scenario``, whose paths start from ``folder``, with paths that start from ``here``."""
     if Path(folder) == Path(here):
         return scenario
     if Path(here) == Path("."):
@@ -53,7 +53,7 @@ def _relative(path: Path, here: str | Path) -> str:
 
 
 def in_table(name: str, table: Any, change: Callable[[str], str]) -> Any:
-    """A table of a scenario with its path changed, if it is one that has a path."""
+    """Return a table of a scenario with its path changed, if it has one."""
     key = _PATHS.get(name)
     if key is None or not isinstance(table, Mapping) or key not in table:
         return table

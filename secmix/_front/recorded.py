@@ -37,7 +37,7 @@ def audited(
 
 
 def as_lines(found: RecordedAudit, show_private: bool = False) -> Iterator[str]:
-    """The report as Markdown."""
+    """Render the report as Markdown."""
     yield f"# A recorded run: {found.verdict}"
     yield ""
     rows = len(found.rows)
@@ -83,7 +83,7 @@ def _in_words(reading: Reading) -> str:
 
 
 def as_plain(found: RecordedAudit, show_private: bool = False) -> dict[str, object]:
-    """The report as plain values."""
+    """Return the report as plain values."""
     return {
         "verdict": found.verdict,
         "read": [vars(reading) for reading in found.read],

@@ -28,7 +28,7 @@ _MOST_LINES = 50
 
 
 def validated(given: str, allow_code: bool = False) -> tuple[list[str], str]:
-    """Every fault of a scenario's file, and what it is about if it has none.
+    """Return every fault of a scenario's file, and what it is about if it has none.
 
     Keys and settings first, all of them. If they are right, every combination is built and run once in small, as an
     audit begins by doing: what does not fit together shows there.
@@ -70,7 +70,7 @@ def _line(fault: str) -> int:
 
 
 def faults_of_parts(content: Mapping[str, Any], source: str, text: str, folder: Path = Path()) -> Iterator[str]:
-    """Parts that there are not, and settings that they do not take, wherever the file names them, as errors.
+    """Yield an error for each part that there is not, and each setting that a part does not take.
 
     Paths start from ``folder``.
     """
@@ -116,7 +116,7 @@ def _placed(error: SecmixError, path: tuple[str | int, ...], source: str, text: 
 
 
 def _misfits(scenario: Scenario, text: str, source: str, folder: Path) -> tuple[list[str], list[Estimate]]:
-    """What does not fit together, of every combination, and what those that fit take."""
+    """Return what does not fit together, of every combination, and what those that fit take."""
     from secmix.auditing.engine.run_cell import try_out
     from secmix.auditing.setup import Ready
 

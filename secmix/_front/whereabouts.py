@@ -14,7 +14,7 @@ _OF_KIND = {NetworkError: "network", DataError: "data"}
 
 
 def lines_of_cells(scenario: Scenario, text: str) -> list[dict[str, int]]:
-    """For each cell of ``scenario`` the lines of ``text`` where its protocol and its adversary stand.
+    """Return for each cell of ``scenario`` the lines of ``text`` with its protocol and its adversary.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def lines_of_cells(scenario: Scenario, text: str) -> list[dict[str, int]]:
 
 
 def located(error: SecmixError, scenario: Scenario, text: str, source: str) -> SecmixError:
-    """``error`` with the line of the scenario's file that it is about, as far as it tells."""
+    """Return ``error`` with the line of the scenario's file that it is about, as far as it tells."""
     known = locations(text)
     choices = _choices(scenario)
     chosen = choices[error.cell] if error.cell is not None and error.cell < len(choices) else {}
@@ -50,7 +50,7 @@ def located(error: SecmixError, scenario: Scenario, text: str, source: str) -> S
 
 
 def _choices(scenario: Scenario) -> list[dict[str, int]]:
-    """Which of the values of each swept setting a cell has, in the order of the cells."""
+    """Yield which of the values of each swept setting a cell has, in the order of the cells."""
     counts = [range(len(values)) for values in scenario.sweep.values()]
     return [dict(zip(scenario.sweep, chosen, strict=True)) for chosen in itertools.product(*counts)]
 

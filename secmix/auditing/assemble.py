@@ -37,7 +37,7 @@ def assemble(
     audited: Sequence[Scenario] | None = None,
     numbers: Sequence[int] | None = None,
 ) -> Report:
-    """The report of ``scenario``, whose cells have ``results``, and stand in ``lines`` of the file ``source``.
+    """Assemble the report of ``scenario`` from the ``results`` of its cells, at ``lines`` of the file ``source``.
 
     ``audited`` are the cells that the results are of, by default all, ``given`` their ready-made parts, and ``numbers``
     their places in the sweep, counted from 1.

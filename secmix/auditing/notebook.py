@@ -13,7 +13,7 @@ _MOST = 30
 
 
 def page(report: Any) -> str:
-    """HTML without scripts or styles of its own; every word of the report is escaped.
+    """Render HTML without scripts or styles of its own; every word of the report is escaped.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ class RecordedAudit:
 
 
 def audit_recording(recording: Recording) -> RecordedAudit:
-    """What ``recording`` says, as a policy reads it that wants no row to be known.
+    """Audit a recording under a policy that wants no row to be known.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def audit_recording(recording: Recording) -> RecordedAudit:
 
 
 def _read(party: str, messages: Iterable[Message]) -> list[Reading]:
-    """Messages of nodes, by sender and kind; what the server sends is known to it anyway."""
+    """Return messages of nodes by sender and kind; what the server sends is known to it anyway."""
     found: dict[tuple[int, str], list[tuple[int, tuple[str, ...]]]] = {}
     for message in messages:
         if message.sender != SERVER:
@@ -119,13 +119,13 @@ def _who(end: int) -> str:
 
 
 def _claimed(message: Message) -> float | None:
-    """How many rows the sender says it has."""
+    """Return how many rows the sender says it has."""
     said = [float(numbers[names.index(COUNT)]) for _, names, numbers in message.parts if COUNT in names]
     return said[0] if said else None
 
 
 def _rows(recording: Recording) -> list[KnownRow]:
-    """Rows of nodes that say in all their messages that they have one, where they are certified."""
+    """Return certified rows of nodes that say in all their messages that they have one."""
     found = []
     for node in recording.nodes:
         claims = [_claimed(m) for m in recording.messages if m.sender == node]
@@ -148,12 +148,12 @@ def _with_origins(messages: Iterable[Message], node: int) -> list[tuple[Origin, 
 
 
 def _arrays(message: Message) -> dict[str, Array]:
-    """The arrays of a model, by what they are called."""
+    """Return the arrays of a model by name."""
     return {kind.rpartition(": ")[2]: np.asarray(numbers) for kind, _, numbers in message.parts if "/" in kind}
 
 
 def _coalitions(recording: Recording) -> list[str]:
-    """Whether the next model is an average of what the nodes sent: all of them but one then know what that one sent."""
+    """Say whether the next model averages what nodes sent: all of them but one then know what that one sent."""
     if recording.by != "server":
         return ["what others could compute together is not known from the messages of one node"]
     iterations = sorted({m.iteration for m in recording.messages})
@@ -201,7 +201,7 @@ def _is_mean(models: list[dict[str, Array]], weights: Array, reply: dict[str, Ar
 
 
 def _seen(recording: Recording) -> list[str]:
-    """What is noticed without reading: who took part when, who failed."""
+    """Say what shows without reading: who took part when, who failed."""
     out = []
     nodes = set(recording.nodes)
     for iteration in sorted({m.iteration for m in recording.messages}):

@@ -314,11 +314,11 @@ class Report(_Plain):
     reproduce: str = Field(description="The command that reproduces the whole report")
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as plain values, the content of report.json."""
+        """Return the report as plain values, the content of report.json."""
         return self.model_dump(mode="json", by_alias=True)
 
     def __repr__(self) -> str:
-        """In a line: what was audited, and the verdict.
+        """Say in a line what was audited, and the verdict.
 
         All of it is in ``to_dict()``, and in the files that ``secmix.audit`` writes.
         """
@@ -328,7 +328,7 @@ class Report(_Plain):
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        """The verdict and the matrix, for notebooks."""
+        """Render the verdict and the matrix, for notebooks."""
         from secmix.auditing.notebook import page
 
         return page(self)

@@ -95,21 +95,21 @@ class Ready:
     starts: dict[tuple[int, float], Mixture] = field(default_factory=dict)
 
     def start(self, components: int, reg_covar: float) -> Mixture:
-        """As :func:`public_start`, worked out once."""
+        """Return :func:`public_start`, worked out once."""
         if (components, reg_covar) not in self.starts:
             self.starts[components, reg_covar] = public_start(self.rows, components, reg_covar)
         return self.starts[components, reg_covar]
 
 
 def data_key(cell: Scenario) -> str:
-    """What the rows of a cell are made from."""
+    """Return what the rows of a cell are made from."""
     return repr(cell.data)
 
 
 def build_setup(
     cell: Scenario, given: Given | None = None, ready: dict[str, Ready] | None = None
 ) -> SumSetup | CollaborationSetup:
-    """The parts of ``cell``; ``given`` holds ready-made ones, in place of named ones.
+    """Build the parts of ``cell``; ``given`` holds ready-made ones, in place of named ones.
 
     ``ready`` holds rows by their :func:`data_key`, and gets those that are new.
 
@@ -185,7 +185,7 @@ def _only_for_collaborations(cell: Scenario) -> None:
 
 
 def check_network_size(cell: Scenario) -> None:
-    """Whether the graph alone fits the memory that messages may take; asked before it is built.
+    """Check before it is built whether the graph alone fits the memory that messages may take.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def _check_limit(cell: Scenario) -> None:
 
 
 def build_network(spec: NetworkSpec) -> Network:
-    """The network of a scenario."""
+    """Build the network of a scenario."""
     if spec.kind == "edges":
         return Network.from_edges(spec.nodes, spec.edges or [])
     if spec.kind == "complete":
@@ -239,7 +239,7 @@ def build_network(spec: NetworkSpec) -> Network:
 def build_model(
     cell: Scenario, setup: SumSetup, sums: SumProtocol, *, record: bool = True, defended: bool = True
 ) -> DistributedEM:
-    """Distributed EM over ``sums``, as the scenario says, for a fixed number of iterations."""
+    """Build distributed EM over ``sums``, as the scenario says, for a fixed number of iterations."""
     model = cell.model
     return DistributedEM(
         model.components,
@@ -256,7 +256,7 @@ def build_model(
 
 
 def public_start(rows: Array, components: int, reg_covar: float) -> Mixture:
-    """Parameters everybody knows: k-means on the whole data set, the same in every run."""
+    """Return parameters everybody knows: k-means on the whole data set, the same in every run."""
     from sklearn.cluster import KMeans
 
     if components > len(rows):

@@ -25,7 +25,7 @@ def are_unequal(setup: SumSetup) -> bool:
 
 
 def share_known(observation: SumObservation, node: int, *, masks: bool, cumulative: bool) -> Share:
-    """The largest share of the node's input that any reading explains, behind infinite masks or those there are."""
+    """Return the largest share of the node's input that a reading explains, behind infinite masks or real ones."""
     found = [Share(0.0, 0.0, 0.0)]
     for of, reading in observation.all_readings:
         if len(of) == 1 or cumulative:
@@ -40,7 +40,7 @@ def share_known(observation: SumObservation, node: int, *, masks: bool, cumulati
 
 
 def output_share(setup: SumSetup, observation: SumObservation, node: int) -> float:
-    """What the total and the corrupt inputs alone explain of the node's input, in the worst entry and iteration."""
+    """Return what total and corrupt inputs alone explain of the node's input, in the worst entry and iteration."""
     n = setup.network.n
     honest = np.array([float(i not in setup.corrupt) for i in range(n)])
     seen = np.vstack([honest, np.eye(n)[sorted(setup.corrupt)]])
@@ -55,7 +55,7 @@ def _known(reading: Reading) -> tuple[Array, Array]:
 
 
 def _seen(reading: Reading, mask_size: float) -> tuple[Array, Array]:
-    """What is known exactly, then what is seen under whitened masks, with the variance of those."""
+    """Return what is known exactly, then what is read under whitened masks, with the variance of those."""
     view = reading.gaussian
     noise = np.concatenate([np.zeros(view.known.shape[1]), np.full(len(view.seen), mask_size**2)])
     return np.vstack([view.known.T, view.seen]), noise

@@ -106,6 +106,19 @@ class Advice:
     against: Literal["disclosure", "falsehood"] = "disclosure"
     found: str = ""
 
+    @property
+    def id(self) -> str:
+        """Which measure it is: steps of one measure, such as two and three times the rows, share it; empty: untried.
+
+        Examples
+        --------
+        >>> more_rows, pdmm = {"data.rows_per_node": 6}, {"protocol": {"name": "pdmm"}}
+        >>> Advice("Give each node 6 rows.", more_rows).id, Advice("Sum by PDMM.", pdmm).id
+        ('data.rows_per_node', 'protocol=pdmm')
+        """
+        parts = {key: part["name"] for key, part in self.change.items() if isinstance(part, Mapping) and "name" in part}
+        return ",".join(f"{key}={parts[key]}" if key in parts else key for key in sorted(self.change))
+
 
 def nodes_in_words(nodes: tuple[int, ...]) -> str:
     """Such as "node 2" or "each of nodes 2, 4"."""

@@ -176,7 +176,7 @@ def test_the_command_line_tells_and_exits_as_an_audit():
     run = CliRunner().invoke
     told_ = run(app, ["exposure", "passive-neighbours", "--cell", "5", "--min-colluders", "3", "--repair"])
     assert told_.exit_code == 1
-    assert "Nodes 0 and 2 expose node 1" in told_.stdout
+    assert "Nodes 0 and 2 suffice to know the vector of node 1" in told_.stdout
     assert re.search(r"Add the lines? ", told_.stdout)
     fine = run(app, ["exposure", "passive-neighbours", "--cell", "5", "--min-colluders", "2", "--json", "--no-taps"])
     assert fine.exit_code == 0

@@ -10,7 +10,8 @@ import pytest
 
 import secmix
 from secmix.adversaries import HonestButCurious
-from secmix.auditing.advice.trials import changed_scenario, in_words, tried
+from secmix.auditing.advice.change import changed_scenario
+from secmix.auditing.advice.trials import in_words, tried
 from secmix.auditing.cells.sound import observed
 from secmix.auditing.observation.observe import seeds_of
 from secmix.auditing.report import Cell, Report

@@ -7,16 +7,16 @@ report recommends is decided where it is tried (``secmix.auditing.advice.trials`
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from secmix.adversaries.interfaces import AdversaryTraits
+from secmix.auditing.advice.change import fewer_iterations, fresh_masks, more_rows
 from secmix.auditing.report import NodeSummary, Robustness, SigmaPoint
 from secmix.auditing.setup import CollaborationSetup, Setup, SumSetup
 from secmix.protocols.collaboration import CollaborationTraits
 from secmix.protocols.interfaces import Advice, Shown, SumTraits
 from secmix.scenario import Scenario
 from secmix.transcript import Origin
-
-_TIMES = (2, 3, 4, 6, 8, 12, 16)  # rows a node, in multiples of what there are
 
 
 def advised(
@@ -26,23 +26,23 @@ def advised(
     points: list[SigmaPoint],
     robustness: Robustness | None,
     solvable: bool,
-    heard: Sequence[Origin] = (),
+    readable: Sequence[Origin] = (),
 ) -> list[Advice]:
-    """Measures for the findings of one cell, the most effective first; empty where there is nothing to mend.
+    """Return measures for the findings of one cell, the most effective first; empty where there is nothing to mend.
 
     Parameters
     ----------
     solvable : bool
         Whether the sums that are known may be solved for the rows of a node that is not revealed otherwise.
-    heard : sequence of Origin
+    readable : sequence of Origin
         Of a collaboration, the messages of other nodes that the adversary reads.
     """
     if isinstance(setup, SumSetup):
-        found = _of_sums(cell, setup, nodes, points, robustness, solvable)
+        measures = _of_sums(cell, setup, nodes, points, robustness, solvable)
     else:
         assert isinstance(setup, CollaborationSetup)
-        found = _of_collaborations(setup, nodes, robustness, tuple(heard))
-    return [Advice(each) if isinstance(each, str) else each for each in found]
+        measures = _of_collaborations(setup, nodes, robustness, tuple(readable))
+    return [Advice(measure) if isinstance(measure, str) else measure for measure in measures]
 
 
 def _of_sums(
@@ -60,47 +60,39 @@ def _of_sums(
     traits = SumTraits.of(setup.protocol)
     broken = robustness is not None and robustness.verdict == "violated"
     colluders = robustness.colluders if robustness is not None and broken else 0
-    found: list[Advice | str] = list(traits.advise(Shown(revealed, setup.corrupt, setup.network, colluders)))
+    advised: list[Advice | str] = list(traits.advise(Shown(revealed, setup.corrupt, setup.network, colluders)))
     if traits.reuses_masks:
-        words = "Draw fresh masks for every averaging: reused ones cancel in the differences between iterations."
-        own = getattr(setup.protocol, "masks", None) == "reused"
-        found.append(Advice(words, {"protocol.masks": "fresh"} if own else {}, "use new masks in every round"))
+        advised.append(
+            _because(fresh_masks(setup.protocol), "reused ones cancel in the differences between iterations")
+        )
     if partly and points and not traits.reuses_masks:
-        found += _enough_sigma(points, traits.sigma)
+        advised += _enough_sigma(points, traits.sigma)
     if broken and traits.aggregate is None:
         words = (
             "Where colluders count more than curiosity, let a server apply a robust rule: a sum counts every message, "
             "however false. The price is that the server sees every contribution."
         )
         change = {"protocol": {"name": "robust_server", "rule": "trimmed_mean", "f": max(colluders, 1)}}
-        found.append(Advice(words, change, "let a server discard extreme contributions", "falsehood"))
+        advised.append(Advice(words, change, "let a server discard extreme contributions", "falsehood"))
     if solved and AdversaryTraits.of(setup.adversary).active is not None:
-        found.append(
+        advised.append(
             "Let every node refuse parameters under which the likelihood of its own rows falls (likelihood_drop under "
             "[model]), and keep covariances above a floor (covariance_floor): rows are singled out by bending both."
         )
     if solved or solvable:
-        found += _fewer_equations(cell, setup)
-    return found
+        advised += _fewer_equations(cell, setup)
+    return advised
 
 
 def _fewer_equations(cell: Scenario, setup: SumSetup) -> list[Advice | str]:
-    """Two ways to have fewer sums than unknown numbers, each as far as it must go; the trial finds how far that is."""
+    """Return two ways to have fewer sums than unknown numbers, step by step; the trial finds how far they must go."""
     why = "fewer known sums than unknown numbers cannot be solved"
-    found: list[Advice | str] = []
-    for times in _TIMES:
-        counts = [times * count for count in setup.counts]
-        if not setup.has_rows(counts):
-            break
-        each: int | list[int] = counts[0] if len(set(counts)) == 1 else counts
-        amount = f"{each} rows" if isinstance(each, int) else f"{times} times the rows"
-        words = f"Give each node {amount}: {why}."
-        found.append(Advice(words, {"data.rows_per_node": each}, "let each of them bring more records"))
-    for iterations in range(cell.model.iterations - 1, 0, -1):
-        several = "s" if iterations > 1 else ""
-        words = f"Run {iterations} iteration{several} instead of {cell.model.iterations}: {why}."
-        found.append(Advice(words, {"model.iterations": iterations}, "run fewer rounds"))
-    return found or [f"Give each node more rows: {why}."]
+    steps = [_because(step, why) for step in (*more_rows(setup), *fewer_iterations(cell))]
+    return [*steps] or [f"Give each node more rows: {why}."]
+
+
+def _because(advice: Advice, why: str) -> Advice:
+    return replace(advice, words=f"{advice.words}: {why}.")
 
 
 def _enough_sigma(points: list[SigmaPoint], now: float | None) -> list[Advice]:
@@ -117,12 +109,12 @@ def _enough_sigma(points: list[SigmaPoint], now: float | None) -> list[Advice]:
 
 
 def _of_collaborations(
-    setup: CollaborationSetup, nodes: list[NodeSummary], robustness: Robustness | None, heard: tuple[Origin, ...]
+    setup: CollaborationSetup, nodes: list[NodeSummary], robustness: Robustness | None, readable: tuple[Origin, ...]
 ) -> list[Advice | str]:
     broken = robustness is not None and robustness.verdict == "violated"
     colluders = robustness.colluders if robustness is not None and broken else 0
     learned = tuple(s.node for s in nodes if s.standing in ("revealed", "partly leaked"))
-    shown = Shown(learned, setup.corrupt, setup.network, colluders, heard)
+    shown = Shown(learned, setup.corrupt, setup.network, colluders, readable)
     sentences: list[Advice | str] = list(CollaborationTraits.of(setup.protocol).advise(shown))
     if any(s.standing == "revealed" for s in nodes):
         sentences.append(
@@ -130,7 +122,7 @@ def _of_collaborations(
             "they are, the messages determine rows."
         )
     outsider = not setup.corrupt and AdversaryTraits.of(setup.adversary).eavesdrops
-    if learned and outsider and any(origin.line == "plain" for origin in heard):
+    if learned and outsider and any(origin.line == "plain" for origin in readable):
         sentences.append("Encrypt the lines: that keeps outsiders out, though not the participants.")
     if broken:
         sentences.append(

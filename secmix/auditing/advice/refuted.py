@@ -7,7 +7,8 @@ from typing import Any
 
 from secmix._base import plugins
 from secmix.auditing import decide
-from secmix.auditing.advice.trials import by_promise, changed_scenario, in_words
+from secmix.auditing.advice.change import changed_scenario
+from secmix.auditing.advice.trials import recommended
 from secmix.auditing.report import Cell, Outcome, Trial, Verdict
 from secmix.auditing.setup import Given
 from secmix.errors import SecmixError
@@ -22,7 +23,7 @@ _OUTCOMES: dict[Verdict, Outcome] = {
 
 
 def with_what_the_report_says(cells: Sequence[Scenario], found: Sequence[Cell], given: Given | None) -> list[Cell]:
-    """The cells of a report, each advised by what all of them found.
+    """Return the cells of a report, each advised by what all of them found.
 
     Parameters
     ----------
@@ -37,11 +38,8 @@ def with_what_the_report_says(cells: Sequence[Scenario], found: Sequence[Cell], 
     judged = []
     for k, cell in enumerate(found):
         trials = [_judged(trial, list(_same(k, trial, cells, contents, kinds, found))) for trial in cell.trials]
-        said = {in_words(trial) for trial in cell.trials}
-        # What stands in the advice beside the trials, such as repairs, stays as it is.
-        kept = [each for each in cell.advice if each not in said]
-        mine = [in_words(trial) for trial in by_promise(trials) if trial.recommended]
-        judged.append(cell.model_copy(update={"trials": trials, "advice": [*kept, *mine]}))
+        repairs = cell.coalitions.repairs if cell.coalitions is not None else []
+        judged.append(cell.model_copy(update={"trials": trials, "advice": recommended(trials, repairs)}))
     return judged
 
 
@@ -53,7 +51,7 @@ def _same(
     kinds: Sequence[object],
     found: Sequence[Cell],
 ) -> Iterator[Cell]:
-    """The cells of this report that are what the trial would make of cell ``k``."""
+    """Yield the cells of this report that are what the trial would make of cell ``k``."""
     if not trial.change:
         return
     try:
@@ -69,7 +67,7 @@ def _same(
 
 
 def _judged(trial: Trial, same: Sequence[Cell]) -> Trial:
-    """The trial as the full audits of the same change have it; the best of them counts."""
+    """Return the trial as the full audits of the same change have it; the best of them counts."""
     if not same:
         return trial
     best = min(same, key=lambda cell: decide.ORDER.index(_verdict(cell)))
@@ -80,7 +78,7 @@ def _judged(trial: Trial, same: Sequence[Cell]) -> Trial:
 
 
 def _verdict(cell: Cell) -> Verdict:
-    """Of its nodes, whatever colluders do to the result: that is another question."""
+    """Return the verdict on its nodes, whatever colluders do to the result: that is another question."""
     if not cell.nodes:
         return cell.verdict
     revealed = any(node.standing == "revealed" for node in cell.nodes)
@@ -103,13 +101,13 @@ def _others(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _kind(cell: Scenario, given: Given | None) -> object:
-    """The class of a cell's protocol."""
+    """Return the class of a cell's protocol."""
     part = (given or {}).get(("protocol", cell.protocol.name))
     return type(part) if part is not None else _installed({"name": cell.protocol.name})
 
 
 def _installed(protocol: Any) -> object:
-    """The class behind an installed name; None for others, which are not loaded to compare them."""
+    """Return the class behind an installed name; None for others, which are not loaded to compare them."""
     name = protocol.get("name") if isinstance(protocol, Mapping) else None
     known = plugins.available("protocols")
     return known[name].load() if name in known else None

@@ -7,24 +7,23 @@ finds out what a change does to what is known exactly; what other evidence would
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from secmix._base import plugins
 from secmix._base.checks import Array
+from secmix.auditing.advice.change import changed_setup, try_in_turn
 from secmix.auditing.evidence.interface import Case
 from secmix.auditing.evidence.premises import equations_and_unknowns
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Effect, Trial
 from secmix.auditing.robustness.theorems import withstood
-from secmix.auditing.setup import SumSetup, build_network
+from secmix.auditing.setup import SumSetup
 from secmix.auditing.soundness import fresh
 from secmix.errors import SecmixError, brief
 from secmix.estimators.exact.structure import LeakedSubspace, leaked_subspace
 from secmix.protocols.interfaces import Advice, SumTraits, nodes_in_words
-from secmix.scenario import Scenario, from_dict
+from secmix.scenario import Scenario
 from secmix.transcript import at_most
 
 _MOST_NODES, _MOST_EDGES = 20, 80  # on which a trial takes no longer than a moment
@@ -36,9 +35,7 @@ Stand = tuple[int, float]
 
 
 def tried(case: Case, advised: Sequence[Advice], colluders: int, leaking: Collection[int] = ()) -> list[Trial]:
-    """What becomes of each measure when it is tried.
-
-    Of measures that change the same keys, each further than the one before, the first that helps is enough.
+    """Try each measure; of the steps of one measure the first that helps is enough.
 
     Parameters
     ----------
@@ -54,33 +51,32 @@ def tried(case: Case, advised: Sequence[Advice], colluders: int, leaking: Collec
         before = None if now is None else _stands(now)
     except Exception:  # a trial is never the reason why a cell fails; what cannot be tried is said to be untried
         now = before = None
-    found: dict[tuple[str, ...], list[Trial]] = {}
-    for k, advice in enumerate(advised):
-        keys = tuple(sorted(advice.change)) if advice.change else (f"{k}",)
-        # Another protocol is no step further on the same way.
-        ladder = keys in found and keys not in (("protocol",), ("network",))
-        if ladder and found[keys][-1].outcome == "helps":
-            continue
+    left = _MOST_TRIALS
+
+    def attempt(advice: Advice) -> Trial:
+        nonlocal left
+        left -= 1
         if advice.found:
-            trial = _untried(advice).model_copy(update={"outcome": "helps", "found": advice.found})
-        elif k >= _MOST_TRIALS or now is None or before is None or not advice.change:
-            trial = _untried(advice)
-        else:
-            trial = _tried(now, before, advice, colluders, leaking)
-        if ladder:
-            found[keys] = [trial]
-        else:
-            found.setdefault(keys, []).append(trial)
-    return [trial for trials in found.values() for trial in trials]
+            return _untried(advice).model_copy(update={"outcome": "helps", "found": advice.found})
+        if left < 0 or now is None or before is None or not advice.change:
+            return _untried(advice)
+        return _tried(now, before, advice, colluders, leaking)
+
+    return try_in_turn(advised, attempt, lambda trial: trial.outcome == "helps")
+
+
+def recommended(trials: Sequence[Trial], repairs: Sequence[str] = ()) -> list[str]:
+    """Return what a report advises: repairs of ``min_colluders``, then the measures by what they promise."""
+    return [*repairs, *map(in_words, by_promise(trials))]
 
 
 def in_words(trial: Trial) -> str:
-    """The measure, and what trying it gave."""
+    """Put a measure and what trying it gave into words."""
     return f"{trial.advice} {trial.found}".strip()
 
 
 def by_promise(trials: Sequence[Trial]) -> list[Trial]:
-    """What helps first, then what is open, then what was not tried."""
+    """Order what may be recommended: what helps first, then what is open, then what was not tried."""
     order = ("helps", "open", "not tried")
     return sorted((t for t in trials if t.recommended), key=lambda trial: order.index(trial.outcome))
 
@@ -150,40 +146,14 @@ def _helped(about: Mapping[str, Any], effect: Effect, found: str) -> Trial:
 
 
 def _changed(now: _Model, change: Mapping[str, Any]) -> _Model:
-    """The model of the changed scenario; parts that do not change are the very objects of the cell."""
-    cell = changed_scenario(now.cell, change)
-    network = build_network(cell.network) if "network" in change else now.setup.network
-    settings = {key.partition(".")[2]: value for key, value in change.items() if key.startswith("protocol.")}
-    protocol: Any = now.setup.protocol
-    protocol_stays = "protocol" not in change and not settings
-    if "protocol" in change:
-        protocol = plugins.build("protocols", {"name": cell.protocol.name, **cell.protocol.settings})
-    elif settings:
-        if not dataclasses.is_dataclass(protocol) or isinstance(protocol, type):
-            raise SecmixError("its settings cannot be changed by name")
-        protocol = dataclasses.replace(fresh(protocol), **settings)
-    counts = now.setup.counts
-    if "data.rows_per_node" in change:
-        each = cell.data.rows_per_node or 1
-        counts = (each,) * network.n if isinstance(each, int) else tuple(each)
-    setup = dataclasses.replace(now.setup, network=network, protocol=protocol, counts=counts)
+    cell, setup = changed_setup(now.cell, now.setup, change)
     kept = {t: size for t, size in now.sizes.items() if t < cell.model.iterations}
-    same = protocol_stays and network is now.setup.network
+    same = setup.protocol is now.setup.protocol and setup.network is now.setup.network
     return _Model(cell, setup, kept, now.seen if same else _probed(cell, setup))
 
 
-def changed_scenario(cell: Scenario, change: Mapping[str, Any]) -> Scenario:
-    """``cell`` with these keys changed; the protocol's label, which may name what has changed, is left out."""
-    content = cell.to_dict()
-    for key, value in change.items():
-        table, _, name = key.partition(".")
-        content[table] = {**content.get(table, {}), name: value} if name else value
-    content["protocol"] = {key: value for key, value in content["protocol"].items() if key != "label"}
-    return from_dict(content)
-
-
 def _stands(model: _Model) -> dict[int, Stand]:
-    """How each honest node stands by exact evidence alone."""
+    """Return how each honest node stands by exact evidence alone."""
     setup = model.setup
     several = SumTraits.of(setup.protocol).reuses_masks and len(model.sizes) > 1
     seen = model.seen

@@ -13,7 +13,7 @@ import numpy as np
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import decide
 from secmix.auditing.advice.measures import advised
-from secmix.auditing.advice.trials import by_promise, in_words, tried
+from secmix.auditing.advice.trials import recommended, tried
 from secmix.auditing.cells.attempt import attempted
 from secmix.auditing.cells.confirm import CONFIRMING, confirmed, is_estimated
 from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, not_measured, sentence
@@ -122,7 +122,7 @@ def _judged_cell(
         curves=list({curve.node: curve for each in gathered for curve in each.curves}.values()),
         sigma_curve=beside.points,
         picture=next((each.picture for each in gathered if each.picture), None),
-        advice=[in_words(trial) for trial in by_promise(beside.trials)],
+        advice=recommended(beside.trials),
         trials=beside.trials,
         notes=[*notes(case), *notes_on_groups(case), *_spared(gathered), *_missed(case, gathered)],
         unmeasured=list(case.unmeasured),
@@ -150,7 +150,7 @@ def _pushed(case: Case) -> tuple[Robustness | None, bool]:
 
 
 def revealed(cell: Scenario, setup: SumSetup, seeds: Seeds) -> list[int]:
-    """The nodes whose data are known by the evidence that ``cell`` asks for; the others may be doubtful.
+    """Return the nodes whose data are known by the evidence that ``cell`` asks for; the others may be doubtful.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def _judged(case: Case, gathered: list[Gathered]) -> decide.Privacy:
 
 
 def _spared(gathered: list[Gathered]) -> list[str]:
-    """What was not measured because the data of a node were known already, in words."""
+    """Say what was not measured because the data of a node were known already."""
     nodes: dict[str, list[str]] = {}
     for what, node in (pair for each in gathered for pair in each.spared):
         nodes.setdefault(what, []).append(str(node))
@@ -223,7 +223,7 @@ def _missed(case: Case, gathered: list[Gathered]) -> list[str]:
 
 
 def _mask_sizes(case: Case) -> list[SigmaPoint]:
-    """The curve, or none where messages are no finite numbers: all else that is known still counts."""
+    """Return the curve, or none where messages are no finite numbers: all else that is known still counts."""
     try:
         with np.errstate(all="ignore"):
             return sigma_curve(case)

@@ -15,7 +15,7 @@ _MOST_WHY = 400  # characters of a reason in the sentence of a cell; the line of
 
 
 def failed(cell: Scenario, setup: Setup, cause: str, reproduce: str) -> Cell:
-    """The cell of a run that did not finish."""
+    """Return the cell of a run that did not finish."""
     nodes = [
         NodeSummary(node=i, standing="inconclusive", worst=0.0, why=cause, verdict="inconclusive") for i in setup.asked
     ]
@@ -51,7 +51,7 @@ def not_measured(left_out: list[str]) -> str:
 
 
 def cell_fields(cell: Scenario, setup: Setup, reproduce: str) -> dict[str, Any]:
-    """The names, the network and who is corrupt: the fields of a cell that no evidence changes."""
+    """Return the fields of a cell that no evidence changes: the names, the network and who is corrupt."""
     traits = AdversaryTraits.of(setup.adversary)
     tapped = traits.tapped
     silent = tapped is not None or not traits.eavesdrops
@@ -70,7 +70,7 @@ def cell_fields(cell: Scenario, setup: Setup, reproduce: str) -> dict[str, Any]:
 
 
 def checked(sound: Soundness) -> list[Checked]:
-    """The checks as plain values."""
+    """Return the checks as plain values."""
     return [
         Checked(
             name=check.name,
@@ -83,7 +83,7 @@ def checked(sound: Soundness) -> list[Checked]:
 
 
 def corrupt_nodes(setup: Setup) -> list[NodeSummary]:
-    """The lines of the adversary's own nodes."""
+    """Return the lines of the adversary's own nodes."""
     why = "one of the adversary's own"
     return [
         NodeSummary(node=i, standing="corrupt", worst=1.0, why=why, verdict="not asked") for i in sorted(setup.corrupt)
@@ -91,7 +91,7 @@ def corrupt_nodes(setup: Setup) -> list[NodeSummary]:
 
 
 def sentence(verdict: str, nodes: list[NodeSummary], robustness: Robustness | None) -> str:
-    """The verdict on a cell, for a reader in a hurry."""
+    """Put the verdict on a cell into a sentence, for a reader in a hurry."""
 
     def those(standing: str) -> list[str]:
         return [str(s.node) for s in nodes if s.standing == standing]

@@ -19,7 +19,7 @@ _NAMED = 6  # groups that a report describes
 
 
 def gather(each: Evidence, case: Case) -> Gathered:
-    """What ``each`` finds; of runs in groups, what it finds in the group where it is worst for the node."""
+    """Gather an evidence; of runs in groups, in the group where it is worst for the node."""
     cases = _cases(case)
     if len(cases) == 1 or each.judges == "all runs":
         return each.gather(case)
@@ -42,7 +42,7 @@ _GROUPS, _FOUND = "groups of runs", "findings in a group"
 
 
 def _cases(case: Case) -> list[Case]:
-    """The case of each group, the largest first; the same ones at every call."""
+    """Return the case of each group, the largest first; the same ones at every call."""
     if not isinstance(case.observation, CollaborationObservation) or not case.observation.others:
         return [case]
     if _GROUPS not in case.fitted:
@@ -60,7 +60,7 @@ def _runs(case: Case) -> int:
 
 
 def _worst(case: Case, found: list[tuple[Case, Gathered]]) -> list[Finding]:
-    """For each node and kind of finding, those of the group in which it is worst, with how many runs that is of."""
+    """Return for each node and kind of finding those of the worst group, with how many runs that is of."""
     by_kind: dict[tuple[int, str], list[tuple[int, list[Finding]]]] = {}
     for one, gathered in found:
         mine: dict[tuple[int, str], list[Finding]] = {}
@@ -93,7 +93,7 @@ def _worst(case: Case, found: list[tuple[Case, Gathered]]) -> list[Finding]:
 
 
 def notes_on_groups(case: Case) -> list[str]:
-    """How many groups there are, of how many runs, how they differ, and how the nodes stand in each."""
+    """Describe the groups: how many runs they are of, how they differ, and whose rows are known in each."""
     cases = _cases(case)
     if len(cases) == 1:
         return []

@@ -23,7 +23,7 @@ _RUNS = 8
 
 
 def sigma_curve(case: Case) -> list[SigmaPoint]:
-    """Exact Gaussian leakage and float64 error of one averaging at each mask size the scenario lists.
+    """Return exact Gaussian leakage and float64 error of one averaging at each mask size of the scenario.
 
     Empty for a protocol without masks of a variable size or with seeds in place of masks, and where a message is no
     vector of what is summed: what such a one tells at other sizes is not known.

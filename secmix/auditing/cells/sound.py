@@ -73,7 +73,7 @@ def again(case: Case, nodes: list[int]) -> Case:
 
 
 def _understood(cell: Scenario, setup: SumSetup) -> SumSetup:
-    """``setup``, with masks that follow from fewer taken for those, wherever the law of all of them is known."""
+    """Return ``setup`` with the masks from which all others follow, where the distribution of all is known."""
     entries = cell.model.components * (1 + setup.rows.shape[1])  # what exact EM sums at least
     shapes = [(6, 3), (1, entries)]
     return replace(setup, protocol=understood(setup.protocol, setup.network, shapes, cell.seed))

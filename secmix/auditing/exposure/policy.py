@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from secmix.auditing import decide
-from secmix.auditing.advice.trials import by_promise, in_words
+from secmix.auditing.advice.trials import recommended
 from secmix.auditing.cells.attempt import why_failed
-from secmix.auditing.exposure.repair import proposals
+from secmix.auditing.exposure.repair import SETTINGS, proposals
 from secmix.auditing.exposure.search import exposure_of, recovered, spec_of
 from secmix.auditing.report import Cell, Coalitions, NodeCoalition, Verdict
 from secmix.auditing.setup import CollaborationSetup, SumSetup
@@ -22,36 +23,26 @@ from secmix.transcript import SERVER
 
 _SOLVED = 3  # groups of rows that are solved for, until one comes out
 _MOST_KEPT = 16
-_SOUGHT = {
-    "network",
-    "protocol.cycle",
-    "protocol.encrypted",
-    "protocol.masks",
-    "data.rows_per_node",
-    "model.iterations",
-}
-"""Keys of a scenario that repairs change: other measures that change them were weighed already."""
 _FARTHEST = 4  # size up to which coalitions are looked for, where the policy asks for less
 
 
 def with_coalitions(cell: Scenario, setup: SumSetup | CollaborationSetup, cell_result: Cell, reproduce: str) -> Cell:
-    """The cell with the verdict of ``min_colluders``, where the policy sets it."""
+    """Return the cell with the verdict of ``min_colluders``, where the policy sets it."""
     need = cell.policy.min_colluders
     if need is None:
         return cell_result
     found = judged(cell, setup, need, reproduce)
-    verdict = decide.worst([cell_result.verdict, found.verdict])
+    verdict = decide.of_cell([cell_result.verdict, found.verdict])
     sentence = f"{cell_result.sentence} {found.why}"
     changed: dict[str, object] = {"coalitions": found, "verdict": verdict, "sentence": sentence}
     if found.repairs:  # what was tried takes the place of what is usual
-        trials = [trial for trial in cell_result.trials if not set(trial.change) & _SOUGHT]
-        changed["trials"] = trials
-        changed["advice"] = [*found.repairs, *(in_words(trial) for trial in by_promise(trials))]
+        trials = [trial for trial in cell_result.trials if not set(trial.change) & SETTINGS]
+        changed |= {"trials": trials, "advice": recommended(trials, found.repairs)}
     return cell_result.model_copy(update=changed)
 
 
 def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, reproduce: str) -> Coalitions:
-    """Whether any coalition of fewer than ``need`` nodes exposes anybody.
+    """Find out whether any coalition of fewer than ``need`` nodes exposes anybody.
 
     Exposed at level "input" is a violation. At level "rows" (where rows are the target) it is one where the rows came
     out; where they are only counted as known it is inconclusive, and so is whatever is not proven.
@@ -65,12 +56,8 @@ def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, repr
             _KEPT.clear()
         if key:
             _KEPT[key] = known
-    exposures = known.exposures
-    blurred, owners = Defences(**cell.model.defences).blurs, cell.network.owners or []
-    nodes = [_entry(each, exposure, blurred, owners) for exposure in exposures for each in exposure.nodes]
-    nodes = [min(group, key=lambda entry: _severity(entry, need, blurred)) for group in _by_node(nodes)]
-    witness = min(nodes, key=lambda entry: _severity(entry, need, blurred), default=None)
-    verdict, why = _verdict(witness, need, blurred, clearance_of(exposures, need))
+    exposures, owners = known.exposures, cell.network.owners or []
+    verdict, why, nodes, witness = judge(exposures, need, owners)
     sizes = [entry.size for entry in nodes if entry.size is not None]
     command = ""
     if witness is not None and witness.coalition is not None:
@@ -109,7 +96,7 @@ _KEPT: dict[bytes, _Known] = {}  # the same protocol stands in a cell for each a
 
 
 def _key(scenario: Scenario, protocol: object) -> bytes:
-    """What tells the protocol of a cell from all others: all that it holds; empty where that cannot be written out."""
+    """Return all that the protocol of a cell holds, to tell it from others; empty where that cannot be written out."""
     try:
         return render(scenario).encode() + pickle.dumps(protocol)
     except Exception:  # objects of a user's own may refuse in any way
@@ -126,7 +113,7 @@ def _searched(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int) -
 
 
 def _solved_for(cell: Scenario, setup: SumSetup, counted: Exposure, need: int) -> Exposure:
-    """Level "rows" with the rows of the smallest coalitions solved for, as far as they would violate the policy."""
+    """Solve for the rows of the smallest coalitions at level "rows", as far as they would violate the policy."""
     if Defences(**cell.model.defences).blurs:
         return counted
     nodes = {each.node: each for each in counted.nodes}
@@ -141,46 +128,75 @@ def _solved_for(cell: Scenario, setup: SumSetup, counted: Exposure, need: int) -
     return replace(counted, nodes=tuple(nodes.values()))
 
 
-def _entry(each: NodeExposure, exposure: Exposure, blurred: bool, owners: list[str]) -> NodeCoalition:
-    found = each.colluders
-    exact = exposure.level == "input" and found.nodes is not None and not blurred
-    at_least = None if found.at_least == float("inf") else int(found.at_least)
+class Judgement(NamedTuple):
+    """What ``min_colluders`` makes of who exposes whom; ``nodes`` has for each node the level that accuses most."""
+
+    verdict: Verdict
+    why: str
+    nodes: list[NodeCoalition]
+    witness: NodeCoalition | None
+
+
+def judge(exposures: Sequence[Exposure], need: float, owners: Sequence[str] = (), *, costs: bool = False) -> Judgement:
+    """Judge by ``min_colluders = need`` who exposes whom; with ``costs`` colluders cost more or less than one."""
+    ranked = sorted(
+        ((exposure, node) for exposure in exposures for node in exposure.nodes), key=lambda pair: _rank(*pair, need)
+    )
+    worst = {node.node: (exposure, node) for exposure, node in reversed(ranked)}
+    nodes = {number: _entry(*worst[number], owners) for number in sorted(worst)}
+    if not ranked:
+        why = "Nobody was asked about, so that no coalition was looked for."
+        return Judgement("inconclusive", why, [], None)
+    clearance = _clearance(exposures, need, costs)
+    verdict = decide.judged([_accused(*ranked[0], need)], clearance)
+    witness = nodes[ranked[0][1].node]
+    why = _why(verdict, witness, need, clearance, blurred=ranked[0][0].blurred)
+    return Judgement(verdict, why, list(nodes.values()), witness)
+
+
+def _accused(exposure: Exposure, node: NodeExposure, need: float) -> decide.Accusation:
+    least = node.colluders
+    known = not exposure.blurred and (exposure.level == "input" or node.known == "recovered")
+    return decide.of_coalition(least.cost, least.at_least, need, known=known, open_=least.status == "inconclusive")
+
+
+def _rank(exposure: Exposure, node: NodeExposure, need: float) -> tuple[int, float, bool, bool, int]:
+    """Order by what accuses most; of equals where fewer suffice, then by what is known exactly."""
+    least = node.colluders
+    cost = least.at_least if least.cost is None else least.cost
+    severity = decide.severity(_accused(exposure, node, need))
+    return -severity, cost, node.known == "counted", exposure.level == "rows", node.node
+
+
+def _entry(exposure: Exposure, node: NodeExposure, owners: Sequence[str]) -> NodeCoalition:
+    least = node.colluders
+    exact = exposure.level == "input" and least.nodes is not None and not exposure.blurred
     return NodeCoalition(
-        node=each.node,
+        node=node.node,
         level=exposure.level,
-        status=found.status,
-        coalition=None if found.nodes is None else sorted(found.nodes),
-        size=None if found.cost is None else int(found.cost),
-        owners=sorted(found.owners),
-        at_least=at_least,
-        group=sorted(found.group),
-        rows=found.rows,
-        known="exact" if exact else each.known,
-        guards=[_nodes_of(guard, owners) for guard in found.proof.guards],
-        why=found.reason or found.proof.words,
+        status=least.status,
+        coalition=None if least.nodes is None else sorted(least.nodes),
+        size=None if least.cost is None else int(least.cost),
+        owners=sorted(least.owners),
+        at_least=None if least.at_least == float("inf") else int(least.at_least),
+        group=sorted(least.group),
+        rows=least.rows,
+        known="exact" if exact else node.known,
+        guards=[_nodes_of(guard, owners) for guard in least.proof.guards],
+        why=least.reason or least.proof.words,
     )
 
 
-def _nodes_of(guard: frozenset[Agent], owners: list[str]) -> list[int]:
-    """A guard as nodes: all those of an owner."""
+def _nodes_of(guard: frozenset[Agent], owners: Sequence[str]) -> list[int]:
+    """Return a guard as nodes: all those of an owner."""
     owned = {node for node, owner in enumerate(owners) if owner in guard}
     return sorted(owned | {agent for agent in guard if isinstance(agent, int)})
 
 
-def _by_node(entries: list[NodeCoalition]) -> list[list[NodeCoalition]]:
-    nodes = sorted({entry.node for entry in entries})
-    return [[entry for entry in entries if entry.node == node] for node in nodes]
-
-
-def _order(entry: NodeCoalition) -> tuple[float, bool, bool]:
-    """Of two levels, the one at which fewer suffice; of equals what is known exactly."""
-    bound = entry.at_least if entry.at_least is not None else float("inf")
-    size = bound if entry.size is None else entry.size
-    return size, entry.known == "counted", entry.level == "rows"
-
-
-def clearance_of(exposures: Iterable[Exposure], need: float) -> Clearance | Open:
-    """Clear all nodes against coalitions of fewer than ``need``, where each agent costs one."""
+def _clearance(exposures: Sequence[Exposure], need: float, costs: bool) -> Clearance | Open:
+    """Clear all nodes against coalitions cheaper than ``need``; guards say so only where each agent costs one."""
+    if costs:
+        return clear_coalitions({}, need, {"all nodes": min(exposure.at_least for exposure in exposures)})
     guards: dict[str, tuple[frozenset[Agent], ...]] = {}
     searched: dict[str, float] = {}
     for exposure in exposures:
@@ -193,36 +209,19 @@ def clearance_of(exposures: Iterable[Exposure], need: float) -> Clearance | Open
     return clear_coalitions(guards, need, searched)
 
 
-def _accused(entry: NodeCoalition, need: int, blurred: bool) -> decide.Accusation:
-    if entry.size is not None and entry.size < need:
-        return "violated" if entry.known in ("exact", "recovered") and not blurred else "inconclusive"
-    if entry.status == "inconclusive" and (entry.at_least or 0) < need:
-        return "inconclusive"
-    return None
-
-
-def _severity(entry: NodeCoalition, need: int, blurred: bool) -> tuple[int, tuple[float, bool, bool], int]:
-    return -decide.severity(_accused(entry, need, blurred)), _order(entry), entry.node
-
-
-def _verdict(
-    witness: NodeCoalition | None, need: int, blurred: bool, clearance: Clearance | Open
-) -> tuple[Verdict, str]:
-    if witness is None:
-        return "inconclusive", "Nobody was asked about, so that no coalition was looked for."
-    verdict = decide.judged([_accused(witness, need, blurred)], clearance)
+def _why(verdict: Verdict, witness: NodeCoalition, need: float, clearance: Clearance | Open, *, blurred: bool) -> str:
     wanted = f"the policy asks for at least {need}"
     if verdict == "violated":
-        return verdict, f"{_suffices(witness)}; {wanted}."
+        return f"{_suffices(witness)}; {wanted}."
     if verdict == "inconclusive":
         if witness.coalition is not None and witness.status == "found":
             how = "blurred before it was summed" if blurred else "as many numbers as the rows have, and not solved"
-            return verdict, f"{_suffices(witness)}, {how}; {wanted}, and whether that holds is open."
+            return f"{_suffices(witness)}, {how}; {wanted}, and whether that holds is open."
         open_ = witness.why or (clearance.reason if isinstance(clearance, Open) else "not proven")
-        return verdict, f"Who would have to collude against node {witness.node} is open: {open_}; {wanted}."
+        return f"Who would have to collude against node {witness.node} is open: {open_}; {wanted}."
     if witness.coalition is None:
-        return verdict, f"No coalition of fewer than {need} exposes anybody, by proof; {wanted}."
-    return verdict, f"{_suffices(witness)}, and nobody fewer, by proof; {wanted}."
+        return f"No coalition of fewer than {need} exposes anybody, by proof; {wanted}."
+    return f"{_suffices(witness)}, and nobody fewer, by proof; {wanted}."
 
 
 def _suffices(witness: NodeCoalition) -> str:
@@ -249,7 +248,7 @@ def _owners_named(witness: NodeCoalition) -> str:
 
 
 def named(nodes: Collection[int]) -> str:
-    """Nodes in words, the server among them.
+    """Name nodes in words, the server among them.
 
     Examples
     --------
@@ -264,12 +263,12 @@ def named(nodes: Collection[int]) -> str:
 
 
 def listed(colluders: Iterable[int]) -> str:
-    """A coalition as the command line takes it."""
+    """Write a coalition as the command line takes it."""
     return ",".join("server" if node == SERVER else str(node) for node in sorted(colluders)) or "nobody"
 
 
 def read(text: str) -> list[int]:
-    """The coalition that ``listed`` wrote.
+    """Read the coalition that ``listed`` wrote.
 
     Examples
     --------
@@ -286,7 +285,7 @@ def read(text: str) -> list[int]:
 
 
 def against(scenario: Scenario, colluders: list[int]) -> Scenario:
-    """``scenario`` with a coalition for its adversary; none of the honest may be revealed."""
+    """Return ``scenario`` with a coalition for its adversary; none of the honest may be revealed."""
     content = scenario.to_dict()
     content["adversary"] = spec_of(colluders).model_dump(exclude_none=True)
     swept = {key: values for key, values in content.pop("sweep", {}).items() if key.split(".")[0] != "adversary"}

@@ -8,22 +8,30 @@ from typing import Any
 
 from secmix._base.checks import Progress
 from secmix._base.random import sequence
-from secmix.auditing.advice.trials import changed_scenario
+from secmix.auditing.advice.change import changed_setup, fewer_iterations, fresh_masks, more_rows, try_in_turn
 from secmix.auditing.cells.audit_cell import revealed
 from secmix.auditing.exposure.search import Level, adversary_of, exposure_of, spec_of
-from secmix.auditing.setup import CollaborationSetup, SumSetup, build_setup
+from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.coalitions import Agent, Equations, Exposure
 from secmix.coalitions.declared import declared_graph
 from secmix.coalitions.edges import Edge, cheapest_edges
 from secmix.errors import SecmixError
 from secmix.network import Network
-from secmix.protocols import PDMM, SecureSum
+from secmix.protocols.interfaces import Advice
 from secmix.scenario import PolicySpec, Scenario
 from secmix.transcript import SERVER
 
 _MOST_NODES = 40  # on which the cheapest edges are sought; above, few enough by a heuristic
-_TIMES = (2, 3, 4, 6, 8, 12, 16)  # rows a node, in multiples of what there are
 _AUDITED = 3  # coalitions that exposed somebody before, tried by a real audit
+SETTINGS = {
+    "network",
+    "protocol.cycle",
+    "protocol.encrypted",
+    "protocol.masks",
+    "data.rows_per_node",
+    "model.iterations",
+}
+"""Keys of a scenario that repairs change: other measures that change them were weighed already."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,7 @@ class Repair:
     audited: int = field(default=0)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return dict(vars(self))
 
     @property
@@ -75,7 +83,7 @@ def proposals(
     progress: Progress | None = None,
     unaudited: list[str] | None = None,
 ) -> tuple[Repair, ...]:
-    """Changes after which no coalition cheaper than ``need`` exposes anybody: proven, and audited again.
+    """Return changes after which no coalition cheaper than ``need`` exposes anybody: proven, and audited again.
 
     ``before`` is who exposes whom as it is, at each level that is asked about.
 
@@ -83,27 +91,38 @@ def proposals(
     """
     if not isinstance(setup, SumSetup):
         return ()
-    levels = [each.level for each in before]
-    found = []
-    for words, change, cost in _candidates(cell, setup, need, levels, owners, edge_costs):
+    sums = setup
+
+    def attempt(measure: Advice) -> Repair | None:
         try:
-            changed = changed_scenario(cell, change)
-            theirs = build_setup(changed)
-            assert isinstance(theirs, SumSetup)
-            after = [_searched(changed, theirs, one, need, owners, costs, progress) for one in levels]
-            if any(each.inconclusive or each.at_least < need for each in after):
-                continue
+            changed, theirs = changed_setup(cell, sums, measure.change)
+            after = [_searched(changed, theirs, each.level, need, owners, costs, progress) for each in before]
         except SecmixError:
-            continue  # the change does not fit the rest: no proposal
+            return None  # the change does not fit the rest: no proposal
+        if any(each.inconclusive or each.at_least < need for each in after):
+            return None
         try:
-            tried = _audited(changed, theirs, before, need)
+            audited = _audited(changed, theirs, before, need)
         except SecmixError as error:
             if unaudited is not None:
-                unaudited.append(f"{words}: proved to take {need}, but it could not be audited again ({error})")
-            continue
-        if tried is not None:
-            found.append(Repair(words, change, cost, _least(before), _least(after), tried))
-    return tuple(found)
+                unaudited.append(f"{measure.words}: proved to take {need}, but it could not be audited again ({error})")
+            return None
+        if audited is None:
+            return None
+        cost = _cost(setup.network, measure.change, edge_costs or {})
+        return Repair(measure.words, dict(measure.change), cost, _least(before), _least(after), audited)
+
+    measures = _measures(cell, setup, need, before, owners, edge_costs)
+    tried = try_in_turn(measures, attempt, lambda repair: repair is not None)
+    return tuple(repair for repair in tried if repair is not None)
+
+
+def _cost(network: Network, change: Mapping[str, Any], costs: Mapping[Edge, float]) -> float | None:
+    """Return what the lines that a change adds cost; None where it adds none."""
+    if "network" not in change:
+        return None
+    new = {tuple(edge) for edge in change["network"]["edges"]} - {tuple(edge) for edge in network.edges.tolist()}
+    return float(sum(costs.get((a, b), 1.0) for a, b in new))
 
 
 def _least(exposures: Sequence[Exposure]) -> float | None:
@@ -123,33 +142,31 @@ def _searched(
     return exposure_of(cell, setup, level, colluders=most, owners=owners, costs=costs, progress=progress, **only)
 
 
-def _candidates(
+def _measures(
     cell: Scenario,
     setup: SumSetup,
     need: int,
-    levels: Sequence[Level],
+    before: Sequence[Exposure],
     owners: tuple[str, ...] | None,
     edge_costs: Mapping[Edge, float] | None,
-) -> Iterator[tuple[str, dict[str, Any], float | None]]:
+) -> Iterator[Advice]:
     protocol = setup.protocol
     if getattr(protocol, "encrypted", None) is False:
-        yield "Encrypt the lines", {"protocol.encrypted": True}, None
-    if getattr(protocol, "masks", None) == "reused":
-        yield "Draw fresh masks for every averaging", {"protocol.masks": "fresh"}, None
-    if isinstance(protocol, SecureSum) and owners is not None:
+        yield Advice("Encrypt the lines", {"protocol.encrypted": True})
+    if (fresh := fresh_masks(protocol)).change:
+        yield fresh
+    if hasattr(protocol, "cycle") and owners is not None:
         order = sorted(range(setup.network.n), key=lambda node: (owners[node], node))
         words = f"Take the cycle owner by owner: {', '.join(map(str, order))}"
-        yield words, {"protocol.cycle": order}, None
-    equations = _equations(cell, setup)
+        yield Advice(words, {"protocol.cycle": order})
     if owners is None:
-        yield from _edges(setup, need, levels, equations, edge_costs)
-    if "rows" in levels:
-        yield from _rows(cell, setup, need)
-        for iterations in range(cell.model.iterations - 1, 0, -1):
-            words = f"Run {iterations} iteration{'s' * (iterations > 1)} instead of {cell.model.iterations}"
-            yield words, {"model.iterations": iterations}, None
-    if not isinstance(protocol, PDMM):
-        yield "Sum by PDMM on the same network", {"protocol": {"name": "pdmm"}}, None
+        yield from _edges(setup, need, [each.level for each in before], _equations(cell, setup), edge_costs)
+    # Neither rows nor iterations change who knows a vector.
+    if before[-1].level == "rows" and all(each.at_least >= need for each in before[:-1]):
+        yield from more_rows(setup)
+        yield from fewer_iterations(cell)
+    if cell.protocol.name != "pdmm":
+        yield Advice("Sum by PDMM on the same network", {"protocol": {"name": "pdmm"}})
 
 
 def _equations(cell: Scenario, setup: SumSetup) -> Equations:
@@ -164,7 +181,7 @@ def _equations(cell: Scenario, setup: SumSetup) -> Equations:
 
 def _edges(
     setup: SumSetup, need: int, levels: Sequence[Level], equations: Equations, costs: Mapping[Edge, float] | None
-) -> Iterator[tuple[str, dict[str, Any], float | None]]:
+) -> Iterator[Advice]:
     graph = declared_graph(setup.protocol, setup.network)
     if graph is None or graph != setup.network:
         return
@@ -185,26 +202,11 @@ def _edges(
         words += "" if graph.n <= _MOST_NODES else " (found by a heuristic: fewer lines may do)"
         edges = sorted([*graph.edges.tolist(), *map(list, added)])
         spec: dict[str, Any] = {"kind": "edges", "nodes": graph.n, "edges": edges}
-        yield words, {"network": spec}, float(sum((costs or {}).get(edge, 1.0) for edge in added))
-
-
-def _rows(cell: Scenario, setup: SumSetup, need: int) -> Iterator[tuple[str, dict[str, Any], float | None]]:
-    for times in _TIMES:
-        counts = [times * count for count in setup.counts]
-        if not setup.has_rows(counts):
-            return
-        each: int | list[int] = counts[0] if len(set(counts)) == 1 else counts
-        changed = changed_scenario(cell, {"data.rows_per_node": each})
-        theirs = replace(setup, counts=tuple(counts))
-        found = _searched(changed, theirs, "rows", need, None, None)
-        if not found.inconclusive and found.at_least >= need:
-            named = f"{each} rows a node" if isinstance(each, int) else f"{times} times the rows at each node"
-            yield f"Give {named}", {"data.rows_per_node": each}, None
-            return
+        yield Advice(words, {"network": spec})
 
 
 def _audited(cell: Scenario, setup: SumSetup, before: Sequence[Exposure], need: int) -> int | None:
-    """How many of the coalitions that exposed somebody were tried again in vain; None if one still reveals a node."""
+    """Count the coalitions that exposed somebody and were tried again in vain; None if one still reveals a node."""
     small = [
         each.coalition
         for exposure in before

@@ -40,7 +40,7 @@ def exposure_of(
     recover: bool = True,
     progress: Progress | None = None,
 ) -> Exposure:
-    """For every node asked about, who would have to collude; the cell's own adversary does not matter."""
+    """Search for every node who would have to collude; the cell's own adversary does not matter."""
     asked = _asked(cell, setup)
     sealed = isinstance(setup, SumSetup) and SumTraits.of(setup.protocol).cipher(setup.network) is not None
     if sealed or isinstance(setup, CollaborationSetup):
@@ -83,7 +83,7 @@ def _asked(cell: Scenario, setup: SumSetup | CollaborationSetup) -> tuple[int, .
 
 
 def _summed(cell: Scenario, setup: SumSetup) -> tuple[list[np.ndarray], int]:
-    """What the nodes put into the sums of a few runs, EM's own iterations first, and how long those before are."""
+    """Return what nodes put into the sums of a few runs, EM's iterations first, and the length of those before."""
     watching = Probed(Plain(), probing=False)
     rows_by_node = setup.deal(_RUNS, stream(cell.seed, "coalitions", "rows"))
     build_model(cell, setup, watching, record=False).run(
@@ -95,7 +95,7 @@ def _summed(cell: Scenario, setup: SumSetup) -> tuple[list[np.ndarray], int]:
 
 
 def _with_rows(cell: Scenario, setup: SumSetup, found: Exposure, *, recover: bool) -> Exposure:
-    """Level "rows": whether what is counted as known does come out, by the inversion that the audit uses."""
+    """Find out at level "rows" whether what is counted as known comes out, by the inversion of an audit."""
     seen: dict[frozenset[int], bool] = {}
     nodes = []
     for each in found.nodes:
@@ -109,7 +109,7 @@ def _with_rows(cell: Scenario, setup: SumSetup, found: Exposure, *, recover: boo
 
 
 def recovered(cell: Scenario, setup: SumSetup, exposed: NodeExposure) -> bool:
-    """Whether the rows of a node's group come out, in one run that its coalition observes."""
+    """Find out whether the rows of a node's group come out, in one run that its coalition observes."""
     coalition = exposed.coalition or frozenset()
     adversary = adversary_of(coalition)
     if exposed.group == {exposed.node} and exposed.rows == 1:
@@ -126,14 +126,14 @@ def recovered(cell: Scenario, setup: SumSetup, exposed: NodeExposure) -> bool:
 
 
 def _short(known: KnownSums) -> KnownSums:
-    """One run of it: solving takes seconds to minutes."""
+    """Take one run of it: solving takes seconds to minutes."""
     parameters = [mixture[:1] for mixture in known.parameters]
     first = {name: getattr(known, name)[:1] for name in ("values", "error", "rows")}
     return replace(known, parameters=parameters, **first)
 
 
 def adversary_of(coalition: frozenset[int]) -> Adversary:
-    """The coalition as an adversary of an audit."""
+    """Return the coalition as an adversary of an audit."""
     if not coalition:
         return Eavesdropper()
     if SERVER in coalition:
@@ -142,7 +142,7 @@ def adversary_of(coalition: frozenset[int]) -> Adversary:
 
 
 def spec_of(coalition: Sequence[int] | frozenset[int]) -> PartSpec:
-    """The same in a scenario."""
+    """Return the coalition as an adversary of a scenario."""
     nodes = sorted(set(coalition) - {SERVER})
     named = f"node{'s' if len(nodes) > 1 else ''} {', '.join(map(str, nodes))}"
     if SERVER in coalition:
