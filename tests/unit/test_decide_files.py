@@ -1,0 +1,60 @@
+"""Count the files between a finding and a verdict: whoever asks what decides has so many to read."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import secmix
+from secmix.auditing import decide
+from secmix.auditing.evidence.interface import evidence_of
+
+PACKAGE = Path(secmix.__file__).parent
+DECISIONS = ("of_findings", "of_cell", "of_report")
+"""From findings to nodes, from nodes to a cell, and from cells to a report."""
+AUDITED: dict[str, Any] = {
+    "network": {"kind": "cycle", "nodes": 4},
+    "data": {"name": "wine", "features": 2},
+    "model": {"iterations": 2},
+    "runs": 100,
+    "adversary": {"name": "honest_but_curious", "corrupt": [0, 2]},
+    "policy": {"max_normalised_leakage": 0.5},
+    "measure": {"evidence": ["structure", "gaussian"]},
+    "protocol": {"name": "secure_sum"},
+}
+
+
+@pytest.fixture
+def files(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Return the files of which functions are called while something is decided; more are added as it goes."""
+    called: set[str] = set()
+
+    def watched(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **options: Any) -> Any:
+            before = sys.gettrace()
+            sys.settrace(lambda frame, event, arg: called.add(frame.f_code.co_filename))
+            try:
+                return function(*args, **options)
+            finally:
+                sys.settrace(before)
+
+        return call
+
+    for name in DECISIONS:
+        monkeypatch.setattr(decide, name, watched(getattr(decide, name)))
+    evidence_of.cache_clear()
+    return called
+
+
+def test_from_a_finding_to_a_verdict_it_is_three_files_at_most(files: set[str]) -> None:
+    before = secmix.audit(AUDITED)
+    assert before.verdict == "violated"
+    assert secmix.audit(AUDITED, baseline=before).verdict == "no worse"
+    ours = sorted(str(Path(file).relative_to(PACKAGE)) for file in files if file.startswith(f"{PACKAGE}/"))
+    print(len(ours), "files:", ", ".join(ours))
+    assert "auditing/decide.py" in ours
+    assert len(ours) <= 3
