@@ -255,8 +255,8 @@ def init(
 ) -> None:
     """Write a commented scenario to start from, about your own data, network or Flower app if you name them."""
     with _errors_shown(debug):
-        from secmix._front.beginning import first_scenario, write_new
         from secmix._front.flower import flower_scenario
+        from secmix._front.scaffold import first_scenario, write_new
 
         if flower and network:
             raise SecmixError("a Flower app's nodes talk to the server alone: give --flower or --network, not both")

@@ -13,7 +13,7 @@ from secmix.auditing.exposure import policy
 from secmix.auditing.exposure.repair import Repair, proposals
 from secmix.auditing.exposure.search import Level, exposure_of
 from secmix.auditing.report import Verdict
-from secmix.auditing.setup import build_setup
+from secmix.auditing.setup import CollaborationSetup, SumSetup, build_setup
 from secmix.coalitions import Agent, Exposure
 from secmix.errors import ScenarioError, nearest
 from secmix.run import combinations
@@ -83,15 +83,18 @@ def exposure(
     >>> found.least, sorted(found.nodes[0].coalition), found.nodes[0].status
     (2.0, [1, 4], 'found')
     """
-    if level not in ("input", "rows"):
-        raise ScenarioError(f"level is 'input' or 'rows'; {nearest(str(level), ('input', 'rows'))}; given {level!r}")
-    positive(colluders, "colluders")
     only = _chosen(scenario, cell, several=protocol is not None)
-    given = None if protocol is None else {("protocol", only.protocol.name): protocol}
-    parts = build_setup(only, given)
+    parts = build_setup(only, None if protocol is None else {("protocol", only.protocol.name): protocol})
     whose = _owners(owners, parts.network.n)
     whom: dict[str, Any] = {"colluders": colluders, "taps": taps, "owners": whose, "costs": costs}
-    return exposure_of(only, parts, level, **whom, recover=recover, progress=progress)
+    return _searched(only, parts, level, **whom, recover=recover, progress=progress)
+
+
+def _searched(cell: Scenario, parts: SumSetup | CollaborationSetup, level: str, **asked: Any) -> Exposure:
+    if level not in ("input", "rows"):
+        raise ScenarioError(f"level is 'input' or 'rows'; {nearest(level, ('input', 'rows'))}; given {level!r}")
+    positive(asked["colluders"], "colluders")
+    return exposure_of(cell, parts, cast(Level, level), **asked)
 
 
 @dataclass(frozen=True)
@@ -145,25 +148,23 @@ def exposures(
 ) -> list[Judged]:
     """Return ``exposure`` of every protocol that a scenario sweeps, judged by ``min_colluders`` of its policy."""
     chosen = settings(scenario) if cell is None else {cell: _chosen(scenario, cell)}
-    found = []
-    for number, only in chosen.items():
+    judged = []
+    for only in chosen.values():
         need = min_colluders or only.policy.min_colluders
+        parts = build_setup(only)
+        whose = _owners(owners if owners is not None else only.network.owners, parts.network.n)
+        whom: dict[str, Any] = {"owners": whose, "costs": costs, "progress": progress}
         limit = max(colluders, need or 0)
-        asked: dict[str, Any] = {"taps": taps, "owners": owners, "costs": costs, "cell": number, "recover": recover}
-        asked["progress"] = progress
-        mine = exposure(scenario, cast(Level, level), limit, **asked)
-        verdict, why = _judged(mine, need, costs=costs is not None)
+        found = _searched(only, parts, level, colluders=limit, taps=taps, recover=recover, **whom)
+        verdict, why = _judged(found, need, costs=costs is not None)
         repairs: tuple[Repair, ...] = ()
         unaudited: list[str] = []
         if repair and need is not None and verdict == "violated":
-            parts = build_setup(only)
-            whose = _owners(owners if owners is not None else only.network.owners, parts.network.n)
-            whom: dict[str, Any] = {"owners": whose, "costs": costs}
-            repairs = proposals(only, parts, need, [mine], **whom, progress=progress, unaudited=unaudited)
-        names = build_setup(only).names if "group" in only.data.settings else tuple(only.network.names or ())
-        said = _unrepaired(need, verdict, unaudited) if repair and not repairs else ""
-        found.append(Judged(only.protocol.title, mine, verdict, node_names.named(why, names), repairs, names, said))
-    return found
+            repairs = proposals(only, parts, need, [found], **whom, unaudited=unaudited)
+        unrepaired = _unrepaired(need, verdict, unaudited) if repair and not repairs else ""
+        why = node_names.named(why, parts.names)
+        judged.append(Judged(only.protocol.title, found, verdict, why, repairs, parts.names, unrepaired))
+    return judged
 
 
 def _unrepaired(need: int | None, verdict: Verdict | None, unaudited: Sequence[str]) -> str:

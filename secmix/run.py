@@ -18,8 +18,8 @@ from secmix._base import files
 from secmix._base.checks import Progress, positive
 from secmix._base.toml_text import read_text, read_toml
 from secmix._front.folder import discard_kept, kept_cells, report_folder, taken
+from secmix._front.locations import lines_of_cells, located
 from secmix._front.paths import seen_from
-from secmix._front.whereabouts import lines_of_cells, located
 from secmix.auditing.report import Report
 from secmix.errors import ScenarioError, SecmixError, nearest, shown
 from secmix.scenario import AcceptedSpec, PolicySpec, Scenario, from_dict, parse, render
@@ -257,27 +257,30 @@ def combinations(given: Scenario | Mapping[str, Any] | str | Path) -> list[Scena
 def read_policy(path: str | Path) -> PolicySpec:
     """Read the limits in a TOML file, at its top or under ``[policy]``."""
     content = _read_table(path, "policy")
-    try:
+    allowed = f"; allowed are {', '.join(PolicySpec.model_fields)}"
+    with _faults_named(f"the policy '{path}'", "policy", allowed):
         return PolicySpec.model_validate(content.get("policy", content))
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(step) for step in first["loc"]) or "policy"
-        allowed = ", ".join(PolicySpec.model_fields)
-        reason = str(first["msg"]).removeprefix("Value error, ")
-        raise ScenarioError(f"the policy '{path}': {shown(key)}: {reason}; allowed are {allowed}") from None
 
 
 def read_accepted(path: str | Path) -> list[AcceptedSpec]:
     """Read the accepted findings in a TOML file: tables ``[[accepted]]``."""
-    content = _read_table(path, "list of accepted findings")
+    entries = _read_table(path, "list of accepted findings").get("accepted")
+    if not isinstance(entries, list):
+        raise ScenarioError(f"'{path}' holds no [[accepted]]; write one such table a finding")
+    with _faults_named(f"the accepted findings of '{path}'", "accepted"):
+        return [AcceptedSpec.model_validate(entry) for entry in entries]
+
+
+@contextmanager
+def _faults_named(what: str, table: str, allowed: str = "") -> Iterator[None]:
+    """Turn the first fault of a table into an error that names its key."""
     try:
-        return [AcceptedSpec.model_validate(entry) for entry in content["accepted"]]
+        yield
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(str(step) for step in first["loc"]) or "accepted"
-        raise ScenarioError(f"the accepted findings of '{path}': {shown(key)}: {first['msg']}") from None
-    except (KeyError, TypeError):
-        raise ScenarioError(f"'{path}' holds no [[accepted]]; write one such table a finding") from None
+        key = ".".join(str(step) for step in first["loc"]) or table
+        reason = str(first["msg"]).removeprefix("Value error, ")
+        raise ScenarioError(f"{what}: {shown(key)}: {reason}{allowed}") from None
 
 
 def _read_table(path: str | Path, what: str) -> dict[str, Any]:

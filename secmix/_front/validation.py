@@ -13,8 +13,8 @@ from secmix._base import plugins
 from secmix._base.locations import line_of
 from secmix._base.settings import faults_of_settings, takes
 from secmix._base.toml_text import read_text, read_toml
+from secmix._front.locations import located
 from secmix._front.paths import in_table, seen_from
-from secmix._front.whereabouts import located
 from secmix.errors import NotConverged, SecmixError, brief, cause, shown
 from secmix.scenario import DataSpec, Scenario, faults, from_dict
 

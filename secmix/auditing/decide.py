@@ -121,61 +121,27 @@ def _exact(findings: Iterable[Finding]) -> list[Finding]:
 
 @dataclass(frozen=True, kw_only=True)
 class Premises:
-    """What a verdict on a node rests on beside the findings about it.
+    """What a verdict on a node rests on beside the findings about it."""
 
-    Attributes
-    ----------
-    clearance : Clearance, Open or None
-        What the kernel proves of the messages that the adversary reads.
-    output_share : float
-        Share of the node's variance that the outcome itself gives away: of a sum for equal and independent inputs, of
-        a collaboration at most.
-    unmet : list of str
-        Reasons why more may be known than any finding shows; they keep the node from being cleared.
-    unproved : list of str
-        Why no proof clears the node; empty where one does.
-    unmeasured : list of str
-        What failed or was left out, and might have spoken against the node.
-    is_sum : bool
-        Whether the protocol sums, so that exact evidence applies.
-    exact : bool
-        Whether the premises of the exact evidence hold.
-    behind_masks : float
-        Share of the node's variance that is known behind masks of the size that they have.
-    sealed : bool
-        Whether some of the messages that the adversary reads are sealed.
-    """
-
-    clearance: Clearance | Open | None
-    output_share: float
-    unmet: list[str] = field(default_factory=list)
-    unproved: list[str] = field(default_factory=list)
-    unmeasured: list[str] = field(default_factory=list)
-    is_sum: bool = True
-    exact: bool = True
-    behind_masks: float = 0.0
-    sealed: bool = False
+    clearance: Clearance | Open | None  # what the kernel proves of the messages that the adversary reads
+    output_share: float  # of the node's variance that the outcome itself gives away; of a collaboration at most
+    unmet: list[str] = field(default_factory=list)  # reasons why more may be known than any finding shows
+    unproved: list[str] = field(default_factory=list)  # why no proof clears the node
+    unmeasured: list[str] = field(default_factory=list)  # what failed or was left out, and might have accused
+    is_sum: bool = True  # so that exact evidence applies
+    exact: bool = True  # whether the premises of the exact evidence hold
+    behind_masks: float = 0.0  # share of the node's variance that is known behind masks of their size
+    sealed: bool = False  # whether some of the messages that the adversary reads are sealed
 
 
 @dataclass(frozen=True)
 class NodeVerdict:
-    """A node's line, with what it rests on.
-
-    Attributes
-    ----------
-    summary : NodeSummary
-    findings : list of Finding
-        About this node, with what they accuse of.
-    doubts : list of str
-        Reasons that keep it from being cleared.
-    cleared : bool
-        Whether it would be cleared but for its findings.
-    """
+    """A node's line, and what it rests on."""
 
     summary: NodeSummary
-    findings: list[Finding]
-    doubts: list[str]
-    cleared: bool
+    findings: list[Finding]  # with what each accuses of
+    doubts: list[str]  # which keep it from being cleared
+    cleared: bool  # but for its findings
 
 
 def of_node(node: int, findings: Iterable[Finding], premises: Premises, policy: PolicySpec) -> NodeVerdict:
@@ -359,18 +325,10 @@ def of_cell(parts: Iterable[Verdict], *, finished: bool = True) -> Verdict:
 
 
 def of_coalition(cost: float | None, at_least: float, need: float, *, known: bool, open_: bool) -> Accusation:
-    """Say what the least coalition against a node accuses the protocol of, where ``min_colluders`` is ``need``.
+    """Say what the least coalition against a node accuses of, where ``min_colluders`` is ``need``.
 
-    Parameters
-    ----------
-    cost : float or None
-        Of the least coalition that was found; None where none was.
-    at_least : float
-        Proven: nothing costs less.
-    known : bool
-        Whether the node's data do come out, and are not only counted as known or blurred.
-    open_ : bool
-        Whether it is not proven which coalition is the least.
+    Its ``cost`` is None where none was found; proven is that nothing costs less than ``at_least``. The node's data are
+    ``known`` where they come out, and are not only counted or blurred; ``open_`` is which coalition is the least.
     """
     if cost is not None and cost < need:
         return "violated" if known else "inconclusive"

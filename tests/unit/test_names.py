@@ -107,7 +107,7 @@ def test_names_in_sentences() -> None:
 
 
 def test_init_writes_the_names_of_a_network(tmp_path: Path) -> None:
-    from secmix._front.beginning import network_of
+    from secmix._front.scaffold import network_of
 
     path = tmp_path / "net.csv"
     path.write_text("St. Gallen,Bern\nBern,Chur\nChur,St. Gallen\n", encoding="utf-8")

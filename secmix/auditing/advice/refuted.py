@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from secmix._base import plugins
@@ -22,48 +23,39 @@ _OUTCOMES: dict[Verdict, Outcome] = {
 }
 
 
-def with_what_the_report_says(cells: Sequence[Scenario], found: Sequence[Cell], given: Given | None) -> list[Cell]:
-    """Return the cells of a report, each advised by what all of them found.
-
-    Parameters
-    ----------
-    cells : sequence of Scenario
-    found : sequence of Cell
-        In the same order.
-    given : mapping, optional
-        Ready-made parts, as in ``secmix.audit``.
-    """
-    contents = [_unlabelled(cell) for cell in cells]
-    kinds = [_kind(cell, given) for cell in cells]
-    judged = []
-    for k, cell in enumerate(found):
-        trials = [_judged(trial, list(_same(k, trial, cells, contents, kinds, found))) for trial in cell.trials]
-        repairs = cell.coalitions.repairs if cell.coalitions is not None else []
-        judged.append(cell.model_copy(update={"trials": trials, "advice": recommended(trials, repairs)}))
-    return judged
+@dataclass(frozen=True)
+class _Audited:
+    scenario: Scenario
+    content: dict[str, Any]
+    kind: object  # the class of the protocol
+    cell: Cell
 
 
-def _same(
-    k: int,
-    trial: Trial,
-    cells: Sequence[Scenario],
-    contents: Sequence[dict[str, Any]],
-    kinds: Sequence[object],
-    found: Sequence[Cell],
-) -> Iterator[Cell]:
-    """Yield the cells of this report that are what the trial would make of cell ``k``."""
+def with_what_the_report_says(cells: Sequence[Scenario], results: Sequence[Cell], given: Given | None) -> list[Cell]:
+    """Return the cells of a report, each advised by what all of them came to; ``given`` as in ``secmix.audit``."""
+    pairs = zip(cells, results, strict=True)
+    audited = [_Audited(cell, _unlabelled(cell), _kind(cell, given), result) for cell, result in pairs]
+    advised = []
+    for one in audited:
+        trials = [_judged(trial, list(_same(one, trial, audited))) for trial in one.cell.trials]
+        repairs = one.cell.coalitions.repairs if one.cell.coalitions is not None else []
+        advised.append(one.cell.model_copy(update={"trials": trials, "advice": recommended(trials, repairs)}))
+    return advised
+
+
+def _same(one: _Audited, trial: Trial, audited: Sequence[_Audited]) -> Iterator[Cell]:
+    """Yield the cells of this report that are what the trial would make of ``one``."""
     if not trial.change:
         return
     try:
-        wanted = _unlabelled(changed_scenario(cells[k], trial.change))
+        wanted = _unlabelled(changed_scenario(one.scenario, trial.change))
     except SecmixError:
         return
     swapped = _installed(trial.change["protocol"]) if set(trial.change) == {"protocol"} else None
-    for j, content in enumerate(contents):
-        if j == k:
-            continue
-        if content == wanted or (swapped is not None and kinds[j] is swapped and _others(content) == _others(wanted)):
-            yield found[j]
+    for other in audited:
+        alike = swapped is not None and other.kind is swapped and _others(other.content) == _others(wanted)
+        if other is not one and (alike or other.content == wanted):
+            yield other.cell
 
 
 def _judged(trial: Trial, same: Sequence[Cell]) -> Trial:

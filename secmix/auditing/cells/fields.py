@@ -93,24 +93,19 @@ def corrupt_nodes(setup: Setup) -> list[NodeSummary]:
 def sentence(verdict: str, nodes: list[NodeSummary], robustness: Robustness | None) -> str:
     """Put the verdict on a cell into a sentence, for a reader in a hurry."""
 
-    def those(standing: str) -> list[str]:
-        return [str(s.node) for s in nodes if s.standing == standing]
-
-    def several(standing: str) -> bool:
-        return len(those(standing)) > 1
-
-    def named(standing: str) -> str:
-        found = those(standing)
-        return f"node{'s' if several(standing) else ''} {', '.join(found)}" if found else ""
+    def having(standing: str) -> tuple[str, str]:
+        numbers = [str(s.node) for s in nodes if s.standing == standing]
+        several = len(numbers) > 1
+        return f"node{'s' if several else ''} {', '.join(numbers)}" if numbers else "", "leak" if several else "leaks"
 
     sentences = []
-    if who := named("revealed"):
+    if who := having("revealed")[0]:
         sentences.append(f"the data of {who} are revealed")
-    if who := named("partly leaked"):
-        sentences.append(f"{who} {'leak' if several('partly leaked') else 'leaks'} more than the output does")
-    if who := named("no more than the output itself reveals"):
+    if (partly := having("partly leaked"))[0]:
+        sentences.append(f"{' '.join(partly)} more than the output does")
+    if who := having("no more than the output itself reveals")[0]:
         sentences.append(f"of {who} no more is shown than the output itself reveals")
-    if who := named("inconclusive"):
+    if who := having("inconclusive")[0]:
         sentences.append(f"for {who} the evidence about leakage does not suffice")
     if robustness is not None:
         sentences.append(robustness.why)
