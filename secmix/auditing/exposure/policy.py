@@ -17,12 +17,11 @@ from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.coalitions import Agent, Exposure, NodeExposure
 from secmix.errors import ScenarioError
 from secmix.kernel import Clearance, Open, clear_coalitions
-from secmix.protocols import Defences
 from secmix.scenario import PolicySpec, Scenario, from_dict, render
 from secmix.transcript import SERVER
 
 _SOLVED = 3  # groups of rows that are solved for, until one comes out
-_MOST_KEPT = 16
+_MOST_CACHED = 16
 _FARTHEST = 4  # size up to which coalitions are looked for, where the policy asks for less
 
 
@@ -31,13 +30,13 @@ def with_coalitions(cell: Scenario, setup: SumSetup | CollaborationSetup, cell_r
     need = cell.policy.min_colluders
     if need is None:
         return cell_result
-    found = judged(cell, setup, need, reproduce)
-    verdict = decide.of_cell([cell_result.verdict, found.verdict])
-    sentence = f"{cell_result.sentence} {found.why}"
-    changed: dict[str, object] = {"coalitions": found, "verdict": verdict, "sentence": sentence}
-    if found.repairs:  # what was tried takes the place of what is usual
+    coalitions = judged(cell, setup, need, reproduce)
+    verdict = decide.of_cell([cell_result.verdict, coalitions.verdict])
+    sentence = f"{cell_result.sentence} {coalitions.why}"
+    changed: dict[str, object] = {"coalitions": coalitions, "verdict": verdict, "sentence": sentence}
+    if coalitions.repairs:  # what was tried takes the place of what is usual
         trials = [trial for trial in cell_result.trials if not set(trial.change) & SETTINGS]
-        changed |= {"trials": trials, "advice": recommended(trials, found.repairs)}
+        changed |= {"trials": trials, "advice": recommended(trials, coalitions.repairs)}
     return cell_result.model_copy(update=changed)
 
 
@@ -49,13 +48,13 @@ def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, repr
     """
     anybody = cell.model_copy(update={"adversary": Scenario.model_fields["adversary"].default})
     key = _key(anybody, setup.protocol)
-    known = _KEPT.get(key) if key else None
+    known = _CACHE.get(key) if key else None
     if known is None:
-        known = _Known(_searched(cell, setup, need))
-        if len(_KEPT) >= _MOST_KEPT:
-            _KEPT.clear()
+        known = _Answer(_searched(cell, setup, need))
+        if len(_CACHE) >= _MOST_CACHED:
+            _CACHE.clear()
         if key:
-            _KEPT[key] = known
+            _CACHE[key] = known
     exposures, owners = known.exposures, cell.network.owners or []
     verdict, why, nodes, witness = judge(exposures, need, owners)
     sizes = [entry.size for entry in nodes if entry.size is not None]
@@ -85,14 +84,14 @@ def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, repr
 
 
 @dataclass
-class _Known:
+class _Answer:
     """What holds whoever the adversary of a cell is."""
 
     exposures: list[Exposure]
     repairs: list[str] | None = None
 
 
-_KEPT: dict[bytes, _Known] = {}  # the same protocol stands in a cell for each adversary
+_CACHE: dict[bytes, _Answer] = {}  # the same protocol stands in a cell for each adversary
 
 
 def _key(scenario: Scenario, protocol: object) -> bytes:
@@ -114,17 +113,17 @@ def _searched(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int) -
 
 def _solved_for(cell: Scenario, setup: SumSetup, counted: Exposure, need: int) -> Exposure:
     """Solve for the rows of the smallest coalitions at level "rows", as far as they would violate the policy."""
-    if Defences(**cell.model.defences).blurs:
+    if counted.blurred:
         return counted
-    nodes = {each.node: each for each in counted.nodes}
-    tried: dict[frozenset[int], bool] = {}
-    for each in sorted(counted.nodes, key=lambda each: (each.colluders.cost or 0.0, each.rows, each.node)):
-        if each.colluders.cost is None or each.colluders.cost >= need:
+    nodes = {node.node: node for node in counted.nodes}
+    comes_out: dict[frozenset[int], bool] = {}
+    for node in sorted(counted.nodes, key=lambda node: (node.colluders.cost or 0.0, node.rows, node.node)):
+        if node.colluders.cost is None or node.colluders.cost >= need:
             continue
-        if each.group not in tried and len(tried) < _SOLVED and not any(tried.values()):
-            tried[each.group] = recovered(cell, setup, each)
-        if tried.get(each.group):
-            nodes[each.node] = replace(each, known="recovered")
+        if node.group not in comes_out and len(comes_out) < _SOLVED and not any(comes_out.values()):
+            comes_out[node.group] = recovered(cell, setup, node)
+        if comes_out.get(node.group):
+            nodes[node.node] = replace(node, known="recovered")
     return replace(counted, nodes=tuple(nodes.values()))
 
 
@@ -200,12 +199,12 @@ def _clearance(exposures: Sequence[Exposure], need: float, costs: bool) -> Clear
     guards: dict[str, tuple[frozenset[Agent], ...]] = {}
     searched: dict[str, float] = {}
     for exposure in exposures:
-        for each in exposure.nodes:
-            who = f"node {each.node} at level {exposure.level}"
-            if each.proof.guards:
-                guards[who] = each.proof.guards
+        for node in exposure.nodes:
+            who = f"node {node.node} at level {exposure.level}"
+            if node.proof.guards:
+                guards[who] = node.proof.guards
             else:  # of large networks a programme finds the least coalition, and no guards show it
-                searched[who] = each.colluders.at_least
+                searched[who] = node.colluders.at_least
     return clear_coalitions(guards, need, searched)
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from secmix._base.checks import Progress
 from secmix._base.random import sequence
 from secmix.auditing.advice.change import changed_setup, fewer_iterations, fresh_masks, more_rows, try_in_turn
 from secmix.auditing.cells.audit_cell import revealed
-from secmix.auditing.exposure.search import Level, adversary_of, exposure_of, spec_of
+from secmix.auditing.exposure.search import Level, equations_of, exposure_of, facing, spec_of
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.coalitions import Agent, Equations, Exposure
 from secmix.coalitions.declared import declared_graph
@@ -45,7 +45,7 @@ class Repair:
     change : dict
         Keys of the scenario with their new values.
     cost : float or None
-        Of edges.
+        Of new lines, each of which costs 1.
     before, after : float or None
         Smallest coalition; None where there is none up to the limit.
     audited : int
@@ -79,7 +79,6 @@ def proposals(
     *,
     owners: tuple[str, ...] | None = None,
     costs: Mapping[Agent, float] | None = None,
-    edge_costs: Mapping[Edge, float] | None = None,
     progress: Progress | None = None,
     unaudited: list[str] | None = None,
 ) -> tuple[Repair, ...]:
@@ -91,12 +90,13 @@ def proposals(
     """
     if not isinstance(setup, SumSetup):
         return ()
-    sums = setup
+    sums, measures = setup, _measures(cell, setup, need, before, owners)
+    asked: dict[str, Any] = {"colluders": max(need, 4), "owners": owners, "costs": costs, "progress": progress}
 
     def attempt(measure: Advice) -> Repair | None:
         try:
             changed, theirs = changed_setup(cell, sums, measure.change)
-            after = [_searched(changed, theirs, each.level, need, owners, costs, progress) for each in before]
+            after = [exposure_of(changed, theirs, each.level, **asked, taps=False, recover=False) for each in before]
         except SecmixError:
             return None  # the change does not fit the rest: no proposal
         if any(each.inconclusive or each.at_least < need for each in after):
@@ -109,37 +109,22 @@ def proposals(
             return None
         if audited is None:
             return None
-        cost = _cost(setup.network, measure.change, edge_costs or {})
+        cost = _new_lines(setup.network, measure.change)
         return Repair(measure.words, dict(measure.change), cost, _least(before), _least(after), audited)
 
-    measures = _measures(cell, setup, need, before, owners, edge_costs)
     tried = try_in_turn(measures, attempt, lambda repair: repair is not None)
     return tuple(repair for repair in tried if repair is not None)
 
 
-def _cost(network: Network, change: Mapping[str, Any], costs: Mapping[Edge, float]) -> float | None:
-    """Return what the lines that a change adds cost; None where it adds none."""
+def _new_lines(network: Network, change: Mapping[str, Any]) -> float | None:
+    """Return how many lines a change adds; None where it adds none."""
     if "network" not in change:
         return None
-    new = {tuple(edge) for edge in change["network"]["edges"]} - {tuple(edge) for edge in network.edges.tolist()}
-    return float(sum(costs.get((a, b), 1.0) for a, b in new))
+    return float(len({*map(tuple, change["network"]["edges"])} - {*map(tuple, network.edges.tolist())}))
 
 
 def _least(exposures: Sequence[Exposure]) -> float | None:
     return min((each.least for each in exposures if each.least is not None), default=None)
-
-
-def _searched(
-    cell: Scenario,
-    setup: SumSetup,
-    level: Level,
-    need: int,
-    owners: tuple[str, ...] | None,
-    costs: Mapping[Agent, float] | None,
-    progress: Progress | None = None,
-) -> Exposure:
-    most, only = max(need, 4), {"taps": False, "recover": False}
-    return exposure_of(cell, setup, level, colluders=most, owners=owners, costs=costs, progress=progress, **only)
 
 
 def _measures(
@@ -148,7 +133,6 @@ def _measures(
     need: int,
     before: Sequence[Exposure],
     owners: tuple[str, ...] | None,
-    edge_costs: Mapping[Edge, float] | None,
 ) -> Iterator[Advice]:
     protocol = setup.protocol
     if getattr(protocol, "encrypted", None) is False:
@@ -160,7 +144,7 @@ def _measures(
         words = f"Take the cycle owner by owner: {', '.join(map(str, order))}"
         yield Advice(words, {"protocol.cycle": order})
     if owners is None:
-        yield from _edges(setup, need, [each.level for each in before], _equations(cell, setup), edge_costs)
+        yield from _edges(setup, need, [each.level for each in before], equations_of(cell, setup))
     # Neither rows nor iterations change who knows a vector.
     if before[-1].level == "rows" and all(each.at_least >= need for each in before[:-1]):
         yield from more_rows(setup)
@@ -169,19 +153,7 @@ def _measures(
         yield Advice("Sum by PDMM on the same network", {"protocol": {"name": "pdmm"}})
 
 
-def _equations(cell: Scenario, setup: SumSetup) -> Equations:
-    return Equations.of(
-        features=setup.rows.shape[1],
-        components=cell.model.components,
-        iterations=cell.model.iterations,
-        possible=setup.possible_rows,
-        rows=len(setup.rows),
-    )
-
-
-def _edges(
-    setup: SumSetup, need: int, levels: Sequence[Level], equations: Equations, costs: Mapping[Edge, float] | None
-) -> Iterator[Advice]:
+def _edges(setup: SumSetup, need: int, levels: Sequence[Level], equations: Equations) -> Iterator[Advice]:
     graph = declared_graph(setup.protocol, setup.network)
     if graph is None or graph != setup.network:
         return
@@ -192,7 +164,7 @@ def _edges(
         rows, most = (ones, 1) if level == "input" else (setup.counts, equations.most_rows())
         network = Network.from_edges(graph.n, [*map(tuple, graph.edges.tolist()), *added])
         exact = graph.n <= _MOST_NODES
-        more = cheapest_edges(network, rows, most, need, costs=costs, empty_boundary=level == "rows", exact=exact)
+        more = cheapest_edges(network, rows, most, need, empty_boundary=level == "rows", exact=exact)
         if more is None:
             return
         added = (*added, *more)
@@ -208,25 +180,21 @@ def _edges(
 def _audited(cell: Scenario, setup: SumSetup, before: Sequence[Exposure], need: int) -> int | None:
     """Count the coalitions that exposed somebody and were tried again in vain; None if one still reveals a node."""
     small = [
-        each.coalition
+        node.coalition
         for exposure in before
-        for each in sorted(exposure.nodes, key=lambda each: len(each.coalition or ()))
-        if each.coalition is not None and (each.colluders.cost or 0.0) < need
+        for node in sorted(exposure.nodes, key=lambda node: len(node.coalition or ()))
+        if node.coalition is not None and (node.colluders.cost or 0.0) < need
     ]
-    tried = 0
+    audited = 0
     for coalition in list(dict.fromkeys(small))[:_AUDITED]:
-        adversary = adversary_of(coalition)
         if len(coalition - {SERVER}) >= setup.network.n - 1:
             continue
-        corrupt = adversary.corrupt_nodes(setup.network)
-        asked = tuple(i for i in range(setup.network.n) if i not in corrupt)
-        evidence = ["structure", "gaussian", *["inversion"] * any(each.level == "rows" for each in before)]
+        evidence = ["structure", "gaussian", *["inversion"] * any(exposure.level == "rows" for exposure in before)]
         measure = cell.measure.model_copy(update={"evidence": evidence, "nodes": None})
         against = {"adversary": spec_of(coalition), "measure": measure, "runs": 100}
         policy = {"policy": PolicySpec(max_revealed_nodes=0)}
         seeds = sequence(cell.seed, "data"), sequence(cell.seed, "coalitions", "repair")
-        mine = replace(setup, adversary=adversary, corrupt=corrupt, asked=asked)
-        if revealed(cell.model_copy(update={**against, **policy}), mine, seeds):
+        if revealed(cell.model_copy(update={**against, **policy}), facing(setup, coalition), seeds):
             return None
-        tried += 1
-    return tried
+        audited += 1
+    return audited

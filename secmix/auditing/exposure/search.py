@@ -51,16 +51,7 @@ def exposure_of(
         none = tuple(NodeExposure(node, nothing) for node in asked)
         return Exposure(level, None, colluders, none, "none: nothing about such a protocol is exact", (reason,))
     inputs, extra = _summed(cell, setup)
-    equations = None
-    if level == "rows":
-        equations = Equations.of(
-            features=setup.rows.shape[1],
-            components=cell.model.components,
-            iterations=1 if cell.model.hold_parameters else cell.model.iterations,
-            extra=extra,
-            possible=setup.possible_rows,
-            rows=len(setup.rows),
-        )
+    equations = equations_of(cell, setup, extra) if level == "rows" else None
     if owners is None and cell.network.owners is not None:
         owners = tuple(cell.network.owners)
     case = CoalitionQuery(
@@ -68,14 +59,26 @@ def exposure_of(
     )
     if progress is not None:
         case = replace(case, progress=progress)
-    found = least_coalitions(case, stream(cell.seed, "coalitions"))
+    exposure = least_coalitions(case, stream(cell.seed, "coalitions"))
     defences = Defences(**cell.model.defences)
     if defences.blurs:
         note = f"what is sent is blurred ({', '.join(defences.words)}): what a coalition knows is the blurred vector"
-        found = replace(found, notes=(*found.notes, note), blurred=True)
+        exposure = replace(exposure, notes=(*exposure.notes, note), blurred=True)
     if level == "rows":
-        found = _with_rows(cell, setup, found, recover=recover and not defences.blurs)
-    return found
+        exposure = _with_rows(cell, setup, exposure, recover=recover and not defences.blurs)
+    return exposure
+
+
+def equations_of(cell: Scenario, setup: SumSetup, extra: int = 0) -> Equations:
+    """Return how many numbers the known sums of a cell are, ``extra`` ones before EM's own among them."""
+    return Equations.of(
+        features=setup.rows.shape[1],
+        components=cell.model.components,
+        iterations=1 if cell.model.hold_parameters else cell.model.iterations,
+        extra=extra,
+        possible=setup.possible_rows,
+        rows=len(setup.rows),
+    )
 
 
 def _asked(cell: Scenario, setup: SumSetup | CollaborationSetup) -> tuple[int, ...]:
@@ -94,34 +97,31 @@ def _summed(cell: Scenario, setup: SumSetup) -> tuple[list[np.ndarray], int]:
     return [*inputs[before:], *inputs[:before]], sum(each.shape[2] for each in inputs[:before])
 
 
-def _with_rows(cell: Scenario, setup: SumSetup, found: Exposure, *, recover: bool) -> Exposure:
+def _with_rows(cell: Scenario, setup: SumSetup, exposure: Exposure, *, recover: bool) -> Exposure:
     """Find out at level "rows" whether what is counted as known comes out, by the inversion of an audit."""
-    seen: dict[frozenset[int], bool] = {}
+    comes_out: dict[frozenset[int], bool] = {}
     nodes = []
-    for each in found.nodes:
+    for node in exposure.nodes:
         known: Literal["counted", "recovered", ""] = ""
-        if each.coalition is not None:
-            if each.group not in seen:
-                seen[each.group] = recover and recovered(cell, setup, each)
-            known = "recovered" if seen[each.group] else "counted"
-        nodes.append(replace(each, known=known))
-    return replace(found, nodes=tuple(nodes))
+        if node.coalition is not None:
+            if node.group not in comes_out:
+                comes_out[node.group] = recover and recovered(cell, setup, node)
+            known = "recovered" if comes_out[node.group] else "counted"
+        nodes.append(replace(node, known=known))
+    return replace(exposure, nodes=tuple(nodes))
 
 
 def recovered(cell: Scenario, setup: SumSetup, exposed: NodeExposure) -> bool:
     """Find out whether the rows of a node's group come out, in one run that its coalition observes."""
     coalition = exposed.coalition or frozenset()
-    adversary = adversary_of(coalition)
     if exposed.group == {exposed.node} and exposed.rows == 1:
         return True  # its statistics are P_j and P_j x: the row is their quotient
-    corrupt = adversary.corrupt_nodes(setup.network)
-    asked = tuple(i for i in range(setup.network.n) if i not in corrupt)
-    mine = replace(setup, adversary=adversary, corrupt=corrupt, asked=asked)
+    against = facing(setup, coalition)
     measure = cell.measure.model_copy(update={"evidence": ["structure", "inversion"], "nodes": None})
     tried = cell.model_copy(update={"adversary": spec_of(coalition), "runs": 100, "measure": measure})
-    observation = observe(tried, mine, (sequence(cell.seed, "data"), sequence(cell.seed, "coalitions")))
+    observation = observe(tried, against, (sequence(cell.seed, "data"), sequence(cell.seed, "coalitions")))
     sums = [_short(known) for known in observation.sums if set(known.members) == exposed.group]
-    found = inversion.EVIDENCE.gather(interface.Case(tried, mine, replace(observation, sums=sums)))
+    found = inversion.EVIDENCE.gather(interface.Case(tried, against, replace(observation, sums=sums)))
     return any(is_revealed(finding) for finding in found.findings if finding.node == exposed.node)
 
 
@@ -130,6 +130,14 @@ def _short(known: KnownSums) -> KnownSums:
     parameters = [mixture[:1] for mixture in known.parameters]
     first = {name: getattr(known, name)[:1] for name in ("values", "error", "rows")}
     return replace(known, parameters=parameters, **first)
+
+
+def facing(setup: SumSetup, coalition: frozenset[int]) -> SumSetup:
+    """Return ``setup`` against a coalition, of all other nodes."""
+    adversary = adversary_of(coalition)
+    corrupt = adversary.corrupt_nodes(setup.network)
+    asked = tuple(i for i in range(setup.network.n) if i not in corrupt)
+    return replace(setup, adversary=adversary, corrupt=corrupt, asked=asked)
 
 
 def adversary_of(coalition: frozenset[int]) -> Adversary:
