@@ -25,7 +25,7 @@ from analysis.information import neural
 from analysis.information.estimators import Estimator, Reading, neural_ones, others, ours
 from analysis.information.figures import figures
 from analysis.information.report import report
-from analysis.information.tasks import Task, beyond_normal
+from analysis.information.tasks import Array, Task, beyond_normal
 from analysis.information.tasks_own import light_tailed, own_tasks, strangers
 from analysis.repetitions import Repetitions, processes
 from analysis.study import Numbers, options, provenance, run_parts, write
@@ -54,11 +54,15 @@ def _tasks(part: str) -> list[Task]:
     return light_tailed() + own_tasks() if part in ("own", "again") else beyond_normal()
 
 
+def drawn(job: Job, seed: int) -> tuple[Task, Array, Array]:
+    """Return the task of a job, and its draw of x (rows, dx) and y (rows, dy)."""
+    task, kind = _tasks(job.part)[job.task], _STREAMS.get(job.part, 0)
+    return task, *task.draw(np.random.default_rng([seed, kind, job.task, job.rows, job.draw]), job.rows)
+
+
 def cells(job: Job, seed: int) -> list[Numbers]:
     """All that is read from one draw, a line a method."""
-    task = _tasks(job.part)[job.task]
-    kind = _STREAMS.get(job.part, 0)
-    x, y = task.draw(np.random.default_rng([seed, kind, job.task, job.rows, job.draw]), job.rows)
+    task, x, y = drawn(job, seed)
     about = {"task": task.name, "family": task.family, "truth": _finite(task.truth), "rows": job.rows, "draw": job.draw}
     found = []
     with warnings.catch_warnings():
@@ -113,6 +117,25 @@ def _warm() -> None:
         method(x, y, 0)
 
 
+def jobs_of(quick: bool = False) -> dict[str, list[Job]]:
+    """Return the draws that each part of the study reads."""
+    sizes, medium = ((300,), 300) if quick else ((500, 2000, 10_000), 2000)
+    peers = _QUICK if quick else range(len(beyond_normal()))
+    own = range(0, len(_tasks("own")), 8 if quick else 1)
+    return {
+        "peers": [Job("peers", task, n, 0) for task in peers for n in sizes],
+        "draws": [Job("draws", task, medium, draw) for task in peers for draw in range(1, 2 if quick else 5)],
+        "own": [Job("own", task, n, draw) for task in own for n in sizes[:2] for draw in range(_draws(task, quick))],
+        "again": [Job("again", task, medium, draw) for task in own for draw in range(_draws(task, quick))],
+        "independent": [
+            Job("independent", task, medium, draw)
+            for task in range(len(strangers()))
+            for draw in range(1 if quick else 30)
+        ],
+        "alone": [Job("alone", task, medium, 0) for task in peers],  # those of "peers", for what they cost
+    }
+
+
 def _draws(task: int, quick: bool) -> int:
     """How many draws of a task of our own."""
     return 1 if quick else 10 if _tasks("own")[task].family in _NAMED else 4
@@ -147,21 +170,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SecmixError as error:
         print(f"information: {error}", file=sys.stderr)
         return 2
-    sizes, medium = ((300,), 300) if quick else ((500, 2000, 10_000), 2000)
-    peers = _QUICK if quick else range(len(beyond_normal()))
-    own = range(0, len(_tasks("own")), 8 if quick else 1)
-    jobs = {
-        "peers": [Job("peers", task, n, 0) for task in peers for n in sizes],
-        "draws": [Job("draws", task, medium, draw) for task in peers for draw in range(1, 2 if quick else 5)],
-        "own": [Job("own", task, n, draw) for task in own for n in sizes[:2] for draw in range(_draws(task, quick))],
-        "again": [Job("again", task, medium, draw) for task in own for draw in range(_draws(task, quick))],
-        "independent": [
-            Job("independent", task, medium, draw)
-            for task in range(len(strangers()))
-            for draw in range(1 if quick else 30)
-        ],
-        "alone": [Job("alone", task, medium, 0) for task in peers],  # those of "peers", for what they cost
-    }
+    jobs = jobs_of(quick)
     if given.neural:
         if not neural.installed():
             words = (
@@ -169,7 +178,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
             print(f"information: {words}", file=sys.stderr)
             return 2
-        todo = [Job("neural", task, medium, 0) for task in peers]
+        todo = [job._replace(part="neural") for job in jobs["alone"]]
         _write_neural(given.out, numbers | {"cells": read("neural", todo, seed, repeated)})
         return 0
     by_itself = replace(repeated, workers=1)

@@ -57,7 +57,7 @@ class Decoding:
 def reconstruct(
     target: ArrayLike, view: ArrayLike, *, decoder: Decoder = "linear", rng: int | np.random.Generator = 0
 ) -> Decoding:
-    """Cross-fitted reconstruction of ``target`` (N, d) from the features ``view`` (N, p).
+    """Reconstruct ``target`` (N, d) from the features ``view`` (N, p).
 
     Each of three folds is predicted by a decoder fitted on the other two, so that no memory of a target helps.
 
@@ -125,7 +125,7 @@ def cross_fitted(
 
 
 def _dealt(n: int, rng: int | np.random.Generator) -> list[tuple[Ints, Ints]]:
-    """For each fold of ``n`` rows, those held out, and the rest in order."""
+    """Return for each fold of ``n`` rows those held out, and the rest in order."""
     order = np.random.default_rng(rng).permutation(n)
     return [(held_out, np.setdiff1d(order, held_out)) for held_out in np.array_split(order, _FOLDS)]
 
@@ -134,7 +134,7 @@ _folds = lru_cache(8)(_dealt)  # an audit fits hundreds of decoders on the same 
 
 
 def information_bound(target: ArrayLike, prediction: ArrayLike) -> float:
-    """Lower bound of I(target; view) in nats, from a held-out prediction (N, d) of the target (N, d).
+    """Bound I(target; view) from below in nats, from a held-out prediction (N, d) of the target (N, d).
 
     h(X) − ½ log det(2πe Cov(X − X̂)): the Gaussian has the largest entropy of its covariance. The entropy h(X) is
     the nearest-neighbour estimate (Kozachenko and Leonenko) on the distinct rows: rows dealt from a finite data set
@@ -151,7 +151,7 @@ def information_bound(target: ArrayLike, prediction: ArrayLike) -> float:
 
 
 def _informative(features: Array) -> Array:
-    """Columns that vary, standardised; infinite or missing entries (an average that never came) count as absent."""
+    """Return the columns that vary, standardised; those with infinite or missing entries are left out."""
     finite = features[:, np.isfinite(features).all(axis=0)]
     varying = finite[:, np.ptp(finite, axis=0) > 0] if len(finite) else finite
     spread = varying.std(axis=0)
@@ -160,7 +160,7 @@ def _informative(features: Array) -> Array:
 
 
 def relative_error(missed: Array, guessed: Array, method: str) -> Estimate:
-    """√(Σ missed / Σ guessed) with a 95 % interval by the delta method.
+    """Compute √(Σ missed / Σ guessed) with a 95 % interval by the delta method.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def relative_error(missed: Array, guessed: Array, method: str) -> Estimate:
 
 
 def linear_prediction(x: Array, y: Array, new: Array) -> Array:
-    """What a linear decoder, fitted on ``x`` (N, p) and ``y`` (N, d), makes of ``new`` (M, p): (M, d).
+    """Return what a linear decoder, fitted on ``x`` (N, p) and ``y`` (N, d), makes of ``new`` (M, p): (M, d).
 
     Ridge regression, its penalty chosen by leave-one-out error; with none where the relation is exact.
     """

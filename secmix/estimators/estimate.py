@@ -49,7 +49,7 @@ class Estimate:
 
     @classmethod
     def exact(cls, value: float, unit: str, method: str, notes: tuple[str, ...] = ()) -> Estimate:
-        """An exact result; an infinite one is *determined*."""
+        """Make an exact result; an infinite one is *determined*."""
         status: Status = "determined" if math.isinf(value) else "resolved"
         return cls(value, value, value, unit, method, "exact", status, notes)
 
@@ -59,7 +59,7 @@ class Estimate:
 
 
 def wilson(hits: int, n: int) -> tuple[float, float]:
-    """95 % interval of a share (Wilson 1927).
+    """Compute the 95 % interval of a share (Wilson 1927).
 
     >>> [round(end, 3) for end in wilson(5, 5)]
     [0.566, 1.0]
@@ -71,7 +71,7 @@ def wilson(hits: int, n: int) -> tuple[float, float]:
 
 
 def normalised(nats: float, dimension: int) -> float:
-    """1 − exp(−2 I / d): 0 when independent, 1 when determined; explained variance for Gaussians.
+    """Compute 1 − exp(−2 I / d): 0 when independent, 1 when determined; explained variance for Gaussians.
 
     >>> normalised(0.0, 2), normalised(math.inf, 2)
     (0.0, 1.0)

@@ -19,7 +19,7 @@ _TIE_BREAK = 1e-10  # standard deviations
 
 
 def validated(x: ArrayLike, y: ArrayLike, z: ArrayLike | None, k: int) -> tuple[Samples, int]:
-    """(N, d) arrays of floats, all finite and equally long, and k as an integer below N."""
+    """Return (N, d) arrays of floats, all finite and equally long, and k as an integer below N."""
     k = positive("k", k)
     first, second = columns("x", x), columns("y", y)
     third = np.empty((len(first), 0)) if z is None else columns("z", z)
@@ -31,7 +31,7 @@ def validated(x: ArrayLike, y: ArrayLike, z: ArrayLike | None, k: int) -> tuple[
 
 
 def columns(name: str, values: ArrayLike) -> Floats:
-    """(N, d) floats from (N, d) or (N,) real numbers, all finite."""
+    """Make (N, d) floats of (N, d) or (N,) real numbers, all finite."""
     try:
         array = numpy_of(values) if is_array(values) else np.asarray(values)
     except ValueError as error:  # ragged rows
@@ -62,7 +62,7 @@ def enough_rows(n: int, k: int) -> None:
 
 
 def positive(name: str, value: Any) -> int:
-    """A positive integer of any integer type."""
+    """Check a positive integer of any integer type."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -73,7 +73,7 @@ def positive(name: str, value: Any) -> int:
 
 
 def logarithm_base(base: float | None, default: float) -> float:
-    """The base given, which must exceed 1, or the default."""
+    """Return the base given, which must exceed 1, or the default."""
     if base is None:
         return default
     if isinstance(base, bool) or not isinstance(base, (int, float, np.number)) or not 1 < base < math.inf:
@@ -82,7 +82,7 @@ def logarithm_base(base: float | None, default: float) -> float:
 
 
 def standardised(name: str, array: Floats) -> tuple[Floats, float]:
-    """Columns of mean 0 and variance 1, and the sum of the logarithms of their scales."""
+    """Return columns of mean 0 and variance 1, and the sum of the logarithms of their scales."""
     still = np.flatnonzero(array.min(axis=0) == array.max(axis=0))
     if still.size:
         raise DataError(
@@ -98,13 +98,13 @@ def standardised(name: str, array: Floats) -> tuple[Floats, float]:
 
 
 def standardised_samples(samples: Samples) -> Samples:
-    """x, y and z with standardised columns."""
+    """Return x, y and z with standardised columns."""
     x, y, z = samples
     return standardised("x", x)[0], standardised("y", y)[0], standardised("z", z)[0]
 
 
 def untied(samples: Samples, rng: np.random.Generator) -> Samples:
-    """Standardised samples in which no column repeats a value: uniform noise of 1e-10 on the columns that do.
+    """Return standardised samples in which no column repeats a value: those that do get uniform noise of 1e-10.
 
     Repeated values (data rows drawn again and again, rounded numbers) stand at one distance, and counting all
     or none of them as closer shifts the estimate: independent data of 569 values read 0.03 nats. Noise far

@@ -25,7 +25,7 @@ _Bins = NDArray[np.uint8]
 
 
 def boosted(x: Array, y: Array, new: Array) -> Array:
-    """What trees fitted on ``x`` (N, p) and ``y`` (N, d) predict of the rows ``new`` (M, p); shape (M, d).
+    """Return what trees fitted on ``x`` (N, p) and ``y`` (N, d) predict of the rows ``new`` (M, p); shape (M, d).
 
     Each column of y has trees of its own: fifty, each fitted to what those before it left over, and grown leaf by leaf
     where that gains most. The same input gives the same trees.
@@ -54,7 +54,7 @@ def boosted(x: Array, y: Array, new: Array) -> Array:
 
 
 def _edges(column: Array) -> Array:
-    """Where the bins of a feature meet: between its values if they are few, else at its quantiles."""
+    """Find where the bins of a feature meet: between its values if they are few, else at its quantiles."""
     ordered = np.sort(column)
     distinct = ordered[np.flatnonzero(np.diff(ordered, prepend=-np.inf))]
     if len(distinct) <= _BINS:
@@ -64,14 +64,14 @@ def _edges(column: Array) -> Array:
 
 
 def _binned(x: Array, edges: list[Array]) -> _Bins:
-    """Which bin each number is in, features first: (p, N)."""
+    """Find which bin each number is in, features first: (p, N)."""
     placed = [np.searchsorted(edge, column) for edge, column in zip(edges, x.T, strict=True)]
     return np.array(placed, dtype=np.uint8).reshape(x.shape[1], len(x))
 
 
 @compiled
 def _boost(fitted: _Bins, left_over: Array, asked: _Bins, features: Ints) -> Array:
-    """Trees one after the other; ``left_over`` (N,) is used up."""
+    """Grow trees one after the other; ``left_over`` (N,) is used up."""
     n = fitted.shape[1]
     out = np.zeros(asked.shape[1])
     order = np.empty(n, np.int64)
@@ -123,7 +123,7 @@ def _boost(fitted: _Bins, left_over: Array, asked: _Bins, features: Ints) -> Arr
 def _split(
     fitted: _Bins, left_over: Array, order: Ints, begin: int, end: int, features: Ints, tree: int, node: int
 ) -> tuple[float, int, int]:
-    """What the best split of a node's rows gains in squared error, by which feature, and its last bin on the left."""
+    """Find the best split of a node's rows: its gain in squared error, its feature, and its last bin on the left."""
     n = end - begin
     best, which, where = -1.0, -1, -1
     if n < 2 * _LEAST:

@@ -27,7 +27,7 @@ class Share:
 
 
 def explained(vectors: Array, seen: Array, noise: Array, node: int, *, rng: np.random.Generator) -> Share:
-    """The worst entry's explained share of ``node``.
+    """Return the worst entry's explained share of ``node``.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ def information_lower_bound(
     critics: Sequence[UserCritic] = (),
     progress: Progress | None = None,
 ) -> Estimate:
-    """A lower bound on the mutual information I(X; Y) that holds with confidence ``level``, whatever the distribution.
+    """Bound the mutual information I(X; Y) from below with confidence ``level``, whatever the distribution.
 
     Rows are dealt into five folds. Critics (functions that score how well an x and a y go together) are fitted on
     three, chosen and weighted on the fourth, and judged by InfoNCE on the fifth, in all five rotations. What is
@@ -143,7 +143,7 @@ def information_lower_bound(
 
 
 def lower_confidence(contrasts: Floats, pseudo_values: Floats, level: float) -> float:
-    """What the expected contrast exceeds with confidence ``level``, at least 0; see `information_lower_bound`."""
+    """Return what the expected contrast exceeds with that confidence, at least 0; see `information_lower_bound`."""
     n, mean = len(contrasts), float(contrasts.mean())
     noise = float(student.ppf(level, n - 1)) * float(pseudo_values.std(ddof=1)) / math.sqrt(n)
     unseen = -math.log(1 - level) * (max(mean, 0.0) - math.log(MIXED[0])) / (3 * n)

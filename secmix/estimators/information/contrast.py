@@ -23,18 +23,18 @@ MOST_PAIRS = 200
 
 
 def batches(rows: Rows) -> list[Rows]:
-    """``rows`` in batches of nearly equal size, of at most :data:`MOST_PAIRS` pairs."""
+    """Split ``rows`` into batches of nearly equal size, of at most :data:`MOST_PAIRS` pairs."""
     parts = np.array_split(np.arange(len(rows.x)), max(1, math.ceil(len(rows.x) / MOST_PAIRS)))
     return [rows.at(part) for part in parts]
 
 
 def matrices(score: Score, parts: list[Rows]) -> list[Floats]:
-    """Scores (b, b), batch by batch."""
+    """Score batches, (b, b) each, batch by batch."""
     return [score(part.x, part.y) for part in parts]
 
 
 def contrasts(scores: Floats, mixed: float = 0.0) -> Floats:
-    """ln(ε + (1 − ε) r_i) of every pair of a batch, from its scores (b, b), with ε = ``mixed``; in nats."""
+    """Compute ln(ε + (1 − ε) r_i) of every pair of a batch, from its scores (b, b), with ε = ``mixed``; in nats."""
     log_ratio = np.diag(scores) - _log_sums(scores) + math.log(len(scores))
     if not mixed:
         return np.asarray(log_ratio)
@@ -42,7 +42,7 @@ def contrasts(scores: Floats, mixed: float = 0.0) -> Floats:
 
 
 def pseudo_values(scores: Floats, mixed: float) -> tuple[Floats, Floats]:
-    """The contrasts of a batch, and the jackknife's pseudo-values b S − (b − 1) S₍₋ₖ₎ of their mean S, each (b,).
+    """Return a batch's contrasts, and the jackknife's pseudo-values b S − (b − 1) S₍₋ₖ₎ of their mean S, each (b,).
 
     S₍₋ₖ₎ is the mean over the batch without pair k, which is neither asked about nor compared with. Their variance over
     b is that of S, the dependence between contrasts that share a batch included (Efron and Stein 1981: on average not

@@ -35,7 +35,7 @@ class Canonical(NamedTuple):
 
 
 def fit_copulas(train: Rows, validation: Rows, rng: np.random.Generator) -> dict[str, Score]:
-    """Every number of degrees of freedom, with correlations above chance: canonical ones, or entries of the matrix."""
+    """Fit every number of degrees of freedom to correlations above chance: canonical ones, or entries of the matrix."""
     scores = normal_scores(train.x), normal_scores(train.y)
     x, y = scores[0](train.x), scores[1](train.y)
     if not (x.shape[1] and y.shape[1]):
@@ -52,7 +52,7 @@ FAMILY = Family("t-copula", fit_copulas, refitted=True)
 
 
 def copula_score(scores: tuple[Embedding, Embedding], canonical: Canonical, degrees: float) -> Score:
-    """The log-density ratio of a t-copula, up to a constant, with ``scores`` to map raw rows to normal scores."""
+    """Return the log-density ratio of a t-copula, up to a constant; ``scores`` map raw rows to normal scores."""
     dx, dy, rho = len(canonical.of_x), len(canonical.of_y), canonical.rho
     r = len(rho)
     scale = 1.0 / (1.0 - rho**2)
@@ -75,7 +75,7 @@ def copula_score(scores: tuple[Embedding, Embedding], canonical: Canonical, degr
 
 
 def _canonical(x: Floats, y: Floats, rng: np.random.Generator) -> Canonical:
-    """Canonical correlations of the shrunk covariance, those above what ten permutations of the rows show."""
+    """Return canonical correlations of the shrunk covariance, those above what ten permutations of the rows show."""
     from sklearn.covariance import ledoit_wolf
 
     covariance, _ = ledoit_wolf(np.hstack([x, y]))
@@ -87,7 +87,7 @@ def _canonical(x: Floats, y: Floats, rng: np.random.Generator) -> Canonical:
 
 
 def _thresholded(x: Floats, y: Floats) -> Canonical:
-    """Canonical correlations of the correlation matrix without the entries that chance explains."""
+    """Return canonical correlations of the correlation matrix without the entries that chance explains."""
     correlation = np.asarray(np.corrcoef(np.hstack([x, y]), rowvar=False))
     d = len(correlation)
     noise = math.sqrt(2 * math.log(d**2 / 2) / len(x))
@@ -105,7 +105,7 @@ def _decomposed(correlation: Floats, dx: int) -> Canonical:
 
 
 def _root(correlation: Floats) -> Floats:
-    """The symmetric inverse square root."""
+    """Return the symmetric inverse square root."""
     values, vectors = np.linalg.eigh(correlation)
     return np.asarray((vectors / np.sqrt(np.maximum(values, _FLOOR))) @ vectors.T)
 
@@ -116,7 +116,7 @@ def _correlation(covariance: Floats) -> Floats:
 
 
 def t_scores(normal: Floats, degrees: float) -> Floats:
-    """Normal scores mapped to those of a Student distribution."""
+    """Return normal scores mapped to those of a Student distribution."""
     if math.isinf(degrees):
         return normal
     grid, quantiles = _quantiles(degrees)

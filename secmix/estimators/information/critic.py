@@ -25,11 +25,11 @@ class Rows(NamedTuple):
     y: Floats
 
     def at(self, index: Ints) -> Rows:
-        """The rows at ``index``."""
+        """Return the rows at ``index``."""
         return Rows(self.x[index], self.y[index])
 
     def joined(self, other: Rows) -> Rows:
-        """These rows, then the ``other`` ones."""
+        """Return these rows, then the ``other`` ones."""
         return Rows(np.vstack([self.x, other.x]), np.vstack([self.y, other.y]))
 
 

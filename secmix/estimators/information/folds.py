@@ -44,7 +44,7 @@ class _Fitted(NamedTuple):
 def judge_fold(
     train: Rows, validation: Rows, test: Rows, user: Sequence[UserCritic], rng: np.random.Generator
 ) -> Verdict:
-    """Critics from ``train``, chosen, weighted and mixed on ``validation``, and their contrasts in ``test``."""
+    """Fit critics on ``train``, weigh and mix them on ``validation``, and return their contrasts in ``test``."""
     asked = batches(validation)
     critics: dict[str, _Fitted] = {}
     streams = rng.spawn(6 + len(user))
@@ -104,7 +104,7 @@ def _judged(critics: dict[str, _Fitted], test: Rows) -> Verdict:
 
 
 def _best(variants: dict[str, Score], asked: list[Rows]) -> tuple[str, list[Floats]]:
-    """The variant with the largest mean contrast, and its scores."""
+    """Return the variant with the largest mean contrast, and its scores."""
     scores = {name: matrices(score, asked) for name, score in variants.items()}
     means = {name: np.concatenate([contrasts(part) for part in parts]).mean() for name, parts in scores.items()}
     best = max(means, key=means.__getitem__)
@@ -112,19 +112,19 @@ def _best(variants: dict[str, Score], asked: list[Rows]) -> tuple[str, list[Floa
 
 
 def _sum_of(base: dict[str, Score], critics: dict[str, _Fitted]) -> Score:
-    """The weighted sum of the critics in ``base``, with weights from the validation rows."""
+    """Return the weighted sum of the critics in ``base``, with weights from the validation rows."""
     weights = stacking_weights(_layers([critics[name].seen for name in base]))
     carried = [(weight, score) for weight, score in zip(weights, base.values(), strict=True) if weight]
     return lambda x, y: sum((weight * score(x, y) for weight, score in carried), np.zeros((len(x), len(y))))
 
 
 def _layers(scores: list[list[Floats]]) -> list[Floats]:
-    """Scores of m critics, batch by batch: from m lists of (b, b) to one list of (m, b, b)."""
+    """Stack scores of m critics, batch by batch: from m lists of (b, b) to one list of (m, b, b)."""
     return [np.stack(parts) for parts in zip(*scores, strict=True)]
 
 
 def _checked(score: Score, rows: Rows, i: int) -> Score:
-    """A caller's score, refused where it is no matrix of finite numbers or looks at more than the pair it scores."""
+    """Check a caller's score: refuse what is no matrix of finite numbers, or looks at more than the pair it scores."""
 
     def checked(x: Floats, y: Floats) -> Floats:
         found = np.asarray(score(x.copy(), y.copy()), dtype=np.float64)

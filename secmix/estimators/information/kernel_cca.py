@@ -35,7 +35,7 @@ class Variates(NamedTuple):
 
 
 def fit_variates(train: Rows, validation: Rows, rng: np.random.Generator) -> dict[str, Variates]:
-    """Variates for every bandwidth and ridge, by name."""
+    """Fit variates for every bandwidth and ridge, by name."""
     scores = _with_length(train.x), _with_length(train.y)
     x, y = scores[0](train.x), scores[1](train.y)
     if not (x.shape[1] and y.shape[1]):
@@ -63,7 +63,7 @@ def fit_variates(train: Rows, validation: Rows, rng: np.random.Generator) -> dic
 
 
 def variates_score(variates: Variates) -> Score:
-    """f = Σ_k (ρ u v − ½ ρ² (u² + v²)) / (1 − ρ²): the log-density ratio of normal pairs."""
+    """Score pairs by f = Σ_k (ρ u v − ½ ρ² (u² + v²)) / (1 − ρ²): the log-density ratio of normal pairs."""
     rho = variates.rho
     scale = 1.0 / (1.0 - rho**2)
 
@@ -76,7 +76,7 @@ def variates_score(variates: Variates) -> Score:
 
 
 def _features(landmarks: Floats, bandwidth: float) -> Callable[[Floats], Floats]:
-    """Nyström features of a Gaussian kernel and the coordinates themselves."""
+    """Return Nyström features of a Gaussian kernel and the coordinates themselves."""
     squares = _squares(landmarks, landmarks)
     width = bandwidth**2 * max(float(np.median(squares)), 1e-12)
     values, vectors = np.linalg.eigh(np.exp(-squares / (2 * width)))
@@ -102,12 +102,12 @@ def _whitening(spectrum: tuple[Floats, Floats], ridge: float) -> Floats:
 def _embedding(
     scores: Embedding, features: Embedding, mean: Floats, weights: Floats, variate_scores: Embedding
 ) -> Embedding:
-    """Variates as normal scores: one that strays where no training row was would otherwise outweigh all others."""
+    """Return variates as normal scores: one that strays where no training row was would outweigh all others."""
     return lambda rows: variate_scores((features(scores(rows)) - mean) @ weights)
 
 
 def _with_length(train: Floats) -> Embedding:
-    """Normal scores and, of more than two columns, that of their length: what turns with it is smooth in both."""
+    """Return normal scores and, of more than two columns, that of the length: what turns with it is smooth in both."""
     scores = normal_scores(train)
     coordinates = scores(train)
     if coordinates.shape[1] <= _FLAT:

@@ -51,13 +51,13 @@ def _fit(distance: Distance) -> Callable[[Rows, Rows, np.random.Generator], dict
 
 
 def _absolute_height(train: Rows, distance: Distance) -> Callable[[Floats], Floats]:
-    """Of distances (b, b), by the distance itself."""
+    """Fit the height of distances (b, b), by the distance itself."""
     distances = _aligned(distance, train)
     return _heights(distances[0], distances[1:])
 
 
 def _relative_height(train: Rows, distance: Distance) -> Distance:
-    """Of x (b, d) and distances from it (b, b), by the share of strangers that are nearer to x.
+    """Fit the height of x (b, d) and distances from it (b, b), by the share of strangers that are nearer to x.
 
     Each half of the training rows is ranked among the other.
     """
@@ -73,13 +73,13 @@ def _relative_height(train: Rows, distance: Distance) -> Distance:
 
 
 def _shifts(rows: Rows) -> Ints:
-    """By how many places y is turned against x: not at all, then to strangers."""
+    """Return by how many places y is turned against x: not at all, then to strangers."""
     n = len(rows.x)
     return np.asarray(np.r_[0, np.unique(np.linspace(1, n - 1, min(_SHIFTS, n - 1)).astype(int))], dtype=np.int64)
 
 
 def _heights(true: Floats, strangers: Floats) -> Callable[[Floats], Floats]:
-    """ln((c + a) / (n q + a)) by the bin of the log-distance: c counts true pairs, q is the share among strangers.
+    """Fit ln((c + a) / (n q + a)) by the bin of the log-distance: c counts true pairs, q is the share among strangers.
 
     a = 2 e^(−c/5) keeps bins that few true pairs met near ln 1, and vanishes where many did.
     """
@@ -95,7 +95,7 @@ def _heights(true: Floats, strangers: Floats) -> Callable[[Floats], Floats]:
 
 
 def _tail_quantiles(logs: Floats, factor: float) -> Floats:
-    """Quantiles at ½, and on by a ``factor`` towards both ends, of what is no equality."""
+    """Return quantiles at ½, and on by a ``factor`` towards both ends, of what is no equality."""
     logs = logs[np.isfinite(logs)]
     steps = int(math.log(max(0.5 * len(logs) / _FEWEST, 1.0)) / math.log(factor))
     tails = 0.5 / factor ** np.arange(steps + 1)
@@ -109,7 +109,7 @@ def _logs(distances: Floats) -> Floats:
 
 
 def _aligned(distance: Distance, rows: Rows) -> Floats:
-    """Distances of x_i and y_i, and of x_i and the strangers that y_i is turned to: (1 + shifts, n)."""
+    """Measure distances of x_i and y_i, and of x_i and the strangers that y_i is turned to: (1 + shifts, n)."""
     x, y = rows.x, rows.y
     if distance is euclidean:
         with np.errstate(over="ignore"):
@@ -119,7 +119,7 @@ def _aligned(distance: Distance, rows: Rows) -> Floats:
 
 
 def euclidean(x: Floats, y: Floats) -> Floats:
-    """‖x_i − y_j‖ (b, b), by differences: products would round away what is nearly equal."""
+    """Compute ‖x_i − y_j‖ (b, b), by differences: products would round away what is nearly equal."""
     squares, part = np.zeros((2, len(x), len(y)))
     with np.errstate(over="ignore"):  # beyond 1e154 all are equally far, in the last bin
         for column, other in zip(x.T, y.T, strict=True):
@@ -129,7 +129,7 @@ def euclidean(x: Floats, y: Floats) -> Floats:
 
 
 def nearest_entries(x: Floats, y: Floats) -> Floats:
-    """min over a and b of |x_ia − y_jb|, (b, b)."""
+    """Compute min over a and b of |x_ia − y_jb|, (b, b)."""
     ends = ((0, 0), (0, 1))
     return np.asarray(
         _nearest_crossed(*(np.pad(np.sort(each, axis=1), ends, constant_values=np.inf) for each in (x, y)))
@@ -138,7 +138,7 @@ def nearest_entries(x: Floats, y: Floats) -> Floats:
 
 @compiled
 def _shares(known, asked):  # type: ignore[no-untyped-def]
-    """The share of the sorted ``known`` (b, n) below ``asked`` (b, c), interpolated between two of them."""
+    """Return the share of the sorted ``known`` (b, n) below ``asked`` (b, c), interpolated between two of them."""
     b, n = known.shape
     found = np.empty(asked.shape)
     for i in range(b):
@@ -154,7 +154,7 @@ def _shares(known, asked):  # type: ignore[no-untyped-def]
 
 @compiled
 def _least_gap(a, b):  # type: ignore[no-untyped-def]
-    """The least distance of an entry of ``a`` and one of ``b``, both sorted."""
+    """Return the least distance of an entry of ``a`` and one of ``b``, both sorted."""
     i = j = 0
     least = np.inf
     while i < len(a) and j < len(b):
@@ -177,7 +177,7 @@ def _nearest_aligned(x, y):  # type: ignore[no-untyped-def]
 
 @compiled
 def _nearest_crossed(x, y):  # type: ignore[no-untyped-def]
-    """The least gaps of all pairs of rows, which are sorted and end with an infinity.
+    """Return the least gaps of all pairs of rows, which are sorted and end with an infinity.
 
     As :func:`_least_gap`, for some rows of ``y`` side by side: one step waits for the last, those of other rows do not.
     """

@@ -20,7 +20,7 @@ _MOST_ROWS = 1200
 def fit_neighbours(
     train: Rows, of_x: Embedding, of_y: Embedding, rng: np.random.Generator, counts: tuple[int, ...] = NEIGHBOURS
 ) -> dict[str, Score]:
-    """The ratio for several k in the space of the embeddings, from at most 1,200 of the training rows."""
+    """Fit the ratio for several k in the space of the embeddings, from at most 1,200 of the training rows."""
     kept = rng.permutation(len(train.x))[:_MOST_ROWS]
     x, y = of_x(train.x[kept]), of_y(train.y[kept])
     usable = [k for k in counts if k < len(x) // 2]
@@ -52,7 +52,7 @@ def fit_neighbours(
 
 
 def _distances(rows: Floats, train: Floats) -> Floats:
-    """Maximum-norm distances (b, n)."""
+    """Return maximum-norm distances (b, n)."""
     most = np.zeros((len(rows), len(train)))
     for column, other in zip(rows.T, train.T, strict=True):
         np.maximum(most, np.abs(column[:, None] - other[None, :]), out=most)
@@ -61,7 +61,7 @@ def _distances(rows: Floats, train: Floats) -> Floats:
 
 @compiled
 def _log_ratios(sorted_x, order_x, to_y, sorted_y, order, ks):  # type: ignore[no-untyped-def]
-    """ln(k n / (n_x n_y)) of every pair, for every k of ``ks`` (increasing): (k, b, b).
+    """Compute ln(k n / (n_x n_y)) of every pair, for every k of ``ks`` (increasing): (k, b, b).
 
     Training rows are visited from the nearest in x on, until none further can be among the nearest k in both. The y
     are taken in ``order``: the k rows that were nearest to the last one say how near the nearest k of this one are at

@@ -20,7 +20,7 @@ _RECENT = 32  # arrays whose scores are kept: many critics ask about the same ba
 
 
 def normal_scores(train: Floats, *, drop: bool = True) -> Embedding:
-    """The map of rows (n, d) to their normal scores (n, d'), learnt from ``train``; what never varies is left out.
+    """Fit to ``train`` the map of rows (n, d) to their normal scores (n, d'); what never varies is left out.
 
     Unless told not to ``drop`` it: then it scores zero. Repeated values share the middle of their ranks; values between
     those seen are interpolated, beyond them clipped.

@@ -18,12 +18,12 @@ _LEAST = 0.05  # a weight below it is dropped
 
 
 def stacked(weights: Floats, parts: list[Floats]) -> list[Floats]:
-    """Σ w_m f_m of stacks of scores (m, b, b), batch by batch."""
+    """Compute Σ w_m f_m of stacks of scores (m, b, b), batch by batch."""
     return [np.tensordot(weights, part, axes=1) for part in parts]
 
 
 def frugal_weights(parts: list[Floats], choices: Sequence[int]) -> Floats:
-    """Stacking weights (m,) without the critics whose gain is no more than fitting and choosing them brings by chance.
+    """Find stacking weights (m,) without critics that gain no more than fitting and choosing them brings by chance.
 
     A parameter fitted on n rows gains ½/n there and loses as much elsewhere (Akaike 1974); the best of c useless
     critics, ``choices`` of each, gains about ln c / n more (twice n times such a gain is chi-squared). What gains less
@@ -51,7 +51,7 @@ def _mean_contrast(weights: Floats, parts: list[Floats]) -> float:
 
 
 def stacking_weights(parts: list[Floats]) -> Floats:
-    """Weights (m,) in [0, 1.5] that maximise the mean contrast of scores (m, b, b); the problem is concave."""
+    """Find weights (m,) in [0, 1.5] that maximise the mean contrast of scores (m, b, b); the problem is concave."""
     m = len(parts[0])
     pairs = sum(part.shape[1] for part in parts)
     own = sum(np.einsum("mii->m", part) for part in parts)
@@ -71,7 +71,7 @@ def stacking_weights(parts: list[Floats]) -> Floats:
 
 
 def best_mixed(parts: list[Floats]) -> tuple[float, float]:
-    """The ε of :data:`MIXED` with the largest mean contrast of scores (b, b), and that mean."""
+    """Choose the ε of :data:`MIXED` with the largest mean contrast of scores (b, b), and that mean."""
     means = {mixed: float(np.concatenate([contrasts(part, mixed) for part in parts]).mean()) for mixed in MIXED}
     best = max(means, key=means.__getitem__)
     return best, means[best]

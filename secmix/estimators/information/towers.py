@@ -29,7 +29,7 @@ Layers = list[Floats]  # weights and biases, alternating
 
 
 def fit_towers(train: Rows, validation: Rows, base: Score, rng: np.random.Generator) -> Score | None:
-    """The towers on top of ``base``; None where they add nothing in the validation rows, or rows are few."""
+    """Fit the towers on top of ``base``; None where they add nothing in the validation rows, or rows are few."""
     of_x, of_y = normal_scores(train.x), normal_scores(train.y)
     train = train.at(rng.permutation(len(train.x))[:_MOST_ROWS])
     x, y = of_x(train.x), of_y(train.y)
@@ -67,7 +67,7 @@ def fit_towers(train: Rows, validation: Rows, base: Score, rng: np.random.Genera
 
 
 def new_layers(width: int, rng: np.random.Generator) -> Layers:
-    """Weights and biases of one tower for rows of ``width`` entries."""
+    """Draw weights and biases of one tower for rows of ``width`` entries."""
     layers: Layers = []
     for out in _WIDTHS:
         layers += [rng.standard_normal((width, out)) * math.sqrt(2.0 / width), np.zeros(out)]
@@ -77,7 +77,7 @@ def new_layers(width: int, rng: np.random.Generator) -> Layers:
 
 
 def forward(layers: Layers, rows: Floats) -> list[Floats]:
-    """What enters each layer, then what leaves the last; ReLU between layers."""
+    """Return what enters each layer, then what leaves the last; ReLU between layers."""
     values = [rows]
     for i in range(0, len(layers), 2):
         out = values[-1] @ layers[i] + layers[i + 1]
@@ -86,7 +86,7 @@ def forward(layers: Layers, rows: Floats) -> list[Floats]:
 
 
 def contrast_slopes(parameters: Layers, split: int, x: Floats, y: Floats, known: Floats) -> Layers:
-    """The slope of InfoNCE's loss, averaged over asking for y given x and x given y."""
+    """Compute the slope of InfoNCE's loss, averaged over asking for y given x and x given y."""
     u, v = forward(parameters[:split], x), forward(parameters[split:], y)
     scores = known + u[-1] @ v[-1].T
     rows, columns = (np.exp(scores - scores.max(axis=a, keepdims=True)) for a in (1, 0))

@@ -21,7 +21,7 @@ PLANTED = 0.5  # nats
 
 
 def mutual_information_gaussian(covariance: ArrayLike, dx: int) -> float:
-    """Mutual information of the first ``dx`` and the remaining coordinates of a Gaussian, in nats.
+    """Compute the mutual information of the first ``dx`` and the remaining coordinates of a Gaussian, in nats.
 
     I = −½ Σ log(1 − ρ²) over the canonical correlations ρ: the closed form ½ log det Σ_x − ½ log det Σ_{x|y},
     which redundant coordinates on either side do not disturb.
@@ -78,7 +78,7 @@ def mutual_information_gaussian(covariance: ArrayLike, dx: int) -> float:
 
 
 def _whitening(sigma: Floats) -> tuple[Floats, float]:
-    """(d, r) columns that whiten what has variance, and the condition number of that part."""
+    """Return (d, r) columns that whiten what has variance, and the condition number of that part."""
     values, vectors = np.linalg.eigh(sigma)
     kept = values > 4 * len(sigma) * np.finfo(float).eps * max(values[-1], 1e-300)
     if not kept.any():
@@ -87,7 +87,7 @@ def _whitening(sigma: Floats) -> tuple[Floats, float]:
 
 
 def determined_directions(samples: Samples, rng: np.random.Generator) -> tuple[int, int]:
-    """How many combinations of x are linear functions of y (and z), out of how many that vary.
+    """Count the combinations of x that are linear functions of y (and z), out of how many that vary.
 
     Least squares fitted on one half of the rows and judged on the other, both ways, so that many features
     cannot fit by memory. With z, only what z leaves open is asked about.
@@ -135,7 +135,7 @@ def gaussian_surrogate(read: Read, samples: Samples, rng: np.random.Generator) -
 
 
 def planted(read: Read, samples: Samples, rng: np.random.Generator) -> float:
-    """Reading, in nats, where `PLANTED` nats were put into Gaussian data of the shape of ``samples``.
+    """Read, in nats, where `PLANTED` nats were put into Gaussian data of the shape of ``samples``.
 
     x, y and z keep their own covariances but are independent, save that the widest direction of x shows in
     the widest of y. An estimator that misses this would miss as much in the samples, whatever its form there.
@@ -148,6 +148,6 @@ def planted(read: Read, samples: Samples, rng: np.random.Generator) -> float:
 
 
 def _axes(standardised: Floats) -> Floats:
-    """Principal axes as rows, from the narrowest to the widest, each as long as its standard deviation."""
+    """Return principal axes as rows, from the narrowest to the widest, each as long as its standard deviation."""
     values, vectors = np.linalg.eigh(standardised.T @ standardised / len(standardised))
     return np.asarray((vectors * np.sqrt(values.clip(min=0.0))).T)

@@ -28,7 +28,7 @@ _CHANCE = -25.0
 
 
 def on_a_line(x: Floats, y: Floats, rng: np.random.Generator) -> int:
-    """How many rows lie on a line that others avoid, at least: 0 where none is found.
+    """Count the rows that lie on a line which others avoid, at least: 0 where none is found.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def on_a_line(x: Floats, y: Floats, rng: np.random.Generator) -> int:
 
 
 def _like_angles(x: Floats, y: Floats) -> list[float]:
-    """Angles to which many pairs of rows lie, more than at the angles around."""
+    """Find angles to which many pairs of rows lie, more than at the angles around."""
     i, j = np.triu_indices(len(x), 1)
     across, along = x[i] - x[j], y[i] - y[j]
     slanted = (across != 0) & (along != 0)  # values that repeat are no copies
@@ -78,7 +78,7 @@ def _like_angles(x: Floats, y: Floats) -> list[float]:
 
 
 def _crowded(x: Floats, y: Floats, slope: float) -> tuple[float, int]:
-    """The fullest strip along a slope: the logarithm of the chance of so many rows there, and how many they are.
+    """Find the fullest strip along a slope: the logarithm of the chance of so many rows there, and how many they are.
 
     Of the rows in a strip and on one side of it, as many should lie in the strip as of strangers; the side that makes
     it likelier counts, of those that have rows enough (an edge has one).

@@ -18,7 +18,7 @@ _NEAR_CEILING = 0.75  # share of the entropy of the rows of x, the most it can s
 
 
 def determined(samples: Samples, nats: float, rng: np.random.Generator) -> list[str]:
-    """Whether some combination of x is a linear function of y: one note, or none."""
+    """Say whether some combination of x is a linear function of y, in one note or none."""
     found, among = determined_directions(samples, rng)
     if not found:
         return []
@@ -39,7 +39,7 @@ def doubts_about(
     k: int,
     rng: np.random.Generator,
 ) -> list[str]:
-    """All that makes the number no more than a lower bound; empty if nothing does.
+    """List all that makes the number no more than a lower bound; empty if nothing does.
 
     ``steps``, where known, tell growth that ends, at an edge of the support, from growth that does not.
     """
@@ -74,7 +74,7 @@ def doubts_about(
 
 
 def _repetitions(array: Floats) -> NDArray[np.int64]:
-    """How often each distinct row occurs."""
+    """Count how often each distinct row occurs."""
     for column in array.T:
         if len(np.unique(column)) == len(column):  # much the quicker question, and the usual answer
             return np.ones(len(column), np.int64)

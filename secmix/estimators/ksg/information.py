@@ -46,7 +46,7 @@ def ksg(
     bound: Estimate | bool = True,
     rng: int | np.random.Generator = 0,
 ) -> Estimate:
-    """Mutual information I(X; Y), or I(X; Y | Z), of continuous variables from N samples.
+    """Estimate mutual information I(X; Y), or I(X; Y | Z), of continuous variables from N samples.
 
     I = ψ(k) + ψ(N) − ⟨ψ(n_x + 1) + ψ(n_y + 1)⟩, where ε_i is the maximum-norm distance from sample i to its
     k-th neighbour in the joint space and n_x, n_y count the other samples strictly closer than ε_i in each
@@ -188,7 +188,7 @@ def ksg(
 
 
 def ksg_number(x: ArrayLike, y: ArrayLike, *, k: int = 3, rng: int | np.random.Generator = 0) -> float:
-    """The value of ``ksg(x, y, k=k, rng=rng)`` alone, at a fraction of its price: no interval, and no doubts.
+    """Return the value of ``ksg(x, y, k=k, rng=rng)`` alone, at a fraction of its price: no interval, and no doubts.
 
     Infinite where a combination of x is a linear function of y.
 
@@ -218,7 +218,7 @@ def ksg_number(x: ArrayLike, y: ArrayLike, *, k: int = 3, rng: int | np.random.G
 
 
 def nmi_paper(x: ArrayLike, y: ArrayLike, *, k: int = 3) -> float:
-    """The ratio that Li (2022) plots: KSG's I(X; Y) over KSG's I(X; X) = ψ(N) − ψ(k). For reproductions only.
+    """Compute the ratio that Li (2022) plots, KSG's I(X; Y) over its I(X; X) = ψ(N) − ψ(k). For reproductions only.
 
     The denominator grows with the sample, so that the ratio falls with N and full disclosure through (a, a·x) reads
     about 0.46; `normalised` of an estimate is the measure to go by.
@@ -253,7 +253,7 @@ def permutation_null(
     permutations: int = 199,
     rng: int | np.random.Generator = 0,
 ) -> float:
-    """p-value of "x and y are independent", by permuting the rows of y.
+    """Compute the p-value of "x and y are independent", by permuting the rows of y.
 
     A small value refutes independence. A large one does not prove it: see what `ksg` cannot see.
 
@@ -294,7 +294,7 @@ def permutation_null(
 
 
 def _a_pair(samples: Samples) -> bool:
-    """Whether x and y are a column each, and nothing is known already."""
+    """Say whether x and y are a column each, and nothing is known already."""
     return [part.shape[1] for part in samples] == [1, 1, 0]
 
 

@@ -52,7 +52,7 @@ class Scales(NamedTuple):
     norms: float
 
     def doubts(self, error: float) -> list[str]:
-        """Why the number cannot be right on at least one scale, if its standard error is ``error``: maybe none."""
+        """Say why the number cannot be right on at least one scale, if its standard error is ``error``: maybe none."""
         found = []
         readings = self.raw, self.scores, self.asinh
         least, most = min(readings), max(readings)
@@ -63,7 +63,7 @@ class Scales(NamedTuple):
         return found
 
     def high(self, error: float) -> float:
-        """What the truth hardly exceeds: a tenth above the largest reading, and its noise."""
+        """Return what the truth hardly exceeds: a tenth above the largest reading, and its noise."""
         return _SHARE * max(self.raw, self.scores, self.asinh, self.smooth, 0.0) + 1.96 * error
 
 
@@ -93,7 +93,7 @@ def cross_checked(
     readers: tuple[Read, Read],
     streams: tuple[np.random.Generator, np.random.Generator],
 ) -> CrossCheck:
-    """What other scales and a lower bound say of a reading that nothing else speaks against.
+    """Tell what other scales and a lower bound say of a reading that nothing else speaks against.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def cross_checked(
 
 
 def contradicted(bound: Estimate, nats: float, error: float) -> list[str]:
-    """Whether a lower bound (nats) says that the number reads low by more than its standard error explains."""
+    """Say whether a lower bound (nats) shows that the number reads low by more than its standard error explains."""
     noise = _SURE * error
     if bound.low > max(nats + noise, 0.0):
         return [f"at least {bound.low:.3g} nats are known by {bound.method}"]
@@ -157,7 +157,7 @@ def _length_scores(array: Floats) -> Floats:
 
 
 def _robust(array: Floats) -> Floats:
-    """Columns from their median, in units of their quartile distance (or as they are, where that is nothing)."""
+    """Measure columns from their median, in units of their quartile distance (as they are, where that is nothing)."""
     low, middle, high = np.quantile(array, (0.25, 0.5, 0.75), axis=0)
     width = high - low
     return np.asarray((array - middle) / np.where(width > 1e-100, width, 1.0))

@@ -85,7 +85,7 @@ class Levels(NamedTuple):
 
 
 def levels(read: Read, samples: Samples, all_rows: float, least: int, rng: np.random.Generator) -> Levels:
-    """Readings of disjoint quarters and sixteenths of at least ``least`` rows.
+    """Read disjoint quarters and sixteenths of at least ``least`` rows.
 
     The variance of an estimate falls as one over its rows, so that the variance between the quarters, over
     four, is that of the whole. Smaller parts vary less than that rule says (measured: a fifth too little at

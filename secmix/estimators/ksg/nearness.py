@@ -38,7 +38,7 @@ class Nearness(NamedTuple):
 
 
 def nearness(x: Floats, y: Floats) -> Nearness:
-    """The most that any distance tells, by Bernoulli's divergence of pairs from strangers.
+    """Compute the most that any distance tells, by Bernoulli's divergence of pairs from strangers.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ _NPEET_SHRINK = 1e-15
 
 
 def reader(k: int, like: Any = None) -> Read:
-    """The estimator of Kraskov et al. with k neighbours, as a function of x, y and z in nats.
+    """Return the estimator of Kraskov et al. with k neighbours, as a function of x, y and z in nats.
 
     Neighbours are searched in the library and on the device of the array ``like``, if one is given.
     """
@@ -28,7 +28,7 @@ def reader(k: int, like: Any = None) -> Read:
 
 
 def npeet_reading(samples: Samples, k: int, rng: int | np.random.Generator, like: Any = None) -> float:
-    """The reference's arithmetic, in its order, in nats; ``like`` as in :func:`reader`."""
+    """Repeat the reference's arithmetic, in its order, in nats; ``like`` as in :func:`reader`."""
     x, y, z = samples
     # The reference draws from numpy's legacy global generator; this is the same stream, without the global.
     draw = rng.random if isinstance(rng, np.random.Generator) else np.random.RandomState(rng).random_sample
@@ -38,7 +38,7 @@ def npeet_reading(samples: Samples, k: int, rng: int | np.random.Generator, like
 
 
 def _information(x: Floats, y: Floats, z: Floats, k: int, shrink: float = 0.0, like: Any = None) -> float:
-    """Frenzel and Pompe's equation (5), in nats; without z all N rows are close: Kraskov's equation (8)."""
+    """Compute Frenzel and Pompe's equation (5), in nats; without z all N rows are close: Kraskov's equation (8)."""
     if like is not None:
         xp = namespace(like)
         x, y, z = (floats(xp, part, like) for part in (x, y, z))
@@ -53,7 +53,7 @@ def _information(x: Floats, y: Floats, z: Floats, k: int, shrink: float = 0.0, l
 
 
 def entropy(x: ArrayLike, k: int = 3) -> float:
-    """Differential entropy h(X) in nats, after Kozachenko and Leonenko.
+    """Estimate the differential entropy h(X) in nats, after Kozachenko and Leonenko.
 
     h = ψ(N) − ψ(k) + d ln 2 + d ⟨ln ε⟩, with ε the maximum-norm distance to the k-th other sample, computed
     on standardised columns and scaled back.

@@ -25,7 +25,7 @@ _SOME = 8.0  # times √N rows bound the k-th distance; between 4 and 16 nothing
 
 
 def by_bitmaps(rows: Floats, end_x: int, end_z: int, k: int, shrink: float) -> tuple[Floats, Counts]:
-    """Distances to the k-th neighbour and counts (3, N) for rows (N, d) whose columns are x, z and y in this order."""
+    """Find distances to the k-th neighbour and counts (3, N) for rows (N, d) of columns x, z and y in this order."""
     n, dimension = rows.shape
     words = -(-n // 64)
     slices = max(2, min(_SLICES, n, _NUMBERS // (words * dimension)))
@@ -49,7 +49,7 @@ def by_bitmaps(rows: Floats, end_x: int, end_z: int, k: int, shrink: float) -> t
 
 @compiled
 def _bitmaps(order: Counts, thickness: int, slices: int) -> Words:
-    """Bit ``row`` of ``sets[axis, b]`` says that the row is among the first b slices."""
+    """Set bit ``row`` of ``sets[axis, b]`` where the row is among the first b slices."""
     dimension, n = order.shape
     sets = np.zeros((dimension, slices + 1, (n + 63) // 64), np.uint64)
     for axis in range(dimension):
@@ -63,7 +63,7 @@ def _bitmaps(order: Counts, thickness: int, slices: int) -> Words:
 
 @compiled
 def _ones(word: np.uint64) -> np.int64:
-    """How many bits are set."""
+    """Count the bits that are set."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -72,7 +72,7 @@ def _ones(word: np.uint64) -> np.int64:
 
 @compiled
 def _interval(last_in: Floats, first_out: Floats, value: float, radius: float) -> tuple[int, int]:
-    """The fewest slices that hold all rows within ``radius`` of ``value``: from the first to before the second.
+    """Find the fewest slices that hold all rows within ``radius`` of ``value``: from the first to before the second.
 
     By the rounded differences themselves, which grow with the rank: where one is too large, so are all beyond.
     """
@@ -105,7 +105,7 @@ def _meet(
     possible: Words,
     certain: Words,
 ) -> None:
-    """The rows that may lie within ``radius`` over coordinates begin..end, and those that surely do."""
+    """Return the rows that may lie within ``radius`` over coordinates begin..end, and those that surely do."""
     possible[:] = sets[begin, -1]
     certain[:] = sets[begin, -1]
     for axis in range(begin, end):
@@ -122,7 +122,7 @@ def _meet(
 
 @compiled
 def _within(rows: Floats, query: int, begin: int, end: int, radius: float, possible: Words, certain: Words) -> int:
-    """How many rows lie within ``radius``: the certain ones, and those of the others that are found to."""
+    """Count the rows within ``radius``: the certain ones, and those of the others that are found to."""
     total = 0
     for word in range(certain.size):
         total += _ones(certain[word])
@@ -143,7 +143,7 @@ def _within(rows: Floats, query: int, begin: int, end: int, radius: float, possi
 
 @compiled
 def _nearest(rows: Floats, query: int, possible: Words, best: Floats) -> None:
-    """The k smallest distances to the rows that are possible."""
+    """Find the k smallest distances to the rows that are possible."""
     best[:] = np.inf
     for word in range(possible.size):
         left = possible[word]

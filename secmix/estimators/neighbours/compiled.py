@@ -26,7 +26,7 @@ def compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def in_threads(work: Callable[[int, int], None], n: int) -> None:
-    """``work(begin, end)`` over pieces of 0..n, on as many threads as numba would use."""
+    """Run ``work(begin, end)`` over pieces of 0..n, on as many threads as numba would use."""
     threads = min(
         numba.config.NUMBA_NUM_THREADS,  # type: ignore[attr-defined]
         n // _WORTH_A_THREAD,

@@ -25,7 +25,7 @@ _ON_A_LINE = 16  # neighbours up to which those of a line are found by sorting
 def neighbour_counts(
     x: Floats, y: Floats, z: Floats, k: int, shrink: float = 0.0
 ) -> tuple[Floats, tuple[Counts, Counts, Counts]]:
-    """Distances to the k-th neighbour in (x, y, z), and how many rows are closer in (x, z), (y, z) and z.
+    """Find distances to the k-th neighbour in (x, y, z), and how many rows are closer in (x, z), (y, z) and z.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def neighbour_counts(
 def _blocked(
     xp: Any, x: Any, y: Any, z: Any, k: int, shrink: float, numbers: int = 2**24
 ) -> tuple[Any, tuple[Any, Any, Any]]:
-    """As :func:`neighbour_counts`, by the functions of any library; ``numbers`` distances at a time."""
+    """Count as :func:`neighbour_counts`, by the functions of any library; ``numbers`` distances at a time."""
     n = x.shape[0]
     block = max(1, numbers // n)
     found = []
@@ -85,7 +85,7 @@ def _blocked(
 
 
 def _distances(xp: Any, some: Any, every: Any) -> Any:
-    """Maximum-norm distances (M, N) of (M, d) rows to (N, d) rows; zeros where d = 0."""
+    """Return maximum-norm distances (M, N) of (M, d) rows to (N, d) rows; zeros where d = 0."""
     out = xp.zeros((some.shape[0], every.shape[0]), dtype=xp.float64, device=device_of(every))
     for axis in range(every.shape[1]):
         out = xp.maximum(out, xp.abs(every[None, :, axis] - some[:, None, axis]))
@@ -93,7 +93,7 @@ def _distances(xp: Any, some: Any, every: Any) -> Any:
 
 
 def kth_distances(points: Floats, k: int) -> Floats:
-    """Maximum-norm distance of each of the (N, d) rows to its k-th nearest other row; shape (N,)."""
+    """Return the maximum-norm distance of each of the (N, d) rows to its k-th nearest other row; shape (N,)."""
     if points.shape[1] == 1 and k <= _ON_A_LINE:
         return _kth_on_a_line(points[:, 0], k)
     tree = plant(points)
@@ -103,7 +103,7 @@ def kth_distances(points: Floats, k: int) -> Floats:
 
 
 def _kth_on_a_line(values: Floats, k: int) -> Floats:
-    """In one dimension the k nearest are among the k before and the k after, in order of size."""
+    """Find the k nearest in one dimension, which are among the k before and the k after, in order of size."""
     n = len(values)
     order = np.argsort(values)
     padded = np.concatenate([np.full(k, -np.inf), values[order], np.full(k, np.inf)])
@@ -115,7 +115,7 @@ def _kth_on_a_line(values: Floats, k: int) -> Floats:
 
 
 def _counts_within(points: Floats, radii: Floats) -> Counts:
-    """How many of the (N, d) rows lie within ``radii[i]`` of row i, boundary and the row itself included."""
+    """Count how many of the (N, d) rows lie within ``radii[i]`` of row i, boundary and the row itself included."""
     n, dimension = points.shape
     out = np.full(n, n, np.int64)
     if dimension == 1:
@@ -130,7 +130,7 @@ def _counts_within(points: Floats, radii: Floats) -> Counts:
 
 @compiled
 def _count_line(ordered: Floats, values: Floats, radii: Floats, out: Counts, begin: int, end: int) -> None:
-    """One dimension: two binary searches, on the rounded differences themselves."""
+    """Count in one dimension by two binary searches, on the rounded differences themselves."""
     n = ordered.size
     for query in range(begin, end):
         value, radius = values[query], radii[query]

@@ -9,7 +9,7 @@ from secmix.estimators.neighbours.tree import Counts, Floats
 
 
 def by_scan(rows: Floats, end_x: int, end_z: int, k: int, shrink: float) -> tuple[Floats, Counts]:
-    """Distances to the k-th neighbour and counts (3, N) for rows (N, d) whose columns are x, z and y in this order."""
+    """Find distances to the k-th neighbour and counts (3, N) for rows (N, d) of columns x, z and y in this order."""
     columns = np.ascontiguousarray(rows.T)
     epsilon, counts = np.empty(len(rows)), np.empty((3, len(rows)), np.int64)
     in_threads(lambda begin, end: _scan(columns, end_x, end_z, k, shrink, epsilon, counts, begin, end), len(rows))
@@ -20,7 +20,7 @@ def by_scan(rows: Floats, end_x: int, end_z: int, k: int, shrink: float) -> tupl
 
 @compiled
 def spread(columns: Floats, point: Floats, begin: int, end: int, out: Floats) -> None:
-    """Distances from a point to all rows over coordinates begin..end, four to a pass to spare the memory."""
+    """Find distances from a point to all rows over coordinates begin..end, four to a pass to spare the memory."""
     n = columns.shape[1]
     out[:] = 0.0
     axis = begin
@@ -41,7 +41,7 @@ def spread(columns: Floats, point: Floats, begin: int, end: int, out: Floats) ->
 
 @compiled
 def insert(best: Floats, distance: float) -> None:
-    """Among the k smallest, in order."""
+    """Insert a distance among the k smallest, in order."""
     slot = best.size - 1
     while slot > 0 and best[slot - 1] > distance:
         best[slot] = best[slot - 1]

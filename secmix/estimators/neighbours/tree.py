@@ -35,7 +35,7 @@ class Tree(NamedTuple):
 
 @compiled
 def _select(points: Floats, order: Counts, axis: int, left: int, right: int, nth: int) -> None:
-    """Hoare's selection: afterwards order[nth] is in its sorted place along ``axis``, smaller ones before."""
+    """Select as Hoare: afterwards order[nth] is in its sorted place along ``axis``, smaller ones before."""
     while left < right:
         pivot = points[order[(left + right) // 2], axis]
         i, j = left, right
@@ -93,7 +93,7 @@ def _build(points: Floats, leaf: int) -> tuple[Counts, Floats, Counts, Floats, F
 
 @compiled
 def _gap(points: Floats, query: int, low: Floats, high: Floats, node: int, limit: float) -> float:
-    """Distance from a query to the nearest place of a box; stops once it is ``limit`` or more."""
+    """Find the distance from a query to the nearest place of a box; stops once it is ``limit`` or more."""
     gap = 0.0
     for axis in range(points.shape[1]):
         value = points[query, axis]
@@ -105,7 +105,7 @@ def _gap(points: Floats, query: int, low: Floats, high: Floats, node: int, limit
 
 @compiled
 def _heads(points: Floats, columns: Floats, query: int, first: int, last: int, heads: Floats) -> None:
-    """Distances from a query to a leaf's rows over the first _HEAD coordinates: a lower bound in more."""
+    """Find distances from a query to a leaf's rows over the first _HEAD coordinates: a lower bound in more."""
     value = points[query, 0]
     for place in range(last - first):
         heads[place] = abs(columns[0, first + place] - value)
@@ -129,7 +129,7 @@ def kth(
     begin: int,
     end: int,
 ) -> None:
-    """Distance of the rows at places begin..end of the tree to their k-th nearest other row, into ``out``."""
+    """Write the distance of the rows at places begin..end of the tree to their k-th nearest other row into ``out``."""
     dimension = points.shape[1]
     inner = edges.shape[0] // 2
     best = np.empty(k)
@@ -192,7 +192,7 @@ def count(
     begin: int,
     end: int,
 ) -> None:
-    """How many rows lie within radius of the rows at places begin..end, themselves included, into ``out``."""
+    """Count the rows within radius of the rows at places begin..end, themselves included, into ``out``."""
     dimension = points.shape[1]
     inner = edges.shape[0] // 2
     stack = np.empty(128, np.int64)
@@ -238,6 +238,6 @@ def count(
 
 
 def plant(points: Floats) -> Tree:
-    """The tree of (N, d) rows."""
+    """Build the tree of (N, d) rows."""
     order, placed, edges, low, high = _build(np.ascontiguousarray(points), _LEAF)
     return Tree(order, placed, np.ascontiguousarray(placed.T), edges, low, high)
