@@ -36,6 +36,10 @@ def test_every_python_example_runs(block: str, same_in_every_process: Path, tmp_
     assert ran.returncode == 0, ran.stderr
     if "invert_sums" in block:
         assert ran.stdout.split() == ["determined", "True"]
+    if "ksg(" in block:
+        bound, number = ran.stdout.splitlines()
+        assert "nats, lower bound, unresolved" in bound
+        assert "nats, estimate, resolved" in number
 
 
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\((?!https?:|#|mailto:)([^)#]+)", README))))
