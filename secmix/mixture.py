@@ -54,7 +54,7 @@ class Mixture:
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy or a pickle holds: not what was worked out on the way, such as the namespace, a module."""
+        """Return what a copy or a pickle holds: not what was worked out on the way, such as the namespace, a module."""
         return {"weights": self.weights, "means": self.means, "covariances": self.covariances}
 
     @cached_property
@@ -73,14 +73,14 @@ class Mixture:
         return int(self.means.shape[-1])
 
     def __getitem__(self, index: int | slice | Ints | tuple[int | slice | Ints | None, ...]) -> Mixture:
-        """The mixtures at ``index`` of the batch axes."""
+        """Select the mixtures at ``index`` of the batch axes."""
         if arrays.is_numpy(self.xp):
             return Mixture(self.weights[index], self.means[index], self.covariances[index])
         key: Any = (*(index if isinstance(index, tuple) else (index,)), ...)  # the standard wants all axes named
         return Mixture(self.weights[key], self.means[key], self.covariances[key])
 
     def expand(self, *batch: int) -> Mixture:
-        """The same mixture(s) seen with new leading axes ``batch``; no copy."""
+        """Broadcast the mixture(s) to new leading axes ``batch``; no copy."""
         spread = self.xp.broadcast_to
         return Mixture(
             spread(self.weights, (*batch, *self.weights.shape)),
@@ -89,7 +89,7 @@ class Mixture:
         )
 
     def log_joint(self, rows: Array) -> Array:
-        """log β_j N(x; μ_j, Σ_j) for rows (..., N, d): (..., N, K).
+        """Compute log β_j N(x; μ_j, Σ_j) for rows (..., N, d): (..., N, K).
 
         Raises
         ------
@@ -99,18 +99,18 @@ class Mixture:
         return self.xp.matrix_transpose(self._joint(self._as_columns(rows)))  # type: ignore[no-any-return]
 
     def log_density(self, rows: Array) -> Array:
-        """log p(x) for rows (..., N, d): (..., N)."""
+        """Compute log p(x) for rows (..., N, d): (..., N)."""
         return self.column_responsibilities(self._as_columns(rows))[1]
 
     def responsibilities(self, rows: Array) -> tuple[Array, Array]:
-        """P_j(x) (Li 2022, eq. 2) and log p(x) for rows (..., N, d): (..., N, K) and (..., N)."""
+        """Compute P_j(x) (Li 2022, eq. 2) and log p(x) for rows (..., N, d): (..., N, K) and (..., N)."""
         resp, density = self.column_responsibilities(self._as_columns(rows))
         return self.xp.matrix_transpose(resp), density
 
     def column_responsibilities(self, columns: Array) -> tuple[Array, Array]:
-        """As :meth:`responsibilities`, for points laid out as columns (..., d, N): (..., K, N) and (..., N).
+        """Compute :meth:`responsibilities` for points laid out as columns (..., d, N): (..., K, N) and (..., N).
 
-        The layout of the E-step: sums over features and components then run along memory, at half the cost.
+        The E-step uses this layout: sums over features and components then run along memory, at half the cost.
         """
         xp = self.xp
         joint = self._joint(columns)
@@ -140,7 +140,7 @@ class Mixture:
         return xp.linalg.inv(lower), constant
 
     def _joint(self, columns: Array) -> Array:
-        """log β_j N(x; μ_j, Σ_j) for points (..., d, N): (..., K, N)."""
+        """Compute log β_j N(x; μ_j, Σ_j) for points (..., d, N): (..., K, N)."""
         xp = self.xp
         whiten, constant = self._whitening
         batch = np.broadcast_shapes(tuple(columns.shape[:-2]), tuple(self.weights.shape[:-1]))
@@ -155,12 +155,12 @@ class Mixture:
         return out
 
     def _as_columns(self, rows: Array) -> Array:
-        """Rows (..., N, d) as contiguous columns (..., d, N)."""
+        """Convert rows (..., N, d) to contiguous columns (..., d, N)."""
         xp = arrays.namespace(rows, self.weights)
         return arrays.contiguous(xp, xp.matrix_transpose(arrays.floats(xp, rows)))  # type: ignore[no-any-return]
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
-        """``size`` rows (size, d) from a single mixture."""
+        """Draw ``size`` rows (size, d) from a single mixture."""
         which = rng.choice(self.n_components, size=size, p=self.weights)
         lower = np.linalg.cholesky(self.covariances)
         noise = rng.standard_normal((size, self.n_features))

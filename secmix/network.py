@@ -58,7 +58,7 @@ class Network:
 
     @classmethod
     def from_edges(cls, n: int, edges: Iterable[Sequence[int]]) -> Network:
-        """The network on ``n`` nodes with the given (a, b) pairs, nodes counted from 0."""
+        """Build the network on ``n`` nodes with the given (a, b) pairs, nodes counted from 0."""
         integer(n, "the number of nodes")
         graph = nx.Graph()
         graph.add_nodes_from(range(n))
@@ -76,19 +76,19 @@ class Network:
 
     @classmethod
     def complete(cls, n: int) -> Network:
-        """Everybody talks to everybody."""
+        """Build a network in which everybody talks to everybody."""
         return cls(nx.complete_graph(integer(n, "the number of nodes", 2)))
 
     @classmethod
     def cycle(cls, n: int) -> Network:
-        """A ring 0-1-...-(n-1)-0."""
+        """Build a ring 0-1-...-(n-1)-0."""
         return cls(nx.cycle_graph(integer(n, "the number of nodes", 3)))
 
     @classmethod
     def random_geometric(
         cls, n: int, rng: np.random.Generator, *, radius: float | None = None, tries: int = 100
     ) -> Network:
-        """Nodes uniform in the unit square, joined within ``radius`` (default √(2 ln n / n)), drawn until connected.
+        """Draw nodes in the unit square until joining those within ``radius`` (default √(2 ln n / n)) connects them.
 
         The default radius is that of Li 2022, section 5.1 (connected with probability at least 1 − 1/n²).
         """
@@ -105,7 +105,7 @@ class Network:
 
     @cached_property
     def positions(self) -> Array:
-        """Where to draw each node, (n, 2)."""
+        """The place at which each node is drawn, (n, 2)."""
         if self.n <= 12:
             try:
                 order = self.hamiltonian_cycle()
@@ -130,7 +130,7 @@ class Network:
 
     @cached_property
     def opposite(self) -> Ints:
-        """For each arc the index of the arc the other way, (2E,)."""
+        """The index of the arc the other way, for each arc: (2E,)."""
         # Arcs are in order of (from, to); put in order of (to, from) they are their own opposites.
         return np.lexsort((self.arcs[:, 0], self.arcs[:, 1]))
 
@@ -140,11 +140,11 @@ class Network:
         return np.array([self.graph.degree[i] for i in range(self.n)], dtype=np.intp)
 
     def neighbours(self, node: int) -> tuple[int, ...]:
-        """The neighbours of ``node``, in order."""
+        """List the neighbours of ``node``, in order."""
         return tuple(sorted(self.graph[node]))
 
     def node_set(self, nodes: Iterable[int], role: str) -> frozenset[int]:
-        """``nodes`` as a set, after checking that each exists."""
+        """Check that each of ``nodes`` exists, and return them as a set."""
         chosen = set()
         for node in nodes:
             if isinstance(node, bool) or not isinstance(node, (int, np.integer)) or not 0 <= node < self.n:
@@ -153,7 +153,7 @@ class Network:
         return frozenset(chosen)
 
     def components_without(self, removed: Iterable[int]) -> list[frozenset[int]]:
-        """The connected components left when ``removed`` nodes are taken out, by smallest node."""
+        """Find the connected components left when ``removed`` nodes are taken out, by smallest node."""
         rest = self.graph.subgraph(set(range(self.n)) - set(removed))
         return sorted((frozenset(c) for c in nx.connected_components(rest)), key=min)
 
@@ -165,7 +165,7 @@ class Network:
         return tuple(np.array(sorted(v for v in colour if colour[v] == k), dtype=np.intp) for k in range(count))
 
     def hamiltonian_cycle(self) -> tuple[int, ...]:
-        """A cycle through every node once, starting at node 0.
+        """Find a cycle through every node once, starting at node 0.
 
         Raises
         ------

@@ -17,7 +17,7 @@ from secmix._base.settings import takes
 from secmix.adversaries import Adversary
 from secmix.adversaries.attacks.attack import CONTRIBUTION
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.data import Dataset, deal, prepared
+from secmix.data import Dataset, prepared, sample_rows
 from secmix.errors import DataError, NetworkError, ScenarioError, SecmixError, shown
 from secmix.mixture import Mixture
 from secmix.network import Network
@@ -49,7 +49,7 @@ class Setup:
 
     def deal(self, runs: int, rng: np.random.Generator) -> list[Array]:
         """Deal rows to the nodes, in each run anew: n arrays (runs, counts[i], d)."""
-        return deal(self.rows, self.counts, runs, rng, self.groups)
+        return sample_rows(self.rows, self.counts, runs, rng, self.groups)
 
     def has_rows(self, counts: Sequence[int]) -> bool:
         """Say whether so many rows can be dealt to each node."""

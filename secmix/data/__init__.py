@@ -1,12 +1,12 @@
-"""Data sets, and how their rows are dealt out to the nodes.
+"""Data sets, and how their rows are sampled for the nodes.
 
 A loader returns a :class:`Dataset` of plain numbers; it takes a path, or data that a dependency ships, or downloads
-from the owner. Preparing (standardise, PCA) and dealing are the same for all.
+from the owner. Preparing (standardise, PCA) and sampling are the same for all.
 """
 
 from secmix.data.dataset import Dataset
 from secmix.data.delimited import csv
-from secmix.data.prepare import deal, prepared
+from secmix.data.prepare import prepared, sample_rows
 from secmix.data.shipped import PARKINSONS_URL, breast_cancer, digits, gaussian, parkinsons, wine
 
 __all__ = [
@@ -14,10 +14,10 @@ __all__ = [
     "Dataset",
     "breast_cancer",
     "csv",
-    "deal",
     "digits",
     "gaussian",
     "parkinsons",
     "prepared",
+    "sample_rows",
     "wine",
 ]

@@ -1,4 +1,4 @@
-"""What every loader returns: rows of plain numbers, and where they come from."""
+"""Data sets: rows of plain numbers, and where they come from."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Dataset:
     public : bool
         Whether a report may show rows. Yours are private unless you say otherwise.
     groups : tuple of str, length N, optional
-        Whose each row is: the rows of each group are one node's. Default: rows are dealt to all nodes at random.
+        Whose each row is: the rows of each group are one node's. Default: rows are drawn for all nodes at random.
     """
 
     rows: Array

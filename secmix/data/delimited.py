@@ -69,11 +69,11 @@ class Table:
     sure: bool
 
     def shown(self, j: int) -> str:
-        """What others may call column ``j``."""
+        """Name column ``j`` as others may read it."""
         return self.names[j] if self.sure else f"column {j + 1}"
 
     def called(self, j: int) -> str:
-        """The same, in a sentence."""
+        """Name column ``j`` in a sentence."""
         name = self.shown(j)
         return name if name == f"column {j + 1}" else f"column '{name}'"
 
@@ -97,7 +97,7 @@ def csv(
     decimal: Literal[".", ","] = ".",
     group: str | None = None,
 ) -> Dataset:
-    """Numeric columns of a delimited text file.
+    """Load the numeric columns of a delimited text file.
 
     Parameters
     ----------
@@ -138,13 +138,13 @@ def csv(
     if decimal not in (".", ",") or decimal == delimiter:
         raise DataError(f"decimal is '.' or ',', and not the delimiter; given {shown(decimal)}")
     table = read_table(path, delimiter, header, encoding)
-    kept = _kept(table, path, columns, [*drop, *([group] if group is not None else [])], label, keep_label)
+    used = _used_columns(table, path, columns, [*drop, *([group] if group is not None else [])], label, keep_label)
     marks = {mark.strip() for mark in missing_marks}
-    numbers = np.empty((len(table.rows), len(kept)))
+    numbers = np.empty((len(table.rows), len(used)))
     for r, row in enumerate(table.rows):
-        for c, j in enumerate(kept):
+        for c, j in enumerate(used):
             value = number(row[j], decimal, marks)
-            if fault := wrong_with(row[j], value, decimal, alone=len(kept) == 1):
+            if fault := wrong_with(row[j], value, decimal, alone=len(used) == 1):
                 # The value itself may be private: only its place is named.
                 out = f"leave the column out with drop = [{json.dumps(table.shown(j), ensure_ascii=False)}]"
                 raise DataError(f"row {r + 1}, {table.called(j)} of '{path}' {fault.format(out=out)}")
@@ -154,17 +154,17 @@ def csv(
         if group is None
         else _groups(table, path, group, np.asarray(~np.isnan(numbers).any(axis=1) | (missing != "drop")))
     )
-    numbers, remarks = _filled(numbers, [table.called(j) for j in kept], missing, path)
+    numbers, remarks = _filled(numbers, [table.called(j) for j in used], missing, path)
     if not table.headed:
         remarks.append("its first line is all numbers and was read as a row" if header is None else "without a header")
     more = f" ({'; '.join(remarks)})" if remarks else ""
-    return Dataset(numbers, tuple(table.shown(j) for j in kept), f"the file {Path(path).name}{more}", groups=groups)
+    return Dataset(numbers, tuple(table.shown(j) for j in used), f"the file {Path(path).name}{more}", groups=groups)
 
 
 def read_table(
     path: str | Path, delimiter: str = ",", header: bool | None = None, encoding: str | None = None
 ) -> Table:
-    """The fields of a delimited file; a line of names is found where ``header`` does not say.
+    """Split a delimited file into its fields; a line of names is found where ``header`` does not say.
 
     Raises
     ------
@@ -197,12 +197,14 @@ def read_table(
     for r, row in enumerate(rows):
         if len(row) != len(names):
             which = "the first line names" if header else "the first has"
-            raise DataError(f"row {r + 1} of '{path}' has {len(row)} fields, {which} {len(names)}")
+            raise DataError(
+                f"row {r + 1} of '{path}' has {len(row)} fields, {which} {len(names)}; is the delimiter right?"
+            )
     return table
 
 
 def number(field: str, decimal: str = ".", marks: set[str] | frozenset[str] = frozenset()) -> float | None:
-    """The number in a field, NaN where it is missing; None where it is something else.
+    """Read the number in a field, NaN where it is missing; None where it is something else.
 
     >>> number(" 1,5", ","), number("NA"), number("999", marks={"999"}), number("Meyer")
     (1.5, nan, nan, None)
@@ -216,7 +218,7 @@ def number(field: str, decimal: str = ".", marks: set[str] | frozenset[str] = fr
         return None
 
 
-def _kept(
+def _used_columns(
     table: Table,
     path: str | Path,
     columns: Sequence[str] | None,
@@ -224,7 +226,7 @@ def _kept(
     label: str | None,
     keep_label: bool,
 ) -> list[int]:
-    """Which columns are used, in order, the label last."""
+    """List the columns that are used, in order, the label last."""
     for name in (*(columns or ()), *drop, *((label,) if label is not None else ())):
         if table.place(name) is None:
             hint = nearest(name, table.names) if table.sure or not table.headed else "is the delimiter right?"
@@ -234,12 +236,12 @@ def _kept(
     out = {table.place(name) for name in drop}
     asked = None if columns is None else {table.place(name) for name in columns}
     measured = None if label is None else table.place(label)
-    kept = [j for j in range(len(table.names)) if j not in out and j != measured and (asked is None or j in asked)]
+    used = [j for j in range(len(table.names)) if j not in out and j != measured and (asked is None or j in asked)]
     if keep_label and measured is not None:
-        kept.append(measured)
-    if not kept:
+        used.append(measured)
+    if not used:
         raise DataError(f"no column of '{path}' is left after 'drop' and 'label'; keep at least one")
-    return kept
+    return used
 
 
 def _groups(table: Table, path: str | Path, group: str, used: NDArray[np.bool_]) -> tuple[str, ...]:
@@ -252,11 +254,11 @@ def _groups(table: Table, path: str | Path, group: str, used: NDArray[np.bool_])
             f"row {owners.index('') + 1}, {table.called(j)} of '{path}' is empty, and group says that it names whose "
             "the row is; fill it in, or drop the row"
         )
-    return tuple(owner for owner, kept in zip(owners, used, strict=True) if kept)
+    return tuple(owner for owner, is_used in zip(owners, used, strict=True) if is_used)
 
 
 def _filled(numbers: Array, called: list[str], missing: Missing, path: str | Path) -> tuple[Array, list[str]]:
-    """The rows with nothing missing, and in words what was done."""
+    """Fill in or drop what is missing, and say in words what was done."""
     gaps = np.isnan(numbers)
     rows = gaps.any(axis=1)
     if not rows.any():
@@ -284,7 +286,7 @@ def _filled(numbers: Array, called: list[str], missing: Missing, path: str | Pat
 
 
 def decoded(content: bytes, encoding: str | None, cannot: str) -> str:
-    """The text in ``content``; errors begin with ``cannot``."""
+    """Decode the text in ``content``; errors begin with ``cannot``."""
     if encoding is None:
         encoding = "utf-16" if content.startswith(_UTF_16) else "utf-8"
     if encoding not in ENCODINGS:
@@ -300,7 +302,7 @@ def decoded(content: bytes, encoding: str | None, cannot: str) -> str:
 
 
 def _lines(path: str | Path, delimiter: str, encoding: str | None) -> list[list[str]]:
-    """The fields of every line that has any; at least one."""
+    """Read the fields of every line that has any; at least one."""
     cannot = f"the data file '{path}' cannot be read: "
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '\r\n"\0':
         raise DataError(f"{cannot}delimiter is a single character such as ';'; given {shown(delimiter)}")

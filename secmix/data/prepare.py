@@ -1,4 +1,4 @@
-"""Rows made ready for a mixture, and dealt out to the nodes: the same for all data sets."""
+"""Rows prepared for a mixture, and sampled for the nodes: the same for all data sets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAMED = 5  # of constant columns, in an error's first words
 
 
 def prepared(data: Dataset, *, standardise: bool = True, features: int | None = None) -> Array:
-    """Rows (N, d) ready for a mixture: columns of mean 0 and variance 1, then the first principal components.
+    """Prepare rows (N, d) for a mixture: columns of mean 0 and variance 1, then the first principal components.
 
     Raises
     ------
@@ -42,27 +42,31 @@ def prepared(data: Dataset, *, standardise: bool = True, features: int | None = 
     if features is not None:
         integer(features, "features")
         if features > min(rows.shape):
-            raise DataError(f"features = {features}, but the data have {rows.shape[1]} columns and {len(rows)} rows")
+            raise DataError(
+                f"features = {features}, but the data have {rows.shape[1]} columns and {len(rows)} rows; lower features"
+            )
         from sklearn.decomposition import PCA
 
         pca = PCA(features, svd_solver="full")
         rows = pca.fit_transform(rows)
         carried = int((pca.singular_values_ > 1e-9 * pca.singular_values_[0]).sum())
         if carried < features:
-            raise DataError(f"features = {features}, but the columns depend on each other: they carry only {carried}")
+            raise DataError(
+                f"features = {features}, but the columns depend on each other and carry only {carried}; lower features"
+            )
         # Unit variance along each component keeps one feature from drowning the others.
         rows = rows / rows.std(axis=0) if standardise else rows
     return np.ascontiguousarray(rows)
 
 
-def deal(
+def sample_rows(
     rows: Array,
     counts: Sequence[int],
     runs: int,
     rng: np.random.Generator,
     groups: Sequence[Ints] | None = None,
 ) -> list[Array]:
-    """Deal rows to the nodes, in each run anew and without replacement.
+    """Sample rows for the nodes, in each run anew and without replacement.
 
     Parameters
     ----------

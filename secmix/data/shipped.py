@@ -17,39 +17,39 @@ PARKINSONS_URL = "https://archive.ics.uci.edu/ml/machine-learning-databases/park
 
 
 def breast_cancer() -> Dataset:
-    """Wisconsin diagnostic breast cancer, 569 patients and 30 measurements of cell nuclei, as scikit-learn ships it.
+    """Load Wisconsin breast cancer, 569 patients and 30 measurements of cell nuclei, as scikit-learn ships it.
 
     >>> breast_cancer().rows.shape
     (569, 30)
     """
     from sklearn.datasets import load_breast_cancer
 
-    found = load_breast_cancer()
-    return Dataset(found.data, tuple(found.feature_names), "breast cancer measurements, Wisconsin (scikit-learn)", True)
+    bunch = load_breast_cancer()
+    return Dataset(bunch.data, tuple(bunch.feature_names), "breast cancer measurements, Wisconsin (scikit-learn)", True)
 
 
 def wine() -> Dataset:
-    """Chemical analyses of 178 wines, 13 measurements, as scikit-learn ships it."""
+    """Load chemical analyses of 178 wines, 13 measurements, as scikit-learn ships them."""
     from sklearn.datasets import load_wine
 
-    found = load_wine()
-    return Dataset(found.data, tuple(found.feature_names), "wine analyses (scikit-learn)", True)
+    bunch = load_wine()
+    return Dataset(bunch.data, tuple(bunch.feature_names), "wine analyses (scikit-learn)", True)
 
 
 def digits() -> Dataset:
-    """1797 handwritten digits of 8 × 8 pixels, without the pixels that are never inked, as scikit-learn ships them."""
+    """Load 1797 digits, handwritten, of 8 × 8 pixels, without the pixels that are never inked, from scikit-learn."""
     from sklearn.datasets import load_digits
 
-    found = load_digits()
-    inked = np.ptp(found.data, axis=0) > 0
-    names = tuple(np.array(found.feature_names)[inked].tolist())
-    return Dataset(found.data[:, inked], names, "handwritten digits (scikit-learn)", True)
+    bunch = load_digits()
+    inked = np.ptp(bunch.data, axis=0) > 0
+    names = tuple(np.array(bunch.feature_names)[inked].tolist())
+    return Dataset(bunch.data[:, inked], names, "handwritten digits (scikit-learn)", True)
 
 
 def gaussian(
     rows: int = 5000, features: int = 2, components: int = 2, separation: float = 2.0, seed: int = 0
 ) -> Dataset:
-    """Rows drawn from a mixture of ``components`` standard Gaussians with centres ``separation`` apart from the origin.
+    """Draw rows from a mixture of ``components`` standard Gaussians, with centres ``separation`` from the origin.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def gaussian(
 
 
 def parkinsons(path: str | Path | None = None) -> Dataset:
-    """Oxford Parkinson's disease detection: 195 voice recordings, 22 measurements (names and diagnosis left out).
+    """Load Oxford Parkinson's disease detection: 195 voice recordings, 22 measurements (no names, no diagnosis).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is wrong with a field of a file that should hold a number, and which setting mends it; never the value."""
+"""Faults of a field that should hold a number, and the setting that mends each; never the value."""
 
 from __future__ import annotations
 

@@ -21,11 +21,8 @@ NOT_YET = (
     "auditing/robustness",
     "auditing/soundness",
     "auditing/witnesses",
-    "data",
     "estimators",
     "kernel",
-    "mixture.py",
-    "network.py",
     "protocols",
     "scenario",
 )

@@ -17,7 +17,7 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.setup import build_model, build_setup
-from secmix.data import deal
+from secmix.data import sample_rows
 from secmix.network import Network
 from secmix.protocols import Plain
 from secmix.scenario import Scenario, from_dict
@@ -102,7 +102,7 @@ def _parts(content: str) -> tuple[Scenario, Any]:
 def _workload(content: str, runs: int) -> tuple[Network, list[Array], list[tuple[int, Array]]]:
     """Rows of all runs and what nodes put into every averaging."""
     cell, parts = _parts(content)
-    rows = deal(parts.rows, parts.counts, runs, np.random.default_rng(7))
+    rows = sample_rows(parts.rows, parts.counts, runs, np.random.default_rng(7))
     recorder = _Recorder()
     build_model(cell, parts, recorder).run(rows, network=parts.network, rng=np.random.default_rng(8))
     return parts.network, rows, recorder.seen

@@ -19,11 +19,11 @@ from secmix.data import (
     Dataset,
     breast_cancer,
     csv,
-    deal,
     digits,
     gaussian,
     parkinsons,
     prepared,
+    sample_rows,
     wine,
 )
 from secmix.errors import DataError, SecmixError
@@ -263,20 +263,20 @@ def test_principal_components_that_carry_nothing_are_refused() -> None:
 @given(seeds, st.lists(st.integers(1, 4), min_size=1, max_size=5), st.integers(1, 20))
 def test_rows_are_dealt_without_replacement(seed: int, counts: list[int], runs: int) -> None:
     rows = np.arange(40.0).reshape(20, 2)
-    dealt = deal(rows, counts, runs, np.random.default_rng(seed))
+    dealt = sample_rows(rows, counts, runs, np.random.default_rng(seed))
     assert [part.shape for part in dealt] == [(runs, count, 2) for count in counts]
     for run in range(runs):
         hand = np.concatenate([part[run] for part in dealt])
         assert len(np.unique(hand, axis=0)) == sum(counts)
         assert np.isin(hand[:, 0], rows[:, 0]).all()
-    again = deal(rows, counts, runs, np.random.default_rng(seed))
+    again = sample_rows(rows, counts, runs, np.random.default_rng(seed))
     assert all((a == b).all() for a, b in zip(dealt, again, strict=True))
 
 
 def test_each_run_is_dealt_anew_and_each_row_as_often_to_each_node() -> None:
     rows = np.arange(10.0)[:, None]
     runs = 5000
-    first, second = deal(rows, [1, 1], runs, np.random.default_rng(5))
+    first, second = sample_rows(rows, [1, 1], runs, np.random.default_rng(5))
     for hand in (first, second):
         often = np.bincount(hand.ravel().astype(int), minlength=10)
         # Binomial with mean 500 and standard deviation 21: five of them.
@@ -288,10 +288,10 @@ def test_each_run_is_dealt_anew_and_each_row_as_often_to_each_node() -> None:
 def test_a_deal_that_cannot_be_made_is_refused() -> None:
     rows = np.arange(6.0).reshape(3, 2)
     with pytest.raises(DataError, match=r"4 rows, but the data have 3.*rows_per_node"):
-        deal(rows, [2, 2], 10, np.random.default_rng(0))
+        sample_rows(rows, [2, 2], 10, np.random.default_rng(0))
     with pytest.raises(SecmixError, match="node 1"):
-        deal(rows, [1, 0], 10, np.random.default_rng(0))
-    assert [part.shape for part in deal(rows, [1, 2], 7, np.random.default_rng(0))] == [(7, 1, 2), (7, 2, 2)]
+        sample_rows(rows, [1, 0], 10, np.random.default_rng(0))
+    assert [part.shape for part in sample_rows(rows, [1, 2], 7, np.random.default_rng(0))] == [(7, 1, 2), (7, 2, 2)]
 
 
 OWN_FEATURES = """

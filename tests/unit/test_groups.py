@@ -13,7 +13,7 @@ import secmix
 from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer, Eavesdropper
 from secmix.auditing.setup import build_setup
-from secmix.data import Dataset, csv, deal
+from secmix.data import Dataset, csv, sample_rows
 from secmix.errors import DataError
 from secmix.network import Network
 from secmix.protocols import Plain
@@ -102,7 +102,7 @@ def test_a_data_set_says_whose_each_row_is() -> None:
     with pytest.raises(DataError, match="2 owners for 3 rows"):
         Dataset(np.ones((3, 1)), ("a",), "a test", groups=("x", "y"))
     rows = np.arange(6.0)[:, None]
-    (first, second) = deal(rows, [1, 2], 20, np.random.default_rng(0), [np.array([5]), np.array([0, 1, 2])])
+    (first, second) = sample_rows(rows, [1, 2], 20, np.random.default_rng(0), [np.array([5]), np.array([0, 1, 2])])
     assert set(first.ravel()) == {5.0}
     assert set(second.ravel()) == {0.0, 1.0, 2.0}
 
