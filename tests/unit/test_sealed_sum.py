@@ -144,7 +144,11 @@ def test_neither_a_search_for_coalitions_nor_a_check_clears_it() -> None:
     [
         (lambda: paillier(fraction_bits=60), SecmixError, "fraction_bits = 60; expected 0 to 52"),
         (lambda: paillier(holders=[]), SecmixError, "holders is empty"),
-        (lambda: paillier(holders=[7]).average(INPUTS[0], NETWORK, None), SecmixError, r"holders = \[7\]; expected nodes from 0"),
+        (
+            lambda: paillier(holders=[7]).average(INPUTS[0], NETWORK, None),
+            SecmixError,
+            r"holders = \[7\]; expected nodes from 0",
+        ),
         (lambda: paillier(fraction_bits=52).average(9 * INPUTS[0], NETWORK, RNG), DataError, "does not fit into 52"),
     ],
 )

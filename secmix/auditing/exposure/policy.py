@@ -139,7 +139,8 @@ class Judgement(NamedTuple):
 def judge(exposures: Sequence[Exposure], need: float, owners: Sequence[str] = (), *, costs: bool = False) -> Judgement:
     """Judge by ``min_colluders = need`` who exposes whom; with ``costs`` colluders cost more or less than one."""
     ranked = sorted(
-        ((exposure, node) for exposure in exposures for node in exposure.nodes), key=lambda pair: _rank(*pair, need)
+        ((exposure, node) for exposure in exposures for node in exposure.nodes),
+        key=lambda pair: _rank(pair[0], pair[1], need),
     )
     worst = {node.node: (exposure, node) for exposure, node in reversed(ranked)}
     nodes = {number: _entry(*worst[number], owners) for number in sorted(worst)}
