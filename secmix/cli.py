@@ -60,7 +60,7 @@ def audit(
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to run the cells on")] = None,
     format: Annotated[str | None, typer.Option(help="Of html,json,md,junit,sarif; default html,json,md")] = None,
     policy: Annotated[Path | None, typer.Option(help="TOML file with limits, in place of the scenario's")] = None,
-    baseline: Annotated[Path | None, typer.Option(help="report.json; only what got worse counts")] = None,
+    baseline: Annotated[Path | None, typer.Option(help="report.json or its folder; only what got worse counts")] = None,
     cell: Annotated[
         int | None, typer.Option(min=1, help="Run one cell of the sweep alone, into cell-N of the folder")
     ] = None,
@@ -217,8 +217,8 @@ def protocols(debug: Debug = False) -> None:
 
 @app.command()
 def compare(
-    before: Annotated[Path, typer.Argument(help="report.json")],
-    after: Annotated[Path, typer.Argument(help="report.json")],
+    before: Annotated[Path, typer.Argument(help="report.json, or the folder of a report")],
+    after: Annotated[Path, typer.Argument(help="report.json, or the folder of a report")],
     debug: Debug = False,
 ) -> None:
     """Show two reports side by side: what got better, what got worse.

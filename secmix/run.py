@@ -68,7 +68,7 @@ def audit(
     formats : sequence of {"html", "json", "md", "junit", "sarif"}
     policy : PolicySpec or path, optional
         In place of the scenario's.
-    baseline : Report or path of a report.json, optional
+    baseline : Report, or path of a report.json or of its folder, optional
         Only what got worse than there counts for the verdict.
     cell : int, optional
         Run this cell of the sweep alone, counted from 1. Its report goes into ``out/cell-N`` and leaves that of all

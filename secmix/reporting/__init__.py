@@ -146,13 +146,14 @@ def _discard(temporary: Path) -> None:
 
 
 def read_json(path: str | os.PathLike[str]) -> Report:
-    """Read the report from a report.json.
+    """Read the report from a report.json, or from that in a folder of a report.
 
     Raises
     ------
     SecmixError
         If the file cannot be read, is no report, or was written by a version with another schema.
     """
+    path = Path(path) / "report.json" if Path(path).is_dir() else path
     try:
         text = Path(path).read_bytes().decode("utf-8")
         values = json.loads(text, parse_constant=_refuse)

@@ -325,6 +325,7 @@ def test_published_schema_is_current() -> None:
 def test_json_round_trip(report: Report, tmp_path: Path) -> None:
     (path,) = write(report, tmp_path, ["json"])
     assert read_json(path) == report
+    assert read_json(path.parent) == report
 
 
 def test_not_finite_number_is_refused_before_anything_is_written(tmp_path: Path) -> None:
@@ -339,8 +340,8 @@ def test_not_finite_number_is_refused_before_anything_is_written(tmp_path: Path)
     [
         (b"", "not a report.json"),
         (b"\xff\xfe", "not a report.json"),
-        (b"[]", "names no schema_version"),
-        (b"{}", "names no schema_version"),
+        (b"[]", "has no schema_version"),
+        (b"{}", "has no schema_version"),
         (b'{"schema_version": "99"}', "'99'.*run the audit again"),
         (b'{"schema_version": "2", "seed": Infinity}', "Infinity"),
         (b'{"schema_version": "2", "odd": 1}', "Field required.*more"),
