@@ -10,7 +10,7 @@ from secmix._base.checks import Array
 from secmix.adversaries import Eavesdropper, HonestButCurious, TamperingChannel
 from secmix.adversaries.attacks import graphfed as neighbour_forgeries
 from secmix.adversaries.reconstructions.graphfed import reconstruct_graphfed
-from secmix.adversaries.reconstructions.interfaces import held_in_run
+from secmix.adversaries.reconstructions.interfaces import known_in_run
 from secmix.estimators.estimate import wilson
 from secmix.mixture import Mixture
 from secmix.network import Network
@@ -81,7 +81,7 @@ def _attacked(
     """Share of the node's rows recovered, rows claimed that are none of its own, equations known on each row."""
     counts, d = [part.shape[1] for part in parts], parts[0].shape[2]
     rng = np.random.default_rng([seed, 13, run, node])
-    found = reconstruct_graphfed(held_in_run(view, run, node, counts, d, em, network, rng))
+    found = reconstruct_graphfed(known_in_run(view, run, node, counts, d, em, network, rng))
     truth = parts[node][run]
     if found is None:
         return 0.0, 0, 0

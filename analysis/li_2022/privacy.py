@@ -77,7 +77,7 @@ def leak(
     runs = len(vectors)
     if not len(view):
         return averages[:, 0], Leak(np.empty((0, network.n)), np.empty((0, runs, vectors.shape[2])))
-    masks = probed.seen[0][1].shape[1]
+    masks = probed.recorded[0][1].shape[1]
     linear = read_off(view, [0], runs=runs, masks=masks, network=network, protocol=protocol)
     basis = subspace_of(linear, adversary.corrupt_nodes(network)).basis
     reached, _ = mask_range(linear)

@@ -13,7 +13,7 @@ from sklearn.svm import SVR
 from secmix._base.checks import Array
 from secmix.adversaries import Eavesdropper, HonestButCurious, TamperingChannel
 from secmix.adversaries.attacks import meta_clustering as learner_forgeries
-from secmix.adversaries.reconstructions.interfaces import held_in_run
+from secmix.adversaries.reconstructions.interfaces import known_in_run
 from secmix.adversaries.reconstructions.meta_clustering import reconstruct_models
 from secmix.network import Network
 from secmix.protocols import SelectExchangeCluster
@@ -118,7 +118,7 @@ def _one(candidate: str, exchange: Any, rows: int, p: int, m: int, *, quick: boo
         view = adversary.observe(channel.transcript, network)
         known, how = [], ""
         for run in range(runs):
-            held = held_in_run(view, run, 0, [rows] * m, p + 1, sec, network, np.random.default_rng(0))
+            held = known_in_run(view, run, 0, [rows] * m, p + 1, sec, network, np.random.default_rng(0))
             found = reconstruct_models(held)
             known.append(_known(found, parts[0][run]))
             how = found.how if found is not None else "nothing was found to work on"

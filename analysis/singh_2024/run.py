@@ -31,7 +31,7 @@ from secmix.adversaries.attacks.subspace import (
     tightest,
     worst_basis,
 )
-from secmix.adversaries.reconstructions.interfaces import held_in_run
+from secmix.adversaries.reconstructions.interfaces import known_in_run
 from secmix.adversaries.reconstructions.subspace import reconstruct_basis
 from secmix.aggregators import RejectedMessages
 from secmix.aggregators.subspace import (
@@ -247,7 +247,7 @@ def leakage(seed: int) -> list[dict[str, float]]:
             protocol, channel, network = FederatedPCA(r, rule=rule, iterations=10), Channel(), Network.complete(3)  # type: ignore[arg-type]
             protocol.collaborate([d.T[None] for d in data], network, rng, channel=channel)
             view = CuriousServer().observe(channel.transcript, network)
-            solved = reconstruct_basis(held_in_run(view, 0, 0, [q] * 3, n, protocol, network, rng))
+            solved = reconstruct_basis(known_in_run(view, 0, 0, [q] * 3, n, protocol, network, rng))
             row[key] = 0 if solved is None else _that_hold(solved.normals, data[0])
             if key == "basis":
                 sent = next(block for block in channel.transcript if block.kind == "basis").payload[0, 0]

@@ -145,7 +145,7 @@ def steering(rows: Array, seeds: int, seed: int) -> list[Numbers]:
                     entry["error"].append(off if off < 1e-3 else None)
                     seen = detectability(run, parts, [i for i in range(len(few)) if i not in corrupt])
                     entry["drop"].append(float(seen.worst_drop[0]))
-                    entry["move"].append(float(seen.moves[1:].max()))
+                    entry["move"].append(float(seen.shifts[1:].max()))
                 out.append(entry)
     return out
 

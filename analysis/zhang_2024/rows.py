@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.adversaries.reconstructions.interfaces import HeldMessages
+from secmix.adversaries.reconstructions.interfaces import KnownMessages
 from secmix.adversaries.reconstructions.mixture import reconstruct_mixture
 from secmix.estimators.estimate import wilson
 from secmix.network import Network
@@ -39,7 +39,7 @@ def _at(n: int, d: int, k: int, tolerance: float, machines: int, seed: int) -> N
     for j, part in enumerate(parts):
         where = Origin(0, 0, "mixture", "plain", j, (SERVER,))
         found = reconstruct_mixture(
-            HeldMessages(
+            KnownMessages(
                 j, ((where, block.payload[j, 0]),), n, d, protocol, network, np.random.default_rng([seed, 8, j])
             )
         )

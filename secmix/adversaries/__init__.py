@@ -1,4 +1,4 @@
-"""Who attacks: each adversary turns a transcript into the view it holds."""
+"""Adversaries: each turns a transcript into the view it holds."""
 
 from secmix.adversaries.attacks.attack import Attack, RoundMessages
 from secmix.adversaries.attacks.subspace import SUBSPACE_FIXED, SUBSPACE_FORGERIES, worst_basis
@@ -9,7 +9,7 @@ from secmix.adversaries.inversion.invert import Inversion, invert_sums, rounds_n
 from secmix.adversaries.passive.curious_server import CuriousServer
 from secmix.adversaries.passive.eavesdropper import Eavesdropper
 from secmix.adversaries.passive.honest_but_curious import HonestButCurious
-from secmix.adversaries.reconstructions.interfaces import HeldMessages, Reconstruction
+from secmix.adversaries.reconstructions.interfaces import KnownMessages, Reconstruction
 from secmix.adversaries.search.mixtures import Collusion, CollusionPoint, collude, collusion_curve
 from secmix.adversaries.search.worst_case import Search, WorstCase
 from secmix.adversaries.steering.adversaries import (
@@ -36,10 +36,10 @@ __all__ = [
     "CuriousServer",
     "Detectability",
     "Eavesdropper",
-    "HeldMessages",
     "HonestButCurious",
     "Inversion",
     "Isolated",
+    "KnownMessages",
     "MaliciousServer",
     "ModelServer",
     "Reconstruction",

@@ -35,7 +35,7 @@ class Colluders:
     scale : float
         How much farther than usual the attacks go; for fixed contributions, from the honest mean.
     eavesdrops : bool
-        Whether they also hear every plain channel.
+        Whether they also read every plain channel.
 
     Raises
     ------
@@ -69,11 +69,11 @@ class Colluders:
         if self.attack != "all":
             only = named(str(self.attack))
             return {only.name: only}
-        found = [named(name) for name in dict.fromkeys([*FIXED, *installed()])]
-        return {attack.name: attack for attack in sorted(found, key=lambda attack: attack.searches)}
+        every = [named(name) for name in dict.fromkeys([*FIXED, *installed()])]
+        return {attack.name: attack for attack in sorted(every, key=lambda attack: attack.searches)}
 
     def against(self, kinds: Iterable[str]) -> dict[str, Attack]:
-        """Those that speak messages of these kinds, by name.
+        """Select the attacks that replace messages of these kinds, by name.
 
         Raises
         ------
@@ -90,14 +90,14 @@ class Colluders:
         return able
 
     def contribute(self, honest: Array, f: int, rng: np.random.Generator, name: str | None = None) -> Array:
-        """The messages (f, p) of an attack on the honest contributions (h, p), by default of the first that it has."""
+        """Make an attack's messages (f, p) on the honest contributions (h, p), by default those of its first attack."""
         attacks = self.against([CONTRIBUTION])
         return attacks[name or next(iter(attacks))](honest, f, rng, self.scale)
 
     def corrupt_nodes(self, network: Network) -> frozenset[int]:
-        """The corrupt nodes, after checking that they exist and leave somebody honest."""
+        """Return the corrupt nodes, after checking that they exist and leave somebody honest."""
         return HonestButCurious(self.corrupt).corrupt_nodes(network)
 
     def observe(self, transcript: Transcript, network: Network) -> View:
-        """As honest-but-curious nodes: what the corrupt nodes hold, send and receive."""
+        """Observe as honest-but-curious nodes do: what the corrupt nodes hold, send and receive."""
         return HonestButCurious(self.corrupt, eavesdrops=self.eavesdrops).observe(transcript, network)

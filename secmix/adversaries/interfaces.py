@@ -13,7 +13,7 @@ from secmix.adversaries.attacks.attack import Attack
 from secmix.network import Network
 from secmix.transcript import Block, Transcript, View, collect
 
-Heard = Callable[[Block], npt.NDArray[np.bool_]]
+Readable = Callable[[Block], npt.NDArray[np.bool_]]
 
 
 @runtime_checkable
@@ -24,30 +24,30 @@ class Adversary(Protocol):
     """
 
     def observe(self, transcript: Transcript, network: Network) -> View:
-        """What this adversary holds of a run."""
+        """Return what this adversary holds of a run."""
         ...
 
     def corrupt_nodes(self, network: Network) -> frozenset[int]:
-        """The nodes it controls, whose own data are no secret from it."""
+        """Return the nodes it controls, whose own data are no secret from it."""
         ...
 
 
 @dataclass(frozen=True)
 class AdversaryTraits:
-    """The optional members of an adversary. What it does not have is as the default here says.
+    """The optional members of an adversary; those that it lacks take the defaults here.
 
     Attributes
     ----------
     sees_metadata : bool
-        Whether it sees how many messages there are, of which kind, size and time, encrypted ones included.
+        Whether it reads how many messages there are, of which kind, size and time, encrypted ones included.
     active : callable or None
-        ``active(protocol) -> protocol``: the sum protocol as it runs when this adversary takes part.
+        ``active(protocol) -> protocol``: the sum protocol as it runs where this adversary takes part.
     serves : callable or None
-        ``serves(collaboration) -> collaboration``: as it runs when its server sends what this adversary chooses.
+        ``serves(collaboration) -> collaboration``: the same with a server that sends what this adversary chooses.
     tapped : iterable of (a, b), or None
         The edges it taps; None means that it is not bound to some.
     eavesdrops : bool or None
-        Whether it hears every plain line; None means: if it is one who taps.
+        Whether it reads every plain line; None means: only an adversary that taps lines does.
     against : callable or None
         ``against(kinds) -> {name: Attack}``: of a Byzantine adversary, how it attacks a protocol that sends messages of
         these kinds; an error if it cannot. None means that it is passive.
@@ -68,17 +68,17 @@ class AdversaryTraits:
 
     @classmethod
     def of(cls, adversary: Any) -> AdversaryTraits:
-        """Those of ``adversary``."""
+        """Read the optional members of ``adversary``; those that it lacks take their defaults."""
         own = {each.name: getattr(adversary, each.name) for each in fields(cls) if hasattr(adversary, each.name)}
         return cls(**{"eavesdrops": "tapped" in own, **own})
 
 
-def view_of(transcript: Transcript, heard: Heard) -> View:
-    """The view of an adversary that holds message k of a block where ``heard(block)[k]``."""
-    pairs = ((block, np.flatnonzero(heard(block))) for block in transcript)
+def view_of(transcript: Transcript, readable: Readable) -> View:
+    """Build the view of an adversary that holds message k of a block where ``readable(block)[k]``."""
+    pairs = ((block, np.flatnonzero(readable(block))) for block in transcript)
     return collect((block, messages) for block, messages in pairs if len(messages))
 
 
 def none_of(block: Block) -> npt.NDArray[np.bool_]:
-    """No message of the block."""
+    """Select no message of the block."""
     return np.zeros(len(block.sender), dtype=bool)

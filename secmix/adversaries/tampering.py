@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from secmix._base.checks import Array, Ints
 from secmix.adversaries.attacks.attack import CONTRIBUTION, Attack, RoundMessages
 from secmix.network import Network
-from secmix.protocols.interfaces import Carrying
+from secmix.protocols.interfaces import ProtocolWrapper
 from secmix.transcript import Channel, Holders, Sealed, Transcript
 
 
@@ -67,7 +67,7 @@ class TamperingChannel(Channel):
         self._of_iteration = 0
 
     def begin(self) -> None:
-        """As :meth:`Channel.begin`; what the honest sent before is forgotten."""
+        """Begin a run as :meth:`Channel.begin` does, and forget what the honest sent before."""
         super().begin()
         self._sent.clear()
 
@@ -83,7 +83,7 @@ class TamperingChannel(Channel):
         content: ArrayLike | None = None,
         sealed_for: Holders | None = None,
     ) -> Array:
-        """As :meth:`Channel.send`; what comes back holds the colluders' messages."""
+        """Send as :meth:`Channel.send` does; what comes back holds the colluders' messages."""
         arriving = payload
         if self.attack.forge is not None and self.attack.speaks([kind]) and not isinstance(payload, Sealed):
             rows = payload[None] if payload.ndim == 2 else payload
@@ -113,7 +113,7 @@ class TamperingChannel(Channel):
 
 
 def _sender_of_each_row(rows: int, sender: ArrayLike, receiver: ArrayLike, content: ArrayLike | None) -> Ints:
-    """Who sends each row of a payload; -2 for a row that nobody sends."""
+    """Find who sends each row of a payload; -2 for a row that nobody sends."""
     # One sender may have something else for each receiver.
     senders = np.broadcast_arrays(np.atleast_1d(sender), np.atleast_1d(receiver))[0]
     which = np.arange(len(senders)) if content is None else np.asarray(content, dtype=np.intp)
@@ -123,7 +123,7 @@ def _sender_of_each_row(rows: int, sender: ArrayLike, receiver: ArrayLike, conte
 
 
 @dataclass(frozen=True)
-class Attacked(Carrying):
+class Attacked(ProtocolWrapper):
     """A sum protocol in which corrupt nodes contribute what an attack says, knowing all honest contributions.
 
     Where some of many runs are summed by themselves, ``first`` says which is the first. All draw from ``rng``, or each
@@ -153,7 +153,7 @@ class Attacked(Carrying):
         masks: Array | None = None,
         channel: Channel | None = None,
     ) -> tuple[Array, Transcript]:
-        """Averages of the honest contributions and the colluders'."""
+        """Average the honest contributions and the colluders'."""
         s = np.array(inputs, dtype=np.float64)
         theirs = sorted(network.node_set(self.corrupt, "corrupt"))
         honest = np.setdiff1d(np.arange(network.n), theirs)

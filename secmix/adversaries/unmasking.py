@@ -14,7 +14,7 @@ from secmix.adversaries.passive.curious_server import CuriousServer
 from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols import SumProtocol
-from secmix.protocols.interfaces import Carrying
+from secmix.protocols.interfaces import ProtocolWrapper
 from secmix.protocols.sums.unmasking import PAIRS, SELF
 from secmix.transcript import SERVER, Channel, Transcript, View
 
@@ -30,7 +30,7 @@ class UnmaskingServer:
     ----------
     victim : int
     corrupt : iterable of int
-        Nodes that tell the server all that they hold, send and receive; default: none.
+        Nodes that report to the server all that they hold, send and receive; default: none.
     asks : {"all for both", "halves"}
         *all for both*: every client for both kinds of share of the victim, which an honest client refuses. *halves*:
         half of the honest clients for one kind, the others for the other, which no client notices. This succeeds where
@@ -59,20 +59,20 @@ class UnmaskingServer:
             raise SecmixError(f"the victim {self.victim} is one of the corrupt nodes; name an honest one")
 
     def active(self, protocol: SumProtocol) -> Unmasked:
-        """``protocol`` with this server's requests in place of the honest ones."""
+        """Wrap ``protocol`` so that its server sends these requests in place of the honest ones."""
         return Unmasked(protocol, self)
 
     def corrupt_nodes(self, network: Network) -> frozenset[int]:
-        """Those that tell the server; checks that the victim exists."""
+        """Return the nodes that report to the server, after checking that the victim exists."""
         network.node_set([self.victim], "victim")
         return CuriousServer(self.corrupt).corrupt_nodes(network)
 
     def observe(self, transcript: Transcript, network: Network) -> View:
-        """As a curious server with these corrupt nodes."""
+        """Observe as a curious server with these corrupt nodes does."""
         return CuriousServer(self.corrupt).observe(transcript, network)
 
     def request(self, clients: list[int]) -> Array:
-        """What it asks of each client about the victim."""
+        """Choose what to ask of each client about the victim."""
         if self.asks == "all for both":
             return np.full(len(clients), float(SELF + PAIRS))
         honest = [v for v in clients if v not in set(self.corrupt)]
@@ -80,7 +80,7 @@ class UnmaskingServer:
 
 
 @dataclass(frozen=True)
-class Unmasked(Carrying):
+class Unmasked(ProtocolWrapper):
     """A sum protocol whose server asks what an :class:`UnmaskingServer` wants."""
 
     by: UnmaskingServer
@@ -94,7 +94,7 @@ class Unmasked(Carrying):
         masks: Array | None = None,
         channel: Channel | None = None,
     ) -> tuple[Array, Transcript]:
-        """As the protocol's."""
+        """Average as the protocol does, with this server's requests."""
         asking = _Asking(channel or Channel(), self.by)
         averages, _ = self.inner.average(inputs, network, rng, masks=masks, channel=asking)
         if not asking.asked:
@@ -103,7 +103,7 @@ class Unmasked(Carrying):
 
 
 class _Asking(Channel):
-    """Hands on to another channel, with other requests about the victim."""
+    """A channel that hands on to another, with other requests about the victim."""
 
     def __init__(self, into: Channel, by: UnmaskingServer) -> None:
         super().__init__(record=into.record)
@@ -111,7 +111,7 @@ class _Asking(Channel):
         self.transcript, self.iteration = into.transcript, into.iteration
 
     def send(self, round: int, sender: ArrayLike, receiver: ArrayLike, kind: str, payload: Array, **how: Any) -> Array:
-        """As :meth:`Channel.send`."""
+        """Send as :meth:`Channel.send` does, but for requests about the victim."""
         if kind == f"request about {self.by.victim}" and np.all(np.asarray(sender) == SERVER):
             self.asked = True
             wanted = self.by.request(np.atleast_1d(receiver).tolist())
@@ -119,5 +119,5 @@ class _Asking(Channel):
         return self.into.send(round, sender, receiver, kind, payload, **how)
 
     def hold(self, round: int, node: ArrayLike, kind: str, payload: Array) -> None:
-        """As :meth:`Channel.hold`."""
+        """Note what a node holds, as :meth:`Channel.hold` does."""
         self.into.hold(round, node, kind, payload)

@@ -1,4 +1,4 @@
-"""What comes in: messages checked, those that are not finite set aside and counted as Byzantine."""
+"""Screening of messages: those that are not finite are set aside and counted as Byzantine."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Screened(NamedTuple):
 
 
 def screened(messages: ArrayLike, f: int = 0) -> Screened:
-    """The finite messages, with what is left of the budget f.
+    """Select the finite messages, with what is left of the budget f.
 
     A message that is not finite can only come from a faulty or a Byzantine node, so that each one rejected
     leaves one fewer to fear: n' = n − rejected, f' = max(f − rejected, 0).
@@ -87,14 +87,14 @@ def screened(messages: ArrayLike, f: int = 0) -> Screened:
     if not rejected:
         return Screened(array, f, ())
     if len(rejected) == n:
-        raise DataError(f"none of the {n} messages is finite: there is nothing to aggregate")
+        raise DataError(f"none of the {n} messages is finite: give at least one row of finite numbers")
     return Screened(np.delete(array, rejected, axis=0), max(f - len(rejected), 0), rejected)
 
 
 def admitted(messages: ArrayLike, f: int, rule: str | Traits | None, *, stacklevel: int = 3) -> tuple[Messages, int]:
-    """The messages and f that the rule works with, of which its traits are asked; a warning reports the rejected.
+    """Screen the messages for a rule, and check f by its traits; a warning reports the rejected.
 
-    To be called by the rule itself: the warning points at whoever called that.
+    The rule itself calls this: the warning points at whoever called the rule.
     """
     traits = TRAITS[rule] if isinstance(rule, str) else rule
     kept, left, rejected = screened(messages, f)
@@ -109,7 +109,7 @@ def admitted(messages: ArrayLike, f: int, rule: str | Traits | None, *, stacklev
 
 
 def returned(result: Vector, messages: Messages) -> Vector:
-    """``result`` in the type of the messages."""
+    """Convert ``result`` to the type of the messages; one that is not finite is an error."""
     if not np.isfinite(result).all():
         raise DataError("the aggregate overflows; divide the messages by a power of two first")
     return result.astype(messages.dtype, copy=False)

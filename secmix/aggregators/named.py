@@ -14,7 +14,7 @@ Rule = Callable[..., Any]
 
 
 def rule_named(rule: str | Rule) -> Rule:
-    """The rule itself, from whatever names it.
+    """Load the rule itself, from whatever names it.
 
     Parameters
     ----------
@@ -34,18 +34,18 @@ def rule_named(rule: str | Rule) -> Rule:
     >>> rule_named("secmix.aggregators:krum").__name__
     'krum'
     """
-    found = plugins.load("aggregators", rule) if isinstance(rule, str) else rule
-    if not callable(found) or isinstance(found, type):
+    loaded = plugins.load("aggregators", rule) if isinstance(rule, str) else rule
+    if not callable(loaded) or isinstance(loaded, type):
         raise SecmixError(
             f"a rule is a function of messages (n, p) and f, or its name; given {str(rule)[:80]!r}, "
-            f"which is {'a class: give an object of it' if isinstance(found, type) else type(found).__name__}"
+            f"which is {'a class: give an object of it' if isinstance(loaded, type) else type(loaded).__name__}"
         )
-    traits_of(found)  # what it declares must be Traits
-    return found
+    traits_of(loaded)  # what it declares must be Traits
+    return loaded
 
 
 def rule_label(rule: str | Rule) -> str:
-    """What to call a rule in a sentence."""
+    """Name a rule in a sentence."""
     if isinstance(rule, str):
         return rule
     return str(getattr(rule, "__name__", type(rule).__name__))

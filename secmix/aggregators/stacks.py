@@ -25,7 +25,7 @@ _CORES: dict[str, tuple[Callable[..., Any], Core]] = {}  # by the name of the ru
 
 
 def alone(core: Core, messages: ArrayLike, f: int, rule: str, **options: Any) -> Vector:
-    """The rule of that name on one set of messages (n, p): to be called by the rule itself, which a warning passes."""
+    """Apply the rule of that name to messages (n, p): called by the rule itself, which a warning passes over."""
     kept, left = admitted(messages, f, rule, stacklevel=4)
     return returned(core(kept[None], left, **options)[0], kept)
 
@@ -41,7 +41,7 @@ def core_of(rule: Callable[..., Any]) -> Callable[[Core], Core]:
 
 
 def takes_stacks(rule: Callable[..., Any]) -> bool:
-    """Whether the rule is one of ours that is written for stacks.
+    """Check whether the rule is one of ours that is written for stacks.
 
     >>> from secmix.aggregators import krum
     >>> takes_stacks(krum), takes_stacks(lambda messages, f: messages[0])
@@ -51,8 +51,8 @@ def takes_stacks(rule: Callable[..., Any]) -> bool:
     return _CORES.get(str(getattr(rule, "__name__", "")), (None,))[0] is rule
 
 
-def each(rule: Callable[..., Any], stack: Array, f: int) -> Array:
-    """What the rule makes of each of several sets of messages (s, n, p): (s, p), bit for bit as set by set.
+def apply_to_each(rule: Callable[..., Any], stack: Array, f: int) -> Array:
+    """Apply the rule to each of several sets of messages (s, n, p): (s, p), bit for bit as set by set.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def each(rule: Callable[..., Any], stack: Array, f: int) -> Array:
     Examples
     --------
     >>> from secmix.aggregators import coordinate_median
-    >>> each(coordinate_median, np.array([[[1.0], [2.0], [9.0]], [[5.0], [6.0], [7.0]]]), f=1).tolist()
+    >>> apply_to_each(coordinate_median, np.array([[[1.0], [2.0], [9.0]], [[5.0], [6.0], [7.0]]]), f=1).tolist()
     [[2.0], [6.0]]
     """
     if not takes_stacks(rule) or stack.dtype != np.float64 or len(stack) < 2:
@@ -70,23 +70,23 @@ def each(rule: Callable[..., Any], stack: Array, f: int) -> Array:
     s, n, p = stack.shape
     core = _CORES[rule.__name__][1]
     TRAITS[rule.__name__].check(n, integer(f, "f", least=0))
-    found = np.empty((s, p))
+    results = np.empty((s, p))
     with np.errstate(all="ignore"):  # the sum is finite only if each entry is
         clean = np.isfinite(stack.sum(axis=(1, 2)))
     for k in np.flatnonzero(~clean):  # what is rejected differs from set to set
-        found[k] = rule(stack[k], f=f)
+        results[k] = rule(stack[k], f=f)
     for part in parts(np.flatnonzero(clean), n * p):
         messages: Messages = stack[part]
-        found[part] = returned(core(messages, f), messages)
-    return found
+        results[part] = returned(core(messages, f), messages)
+    return results
 
 
 def parts(members: NDArray[np.intp], entries: int) -> list[NDArray[np.intp]]:
-    """The members of a stack in groups that stay in the caches, given how many entries each has."""
+    """Split the members of a stack into groups that stay in the caches, given how many entries each has."""
     size = at_once(entries)
     return [members[k : k + size] for k in range(0, len(members), size)]
 
 
 def at_once(entries: int) -> int:
-    """How many sets of so many entries it pays to take together."""
+    """Compute how many sets of so many entries it pays to take together."""
     return max(_ENTRIES // max(entries, 1), 1)

@@ -1,4 +1,4 @@
-"""What each rule is, where it comes from and what it promises: one table, which also drives the tests."""
+"""Traits of each rule, its source and its promises: one table, which also drives the tests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Traits:
     tolerates : (n, f) -> count
         With so many Byzantine messages the error stays bounded, whatever they are; by default none.
     broken_by : (n, f) -> count, or None
-        So many suffice to push the result anywhere; None where no figure is claimed.
+        So many suffice to move the result anywhere; None where no figure is claimed.
     equivariances : frozenset
         Of "permutation" (the result does not depend on the order), "translation", "scale" (by a factor above
         0), "orthogonal" (rotations and reflections, unless there are ties: they are broken by value) and "embedding"
@@ -53,7 +53,7 @@ class Traits:
     stochastic: bool = False
 
     def largest_f(self, n: int) -> int:
-        """The largest f that n messages allow; −1 where not even f = 0 is."""
+        """Find the largest f that n messages allow; −1 where not even f = 0 is."""
         return max((f for f in range(n) if self.least(f) <= n), default=-1)
 
     def check(self, n: int, f: int, rejected: int = 0) -> None:
@@ -67,7 +67,7 @@ class Traits:
 
 
 def traits_of(rule: Callable[..., Any]) -> Traits | None:
-    """The traits of one of our rules, plain or wrapped, or those that a rule declares; None where it declares none.
+    """Return the traits of our rules, plain or wrapped, or those that a rule declares; None where it declares none.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def traits_of(rule: Callable[..., Any]) -> Traits | None:
 
 
 def is_ours(rule: Callable[..., Any]) -> bool:
-    """Whether the rule is one of this package, of which the literature speaks, and not another of the same name.
+    """Check for a rule of this package, of which the literature speaks, and not another of the same name.
 
     >>> from secmix.aggregators import krum
     >>> is_ours(krum), is_ours(lambda messages, f: messages[0])
@@ -123,8 +123,8 @@ def _half(n: int, f: int) -> int:
     return (n + 1) // 2
 
 
-_MOVES: frozenset[Equivariance] = frozenset({"permutation", "translation", "scale", "embedding"})
-_ALL: frozenset[Equivariance] = _MOVES | {"orthogonal"}
+_COMMON: frozenset[Equivariance] = frozenset({"permutation", "translation", "scale", "embedding"})
+_ALL: frozenset[Equivariance] = _COMMON | {"orthogonal"}
 _BLANCHARD = "Blanchard, El Mhamdi, Guerraoui, Stainer 2017, Machine learning with adversaries"
 
 WRAPPED: WeakKeyDictionary[Callable[..., Any], Callable[..., Any]] = WeakKeyDictionary()
@@ -139,11 +139,11 @@ TRAITS: dict[str, Traits] = {
         ),
         Traits(
             "coordinate_median", "Yin, Chen, Ramchandran, Bartlett 2018, Byzantine-robust distributed learning",
-            _majority, lambda n, f: 0.5, _minority, _half, _MOVES, differentiable=True,
+            _majority, lambda n, f: 0.5, _minority, _half, _COMMON, differentiable=True,
         ),
         Traits(
             "trimmed_mean", "Yin, Chen, Ramchandran, Bartlett 2018, Byzantine-robust distributed learning",
-            _majority, lambda n, f: f / n, lambda n, f: f, lambda n, f: f + 1, _MOVES, differentiable=True,
+            _majority, lambda n, f: f / n, lambda n, f: f, lambda n, f: f + 1, _COMMON, differentiable=True,
         ),
         Traits(
             "geometric_median",
@@ -161,7 +161,7 @@ TRAITS: dict[str, Traits] = {
         Traits(
             "bulyan",
             "El Mhamdi, Guerraoui, Rouault 2018, The hidden vulnerability of distributed learning in Byzantium",
-            lambda f: 4 * f + 3, lambda n, f: (n - 3) / (4 * n), lambda n, f: f, lambda n, f: n - f - 1, _MOVES,
+            lambda f: 4 * f + 3, lambda n, f: (n - 3) / (4 * n), lambda n, f: f, lambda n, f: n - f - 1, _COMMON,
         ),
         Traits(
             "mda",
@@ -170,12 +170,12 @@ TRAITS: dict[str, Traits] = {
         ),
         Traits(
             "meamed", "Xie, Koyejo, Gupta 2018, Generalized Byzantine-tolerant SGD",
-            _majority, lambda n, f: f / n, lambda n, f: f, lambda n, f: f + 1, _MOVES,
+            _majority, lambda n, f: f / n, lambda n, f: f, lambda n, f: f + 1, _COMMON,
         ),
         Traits(
             "centered_clipping",
             "Karimireddy, He, Jaggi 2021, Learning from history for Byzantine robust optimization",
-            _majority, lambda n, f: 0.5, _minority, _half, _MOVES, differentiable=True,
+            _majority, lambda n, f: 0.5, _minority, _half, _COMMON, differentiable=True,
         ),
         Traits(
             "median_of_means",

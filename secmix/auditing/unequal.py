@@ -57,5 +57,5 @@ def _known(reading: Reading) -> tuple[Array, Array]:
 def _seen(reading: Reading, mask_size: float) -> tuple[Array, Array]:
     """Return what is known exactly, then what is read under whitened masks, with the variance of those."""
     view = reading.gaussian
-    noise = np.concatenate([np.zeros(view.known.shape[1]), np.full(len(view.seen), mask_size**2)])
-    return np.vstack([view.known.T, view.seen]), noise
+    noise = np.concatenate([np.zeros(view.known.shape[1]), np.full(len(view.noisy), mask_size**2)])
+    return np.vstack([view.known.T, view.noisy]), noise

@@ -16,7 +16,7 @@ from secmix.coalitions.graph import component
 from secmix.coalitions.knowledge import knowledge
 from secmix.coalitions.known_messages import Recorded, record_messages
 from secmix.errors import SecmixError
-from secmix.estimators.exact.masks import mask_doubts
+from secmix.estimators.exact.masks import unmet_mask_premises
 from secmix.network import Network
 from secmix.protocols import SumProtocol
 from secmix.protocols.interfaces import SumTraits
@@ -91,7 +91,7 @@ def checked_in_small(protocol: SumProtocol, network: Network, m: int, rng: np.ra
     repeated = draws[0].size > 0 and np.array_equal(draws[0], draws[1])
     unmet_premises = [
         *recorded.unmet_premises,
-        *mask_doubts(draws, SumTraits.of(protocol).modulus, SumTraits.of(protocol).grid),
+        *unmet_mask_premises(draws, SumTraits.of(protocol).modulus, SumTraits.of(protocol).grid),
         *["a server takes part, and the exposure graph does not model it"] * (SERVER in recorded.rows),
         *["several averagings use the same masks"] * repeated,
     ]

@@ -133,10 +133,10 @@ def record_messages(
         channel = Channel()
         channel.iteration = t
         probed.average(real, network, rng.spawn(1)[0], masks=masks, channel=channel)
-        k = probed.seen[t][1].shape[1]
+        k = probed.recorded[t][1].shape[1]
         units, runs = n + k, len(real)
         linear, values = _read(channel.transcript, runs, units, modulus)
-        strange.append(misfit(linear[:, :n], linear[:, n:], values, probed.seen[t], modulus, grid) > 1.0)
+        strange.append(misfit(linear[:, :n], linear[:, n:], values, probed.recorded[t], modulus, grid) > 1.0)
         table = np.zeros((len(linear), n * times + k))
         table[:, n * t : n * (t + 1)], table[:, n * times :] = linear[:, :n], linear[:, n:]
         tables.append(table)

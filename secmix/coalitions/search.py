@@ -18,7 +18,7 @@ from secmix.coalitions.programme import cheapest_choice
 from secmix.coalitions.query import CoalitionQuery
 from secmix.coalitions.result import Agent, Exposure, Least, NodeExposure, Proof
 from secmix.coalitions.rows import Undecided, input_group, rows_group
-from secmix.estimators.exact.masks import mask_doubts
+from secmix.estimators.exact.masks import unmet_mask_premises
 from secmix.network import Network
 from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import SERVER
@@ -111,7 +111,7 @@ def least_coalitions(query: CoalitionQuery, rng: np.random.Generator) -> Exposur
         return _in_large(query, graph, columns, rng)
     masks, again = (query.protocol.draw_masks(_DRAWS, 2, query.network, rng.spawn(1)[0]) for _ in range(2))
     traits = SumTraits.of(query.protocol)
-    unmet_premises = mask_doubts([masks, again], traits.modulus, traits.grid)
+    unmet_premises = unmet_mask_premises([masks, again], traits.modulus, traits.grid)
     shared = bool(traits.reuses_masks) or (masks.size > 0 and np.array_equal(masks, again))
     runs, varied = _recorded(query, shared, rng)
     unmet_premises += [premise for run in runs for premise in run.unmet_premises]

@@ -37,7 +37,7 @@ def wine() -> Dataset:
 
 
 def digits() -> Dataset:
-    """Load 1797 digits, handwritten, of 8 × 8 pixels, without the pixels that are never inked, from scikit-learn."""
+    """Load 1797 handwritten digits of 8 × 8 pixels, without pixels that are never inked, as scikit-learn ships them."""
     from sklearn.datasets import load_digits
 
     bunch = load_digits()

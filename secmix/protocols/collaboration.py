@@ -1,4 +1,4 @@
-"""What every protocol shares whose outcome is no sum of vectors: it is run as a whole, and judged by its transcript.
+"""Collaborations: protocols whose outcome is no sum of vectors are run as a whole, and judged by their transcript.
 
 A *collaboration* takes the rows of every node and lets the nodes talk; what each ends with is a vector of numbers: the
 parameters of its mixture, its basis, its predictions. Nothing about it need be linear, so what it leaks is measured on
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from secmix._base.checks import Array, finite_array
 from secmix.errors import DataError, SecmixError
 from secmix.network import Network
-from secmix.protocols.interfaces import Advice, Shown, no_advice
+from secmix.protocols.interfaces import Advice, Revealed, no_advice
 from secmix.transcript import Block, Channel, Origin, Transcript
 
 
@@ -37,63 +37,63 @@ class Collaboration(Protocol):
         ...
 
     def error(self, results: Array, reference: Array) -> Array:
-        """How far ``results`` (runs, nodes, p) are from ``reference``, of the same shape: (runs,), at least 0."""
+        """Compute how far ``results`` (runs, nodes, p) are from ``reference`` (runs, nodes, p): (runs,), at least 0."""
         ...
 
 
 def no_bound(transcript: Transcript, reference: Array, colluders: int) -> float | None:
-    """What is proven of a collaboration that has no ``bound``."""
+    """Return None: nothing is proven of this collaboration."""
     return None
 
 
-def no_premises(heard: Sequence[Origin]) -> list[str]:
-    """What a collaboration takes for granted that has no ``premises``."""
+def no_premises(readable: Sequence[Origin]) -> list[str]:
+    """Return no sentences: this collaboration states no premises."""
     return []
 
 
 @dataclass(frozen=True)
 class CollaborationTraits:
-    """The optional members of a collaboration. What it does not have is as the default here says.
+    """The optional members of a collaboration; those that it lacks take the defaults here.
 
     Attributes
     ----------
     unit : str
         What ``error`` is measured in, in words.
     broken : float
-        An error from which on the result is worthless. Without it only an error that grows without bound is.
+        The error from which on the result is worthless. By default only an error that grows without bound makes it so.
     bound : callable
         ``bound(transcript, reference, colluders) -> float or None``: the largest error that a theorem allows so many
         colluders, given the messages of an honest run; None where there is none. It counts for the collaborations of
         this package alone, with the theorem cited: of others nothing is proven.
     premises : callable
-        ``premises(heard) -> sentences``: what a verdict takes for granted, and what passes as it is beside what is
+        ``premises(readable) -> sentences``: what a verdict takes for granted, and what passes as it is beside what is
         hidden, given the origins of all messages that the adversary holds from nodes that are not its own.
     advise : callable
-        ``advise(shown) -> list of str or Advice``: what to change where this adversary learns something, as of a sum
-        protocol; see :class:`~secmix.protocols.interfaces.Shown`.
+        ``advise(revealed) -> list of str or Advice``: what to change where this adversary learns something, as of a sum
+        protocol; see :class:`~secmix.protocols.interfaces.Revealed`.
     """
 
     unit: str = "in the protocol's own measure"
     broken: float = math.inf
     bound: Callable[[Transcript, Array, int], float | None] = no_bound
     premises: Callable[[Sequence[Origin]], Sequence[str]] = no_premises
-    advise: Callable[[Shown], Sequence[str | Advice]] = no_advice
+    advise: Callable[[Revealed], Sequence[str | Advice]] = no_advice
 
     @classmethod
     def of(cls, protocol: Any) -> CollaborationTraits:
-        """Those of ``protocol``."""
+        """Read the optional members of ``protocol``; those that it lacks take their defaults."""
         return cls(**{each.name: getattr(protocol, each.name) for each in fields(cls) if hasattr(protocol, each.name)})
 
 
 BYTES = ", bytes"
-"""Ends the kind of a message whose numbers are bytes, of a key or a text: others are measured first."""
+"""The end of the kind of a message whose numbers are the bytes of a key or a text; others are measured first."""
 
 Once = Callable[[list[Array], Channel], ArrayLike]
 """One run: ``once(parts, channel) -> (n, p)``, with parts n arrays (N_i, d)."""
 
 
 def run_by_run(once: Once, parts: Sequence[ArrayLike], channel: Channel) -> Array:
-    """``once`` for each run by itself, with all messages in the channel's transcript afterwards.
+    """Run ``once`` for each run by itself, and join all messages in the channel's transcript.
 
     For protocols that are written for one data set. Where every run sends messages of the same kinds, in the same order
     and of the same length, ``channel`` holds its axis of runs then as if all had been sent together.
@@ -105,11 +105,11 @@ def run_by_run(once: Once, parts: Sequence[ArrayLike], channel: Channel) -> Arra
     Raises
     ------
     RunsDiffer
-        Where some runs send other messages than others. It holds what came of each: an audit judges them in groups.
+        Where some runs send other messages than others. It holds the results of each: an audit judges them in groups.
 
     Examples
     --------
-    >>> def once(parts, channel):  # node 0 tells node 1 its mean, which ends with it
+    >>> def once(parts, channel):  # node 0 sends node 1 its mean, which ends with it
     ...     mean = channel.send(0, 0, 1, "mean", parts[0].mean(axis=0)[None])
     ...     return np.stack([parts[0].mean(axis=0), mean[0]])
     >>> channel = Channel()
@@ -144,11 +144,11 @@ class Alike:
     Attributes
     ----------
     runs : tuple of int
-        Which of the call.
+        Their places among the runs of the call.
     transcript : Transcript
-        Theirs, side by side.
+        Their messages, side by side.
     results : list of (n, p)
-        What each node ends each of them with.
+        For each of these runs, the numbers that each node ends with.
     """
 
     runs: tuple[int, ...]
@@ -168,7 +168,7 @@ class RunsDiffer(SecmixError):
 
     @property
     def results(self) -> Array:
-        """What each node ends with, (runs, n, p), in the order of the runs.
+        """The numbers that each node ends with, (runs, n, p), in the order of the runs.
 
         Raises
         ------
@@ -177,12 +177,12 @@ class RunsDiffer(SecmixError):
         """
         ends = {run: result for group in self.groups for run, result in zip(group.runs, group.results, strict=True)}
         if len({result.shape for result in ends.values()}) > 1:
-            raise SecmixError("what nodes end with has another length in some runs: outcomes cannot be compared")
+            raise SecmixError("what nodes end with has another length in some runs; end all with the same length")
         return np.stack([ends[run] for run in sorted(ends)])
 
 
 def _alike(transcripts: Sequence[Transcript], results: Sequence[Array]) -> list[list[int]]:
-    """Which runs sent the same messages, types of numbers included, and ended with equally many numbers."""
+    """Group the runs that sent the same messages, types of numbers included, and ended with equally many numbers."""
     groups: dict[tuple[object, ...], list[int]] = {}
     for run, (transcript, result) in enumerate(zip(transcripts, results, strict=True)):
         frame = (result.shape, *((*block.frame, block.payload.dtype.str) for block in transcript))
@@ -191,7 +191,7 @@ def _alike(transcripts: Sequence[Transcript], results: Sequence[Array]) -> list[
 
 
 def together(transcripts: Sequence[Transcript]) -> Transcript:
-    """The transcripts of single runs as one, side by side along the axis of runs.
+    """Join the transcripts of single runs side by side along the axis of runs.
 
     Raises
     ------
@@ -206,19 +206,21 @@ def together(transcripts: Sequence[Transcript]) -> Transcript:
             )
     joined = Transcript()
     for blocks in zip(*transcripts, strict=True):
-        one: Block = blocks[0]
+        head: Block = blocks[0]
         payload = np.concatenate([block.payload for block in blocks], axis=1)
         joined.append(
-            Block(one.iteration, one.round, one.kind, one.line, one.sender, one.receiver, one.content, payload)
+            Block(head.iteration, head.round, head.kind, head.line, head.sender, head.receiver, head.content, payload)
         )
     return joined
 
 
 def checked_parts(parts: Sequence[ArrayLike], network: Network | None = None) -> list[Array]:
-    """``parts`` as float64 arrays (runs, N_i, d) of one ``runs`` and d, one for each node of the network."""
+    """Convert ``parts`` to float64 arrays (runs, N_i, d) that agree in ``runs`` and d; check that each node has one."""
     arrays = [finite_array(part, f"the rows of node {i}", ndim=3) for i, part in enumerate(parts)]
     if not arrays or len({(part.shape[0], part.shape[2]) for part in arrays}) > 1:
-        raise DataError(f"parts are arrays (runs, N_i, d) of one runs and d; given {[part.shape for part in arrays]}")
+        raise DataError(
+            f"parts must be arrays (runs, N_i, d) that agree in runs and d; given {[part.shape for part in arrays]}"
+        )
     if network is not None and len(arrays) != network.n:
-        raise DataError(f"parts for {len(arrays)} nodes, but the network has {network.n}")
+        raise DataError(f"parts for {len(arrays)} nodes, but the network has {network.n}; give one part a node")
     return arrays

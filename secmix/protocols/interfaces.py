@@ -1,4 +1,4 @@
-"""What every sum protocol has in common: the interface, the input check and the plainest averages.
+"""Sum protocols: their interface, the check of their inputs, and the plainest averages.
 
 A *sum protocol* has, beside its settings,
 
@@ -35,7 +35,7 @@ class SumProtocol(Protocol):
     """The interface; any class with these two methods can be audited."""
 
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
-        """The secret randomness of one averaging, (runs, k, m)."""
+        """Draw the secret randomness of one averaging, (runs, k, m)."""
         ...
 
     def average(
@@ -47,38 +47,38 @@ class SumProtocol(Protocol):
         masks: Array | None = None,
         channel: Channel | None = None,
     ) -> tuple[Array, Transcript]:
-        """Averages (runs, n, m) of inputs (runs, n, m), and every message."""
+        """Average inputs (runs, n, m); return the averages (runs, n, m) and every message."""
         ...
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What an audit shows of a protocol: what its own advice goes by.
+class Revealed:
+    """The nodes that an audit found revealed, and more of what the protocol's own advice goes by.
 
     Attributes
     ----------
-    revealed : tuple of int
+    nodes : tuple of int
         The honest nodes whose summed vector this adversary computes from the messages; of a collaboration, those whose
         rows it learns, wholly or in part.
     corrupt : frozenset of int
         The adversary's own nodes.
     network : Network
     colluders : int
-        How many colluders push the result farther than the policy allows; 0 where none do.
-    heard : tuple of Origin
+        How many colluders move the result farther than the policy allows; 0 where none do.
+    readable : tuple of Origin
         Of a collaboration, the messages of other nodes that this adversary reads.
     """
 
-    revealed: tuple[int, ...]
+    nodes: tuple[int, ...]
     corrupt: frozenset[int]
     network: Network
     colluders: int = 0
-    heard: tuple[Origin, ...] = ()
+    readable: tuple[Origin, ...] = ()
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What to change; where a scenario can say it, the audit tries it before the report recommends it.
+    """A change to make; where a scenario can say it, the audit tries it before the report recommends it.
 
     Attributes
     ----------
@@ -90,9 +90,9 @@ class Advice:
     plain : str
         In a few words without the field's own, for a reader who decides: "encrypt the lines".
     against : {"disclosure", "falsehood"}
-        What it is to mend: that data become known, or that colluders push the result.
+        What it is to mend: that data become known, or that colluders move the result.
     found : str
-        What trying it gave, where whoever advises has tried it.
+        The outcome of trying the change, where the protocol has tried it itself.
 
     Examples
     --------
@@ -121,17 +121,17 @@ class Advice:
 
 
 def nodes_in_words(nodes: tuple[int, ...]) -> str:
-    """Such as "node 2" or "each of nodes 2, 4"."""
+    """Name nodes in words, such as "node 2" or "each of nodes 2, 4"."""
     return f"node {nodes[0]}" if len(nodes) == 1 else f"each of nodes {', '.join(map(str, nodes))}"
 
 
-def no_advice(shown: Shown) -> list[str | Advice]:
-    """What a protocol advises that has no ``advise``."""
+def no_advice(revealed: Revealed) -> list[str | Advice]:
+    """Return no advice: the protocol has no ``advise``."""
     return []
 
 
 def no_graph(network: Network) -> Network | None:
-    """The exposure graph of a protocol that declares none."""
+    """Return None: the protocol declares no exposure graph."""
     return None
 
 
@@ -142,7 +142,7 @@ def no_cipher(network: Network) -> Cipher | None:
 
 @dataclass(frozen=True)
 class SumTraits:
-    """The optional members of a sum protocol. What it does not have is as the default here says.
+    """The optional members of a sum protocol; those that it lacks take the defaults here.
 
     Attributes
     ----------
@@ -161,12 +161,12 @@ class SumTraits:
         ``aggregate_each(stack (s, n, m), f) -> (s, m)``: what ``aggregate`` makes of each of several sets, bit for bit
         the same; it saves time where it can take them together.
     f : int
-        How many Byzantine nodes that is set to.
+        The number of Byzantine nodes that ``aggregate`` is set to.
     function, traits : callable or None, secmix.aggregators.Traits or None
         The rule behind ``aggregate``, and what it declares.
     advise : callable
-        ``advise(shown) -> list of Advice or str``: what to change in this protocol. An :class:`Advice` that carries a
-        change of the scenario is tried; a sentence is passed on as it is, and the report says that it was not.
+        ``advise(revealed) -> list of Advice or str``: what to change in this protocol. An :class:`Advice` that has
+        a change of the scenario is tried; a sentence is passed on as it is, and the report says that it was not.
     exposure_graph : callable
         ``exposure_graph(network) -> Network or None``: a graph of which it is proven that corrupt nodes learn the sum
         over each piece that is left of it without them, and nothing else. The search for coalitions is then quicker,
@@ -190,68 +190,69 @@ class SumTraits:
     f: int = 0
     function: Callable[..., Any] | None = None
     traits: Any = None
-    advise: Callable[[Shown], Sequence[str | Advice]] = no_advice
+    advise: Callable[[Revealed], Sequence[str | Advice]] = no_advice
     exposure_graph: Callable[[Network], Network | None] = no_graph
     cipher: Callable[[Network], Cipher | None] = no_cipher
 
     @classmethod
     def of(cls, protocol: Any) -> SumTraits:
-        """Those of ``protocol``."""
+        """Read the optional members of ``protocol``; those that it lacks take their defaults."""
         own = {each.name: getattr(protocol, each.name) for each in fields(cls) if hasattr(protocol, each.name)}
-        # One that says None takes back what it inherits.
+        # A member that is None withdraws what a class inherits.
         return cls(**{name: member for name, member in own.items() if member is not None})
 
 
 @dataclass(frozen=True)
-class Carrying:
-    """What wraps a sum protocol: a base for classes that change what is summed, or watch it.
+class ProtocolWrapper:
+    """A base for classes that wrap a sum protocol to change what is summed, or to watch it.
 
-    They write ``average`` themselves, which calls the one of ``inner``; masks are those of the protocol carried.
+    They write ``average`` themselves, which calls the one of ``inner``; masks are those of ``inner``.
     """
 
     inner: SumProtocol
 
     @property
     def reuses_masks(self) -> bool:
-        """As the protocol it carries."""
+        """That of the wrapped protocol."""
         return SumTraits.of(self.inner).reuses_masks
 
     @property
     def modulus(self) -> float | None:
-        """As the protocol it carries."""
+        """That of the wrapped protocol."""
         return SumTraits.of(self.inner).modulus
 
     @property
     def grid(self) -> float:
-        """As the protocol it carries."""
+        """That of the wrapped protocol."""
         return SumTraits.of(self.inner).grid
 
     def cipher(self, network: Network) -> Cipher | None:
-        """As the protocol it carries."""
+        """Return the cipher of the wrapped protocol."""
         return SumTraits.of(self.inner).cipher(network)
 
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
-        """As the protocol it carries."""
+        """Draw the masks of the wrapped protocol."""
         return self.inner.draw_masks(runs, m, network, rng)
 
 
 def checked_inputs(inputs: ArrayLike, network: Network) -> Array:
-    """``inputs`` as a float64 array (runs, n, m) that fits the network."""
+    """Convert ``inputs`` to a float64 array (runs, n, m), and check that it fits the network."""
     array = finite_array(inputs, "inputs", ndim=3)
     if array.shape[1] != network.n:
         raise DataError(
-            f"inputs have shape {array.shape}, (runs, nodes, entries), but the network has {network.n} nodes"
+            f"inputs have shape {array.shape}, (runs, nodes, entries), but the network has {network.n} nodes; "
+            "give one vector a node"
         )
     return array
 
 
 def without_average(averages: Array) -> NDArray[np.bool_]:
-    """Which nodes (n,) have no average in ``averages`` (runs, n, m), because they dropped out."""
+    """Mark the nodes (n,) without an average in ``averages`` (runs, n, m): those that dropped out."""
     return np.asarray(np.isnan(averages).any(axis=2).any(axis=0))
 
 
 def checked_masks(masks: Array, runs: int, k: int, m: int) -> Array:
-    """Given ``masks`` after checking their shape (runs, k, m)."""
+    """Check the shape (runs, k, m) of ``masks``, and return them."""
     if masks.shape != (runs, k, m):
         raise DataError(f"masks have shape {masks.shape}; this protocol on this network takes {(runs, k, m)}")
     return masks

@@ -1,4 +1,4 @@
-"""What nodes work out from their own rows, kept: an audit runs the same rows under one attack after the other."""
+"""Cache of what nodes compute from their own rows: an audit runs the same rows under one attack after the other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Remembered(Generic[T]):
     Parameters
     ----------
     most : int
-        How many are kept; the one longest unused goes first.
+        How many results are stored; the one longest unused goes first.
 
     Examples
     --------
@@ -33,22 +33,22 @@ class Remembered(Generic[T]):
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self._kept: OrderedDict[Hashable, T] = OrderedDict()
+        self._results: OrderedDict[Hashable, T] = OrderedDict()
 
     @staticmethod
     def key(array: Array, *settings: Hashable) -> Hashable:
-        """What says that arrays are the same, to the last bit, and the settings are."""
+        """Make a key, equal where the array, to the last bit, and the settings are equal."""
         digest = hashlib.blake2b(array.tobytes(), digest_size=20).digest()
         return digest, array.shape, array.dtype.str, *settings
 
     def get(self, key: Hashable) -> T | None:
-        """What was put there, or None."""
+        """Return what was put there, or None."""
         with suppress(KeyError):  # another thread may have let it go
-            self._kept.move_to_end(key)
-        return self._kept.get(key)
+            self._results.move_to_end(key)
+        return self._results.get(key)
 
     def put(self, key: Hashable, result: T) -> None:
         """Keep a result, which nobody may change from now on."""
-        self._kept[key] = result
-        if len(self._kept) > self.most:
-            self._kept.popitem(last=False)
+        self._results[key] = result
+        if len(self._results) > self.most:
+            self._results.popitem(last=False)

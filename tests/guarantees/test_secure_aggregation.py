@@ -18,7 +18,7 @@ from secmix.errors import NetworkError, SecmixError
 from secmix.estimators import leaked_subspace
 from secmix.kernel import KnownSums, Open, clear, prove
 from secmix.protocols import SecureAggregation
-from secmix.protocols.interfaces import Carrying
+from secmix.protocols.interfaces import ProtocolWrapper
 from secmix.transcript import SERVER
 
 COMPLETE = Network.complete(5)
@@ -167,7 +167,7 @@ def test_a_server_that_never_asks_for_shares_cannot_be_attacked_so():
         UnmaskingServer(0).active(Plain()).average(np.ones((1, 5, 1)), COMPLETE, np.random.default_rng(0))
 
 
-class TwoSums(Carrying):
+class TwoSums(ProtocolWrapper):
     """The same inputs summed twice under fresh masks; the second time without node 2."""
 
     def draw_masks(self, runs, m, network, rng):

@@ -16,7 +16,7 @@ from secmix.adversaries.attacks.worst_case import rule_of
 from secmix.aggregators import RejectedMessages, krum, traits_of, trimmed_mean
 from secmix.aggregators.numerics import geometry
 from secmix.aggregators.numerics.median_of_points import median_of_points, medians_of_points
-from secmix.aggregators.stacks import each, takes_stacks
+from secmix.aggregators.stacks import apply_to_each, takes_stacks
 from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols import RobustServer
@@ -74,14 +74,14 @@ def test_a_stack_gives_bit_for_bit_what_its_parts_give(rule, n, p, kinds, seed, 
     f = data.draw(st.integers(0, traits_of(rule).largest_f(n)))
     stack = np.stack([drawn(kind, n, p, rng) for kind in kinds])
     alone = [outcome(lambda x=x: rule(x, f=f)) for x in stack]
-    together = outcome(lambda: each(rule, stack, f))
+    together = outcome(lambda: apply_to_each(rule, stack, f))
     assert together == ("refused" if "refused" in alone else b"".join(alone))
 
 
 @EVERY
 def test_long_messages_go_in_parts(rule):
     stack = np.random.default_rng(0).normal(size=(5, 11, 4000))
-    assert np.array_equal(each(rule, stack, 2), np.stack([rule(x, f=2) for x in stack]))
+    assert np.array_equal(apply_to_each(rule, stack, 2), np.stack([rule(x, f=2) for x in stack]))
 
 
 def test_a_strangers_rule_is_called_set_by_set_whatever_it_is_called():
@@ -92,11 +92,11 @@ def test_a_strangers_rule_is_called_set_by_set_whatever_it_is_called():
         shapes.append(messages.shape)
         return messages[0]
 
-    assert np.array_equal(each(mine, stack, 1), stack[:, 0])
+    assert np.array_equal(apply_to_each(mine, stack, 1), stack[:, 0])
     assert shapes == [(7, 3)] * 4
     assert [takes_stacks(rule) for rule in (mine, krum, functools.partial(krum, f=1))] == [False, True, False]
     with pytest.raises(SecmixError, match="n >= 9"):
-        each(krum, stack, 3)
+        apply_to_each(krum, stack, 3)
 
 
 @pytest.mark.parametrize("rule", NAMES)
@@ -173,4 +173,4 @@ def test_medians_of_points_go_side_by_side(n, r, s, seed):
 def test_f_of_a_stack_is_checked_as_of_one_set():
     for f in (-1, 1.0, 4):
         with pytest.raises(SecmixError):
-            each(trimmed_mean, np.zeros((3, 7, 2)), f)
+            apply_to_each(trimmed_mean, np.zeros((3, 7, 2)), f)

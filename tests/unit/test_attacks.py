@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 import secmix
-from secmix.adversaries import FIXED, Attack, Colluders, HonestButCurious, RoundMessages, TamperingChannel, WorstCase
+from secmix.adversaries import FIXED, Attack, Colluders, HonestButCurious, RoundMessages, TamperingChannel
 from secmix.adversaries import attacks as families
 from secmix.adversaries.attacks import attack as registry
 from secmix.adversaries.attacks.attack import CONTRIBUTION, installed, named
-from secmix.aggregators import coordinate_median
 from secmix.errors import ScenarioError, SecmixError
 from secmix.network import Network
 from secmix.transcript import Transcript, View
@@ -73,7 +72,7 @@ def test_an_attack_forges_or_poisons() -> None:
     with pytest.raises(SecmixError, match="needs forge"):
         Attack([CONTRIBUTION], poison=lambda rows, scale, rng: rows)
     narrow = Attack(["mean"], lambda messages: messages.own[:, :1], name="narrow")
-    with pytest.raises(ScenarioError, match=r"'narrow' made messages of shape \(1, 1\); due are \(1, 2\)"):
+    with pytest.raises(ScenarioError, match=r"'narrow' made messages of shape \(1, 1\); expected \(1, 2\)"):
         narrow.send(RoundMessages("mean", np.ones((1, 2)), np.ones((1, 2)), 1.0, None, np.random.default_rng(0)))
 
 
@@ -101,15 +100,6 @@ def test_a_channel_tampers_only_with_what_its_attack_speaks() -> None:
     assert not channel.tampered
     assert channel.send(0, [0, 1], -1, "mean", sent).ravel().tolist() == [1.0, -1.0]
     assert channel.tampered
-
-
-def test_the_old_name_of_the_f_of_a_rule_still_counts() -> None:
-    honest = np.random.default_rng(0).normal(size=(6, 2))
-    new = WorstCase(coordinate_median, 2, budget=200, rule_f=1).search(honest, np.random.default_rng(0))
-    with pytest.warns(DeprecationWarning, match="rule_f"):
-        old = WorstCase(coordinate_median, 2, budget=200, told=1)
-    assert old.rule_f == 1
-    assert old.search(honest, np.random.default_rng(0)).error == new.error
 
 
 class Theirs:

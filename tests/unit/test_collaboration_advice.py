@@ -30,8 +30,8 @@ class Telling:
     def premises(self, heard):
         return [f"{len(heard)} rows are read"]
 
-    def advise(self, shown):
-        return [f"Tell {shown.heard[0].kind} of nodes {shown.revealed} to nobody."]
+    def advise(self, revealed):
+        return [f"Tell {revealed.readable[0].kind} of nodes {revealed.nodes} to nobody."]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import secmix
 from secmix import Network
 from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.adversaries.reconstructions.flower import only_row, reconstruct_flower
-from secmix.adversaries.reconstructions.interfaces import held_in_run
+from secmix.adversaries.reconstructions.interfaces import known_in_run
 from secmix.transcript import Channel
 
 pytest.importorskip("flwr", reason="flwr is not installed; pip install 'secmix[flower]' to run these tests")
@@ -36,7 +36,7 @@ def found(app, who, runs, d=3, others=1):
     channel, rng = Channel(), np.random.default_rng(0)
     app.collaborate(parts, network, rng, channel=channel)
     view = WHO[who].observe(channel.transcript, network)
-    held = [held_in_run(view, run, 0, counts, d, app, network, rng) for run in range(runs)]
+    held = [known_in_run(view, run, 0, counts, d, app, network, rng) for run in range(runs)]
     return [(reconstruct_flower(each), parts[0][run, 0]) for run, each in enumerate(held)]
 
 

@@ -15,7 +15,7 @@ from secmix import Network
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.soundness.collaborations.undeclared import passed_outside
 from secmix.errors import SecmixError
-from secmix.protocols.interfaces import Shown
+from secmix.protocols.interfaces import Revealed
 from secmix.transcript import Channel
 
 pytest.importorskip("flwr", reason="flwr is not installed; pip install 'secmix[flower]' to run these tests")
@@ -189,8 +189,8 @@ def test_advice_is_for_who_learns_something_and_for_what_there_is(adversary):
     _, transcript = run(made(), parts_of(1))
     network, heard = Network.complete(N), tuple(heard_by(adversary, transcript))
     corrupt = adversary.corrupt_nodes(network)
-    told = made().advise(Shown((0,), corrupt, network, heard=heard))
-    assert made().advise(Shown((), corrupt, network, heard=heard)) == []
+    told = made().advise(Revealed((0,), corrupt, network, readable=heard))
+    assert made().advise(Revealed((), corrupt, network, readable=heard)) == []
     assert not any("ncrypt the lines" in each for each in told)
     if isinstance(adversary, CuriousServer):
         assert "fitres.metrics, fitres.num_examples" in told[0]

@@ -124,7 +124,7 @@ def test_secure_sum_settings_are_checked(settings, message):
     [
         ((0, 1, 2), "must visit each of the 4 nodes once"),
         ((0, 1, 2, 2), "must visit each of the 4 nodes once"),
-        ((0, 2, 1, 3), "uses the edge 0-2, which the network does not have"),
+        ((0, 2, 1, 3), "uses the edge 0-2, which the network lacks"),
         ((0, 1.9, 2, 3), "1.9"),
     ],
 )

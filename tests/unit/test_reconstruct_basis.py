@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from secmix.adversaries import CuriousServer
-from secmix.adversaries.reconstructions.interfaces import HeldMessages, held_in_run
+from secmix.adversaries.reconstructions.interfaces import KnownMessages, known_in_run
 from secmix.adversaries.reconstructions.subspace import reconstruct_basis
 from secmix.network import Network
 from secmix.protocols import FederatedPCA
@@ -24,7 +24,7 @@ def held(q, r, rule="subspace_median", iterations=6, others=40, node=0, seed=0):
     protocol, network, channel = FederatedPCA(r, rule=rule, iterations=iterations), Network.complete(3), Channel()
     protocol.collaborate(parts, network, rng, channel=channel)
     view = CuriousServer().observe(channel.transcript, network)
-    return held_in_run(view, 1, node, counts, N, protocol, network, rng), parts[node][1]
+    return known_in_run(view, 1, node, counts, N, protocol, network, rng), parts[node][1]
 
 
 @pytest.mark.parametrize(("q", "r"), [(1, 1), (1, 3), (2, 2), (2, 5), (4, 4), (1, 8)])
@@ -67,19 +67,19 @@ def test_more_rows_than_dimensions_are_safe_from_this():
 
 def test_nothing_is_claimed_of_what_cannot_be_read():
     what, _ = held(2, 2)
-    silent = HeldMessages(0, (), 2, N, what.protocol, what.network, what.rng)
+    silent = KnownMessages(0, (), 2, N, what.protocol, what.network, what.rng)
     assert reconstruct_basis(silent) is None
-    assert reconstruct_basis(HeldMessages(0, what.messages, 2, N, object(), what.network, what.rng)) is None
+    assert reconstruct_basis(KnownMessages(0, what.messages, 2, N, object(), what.network, what.rng)) is None
     sent = Origin(0, 0, "basis", "plain", 0, (-1,))
     for message in (np.full(2 * N, np.nan), np.ones(2 * N), np.ones(2 * N + 1), np.zeros(2 * N)):
         assert (
-            reconstruct_basis(HeldMessages(0, ((sent, message),), 2, N, what.protocol, what.network, what.rng)) is None
+            reconstruct_basis(KnownMessages(0, ((sent, message),), 2, N, what.protocol, what.network, what.rng)) is None
         )
     # A third direction between rounding and certainty: two rows could not have left it.
     doubtful = np.eye(N)[:, :4].copy()
     doubtful[:, 2] = doubtful[:, 0] + 1e-9 * doubtful[:, 3]
     product = (Origin(0, 1, "product", "plain", 0, (-1,)), doubtful[:, :2].ravel())
     again = (Origin(1, 1, "product", "plain", 0, (-1,)), doubtful[:, 2:].copy().ravel())
-    clear = HeldMessages(0, (product,), 2, N, what.protocol, what.network, what.rng)
+    clear = KnownMessages(0, (product,), 2, N, what.protocol, what.network, what.rng)
     assert len(reconstruct_basis(clear).normals) == N - 2
-    assert reconstruct_basis(HeldMessages(0, (product, again), 2, N, what.protocol, what.network, what.rng)) is None
+    assert reconstruct_basis(KnownMessages(0, (product, again), 2, N, what.protocol, what.network, what.rng)) is None

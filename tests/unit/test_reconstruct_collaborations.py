@@ -12,7 +12,7 @@ from strategies import seeds
 from secmix import Mixture, Network
 from secmix.adversaries import Eavesdropper, HonestButCurious
 from secmix.adversaries.reconstructions.graphfed import known_starts, reconstruct_graphfed
-from secmix.adversaries.reconstructions.interfaces import held_in_run
+from secmix.adversaries.reconstructions.interfaces import known_in_run
 from secmix.adversaries.reconstructions.meta_clustering import reconstruct_models
 from secmix.protocols import GraphFedEM, Plain, SelectExchangeCluster
 from secmix.protocols.graphfed.aggregation import unpacked
@@ -24,7 +24,7 @@ def held(protocol, parts, adversary, network, node=0):
     protocol.collaborate(parts, network, np.random.default_rng(0), channel=channel)
     view = adversary.observe(channel.transcript, network)
     counts = [part.shape[1] for part in parts]
-    return held_in_run(view, 0, node, counts, parts[0].shape[2], protocol, network, np.random.default_rng(0))
+    return known_in_run(view, 0, node, counts, parts[0].shape[2], protocol, network, np.random.default_rng(0))
 
 
 def clustered(seed, n=4, rows=6, d=3, k=3, apart=6.0):
@@ -127,7 +127,7 @@ def test_a_given_start_is_known_too():
 
 def test_other_protocols_are_left_alone():
     seen = held(GraphFedEM(2, n_rounds=1), clustered(0), Eavesdropper(), Network.complete(4))
-    other = held_in_run(Eavesdropper().observe(Channel().transcript, Network.complete(4)), 0, 0, [6] * 4, 3, Plain(),
+    other = known_in_run(Eavesdropper().observe(Channel().transcript, Network.complete(4)), 0, 0, [6] * 4, 3, Plain(),
                         Network.complete(4), np.random.default_rng(0))  # fmt: skip
     assert reconstruct_models(seen) is None
     assert reconstruct_graphfed(other) is None

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from secmix import Mixture, Network
-from secmix.adversaries import Eavesdropper, HeldMessages
-from secmix.adversaries.reconstructions.interfaces import held_in_run
+from secmix.adversaries import Eavesdropper, KnownMessages
+from secmix.adversaries.reconstructions.interfaces import known_in_run
 from secmix.adversaries.reconstructions.mixture import implied_sums, reconstruct_mixture, row_moments
 from secmix.protocols import DistributedMixture, fit_mixtures
 from secmix.protocols.em.statistics import local_statistics
@@ -24,7 +24,7 @@ def rows_of(n, d, k, seed):
 def told(rows, protocol, rng):
     message = packed(protocol.fit_local([rows[None]], rng).mixture)[0]
     where = Origin(0, 0, "mixture", "plain", 0, (SERVER,))
-    return HeldMessages(0, ((where, message),), *rows.shape, protocol, Network.complete(3), np.random.default_rng(0))
+    return KnownMessages(0, ((where, message),), *rows.shape, protocol, Network.complete(3), np.random.default_rng(0))
 
 
 def off(found, rows):
@@ -110,7 +110,7 @@ def test_too_few_numbers_or_too_many_rows_are_not_pursued():
     rows, rng = rows_of(4, 2, 2, 0)
     held = told(rows, DistributedMixture(2, rule="dfmr"), rng)
     for other in ({"node": 1}, {"protocol": object()}, {"messages": ()}):
-        assert reconstruct_mixture(HeldMessages(**{**vars(held), **other})) is None
+        assert reconstruct_mixture(KnownMessages(**{**vars(held), **other})) is None
 
 
 def test_whoever_hears_the_line_of_a_real_run_has_the_rows_and_nobody_else():
@@ -120,7 +120,7 @@ def test_whoever_hears_the_line_of_a_real_run_has_the_rows_and_nobody_else():
         protocol, channel = DistributedMixture(2, rule="dfmr", encrypted=encrypted), Channel()
         protocol.collaborate(parts, network, np.random.default_rng(3), channel=channel)
         view = Eavesdropper().observe(channel.transcript, network)
-        held = [held_in_run(view, run, 1, [5] * 4, 3, protocol, network, np.random.default_rng(0)) for run in (0, 1)]
+        held = [known_in_run(view, run, 1, [5] * 4, 3, protocol, network, np.random.default_rng(0)) for run in (0, 1)]
         found = [reconstruct_mixture(one) for one in held]
         if encrypted:
             assert found == [None, None]

@@ -12,7 +12,7 @@ from strategies import seeds
 import secmix
 from secmix import Network
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
-from secmix.adversaries.reconstructions.interfaces import held_in_run
+from secmix.adversaries.reconstructions.interfaces import known_in_run
 from secmix.adversaries.reconstructions.regression import reconstruct_regression
 from secmix.protocols import FederatedRegression, Plain
 from secmix.protocols.regression import Trainer
@@ -26,7 +26,7 @@ def found(protocol, parts, adversary=SERVER, run=0):
     protocol.collaborate(parts, network, np.random.default_rng(1), channel=channel)
     view = adversary.observe(channel.transcript, network)
     counts, d = [part.shape[1] for part in parts], parts[0].shape[2]
-    return reconstruct_regression(held_in_run(view, run, 0, counts, d, protocol, network, np.random.default_rng(0)))
+    return reconstruct_regression(known_in_run(view, run, 0, counts, d, protocol, network, np.random.default_rng(0)))
 
 
 def rows_of(seed, counts=(1, 3, 2, 4), d=5, runs=1):
@@ -103,7 +103,7 @@ def test_other_protocols_are_left_alone():
     channel, network = Channel(), Network.complete(3)
     Plain().average(np.ones((1, 3, 2)), network, np.random.default_rng(0), channel=channel)
     view = SERVER.observe(channel.transcript, network)
-    held = held_in_run(view, 0, 0, [1, 1, 1], 2, Plain(), network, np.random.default_rng(0))
+    held = known_in_run(view, 0, 0, [1, 1, 1], 2, Plain(), network, np.random.default_rng(0))
     assert reconstruct_regression(held) is None
 
 

@@ -105,7 +105,7 @@ def test_honest_em_raises_the_likelihood_and_steering_shows():
     em = DistributedEM(2, sums=Plain(), max_iter=10, tol=None, init=START, reg_covar=1e-2)
     honest = detectability(em.run(parts, network=Network.complete(8), rng=np.random.default_rng(0)), parts, range(8))
     assert honest.worst_drop.max() < 0.1
-    assert honest.moves.shape == (10, 3)
+    assert honest.shifts.shape == (10, 3)
     assert honest.likelihood.shape == (11, 3)
 
 

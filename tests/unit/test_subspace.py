@@ -361,7 +361,7 @@ def test_searches_check_what_they_are_given():
     honest, rng = honest_bases(), np.random.default_rng(0)
     with pytest.raises(SecmixError, match="needs f < h"):
         worst_basis(honest, 5, rng)
-    with pytest.raises(DataError, match="no spread"):
+    with pytest.raises(DataError, match="bases that differ"):
         worst_basis(np.tile(np.eye(4)[:, :2], (5, 1, 1)), 2, rng, truth=np.eye(4)[:, :2])
     with pytest.raises(SecmixError, match="h even"):
         tightest(6, 2, 5, 2, 0.1)

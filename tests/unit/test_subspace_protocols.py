@@ -307,7 +307,7 @@ def test_pca_checks_its_input():
         FederatedPCA(2, rule="mean")
     with pytest.raises(SecmixError, match="r can be at most that"):
         FederatedPCA(13).run(parts, rng=rng)
-    with pytest.raises(DataError, match="one runs and d"):
+    with pytest.raises(DataError, match="agree in runs and d"):
         FederatedPCA(2).run([parts[0], parts[1][:1]], rng=rng)
     with pytest.raises(DataError, match="rows of node 1"):
         FederatedPCA(2).run([parts[0], parts[1] * np.nan], rng=rng)

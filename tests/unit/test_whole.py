@@ -146,7 +146,7 @@ def test_a_forgery_of_other_messages_is_refused() -> None:
 def test_a_forged_message_of_the_wrong_shape_is_named() -> None:
     report = _report(Colluders([0], Attack(["mean"], lambda said: said.own[:, :1])))
     assert report.verdict == "inconclusive"
-    assert "messages of shape (1, 1); due are (1, 2)" in report.cells[0].sentence
+    assert "messages of shape (1, 1); expected (1, 2)" in report.cells[0].sentence
 
 
 def test_sums_and_collaborations_take_their_own_adversaries_and_settings() -> None:

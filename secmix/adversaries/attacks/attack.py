@@ -1,4 +1,4 @@
-"""What an attack is: one value for every protocol, found by its name among the entry points ``secmix.attacks``."""
+"""Attacks: one value for every protocol, found by its name among the entry points ``secmix.attacks``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FARTHEST = 1e6
 
 @dataclass(frozen=True)
 class RoundMessages:
-    """What is about to be sent in one run, as colluders who know everything see it.
+    """The messages about to be sent in one run, as colluders who know everything read them.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class RoundMessages:
 
 @dataclass(frozen=True)
 class Attack:
-    """What colluders send in place of what the protocol asks of them, or what they learn from in place of their rows.
+    """Messages that colluders send in place of the protocol's, or rows that they learn from in place of their own.
 
     Parameters
     ----------
@@ -106,13 +106,13 @@ class Attack:
                               "messages are no contributions to a sum")  # fmt: skip
 
     def speaks(self, kinds: Iterable[str]) -> bool:
-        """Whether it can replace messages of one of these kinds."""
+        """Check whether it can replace messages of one of these kinds."""
         if ANY in self.kinds:
             return True
         return any(kind == own or (ANY in own and fnmatchcase(kind, own)) for kind in kinds for own in self.kinds)
 
     def send(self, messages: RoundMessages) -> Array:
-        """The colluders' messages (f, m).
+        """Make the colluders' messages (f, m).
 
         Raises
         ------
@@ -124,19 +124,19 @@ class Attack:
         sent = np.asarray(self.forge(messages), dtype=np.float64)
         if sent.shape != messages.own.shape:
             raise ScenarioError(
-                f"the attack '{self.name}' made messages of shape {sent.shape}; due are {messages.own.shape}, (f, m)"
+                f"the attack '{self.name}' made messages of shape {sent.shape}; expected {messages.own.shape}, (f, m)"
             )
         return sent
 
     def __call__(self, honest: Array, f: int, rng: np.random.Generator, scale: float = 1.0) -> Array:
-        """What f colluders contribute (f, p) to a sum beside the honest contributions (h, p)."""
+        """Make what f colluders contribute (f, p) to a sum beside the honest contributions (h, p)."""
         own = np.zeros((f, honest.shape[1]))
         return self.send(RoundMessages(CONTRIBUTION, own, honest, scale, None, rng))
 
 
 @functools.cache
 def installed() -> dict[str, EntryPoint]:
-    """The entry points of all attacks, by name, sorted; those of the group's old name with a warning."""
+    """List the entry points of all attacks by name, sorted; those of the group's old name with a warning."""
     old = plugins.available("forgeries")
     if old:
         warnings.warn(
@@ -145,12 +145,12 @@ def installed() -> dict[str, EntryPoint]:
             DeprecationWarning,
             stacklevel=2,
         )
-    found = {**old, **plugins.available("attacks")}
-    return {name: found[name] for name in sorted(found)}
+    points = {**old, **plugins.available("attacks")}
+    return {name: points[name] for name in sorted(points)}
 
 
 def named(name: str) -> Attack:
-    """The installed attack of that name, or the one at ``package.module:name``.
+    """Load the installed attack of that name, or the one at ``package.module:name``.
 
     Raises
     ------
@@ -165,8 +165,8 @@ def named(name: str) -> Attack:
     known = installed()
     if ":" not in name and name not in known:
         raise SecmixError(f"no attack is called {name!r}; {nearest(name, [*known, 'all'])}")
-    found = plugins.imported(known[name].value) if name in known else plugins.load("attacks", name)
-    if not isinstance(found, Attack):
-        raise SecmixError(f"'{name}' is a {type(found).__name__}; an attack is a secmix.adversaries.Attack")
+    attack = plugins.imported(known[name].value) if name in known else plugins.load("attacks", name)
+    if not isinstance(attack, Attack):
+        raise SecmixError(f"'{name}' is a {type(attack).__name__}; an attack is a secmix.adversaries.Attack")
     own = name.rpartition(":")[2]
-    return found if found.name == own else replace(found, name=own)
+    return attack if attack.name == own else replace(attack, name=own)

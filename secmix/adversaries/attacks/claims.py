@@ -1,8 +1,8 @@
 """A lie about weight: who averages by numbers of rows believes what clients say they have.
 
 FedAvg (McMahan et al. 2017, Algorithm 1) weighs a model by the rows that its client claims, and so do rules that choose
-models by their distances and average the chosen ones, as MultiKrum does. A model that nothing tells from honest ones
-then becomes the result.
+models by their distances and average the chosen ones, as MultiKrum does. A model that nothing sets apart from
+honest ones then becomes the result.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _TIMES = 10.0
 
 
 def _claimed(messages: RoundMessages) -> Array:
-    """Ten times ``scale`` the rows: the count in an update, the whole numbers among the metrics of a Flower client."""
+    """Multiply claims of rows by ten times ``scale``: an update's count, whole numbers among Flower metrics."""
     out = np.array(messages.own, dtype=np.float64)
     if messages.kind == "update":
         out[:, -1] *= _TIMES * messages.scale
@@ -28,7 +28,7 @@ def _claimed(messages: RoundMessages) -> Array:
 
 
 def _other_targets(rows: Array, scale: float, rng: np.random.Generator) -> Array:
-    """Targets, in the last column, on the other side of the middle of what the node has."""
+    """Turn targets, in the last column, about the middle of what the node has."""
     out = rows.copy()
     y = rows[..., -1]
     out[..., -1] = -scale * y if rows.shape[1] == 1 else y.min(axis=1, keepdims=True) + y.max(axis=1, keepdims=True) - y

@@ -25,13 +25,13 @@ MANY = 1e6
 
 
 def _mixtures(rows: Array, messages: RoundMessages) -> list[NodeMessage]:
-    """The mixtures that ``rows`` (f, m) carry; those that are none are left out."""
+    """Read the mixtures that ``rows`` (f, m) carry; leave out those that are none."""
     read = (unpacked(row, messages.protocol.n_components) for row in rows)
     return [each for each in read if each is not None]
 
 
 def _failing(failure: Failure) -> Callable[[RoundMessages], Array]:
-    """The colluders' mixtures as ``failure`` leaves them, ``scale`` times as far from their own."""
+    """Make a forge that distorts the colluders' mixtures by ``failure``, ``scale`` times as far from their own."""
 
     def forge(messages: RoundMessages) -> Array:
         own = _mixtures(messages.own, messages)
@@ -43,8 +43,8 @@ def _failing(failure: Failure) -> Callable[[RoundMessages], Array]:
         covariances = mixtures.covariances + messages.scale * (failed.covariances - mixtures.covariances)
         return np.stack(
             [
-                packed(NodeMessage(each.counts, Mixture(failed.weights[i], means[i], covariances[i])))
-                for i, each in enumerate(own)
+                packed(NodeMessage(message.counts, Mixture(failed.weights[i], means[i], covariances[i])))
+                for i, message in enumerate(own)
             ]
         )
 
@@ -52,21 +52,21 @@ def _failing(failure: Failure) -> Callable[[RoundMessages], Array]:
 
 
 def _shifted(messages: RoundMessages, factor: float) -> Array:
-    """Each component's mean moved by ``scale`` times the spread of the honest means, all the same way."""
+    """Move each component's mean by ``scale`` times the spread of the honest means, all the same way."""
     own, honest = _mixtures(messages.own, messages), _mixtures(messages.honest, messages)
     if len(own) < len(messages.own) or not honest:
         return messages.own
     spread = np.stack([each.mixture.means for each in honest]).reshape(-1, own[0].mixture.n_features).std(axis=0)
     step = messages.scale * (spread if spread.any() else np.ones_like(spread))
     out = []
-    for each in own:
-        m = each.mixture
-        out.append(packed(NodeMessage(factor * each.counts, Mixture(m.weights, m.means + step, m.covariances))))
+    for message in own:
+        m = message.mixture
+        out.append(packed(NodeMessage(factor * message.counts, Mixture(m.weights, m.means + step, m.covariances))))
     return np.stack(out)
 
 
 def _imitated(messages: RoundMessages) -> Array:
-    """The message of the honest node that is farthest from the others' mean, from all colluders."""
+    """Repeat the message of the honest node that is farthest from the others' mean, for all colluders."""
     if not len(messages.honest):
         return messages.own
     farthest = ranked(np.linalg.norm(messages.honest - messages.honest.mean(axis=0), axis=1))[0]
@@ -74,7 +74,7 @@ def _imitated(messages: RoundMessages) -> Array:
 
 
 def _other_rows(rows: Array, scale: float, rng: np.random.Generator) -> Array:
-    """Ten times their own spread away, in one direction."""
+    """Move the rows by ten times their own spread times ``scale``, in one direction."""
     return np.asarray(rows + 10.0 * scale * rows.std(axis=(0, 1)))
 
 

@@ -24,14 +24,14 @@ _ALL = FUNCTIONS | {"losses", "cluster predictions"}
 
 
 def _flipped(rows: Array, scale: float, rng: np.random.Generator) -> Array:
-    """y, the last column, times −scale."""
+    """Multiply y, the last column, by −scale."""
     out = rows.copy()
     out[..., -1] *= -scale
     return out
 
 
 def _moved(messages: RoundMessages) -> Array:
-    """Every prediction higher by half the spread of the function, as far as the message shows it."""
+    """Raise every prediction by half the spread of the function, as far as the message shows it."""
     step = 0.5 * messages.scale * _spread(messages)
     out = messages.own.copy()
     if messages.kind == "coefficients":
@@ -41,26 +41,26 @@ def _moved(messages: RoundMessages) -> Array:
 
 
 def _spread(messages: RoundMessages) -> Array:
-    """(f, 1): the standard deviation of the values, or of a linear function at standardised rows."""
+    """Measure the spread (f, 1): the standard deviation of the values, or of a linear function at standardised rows."""
     if messages.kind == "coefficients":
         return np.asarray(np.linalg.norm(messages.own[:, :-1], axis=1, keepdims=True))
     return np.asarray(messages.own.std(axis=1, keepdims=True))
 
 
 def _like_the_first(messages: RoundMessages) -> Array:
-    """What the first honest learner sends, from all colluders."""
+    """Copy what the first honest learner sends, for all colluders."""
     return np.repeat(messages.honest[:1], len(messages.own), axis=0) if len(messages.honest) else messages.own
 
 
 def _far_losses(messages: RoundMessages) -> Array:
-    """Losses that make each colluder a cluster by itself, each by another amount."""
+    """Make losses that put each colluder into a cluster by itself, each by another amount."""
     amounts = 1e3 * messages.scale * 10.0 ** np.arange(len(messages.own))[:, None]
-    places = np.tile(np.arange(1.0, messages.own.shape[1] + 1), (len(messages.own), 1))
-    return np.asarray(amounts * messages.rng.permuted(places, axis=1))
+    ranks = np.tile(np.arange(1.0, messages.own.shape[1] + 1), (len(messages.own), 1))
+    return np.asarray(amounts * messages.rng.permuted(ranks, axis=1))
 
 
 def _friendly_losses(messages: RoundMessages) -> Array:
-    """To find everybody's function as good as one's own: the least loss, for all."""
+    """Give every function the least loss, as if all were as good as one's own."""
     return np.repeat(np.min(messages.own, axis=1, keepdims=True), messages.own.shape[1], axis=1)
 
 

@@ -27,7 +27,7 @@ _MOST = 1e12  # how far a majority takes the others: further, no result would be
 
 
 def _changed(change: Callable[[Mixture, Ints, RoundMessages], Mixture]) -> Callable[[RoundMessages], Array]:
-    """The ``forge`` that sends ``change(own mixtures (f), all of them, messages)``."""
+    """Make the ``forge`` that sends ``change(own mixtures (f), all of them, messages)``."""
 
     def forge(messages: RoundMessages) -> Array:
         own = unpacked(messages.own, messages.protocol.components)
@@ -56,34 +56,36 @@ def _component(own: Mixture, who: Ints, messages: RoundMessages) -> Mixture:
 
 
 def _foreign(rows: Array, scale: float, rng: np.random.Generator) -> Array:
-    """Rows turned about their mean, by a rotation drawn for all runs, and moved by three standard deviations."""
+    """Turn rows about their mean, by a rotation drawn for all runs, and move them by three standard deviations."""
     d = rows.shape[-1]
     centre, spread = rows.mean(axis=(0, 1)), np.sqrt(rows.var(axis=(0, 1)).mean())
-    turn = ortho_group.rvs(d, random_state=rng) if d > 1 else -np.eye(1)
+    rotation = ortho_group.rvs(d, random_state=rng) if d > 1 else -np.eye(1)
     direction = rng.standard_normal(d)
-    return np.asarray((rows - centre) @ turn.T + centre + 3 * scale * spread * direction / np.linalg.norm(direction))
+    return np.asarray(
+        (rows - centre) @ rotation.T + centre + 3 * scale * spread * direction / np.linalg.norm(direction)
+    )
 
 
 def _searched(messages: RoundMessages, *, undetected: bool) -> Array:
-    """The same mixture from all colluders: the worst that a search finds for the protocol's own rule.
+    """Search for the mixture that is worst for the protocol's own rule, and send it from all colluders.
 
     The search goes as far as it pays, by itself: ``scale`` adds nothing.
     """
     honest, f = unpacked(messages.honest, messages.protocol.components), len(messages.own)
     if f >= len(messages.honest):  # they are the majority: the rule follows them wherever they go
-        one = unpacked(messages.own[0], messages.protocol.components)
-        spread = math.sqrt(float(np.trace(one.covariances[0])))
+        first = unpacked(messages.own[0], messages.protocol.components)
+        spread = math.sqrt(float(np.trace(first.covariances[0])))
         far = min(100 * messages.scale * spread, _MOST)
-        return np.tile(packed(Mixture(one.weights, one.means + far, one.covariances)), (f, 1))
+        return np.tile(packed(Mixture(first.weights, first.means + far, first.covariances)), (f, 1))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RejectedMixtures)  # among the honest of the search there may be who is not
+        warnings.simplefilter("ignore", RejectedMixtures)  # some that the search takes for honest may be invalid
         try:
-            found = collude(
+            worst = collude(
                 messages.protocol.aggregate, honest, f, messages.rng, budget=_BUDGET, undetected=undetected
             ).mixture
         except SecmixError:  # nothing that was tried was kept: hide among the honest
-            found = gmr(honest).mixture
-    return np.tile(packed(found), (f, 1))
+            worst = gmr(honest).mixture
+    return np.tile(packed(worst), (f, 1))
 
 
 mean_failure = Attack(

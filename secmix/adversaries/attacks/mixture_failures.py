@@ -20,7 +20,7 @@ Failure = Callable[[Mixture, Ints, np.random.Generator], Mixture]
 def mean_failure(
     mixtures: Mixture, byzantine: Iterable[int], rng: np.random.Generator, scale: float = 100.0
 ) -> Mixture:
-    """Every component mean is drawn from N(0, scale² I) (Zhang 2024, section 5)."""
+    """Draw every component mean from N(0, scale² I) (Zhang 2024, section 5)."""
     positive(scale, "scale")
     weights, means, covariances, who = _copied(mixtures, byzantine)
     means[who] = scale * rng.standard_normal(means[who].shape)
@@ -28,7 +28,7 @@ def mean_failure(
 
 
 def covariance_failure(mixtures: Mixture, byzantine: Iterable[int], rng: np.random.Generator) -> Mixture:
-    """Each covariance gets the noise B Bᵀ, B a d × d matrix of standard Gaussians (Zhang 2024, section 5)."""
+    """Add the noise B Bᵀ to each covariance, B a d × d matrix of standard Gaussians (Zhang 2024, section 5)."""
     weights, means, covariances, who = _copied(mixtures, byzantine)
     covariances[who] += _wishart(covariances[who].shape, rng)
     return Mixture(weights, means, covariances)
@@ -37,9 +37,9 @@ def covariance_failure(mixtures: Mixture, byzantine: Iterable[int], rng: np.rand
 def weight_failure(
     mixtures: Mixture, byzantine: Iterable[int], rng: np.random.Generator, concentration: float = 1.0
 ) -> Mixture:
-    """Weights from a Dirichlet whose K parameters are drawn from the integers 10 to 19 (Zhang 2024, section 5).
+    """Draw weights from a Dirichlet whose K parameters are drawn from the integers 10 to 19 (Zhang 2024, section 5).
 
-    They are multiplied by ``concentration``: near 0 all weight comes to lie on one component.
+    The parameters are multiplied by ``concentration``: near 0 all weight comes to lie on one component.
     """
     positive(concentration, "concentration")
     weights, means, covariances, who = _copied(mixtures, byzantine)
@@ -49,7 +49,7 @@ def weight_failure(
 
 
 def foreign_data(mixtures: Mixture, byzantine: Iterable[int], foreign: Mixture) -> Mixture:
-    """Byzantine machines send mixtures fitted to other data: ``foreign`` has one for each of them, in order.
+    """Replace Byzantine machines' mixtures by some of other data: ``foreign`` has one for each of them, in order.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def foreign_data(mixtures: Mixture, byzantine: Iterable[int], foreign: Mixture) 
     weights, means, covariances, who = _copied(mixtures, byzantine)
     if foreign.means.shape != means[who].shape:
         raise DataError(
-            f"one foreign mixture for each Byzantine machine is due, means of shape {means[who].shape}; given "
+            f"foreign: expected one mixture for each Byzantine machine, means of shape {means[who].shape}; given "
             f"{foreign.means.shape}"
         )
     weights[who], means[who], covariances[who] = foreign.weights, foreign.means, foreign.covariances
@@ -67,7 +67,7 @@ def foreign_data(mixtures: Mixture, byzantine: Iterable[int], foreign: Mixture) 
 
 
 def touched_components(m: int, k: int, rate: float, rng: np.random.Generator) -> Array:
-    """Which components of which machines fail, (m, K) of 0 and 1: of each component ⌊rate · m⌋ machines, drawn anew.
+    """Draw which components of which machines fail, (m, K) of 0 and 1: of each component ⌊rate · m⌋ machines.
 
     With more than a few components nearly every machine is touched, though fewer than half in any one component.
     """
@@ -81,7 +81,7 @@ def touched_components(m: int, k: int, rate: float, rng: np.random.Generator) ->
 def component_failure(
     mixtures: Mixture, touched: Array, rng: np.random.Generator, kind: str = "mean", scale: float = 100.0
 ) -> Mixture:
-    """The mean or covariance failure in single components: those that ``touched`` (m, K) names.
+    """Apply the mean or covariance failure to single components: those that ``touched`` (m, K) names.
 
     Components are counted from each machine's own first: machines that start at the same mixture have the same order.
     """

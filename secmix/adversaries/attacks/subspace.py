@@ -38,7 +38,7 @@ __all__ = [
 
 _MATRICES = ("basis", "product", "gradient")
 _NUMBERS = ("threshold", "scale")
-_FAR = 1e6  # of the largest honest number, where a single number is due
+_FAR = 1e6  # of the largest honest number, where a single number is expected
 _BUDGET = 300  # Subspace Medians a search may compute
 _SIZES = (0.3, 1.0, 3.0, 30.0, 1e4)  # of an honest product
 
@@ -47,18 +47,18 @@ SubspaceAttack = Callable[[Array, int, np.random.Generator], Array]
 
 
 def alternating(honest: Array, f: int, rng: np.random.Generator, C: float = 10.0) -> Array:
-    """C and −C in a chessboard pattern (named in Singh 2024); of rank one."""
+    """Fill matrices with C and −C in a chessboard pattern (named in Singh 2024); of rank one."""
     n, r = honest.shape[1:]
     return repeated(C * (1.0 - 2.0 * (np.add.outer(np.arange(n), np.arange(r)) % 2)), f)
 
 
 def ones(honest: Array, f: int, rng: np.random.Generator, C: float = 100.0) -> Array:
-    """C in every entry (named in Singh 2024); of rank one."""
+    """Fill matrices with C (named in Singh 2024); of rank one."""
     return np.full((f, *honest.shape[1:]), C)
 
 
 def orthogonal(honest: Array, f: int, rng: np.random.Generator) -> Array:
-    """An orthonormal basis inside the complement of the subspace the honest messages agree on (named in Singh 2024).
+    """Draw an orthonormal basis in the complement of the subspace the honest messages agree on (named in Singh 2024).
 
     U* is taken to be the top r left singular vectors of the honest messages, each first orthonormalised; the basis is
     uniform in its complement, and where 2 r > n filled up from U*.
@@ -74,7 +74,7 @@ def orthogonal(honest: Array, f: int, rng: np.random.Generator) -> Array:
 
 
 def reverse(honest: Array, f: int, rng: np.random.Generator, C: float = 10.0) -> Array:
-    """−(C/L) times the sum of the honest messages, L = h + f: for gradients.
+    """Send −(C/L) times the sum of the honest messages, L = h + f: for gradients.
 
     A power method takes no harm from it: the mean is then a negative multiple of the honest one, and spans the same.
     """
@@ -88,7 +88,7 @@ SUBSPACE_FIXED: dict[str, SubspaceAttack] = {
 
 
 def speaking(attack: SubspaceAttack, corrupt: Iterable[int], rng: np.random.Generator) -> Callable[[int, Array], Array]:
-    """An ``exchange`` in which the corrupt nodes send what the attack says, knowing every honest message of the round.
+    """Make an ``exchange`` in which the corrupt nodes send what the attack says, knowing a round's honest messages.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def speaking(attack: SubspaceAttack, corrupt: Iterable[int], rng: np.random.Gene
 
 
 def forging(attack: SubspaceAttack, *, does: str = "") -> Attack:
-    """An attack on bases, products and gradients by a function, whose messages it sends ``scale`` times as large.
+    """Make an attack on bases, products and gradients of a function, whose messages are sent ``scale`` times as large.
 
     Where a protocol asks for a single number (AltGDmin's thresholds and scales), colluders send 10⁶ times the
     largest honest one.
@@ -143,7 +143,7 @@ def forging(attack: SubspaceAttack, *, does: str = "") -> Attack:
 
 
 def _known(messages: RoundMessages) -> Array:
-    """The honest messages, or, before any is sent, what the colluders would send themselves."""
+    """Return the honest messages or, before any is sent, what the colluders would send themselves."""
     return messages.honest if len(messages.honest) else messages.own
 
 
@@ -158,7 +158,7 @@ def _matrices(messages: Array, protocol: object) -> Array:
 
 
 def _worst(messages: RoundMessages) -> Array:
-    """The worst common message that a search finds: by itself it goes as far as it pays, ``scale`` adds nothing."""
+    """Search for the worst common message: by itself the search goes as far as it pays, ``scale`` adds nothing."""
     honest, f = _matrices(_known(messages), messages.protocol), len(messages.own)
     if messages.kind == "product":
         return repeated(_worst_product(honest, messages), f).reshape(f, -1)
@@ -171,7 +171,7 @@ def _worst(messages: RoundMessages) -> Array:
 
 
 def _worst_product(honest: Array, messages: RoundMessages) -> Array:
-    """Of products that point out of the honest subspace, in all columns or in one, the worst for the protocol's rule.
+    """Choose, of products that point out of the honest subspace in all columns or in one, the worst for the rule.
 
     One column is that in which the honest products are weakest: there a false direction displaces a true one first.
     """
@@ -188,16 +188,16 @@ def _worst_product(honest: Array, messages: RoundMessages) -> Array:
             arrived = np.concatenate([honest, repeated(false, f)]).reshape(-1, n * r)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RejectedMessages)
-                found = messages.protocol.combined(arrived).reshape(n, r)
-            error = _sine(target, found)
+                combined = messages.protocol.combined(arrived).reshape(n, r)
+            error = _sine(target, combined)
             if error > worst:
                 worst, best = error, false
     return np.asarray(best)
 
 
-def _sine(target: Array, found: Array) -> float:
-    """SD_F of the product's span, or of what is left of it where it has lost rank, from the target."""
-    left, sizes, _ = np.linalg.svd(found, full_matrices=False)
+def _sine(target: Array, combined: Array) -> float:
+    """Compute SD_F from the target to the product's span, or to what is left of it where it has lost rank."""
+    left, sizes, _ = np.linalg.svd(combined, full_matrices=False)
     span = left[:, sizes > 1e-12 * sizes[0]]
     return float(np.linalg.norm(target - span @ (span.T @ target)))
 

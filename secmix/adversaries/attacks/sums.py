@@ -27,13 +27,13 @@ FIXED: dict[str, Attack] = {}
 
 
 def honest_messages(honest: ArrayLike, f: int) -> tuple[Array, int]:
-    """``honest`` as a finite (h, p) array and f as a whole number of at least 1, or an error that teaches."""
+    """Convert ``honest`` to a finite (h, p) array and f to a whole number of at least 1; errors say what is allowed."""
     array = finite_array(honest, "honest messages", ndim=2)
     return array, integer(f, "f", least=1)
 
 
 def centre(honest: Array) -> Array:
-    """The mean (p,), right even where the sum of the entries would overflow."""
+    """Compute the mean (p,), right even where the sum of the entries would overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
         mean: Array = honest.mean(axis=0)
     if np.isfinite(mean).all():
@@ -66,37 +66,37 @@ def fixed(does: str, *, title: str = "") -> Callable[[Callable[[Array, int, np.r
 
 @fixed("Every colluder sends the mean of the honest contributions with its sign turned.")
 def sign_flip(honest: Array, f: int, rng: np.random.Generator) -> Array:
-    """−μ from everybody (Li, Xu, Chen, Giannakis, Ling 2019, RSA; Allen-Zhu et al. 2021)."""
+    """Send −μ from everybody (Li, Xu, Chen, Giannakis, Ling 2019, RSA; Allen-Zhu et al. 2021)."""
     return _same(-centre(honest), f)
 
 
 @fixed("As sign flip, a hundred times as large.")
 def reverse(honest: Array, f: int, rng: np.random.Generator) -> Array:
-    """−100 μ: the sign flipped and blown up (Rajput, Wang, Charles, Papailiopoulos 2019, DETOX, section 5)."""
+    """Send −100 μ: the sign flipped and blown up (Rajput, Wang, Charles, Papailiopoulos 2019, DETOX, section 5)."""
     return _same(-100.0 * centre(honest), f)
 
 
 @fixed("Every colluder sends random numbers of standard deviation 200.", title="large Gaussian")
 def large_gaussian(honest: Array, f: int, rng: np.random.Generator) -> Array:
-    """Each message from N(0, 200² I) (Blanchard et al. 2017, Krum; Xie et al. 2018 with 200)."""
+    """Draw each message from N(0, 200² I) (Blanchard et al. 2017, Krum; Xie et al. 2018 with 200)."""
     return 200.0 * rng.standard_normal((f, honest.shape[1]))
 
 
 @fixed("Every colluder sends −100 in each entry.")
 def constant(honest: Array, f: int, rng: np.random.Generator) -> Array:
-    """−100 in every entry (Li et al. 2019, RSA; Rajput et al. 2019, DETOX: the constant attack)."""
+    """Send −100 in every entry (Li et al. 2019, RSA; Rajput et al. 2019, DETOX: the constant attack)."""
     return np.full((f, honest.shape[1]), -100.0)
 
 
 @fixed("Every colluder sends zeros: it takes part and contributes nothing.")
 def zero(honest: Array, f: int, rng: np.random.Generator) -> Array:
-    """Nothing at all: the empty message (Li et al. 2019, RSA; "free rider")."""
+    """Send zeros, the empty message (Li et al. 2019, RSA; "free rider")."""
     return np.zeros((f, honest.shape[1]))
 
 
 @fixed("All colluders copy one honest node, the one furthest out, so that it counts too often.")
 def mimic(honest: Array, f: int, rng: np.random.Generator) -> Array:
-    """All copy one honest node, that furthest out along the direction of largest variance.
+    """Copy one honest node, that furthest out along the direction of largest variance.
 
     Karimireddy, He, Jaggi 2022, Byzantine-robust learning on heterogeneous datasets via bucketing.
     """
@@ -106,7 +106,7 @@ def mimic(honest: Array, f: int, rng: np.random.Generator) -> Array:
 
 
 def alie_factor(n: int, f: int) -> float:
-    """z of *a little is enough*: as far out as still leaves a majority further out.
+    """Compute z of *a little is enough*: as far out as still leaves a majority further out.
 
     With s = ⌊n/2 + 1⌋ − f honest messages to win over, Φ(z) = (n − f − s)/(n − f). Where that is not inside
     (0, 1) (a majority of colluders, or a handful of nodes), z = 1.
@@ -125,14 +125,14 @@ def alie_factor(n: int, f: int) -> float:
     title="ALIE",
 )
 def alie(honest: Array, f: int, rng: np.random.Generator) -> Array:
-    """μ − z σ (Baruch, Baruch, Goldberg 2019, A little is enough, algorithm 3); z is :func:`alie_factor`."""
+    """Send μ − z σ (Baruch, Baruch, Goldberg 2019, A little is enough, algorithm 3); z is :func:`alie_factor`."""
     z = alie_factor(len(honest) + f, f)
     return _same(centre(honest) - z * deviation(honest), f)
 
 
 @fixed("Inner product manipulation: every colluder sends minus half the honest mean.", title="IPM")
 def ipm(honest: Array, f: int, rng: np.random.Generator) -> Array:
-    """−μ/2: inner product manipulation (Xie, Koyejo, Gupta 2019, Fall of empires, with ε = 0.5)."""
+    """Send −μ/2: inner product manipulation (Xie, Koyejo, Gupta 2019, Fall of empires, with ε = 0.5)."""
     return _same(-0.5 * centre(honest), f)
 
 
@@ -142,7 +142,7 @@ def ipm(honest: Array, f: int, rng: np.random.Generator) -> Array:
     title="min-max",
 )
 def min_max(honest: Array, f: int, rng: np.random.Generator) -> Array:
-    """μ − γ σ, the largest γ whose distance to any honest message is no more than that between two of them.
+    """Send μ − γ σ, the largest γ whose distance to any honest message is no more than that between two of them.
 
     Shejwalkar, Houmansadr 2021, Manipulating the Byzantine (perturbation: inverse standard deviation).
     """
@@ -151,7 +151,7 @@ def min_max(honest: Array, f: int, rng: np.random.Generator) -> Array:
 
 @fixed("As min-max, with the sum of squared distances to all honest contributions as the limit.", title="min-sum")
 def min_sum(honest: Array, f: int, rng: np.random.Generator) -> Array:
-    """μ − γ σ, the largest γ whose sum of squared distances is no more than that of any honest message.
+    """Send μ − γ σ, the largest γ whose sum of squared distances is no more than that of any honest message.
 
     Shejwalkar, Houmansadr 2021, Manipulating the Byzantine.
     """
@@ -159,7 +159,7 @@ def min_sum(honest: Array, f: int, rng: np.random.Generator) -> Array:
 
 
 def label_flip(labels: ArrayLike, classes: int) -> NDArray[np.intp]:
-    """Labels k become classes − 1 − k; a colluder then goes on honestly (Tolpegin et al. 2020; Li et al. 2019).
+    """Turn labels k into classes − 1 − k; a colluder then goes on honestly (Tolpegin et al. 2020; Li et al. 2019).
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def label_flip(labels: ArrayLike, classes: int) -> NDArray[np.intp]:
 
 
 def deviation(honest: Array) -> Array:
-    """σ (p,) of the honest messages, entry by entry, with divisor h."""
+    """Compute σ (p,) of the honest messages, entry by entry, with divisor h."""
     return np.asarray(np.sqrt((_deviations(honest) ** 2).mean(axis=0)))
 
 
@@ -196,7 +196,7 @@ def _same(message: Array, f: int) -> Array:
 
 
 def _furthest(honest: Array, f: int, total: Callable[..., Array]) -> Array:
-    """The largest step along −σ at which ``total`` squared distance stays within the honest messages' largest."""
+    """Step along −σ as far as ``total`` squared distance stays within the honest messages' largest."""
     out, step = _deviations(honest), -deviation(honest)
     gram = out @ out.T
     square = np.diag(gram)

@@ -18,14 +18,14 @@ UPDATES = ("update", "train reply: *")
 
 
 def model_part(messages: RoundMessages) -> slice:
-    """Which entries are parameters of a model: the last of an update is a count, and metrics of Flower hold none."""
+    """Select the entries that are parameters of a model: not the count that ends an update, nor metrics of Flower."""
     if messages.kind == "update":
         return slice(None, -1)
     return slice(None) if "/" in messages.kind else slice(0)
 
 
 def _on_models(forged: Callable[[Array, Array, float], Array]) -> Callable[[RoundMessages], Array]:
-    """An attack of ``forged(own (f, p), honest (h, p), scale)`` on models; whatever else there is stays."""
+    """Make a forge that applies ``forged(own (f, p), honest (h, p), scale)`` to models and leaves all else."""
 
     def forge(messages: RoundMessages) -> Array:
         part, out = model_part(messages), np.array(messages.own, dtype=np.float64)

@@ -16,7 +16,7 @@ _BUDGET = 150  # tries of the rule for each contribution
 
 
 def rule_of(protocol: SumProtocol | None) -> tuple[Combining, int] | None:
-    """The rule by which a sum protocol combines contributions, and the f it is set to; None where it sums them."""
+    """Return the rule by which a sum protocol combines contributions, and its f; None where it sums them."""
     traits = SumTraits.of(protocol)
     aggregate, many = traits.aggregate, traits.aggregate_each
     if aggregate is None:
@@ -32,17 +32,17 @@ def rule_of(protocol: SumProtocol | None) -> tuple[Combining, int] | None:
 
 
 def far(honest: Array, f: int, scale: float) -> Array:
-    """The same message from all colluders, ``scale`` honest spreads away from the honest mean."""
+    """Repeat one message for all colluders, ``scale`` honest spreads away from the honest mean."""
     apart = honest - honest.mean(axis=0)
     farthest = apart[ranked(np.linalg.norm(apart, axis=1))[0]]
     return np.repeat(honest.mean(axis=0)[None] + scale * farthest, f, axis=0)
 
 
 def _forge(messages: RoundMessages) -> Array:
-    found, f = rule_of(messages.protocol), len(messages.own)
-    if found is None:  # in a sum no message is too far to count
+    combining, f = rule_of(messages.protocol), len(messages.own)
+    if combining is None:  # in a sum no message is too far to count
         return far(messages.honest, f, FARTHEST)
-    rule, rule_f = found
+    rule, rule_f = combining
     return WorstCase(rule, f=f, rule_f=rule_f, budget=_BUDGET).attack(messages.honest, messages.rng)
 
 

@@ -1,4 +1,4 @@
-"""What may be claimed of rows that solve the sums: how well they fit, how far off they can be, who else found them."""
+"""Certificate of rows that solve the sums: how well they fit, how far off they can be, how many starts found them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Fit:
 
     @property
     def error(self) -> float:
-        """That of the worst row."""
+        """The error of the worst row."""
         return float(self.errors.max())
 
 
@@ -101,33 +101,33 @@ def fit(equations: Equations, target: Array, noise: Array, rows: Array, start: i
 
 
 def tolerance(scale: Array, noise: Array) -> Array:
-    """The misfit that each sum may have."""
+    """Compute the misfit that each sum may have."""
     return RELATIVE * scale + 4.0 * noise
 
 
 def distance(first: Array, second: Array) -> float:
-    """The largest distance between rows (h, d) of two sets, matched so that the squared distances add up to least."""
+    """Compute the largest distance between rows (h, d) of two sets, paired by the least sum of squared distances."""
     apart = ((first[:, None, :] - second[None, :, :]) ** 2).sum(axis=-1)
     return float(np.sqrt(apart[linear_sum_assignment(apart)].max()))
 
 
 def same(first: Fit, second: Fit) -> bool:
-    """Whether two fits are the same multiset of rows, within their errors."""
+    """Check whether two fits are the same multiset of rows, within their errors."""
     return distance(first.rows, second.rows) <= max(SAME, min(USEFUL, first.error + second.error))
 
 
 def agreeing(best: Fit, fits: Sequence[Fit]) -> int:
-    """From how many starts, each of its own, came consistent fits with the same rows as ``best``."""
+    """Count the starts, each of its own, that led to consistent fits with the same rows as ``best``."""
     return len({other.start for other in fits if other.consistent and same(best, other)})
 
 
 def likeliest(fits: Sequence[Fit]) -> list[Fit]:
-    """Those that are consistent with the sums and fit about as well as the best: others got stuck on the way."""
+    """Select the fits that are consistent with the sums and about as good as the best: others got stuck on the way."""
     fitting = [each for each in fits if each.consistent]
     least = min((each.misfit for each in fitting), default=0.0)
     return [each for each in fitting if each.misfit <= 3 * least]
 
 
 def rivals(best: Fit, fits: Sequence[Fit]) -> int:
-    """How many of ``fits`` are rows further from ``best`` than both errors."""
+    """Count the ``fits`` whose rows are further from ``best`` than both errors."""
     return sum(distance(best.rows, other.rows) > max(SAME, min(_FAR, best.error + other.error)) for other in fits)

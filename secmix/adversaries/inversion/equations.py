@@ -38,12 +38,12 @@ class Equations:
         return int(rounds * c * (1 + d + d * (d + 1) // 2))
 
     def statistics(self, columns: Array) -> Array:
-        """φ of each row, for all rounds: columns (d, N) to (T c q, N)."""
+        """Compute φ of each row, for all rounds: columns (d, N) to (T c q, N)."""
         off, resp, _ = self._responsibilities(columns, gradient=False)
         return np.asarray((resp[:, :, None] * self._monomials(columns, off)).reshape(-1, columns.shape[1]))
 
     def with_jacobian(self, columns: Array) -> tuple[Array, Array]:
-        """φ of each row (T c q, N), and its derivative in the row's own coordinates (T c q, d, N)."""
+        """Compute φ of each row (T c q, N), and its derivative in the row's own coordinates (T c q, d, N)."""
         d, n = columns.shape
         off, resp, slope = self._responsibilities(columns, gradient=True)
         powers = self._monomials(columns, off)
@@ -58,7 +58,7 @@ class Equations:
         return powers.reshape(-1, n), jacobian.reshape(-1, d, n)
 
     def _responsibilities(self, columns: Array, *, gradient: bool) -> tuple[Array, Array, Array]:
-        """x − μ (T, c, d, N), P (T, c, N) and dP/dx (T, c, d, N)."""
+        """Compute x − μ (T, c, d, N), P (T, c, N) and dP/dx (T, c, d, N)."""
         off = columns - self.means[..., None]
         pull = -np.matmul(self.precisions, off)
         joint = 0.5 * np.einsum("tcdn,tcdn->tcn", off, pull) + self.constants[..., None]
@@ -71,7 +71,7 @@ class Equations:
         return off, joint, pull
 
     def _monomials(self, columns: Array, off: Array) -> Array:
-        """(1, x, upper triangle of (x−μ)(x−μ)ᵀ): (T, c, q, N)."""
+        """Compute (1, x, upper triangle of (x−μ)(x−μ)ᵀ): (T, c, q, N)."""
         rounds, c, d, n = off.shape
         first, second = _upper(d)
         powers = np.empty((rounds, c, 1 + d + len(first), n))
@@ -83,7 +83,7 @@ class Equations:
 
 @cache
 def _upper(d: int) -> tuple[Ints, Ints]:
-    """The upper triangle, worked out once: a search asks for it thousands of times."""
+    """Index the upper triangle, once: a search asks for it thousands of times."""
     return np.triu_indices(d)
 
 
@@ -102,11 +102,11 @@ class Standard:
     lower: Array
 
     def rows(self, standard: Array) -> Array:
-        """Rows (..., d) in the units of the data."""
+        """Convert rows (..., d) to the units of the data."""
         return np.asarray(standard @ self.lower.T + self.centre)
 
     def equations(self, parameters: Sequence[Mixture]) -> Equations:
-        """The equations in standard coordinates."""
+        """Build the equations in standard coordinates."""
         inverse = np.linalg.inv(self.lower)
         means = np.stack([(mixture.means - self.centre) @ inverse.T for mixture in parameters])
         covariances = np.stack([inverse @ mixture.covariances @ inverse.T for mixture in parameters])
@@ -117,7 +117,7 @@ class Standard:
         return Equations(means, 0.5 * (precisions + precisions.swapaxes(-1, -2)), constants)
 
     def sums(self, sums: Array) -> Array:
-        """Sums (T, c, q) in standard coordinates."""
+        """Convert sums (T, c, q) to standard coordinates."""
         d = len(self.centre)
         inverse = np.linalg.inv(self.lower)
         upper = np.triu_indices(d)
@@ -129,7 +129,7 @@ class Standard:
         return out
 
     def noise(self, noise: Array) -> Array:
-        """Standard errors (T, c, q) of the sums, taken to be independent, carried through :meth:`sums`."""
+        """Convert standard errors (T, c, q) of the sums, taken to be independent, as :meth:`sums` converts these."""
         d = len(self.centre)
         inverse = np.linalg.inv(self.lower) ** 2
         upper = np.triu_indices(d)
@@ -142,7 +142,7 @@ class Standard:
 
 
 def rounds_needed(h: int, d: int, c: int) -> float:
-    """T*: the fewest rounds whose sums determine h rows of d columns in general position, for c components.
+    """Compute T*: the fewest rounds whose sums determine h rows of d columns in general position, for c components.
 
     With q = 1 + d + d(d+1)/2 the sums of T rounds have rank min(h d, c q − 1 + (T − 1)(c − 1) q): the components'
     responsibilities add up to one, so in each round but the first the last component follows from the others, and h is

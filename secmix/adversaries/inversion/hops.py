@@ -27,19 +27,19 @@ _LEVELS = (None, 1e-3, 1e-5, 1e-7, _FINE)
 
 
 def parents(fits: Sequence[Fit]) -> list[Fit]:
-    """The best candidates, one a start, without the starts that have arrived: what they found wants confirming."""
+    """Select the best candidates, one a start, but of no start that has arrived: what it found needs confirming."""
     arrived = {each.start for each in fits if each.consistent and each.misfit <= _ARRIVED}
     best: dict[int, Fit] = {}
-    for each in sorted(fits, key=lambda each: each.misfit):
-        if each.start not in arrived and np.isfinite(each.misfit):
-            best.setdefault(each.start, each)
+    for candidate in sorted(fits, key=lambda candidate: candidate.misfit):
+        if candidate.start not in arrived and np.isfinite(candidate.misfit):
+            best.setdefault(candidate.start, candidate)
     return list(best.values())[:_PARENTS]
 
 
 def hop(
     equations: Equations, functions: Basis, target: Array, stuck: Sequence[Fit], count: int, rng: np.random.Generator
 ) -> tuple[Array, Ints]:
-    """Row sets (count, h, d) from shaken candidates, let down to fine equations, and their starts (count,)."""
+    """Shake candidates, and let them down to fine equations: row sets (count, h, d) and their starts (count,)."""
     chosen = rng.integers(len(stuck), size=count)
     rows = np.stack([stuck[k].rows for k in chosen])
     rows += _shake(equations, functions, rows, rng)
@@ -51,7 +51,7 @@ def hop(
 
 
 def _shake(equations: Equations, functions: Basis, rows: Array, rng: np.random.Generator) -> Array:
-    """By 0.003 to 0.5 standard deviations: all rows, a few of them, or in the directions that the sums fix least."""
+    """Draw moves of 0.003 to 0.5 standard deviations: all rows, a few, or in the directions that the sums fix least."""
     count, h, _ = rows.shape
     size = 10 ** rng.uniform(-2.5, -0.3, size=(count, 1, 1))
     noise = rng.standard_normal(rows.shape)

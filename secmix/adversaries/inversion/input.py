@@ -1,4 +1,4 @@
-"""What goes into an inversion: checked, and counted."""
+"""Input of an inversion, checked and counted."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from secmix.mixture import Mixture
 
 
 def numbers(rounds: int, c: int, d: int) -> int:
-    """Independent numbers in the sums, the known count of rows included as the check that it is."""
+    """Count the independent numbers in the sums, the known count of rows included as the check that it is."""
     q = 1 + d + d * (d + 1) // 2
     return c * q + (rounds - 1) * (c - 1) * q
 
 
 def distinct_rounds(rounds: Sequence[Mixture]) -> int:
-    """How many of the mixtures differ: a round at the same θ repeats the sums of another."""
+    """Count the mixtures that differ: a round at the same θ repeats the sums of another."""
     return len({(m.weights.tobytes(), m.means.tobytes(), m.covariances.tobytes()) for m in rounds})
 
 
 def checked(
     sums: ArrayLike, parameters: Sequence[Mixture], n_rows: int, noise: ArrayLike
 ) -> tuple[Array, list[Mixture], Array]:
-    """Sums (T, c, q), mixtures and the error of each sum, or an error that says what does not fit."""
+    """Check the sums (T, c, q), the mixtures and the error of each sum; errors say what does not fit."""
     integer(n_rows, "n_rows")
     table = finite_array(sums, "sums", ndim=3)
     if isinstance(parameters, Mixture):
@@ -45,7 +45,7 @@ def checked(
                 f"as parameters[{t}] has, they are (T, {mixture.n_components}, {1 + d + d * (d + 1) // 2})"
             )
         if not all(np.isfinite(each).all() for each in (mixture.weights, mixture.means, mixture.covariances)):
-            raise DataError(f"parameters[{t}] holds values that are not finite")
+            raise DataError(f"parameters[{t}] holds values that are not finite; give finite ones")
         mixture.log_density(mixture.means)  # says so where a covariance is not positive definite
     try:
         error = np.broadcast_to(finite_array(noise, "noise"), table.shape)
@@ -57,6 +57,7 @@ def checked(
     allowed = 0.5 + 4.0 * float(error[..., 0].max()) * math.sqrt(table.shape[1])
     if (np.abs(counts - n_rows) > allowed).any():
         raise DataError(
-            f"the sums count {counts[np.argmax(np.abs(counts - n_rows))]:.6g} rows in a round, but n_rows is {n_rows}"
+            f"the sums count {counts[np.argmax(np.abs(counts - n_rows))]:.6g} rows in a round, but "
+            f"n_rows is {n_rows}; give the number that was summed"
         )
     return table, rounds, error

@@ -30,7 +30,7 @@ Status = Literal["determined", "underdetermined", "inconclusive"]
 
 _BATCH = 32
 _POLISHED = 8
-# Hops in a batch, and how many batches go with one of new starts, once there are two of those.
+# Hops in a batch; and batches of hops for each batch of new starts, once two of these are made.
 _HOPPING = 16
 _HOPS = 6
 # This many solutions that fit, none of them certain: the sums do not pin the rows down in double precision.
@@ -41,7 +41,7 @@ _SPARE = 2
 
 @dataclass(frozen=True)
 class Inversion:
-    """What the sums say about the rows.
+    """The rows that follow from the sums, and how certain they are.
 
     Attributes
     ----------
@@ -138,8 +138,8 @@ def invert_sums(
     >>> theta = Mixture([0.5, 0.5], [[0.0, 0.0], [2.0, 1.0]], np.repeat(np.eye(2)[None], 2, axis=0))
     >>> rows = np.array([[-1.0, 0.5], [0.3, 0.2], [2.5, 1.0]])
     >>> sums = local_statistics(rows, theta, likelihood=False).reshape(1, 2, 6)
-    >>> found = invert_sums(sums, [theta], 3, rng=0)
-    >>> found.status, found.rows.round(6).tolist()
+    >>> solution = invert_sums(sums, [theta], 3, rng=0)
+    >>> solution.status, solution.rows.round(6).tolist()
     ('determined', [[-1.0, 0.5], [0.3, 0.2], [2.5, 1.0]])
     """
     table, rounds, error = checked(sums, parameters, n_rows, noise)
@@ -168,29 +168,29 @@ def _search(
     rng: np.random.Generator,
     most: int,
 ) -> tuple[list[Fit], int]:
-    """Fits from batch after batch of starts, until one is certain, none can be, or ``most`` starts are made."""
+    """Fit from batch after batch of starts, until a fit is certain, none can be, or ``most`` starts are made."""
     sample_rng, start_rng, hop_rng = rng.spawn(3)
     counts = target.reshape(*equations.means.shape[:2], -1)[-1, :, 0]
     functions = basis(equations, samples(last, standard, 3 * equations.size + 500, sample_rng).T)
     fits: list[Fit] = []
-    made = batch = fresh = hopped = 0
+    made = batch = drawn = hopped = 0
     while made < most:
         stuck, iterations = parents(fits), 300
-        if batch % _HOPS and fresh >= 2 and stuck:
+        if batch % _HOPS and drawn >= 2 and stuck:
             count = min(_HOPPING, most - made)
             rows, origin = hop(equations, functions, target, stuck, count, hop_rng)
             iterations, hopped = 200, hopped + 1
         else:
             count = min(_BATCH, most - made)
-            if fresh % 4 < 2:
+            if drawn % 4 < 2:
                 first = (target, equations) if made == 0 else None
                 rows = draw_starts(last, standard, count, h, start_rng, moments=first)
             else:
                 rows = draw_starts(last, standard, count, h, start_rng, counts=counts)
-            for smoothing, most_steps in SCHEDULES[fresh % len(SCHEDULES)]:
+            for smoothing, most_steps in SCHEDULES[drawn % len(SCHEDULES)]:
                 rows, loss = solve(equations, target, functions.weights(smoothing), rows, most_steps)
             best = np.argsort(loss)[:_POLISHED]
-            rows, origin, fresh = rows[best], made + best, fresh + 1
+            rows, origin, drawn = rows[best], made + best, drawn + 1
         rows, _ = solve(equations, target, functions.weights(FINEST), rows, iterations, orthogonal=True)
         # The likeliest rows, down to where the noise explains the misfit many times over.
         enough = 1e-4 * equations.size
@@ -200,7 +200,7 @@ def _search(
         fitting = likeliest(fits)
         if len({each.start for each in fitting}) >= _ENOUGH or (fitting and _certain(fitting, fits)):
             break
-        if hopped >= 2 and _settled(fits):  # a trap that most starts fall into is left by hops
+        if hopped >= 2 and _stalled(fits):  # a trap that most starts fall into is left by hops
             break
     return fits, made
 
@@ -210,8 +210,8 @@ def _certain(fitting: list[Fit], fits: list[Fit]) -> bool:
     return best.error <= USEFUL and agreeing(best, fits) >= 2 and not rivals(best, fitting)
 
 
-def _settled(fits: list[Fit]) -> bool:
-    """Whether start after start ends at the same rows, the best there are, which do not fit: the sums were altered."""
+def _stalled(fits: list[Fit]) -> bool:
+    """Check whether start after start ends at the same best rows, and these do not fit: the sums were altered."""
     best = min(fits, key=lambda each: each.misfit)
     there = {each.start for each in fits if each.misfit < 1.001 * best.misfit and same(best, each)}
     return not best.consistent and len(there) >= _ENOUGH

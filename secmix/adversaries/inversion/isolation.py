@@ -16,7 +16,7 @@ _LEAST = 1e-3
 
 
 def isolated_rows(sums: Array, parameters: Sequence[Mixture]) -> Array:
-    """Rows that the sums (T, c, q) of T rounds show by themselves: (r, d), each once.
+    """Find the rows that the sums (T, c, q) of T rounds show by themselves: (r, d), each once.
 
     Sums of one component that are those of a single row, whatever its share a in them, satisfy a C = b bᵀ (with b and C
     about the same point) and no others do, so that b / a is the row. Differences between two sums, of other rounds or
@@ -42,19 +42,19 @@ def isolated_rows(sums: Array, parameters: Sequence[Mixture]) -> Array:
     spread = (sums[..., diagonal] + 2 * first * shift + a[..., None] * shift**2).sum(axis=-1).reshape(-1)
     a, moved = a.reshape(-1), (b - a[..., None] * centre).reshape(rounds * c, d)
     scale = spread[:c].sum() / a[:c].sum()
-    one, other = np.triu_indices(rounds * c, 1)
-    sign = np.where(a[one] < a[other], -1.0, 1.0)
-    count = np.concatenate([a, sign * (a[one] - a[other])])
-    offset = np.concatenate([moved, sign[:, None] * (moved[one] - moved[other])])
-    total = np.concatenate([spread, sign * (spread[one] - spread[other])])
+    left, right = np.triu_indices(rounds * c, 1)
+    sign = np.where(a[left] < a[right], -1.0, 1.0)
+    count = np.concatenate([a, sign * (a[left] - a[right])])
+    offset = np.concatenate([moved, sign[:, None] * (moved[left] - moved[right])])
+    total = np.concatenate([spread, sign * (spread[left] - spread[right])])
     alone = np.arange(len(count)) < len(a)
     tried = np.where(alone, count > _LEAST, np.abs(count - 1) < _SINGLE_ROW)
     count, offset, total = count[tried], offset[tried], total[tried]
     within = total / count - (offset**2).sum(axis=1) / count**2
     rows = centre + offset / count[:, None]
     rows = rows[np.abs(within) < _SINGLE * scale]
-    kept: list[Array] = []
+    distinct: list[Array] = []
     for row in rows:
-        if all(((row - other) ** 2).sum() > 1e-8 * scale for other in kept):
-            kept.append(row)
-    return np.array(kept).reshape(-1, d)
+        if all(((row - other) ** 2).sum() > 1e-8 * scale for other in distinct):
+            distinct.append(row)
+    return np.array(distinct).reshape(-1, d)

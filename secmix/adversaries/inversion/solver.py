@@ -36,18 +36,18 @@ class Basis:
     sizes: Array
 
     def weights(self, smoothing: float | None) -> Array:
-        """What the residual (T c q,) is multiplied with: (r, T c q); for None the plain sums, in the same basis."""
+        """Compute the weights (r, T c q) of the residual (T c q,); with None, those of plain sums in the same basis."""
         if smoothing is None:
             return self.directions.T
         return np.asarray((self.directions / np.hypot(self.sizes, smoothing * self.sizes[0])).T)
 
 
 def basis(equations: Equations, samples: Array) -> Basis:
-    """The basis for rows like ``samples`` (d, N)."""
+    """Build the basis for rows like ``samples`` (d, N)."""
     values = equations.statistics(samples) / np.sqrt(samples.shape[1])
     directions, sizes, _ = np.linalg.svd(values, full_matrices=False)
-    kept = sizes > _ROUNDING * sizes[0]
-    return Basis(directions[:, kept], sizes[kept])
+    certain = sizes > _ROUNDING * sizes[0]
+    return Basis(directions[:, certain], sizes[certain])
 
 
 def solve(
@@ -60,7 +60,7 @@ def solve(
     orthogonal: bool = False,
     enough: float = 1e-30,
 ) -> tuple[Array, Array]:
-    """Least squares of ``weights`` @ (Σ_i φ(z_i) − target), from each of the ``starts`` (S, h, d) by itself.
+    """Minimise the squares of ``weights`` @ (Σ_i φ(z_i) − target), from each of the ``starts`` (S, h, d) by itself.
 
     Parameters
     ----------
@@ -109,12 +109,12 @@ def solve(
 
 
 def jacobians(equations: Equations, weights: Array, rows: Array) -> Array:
-    """The Jacobian of the weighted sums (S, r, h d) at each of the row sets (S, h, d)."""
+    """Compute the Jacobian of the weighted sums (S, r, h d) at each of the row sets (S, h, d)."""
     return _evaluate(equations, weights, np.zeros(len(weights)), rows)[1]
 
 
 def _evaluate(equations: Equations, weights: Array, goal: Array, rows: Array) -> tuple[Array, Array]:
-    """The weighted residual (S, r) and its Jacobian (S, r, h d) for rows (S, h, d)."""
+    """Compute the weighted residual (S, r) and its Jacobian (S, r, h d) for rows (S, h, d)."""
     count, h, d = rows.shape
     values, slopes = equations.with_jacobian(np.ascontiguousarray(rows.reshape(-1, d).T))
     sums = values.reshape(-1, count, h).sum(axis=2)
@@ -123,7 +123,7 @@ def _evaluate(equations: Equations, weights: Array, goal: Array, rows: Array) ->
 
 
 def _step(residual: Array, jacobian: Array, damping: Array, orthogonal: bool) -> tuple[Array, Array]:
-    """The damped step (S, n) and how much the linear model says it gains (S,)."""
+    """Compute the damped step (S, n) and how much the linear model says it gains (S,)."""
     n = jacobian.shape[2]
     diagonal = np.einsum("srn,srn->sn", jacobian, jacobian)
     # A row that no sum depends on any more must not fly off: a floor under the scale of its coordinates.
@@ -143,7 +143,7 @@ def _step(residual: Array, jacobian: Array, damping: Array, orthogonal: bool) ->
 
 
 def _solved(matrices: Array, right: Array) -> Array:
-    """Linear systems (S, n, n) and (S, n); NaN, which is no step, for those that are singular."""
+    """Solve linear systems (S, n, n) and (S, n); NaN, which is no step, for those that are singular."""
     try:
         return np.asarray(np.linalg.solve(matrices, right[..., None])[..., 0])
     except np.linalg.LinAlgError:  # one is, and the others of the batch go on

@@ -1,4 +1,4 @@
-"""Where the search for the rows starts: the moments that the sums reveal, and rows of the last mixture."""
+"""Starts of the search for rows: the moments that the sums reveal, and rows of the last mixture."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 def moments(sums: Array, rounds: Sequence[Mixture], h: int) -> tuple[Array, Array]:
-    """The rows' mean (d,) and covariance (d, d): since Σ_j P_j = 1, summing over components leaves Σx and Σxxᵀ."""
+    """Compute the rows' mean (d,) and covariance (d, d): as Σ_j P_j = 1, sums over components leave Σx and Σxxᵀ."""
     d = rounds[0].n_features
     upper = np.triu_indices(d)
     mean = sums[..., 1 : 1 + d].sum(axis=1).mean(axis=0) / h
@@ -34,7 +34,7 @@ def moments(sums: Array, rounds: Sequence[Mixture], h: int) -> tuple[Array, Arra
 
 
 def standard_of(sums: Array, rounds: Sequence[Mixture], h: int) -> Standard:
-    """Coordinates in which the rows have mean 0 and covariance I, or the last mixture's where rows are too few."""
+    """Choose coordinates in which the rows have mean 0 and covariance I; with too few rows, the last mixture has."""
     mean, covariance = moments(sums, rounds, h)
     d = len(mean)
     if h > d:
@@ -49,7 +49,7 @@ def standard_of(sums: Array, rounds: Sequence[Mixture], h: int) -> Standard:
 
 
 def rounding(sums: Array, rounds: Sequence[Mixture], h: int) -> Array:
-    """What float64 may have changed in each sum (T, c, q), generously: a few ulps of the terms that were added up."""
+    """Bound what float64 may have changed in each sum (T, c, q), generously: a few ulps of the terms added up."""
     mean, covariance = moments(sums, rounds, h)
     d = len(mean)
     upper = np.triu_indices(d)
@@ -73,7 +73,7 @@ def draw_starts(
     counts: Array | None = None,
     moments: tuple[Array, Equations] | None = None,
 ) -> Array:
-    """``count`` sets of h rows (count, h, d) from the last mixture, in standard coordinates.
+    """Draw ``count`` sets of h rows (count, h, d) from the last mixture, in standard coordinates.
 
     With ``counts`` (c,), how many rows each component holds, a set has about that many of each, drawn from it. Without,
     each set is given the rows' mean and, where h > d, their covariance, and with ``moments`` the first of the sets is
@@ -94,7 +94,7 @@ def draw_starts(
 
 
 def samples(last: Mixture, standard: Standard, size: int, rng: np.random.Generator) -> Array:
-    """About ``size`` rows (N, d) of the last mixture in standard coordinates, none further out than √(3d).
+    """Draw about ``size`` rows (N, d) of the last mixture in standard coordinates, none further out than √(3d).
 
     What functions do out there would weigh more than what they do among the rows.
     """
@@ -122,7 +122,7 @@ def _by_component(
 
 
 def _two_rows(target: Array, equations: Equations) -> Array:
-    """Two rows m ± δ follow from their moments: Σ(x−m)(x−m)ᵀ = 2 δδᵀ (in standard coordinates, where m = 0)."""
+    """Solve for two rows m ± δ by their moments: Σ(x−m)(x−m)ᵀ = 2 δδᵀ (in standard coordinates, where m = 0)."""
     c, d = equations.means.shape[1:]
     table = target.reshape(equations.means.shape[0], c, -1)[0]
     upper = np.triu_indices(d)

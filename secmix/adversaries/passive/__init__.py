@@ -1,4 +1,4 @@
-"""Adversaries who follow the protocol and look: eavesdroppers, curious nodes, a curious server."""
+"""Adversaries who follow the protocol and read: eavesdroppers, curious nodes, a curious server."""
 
 from secmix.adversaries.passive.curious_server import CuriousServer
 from secmix.adversaries.passive.eavesdropper import Eavesdropper

@@ -23,7 +23,7 @@ class CuriousServer:
     Parameters
     ----------
     corrupt : iterable of int
-        Nodes who follow the protocol too and tell the server all that they hold, send and receive; default: none.
+        Nodes who follow the protocol too and report to the server all that they hold, send and receive; default: none.
     sees_metadata : bool
         Whether it notices messages it cannot read, and when, of which kind, how many and how long all are. Switched
         off, it is a weaker adversary, and the report says so.
@@ -47,10 +47,10 @@ class CuriousServer:
         object.__setattr__(self, "corrupt", HonestButCurious(self.corrupt).corrupt if self.corrupt else ())
 
     def corrupt_nodes(self, network: Network) -> frozenset[int]:
-        """Those that tell the server; the server itself has no data of its own."""
+        """Return the nodes that report to the server; the server itself has no data of its own."""
         return HonestButCurious(self.corrupt).corrupt_nodes(network) if self.corrupt else frozenset()
 
     def observe(self, transcript: Transcript, network: Network) -> View:
-        """Every message to or from the server or a node that tells it."""
+        """Observe every message to or from the server or a node that reports to it."""
         ends = np.array([SERVER, *sorted(self.corrupt_nodes(network))])
         return view_of(transcript, lambda block: touching(block, ends))

@@ -16,7 +16,7 @@ from secmix.transcript import SERVER, Block, Transcript, View
 
 @dataclass(frozen=True)
 class Eavesdropper:
-    """Hears every message on a plain channel of the edges it taps; nothing on encrypted ones.
+    """An outsider who reads every message on the plain lines that it taps, and nothing on encrypted ones.
 
     Parameters
     ----------
@@ -42,18 +42,18 @@ class Eavesdropper:
 
     def __post_init__(self) -> None:
         if self.tapped is not None:
-            # Kept as a tuple: a generator would be used up by the first look, and the second hear nothing.
+            # Stored as a tuple: the first call would use up a generator, and the second would read nothing.
             object.__setattr__(self, "tapped", _checked_lines(self.tapped))
 
     def corrupt_nodes(self, network: Network) -> frozenset[int]:
-        """None: it is an outsider."""
+        """Return no nodes: it is an outsider."""
         return frozenset()
 
     def observe(self, transcript: Transcript, network: Network) -> View:
-        """Every plain message on the tapped lines."""
+        """Observe every plain message on the tapped lines."""
         edges = None if self.tapped is None else self._edges(network)
 
-        def heard(block: Block) -> npt.NDArray[np.bool_]:
+        def readable(block: Block) -> npt.NDArray[np.bool_]:
             if block.line != "plain":
                 return none_of(block)
             if edges is None:
@@ -61,7 +61,7 @@ class Eavesdropper:
             ends = zip(block.sender.tolist(), block.receiver.tolist(), strict=True)
             return np.array([(min(a, b), max(a, b)) in edges for a, b in ends], dtype=bool)
 
-        return view_of(transcript, heard)
+        return view_of(transcript, readable)
 
     def _edges(self, network: Network) -> set[tuple[int, int]]:
         chosen = set()

@@ -1,4 +1,4 @@
-"""Insiders who follow the protocol and pool what they see."""
+"""Insiders who follow the protocol and pool what they read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class HonestButCurious:
     corrupt : iterable of int
         The corrupt nodes.
     eavesdrops : bool
-        Whether they also hear every plain channel. On by default: it is the stronger adversary, and costs little.
+        Whether they also read every plain channel. On by default: it is the stronger adversary, and costs little.
     sees_metadata : bool
         Whether it notices messages it cannot read, and when, of which kind, how many and how long all are. Switched
         off, it is a weaker adversary, and the report says so.
@@ -54,18 +54,18 @@ class HonestButCurious:
             raise SecmixError("corrupt must name at least one node; for an outsider use Eavesdropper")
 
     def corrupt_nodes(self, network: Network) -> frozenset[int]:
-        """The corrupt nodes, after checking that they exist and leave somebody honest."""
+        """Return the corrupt nodes, after checking that they exist and leave somebody honest."""
         nodes = network.node_set(self.corrupt, "corrupt")
         if len(nodes) == network.n:
-            raise NetworkError(f"all {network.n} nodes are corrupt: nobody is left whose data could leak")
+            raise NetworkError(f"all {network.n} nodes are corrupt: leave at least one whose data could leak")
         return nodes
 
     def observe(self, transcript: Transcript, network: Network) -> View:
-        """What the corrupt nodes hold, send and receive, and the plain lines if they eavesdrop."""
+        """Observe what the corrupt nodes hold, send and receive, and the plain lines if they eavesdrop."""
         nodes = np.array(sorted(self.corrupt_nodes(network)))
 
-        def heard(block: Block) -> npt.NDArray[np.bool_]:
-            mine = touching(block, nodes)
-            return mine | (block.line == "plain") if self.eavesdrops else mine
+        def readable(block: Block) -> npt.NDArray[np.bool_]:
+            own = touching(block, nodes)
+            return own | (block.line == "plain") if self.eavesdrops else own
 
-        return view_of(transcript, heard)
+        return view_of(transcript, readable)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.adversaries.reconstructions.interfaces import HeldMessages, Reconstruction
+from secmix.adversaries.reconstructions.interfaces import KnownMessages, Reconstruction
 from secmix.adversaries.reconstructions.layer import Unit, agreed, ratio, with_decay
 from secmix.protocols.flower import FlowerApp
 from secmix.transcript import Origin
@@ -24,19 +24,19 @@ _Exchange = tuple[
 ]  # arrays before and after, and how far rounding may put them off
 
 
-def reconstruct_flower(held: HeldMessages) -> Reconstruction | None:
-    """The only row of a client, from the first two arrays that fit the weights and biases of a first layer.
+def reconstruct_flower(known: KnownMessages) -> Reconstruction | None:
+    """Recover the only row of a client, from the first two arrays that fit the weights and biases of a first layer.
 
     Weights may be stored unit by unit or column by column. A label, in the last column, may be no part of x: it does
     not come out then.
     """
-    if not isinstance(held.protocol, FlowerApp) or held.count != 1:
+    if not isinstance(known.protocol, FlowerApp) or known.count != 1:
         return None
-    return _from(_exchanges(held.node, held.messages) or _left_by_the_others(held), held.d)
+    return _from(_exchanges(known.node, known.messages) or _left_by_the_others(known), known.d)
 
 
 def only_row(node: int, messages: Iterable[tuple[Origin, Array]], d: int | None = None) -> Reconstruction | None:
-    """As :func:`reconstruct_flower`, of a client that is known to have one row.
+    """Recover the row of a client that is known to have one row, as :func:`reconstruct_flower` does.
 
     Parameters
     ----------
@@ -54,13 +54,13 @@ def _from(exchanges: list[_Exchange], d: int | None) -> Reconstruction | None:
     moved = [[ratio(unit) for unit in table if unit.moved] for table in tables]
     single = [each[0] for table, each in zip(tables, moved, strict=True) if len(table) == len(each) == 1]
     for ratios in [*(each for each in moved if len(each) > 1), single]:
-        if len(ratios) > 1 and (found := agreed(ratios)) is not None:
+        if len(ratios) > 1 and (common := agreed(ratios)) is not None:
             how = "it has one row, and its weights moved along it wherever the biases did, by the same factor"
-            return Reconstruction(_row(found.x, d), True, how, error=found.error)
+            return Reconstruction(_row(common.x, d), True, how, error=common.error)
     for units in _by_layout(tables):
-        if (found := with_decay(units)) is not None:
+        if (common := with_decay(units)) is not None:
             how = "it has one row, and but for weight decay its weights moved along it, the biases by the same factor"
-            return Reconstruction(_row(found.x, d), True, how, error=found.error)
+            return Reconstruction(_row(common.x, d), True, how, error=common.error)
     if not any(moved):
         return None
     best = min((each for ratios in moved for each in ratios), key=lambda each: each.error)
@@ -69,13 +69,13 @@ def _from(exchanges: list[_Exchange], d: int | None) -> Reconstruction | None:
 
 
 def _by_layout(tables: list[list[Unit]]) -> list[list[Unit]]:
-    """The units of all rounds together, by their number and that of their weights: rounds with the same layer."""
-    found: dict[tuple[int, int, int], list[Unit]] = {}
+    """Group the units of all rounds by their number and that of their weights: rounds with the same layer."""
+    groups: dict[tuple[int, int, int], list[Unit]] = {}
     layouts = 2 if tables and len(tables[0]) > 1 else 1
     for k, table in enumerate(tables):
         shape = len(table), len(table[0].weights)
-        found.setdefault((*shape, k % layouts), []).extend(table)
-    return list(found.values())
+        groups.setdefault((*shape, k % layouts), []).extend(table)
+    return list(groups.values())
 
 
 def _row(x: Array, d: int | None) -> Array:
@@ -83,7 +83,7 @@ def _row(x: Array, d: int | None) -> Array:
 
 
 def _exchanges(node: int, messages: Iterable[tuple[Origin, Array]]) -> list[_Exchange]:
-    """The arrays that the node got and those that it sent back, of each round in which it sent some."""
+    """Pair the arrays that the node got with those that it sent back, for each round in which it sent some."""
     got: dict[int, list[Array]] = {}
     sent: dict[int, list[Array]] = {}
     for origin, row in messages:
@@ -98,20 +98,20 @@ def _exchanges(node: int, messages: Iterable[tuple[Origin, Array]]) -> list[_Exc
     ]
 
 
-def _left_by_the_others(held: HeldMessages) -> list[_Exchange]:
-    """The same from what all other nodes know: averages weighted by rows, less their own models."""
-    rows = {o.sender: len(row) // held.d for o, row in held.messages if o.line == "held" and o.kind == "input"}
-    if held.node in rows or len(rows) != held.network.n - 1:
+def _left_by_the_others(known: KnownMessages) -> list[_Exchange]:
+    """Compute a node's exchanges from what all others know: averages weighted by rows, less their own models."""
+    rows = {o.sender: len(row) // known.d for o, row in known.messages if o.line == "held" and o.kind == "input"}
+    if known.node in rows or len(rows) != known.network.n - 1:
         return []
     got: dict[int, dict[int, list[Array]]] = {}
     sent: dict[int, dict[int, list[Array]]] = {}
-    for origin, row in held.messages:
+    for origin, row in known.messages:
         if "/" in origin.kind and origin.line != "held":
-            mine = origin.sender in rows
-            of = origin.sender if mine else origin.receivers[0]
-            (sent if mine else got).setdefault(origin.iteration, {}).setdefault(of, []).append(row)
-    found = []
-    everything = held.count + sum(rows.values())
+            is_known = origin.sender in rows
+            of = origin.sender if is_known else origin.receivers[0]
+            (sent if is_known else got).setdefault(origin.iteration, {}).setdefault(of, []).append(row)
+    exchanges = []
+    everything = known.count + sum(rows.values())
     for t, models in sorted(sent.items()):
         later = min((s for s in got if s > t), default=None)
         if later is None or t not in got or set(models) != set(rows):
@@ -120,18 +120,18 @@ def _left_by_the_others(held: HeldMessages) -> list[_Exchange]:
         if any(_sizes(new) != _sizes(each) for each in (before, *models.values())):
             continue
         left = [
-            (everything * array.astype(float) - sum(rows[i] * models[i][k].astype(float) for i in rows)) / held.count
+            (everything * array.astype(float) - sum(rows[i] * models[i][k].astype(float) for i in rows)) / known.count
             for k, array in enumerate(new)
         ]
         # Each product and each partial sum is rounded to its last digit, and all that is divided by the node's share.
         steps = _ROUNDING + len(rows)
         off = [max(_unit(each[k]) for each in (new, *models.values())) for k in range(len(new))]
-        found.append((before, left, [steps * unit * everything / held.count for unit in off]))
-    return found
+        exchanges.append((before, left, [steps * unit * everything / known.count for unit in off]))
+    return exchanges
 
 
 def _unit(array: Array) -> float:
-    """The last digit of the largest number."""
+    """Compute the last digit of the largest number."""
     return float(np.finfo(array.dtype).eps * np.abs(array).max(initial=0.0))
 
 
@@ -140,7 +140,7 @@ def _sizes(arrays: list[Array]) -> list[int]:
 
 
 def _tables(before: list[Array], after: list[Array], off: list[float], d: int | None) -> list[list[Unit]]:
-    """The units of the first layer whose biases may have moved, for either way in which the weights may be stored."""
+    """Split the first layer whose biases may have moved into units, for either way in which weights may be stored."""
     for k in range(len(before) - 1):
         units, width = len(before[k + 1]), len(before[k]) // max(len(before[k + 1]), 1)
         if units and units * width == len(before[k]) and (width > 1 if d is None else width in (d - 1, d)):

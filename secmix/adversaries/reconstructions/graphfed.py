@@ -7,8 +7,8 @@ once the public shrinkage and loading are taken off Σ_k. Three things follow fr
   them lie in the plane that the covariance spans.
 - Where responsibilities are 0 or 1, as they soon are in few rows of many columns, a component's sums are those of a set
   of rows. Sets of one row or two are those rows, and so are differences of sets.
-- With one local step a round, the sums are functions of the rows at parameters that whoever hears a node's neighbours
-  can compute: :func:`invert_sums` applies.
+- With one local step a round, the sums are functions of the rows at parameters that whoever reads the messages of a
+  node's neighbours can compute: :func:`invert_sums` applies.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.inversion.invert import invert_sums, rounds_needed
-from secmix.adversaries.reconstructions.interfaces import HeldMessages, Reconstruction
+from secmix.adversaries.reconstructions.interfaces import KnownMessages, Reconstruction
 from secmix.mixture import Mixture
 from secmix.protocols.graphfed.aggregation import NodeMessage, packed, unpacked, unpacked_by_run
 from secmix.protocols.graphfed.graphfed_em import KIND, GraphFedEM
@@ -41,20 +41,20 @@ class Sums:
     second: Array
 
     def without(self, other: Sums) -> Sums:
-        """The sums of the rest, if ``other`` is a part of it."""
+        """Subtract ``other``, a part of this set, and return the sums of the rest."""
         return Sums(self.count - other.count, self.first - other.first, self.second - other.second)
 
     def scatter(self) -> Array:
-        """Σ r (x − mean)(x − mean)ᵀ."""
+        """Compute Σ r (x − mean)(x − mean)ᵀ."""
         return np.asarray(self.second - np.outer(self.first, self.first) / self.count)
 
 
-def reconstruct_graphfed(held: HeldMessages) -> Reconstruction | None:
-    """Rows of the node from its messages to its neighbours, or equations on each of them; see the module's text."""
-    if not isinstance(held.protocol, GraphFedEM):
+def reconstruct_graphfed(known: KnownMessages) -> Reconstruction | None:
+    """Recover rows of the node from its messages to its neighbours, or equations on each; see the module's text."""
+    if not isinstance(known.protocol, GraphFedEM):
         return None
-    em = held.protocol
-    messages = _sent_by(held, held.node)
+    em = known.protocol
+    messages = _sent_by(known, known.node)
     if not messages:
         return None
     first = messages[min(messages)]
@@ -70,7 +70,7 @@ def reconstruct_graphfed(held: HeldMessages) -> Reconstruction | None:
         "covariance"
     )
     certified = len(rows) > 0
-    if len(rows) < held.count and (solved := _inverted(held, messages)) is not None:
+    if len(rows) < known.count and (solved := _inverted(known, messages)) is not None:
         rows, certified = solved, True
         how = "the sums of its EM steps, at parameters that its neighbours' messages tell, were solved for all its rows"
     if not certified and not len(normals):
@@ -80,36 +80,36 @@ def reconstruct_graphfed(held: HeldMessages) -> Reconstruction | None:
     return Reconstruction(rows if certified else None, certified, how, normals, offsets)
 
 
-def known_starts(held: HeldMessages, messages: dict[int, NodeMessage]) -> dict[int, Mixture]:
-    """θ that the node starts round t from, for the rounds in which the adversary can compute it."""
-    em, node = held.protocol, held.node
-    weights = np.zeros(held.network.n)
-    around = held.network.neighbours(node)
+def known_starts(known: KnownMessages, messages: dict[int, NodeMessage]) -> dict[int, Mixture]:
+    """Compute the θ from which the node starts round t, for the rounds in which the adversary can compute it."""
+    em, node = known.protocol, known.node
+    weights = np.zeros(known.network.n)
+    around = known.network.neighbours(node)
     weights[list(around)] = 1.0
-    sent = {j: {origin.iteration: row for origin, row in held.sent_by(j, KIND)} for j in around}
-    found: dict[int, Mixture] = {}
+    sent = {j: {origin.iteration: row for origin, row in known.sent_by(j, KIND)} for j in around}
+    starts: dict[int, Mixture] = {}
     if isinstance(em.init, Mixture):
-        found[0] = em.init if em.init.weights.ndim == 1 else em.init[node]
+        starts[0] = em.init if em.init.weights.ndim == 1 else em.init[node]
     rounds = [t for t in messages if em.alpha == 0 or all(t in sent[j] for j in around)]
     if not rounds:
-        return found
-    table = np.full((held.network.n, len(rounds), packed(messages[rounds[0]]).size), np.nan)
+        return starts
+    table = np.full((known.network.n, len(rounds), packed(messages[rounds[0]]).size), np.nan)
     for j in around:
         table[j] = [sent[j].get(t, table[j, 0]) for t in rounds]
-    mine = unpacked_by_run(np.stack([packed(messages[t]) for t in rounds]), em.n_components)
-    after = em.averaged(node, mine, unpacked_by_run(table, em.n_components), weights)
-    return found | {t + 1: after[place] for place, t in enumerate(rounds)}
+    own = unpacked_by_run(np.stack([packed(messages[t]) for t in rounds]), em.n_components)
+    after = em.averaged(node, own, unpacked_by_run(table, em.n_components), weights)
+    return starts | {t + 1: after[place] for place, t in enumerate(rounds)}
 
 
-def _sent_by(held: HeldMessages, node: int) -> dict[int, NodeMessage]:
-    """What ``node`` sent, by round; a neighbour's message that is no mixture is left out, as all leave it out."""
-    k = held.protocol.n_components
-    found = {origin.iteration: unpacked(row, k) for origin, row in held.sent_by(node, KIND)}
-    return {t: each for t, each in found.items() if each is not None}
+def _sent_by(known: KnownMessages, node: int) -> dict[int, NodeMessage]:
+    """Read what ``node`` sent, by round; leave out messages that are no mixture, as all nodes do."""
+    k = known.protocol.n_components
+    messages = {origin.iteration: unpacked(row, k) for origin, row in known.sent_by(node, KIND)}
+    return {t: each for t, each in messages.items() if each is not None}
 
 
 def _bare(message: NodeMessage, em: GraphFedEM) -> Array:
-    """The covariances before shrinkage and loading, (K, d, d)."""
+    """Remove shrinkage and loading from the covariances, (K, d, d)."""
     covariances, s = message.mixture.covariances, em.shrinkage
     d = covariances.shape[-1]
     level = np.trace(covariances, axis1=-2, axis2=-1)[:, None, None] / d * np.eye(d)
@@ -118,14 +118,14 @@ def _bare(message: NodeMessage, em: GraphFedEM) -> Array:
 
 
 def _groups(message: NodeMessage, em: GraphFedEM, centre: Array) -> list[Sums]:
-    found = []
+    groups = []
     for count, mean, covariance in zip(message.counts, message.mixture.means - centre, _bare(message, em), strict=True):
-        found.append(Sums(float(count), count * mean, count * (covariance + np.outer(mean, mean))))
-    return found
+        groups.append(Sums(float(count), count * mean, count * (covariance + np.outer(mean, mean))))
+    return groups
 
 
 def _plane(total: Sums, centre: Array) -> tuple[Array, Array]:
-    """Equations normals @ x = offsets of the plane in which all rows lie."""
+    """Compute the equations normals @ x = offsets of the plane in which all rows lie."""
     values, vectors = np.linalg.eigh(total.scatter())
     flat = values < _FLAT**1.5 * values[-1]  # rounding of Σ leaves 1e-16 of it, so a spread of 1e-8
     normals = vectors[:, flat].T
@@ -133,31 +133,31 @@ def _plane(total: Sums, centre: Array) -> tuple[Array, Array]:
 
 
 def _pieces(groups: Iterable[Sums], total: Sums) -> Array:
-    """Rows (h, d), from the node's mean, of the sets of one or two rows among the groups and their differences."""
+    """Find rows (h, d), from the node's mean, of sets of one or two among the groups and their differences."""
     scale = float(np.trace(total.scatter()) / total.count)
     d = len(total.first)
     sets: list[Sums] = []
     rows: list[Array] = []
-    fresh = [group for group in groups if _is_set(group, scale, d)]
-    while fresh and len(sets) < _SETS:
+    added = [group for group in groups if _is_set(group, scale, d)]
+    while added and len(sets) < _SETS:
         old, known = len(sets), len(rows)  # all pairs among these have been compared
-        sets += fresh
-        for one in fresh:
-            rows += [row for row in _rows_of(one) if all(np.linalg.norm(row - r) > _FLAT * scale**0.5 for r in rows)]
+        sets += added
+        for new in added:
+            rows += [row for row in _rows_of(new) if all(np.linalg.norm(row - r) > _FLAT * scale**0.5 for r in rows)]
         singles = [Sums(1.0, row, np.outer(row, row)) for row in rows]
-        fresh = []
+        added = []
         everything, news = [*sets, *singles], [*sets[old:], *singles[known:]]
         for i, large in enumerate(sets):
             for small in news if i < old else everything:
                 if large.count - small.count > 0.5 and d > 1:
                     rest = large.without(small)
-                    if _is_set(rest, scale, d) and not _among(rest, [*sets, *fresh], scale):
-                        fresh.append(rest)
+                    if _is_set(rest, scale, d) and not _among(rest, [*sets, *added], scale):
+                        added.append(rest)
     return np.array(rows).reshape(-1, d)
 
 
 def _is_set(group: Sums, scale: float, d: int) -> bool:
-    """Whether these are the sums of a whole number of rows, as far as the rank of their scatter can tell.
+    """Check whether these are the sums of a whole number of rows, as far as the rank of their scatter can tell.
 
     c rows in general position span c − 1 directions. Fewer rows than columns show in that; sums of rows some of which
     count half, or of a set of which rows are taken that it does not hold, span more.
@@ -188,23 +188,23 @@ def _rows_of(group: Sums) -> list[Array]:
     return []
 
 
-def _inverted(held: HeldMessages, messages: dict[int, NodeMessage]) -> Array | None:
-    """All rows, from sums at known parameters; None where they do not come out with a certificate."""
-    em: Any = held.protocol
-    if em.local_steps > 1 or held.count * held.d > _MOST_NUMBERS:
+def _inverted(known: KnownMessages, messages: dict[int, NodeMessage]) -> Array | None:
+    """Solve sums at known parameters for all rows; None where they do not come out with a certificate."""
+    em: Any = known.protocol
+    if em.local_steps > 1 or known.count * known.d > _MOST_NUMBERS:
         return None
-    starts = known_starts(held, messages)
+    starts = known_starts(known, messages)
     rounds = [t for t in sorted(messages) if t in starts]
-    if len(rounds) < rounds_needed(held.count, held.d, em.n_components):
+    if len(rounds) < rounds_needed(known.count, known.d, em.n_components):
         return None
     sums, noise = zip(*(_statistics(messages[t], em, starts[t]) for t in rounds), strict=True)
-    settings: dict[str, Any] = {"rng": held.rng, "noise": np.stack(noise), "starts": _STARTS}
-    found = invert_sums(np.stack(sums), [starts[t] for t in rounds], held.count, **settings)
-    return found.rows if found.certified else None
+    settings: dict[str, Any] = {"rng": known.rng, "noise": np.stack(noise), "starts": _STARTS}
+    solution = invert_sums(np.stack(sums), [starts[t] for t in rounds], known.count, **settings)
+    return solution.rows if solution.certified else None
 
 
 def _statistics(message: NodeMessage, em: GraphFedEM, start: Mixture) -> tuple[Array, Array]:
-    """One round for :func:`invert_sums`: sums centred at the start's means, and their error, (K, q) each."""
+    """Prepare one round for :func:`invert_sums`: sums centred at the start's means, and their error, (K, q) each."""
     upper = np.triu_indices(message.mixture.n_features)
     moved = message.mixture.means - start.means
     count = message.counts[:, None]

@@ -18,8 +18,8 @@ from secmix.transcript import Origin, View
 
 
 @dataclass(frozen=True)
-class HeldMessages:
-    """What an adversary holds of one run, and what everybody knows of the protocol.
+class KnownMessages:
+    """Messages that an adversary holds of one run, and what everybody knows of the protocol.
 
     Attributes
     ----------
@@ -44,13 +44,13 @@ class HeldMessages:
     rng: np.random.Generator = field(repr=False)
 
     def sent_by(self, node: int, kind: str) -> list[tuple[Origin, Array]]:
-        """Its messages of one kind, in order."""
+        """Select the messages that ``node`` sent of one kind, in order."""
         return [pair for pair in self.messages if pair[0].sender == node and pair[0].kind == kind]
 
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """What came out.
+    """Rows, or equations on them, that a reconstruction found.
 
     Attributes
     ----------
@@ -76,11 +76,11 @@ class Reconstruction:
     error: float = 0.0
 
 
-Reconstructor = Callable[[HeldMessages], Reconstruction | None]
-"""``reconstruct(held)``; None where it finds nothing to work on."""
+Reconstructor = Callable[[KnownMessages], Reconstruction | None]
+"""``reconstruct(known)``; None where it finds nothing to work on."""
 
 
-def held_in_run(
+def known_in_run(
     view: View,
     run: int,
     node: int,
@@ -89,7 +89,7 @@ def held_in_run(
     protocol: Any,
     network: Network,
     rng: np.random.Generator,
-) -> HeldMessages:
-    """The part of ``view`` that belongs to one run, for an attack on one node."""
+) -> KnownMessages:
+    """Select the part of ``view`` that belongs to one run, for an attack on one node."""
     messages = tuple((origin, row[run]) for origin, row in zip(view.origins, view.rows, strict=True))
-    return HeldMessages(node, messages, counts[node], d, protocol, network, rng)
+    return KnownMessages(node, messages, counts[node], d, protocol, network, rng)

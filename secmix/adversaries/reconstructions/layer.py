@@ -35,7 +35,7 @@ class Unit:
 
     @property
     def moved(self) -> bool:
-        """Whether its bias did, by more than rounding."""
+        """True where the bias moved by more than rounding."""
         return abs(self.trained_bias - self.bias) > self.size
 
 
@@ -48,21 +48,21 @@ class Ratio:
     moved: float
 
 
-def ratio(unit: Unit, kept: float = 1.0, doubt: float = 0.0, bias_kept: float | None = None) -> Ratio:
-    """x of one unit, if ``kept`` of the weights, give or take ``doubt``, is what was there before.
+def ratio(unit: Unit, share: float = 1.0, margin: float = 0.0, bias_share: float | None = None) -> Ratio:
+    """Compute x of one unit, if ``share`` of the weights, give or take ``margin``, is what was there before.
 
-    Of the bias as much, or ``bias_kept``.
+    The same share of the bias was there before, or ``bias_share``.
     """
-    of_bias, unsure = (kept, doubt) if bias_kept is None else (bias_kept, 0.0)
+    of_bias, unsure = (share, margin) if bias_share is None else (bias_share, 0.0)
     moved = unit.trained_bias - of_bias * unit.bias
-    x = (unit.trained - kept * unit.weights) / moved
+    x = (unit.trained - share * unit.weights) / moved
     off = unit.size * (1 + float(np.abs(x).max()))
-    off += float(np.abs(doubt * unit.weights - unsure * x * unit.bias).max())
+    off += float(np.abs(margin * unit.weights - unsure * x * unit.bias).max())
     return Ratio(x, off / abs(moved), moved)
 
 
 def agreed(ratios: Sequence[Ratio], firm: float = 0.01) -> Ratio | None:
-    """The most exact of the ratios, if all are the same row as far as rounding can tell."""
+    """Return the most exact of the ratios, if all are the same row as far as rounding can tell."""
     best = min(ratios, key=lambda each: each.error)
     same = all(len(y.x) == len(best.x) and np.abs(best.x - y.x).max() <= best.error + y.error for y in ratios)
     # Where rounding leaves nothing, anything agrees.
@@ -71,14 +71,14 @@ def agreed(ratios: Sequence[Ratio], firm: float = 0.01) -> Ratio | None:
 
 
 def _of_one_size(x: Array, ratios: Sequence[Ratio]) -> bool:
-    """Whether the moves are those of signs, as some optimisers make them: each number by as much, or not at all."""
+    """Check for the moves of signs that some optimisers make: each number moves by as much, or not at all."""
     size = np.abs(x)
-    moves = [abs(each.moved) for each in ratios]
-    return bool(np.all((np.abs(size - 1) < _SAME) | (size < _SAME)) and min(moves) > (1 - _SAME) * max(moves))
+    steps = [abs(each.moved) for each in ratios]
+    return bool(np.all((np.abs(size - 1) < _SAME) | (size < _SAME)) and min(steps) > (1 - _SAME) * max(steps))
 
 
 def with_decay(units: Sequence[Unit]) -> Ratio | None:
-    """The row at which all units agree for one share κ in (0, 1); None where there is none, or too few bear it out.
+    """Find the row at which all units agree for one share κ in (0, 1); None where none is, or too few confirm it.
 
     Examples
     --------
@@ -91,53 +91,53 @@ def with_decay(units: Sequence[Unit]) -> Ratio | None:
     if len(units) < 2:
         return None
     for decaying in (True, False):
-        for kept, doubt in _shares(units, decaying):
-            found = _at(units, kept, doubt, decaying)
-            if found is not None:
-                return found
+        for share, margin in _shares(units, decaying):
+            row = _at(units, share, margin, decaying)
+            if row is not None:
+                return row
     return None
 
 
-def _at(units: Sequence[Unit], kept: float, doubt: float, decaying: bool) -> Ratio | None:
+def _at(units: Sequence[Unit], share: float, margin: float, decaying: bool) -> Ratio | None:
     moving: list[Unit] = []
     still: list[Unit] = []
     for unit in units:
-        moved = unit.trained_bias - (kept if decaying else 1.0) * unit.bias
-        off = unit.size + doubt * abs(unit.bias) * decaying
+        moved = unit.trained_bias - (share if decaying else 1.0) * unit.bias
+        off = unit.size + margin * abs(unit.bias) * decaying
         (moving if abs(moved) > 4 * off else still).append(unit)
     if len(moving) < 2:
         return None
-    found = agreed([ratio(unit, kept, doubt, None if decaying else 1.0) for unit in moving], firm=_SAME)
+    row = agreed([ratio(unit, share, margin, None if decaying else 1.0) for unit in moving], firm=_SAME)
     d = len(moving[0].weights)
-    if found is None or (len(moving) - 1) * d + len(still) * d - 1 < _SPARE:
+    if row is None or (len(moving) - 1) * d + len(still) * d - 1 < _SPARE:
         return None
     # One row that does not move a bias does not move the weights.
-    most = 4 * (1 + float(np.abs(found.x).max()))
+    most = 4 * (1 + float(np.abs(row.x).max()))
     calm = all(
-        np.abs(unit.trained - kept * unit.weights).max()
-        <= most * (unit.size + doubt * max(float(np.abs(unit.weights).max()), abs(unit.bias)))
+        np.abs(unit.trained - share * unit.weights).max()
+        <= most * (unit.size + margin * max(float(np.abs(unit.weights).max()), abs(unit.bias)))
         for unit in still
     )
-    return found if calm else None
+    return row if calm else None
 
 
 def _shares(units: Sequence[Unit], decaying: bool) -> list[tuple[float, float]]:
-    """Where κ may be and how far off each may be, the surest first: (W₁' − κW₁)(b₂' − κb₂) = (W₂' − κW₂)(b₁' − κb₁)."""
+    """List candidates of κ and their margins, the surest first: (W₁' − κW₁)(b₂' − κb₂) = (W₂' − κW₂)(b₁' − κb₁)."""
     w, v = (np.array([getattr(unit, name) for unit in units]) for name in ("weights", "trained"))
     b, c = (np.array([getattr(unit, name) for unit in units])[:, None] for name in ("bias", "trained_bias"))
     if not decaying:
         b, c = np.zeros_like(b), c - b
     size = max(unit.size for unit in units)
-    one = int(np.argmax(np.abs(c - b)[:, 0]))
-    square = w[one] * b - w * b[one]
-    slope = v * b[one] + w * c[one] - v[one] * b - w[one] * c
-    level = v[one] * c - v * c[one]
-    scale = size * 2 * sum(np.abs(each) + np.abs(each[one]) for each in (w, v, b, c))
+    at = int(np.argmax(np.abs(c - b)[:, 0]))
+    square = w[at] * b - w * b[at]
+    slope = v * b[at] + w * c[at] - v[at] * b - w[at] * c
+    level = v[at] * c - v * c[at]
+    scale = size * 2 * sum(np.abs(each) + np.abs(each[at]) for each in (w, v, b, c))
     with np.errstate(all="ignore"):
         root = np.sqrt(slope**2 - 4 * square * level)
         half = -(slope + np.where(slope < 0, -1.0, 1.0) * root) / 2
-        places = np.stack([half / square, level / half])
-        doubts = scale / np.abs(2 * square * places + slope)
-        good = np.isfinite(places) & np.isfinite(doubts) & (places > 0) & (places < 1)
-    pairs = sorted(zip(doubts[good].tolist(), places[good].tolist(), strict=True))
-    return [(place, doubt) for doubt, place in pairs[:_TRIED]]
+        shares = np.stack([half / square, level / half])
+        margins = scale / np.abs(2 * square * shares + slope)
+        good = np.isfinite(shares) & np.isfinite(margins) & (shares > 0) & (shares < 1)
+    pairs = sorted(zip(margins[good].tolist(), shares[good].tolist(), strict=True))
+    return [(share, margin) for margin, share in pairs[:_TRIED]]

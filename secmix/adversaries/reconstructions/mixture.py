@@ -12,7 +12,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.inversion.invert import invert_sums
-from secmix.adversaries.reconstructions.interfaces import HeldMessages, Reconstruction
+from secmix.adversaries.reconstructions.interfaces import KnownMessages, Reconstruction
 from secmix.adversaries.reconstructions.replay import replayed
 from secmix.mixture import Mixture
 from secmix.protocols.mixture.distributed_mixture import DistributedMixture, unpacked, width
@@ -23,7 +23,7 @@ _STARTS = 64
 
 
 def row_moments(mixture: Mixture, count: int, penalty: float) -> tuple[Array, Array]:
-    """Mean (d,) and covariance S (d, d) of the rows behind a single mixture, exact after any M-step.
+    """Compute mean (d,) and covariance S (d, d) of the rows behind a single mixture, exact after any M-step.
 
     Responsibilities sum to one, so that the components' sums add up to those of the rows. With n_k = N π_k and
     Σ_k = (C_k + 2 a S) / (n_k + 2 a), where C_k is the scatter of component k,
@@ -45,27 +45,27 @@ def row_moments(mixture: Mixture, count: int, penalty: float) -> tuple[Array, Ar
 
 
 def implied_sums(mixture: Mixture, count: int, penalty: float) -> Array:
-    """Sums (K, q) of P_k, P_k x and P_k (x − μ_k)(x − μ_k)ᵀ that a fixed point of penalised EM stands for.
+    """Compute sums (K, q) of P_k, P_k x and P_k (x − μ_k)(x − μ_k)ᵀ that a fixed point of penalised EM stands for.
 
     They are those at the mixture before the last step, which at a fixed point is the same: EM that stops at a
     tolerance leaves an error.
     """
     spread = row_moments(mixture, count, penalty)[1]
-    held = count * mixture.weights
-    scatter = (held + 2 * penalty)[:, None, None] * mixture.covariances - 2 * penalty * spread
+    counts = count * mixture.weights
+    scatter = (counts + 2 * penalty)[:, None, None] * mixture.covariances - 2 * penalty * spread
     upper = np.triu_indices(mixture.n_features)
-    return np.concatenate([held[:, None], held[:, None] * mixture.means, scatter[:, upper[0], upper[1]]], axis=1)
+    return np.concatenate([counts[:, None], counts[:, None] * mixture.means, scatter[:, upper[0], upper[1]]], axis=1)
 
 
-def reconstruct_mixture(held: HeldMessages) -> Reconstruction | None:
-    """The rows of a node from the mixture it sent in :class:`~secmix.protocols.DistributedMixture`.
+def reconstruct_mixture(known: KnownMessages) -> Reconstruction | None:
+    """Recover the rows of a node from the mixture it sent in :class:`~secmix.protocols.DistributedMixture`.
 
     The sums that the mixture implies are solved for the rows, to what the tolerance of EM allows (some 1e-3 of a
     standard deviation at 1e-6). From there the protocol itself is replayed, until it ends at the message. Only that
     certifies rows, and where it does they are exact. None where there is no mixture, or too few numbers in it.
     """
-    sent = held.sent_by(held.node, "mixture")
-    protocol, count, d = held.protocol, held.count, held.d
+    sent = known.sent_by(known.node, "mixture")
+    protocol, count, d = known.protocol, known.count, known.d
     if not sent or not isinstance(protocol, DistributedMixture):
         return None
     message = sent[0][1]
@@ -80,7 +80,7 @@ def reconstruct_mixture(held: HeldMessages) -> Reconstruction | None:
         return Reconstruction(None, False, f"{numbers}: the rows are determined, but so many were not searched for")
     noise = max(0.1 * math.sqrt(protocol.tolerance * count), 1e-12)
     sums = implied_sums(mixture, count, penalty)[None]
-    first = invert_sums(sums, [mixture], count, rng=held.rng, noise=noise, starts=_STARTS)
+    first = invert_sums(sums, [mixture], count, rng=known.rng, noise=noise, starts=_STARTS)
     if not np.isfinite(first.rows).all():
         return None
     exact = replayed(message, first.rows, protocol)
@@ -91,7 +91,7 @@ def reconstruct_mixture(held: HeldMessages) -> Reconstruction | None:
 
 
 def _two(mixture: Mixture, count: int, penalty: float) -> Reconstruction:
-    """One row is the mean; two are the mean and, along the only direction of their covariance, a deviation from it."""
+    """Compute one row as the mean, two as the mean and a deviation from it along their covariance's only direction."""
     mean, spread = row_moments(mixture, count, penalty)
     values, vectors = np.linalg.eigh(spread)
     off = math.sqrt(max(float(values[-1]), 0.0)) * vectors[:, -1]

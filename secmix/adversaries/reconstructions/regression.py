@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.adversaries.reconstructions.interfaces import HeldMessages, Reconstruction
+from secmix.adversaries.reconstructions.interfaces import KnownMessages, Reconstruction
 from secmix.protocols.regression import FederatedRegression, Trainer
 
 _APART = 10.0  # errors by which rows differ that are not the same
@@ -37,57 +37,57 @@ class _Exchange:
     rounding: float
 
 
-def reconstruct_regression(held: HeldMessages) -> Reconstruction | None:
-    """The rows of a node from what it sent in :class:`~secmix.protocols.regression.FederatedRegression`.
+def reconstruct_regression(known: KnownMessages) -> Reconstruction | None:
+    """Recover the rows of a node from what it sent in :class:`~secmix.protocols.regression.FederatedRegression`.
 
-    Who does not hear it, but holds what all others sent and the average, knows what it sent from those.
+    An adversary that does not read it, but holds what all others sent and the average, computes it from those.
     """
-    if not isinstance(held.protocol, FederatedRegression):
+    if not isinstance(known.protocol, FederatedRegression):
         return None
-    exchanges = _exchanges(held)
-    single = held.count == 1
-    found = [_one(held, each, exchanges) if single else _several(held, each) for each in exchanges]
-    return max(filter(None, found), key=lambda each: (each.certified, -each.error), default=None)
+    exchanges = _exchanges(known)
+    single = known.count == 1
+    attempts = [_single_row(known, each, exchanges) if single else _several_rows(known, each) for each in exchanges]
+    return max(filter(None, attempts), key=lambda each: (each.certified, -each.error), default=None)
 
 
-def _exchanges(held: HeldMessages) -> list[_Exchange]:
-    """The rounds of which the adversary knows what the node got and sent."""
+def _exchanges(known: KnownMessages) -> list[_Exchange]:
+    """List the rounds of which the adversary knows what the node got and sent."""
     models: dict[int, Array] = {}
-    for origin, row in held.messages:
-        # The node's own, where it is held; else it got what others got.
-        if origin.kind == "model" and (held.node in origin.receivers or origin.iteration not in models):
+    for origin, row in known.messages:
+        # The node's own, where it is known; else it got what others got.
+        if origin.kind == "model" and (known.node in origin.receivers or origin.iteration not in models):
             models[origin.iteration] = row
-    sent = {i: {origin.iteration: row for origin, row in held.sent_by(i, "update")} for i in range(held.network.n)}
-    others = [i for i in range(held.network.n) if i != held.node]
-    found = []
+    sent = {i: {origin.iteration: row for origin, row in known.sent_by(i, "update")} for i in range(known.network.n)}
+    others = [i for i in range(known.network.n) if i != known.node]
+    exchanges = []
     for t, model in sorted(models.items()):
         unit = float(np.finfo(model.dtype).eps)
         before = model.astype(np.float64)
-        if t in sent[held.node]:
-            after = sent[held.node][t][:-1].astype(np.float64)
-            found.append(_Exchange(before, after, unit * float(np.abs(after).max())))
+        if t in sent[known.node]:
+            after = sent[known.node][t][:-1].astype(np.float64)
+            exchanges.append(_Exchange(before, after, unit * float(np.abs(after).max())))
         elif t + 1 in models and all(t in sent[i] for i in others):
             rest = np.stack([sent[i][t] for i in others]).astype(np.float64)
-            counts, total = rest[:, -1:], float(rest[:, -1].sum()) + held.count
+            counts, total = rest[:, -1:], float(rest[:, -1].sum()) + known.count
             mean = models[t + 1].astype(np.float64)
-            after = (total * mean - (counts * rest[:, :-1]).sum(axis=0)) / held.count
+            after = (total * mean - (counts * rest[:, :-1]).sum(axis=0)) / known.count
             largest = max(float(np.abs(part).max()) for part in (rest[:, :-1], mean, after))
-            found.append(_Exchange(before, after, unit * total / held.count * largest))
-    return found
+            exchanges.append(_Exchange(before, after, unit * total / known.count * largest))
+    return exchanges
 
 
 def _moved(trainer: Trainer, exchange: _Exchange) -> tuple[Array, Array]:
-    """How far training moved W (units, d − 1) and b (units,), without what weight decay did."""
-    (weights, biases), (kept, kept_biases) = (trainer.first_layer(p) for p in (exchange.after, exchange.before))
-    return weights - (1 - trainer.rate * trainer.weight_decay) ** trainer.steps * kept, biases - kept_biases
+    """Compute how far training moved W (units, d − 1) and b (units,), without what weight decay did."""
+    (weights, biases), (old, old_biases) = (trainer.first_layer(p) for p in (exchange.after, exchange.before))
+    return weights - (1 - trainer.rate * trainer.weight_decay) ** trainer.steps * old, biases - old_biases
 
 
-def _one(held: HeldMessages, exchange: _Exchange, all_of_them: list[_Exchange]) -> Reconstruction | None:
-    """The only row: along the way that the weights moved, then the protocol's own training solved for it.
+def _single_row(known: KnownMessages, exchange: _Exchange, all_of_them: list[_Exchange]) -> Reconstruction | None:
+    """Recover the only row: along the way that the weights moved, then by solving the protocol's own training.
 
     With weight decay several rows may end at the same message; then what the other exchanges say decides.
     """
-    trainer = held.protocol.trainer
+    trainer = known.protocol.trainer
     weights, biases = _moved(trainer, exchange)
     unit = int(np.argmax(np.abs(biases)))
     if abs(biases[unit]) <= exchange.rounding:
@@ -113,7 +113,7 @@ def _one(held: HeldMessages, exchange: _Exchange, all_of_them: list[_Exchange]) 
 
 
 def _along(trainer: Trainer, exchange: _Exchange, x: Array) -> list[Array]:
-    """Rows (d,) along ``x`` from which training of a linear model ends near the message.
+    """List rows (d,) along ``x`` from which training of a linear model ends near the message.
 
     For an x of given length training is affine in y. The bias says which y that is, and the sign of what the weights
     are off by then changes where the length is right.
@@ -150,12 +150,12 @@ def _contradicts(trainer: Trainer, exchange: _Exchange, fit: _Fit) -> bool:
     return not there[2] or _differ(fit, there)
 
 
-def _differ(one: _Fit, other: _Fit) -> bool:
-    return float(np.abs(one[0] - other[0]).max()) > _APART * (one[1] + other[1])
+def _differ(first: _Fit, second: _Fit) -> bool:
+    return float(np.abs(first[0] - second[0]).max()) > _APART * (first[1] + second[1])
 
 
 def _targets(trainer: Trainer, exchange: _Exchange, x: Array, moved: float) -> list[float]:
-    """y that the first step was due to, if it was the only one; both classes of a logistic model."""
+    """Compute y that the first step was due to, if it was the only one; both classes of a logistic model."""
     if trainer.model == "logistic":
         return [0.0, 1.0] if trainer.classes is None else list(trainer.classes)
     weights, biases = trainer.first_layer(exchange.before)
@@ -169,13 +169,13 @@ def _targets(trainer: Trainer, exchange: _Exchange, x: Array, moved: float) -> l
 
 
 def _refined(trainer: Trainer, exchange: _Exchange, rows: Array, spare: int = 0) -> _Fit:
-    """Gauss and Newton on the replay: rows (N, d), how far they may be off, and whether they are certified.
+    """Refine rows (N, d) by Gauss and Newton on the replay: rows, how far they may be off, whether they are certified.
 
     ``spare`` numbers of the message must be left to bear out the rest: none where a formula gives the row anyway.
     """
     free = np.ones_like(rows, dtype=bool)
     free[:, -1] = trainer.model != "logistic"
-    places = np.argwhere(free)
+    entries = np.argwhere(free)
     allowed = _ROUNDING * exchange.rounding
 
     def replayed(many: Array) -> Array:
@@ -187,59 +187,59 @@ def _refined(trainer: Trainer, exchange: _Exchange, rows: Array, spare: int = 0)
         for _ in range(_STEPS):
             off = replayed(rows[None])[0]
             nudge = 1e-6 * max(float(np.abs(rows).max()), 1e-3)
-            nudges = np.zeros((len(places), *rows.shape))
-            nudges[np.arange(len(places)), places[:, 0], places[:, 1]] = nudge
+            nudges = np.zeros((len(entries), *rows.shape))
+            nudges[np.arange(len(entries)), entries[:, 0], entries[:, 1]] = nudge
             jacobian = (replayed(rows + nudges) - replayed(rows - nudges)).T / (2 * nudge)
             if not (np.isfinite(jacobian).all() and np.isfinite(off).all()):
                 break
             strength = np.linalg.svd(jacobian, compute_uv=False)
-            determined = len(off) >= len(places) + spare and strength[-1] > 1e-9 * strength[0]
+            determined = len(off) >= len(entries) + spare and strength[-1] > 1e-9 * strength[0]
             misfit = float(np.abs(off).max())
             if misfit < best[1]:
                 error = max(misfit, exchange.rounding) * len(off) ** 0.5 / strength[-1] if determined else np.inf
                 best = rows, misfit, float(error)
             step = np.linalg.lstsq(jacobian, off, rcond=1e-12)[0]
             rows = rows.copy()
-            rows[places[:, 0], places[:, 1]] -= step
+            rows[entries[:, 0], entries[:, 1]] -= step
             if misfit <= 1e-3 * exchange.rounding:
                 break
-    found, misfit, error = best
-    return found.copy(), error, bool(misfit <= allowed and np.isfinite(error))
+    refined, misfit, error = best
+    return refined.copy(), error, bool(misfit <= allowed and np.isfinite(error))
 
 
-def _several(held: HeldMessages, exchange: _Exchange) -> Reconstruction | None:
-    """Rows that ReLU units tell apart, after a single step."""
-    trainer = held.protocol.trainer
+def _several_rows(known: KnownMessages, exchange: _Exchange) -> Reconstruction | None:
+    """Recover rows that ReLU units tell apart, after a single step."""
+    trainer = known.protocol.trainer
     if trainer.model != "relu" or trainer.steps > 1:
         return None
     if not np.ptp(trainer.first_layer(exchange.before)[0], axis=0).any():
-        return _binned(held, exchange)
-    if held.count > _MOST_ROWS:
+        return _binned(known, exchange)
+    if known.count > _MOST_ROWS:
         return None
     weights, biases = _moved(trainer, exchange)
     a, c = trainer.output_layer(exchange.before)
     usable = np.abs(a) > 1e-3 * np.abs(a).max()
-    kept = _moved_units(weights, biases, trainer)[usable] / a[usable, None]
+    unit_sums = _moved_units(weights, biases, trainer)[usable] / a[usable, None]
     layer, offsets = (part[usable] for part in trainer.first_layer(exchange.before))
     noise = _ROUNDING * exchange.rounding / (trainer.rate * float(np.abs(a[usable]).min()))
-    taken = _taken_apart(kept, layer, offsets, noise, held.count, [_TRIED])
+    taken = _taken_apart(unit_sums, layer, offsets, noise, known.count, [_TRIED])
     if taken is None:
         return None
     factors, x = taken[:, 0], taken[:, 1:] / taken[:, :1]
     first, bias = trainer.first_layer(exchange.before)
-    y = np.maximum(x @ first.T + bias, 0.0) @ a + c - held.count * factors
+    y = np.maximum(x @ first.T + bias, 0.0) @ a + c - known.count * factors
     rows, error, certified = _refined(trainer, exchange, np.column_stack([x, y]), _SPARE)
     how = "its units are active on different rows, and their gradients were taken apart row by row"
     return Reconstruction(rows, certified, how, error=error)
 
 
-def _binned(held: HeldMessages, exchange: _Exchange) -> Reconstruction | None:
-    """Rows that are alone between two units which look in the same direction and begin one after the other.
+def _binned(known: KnownMessages, exchange: _Exchange) -> Reconstruction | None:
+    """Recover rows that are alone between two units of one direction, of which one begins after the other.
 
     Such a first layer is a server's choice (Fowl et al. 2022, Robbing the Fed, section 4): neighbours differ by the
     rows between them. Where all rows come out, they are certified as others are.
     """
-    trainer = held.protocol.trainer
+    trainer = known.protocol.trainer
     layer, offsets = trainer.first_layer(exchange.before)
     a, c = trainer.output_layer(exchange.before)
     if not np.abs(a).min() > 1e-3 * np.abs(a).max():
@@ -257,24 +257,24 @@ def _binned(held: HeldMessages, exchange: _Exchange) -> Reconstruction | None:
     factors, x = factors[single], x[single]
     if not len(x):
         return None
-    y = np.maximum(x @ layer.T + offsets, 0.0) @ a + c - held.count * factors[:, 0]
+    y = np.maximum(x @ layer.T + offsets, 0.0) @ a + c - known.count * factors[:, 0]
     rows, how = (
         np.column_stack([x, y]),
         "its units begin one after the other, and neighbours differ by the row between them",
     )
-    if len(rows) != held.count:
+    if len(rows) != known.count:
         return Reconstruction(rows, False, how)
     rows, error, certified = _refined(trainer, exchange, rows, _SPARE)
     return Reconstruction(rows, certified, how, error=error)
 
 
 def _moved_units(weights: Array, biases: Array, trainer: Trainer) -> Array:
-    """Σ_i δ_ij (1, x_i) of each unit, (units, d)."""
+    """Compute Σ_i δ_ij (1, x_i) of each unit, (units, d)."""
     return -np.column_stack([biases, weights]) / trainer.rate
 
 
 def _taken_apart(sums: Array, weights: Array, biases: Array, noise: float, count: int, left: list[int]) -> Array | None:
-    """``count`` vectors e (1, x), such that each unit's sum is that of those x it is active on; None if not found.
+    """Find ``count`` vectors e (1, x) such that each unit's sum is that of those x it is active on; None if not found.
 
     One unit's sum, or the difference of two, is tried as one row's, and taken off all units that are active on it:
     first what leaves the fewest different sums, as units that differ by this row alone have the same then.
@@ -287,21 +287,21 @@ def _taken_apart(sums: Array, weights: Array, biases: Array, noise: float, count
     pieces = np.array([*sums, *(one - other for one, other in combinations(sums, 2))])
     pieces = pieces[np.abs(pieces[:, 0]) > noise]
     active = (pieces[:, 1:] / pieces[:, :1]) @ weights.T + biases > 0  # (pieces, units)
-    kept = [
+    remaining = [
         _different(np.where(on[:, None], sums - piece, sums), noise) for piece, on in zip(pieces, active, strict=True)
     ]
-    for place in np.argsort(kept, kind="stable"):
-        if kept[place] >= before or left[0] <= 0:
+    for place in np.argsort(remaining, kind="stable"):
+        if remaining[place] >= before or left[0] <= 0:
             break
         left[0] -= 1
         rest = np.where(active[place][:, None], sums - pieces[place], sums)
-        found = _taken_apart(rest, weights, biases, noise, count - 1, left)
-        if found is not None:
-            return np.vstack([pieces[place], found])
+        others = _taken_apart(rest, weights, biases, noise, count - 1, left)
+        if others is not None:
+            return np.vstack([pieces[place], others])
     return None
 
 
 def _different(sums: Array, noise: float) -> int:
-    """How many different sums there are, nothing among them, as their biases tell them apart."""
+    """Count the different sums, nothing among them, as their biases tell them apart."""
     values = np.sort(np.append(sums[:, 0], 0.0))
     return 1 + int((np.diff(values) > noise).sum())

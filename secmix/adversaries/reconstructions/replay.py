@@ -45,12 +45,12 @@ class Replay:
 
     @property
     def certified(self) -> bool:
-        """Whether the message is met to rounding and leaves the rows no freedom."""
+        """True where the message is met to rounding and leaves the rows no freedom."""
         return self.residual <= CERTAIN and math.isfinite(self.error)
 
 
 def replayed(message: Array, guess: Array, protocol: Any) -> Replay | None:
-    """The rows near ``guess`` whose fit ends at ``message``; the best try, or None where none could be made.
+    """Refine ``guess`` to rows whose fit ends at ``message``; the best try, or None where none could be made.
 
     Parameters
     ----------
@@ -64,16 +64,16 @@ def replayed(message: Array, guess: Array, protocol: Any) -> Replay | None:
         for count in (steps, steps - 1, steps + 1):
             if count < 1:
                 continue
-            found = _refined(message, guess, protocol, seeds, count)
-            if found is not None and (best is None or found.residual < best.residual):
-                best = found
+            attempt = _refined(message, guess, protocol, seeds, count)
+            if attempt is not None and (best is None or attempt.residual < best.residual):
+                best = attempt
             if best is not None and best.certified:
                 return best
     return best
 
 
 def _candidates(message: Array, guess: Array, protocol: Any) -> list[tuple[Ints | None, int]]:
-    """Starts from which the guess ends near the message, nearest first, and the number of steps."""
+    """List the starts from which the guess ends near the message, nearest first, and the numbers of steps."""
     if protocol.start is not None:
         return [(None, int(_fit(guess[None], protocol, None).iterations[0]))]
     size, k = len(guess), protocol.components
@@ -105,7 +105,7 @@ def _in_order(mixture: Mixture, order: Ints) -> Mixture:
 
 
 def _fit(rows: Array, protocol: Any, start: Mixture | None, steps: int | None = None) -> Any:
-    """The protocol's own fit, from a known start; of exactly ``steps`` steps if given."""
+    """Fit as the protocol does, from a known start; in exactly ``steps`` steps if given."""
     begin = protocol.start if start is None else start
     settings = {"penalty": protocol.penalty, "max_iterations": protocol.max_iterations if steps is None else steps}
     tolerance = protocol.tolerance if steps is None else 1e-300
@@ -113,10 +113,10 @@ def _fit(rows: Array, protocol: Any, start: Mixture | None, steps: int | None = 
 
 
 def _refined(message: Array, guess: Array, protocol: Any, seeds: Ints | None, steps: int) -> Replay | None:
-    """Gauss and Newton on the replay of ``steps`` steps; derivatives by differences, all in one batch.
+    """Apply Gauss and Newton to the replay of ``steps`` steps; derivatives by differences, all in one batch.
 
     How far to go is judged by the length of the next correction, not by the misfit (Deuflhard's natural monotonicity):
-    along what the message hardly tells, rows are far off long after the misfit is small.
+    along what the message hardly fixes, rows are far off long after the misfit is small.
     """
     size, d = guess.shape
     unit = float(np.sqrt(guess.var(axis=0).mean())) or 1.0
@@ -153,7 +153,7 @@ def _refined(message: Array, guess: Array, protocol: Any, seeds: Ints | None, st
 
 
 def _error(jacobian: Array, misfit: float, numbers: int, unit: float) -> float:
-    """How far rows can be off at this misfit; infinite where the message leaves them free, or too few numbers prove."""
+    """Bound how far rows can be off at this misfit; infinite where the message leaves them free or has few numbers."""
     if numbers - 1 < jacobian.shape[1] + _SPARE:
         return math.inf
     s = np.linalg.svd(jacobian, compute_uv=False)

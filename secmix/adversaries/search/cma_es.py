@@ -23,7 +23,7 @@ def evolve(
 def evolve_side_by_side(
     scores: Callable[[Array], Array], start: Array, step: float, trials: int, rng: np.random.Generator
 ) -> tuple[Array, float]:
-    """As :func:`evolve`, where ``scores`` takes the points of a whole generation (k, d): what each is worth (k,).
+    """Maximise as :func:`evolve` does, where ``scores`` takes a whole generation of points (k, d): their worth (k,).
 
     Above 40 dimensions the covariance is kept diagonal, which learns as fast as the trials allow
     (Ros and Hansen 2008).
@@ -56,10 +56,10 @@ def evolve_side_by_side(
             root = np.sqrt(np.maximum(values, 1e-20))
             # By C^½, not by the eigenvectors alone: their signs are anybody's, and differ between processors.
             y = rng.standard_normal((population, d)) @ ((vectors * root) @ vectors.T)
-        found = scores(mean + sigma * y)
-        order = np.argsort(-found, kind="stable")
-        if found[order[0]] > best_score:
-            best, best_score = mean + sigma * y[order[0]], float(found[order[0]])
+        worth = scores(mean + sigma * y)
+        order = np.argsort(-worth, kind="stable")
+        if worth[order[0]] > best_score:
+            best, best_score = mean + sigma * y[order[0]], float(worth[order[0]])
         chosen = y[order[:parents]]
         move = weights @ chosen
         mean = mean + sigma * move

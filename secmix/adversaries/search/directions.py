@@ -1,4 +1,4 @@
-"""Where to push: directions and exact worst cases that follow from how rules are built.
+"""Directions to search, and exact worst cases, that follow from how rules are built.
 
 All points are in units of the honest spread from the honest mean: ``cloud`` (h, p) is the honest messages.
 """
@@ -23,7 +23,7 @@ FINER = (0.12, 0.05, 0.02, 0.008, 0.003)
 
 
 def basis(cloud: Array, rng: np.random.Generator, *, most: int, extra: int = 3) -> Array:
-    """Orthonormal rows (d, p): the span of the honest messages and a few random directions.
+    """Compute orthonormal rows (d, p) that span the honest messages and a few random directions.
 
     For a rule that turns with its messages (orthogonally equivariant) an optimum of identical messages lies
     there: what is orthogonal to the honest span only counts through its length.
@@ -40,7 +40,7 @@ def basis(cloud: Array, rng: np.random.Generator, *, most: int, extra: int = 3) 
 
 
 def pulls(cloud: Array, f: int, rng: np.random.Generator) -> Iterator[tuple[str, Array]]:
-    """Unit directions worth a line search, the most promising first.
+    """Yield unit directions worth a line search, the most promising first.
 
     Rules that choose messages near each other (Krum, Multi-Krum, Bulyan, MDA) are led astray by colluders who sit
     beside a group S of honest messages that is itself off centre: towards mean(S), for S the k furthest along
@@ -61,7 +61,7 @@ def pulls(cloud: Array, f: int, rng: np.random.Generator) -> Iterator[tuple[str,
 
 
 def coordinate_by_coordinate(oracle: Oracle) -> None:
-    """The worst case of a rule that treats every coordinate by itself, all coordinates at once.
+    """Search for the worst case of a rule that treats every coordinate by itself, all coordinates at once.
 
     Each evaluation tries one offset in every coordinate; the best of each is then put together. For the
     coordinate-wise median and trimmed mean the result is monotone in every message, so that all colluders far up
@@ -78,8 +78,8 @@ def coordinate_by_coordinate(oracle: Oracle) -> None:
 
         def improve(*candidates: Array, pattern: Array = pattern, best: Array = best, offset: Array = offset) -> None:
             """Try offsets of all coordinates, which do not depend on each other, and keep what is best in each."""
-            moves = _moved(oracle, np.stack([pattern * candidate for candidate in candidates]), found_by)  # noqa: B023
-            for errors, candidate in zip(moves, candidates, strict=True):
+            shifts = _moved(oracle, np.stack([pattern * candidate for candidate in candidates]), found_by)  # noqa: B023
+            for errors, candidate in zip(shifts, candidates, strict=True):
                 better = above(errors, best)
                 best[better], offset[better] = errors[better], candidate[better]
 
@@ -93,15 +93,15 @@ def coordinate_by_coordinate(oracle: Oracle) -> None:
 
 
 def _moved(oracle: Oracle, zs: Array, found_by: str) -> Array:
-    """|rule − mean| in each coordinate (k, p); −1 where the rule refuses, which is never an improvement."""
+    """Measure |rule − mean| in each coordinate (k, p); −1 where the rule refuses, which is never an improvement."""
     tried = oracle.tried(zs)
     oracle.note(tried, zs, found_by)
-    moves = np.abs(tried.moves)
-    return np.where(np.isfinite(moves).all(axis=1, keepdims=True), moves, -1.0)
+    shifts = np.abs(tried.shifts)
+    return np.where(np.isfinite(shifts).all(axis=1, keepdims=True), shifts, -1.0)
 
 
 def geometric_median_exactly(oracle: Oracle, rng: np.random.Generator) -> None:
-    """The exact worst case, sent from where it lies and from afar."""
+    """Send the exact worst case, from where it lies and from afar."""
     cloud = oracle.cloud
     rows = oriented(np.linalg.svd(cloud, full_matrices=False)[2][:3])
     directions = np.concatenate([rows, -rows, cloud, rng.standard_normal((2, cloud.shape[1]))])
@@ -110,17 +110,17 @@ def geometric_median_exactly(oracle: Oracle, rng: np.random.Generator) -> None:
         return
     found_by = "where the geometric median's optimality condition just holds"
     everybody = np.ones((oracle.f, 1))
-    oracle.each(np.stack([everybody * ((1 - shrink) * point) for shrink in (0.0, 1e-12, 1e-9, 1e-6)]), found_by)
+    oracle.errors_of(np.stack([everybody * ((1 - shrink) * point) for shrink in (0.0, 1e-12, 1e-9, 1e-6)]), found_by)
     apart = point - cloud
     length = np.linalg.norm(apart, axis=1)
     if (length > 0).all():
         force = (apart / length[:, None]).sum(axis=0)
         unit = force / np.linalg.norm(force)
-        oracle.each(np.stack([everybody * (point + distance * unit) for distance in (1.0, 1e2, 1e4)]), found_by)
+        oracle.errors_of(np.stack([everybody * (point + distance * unit) for distance in (1.0, 1e2, 1e4)]), found_by)
 
 
 def geometric_median_worst(cloud: Array, f: int, directions: Array) -> Array | None:
-    """The furthest point that f colluders can make the geometric median of h > f honest messages: b (p,).
+    """Find the furthest point that f colluders can make the geometric median of h > f honest messages: b (p,).
 
     f messages at b make b the geometric median exactly when ‖Σ_i (b − x_i)/‖b − x_i‖‖ <= f (Vardi and Zhang 2000),
     and no messages can move it where this fails, since each of them pulls with at most force 1. So the worst case
@@ -144,7 +144,7 @@ def geometric_median_worst(cloud: Array, f: int, directions: Array) -> Array | N
 
 
 def _force(point: Array, cloud: Array) -> tuple[Array, Array]:
-    """Σ (b − x_i)/‖b − x_i‖ and its Jacobian, for b away from the data points."""
+    """Compute Σ (b − x_i)/‖b − x_i‖ and its Jacobian, for b away from the data points."""
     apart = point - cloud
     length = np.maximum(np.linalg.norm(apart, axis=1), 1e-12)
     units = apart / length[:, None]
@@ -153,10 +153,10 @@ def _force(point: Array, cloud: Array) -> tuple[Array, Array]:
 
 
 def reach_along(unit: Array, cloud: Array, f: int) -> float:
-    """The largest t at which f colluders hold the geometric median at t·unit, along a ray.
+    """Find the largest t at which f colluders hold the geometric median at t·unit, along a ray.
 
     Beyond t = R h/√(h² − f²), R the largest honest distance, the pull back exceeds f (the bound's proof). Within,
-    ever finer grids close in on the last point that is held. Data points on the ray, where the force jumps, are
+    ever finer grids close in on the last point where they do. Data points on the ray, where the force jumps, are
     tried as they are.
     """
     h = len(cloud)
@@ -166,7 +166,7 @@ def reach_along(unit: Array, cloud: Array, f: int) -> float:
     across = np.maximum(square - along**2, 0.0)
     touching = across <= 1e-24 * largest**2
 
-    def held(t: Array) -> NDArray[np.bool_]:
+    def stays(t: Array) -> NDArray[np.bool_]:
         length = np.sqrt((t[:, None] - along) ** 2 + across)
         near = length <= 1e-12 * largest
         weights = np.where(near, 0.0, 1 / np.where(near, 1.0, length))
@@ -176,19 +176,19 @@ def reach_along(unit: Array, cloud: Array, f: int) -> float:
     low, high = 0.0, largest * h / np.sqrt(h * h - f * f) * (1 + 1e-9)
     for _ in range(8):
         grid = np.linspace(low, high, 33)
-        holds = np.flatnonzero(held(grid))
+        holds = np.flatnonzero(stays(grid))
         if not len(holds):
             break
         last = int(holds[-1])
         low, high = float(grid[last]), float(grid[min(last + 1, 32)])
     at = along[touching & (along > low)]
     if len(at):
-        low = max(low, float(np.max(at, where=held(at), initial=low)))
+        low = max(low, float(np.max(at, where=stays(at), initial=low)))
     return low
 
 
 def _reach(direction: Array, cloud: Array, f: int) -> tuple[float, Array]:
-    """−t, the furthest point along ``direction``, and its gradient by the implicit function theorem."""
+    """Compute −t, the furthest point along ``direction``, and its gradient by the implicit function theorem."""
     size = float(np.linalg.norm(direction))
     unit = direction / size
     t = reach_along(unit, cloud, f)

@@ -19,18 +19,16 @@ T = TypeVar("T")
 
 
 def lines(oracle: Oracle, directions: list[tuple[str, Array]]) -> list[tuple[float, float]]:
-    """The error and the scale that are best along each unit direction (p,), sent by all; a name comes with each.
+    """Search each unit direction (p,), sent by all, for the best error and its scale; a name comes with each.
 
     A grid, then ever smaller steps about the best. No line depends on another, so that they are searched side by side,
     and counted one after the other.
     """
-    return [
-        found for group in grouped(directions, oracle.at_once // len(_GRID)) for found in _of_a_group(oracle, group)
-    ]
+    return [best for group in grouped(directions, oracle.at_once // len(_GRID)) for best in _of_a_group(oracle, group)]
 
 
 def grouped(items: list[T], size: int) -> Iterator[list[T]]:
-    """The items, so many at a time, one at least."""
+    """Yield the items, so many at a time, one at least."""
     for k in range(0, len(items), max(size, 1)):
         yield items[k : k + max(size, 1)]
 
@@ -40,7 +38,7 @@ def _of_a_group(oracle: Oracle, group: list[tuple[str, Array]]) -> list[tuple[fl
     rounds: list[tuple[Array, Tried]] = []
 
     def errors(scales: Array) -> Array:
-        """Of scales (lines, k): (lines, k)."""
+        """Compute the errors (lines, k) of scales (lines, k)."""
         zs = scales[..., None, None] * shapes[:, None]
         rounds.append((zs, oracle.tried(zs.reshape(-1, *shapes.shape[1:]))))
         return rounds[-1][1].errors.reshape(scales.shape)
@@ -49,8 +47,8 @@ def _of_a_group(oracle: Oracle, group: list[tuple[str, Array]]) -> list[tuple[fl
     best = [max(zip(*line, strict=True)) for line in zip(errors(grid).tolist(), grid.tolist(), strict=True)]
     for step in _STEPS:
         tries = np.array([(scale * (1 + step), scale * (1 - step)) for _, scale in best])
-        found = zip(errors(tries).tolist(), tries.tolist(), strict=True)
-        best = [max(old, *zip(*line, strict=True)) for old, line in zip(best, found, strict=True)]
+        pairs = zip(errors(tries).tolist(), tries.tolist(), strict=True)
+        best = [max(old, *zip(*line, strict=True)) for old, line in zip(best, pairs, strict=True)]
     for k, (name, _) in enumerate(group):
         for zs, tried in rounds:
             oracle.note(tried.part(slice(k * zs.shape[1], (k + 1) * zs.shape[1])), zs[k], name)

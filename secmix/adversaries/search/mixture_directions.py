@@ -24,7 +24,7 @@ class Direction:
 
 
 def directions(base: Mixture, honest: Mixture, truth: Mixture | None, rng: np.random.Generator) -> Iterator[Direction]:
-    """Lies about the oracle's mixture ``base``, the most promising first."""
+    """Yield lies about the oracle's mixture ``base``, the most promising first."""
     k, d = base.n_components, base.n_features
     values, vectors = np.linalg.eigh(base.covariances)
     vectors = oriented(vectors.swapaxes(1, 2))  # a row each
@@ -62,7 +62,7 @@ def directions(base: Mixture, honest: Mixture, truth: Mixture | None, rng: np.ra
 
 
 def shifted(base: Mixture, step: Array) -> Callable[[float], Mixture]:
-    """All means moved by t · step."""
+    """Make the family in which all means are moved by t · step."""
     return lambda t: Mixture(base.weights, base.means + t * step, base.covariances)
 
 

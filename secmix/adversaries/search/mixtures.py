@@ -95,8 +95,8 @@ def collude(
         Only count what the rule keeps.
     reach : float
         How far each component may be from the oracle's: its mean so many standard deviations (Mahalanobis), its weight
-        and its variance in any direction by factors up to e^reach. Who knows the data roughly would notice more. Below
-        10⁶ nothing is called unbounded.
+        and its variance in any direction by factors up to e^reach. Whoever knows the data roughly would notice more.
+        Below 10⁶ nothing is called unbounded.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def collude(
     -----
     Around the oracle's mixture: shifts of all means together and of each by itself, in the principal directions of
     its covariance; covariances grown and shrunk; weights moved; further along the oracle's own error; towards the
-    honest machines furthest out. Each is taken as far as it pays, by a line search, and pushed to 10⁶ standard
+    honest machines furthest out. Each is taken as far as it pays, by a line search, and taken to 10⁶ standard
     deviations, where an error that keeps growing is called unbounded. The best is then varied in all means, weights
     and scales at once by CMA-ES. What is found is a lower bound of the worst case.
     """
@@ -161,7 +161,7 @@ class _Search:
         self.every[:h, :h] = self.squared
 
     def __call__(self, sent: Mixture, found_by: str) -> float:
-        """The error that ``sent`` causes; below zero, and the lower the further out, where it is not counted."""
+        """Return the error that ``sent`` causes; below zero, and the lower the further out, where it is not counted."""
         if self.used >= self.budget:
             raise Spent
         self.used += 1
@@ -172,19 +172,19 @@ class _Search:
             row = ise(sent.expand(1), self.honest)[0]
             self.every[:h, h:], self.every[h:, :h] = row[:, None], row
             both = Mixture(*(np.concatenate([getattr(self.honest, n), getattr(sent.expand(f), n)]) for n in _FIELDS))
-            found = self.rule(both, squared=self.every)
-            error = wasserstein(found.mixture, self.reference)
+            aggregate = self.rule(both, squared=self.every)
+            error = wasserstein(aggregate.mixture, self.reference)
         except (ValueError, ArithmeticError):  # what the rule or the server refuses does no damage
             return -1e9
-        if self.undetected and not (found.kept >= h).any():
-            return -float(np.nan_to_num(found.margins[h], nan=1.0, posinf=1e9))
+        if self.undetected and not (aggregate.kept >= h).any():
+            return -float(np.nan_to_num(aggregate.margins[h], nan=1.0, posinf=1e9))
         if self.best is None or above(error, self.best[0]):
-            self.best = error, sent, found_by, found
+            self.best = error, sent, found_by, aggregate
             self.history.append((self.used, error))
         return error
 
     def _beyond(self, sent: Mixture) -> float:
-        """By how much the component that is furthest out lies beyond the reach; all keep the oracle's order."""
+        """Measure by how much the component furthest out lies beyond the reach; all keep the oracle's order."""
         if math.isinf(self.reach):
             return 0.0
         off = np.linalg.solve(self.lower, (sent.means - self.oracle.means)[..., None])[..., 0]
@@ -198,14 +198,14 @@ class _Search:
         h = len(self.honest.weights)
         if self.best is None:
             raise SecmixError("the rule kept nothing that the colluders tried; raise the budget")
-        error, sent, found_by, found = self.best
+        error, sent, found_by, aggregate = self.best
         return Collusion(
             mixture=sent,
             error=error,
             oracle=self.oracle_error,
-            kept=int((found.kept >= h).sum()),
-            centre=found.coat.index >= h,
-            margin=float(found.margins[h]) if np.isfinite(found.cutoff) else float("nan"),
+            kept=int((aggregate.kept >= h).sum()),
+            centre=aggregate.coat.index >= h,
+            margin=float(aggregate.margins[h]) if np.isfinite(aggregate.cutoff) else float("nan"),
             unbounded=self.unbounded,
             found_by=found_by,
             history=tuple(self.history),
@@ -214,7 +214,7 @@ class _Search:
 
 
 def _coarse(search: _Search, shape: Direction) -> tuple[float, float]:
-    """The best error along a shape, and its scale; whether it grows without bound is noted."""
+    """Try coarse scales along a shape: the best error, and its scale; note whether it grows without bound."""
     scales = [t for t in _COARSE if t <= min(search.reach, math.inf if shape.endless else 6)] or [search.reach]
     errors = {t: search(shape.at(t), shape.name) for t in scales}
     if shape.endless and search.reach >= _FAR[1]:
@@ -227,7 +227,7 @@ def _coarse(search: _Search, shape: Direction) -> tuple[float, float]:
 
 
 def _finer(search: _Search, shape: Direction, scale: float) -> None:
-    """Steps about the best scale, smaller and smaller: up to where the rule no longer keeps it."""
+    """Try steps about the best scale, smaller and smaller, up to where the rule no longer keeps the mixture."""
     error = search(shape.at(scale), shape.name)
     step = 0.4
     for _ in range(7):
@@ -239,7 +239,7 @@ def _finer(search: _Search, shape: Direction, scale: float) -> None:
 
 
 def _vary(search: _Search, rng: np.random.Generator) -> None:
-    """CMA-ES over all means, weights and scales of the best, until the budget is spent."""
+    """Vary all means, weights and scales of the best by CMA-ES, until the budget is spent."""
     base = search.oracle
     k, d = base.n_components, base.n_features
     step = 0.05
@@ -304,7 +304,7 @@ def collusion_curve(
     undetected: bool = False,
     reach: float = math.inf,
 ) -> tuple[CollusionPoint, ...]:
-    """The worst found for each number of colluders among m machines.
+    """Search for the worst mixture at each number of colluders among m machines.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The rule as colluders see it: they try messages and read off how far the result is pushed."""
+"""The rule as colluders use it: they try messages and read off how far the result moves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from secmix._base.checks import Array
 from secmix.adversaries.attacks.sums import centre
 from secmix.adversaries.search.ties import above
 from secmix.aggregators import rule_named
-from secmix.aggregators.stacks import at_once, each, parts, takes_stacks
+from secmix.aggregators.stacks import apply_to_each, at_once, parts, takes_stacks
 from secmix.errors import SecmixError
 
 Rule = Callable[..., Any]
@@ -32,12 +32,12 @@ class Combining:
     of_each: Callable[[Array, int], Array]
 
     def __call__(self, messages: Array, f: int) -> Any:
-        """What the rule makes of one set."""
+        """Apply the rule to one set of messages."""
         return self.rule(messages, f=f)
 
 
 def configured(rule: Rule | str) -> tuple[Rule, int | None]:
-    """A rule that takes f, and the f that it is fixed to, if it is; ``rule`` may be a name.
+    """Split a rule into one that takes f and the f that it is fixed to, if it is; ``rule`` may be a name.
 
     ``functools.partial(rule, f=2)`` is a rule set to 2 whoever attacks; so is a function that takes no f.
     """
@@ -70,24 +70,24 @@ class Try:
 
 @dataclass(frozen=True)
 class Tried:
-    """What became of several messages that were tried.
+    """The outcomes of several messages that were tried.
 
     Attributes
     ----------
     errors : (k,)
         In units of the spread; −1 where the rule refuses the messages, infinite where its result is not finite.
-    moves : (k, p)
+    shifts : (k, p)
         Where the rule went, from the honest mean, in units of the spread; NaN where it refuses.
     messages : (k, f, p)
     """
 
     errors: Array
-    moves: Array
+    shifts: Array
     messages: Array
 
     def part(self, which: slice) -> Tried:
-        """Some of them."""
-        return Tried(self.errors[which], self.moves[which], self.messages[which])
+        """Select some of them."""
+        return Tried(self.errors[which], self.shifts[which], self.messages[which])
 
 
 @dataclass
@@ -128,20 +128,20 @@ class Oracle:
         self.cloud = (self.honest - self.mean) / self.unit
 
     def messages(self, z: Array) -> Array:
-        """The messages (f, p) that ``z`` stands for."""
+        """Convert ``z`` to the messages (f, p) that it stands for."""
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(self.mean + self.unit * z)
 
     def __call__(self, z: Array, found_by: str) -> float:
-        """The error that ``z`` causes, in units of the spread; −1 where the rule refuses such messages."""
-        return float(self.each(z[None], found_by)[0])
+        """Return the error that ``z`` causes, in units of the spread; −1 where the rule refuses such messages."""
+        return float(self.errors_of(z[None], found_by)[0])
 
-    def each(self, zs: Array, found_by: str | Sequence[str]) -> Array:
-        """The errors of several ``z`` (k, f, p), as of one call after the other: (k,)."""
+    def errors_of(self, zs: Array, found_by: str | Sequence[str]) -> Array:
+        """Try several ``z`` (k, f, p), as of one call after the other, and return their errors: (k,)."""
         return self.note(self.tried(zs), zs, found_by)
 
     def send(self, messages: Array, found_by: str | Sequence[str], *, keep: bool = True) -> Array:
-        """As :meth:`each`, with the messages themselves (k, f, p) given, so that they reach the rule to the last bit.
+        """Try the messages themselves (k, f, p), as :meth:`errors_of` does: they reach the rule to the last bit.
 
         ``keep`` says whether one may become the best; a result that is not finite always may.
         """
@@ -155,21 +155,21 @@ class Oracle:
         """
         zs = zs[: self.budget - self.used]
         sent = self.messages(zs) if messages is None else messages[: len(zs)]
-        moves = np.empty((len(zs), len(self.mean)))
+        shifts = np.empty((len(zs), len(self.mean)))
         refused = np.zeros(len(zs), dtype=bool)
         n = len(self.honest) + self.f
         for part in parts(np.arange(len(zs)), n * len(self.mean)):
             stack = np.empty((len(part), n, len(self.mean)))
             stack[:, : -self.f], stack[:, -self.f :] = self.honest, sent[part]
-            moves[part], refused[part] = self._answers(stack)
+            shifts[part], refused[part] = self._answers(stack)
         with np.errstate(over="ignore", invalid="ignore"):
-            moves = (moves - self.mean) / self.unit
-            errors = np.where(np.isfinite(moves).all(axis=1), _norms(moves), np.inf)
-        return Tried(np.where(refused, -1.0, errors), np.where(refused[:, None], np.nan, moves), sent)
+            shifts = (shifts - self.mean) / self.unit
+            errors = np.where(np.isfinite(shifts).all(axis=1), _norms(shifts), np.inf)
+        return Tried(np.where(refused, -1.0, errors), np.where(refused[:, None], np.nan, shifts), sent)
 
     @property
     def at_once(self) -> int:
-        """How many messages it pays to try side by side."""
+        """The number of messages that it pays to try side by side."""
         return at_once((len(self.honest) + self.f) * len(self.mean))
 
     def note(self, tried: Tried, zs: Array, found_by: str | Sequence[str], *, keep: bool = True) -> Array:
@@ -195,14 +195,14 @@ class Oracle:
         return tried.errors
 
     def _answers(self, stack: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """What the rule makes of each of some sets of messages, and which of them it refuses."""
+        """Apply the rule to each of some sets of messages, and mark those that it refuses."""
         try:
-            found = self._of_each(stack)
+            results = self._of_each(stack)
         except (ValueError, ArithmeticError):
-            found = None  # which of them it is shows below
-        if found is not None and found.shape == (len(stack), len(self.mean)):
-            return found, np.zeros(len(stack), dtype=bool)
-        found, refused = np.zeros((len(stack), stack.shape[2])), np.zeros(len(stack), dtype=bool)
+            results = None  # which of them it is shows below
+        if results is not None and results.shape == (len(stack), len(self.mean)):
+            return results, np.zeros(len(stack), dtype=bool)
+        results, refused = np.zeros((len(stack), stack.shape[2])), np.zeros(len(stack), dtype=bool)
         for k, messages in enumerate(stack):
             try:
                 result = np.asarray(self.rule(messages, f=self.rule_f), dtype=np.float64)
@@ -211,19 +211,19 @@ class Oracle:
                 continue
             if result.shape != self.mean.shape:
                 raise SecmixError(
-                    f"the rule returned shape {result.shape}; one vector of shape {self.mean.shape} is due"
+                    f"the rule returned shape {result.shape}; expected one vector of shape {self.mean.shape}"
                 )
-            found[k] = result
-        return found, refused
+            results[k] = result
+        return results, refused
 
     def _of_each(self, stack: Array) -> Array | None:
         if isinstance(self.rule, Combining):
             return np.asarray(self.rule.of_each(stack, self.rule_f), dtype=np.float64)
-        return each(self.rule, stack, self.rule_f) if takes_stacks(self.rule) else None
+        return apply_to_each(self.rule, stack, self.rule_f) if takes_stacks(self.rule) else None
 
 
 def norm(rows: Array) -> float:
-    """The largest Euclidean norm of the rows, without overflow."""
+    """Compute the largest Euclidean norm of the rows, without overflow."""
     return float(_norms(rows).max(initial=0.0))
 
 

@@ -29,14 +29,14 @@ Shape = Callable[[RoundMessages], Array]
 
 @dataclass(frozen=True)
 class Step:
-    """What is sent in an iteration: mean + size (shape − mean) + pull @ (honest − mean)."""
+    """The messages of an iteration: mean + size (shape − mean) + pull @ (honest − mean)."""
 
     shape: Shape
     size: float = 1.0
     pull: Array | float = 0.0  # (h,), or none
 
     def __call__(self, messages: RoundMessages) -> Array:
-        """The messages (f, p); those of the shape to the last bit where nothing is changed."""
+        """Make the messages (f, p): those of the shape to the last bit where nothing is changed."""
         sent = self.shape(messages)
         if self.size == 1.0 and np.all(self.pull == 0.0):
             return sent
@@ -69,7 +69,7 @@ class OutcomeSearch:
         self._seed = int(rng.integers(2**32))
 
     def attack(self, plans: list[Plan]) -> Attack:
-        """The attack that follows the plan of each run; its random numbers are the same in every try."""
+        """Make the attack that follows the plan of each run; its random numbers are the same in every try."""
 
         def forge(messages: RoundMessages) -> Array:
             step = min(max(messages.iteration + 1, 0), self.length - 1)
@@ -80,42 +80,42 @@ class OutcomeSearch:
         return Attack([CONTRIBUTION], forge, searches=True, name="worst_case")
 
     def goes_on(self, share: float = 1.0) -> bool:
-        """Whether that share of the budget is not spent, and there is a run whose outcome is not yet destroyed."""
+        """Check that this share of the budget is not spent, and that some run's outcome is not yet destroyed."""
         return self.tries < share * self.budget and not np.isinf(self.errors).all()
 
     def attempt(self, plans: list[Plan]) -> NDArray[np.bool_]:
-        """Run the plans, keep those that are better; which (runs,) are."""
+        """Run the plans, keep those that are better, and mark them (runs,)."""
         self.tries += 1
-        self.found = np.asarray(quietly(lambda: self.measure(self.attack(plans))))
-        better: NDArray[np.bool_] = above(self.found, self.errors)
-        self.errors = np.where(better, self.found, self.errors)
+        self.latest = np.asarray(quietly(lambda: self.measure(self.attack(plans))))
+        better: NDArray[np.bool_] = above(self.latest, self.errors)
+        self.errors = np.where(better, self.latest, self.errors)
         self.plans = [new if won else old for new, old, won in zip(plans, self.plans, better, strict=True)]
         return better
 
     def begin(self, name: str, attack: Attack) -> list[Plan]:
-        """Try one attack in all iterations; the plans that repeat it, a search's findings kept as they are."""
-        found: dict[tuple[int, int], Array] = {}
+        """Try one attack in all iterations; return the plans that repeat it, or the messages that a search found."""
+        offsets: dict[tuple[int, int], Array] = {}
 
         def noted(messages: RoundMessages) -> Array:
             sent = attack.send(messages)
             middle = messages.honest.mean(axis=0)
-            found[messages.run, messages.iteration] = (sent - middle) / _spread(messages.honest)
+            offsets[messages.run, messages.iteration] = (sent - middle) / _spread(messages.honest)
             return sent
 
         plans: list[Plan] = [(Step(noted),) * self.length for _ in self.plans]
         better = self.attempt(plans)
-        self.starts[name] = self.found
+        self.starts[name] = self.latest
         if not attack.searches:
             return [(Step(attack.send),) * self.length for _ in self.plans]
-        kept = [
+        repeats = [
             tuple(
-                Step(_frozen(found[run, t]) if t >= 0 and (run, t) in found else noted)
+                Step(_frozen(offsets[run, t]) if t >= 0 and (run, t) in offsets else noted)
                 for t in range(-1, self.length - 1)
             )
             for run in range(len(self.plans))
         ]
-        self.plans = [new if won else old for new, old, won in zip(kept, self.plans, better, strict=True)]
-        return kept
+        self.plans = [new if won else old for new, old, won in zip(repeats, self.plans, better, strict=True)]
+        return repeats
 
 
 def worst_outcome(
@@ -153,8 +153,8 @@ def worst_outcome(
     ...               for t in (0, 1)]
     ...     return np.array([abs(float(attack.send(rounds[0])[0, 0] - attack.send(rounds[1])[0, 0]))])
     >>> sign = Attack([CONTRIBUTION], lambda messages: -messages.own - 1.0)
-    >>> found = worst_outcome(measure, {"sign": sign}, 1, 2, 2, np.random.default_rng(0), budget=40)
-    >>> found.starts["sign"].tolist(), bool(found.errors[0] > 1.0)
+    >>> search = worst_outcome(measure, {"sign": sign}, 1, 2, 2, np.random.default_rng(0), budget=40)
+    >>> search.starts["sign"].tolist(), bool(search.errors[0] > 1.0)
     ([0.0], True)
     """
     search = OutcomeSearch(measure, runs, iterations, rng, integer(budget, "budget", least=len(starts)))
@@ -178,14 +178,14 @@ def worst_outcome(
 
 
 def _varied(step: Step, reach: float, honest: int, rng: np.random.Generator) -> Step:
-    """The step with its size or its direction changed."""
+    """Change the size or the direction of a step."""
     if rng.random() < 0.5:
         return replace(step, size=step.size * float(np.exp(reach * rng.standard_normal())))
     return replace(step, pull=step.pull + reach * rng.standard_normal(honest) / np.sqrt(honest))
 
 
 def _frozen(z: Array) -> Shape:
-    """The same messages, in honest spreads from the honest mean, whatever the honest send."""
+    """Repeat messages ``z``, in honest spreads from the honest mean, whatever the honest send."""
     return lambda messages: messages.honest.mean(axis=0) + _spread(messages.honest) * z
 
 

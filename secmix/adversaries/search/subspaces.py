@@ -18,7 +18,7 @@ _STEPS = np.concatenate([np.linspace(0.5, 4.0, 15), [5.0, 7.0, 10.0, 15.0, 22.0]
 
 
 def consensus(honest: Array) -> Array:
-    """The basis (n, r) with the least Σ SD_F² from the honest ones (h, n, r): top singular vectors side by side."""
+    """Compute the basis (n, r) of least Σ SD_F² from the honest ones (h, n, r): singular vectors side by side."""
     return np.asarray(
         np.linalg.svd(np.hstack([orthonormal(u) for u in honest]), full_matrices=False)[0][:, : honest.shape[2]]
     )
@@ -52,7 +52,7 @@ class WorstBasis:
 def worst_basis(
     honest: Array, f: int, rng: np.random.Generator, *, truth: Array | None = None, budget: int = 600
 ) -> WorstBasis:
-    """The common basis of f colluders that takes the Subspace Median farthest from U*.
+    """Search for the common basis of f colluders that takes the Subspace Median farthest from U*.
 
     The colluders know every honest basis. They walk from U* along geodesics, towards and away from honest bases, from
     their mean, and in random directions, as far as their basis is still the one returned; then CMA-ES turns the best
@@ -84,7 +84,7 @@ def worst_basis(
     target = consensus(good) if truth is None else orthonormal(truth, "truth")
     spread = max(subspace_distance(target, u) for u in good)
     if spread == 0.0 or target.shape[0] == target.shape[1]:
-        raise DataError("the honest bases all span U*: there is no spread to measure an error in")
+        raise DataError("the honest bases all span U*: give bases that differ, as errors are measured in their spread")
     search = _Search(good, f, target, spread)
     directions = list(_tangents(good, target, rng))
     reached = []
@@ -107,7 +107,7 @@ def worst_basis(
 
 
 def tightest(n: int, r: int, h: int, f: int, delta: float) -> tuple[Array, Array, Array]:
-    """Honest and Byzantine bases that attain √(2(1 − τ)/(1 − 2τ)) δ as δ → 0: (U* (n, r), (h, n, r), (f, n, r)).
+    """Construct bases that attain √(2(1 − τ)/(1 − 2τ)) δ as δ → 0: U* (n, r), honest (h, n, r), Byzantine (f, n, r).
 
     From the proof in ``secmix.aggregators.subspace.median``: with s = f/h and g = 1/√(2(1 − s)), the honest lie at
     (g, 0) + g(−s, ±√(1 − s²)), at distance 1 from U* = (0, 0), the colluders all at (2g, 0), a little nearer; so that
@@ -135,10 +135,10 @@ def tightest(n: int, r: int, h: int, f: int, delta: float) -> tuple[Array, Array
     sent = np.tile([2 * g * (1 - 1e-4 - delta), 0.0], (f, 1))
 
     def basis(point: Array) -> Array:
-        found = np.eye(n)[:, :r]
-        found[0, 0] = math.sqrt(1 - float(point @ point))
-        found[r : r + 2, 0] = point
-        return found
+        turned = np.eye(n)[:, :r]
+        turned[0, 0] = math.sqrt(1 - float(point @ point))
+        turned[r : r + 2, 0] = point
+        return turned
 
     return np.eye(n)[:, :r], np.stack([basis(delta * x) for x in plane]), np.stack([basis(delta * x) for x in sent])
 
@@ -151,17 +151,17 @@ class _Search:
         self.tries, self.error, self.best = 0, -1.0, target
 
     def at(self, tangent: Array) -> tuple[float, bool]:
-        """SD_F of the result for the basis at the end of ``tangent`` (n, r), and whether that basis is the result."""
+        """Try the basis at the end of ``tangent`` (n, r): SD_F of the result, and whether that basis is the result."""
         self.tries += 1
         sent = geodesic(self.target, tangent)
-        found = subspace_median(np.concatenate([self.honest, repeated(sent, self.f)]))
-        error = subspace_distance(self.target, found.basis)
+        median = subspace_median(np.concatenate([self.honest, repeated(sent, self.f)]))
+        error = subspace_distance(self.target, median.basis)
         if above(error, self.error):
             self.error, self.best = error, sent
-        return error, found.index >= len(self.honest)
+        return error, median.index >= len(self.honest)
 
     def reach(self, direction: Array) -> float:
-        """How far along a unit tangent, in units of the spread, the colluders' basis is still chosen."""
+        """Measure how far along a unit tangent, in units of the spread, the colluders' basis is still chosen."""
         chosen = [
             step for step in _STEPS if step * self.spread < math.pi / 2 and self.at(direction * step * self.spread)[1]
         ]
@@ -176,7 +176,7 @@ class _Search:
 
 
 def geodesic(start: Array, tangent: Array) -> Array:
-    """The basis (n, r) one reaches from ``start`` (n, r) by the turn ``tangent`` (n, r), startᵀ tangent = 0.
+    """Follow the turn ``tangent`` (n, r), startᵀ tangent = 0, from the basis ``start`` (n, r) to another (n, r).
 
     With tangent = Q Θ Wᵀ it is (start W cos Θ + Q sin Θ) Wᵀ: angles Θ, in radians, towards Q.
     """
@@ -185,7 +185,7 @@ def geodesic(start: Array, tangent: Array) -> Array:
 
 
 def _tangents(honest: Array, target: Array, rng: np.random.Generator) -> Iterator[Array]:
-    """Unit directions (n, r) at U*: towards and away from each honest basis, their mean, off all of them, random."""
+    """Yield unit directions (n, r) at U*: to and from each honest basis, their mean, off all of them, random."""
     towards = []
     for u in honest:
         inner = target.T @ u
@@ -213,5 +213,5 @@ def _tangents(honest: Array, target: Array, rng: np.random.Generator) -> Iterato
 
 
 def repeated(message: Array, f: int) -> Array:
-    """The same message (n, r) from all f: (f, n, r)."""
+    """Repeat the message (n, r) for all f: (f, n, r)."""
     return np.tile(message, (f, 1, 1))

@@ -1,7 +1,7 @@
-"""What is equal but for rounding goes by its place: last bits differ between processors, and searches would with them.
+"""Comparison up to rounding: ties go by their place, since last bits differ between processors.
 
 Errors tie more often than one thinks. A rule that picks a message of the colluders errs by its distance alone, in
-whatever direction they went; pushed one way and the other way, it errs by as much.
+whatever direction they went; moved one way or the other way, it errs by as much.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TIE = 1e-12
 
 
 def above(errors: Any, best: Any) -> Any:
-    """Whether ``errors`` are above ``best`` by more than rounding; numbers or arrays of them.
+    """Check whether ``errors`` are above ``best`` by more than rounding; numbers or arrays of them.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def above(errors: Any, best: Any) -> Any:
 
 
 def ranked(errors: Sequence[float] | Array, *, within: float | None = None) -> list[int]:
-    """The places of ``errors`` from the largest on, those that are equal but for rounding in their own order.
+    """Rank ``errors``: their places from the largest on, those that are equal but for rounding in their own order.
 
     Numbers of any sign are equal where they differ by ``within`` at most.
 
@@ -42,14 +42,14 @@ def ranked(errors: Sequence[float] | Array, *, within: float | None = None) -> l
     def apart(first: float, other: float) -> bool:
         return bool(above(first, other)) if within is None else first - other > within
 
-    places: list[int] = []
+    ranking: list[int] = []
     alike: list[int] = []
     for place in sorted(range(len(errors)), key=lambda place: -errors[place]):
         if alike and apart(errors[alike[0]], errors[place]):
-            places += sorted(alike)
+            ranking += sorted(alike)
             alike = []
         alike.append(place)
-    return places + sorted(alike)
+    return ranking + sorted(alike)
 
 
 def in_order(values: Array) -> list[int]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import InitVar, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,7 +30,7 @@ class RuleRefuses(SecmixError):
 
 @dataclass(frozen=True)
 class Search:
-    """What a search found.
+    """The worst messages that a search found.
 
     Attributes
     ----------
@@ -80,14 +79,12 @@ class WorstCase:
         How often they may try the rule, at least 100.
     rule_f : int, optional
         The f the rule is set to, where that differs from f. ``functools.partial(rule, f=2)`` is set to 2 as well.
-    told : int, optional
-        The old name of ``rule_f``.
 
     Notes
     -----
     The search starts from every fixed attack and a line search on its scale, in both directions; goes on with exact
     worst cases where the rule's theory gives them (coordinate-wise rules; the geometric median, by the gradient
-    of its optimality condition); with pushes towards groups of honest messages; and with CMA-ES in the span of the
+    of its optimality condition); with steps towards groups of honest messages; and with CMA-ES in the span of the
     honest messages and a few random directions, first for f identical messages, then for f different ones. What it
     finds is a lower bound of the worst case: it shows damage, it never shows that there is no more.
 
@@ -98,8 +95,8 @@ class WorstCase:
     >>> import numpy as np
     >>> from secmix.aggregators import coordinate_median
     >>> honest = np.array([[0.0], [1.0], [2.0], [3.0], [9.0]])
-    >>> found = WorstCase(coordinate_median, f=2).search(honest, np.random.default_rng(0))
-    >>> found.error, found.unbounded  # the honest mean is 3; two low messages leave the order statistic 1
+    >>> search = WorstCase(coordinate_median, f=2).search(honest, np.random.default_rng(0))
+    >>> search.error, search.unbounded  # the honest mean is 3; two low messages leave the order statistic 1
     (2.0, False)
     """
 
@@ -107,12 +104,8 @@ class WorstCase:
     f: int
     budget: int = 2000
     rule_f: int | None = None
-    told: InitVar[int | None] = None
 
-    def __post_init__(self, told: int | None) -> None:
-        if told is not None:
-            warnings.warn("WorstCase(told=) is now rule_f=; the old name goes in 0.2", DeprecationWarning, stacklevel=3)
-            object.__setattr__(self, "rule_f", told)
+    def __post_init__(self) -> None:
         integer(self.f, "f", least=1)
         integer(self.budget, "budget", least=LEAST_BUDGET)
         configured(self.rule)
@@ -120,7 +113,7 @@ class WorstCase:
             integer(self.rule_f, "rule_f", least=0)
 
     def attack(self, honest: ArrayLike, rng: np.random.Generator) -> Array:
-        """The messages (f, p) that the colluders send; see :meth:`search`."""
+        """Return the messages (f, p) that the colluders send; see :meth:`search`."""
         return self.search(honest, rng).messages
 
     def search(self, honest: ArrayLike, rng: np.random.Generator) -> Search:
@@ -162,7 +155,7 @@ class WorstCase:
 
 
 def _run(oracle: Oracle, starts: dict[str, float], rng: np.random.Generator) -> bool:
-    """All stages, until the budget is spent; whether the error is unbounded."""
+    """Run all stages, until the budget is spent; return whether the error is unbounded."""
     try:
         if _opening(oracle, starts, rng):
             return True
@@ -174,7 +167,7 @@ def _run(oracle: Oracle, starts: dict[str, float], rng: np.random.Generator) -> 
 
 
 def _opening(oracle: Oracle, starts: dict[str, float], rng: np.random.Generator) -> bool:
-    """The fixed attacks and everything far away; whether the error is unbounded."""
+    """Try the fixed attacks and everything far away; return whether the error is unbounded."""
     directions = _fixed(oracle, starts, rng)
     probes = _extremes(oracle)
     if _poisoned(oracle):
@@ -186,7 +179,7 @@ def _opening(oracle: Oracle, starts: dict[str, float], rng: np.random.Generator)
 
 
 def is_unbounded(rule: Rule | str, honest: Array, f: int, rng: np.random.Generator, rule_f: int | None = None) -> bool:
-    """Whether f colluders push the rule as far as they like: the opening of the search only, about 250 evaluations.
+    """Check whether f colluders move the rule as far as they like, by about 250 evaluations: the search's opening.
 
     Raises
     ------
@@ -197,7 +190,7 @@ def is_unbounded(rule: Rule | str, honest: Array, f: int, rng: np.random.Generat
     oracle = Oracle(bare, honest, f, next(v for v in (rule_f, fixed, f) if v is not None), 10_000)
     unbounded = bool(quietly(lambda: _opening(oracle, {}, rng)))
     if oracle.best is None:
-        raise RuleRefuses(f"the rule refuses whatever {f} colluders beside {len(honest)} honest nodes send")
+        raise RuleRefuses(f"the rule refuses whatever {f} colluders beside {len(honest)} honest nodes send; lower f")
     return unbounded
 
 
@@ -206,7 +199,7 @@ def _poisoned(oracle: Oracle) -> bool:
 
 
 def _fixed(oracle: Oracle, starts: dict[str, float], rng: np.random.Generator) -> list[tuple[str, Array]]:
-    """Every fixed attack as it stands; the directions (f, p) from the mean that they take, each once."""
+    """Try every fixed attack as it stands; return the directions (f, p) from the mean that they take, each once."""
     seed = int(rng.integers(2**63))
     sent = {name: attack(oracle.honest, oracle.f, stream(seed, "attack", name)) for name, attack in FIXED.items()}
     # Some overflow on messages as large as these.
@@ -227,7 +220,7 @@ def _fixed(oracle: Oracle, starts: dict[str, float], rng: np.random.Generator) -
 
 
 def _extremes(oracle: Oracle) -> Array:
-    """Try NaN, infinity and the largest floats, in one message and in all; those of the largest floats, to try again.
+    """Try NaN, infinity and the largest floats, in one message and in all; return the latter, to try again.
 
     The largest floats are not kept here: any unbounded rule would answer them with an error of 10³⁰⁷, and a
     reader learns more from messages of 10⁸ ε.
@@ -240,7 +233,7 @@ def _extremes(oracle: Oracle) -> Array:
 
 
 def _far(oracle: Oracle, directions: list[tuple[str, Array]], rng: np.random.Generator) -> list[Array]:
-    """Line searches along the fixed attacks; the shapes (f, p) whose error at 10⁸ ε is far above that at 10⁴ ε."""
+    """Search lines along fixed attacks; return the shapes (f, p) whose error at 10⁸ ε is far above that at 10⁴ ε."""
     shapes: list[tuple[str, Array]] = [(name, sign * z) for name, z in directions for sign in (1.0, -1.0)]
     # A rule may hold out against colluders who agree and give way when some of them stay with the honest.
     drawn = rng.standard_normal(oracle.cloud.shape[1])
@@ -251,7 +244,7 @@ def _far(oracle: Oracle, directions: list[tuple[str, Array]], rng: np.random.Gen
     suspicious = []
     for group in grouped(shapes, oracle.at_once // len(SCALES)):
         zs = np.stack([scale * shape for _, shape in group for scale in SCALES])
-        errors = oracle.each(zs, [f"{name}, scaled" for name, _ in group for _ in SCALES])
+        errors = oracle.errors_of(zs, [f"{name}, scaled" for name, _ in group for _ in SCALES])
         near, far = errors.reshape(len(group), -1)[:, [SCALES.index(1e4), SCALES.index(1e8)]].T.tolist()
         for (_, shape), low, high in zip(group, near, far, strict=True):
             if high > 1e3 * max(low, 0.0) and high > 1e3:
@@ -260,8 +253,8 @@ def _far(oracle: Oracle, directions: list[tuple[str, Array]], rng: np.random.Gen
 
 
 def _grows(oracle: Oracle, shape: Array) -> bool:
-    """Whether the error is proportional to the scale over four decades, to 10 % in each."""
-    errors = oracle.each(np.stack([scale * shape for scale in DECADES]), "growing without bound")
+    """Check whether the error is proportional to the scale over four decades, to 10 % in each."""
+    errors = oracle.errors_of(np.stack([scale * shape for scale in DECADES]), "growing without bound")
     if (errors <= 0).any():
         return False
     ratio = errors[1:] / errors[:-1]
@@ -269,7 +262,7 @@ def _grows(oracle: Oracle, shape: Array) -> bool:
 
 
 def _refine(oracle: Oracle, rng: np.random.Generator) -> None:
-    """The search proper, for a rule that held out."""
+    """Search nearby, in stages, for a rule that held out against messages far away."""
     traits = traits_of(oracle.rule)
     if traits is not None and traits is TRAITS["geometric_median"]:
         geometric_median_exactly(oracle, rng)
@@ -281,8 +274,8 @@ def _refine(oracle: Oracle, rng: np.random.Generator) -> None:
     tops = [(error, scale * unit) for (_, unit), (error, scale) in zip(shapes, lines(oracle, shapes), strict=True)]
     axes = basis(oracle.cloud, rng, most=24)
     assert oracle.best is not None
-    here = oracle.best.z.mean(axis=0)
-    points = [here, *(tops[k][1] for k in ranked([error for error, _ in tops])[:2])]
+    middle = oracle.best.z.mean(axis=0)
+    points = [middle, *(tops[k][1] for k in ranked([error for error, _ in tops])[:2])]
     left = oracle.budget - oracle.used
     for point in points:
         _identical(oracle, point, axes, left // 6, rng)
@@ -303,26 +296,26 @@ def _radial(oracle: Oracle) -> None:
     assert oracle.best is not None
     z, step = oracle.best.z, 0.1
     for _ in range(8):
-        oracle.each(np.stack([(1 + step) * z, (1 - step) * z]), oracle.best.found_by)
+        oracle.errors_of(np.stack([(1 + step) * z, (1 - step) * z]), oracle.best.found_by)
         z, step = oracle.best.z, step / 3
 
 
 def _identical(
     oracle: Oracle, point: Array, axes: Array, trials: int, rng: np.random.Generator, step: float = 0.2
 ) -> None:
-    """CMA-ES over one message that all send, about ``point``."""
+    """Vary one message that all send, about ``point``, by CMA-ES."""
     size = max(float(np.linalg.norm(point)), 0.1)
     if not np.isfinite(size) or size > 1e3 or trials < 10:
         return
 
     def scores(x: Array) -> Array:
-        return oracle.each(np.repeat((point + x @ axes)[:, None], oracle.f, axis=1), "CMA-ES, identical messages")
+        return oracle.errors_of(np.repeat((point + x @ axes)[:, None], oracle.f, axis=1), "CMA-ES, identical messages")
 
     evolve_side_by_side(scores, np.zeros(len(axes)), step * size / np.sqrt(len(axes)), trials, rng)
 
 
 def _different(oracle: Oracle, axes: Array, trials: int, rng: np.random.Generator, step: float = 0.1) -> None:
-    """CMA-ES over f messages, about the best."""
+    """Vary f messages, about the best, by CMA-ES."""
     assert oracle.best is not None
     z = oracle.best.z
     size = norm(z)
@@ -330,7 +323,7 @@ def _different(oracle: Oracle, axes: Array, trials: int, rng: np.random.Generato
         return
 
     def scores(x: Array) -> Array:
-        return oracle.each(z + x.reshape(len(x), oracle.f, -1) @ axes, "CMA-ES, different messages")
+        return oracle.errors_of(z + x.reshape(len(x), oracle.f, -1) @ axes, "CMA-ES, different messages")
 
     dimension = oracle.f * len(axes)
     evolve_side_by_side(scores, np.zeros(dimension), step * size / np.sqrt(dimension), trials, rng)

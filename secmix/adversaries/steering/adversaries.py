@@ -1,4 +1,4 @@
-"""Who steers the parameters so that the next sum isolates a row: colluders, or the server.
+"""Adversaries that steer the parameters so that the next sum isolates a row: colluders, or the server.
 
 Secure summation hides who holds what, not what is summed; and what is summed depends on θ, which colluders choose by
 adding what they like to the sums, and a server by what it sends back.
@@ -35,7 +35,7 @@ class Steering:
     """Corrupt nodes who add to the sums what makes the next θ isolate an honest row.
 
     They know the protocol, the number of components, each sum over the honest nodes (that is: the average less what
-    they put in) and the parameters that follow from it. They do not know any honest row, and sums do not tell them
+    they put in) and the parameters that follow from it. They do not know any honest row, and sums do not show them
     whose a row is: without ``near`` they isolate row after row, the victim's among them.
 
     Parameters
@@ -46,7 +46,7 @@ class Steering:
     near : sequence of float, optional
         About where the victim's row is, if they know.
     shape : {"half_space", "ball"}
-        How a row is isolated: cut off by planes between two far components (quick, and seen by anybody who looks at
+        How a row is isolated: cut off by planes between two far components (quick, and noticed by anybody who checks
         likelihoods), or within one narrow component about ``near`` (stealthy; needs ``near``).
     components : int
         Of the mixture, at least 2.
@@ -62,7 +62,7 @@ class Steering:
     seed : int
         Of the direction of the planes.
     eavesdrops : bool
-        Whether they hear plain channels, too.
+        Whether they read plain channels, too.
 
     Examples
     --------
@@ -99,24 +99,24 @@ class Steering:
             raise SecmixError(f"the victim {self.victim} is one of the corrupt nodes; name an honest one")
 
     def active(self, protocol: SumProtocol) -> Steered:
-        """``protocol`` with the corrupt nodes' contributions in place of their own."""
+        """Wrap ``protocol`` so that the corrupt nodes contribute what steers."""
         return Steered(protocol, self)
 
     def corrupt_nodes(self, network: Network) -> frozenset[int]:
-        """The corrupt nodes, after checking that they and the victim exist."""
+        """Return the corrupt nodes, after checking that they and the victim exist."""
         network.node_set([self.victim], "victim")
         return HonestButCurious(self.corrupt).corrupt_nodes(network)
 
     def observe(self, transcript: Transcript, network: Network) -> View:
-        """As honest-but-curious nodes."""
+        """Observe as honest-but-curious nodes do."""
         return HonestButCurious(self.corrupt, eavesdrops=self.eavesdrops).observe(transcript, network)
 
 
 @dataclass(frozen=True)
 class MaliciousServer:
-    """A server that sends back averages of its own making, so that the victim's next vector isolates one of its rows.
+    """A server that sends back averages of its own making, so that the victim's next vector isolates a row.
 
-    It sees every vector, so a node with a single row needs no steering. It corrupts nobody, and all nodes get the same.
+    It reads every vector, so a node with one row needs no steering. It corrupts nobody, and all nodes get the same.
 
     Parameters
     ----------
@@ -140,16 +140,16 @@ class MaliciousServer:
         _checked(self)
 
     def active(self, protocol: SumProtocol) -> Steered:
-        """``protocol``, in which the server answers with crafted averages."""
+        """Wrap ``protocol`` so that the server answers with crafted averages."""
         return Steered(protocol, self)
 
     def corrupt_nodes(self, network: Network) -> frozenset[int]:
-        """None; checks that the victim exists."""
+        """Return no nodes, after checking that the victim exists."""
         network.node_set([self.victim], "victim")
         return frozenset()
 
     def observe(self, transcript: Transcript, network: Network) -> View:
-        """Every message to or from the server."""
+        """Observe every message to or from the server."""
         return CuriousServer().observe(transcript, network)
 
 
@@ -173,7 +173,7 @@ def _checked(adversary: Steering | MaliciousServer) -> None:
 class Steered:
     """A sum protocol in which an adversary steers; it keeps the interface, and what it learnt in the last run.
 
-    The first round is left alone: it tells the mean of the rows and the parameters to start from.
+    The first round is left alone: it shows the mean of the rows and the parameters to start from.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ class Steered:
         return getattr(self.inner, name)  # sigma, modulus, reuses_masks: whatever the protocol has
 
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
-        """The protocol's own."""
+        """Draw the protocol's own masks."""
         return self.inner.draw_masks(runs, m, network, rng)
 
     def average(
@@ -206,7 +206,7 @@ class Steered:
         masks: Array | None = None,
         channel: Channel | None = None,
     ) -> tuple[Array, Transcript]:
-        """As the protocol's, with the adversary's contributions or answers."""
+        """Average as the protocol does, with the adversary's contributions or answers."""
         vectors = np.array(inputs, dtype=np.float64)
         channel = channel or Channel()
         d = _columns(vectors.shape[2], self.by.components)
@@ -216,7 +216,7 @@ class Steered:
             self._begin(len(vectors), d)
         corrupt = sorted(self.by.corrupt_nodes(network))
         if isinstance(self.by, MaliciousServer):
-            # The server has the vectors before it answers; colluders must speak before they hear.
+            # The server has the vectors before it answers; colluders must send before they read.
             self._learn(vectors[:, self.by.victim], channel.iteration + 1, d)
             wanted = self._wanted()
             tampering = TamperingChannel(
@@ -246,7 +246,7 @@ class Steered:
         self._rng = np.random.default_rng(by.seed)
         near = None if by.near is None else np.asarray(by.near, dtype=np.float64)
         if near is not None and near.shape != (d,):
-            raise SecmixError(f"near has {near.size} numbers, a row has {d}")
+            raise SecmixError(f"near has {near.size} numbers, a row has {d}; give {d}")
         self._searches = []
         for _ in range(runs):
             direction = self._rng.standard_normal(d)
@@ -254,17 +254,17 @@ class Steered:
                 self._searches.append(Ball(near, by.weight))
             else:
                 self._searches.append(HalfSpaces(direction / np.linalg.norm(direction), near, by.apart, by.width))
-        self.isolated = [search.found for search in self._searches]
+        self.isolated = [search.isolated for search in self._searches]
         self._means = None
 
     def _wanted(self) -> list[Mixture | None]:
-        """The parameters that the next round is to have, for each run; None to leave it alone."""
+        """Choose the parameters that the next round is to have, for each run; None to leave it alone."""
         if self._means is None:
             return [None] * len(self._searches)
         return [search.aim(self._rng, self.by.components) for search in self._searches]
 
     def _vectors(self, wanted: list[Mixture | None], m: int) -> Array:
-        """Summed statistics (runs, m) of one row in all that give these parameters; NaN where none are wanted."""
+        """Compute summed statistics (runs, m), of one row in all, that give these parameters; NaN where none do."""
         out = np.full((len(wanted), m), np.nan)
         for run, theta in enumerate(wanted):
             if theta is None:
@@ -290,7 +290,7 @@ class Steered:
 
 
 def _answering(crafted: Array) -> Attack:
-    """The server sends ``crafted`` (runs, m) in place of averages, but in runs where that is NaN."""
+    """Make the server send ``crafted`` (runs, m) in place of averages, but in runs where that is NaN."""
 
     def forge(messages: RoundMessages) -> Array:
         if messages.run >= len(crafted) or np.isnan(crafted[messages.run]).any():  # runs beyond are the audit's probes
@@ -301,23 +301,23 @@ def _answering(crafted: Array) -> Attack:
 
 
 def _columns(m: int, k: int) -> int | None:
-    """d for vectors of m numbers, likelihood or not; None where they are no statistics of k components."""
+    """Find d for vectors of m numbers, likelihood or not; None where they are no statistics of k components."""
     return next((d for d in range(1, m) if width(k, d) in (m, m - 1)), None)
 
 
 @dataclass(frozen=True)
 class Detectability:
-    """What honest nodes could notice, round by round.
+    """Signs of steering that honest nodes could notice, round by round.
 
     Attributes
     ----------
-    moves : (T, runs)
+    shifts : (T, runs)
         The farthest that a mean moved in a round, in the units of the data.
     likelihood : (T + 1, runs)
         Mean log-likelihood of the honest rows under θ^0 … θ^T, nats a row.
     """
 
-    moves: Array
+    shifts: Array
     likelihood: Array
 
     @property
@@ -327,9 +327,9 @@ class Detectability:
 
 
 def detectability(run: EMRun, parts: Sequence[Array], honest: Iterable[int]) -> Detectability:
-    """What the ``honest`` nodes, with rows ``parts[i]`` (runs, n_i, d), could see of a run."""
+    """Measure what the ``honest`` nodes, with rows ``parts[i]`` (runs, n_i, d), could notice in a run."""
     nodes = sorted(honest)
     rows = np.concatenate([parts[i] for i in nodes], axis=1)
     path = [mixture[:, nodes[0]] for mixture in run.mixtures]
-    moves = [np.linalg.norm(b.means - a.means, axis=2).max(axis=1) for a, b in pairwise(path)]
-    return Detectability(np.stack(moves), np.stack([theta.log_density(rows).mean(axis=1) for theta in path]))
+    shifts = [np.linalg.norm(b.means - a.means, axis=2).max(axis=1) for a, b in pairwise(path)]
+    return Detectability(np.stack(shifts), np.stack([theta.log_density(rows).mean(axis=1) for theta in path]))

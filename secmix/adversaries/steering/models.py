@@ -1,4 +1,4 @@
-"""A server of federated averaging that sends models of its own choice: what comes back tells more of rows then."""
+"""A server of federated averaging that sends models of its own choice: what comes back then reveals more of rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ModelServer:
     only : int, optional
         The one node that gets it; all others get what the protocol says. Default: every node.
     corrupt : iterable of int
-        Nodes that tell the server all they hold, send and receive.
+        Nodes that report to the server all they hold, send and receive.
 
     Examples
     --------
@@ -56,23 +56,23 @@ class ModelServer:
         object.__setattr__(self, "corrupt", CuriousServer(self.corrupt).corrupt)
 
     def serves(self, protocol: Any) -> Served:
-        """``protocol`` with the models of this server."""
+        """Wrap ``protocol`` so that its server sends the models of this one."""
         if self.model == "bins" and not (isinstance(protocol, FederatedRegression) and protocol.model == "relu"):
             raise SecmixError("model = 'bins' is made for federated_regression with model = 'relu'; take 'zero'")
         return Served(protocol, self)
 
     def corrupt_nodes(self, network: Network) -> frozenset[int]:
-        """Those that tell the server; checks that the node ``only`` exists."""
+        """Return the nodes that report to the server, after checking that the node ``only`` exists."""
         if self.only is not None:
             network.node_set([self.only], "only")
         return CuriousServer(self.corrupt).corrupt_nodes(network)
 
     def observe(self, transcript: Transcript, network: Network) -> View:
-        """As a curious server."""
+        """Observe as a curious server does."""
         return CuriousServer(self.corrupt).observe(transcript, network)
 
     def chosen(self, protocol: Any, honest: Array) -> Array:
-        """What is sent in place of ``honest`` (..., p)."""
+        """Choose what is sent in place of ``honest`` (..., p)."""
         if self.model == "zero":
             return np.zeros_like(honest)
         trainer = protocol.trainer
@@ -95,12 +95,12 @@ class Served:
     def collaborate(
         self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
     ) -> Array:
-        """As the inner one."""
+        """Run the inner collaboration with the models of the server."""
         results: Array = self.inner.collaborate(parts, network, rng, channel=_Serving(channel, self))
         return results
 
     def error(self, results: Array, reference: Array) -> Array:
-        """As the inner one."""
+        """Compute the error of the inner collaboration."""
         return np.asarray(self.inner.error(results, reference))
 
     def __getattr__(self, name: str) -> Any:
@@ -127,7 +127,7 @@ class _Serving(Channel):
         content: ArrayLike | None = None,
         sealed_for: Holders | None = None,
     ) -> Array:
-        """As :meth:`Channel.send`."""
+        """Send as :meth:`Channel.send` does, with the server's own models."""
         is_model = kind == "model" or (":" in kind and "/" in kind)
         if is_model and SERVER in np.atleast_1d(np.asarray(sender)) and not isinstance(payload, Sealed):
             payload = self._chosen(payload, np.atleast_1d(np.asarray(receiver)), content)
@@ -150,21 +150,21 @@ class _Serving(Channel):
         return out
 
     def begin(self) -> None:
-        """As :meth:`Channel.begin`."""
+        """Begin a run, as :meth:`Channel.begin` does."""
         self._through.begin()
 
     def hold(self, round: int, node: ArrayLike, kind: str, payload: Array) -> None:
-        """As :meth:`Channel.hold`."""
+        """Note what a node holds, as :meth:`Channel.hold` does."""
         self._through.hold(round, node, kind, payload)
 
     @property
     def record(self) -> bool:  # type: ignore[override]
-        """Of the channel behind."""
+        """The setting of the channel behind."""
         return self._through.record
 
     @property
     def transcript(self) -> Transcript:
-        """Of the channel behind."""
+        """The transcript of the channel behind."""
         return self._through.transcript
 
     @transcript.setter
@@ -173,7 +173,7 @@ class _Serving(Channel):
 
     @property
     def iteration(self) -> int:
-        """Of the channel behind."""
+        """The iteration of the channel behind."""
         return self._through.iteration
 
     @iteration.setter

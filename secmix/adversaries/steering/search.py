@@ -1,4 +1,4 @@
-"""How one run is searched for rows: where to cut next, what a reading tells, which parameters make the cut."""
+"""Search of one run for rows: where to cut next, what the sums then show, which parameters make the cut."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PATIENCE = 4
 # Counts this far from whole numbers belong to rows on the edge of a cut.
 _CLEAN = 1e-6
 # Variance within what passes for one row, relative to that of all rows. Two rows that are cut in shares p and 1 − p
-# count as one each, too; only their scatter tells.
+# count as one each, too; only their scatter shows it.
 _SINGLE = 1e-6
 _EMPTY = 1e-3
 _HALF = 0.5
@@ -62,14 +62,14 @@ class HalfSpaces:
     apart: float
     width: float
     slabs: list[tuple[float, float, Array]] = field(default_factory=list)
-    found: list[Isolated] = field(default_factory=list)
+    isolated: list[Isolated] = field(default_factory=list)
     _centre: Array | None = None
     _aimed: float | None = None  # where the next sums are cut
     _under_way: float | None = None  # where those are that come in next
     _blurred: dict[float, int] = field(default_factory=dict)  # by the low edge of a slab
 
     def learn(self, sums: Sums, rounds: int, means: Array | None) -> None:
-        """What the sums of a round with these ``means`` (K, d) say; None where they are not known."""
+        """Take in the sums of a round with these ``means`` (K, d), which are None where they are not known."""
         a, b, scatter = sums
         if a.sum() < _HALF:  # nobody took part
             self._under_way = None
@@ -96,22 +96,22 @@ class HalfSpaces:
         left = below - sum((slab[2] for slab in self.slabs[:i]), np.zeros_like(below))
         halves = [(low, plane, left), (plane, high, total - left)]
         single = [half[2] for half in halves if round(half[2][0]) == 1]
-        if abs(left[0] - round(left[0])) > _CLEAN or not all(self._is_one(half) for half in single):
+        if abs(left[0] - round(left[0])) > _CLEAN or not all(self._is_single_row(half) for half in single):
             self._blurred[low] = self._blurred.get(low, 0) + 1
         elif 0 < round(left[0]) < round(total[0]):
             self.slabs[i : i + 1] = halves
             self._blurred.pop(low, None)
-            known = [each.row for each in self.found]
-            fresh = [half[1:-1] for half in single]
-            self.found += [Isolated(row, rounds) for row in fresh if not any(np.allclose(row, o) for o in known)]
+            known = [each.row for each in self.isolated]
+            new = [half[1:-1] for half in single]
+            self.isolated += [Isolated(row, rounds) for row in new if not any(np.allclose(row, o) for o in known)]
 
-    def _is_one(self, moments: Array) -> bool:
+    def _is_single_row(self, moments: Array) -> bool:
         total = np.sum([slab[2] for slab in self.slabs], axis=0)
         offset = moments[1:-1] - moments[0] * self._centre
         return bool(abs(moments[-1] - offset @ offset) < _SINGLE * total[-1] / total[0])
 
     def aim(self, rng: np.random.Generator, k: int) -> Mixture | None:
-        """Parameters of ``k`` components that make the next cut; None where no slab that matters holds two rows."""
+        """Choose parameters of ``k`` components that make the next cut; None where no slab in question has two rows."""
         self._aimed = self._plane(rng) if self.slabs else None
         if self._aimed is None or self._centre is None:
             return None
@@ -125,7 +125,7 @@ class HalfSpaces:
         return Mixture(weights, means, np.repeat(self.width**2 * np.eye(d)[None], k, axis=0))
 
     def advance(self) -> None:
-        """A round is over: the next sums are cut where was aimed."""
+        """End a round: the next sums are cut where was aimed."""
         self._under_way, self._aimed = self._aimed, None
 
     def _plane(self, rng: np.random.Generator) -> float | None:
@@ -158,7 +158,7 @@ class Ball:
 
     near: Array
     weight: float
-    found: list[Isolated] = field(default_factory=list)
+    isolated: list[Isolated] = field(default_factory=list)
     _centre: Array = field(init=False)
     _width: float = 0.0  # of the first sums, with the spread
     _aimed: bool = False
@@ -169,7 +169,7 @@ class Ball:
         self._centre = self.near
 
     def learn(self, sums: Sums, rounds: int, means: Array | None) -> None:
-        """What the sums of a round with these ``means`` (K, d) say; None where they are not known."""
+        """Take in the sums of a round with these ``means`` (K, d), which are None where they are not known."""
         a, b, scatter = sums
         if means is None or a.sum() < _HALF:
             return
@@ -190,8 +190,8 @@ class Ball:
             return
         first = b[0] - a[0] * means[0]
         within = np.trace(scatter[0]) / a[0] - first @ first / a[0] ** 2
-        if abs(within) <= _SINGLE * np.trace(self._spread[1]) and not self.found:
-            self.found.append(Isolated(b[0] / a[0], rounds))
+        if abs(within) <= _SINGLE * np.trace(self._spread[1]) and not self.isolated:
+            self.isolated.append(Isolated(b[0] / a[0], rounds))
         # To the rows that weigh most, as far as they may still be the one that was meant.
         step = b[0] / a[0] - self.near
         reach = 0.25 * float(np.sqrt(np.trace(self._spread[1]) / len(step)))
@@ -199,8 +199,8 @@ class Ball:
         self._width *= 0.7
 
     def aim(self, rng: np.random.Generator, k: int) -> Mixture | None:
-        """Parameters of ``k`` components with the ball, or None while too little is known or all is done."""
-        if self._spread is None or self.found:
+        """Choose parameters of ``k`` components with the ball, or None while too little is known or all is done."""
+        if self._spread is None or self.isolated:
             return None
         self._aimed = True
         mean, covariance = self._spread
@@ -214,5 +214,5 @@ class Ball:
         return Mixture(weights, means, covariances)
 
     def advance(self) -> None:
-        """A round is over: the next sums are weighed by the ball, if one was aimed."""
+        """End a round: the next sums are weighed by the ball, if one was aimed."""
         self._under_way, self._aimed = self._aimed, False

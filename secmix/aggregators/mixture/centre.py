@@ -42,8 +42,8 @@ class Coat:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """The machines with all squared distances among them, (m, m)."""
+class ScreenedMixtures:
+    """The usable machines with all squared distances among them, (m, m)."""
 
     machines: Machines
     squared: Array
@@ -57,15 +57,15 @@ class Seen:
         return _ROUNDING * float(np.median(self.machines.norms))
 
     def mixture(self, index: int) -> Mixture:
-        """What a usable machine sent."""
+        """Return what a usable machine sent."""
         return self.machines.mixture[int(np.searchsorted(self.machines.usable, index))]
 
     def mixtures(self, indices: Ints) -> Mixture:
-        """What some usable machines sent."""
+        """Return what some usable machines sent."""
         return self.machines.mixture[np.searchsorted(self.machines.usable, indices)]
 
 
-def look(mixtures: Mixtures, squared: ArrayLike | None = None) -> Seen:
+def screen(mixtures: Mixtures, squared: ArrayLike | None = None) -> ScreenedMixtures:
     """Screen the machines and measure the distances, unless ``squared`` (m, m) gives them.
 
     Raises
@@ -75,7 +75,7 @@ def look(mixtures: Mixtures, squared: ArrayLike | None = None) -> Seen:
     """
     machines = screened(mixtures)
     if squared is None:
-        return Seen(machines, squared_distances(machines))
+        return ScreenedMixtures(machines, squared_distances(machines))
     given = np.asarray(squared, dtype=np.float64)
     if given.shape != (machines.m, machines.m) or not (given >= 0).all():
         raise DataError(
@@ -85,11 +85,11 @@ def look(mixtures: Mixtures, squared: ArrayLike | None = None) -> Seen:
     out = np.asarray(sorted(machines.reasons), dtype=np.intp)
     given[out, :] = given[:, out] = np.inf
     np.fill_diagonal(given, 0.0)
-    return Seen(machines, given)
+    return ScreenedMixtures(machines, given)
 
 
 def coat(mixtures: Mixtures, *, squared: ArrayLike | None = None) -> Coat:
-    """The machine whose median squared distance to all m machines is least.
+    """Find the machine whose median squared distance to all m machines is least.
 
     Parameters
     ----------
@@ -114,29 +114,29 @@ def coat(mixtures: Mixtures, *, squared: ArrayLike | None = None) -> Coat:
     >>> coat(three).index in (0, 1), round(coat(three).radius, 3)
     (True, 0.038)
     """
-    return centre(look(mixtures, squared))
+    return centre(screen(mixtures, squared))
 
 
-def centre(seen: Seen) -> Coat:
-    """COAT of machines whose distances are known."""
-    squared, m = seen.squared, seen.machines.m
+def centre(mixtures: ScreenedMixtures) -> Coat:
+    """Find COAT of machines whose distances are known."""
+    squared, m = mixtures.squared, mixtures.machines.m
     rows = np.sort(squared, axis=1)
     medians = 0.5 * (rows[:, (m - 1) // 2] + rows[:, m // 2])
-    usable = seen.machines.usable
+    usable = mixtures.machines.usable
     if not np.isfinite(medians[usable]).any():
         raise DataError("no machine is at a finite distance from half of the others: there is no majority to follow")
-    slack = seen.rounding
+    slack = mixtures.rounding
     tied = usable[medians[usable] <= medians[usable].min() + slack]
     if len(tied) > 1:
         spread = rows[tied][:, : m // 2 + 1].sum(axis=1)
         tied = tied[spread <= spread.min() + m * slack]
-    index = int(min(tied.tolist(), key=lambda i: _numbers(seen.mixture(i))))
+    index = int(min(tied.tolist(), key=lambda i: _numbers(mixtures.mixture(i))))
     radius = float(np.sqrt(rows[index, m // 2]))
-    return Coat(index, seen.mixture(index), radius, float(medians[index]), np.sqrt(squared[index]))
+    return Coat(index, mixtures.mixture(index), radius, float(medians[index]), np.sqrt(squared[index]))
 
 
 def _numbers(mixture: Mixture) -> list[float]:
-    """All its numbers, the same whatever the order of its components: lists compare by the first that differs."""
+    """List a mixture's numbers, whatever the order of its components: lists compare by the first that differs."""
     k = mixture.n_components
     table = np.concatenate([mixture.weights[:, None], mixture.means, mixture.covariances.reshape(k, -1)], axis=1)
     return table[np.lexsort(table.T[::-1])].ravel().tolist()

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, Ints, integer, probability
-from secmix.aggregators.mixture.centre import centre, look
+from secmix.aggregators.mixture.centre import centre, screen
 from secmix.aggregators.mixture.overlap import overlaps
 from secmix.aggregators.mixture.reduction import reduced
 from secmix.aggregators.mixture.result import Aggregate
@@ -65,13 +65,13 @@ def component_wise(
     """
     if not 0 <= probability(p, "p") <= 0.1:
         raise SecmixError(f"p lies in [0, 0.1]; given {p!r}")
-    seen = look(mixtures, squared)
-    coat = centre(seen)
-    source, m = seen.machines.mixture, seen.machines.m
+    screened = screen(mixtures, squared)
+    coat = centre(screened)
+    source, m = screened.machines.mixture, screened.machines.m
     sizes = (source.weights > 0).sum(axis=1)
     k = int(np.median(sizes)) if components is None else integer(components, "components")
     if 2 * (sizes >= k).sum() <= m:
-        raise DataError(f"no majority of the {m} machines has {k} components")
+        raise DataError(f"no majority of the {m} machines has {k} components; look for fewer")
     machine, which = np.nonzero(source.weights > 0)
     singles = Mixture(
         np.ones((len(machine), 1)), source.means[machine, which][:, None], source.covariances[machine, which][:, None]
@@ -80,16 +80,20 @@ def component_wise(
     free = np.ones(len(machine), dtype=bool)
     weights, means, covariances = np.empty(k), np.empty((k, source.n_features)), np.empty((k, *[source.n_features] * 2))
     objectives, shares = np.empty(k), np.zeros((m, source.n_components))
-    notes = tuple(f"machine {j} {why}" for j, why in seen.machines.reasons.items())
+    notes = tuple(f"machine {j} {why}" for j, why in screened.machines.reasons.items())
     for c in range(k):
-        first, mine, radius = _majority(apart, machine, free, m, p)
+        first, members, radius = _majority(apart, machine, free, m, p)
         if radius > _UNLIKE:
             notes += (f"no majority of the machines agrees on component {c} of the result: do not rely on it",)
-        free[mine] = False
-        shares[seen.machines.usable[machine[mine]], which[mine]] = 1.0
-        weights[c] = np.median(source.weights[machine[mine], which[mine]])
-        found = reduced(singles[mine], singles[first])
-        means[c], covariances[c], objectives[c] = found.mixture.means[0], found.mixture.covariances[0], found.objective
+        free[members] = False
+        shares[screened.machines.usable[machine[members]], which[members]] = 1.0
+        weights[c] = np.median(source.weights[machine[members], which[members]])
+        reduction = reduced(singles[members], singles[first])
+        means[c], covariances[c], objectives[c] = (
+            reduction.mixture.means[0],
+            reduction.mixture.covariances[0],
+            reduction.objective,
+        )
     weights /= weights.sum()
     objective = float(weights @ objectives)
     kept = np.flatnonzero(shares.sum(axis=1) > 0)
@@ -107,21 +111,21 @@ def component_wise(
 
 
 def _apart(singles: Mixture) -> Array:
-    """1 − ⟨f, g⟩ / (‖f‖ ‖g‖) between all components, (n, n), in [0, 1]."""
-    found = overlaps(singles)
-    norms = np.sqrt(np.diag(found))
+    """Compute 1 − ⟨f, g⟩ / (‖f‖ ‖g‖) between all components, (n, n), in [0, 1]."""
+    table = overlaps(singles)
+    norms = np.sqrt(np.diag(table))
     if not ((norms > 0) & (norms < 1e150)).all():
         raise DataError("the density of a component leaves the range of floats; scale the features")
-    found /= norms[:, None]
-    found /= norms
-    found = np.subtract(1.0, found, out=found)
-    np.clip(found, 0.0, 1.0, out=found)  # by Cauchy and Schwarz no more than rounding is clipped
-    np.fill_diagonal(found, 0.0)
-    return found
+    table /= norms[:, None]
+    table /= norms
+    table = np.subtract(1.0, table, out=table)
+    np.clip(table, 0.0, 1.0, out=table)  # by Cauchy and Schwarz no more than rounding is clipped
+    np.fill_diagonal(table, 0.0)
+    return table
 
 
 def _majority(apart: Array, machine: Ints, free: Array, m: int, p: float) -> tuple[int, Ints, float]:
-    """The free component with the nearest majority: which, its counterparts on other machines, squared radius."""
+    """Find the free component with the nearest majority: which, its counterparts on other machines, squared radius."""
     at = np.flatnonzero(free)
     owners, begins = np.unique(machine[at], return_index=True)
     rows = apart[np.ix_(at, at)]
@@ -135,5 +139,5 @@ def _majority(apart: Array, machine: Ints, free: Array, m: int, p: float) -> tup
     best = int(tied[np.argmin(ordered[tied].sum(axis=1))])
     radius = float(radii[best])
     close = owners[nearest[best, owners] <= m ** (2 * p) * radius + _TIED]
-    mine = [at[machine[at] == j][np.argmin(rows[best, machine[at] == j])] for j in close]
-    return int(at[best]), np.asarray(mine, dtype=np.intp), radius
+    counterparts = [at[machine[at] == j][np.argmin(rows[best, machine[at] == j])] for j in close]
+    return int(at[best]), np.asarray(counterparts, dtype=np.intp), radius

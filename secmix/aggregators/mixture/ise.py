@@ -19,7 +19,7 @@ _ROUNDING = 1e-12
 
 
 def ise_matrix(mixtures: Mixtures) -> Array:
-    """Squared distances ∫ (f_i − f_j)² between all pairs of mixtures, (m, m).
+    """Compute squared distances ∫ (f_i − f_j)² between all pairs of mixtures, (m, m).
 
     Parameters
     ----------
@@ -50,17 +50,17 @@ def ise_matrix(mixtures: Mixtures) -> Array:
 
 
 def squared_distances(machines: Machines) -> Array:
-    """ISE between all m machines, (m, m): infinite to and from those that are not usable, zero on the diagonal."""
+    """Compute the ISE between all m machines, (m, m): infinite where one is not usable, zero on the diagonal."""
     flattest = float(machines.flatness.min())
-    found = _from_products(overlaps(machines.mixture), machines.norms, machines.norms, flattest)
+    finite = _from_products(overlaps(machines.mixture), machines.norms, machines.norms, flattest)
     every = np.full((machines.m, machines.m), np.inf)
-    every[np.ix_(machines.usable, machines.usable)] = found
+    every[np.ix_(machines.usable, machines.usable)] = finite
     np.fill_diagonal(every, 0.0)
     return every
 
 
 def ise(a: Mixture, b: Mixture) -> Array:
-    """Squared distances from m mixtures to n others, (m, n); each argument has one leading axis.
+    """Compute squared distances from m mixtures to n others, (m, n); each argument has one leading axis.
 
     Raises
     ------
@@ -73,14 +73,14 @@ def ise(a: Mixture, b: Mixture) -> Array:
 
 
 def _from_products(cross: Array, left: Array, right: Array, flattest: float) -> Array:
-    """‖f‖² + ‖g‖² − 2⟨f, g⟩ (m, n), with rounding below zero clipped, and more than rounding an error."""
+    """Compute ‖f‖² + ‖g‖² − 2⟨f, g⟩ (m, n), with rounding below zero clipped, and more than rounding an error."""
     total = left[:, None] + right
-    found = total - 2 * cross
+    squared = total - 2 * cross
     # The overlaps of nearly singular covariances are known to fewer digits, and so is their difference.
     allowed = _ROUNDING + 100 * np.finfo(float).eps / flattest
-    if (found < -allowed * total).any():
+    if (squared < -allowed * total).any():
         raise DataError(
-            f"an integrated squared error came out as {float(found.min()):.3g}, below zero by more than rounding: the "
-            "covariances are too close to singular for double precision"
+            f"an integrated squared error came out as {float(squared.min()):.3g}, below zero by more than rounding: "
+            "the covariances are too close to singular for double precision"
         )
-    return np.maximum(found, 0.0, out=found)
+    return np.maximum(squared, 0.0, out=squared)

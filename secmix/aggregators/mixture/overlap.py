@@ -13,7 +13,7 @@ _NUMBERS = 30_000
 
 
 def overlaps(a: Mixture, b: Mixture | None = None) -> Array:
-    """∫ f_i g_j for mixtures ``a`` (m) and ``b`` (n), (m, n); without ``b``, of all pairs of ``a``."""
+    """Compute ∫ f_i g_j for mixtures ``a`` (m) and ``b`` (n), (m, n); without ``b``, of all pairs of ``a``."""
     other = a if b is None else b
     m, n = len(a.weights), len(other.weights)
     pairs = a.n_components * other.n_components
@@ -38,7 +38,7 @@ def overlaps(a: Mixture, b: Mixture | None = None) -> Array:
 
 
 def norms(mixtures: Mixture) -> Array:
-    """∫ f_i² (m,), of mixtures with one leading axis."""
+    """Compute ∫ f_i² (m,) of mixtures with one leading axis."""
     m, k = mixtures.weights.shape
     at_once = max(1, _NUMBERS // (k * k * (mixtures.n_features + 1) ** 2))
     result = np.empty(m)

@@ -23,7 +23,7 @@ TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class Reduction:
-    """What a reduction came to.
+    """A reduced mixture, and how the reduction went.
 
     Attributes
     ----------
@@ -81,14 +81,16 @@ def reduced(
     Examples
     --------
     >>> two = Mixture([[1.0], [1.0]], [[[0.0]], [[2.0]]], [[[[1.0]]], [[[1.0]]]])
-    >>> found = reduced(two, two[0])
-    >>> found.mixture.means, found.mixture.covariances, round(found.objective, 4)  # ½ ln 2
+    >>> reduction = reduced(two, two[0])
+    >>> reduction.mixture.means, reduction.mixture.covariances, round(reduction.objective, 4)  # ½ ln 2
     (array([[1.]]), array([[[2.]]]), 0.3466)
     """
     pool = _pool(mixtures, shares)
     centres = one_mixture(start, "start")
     if centres.n_features != mixtures.n_features:
-        raise DataError(f"start has {centres.n_features} features, the mixtures have {mixtures.n_features}")
+        raise DataError(
+            f"start has {centres.n_features} features, the mixtures have {mixtures.n_features}; give as many"
+        )
     history: list[float] = []
     reseeded: list[tuple[int, int]] = []
     converged = False
@@ -132,7 +134,7 @@ def _pool(mixtures: Mixture, shares: ArrayLike | None) -> _Pool:
 
 
 def _assigned(pool: _Pool, centres: Mixture, trim: float) -> tuple[Ints, Array, Array]:
-    """The cheapest centre of each pooled component, its cost, and the weight that is not trimmed, (n,) each."""
+    """Assign each pooled component to its cheapest centre; return that, its cost and the weight not trimmed, (n,)."""
     n, d = pool.means.shape
     costs = np.empty((n, centres.n_components))
     lower = cholesky(centres.covariances)
@@ -154,7 +156,7 @@ def _assigned(pool: _Pool, centres: Mixture, trim: float) -> tuple[Ints, Array, 
 
 
 def _reseed(member: Ints, cost: Array, kept: Array, k: int) -> list[int]:
-    """Give each centre without members the most expensive component, in place; which centres.
+    """Give each centre without members the most expensive component, in place; return which centres.
 
     That component then costs nothing, and no other costs more than before: the objective falls.
     """
@@ -172,16 +174,16 @@ def _reseed(member: Ints, cost: Array, kept: Array, k: int) -> list[int]:
 
 
 def _matched(pool: _Pool, member: Ints, kept: Array, old: Mixture) -> Mixture:
-    """Each centre with the weight and moments of its members; one without any stays, with weight zero."""
+    """Match each centre to the weight and moments of its members; one without any stays, with weight zero."""
     weights = np.zeros(old.n_components)
     means, covariances = np.array(old.means), np.array(old.covariances)
     for k in range(old.n_components):
-        mine = (member == k) & (kept > 0)
-        if not mine.any():
+        inside = (member == k) & (kept > 0)
+        if not inside.any():
             continue
-        weights[k] = kept[mine].sum()
-        share = kept[mine] / weights[k]
-        means[k] = share @ pool.means[mine]
-        apart = pool.means[mine] - means[k]
-        covariances[k] = np.tensordot(share, pool.covariances[mine], axes=1) + (share[:, None] * apart).T @ apart
+        weights[k] = kept[inside].sum()
+        share = kept[inside] / weights[k]
+        means[k] = share @ pool.means[inside]
+        apart = pool.means[inside] - means[k]
+        covariances[k] = np.tensordot(share, pool.covariances[inside], axes=1) + (share[:, None] * apart).T @ apart
     return Mixture(weights / weights.sum(), means, covariances)

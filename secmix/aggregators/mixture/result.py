@@ -1,4 +1,4 @@
-"""What a rule hands back: the reduced mixture, whom it kept, and why."""
+"""Results of a rule: the reduced mixture, whom it kept, and why."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, Ints
-from secmix.aggregators.mixture.centre import Coat, Seen, centre
+from secmix.aggregators.mixture.centre import Coat, ScreenedMixtures, centre
 from secmix.aggregators.mixture.reduction import reduced
 from secmix.errors import DataError
 from secmix.mixture import Mixture
@@ -17,7 +17,7 @@ from secmix.mixture import Mixture
 
 @dataclass(frozen=True)
 class Aggregate:
-    """What a rule made of m mixtures.
+    """The mixture that a rule made of m mixtures.
 
     Attributes
     ----------
@@ -56,19 +56,23 @@ class Aggregate:
 
 
 def within(
-    seen: Seen, factor: float, start: Mixture | None, shares: ArrayLike | None, notes: tuple[str, ...] = ()
+    screened: ScreenedMixtures,
+    factor: float,
+    start: Mixture | None,
+    shares: ArrayLike | None,
+    notes: tuple[str, ...] = (),
 ) -> Aggregate:
     """Reduce the machines whose squared distance from COAT is at most ``factor`` times its squared radius."""
-    coat = centre(seen)
-    row = seen.squared[coat.index]
-    limit = factor * float(np.sort(row)[seen.machines.m // 2])
+    coat = centre(screened)
+    row = screened.squared[coat.index]
+    limit = factor * float(np.sort(row)[screened.machines.m // 2])
     # Where half of the machines agree to the last bit but one, the limit is zero or rounding noise itself.
-    kept = np.flatnonzero(row <= limit + seen.rounding)
-    return reduce(seen, coat, kept, start, shares, math.sqrt(limit), notes=notes)
+    kept = np.flatnonzero(row <= limit + screened.rounding)
+    return reduce(screened, coat, kept, start, shares, math.sqrt(limit), notes=notes)
 
 
 def reduce(
-    seen: Seen,
+    screened: ScreenedMixtures,
     coat: Coat,
     kept: Ints,
     start: Mixture | None,
@@ -79,28 +83,28 @@ def reduce(
     notes: tuple[str, ...] = (),
 ) -> Aggregate:
     """Reduce what the machines ``kept`` sent, from ``start`` or else from COAT."""
-    m = seen.machines.m
+    m = screened.machines.m
     chosen = None
     if shares is not None:
         chosen = np.asarray(shares, dtype=np.float64)
         if chosen.shape != (m,):
             raise DataError(f"shares has one number for each of the {m} machines; given shape {chosen.shape}")
         chosen = chosen[kept]
-    found = reduced(seen.mixtures(kept), coat.mixture if start is None else start, shares=chosen, trim=trim)
-    used = np.zeros((m, seen.machines.mixture.n_components))
-    used[kept] = found.used
+    reduction = reduced(screened.mixtures(kept), coat.mixture if start is None else start, shares=chosen, trim=trim)
+    used = np.zeros((m, screened.machines.mixture.n_components))
+    used[kept] = reduction.used
     really = np.flatnonzero(used.sum(axis=1) > 0)
-    notes += tuple(f"machine {j} {why}" for j, why in seen.machines.reasons.items())
-    if found.reseeded:
-        notes += (f"{len(found.reseeded)} time(s) a component without members was moved to the one that fitted worst",)
-    if not found.converged:
-        notes += (f"the reduction stopped after {len(found.history) - 2} rounds, short of its tolerance",)
+    notes += tuple(f"machine {j} {why}" for j, why in screened.machines.reasons.items())
+    if reduction.reseeded:
+        notes += (f"{len(reduction.reseeded)} time(s) a component without members moved to the one that fitted worst",)
+    if not reduction.converged:
+        notes += (f"the reduction stopped after {len(reduction.history) - 2} rounds, short of its tolerance",)
     return Aggregate(
-        mixture=found.mixture,
+        mixture=reduction.mixture,
         kept=really,
         rejected=np.setdiff1d(np.arange(m), really),
-        objective=found.objective,
-        history=found.history,
+        objective=reduction.objective,
+        history=reduction.history,
         coat=coat,
         cutoff=cutoff,
         shares=used,

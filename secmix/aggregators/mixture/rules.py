@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base.checks import probability
-from secmix.aggregators.mixture.centre import centre, look
+from secmix.aggregators.mixture.centre import centre, screen
 from secmix.aggregators.mixture.result import Aggregate, reduce, within
 from secmix.aggregators.mixture.screening import Mixtures, honest_machines
 from secmix.errors import DataError, SecmixError
@@ -49,13 +49,13 @@ def cred(
     >>> cred(four).kept, cred(four).mixture.means.round(3)
     (array([0, 1]), array([[0.05]]))
     """
-    seen = look(mixtures, squared)
-    coat = centre(seen)
-    count = max(seen.machines.m // 2, 1)
+    screened = screen(mixtures, squared)
+    coat = centre(screened)
+    count = max(screened.machines.m // 2, 1)
     order = np.argsort(coat.distances, kind="stable")
     order = np.concatenate([[coat.index], order[order != coat.index]])  # before a duplicate at distance zero
     kept = np.sort(order[:count])
-    return reduce(seen, coat, kept, start, shares, float(coat.distances[kept].max()))
+    return reduce(screened, coat, kept, start, shares, float(coat.distances[kept].max()))
 
 
 def ared(
@@ -86,19 +86,19 @@ def ared(
     The theory is for many machines. Below m = 15 the factor is below 1, so that fewer than half are kept; a note
     says so.
     """
-    seen = look(mixtures, squared)
-    m = seen.machines.m
+    screened = screen(mixtures, squared)
+    m = screened.machines.m
     factor = ared_factor(m)
     note = (
         ()
         if factor >= 1
         else (f"the radius of ARED keeps fewer than half of {m} machines; it is meant for 15 or more",)
     )
-    return within(seen, factor, start, shares, note)
+    return within(screened, factor, start, shares, note)
 
 
 def ared_factor(m: int) -> float:
-    """½ log(m/2) log(log m): ARED's squared radius in units of c.
+    """Compute ½ log(m/2) log(log m): ARED's squared radius in units of c.
 
     Raises
     ------
@@ -143,8 +143,8 @@ def dfmr(
     """
     if not 0 <= probability(p, "p") <= 0.1:
         raise SecmixError(f"p lies in [0, 0.1], where DFMR's theory holds; given {p!r}")
-    seen = look(mixtures, squared)
-    return within(seen, float(seen.machines.m ** (2 * p)), start, shares)
+    screened = screen(mixtures, squared)
+    return within(screened, float(screened.machines.m ** (2 * p)), start, shares)
 
 
 def gmr(
@@ -161,8 +161,8 @@ def gmr(
     mixtures, start, squared, shares
         As for :func:`cred`.
     """
-    seen = look(mixtures, squared)
-    return reduce(seen, centre(seen), seen.machines.usable, start, shares, math.inf)
+    screened = screen(mixtures, squared)
+    return reduce(screened, centre(screened), screened.machines.usable, start, shares, math.inf)
 
 
 def trim(
@@ -184,9 +184,9 @@ def trim(
     alpha : float
         In [0, 1).
     """
-    seen = look(mixtures, squared)
+    screened = screen(mixtures, squared)
     alpha = probability(alpha, "alpha")
-    return reduce(seen, centre(seen), seen.machines.usable, start, shares, math.inf, trim=alpha)
+    return reduce(screened, centre(screened), screened.machines.usable, start, shares, math.inf, trim=alpha)
 
 
 def oracle(
@@ -207,12 +207,12 @@ def oracle(
         As for :func:`cred`.
     honest : indices or (m,) booleans
     """
-    seen = look(mixtures, squared)
-    kept = np.flatnonzero(honest_machines(honest, seen.machines.m))
-    if len(kept) == 0 or not np.isin(kept, seen.machines.usable).all():
-        raise DataError("honest names at least one machine, and only machines that sent a mixture")
-    coat = centre(seen)
+    screened = screen(mixtures, squared)
+    kept = np.flatnonzero(honest_machines(honest, screened.machines.m))
+    if len(kept) == 0 or not np.isin(kept, screened.machines.usable).all():
+        raise DataError(f"honest must name at least one machine, and only usable ones; given {kept.tolist()}")
+    coat = centre(screened)
     if start is None and coat.index not in kept:
-        inner = np.sort(seen.squared[np.ix_(kept, kept)], axis=1)
-        start = seen.mixture(int(kept[np.argmin(inner[:, len(kept) // 2])]))
-    return reduce(seen, coat, kept, start, shares, math.inf)
+        inner = np.sort(screened.squared[np.ix_(kept, kept)], axis=1)
+        start = screened.mixture(int(kept[np.argmin(inner[:, len(kept) // 2])]))
+    return reduce(screened, coat, kept, start, shares, math.inf)

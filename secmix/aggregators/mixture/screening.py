@@ -1,4 +1,4 @@
-"""What comes in from the machines: mixtures checked one by one, those that make no sense set aside.
+"""Screening of mixtures: each is checked, and those that make no sense are set aside.
 
 A machine that sends NaN, negative weights or a matrix that is no covariance is faulty or Byzantine. It is counted
 as such: it stays among the m machines, infinitely far from the others.
@@ -56,7 +56,7 @@ class Machines:
 
 
 def stacked(mixtures: Mixtures) -> Mixture:
-    """m mixtures as one Mixture with one leading axis; fewer components are filled up with some of weight zero.
+    """Stack m mixtures as one Mixture with one leading axis; missing components get weight zero.
 
     Raises
     ------
@@ -78,11 +78,11 @@ def stacked(mixtures: Mixtures) -> Mixture:
                 f"{mixtures.weights.shape}"
             )
         if mixtures.weights.size == 0:
-            raise DataError(f"there is no mixture here: weights have shape {mixtures.weights.shape}")
+            raise DataError(f"expected at least one mixture; given weights of shape {mixtures.weights.shape}")
         return mixtures
     given = list(mixtures)
     if not given:
-        raise DataError("there is no mixture here: the list is empty")
+        raise DataError("expected at least one mixture; given an empty list")
     shapes = {(one.weights.ndim, one.n_features) for one in given}
     if len(shapes) != 1 or given[0].weights.ndim != 1 or min(one.n_components for one in given) == 0:
         raise DataError(
@@ -96,17 +96,17 @@ def stacked(mixtures: Mixtures) -> Mixture:
         np.zeros((len(given), k, d, d)),
     )
     covariances[:] = np.eye(d)
-    for j, one in enumerate(given):
-        size = one.n_components
-        weights[j, :size], means[j, :size], covariances[j, :size] = one.weights, one.means, one.covariances
+    for j, mixture in enumerate(given):
+        size = mixture.n_components
+        weights[j, :size], means[j, :size], covariances[j, :size] = mixture.weights, mixture.means, mixture.covariances
     return Mixture(weights, means, covariances)
 
 
 def screened(mixtures: Mixtures, *, strict: bool = False) -> Machines:
-    """The machines whose mixtures make sense.
+    """Select the machines whose mixtures make sense.
 
     With ``strict`` one that does not is an error, otherwise a warning (:class:`RejectedMixtures`). Components of
-    weight zero are no part of a mixture and are not looked at.
+    weight zero are no part of a mixture and are not checked.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def screened(mixtures: Mixtures, *, strict: bool = False) -> Machines:
 
 
 def one_mixture(mixture: Mixture, name: str) -> Mixture:
-    """A single mixture without components of weight zero, checked."""
+    """Check a single mixture, and drop its components of weight zero."""
     if mixture.weights.ndim != 1:
         raise DataError(
             f"{name} is a single mixture, with weights (K,); given weights of shape {mixture.weights.shape}"
@@ -146,17 +146,17 @@ def one_mixture(mixture: Mixture, name: str) -> Mixture:
 
 
 def honest_machines(honest: Iterable[int], m: int) -> NDArray[np.bool_]:
-    """Who is honest (m,), from indices or m booleans."""
+    """Mark who is honest (m,), from indices or m booleans."""
     given = np.asarray(list(honest))
     if given.dtype == bool and given.shape == (m,):
         return given
     if given.dtype.kind not in "iu" or not ((given >= 0) & (given < m)).all():
-        raise DataError(f"honest is indices of machines below {m}, or {m} booleans")
+        raise DataError(f"honest must be indices of machines below {m}, or {m} booleans; given {given.tolist()}")
     return np.isin(np.arange(m), given)
 
 
 def _reasons(mixtures: Mixture) -> tuple[dict[int, str], Array]:
-    """What is wrong with which machine, and how flat its flattest component is (m,)."""
+    """Say what is wrong with which machine, and how flat its flattest component is (m,)."""
     weights, means, covariances = mixtures.weights, mixtures.means, mixtures.covariances
     used = ~(weights == 0)  # NaN is not zero
     with np.errstate(all="ignore"):
@@ -190,7 +190,7 @@ def _reasons(mixtures: Mixture) -> tuple[dict[int, str], Array]:
 
 
 def _tidied(mixtures: Mixture, usable: Ints) -> Mixture:
-    """Symmetric to the last bit; components of weight zero become copies of the heaviest, so as not to matter."""
+    """Symmetrise to the last bit; components of weight zero become copies of the heaviest, so as not to matter."""
     weights, means, covariances = mixtures.weights[usable], mixtures.means[usable], mixtures.covariances[usable]
     heaviest = np.arange(len(usable)), np.argmax(weights, axis=-1)
     unused = (weights == 0)[..., None]

@@ -1,4 +1,4 @@
-"""How much hangs on the threshold: whom every cutoff would keep."""
+"""Sensitivity to the threshold: whom every cutoff would keep."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Sensitivity:
 
 
 def sensitivity(coat: Coat, honest: Iterable[int] | None = None) -> Sensitivity:
-    """Whom each cutoff around ``coat`` would keep, and whether some cutoff stands out.
+    """Show whom each cutoff around ``coat`` would keep, and whether some cutoff stands out.
 
     Parameters
     ----------

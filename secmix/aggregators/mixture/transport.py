@@ -17,7 +17,7 @@ _TIE = 1e-12
 
 
 def wasserstein(a: Mixture, b: Mixture) -> float:
-    """The transport distance W1 between two mixtures, seen as weights on Gaussians.
+    """Compute the transport distance W1 between two mixtures, seen as weights on Gaussians.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def wasserstein(a: Mixture, b: Mixture) -> float:
 
 
 def _transport(cost: Array, a: Array, b: Array) -> float:
-    """The least Σ π_kl c_kl over all π ≥ 0 with row sums a (K,) and column sums b (L,), both of sum 1."""
+    """Minimise Σ π_kl c_kl over all π ≥ 0 with row sums a (K,) and column sums b (L,), both of sum 1."""
     if len(b) == 2:
         cost, a, b = cost.T, b, a
     if len(a) == 2:
@@ -72,14 +72,14 @@ def _transport(cost: Array, a: Array, b: Array) -> float:
 
 
 def ground_cost(a: Mixture, b: Mixture) -> Array:
-    """‖μ − μ'‖ + ‖Σ^½ − Σ'^½‖_F between the components of two single mixtures, (K, L)."""
+    """Compute ‖μ − μ'‖ + ‖Σ^½ − Σ'^½‖_F between the components of two single mixtures, (K, L)."""
     means = np.linalg.norm(a.means[:, None] - b.means, axis=-1)
     roots = [_root(one.covariances) for one in (a, b)]
     return np.asarray(means + np.linalg.norm(roots[0][:, None] - roots[1], axis=(-2, -1)))
 
 
 def aligned(mixture: Mixture, to: Mixture) -> Ints:
-    """The order of the components of ``mixture`` (K) in which they match those of ``to`` (L <= K), (L,).
+    """Order the components of ``mixture`` (K) so that they match those of ``to`` (L <= K): (L,).
 
     The assignment of least total squared Hellinger distance, 1 − ∫ √(N N'). It is at most 1, so that one component
     far away cannot force the others apart.

@@ -14,14 +14,14 @@ _ENTRIES = 2**18  # of a block: 2 MiB, which the caches hold
 
 
 def blocks(n: int, p: int, most: int = 2**18) -> Iterator[slice]:
-    """Slices of the p columns, each of at most ``most``."""
+    """Yield slices of the p columns, each of at most ``most``."""
     width = min(max(_ENTRIES // n, 64), most)
     for start in range(0, p, width):
         yield slice(start, min(start + width, p))
 
 
 def deviations(messages: Messages, pivot: Array, shift: int = 0) -> Iterator[Array]:
-    """``(messages − pivot) / 2^shift`` a block at a time; each block is overwritten by the next."""
+    """Yield ``(messages − pivot) / 2^shift`` a block at a time; each block is overwritten by the next."""
     n, p = messages.shape
     room: Array | None = None
     for columns in blocks(n, p):
@@ -36,7 +36,7 @@ def deviations(messages: Messages, pivot: Array, shift: int = 0) -> Iterator[Arr
 
 
 def combination(messages: Messages, weights: Array) -> Array:
-    """Σ w_i x_i (p,) in float64; for weights (k, n), all k of them (k, p)."""
+    """Compute Σ w_i x_i (p,) in float64; for weights (k, n), all k of them (k, p)."""
     if messages.dtype == np.float64 and messages.flags.c_contiguous:
         return np.asarray(weights @ messages)
     n, p = messages.shape
@@ -47,18 +47,18 @@ def combination(messages: Messages, weights: Array) -> Array:
 
 
 def moved(messages: Messages, pivot: Array, weights: Array, shift: int = 0) -> Array:
-    """c + Σ w_i (x_i − c) (p,): near the pivot c this keeps more digits than Σ w_i x_i, and never overflows."""
+    """Compute c + Σ w_i (x_i − c) (p,): near the pivot c it keeps more digits than Σ w_i x_i, and never overflows."""
     step = np.concatenate([weights @ block for block in deviations(messages, pivot, shift)])
     return np.asarray(np.ldexp(np.ldexp(pivot, -shift) + step, shift) if shift else pivot + step)
 
 
 def average(messages: Messages, members: Sequence[int] | NDArray[np.intp] | None = None) -> Array:
-    """The mean (p,) of all messages, or of those at ``members``, in float64."""
+    """Average all messages, or those at ``members``, in float64: (p,)."""
     return np.asarray(average_of_each(messages[None], None if members is None else np.asarray(members)[None])[0])
 
 
 def average_of_each(stack: Messages, members: NDArray[np.intp] | None = None) -> Array:
-    """The mean of each set of a stack of messages (s, n, p), or of its ``members`` (s, m), in float64: (s, p)."""
+    """Average each set of a stack of messages (s, n, p), or its ``members`` (s, m), in float64: (s, p)."""
     weights = np.ones(stack.shape[:2]) if members is None else np.zeros(stack.shape[:2])
     if members is not None:
         weights[np.arange(len(stack))[:, None], members] = 1.0
@@ -74,14 +74,14 @@ def average_of_each(stack: Messages, members: NDArray[np.intp] | None = None) ->
 
 
 def combination_of_each(stack: Messages, weights: Array) -> Array:
-    """Σ w_i x_i (s, p) of each set of a stack (s, n, p), for weights (s, n)."""
+    """Compute Σ w_i x_i (s, p) of each set of a stack (s, n, p), for weights (s, n)."""
     if len(stack) == 1:  # it may be long
         return combination(stack[0], weights[0])[None]
     return np.asarray((weights[:, None] @ stack.astype(np.float64, copy=False))[:, 0])
 
 
 def moved_of_each(stack: Messages, pivots: Array, weights: Array, shifts: Ints) -> Array:
-    """As :func:`moved` for each set of a stack (s, n, p)."""
+    """Compute :func:`moved` for each set of a stack (s, n, p)."""
     if len(stack) == 1:  # it may be long
         return moved(stack[0], pivots[0], weights[0], int(shifts[0]))[None]
     down = -shifts[:, None, None]
@@ -91,7 +91,7 @@ def moved_of_each(stack: Messages, pivots: Array, weights: Array, shifts: Ints) 
 
 
 def averages(messages: Messages, groups: Sequence[NDArray[np.intp]]) -> Messages:
-    """The mean of each group of rows, (groups, p), in the type of the messages."""
+    """Average each group of rows, (groups, p), in the type of the messages."""
     n, p = messages.shape
     weights = np.zeros((len(groups), n))
     for row, group in zip(weights, groups, strict=True):

@@ -45,7 +45,7 @@ class Cloud:
 
 
 def gram(messages: Messages, pivot: Array) -> Array:
-    """(x_i − c)·(x_j − c) (n, n) in float64; overflows where the messages are huge."""
+    """Compute (x_i − c)·(x_j − c) (n, n) in float64; overflows where the messages are huge."""
     n = len(messages)
     total = np.zeros((n, n))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -55,7 +55,7 @@ def gram(messages: Messages, pivot: Array) -> Array:
 
 
 def cloud(messages: Messages, pivot: Array) -> Cloud:
-    """Sizes and cosines of the messages (n, p) around ``pivot`` (p,), whatever their range."""
+    """Compute sizes and cosines of the messages (n, p) around ``pivot`` (p,), whatever their range."""
     products = gram(messages, pivot)
     squares = np.diag(products)
     exponents, shift = np.zeros(len(messages), dtype=np.intp), 0
@@ -67,7 +67,7 @@ def cloud(messages: Messages, pivot: Array) -> Cloud:
 
 
 def clouds(stack: Messages, pivots: Array) -> tuple[Array, Array, Ints]:
-    """As :func:`cloud` for each set of a stack (s, n, p) around its pivot (s, p): sizes, cosines and shifts."""
+    """Compute :func:`cloud` for each set of a stack (s, n, p) around its pivot (s, p): sizes, cosines and shifts."""
     if len(stack) == 1:  # it may be long
         only = cloud(stack[0], pivots[0])
         return only.sizes[None], only.cosines[None], np.array([only.shift])
@@ -80,13 +80,13 @@ def clouds(stack: Messages, pivots: Array) -> tuple[Array, Array, Ints]:
     plain &= ((squares >= _TINY) | (away == 0).all(axis=2)).all(axis=1)
     shifts = np.zeros(len(stack), dtype=np.intp)
     for k in np.flatnonzero(~plain):
-        one = cloud(stack[k], pivots[k])
-        sizes[k], cosines[k], shifts[k] = one.sizes, one.cosines, one.shift
+        single = cloud(stack[k], pivots[k])
+        sizes[k], cosines[k], shifts[k] = single.sizes, single.cosines, single.shift
     return sizes, cosines, shifts
 
 
 def _directions(products: Array, squares: Array) -> tuple[Array, Array]:
-    """Sizes (..., n) and cosines (..., n, n) from a Gram matrix and its diagonal."""
+    """Compute sizes (..., n) and cosines (..., n, n) from a Gram matrix and its diagonal."""
     roots = np.sqrt(squares)
     safe = np.where(roots > 0, roots, 1.0)
     with np.errstate(invalid="ignore"):
@@ -95,12 +95,12 @@ def _directions(products: Array, squares: Array) -> tuple[Array, Array]:
 
 
 def too_far(sizes: Array, units: Array | float) -> Bools:
-    """Which messages are so many units away that what they weigh would underflow."""
+    """Mark the messages that are so many units away that what they weigh would underflow."""
     return np.asarray(sizes / _TOO_FAR > units)
 
 
 def brought_nearer(messages: Messages, pivot: Array, sizes: Array, unit: float, shift: int) -> Messages:
-    """The messages (n, p), those that are :func:`too_far` at FAR units on their ray; ``sizes`` and unit in 2^shift."""
+    """Move messages (n, p) that are :func:`too_far` to FAR units on their ray; ``sizes`` and unit in 2^shift."""
     moved = np.array(messages, dtype=np.float64)
     for i in np.flatnonzero(too_far(sizes, unit)):
         ray = np.ldexp(moved[i], -shift) - np.ldexp(pivot, -shift)
@@ -109,11 +109,11 @@ def brought_nearer(messages: Messages, pivot: Array, sizes: Array, unit: float, 
 
 
 def distances(messages: Messages) -> Array:
-    """‖x_i − x_j‖ (n, n), in units of 2^64 where messages are huge (above 2^900), else of 1; of a stack for each set.
+    """Compute ‖x_i − x_j‖ (n, n), in units of 2^64 where messages are huge (above 2^900); of a stack for each set.
 
-    Never infinite and, but for units of 2^64, never zero between messages that differ: a distance keeps its digits
-    however small it is beside others. Squares would not, since two floats may be further apart than a root of the
-    largest. Of few and short messages (..., n, p) all differences are taken; of others the Gram matrix.
+    A distance keeps its digits however small it is beside others: it is never infinite and, in units of 1, never zero
+    between messages that differ. Squared distances could overflow. For few and short messages (..., n, p) all
+    differences are computed, for others the Gram matrix.
     """
     n, p = messages.shape[-2:]
     if n * n * p <= _FEW:
@@ -122,13 +122,13 @@ def distances(messages: Messages) -> Array:
         return np.stack([distances(part) for part in messages])
     at = central(messages)
     shift = _shift(messages)
-    found, doubtful = _measured(messages, at, shift)
-    _refine(messages, found, doubtful, shift)
-    return found
+    lengths, doubtful = _measured(messages, at, shift)
+    _refine(messages, lengths, doubtful, shift)
+    return lengths
 
 
 def _one_by_one(messages: Messages) -> Array:
-    """The distances (..., n, n) from all differences."""
+    """Compute the distances (..., n, n) from all differences."""
     rows = messages.astype(np.float64, copy=False)
     top = np.abs(rows).max(axis=(-2, -1))
     shift = np.where(top > _LARGE, 64, 0)[..., None, None]
@@ -137,26 +137,26 @@ def _one_by_one(messages: Messages) -> Array:
     scaled = np.ldexp(rows, -exponent)
     apart = scaled[..., :, None, :] - scaled[..., None, :, :]
     squares = np.einsum("...k,...k->...", apart, apart)
-    found = np.ldexp(np.sqrt(squares), exponent - shift)
-    places = np.nonzero(squares < _TINY)
-    lost = places[-2] < places[-1]  # each pair once, and no message with itself
+    lengths = np.ldexp(np.sqrt(squares), exponent - shift)
+    indices = np.nonzero(squares < _TINY)
+    lost = indices[-2] < indices[-1]  # each pair once, and no message with itself
     if lost.any():
-        *stack, i, j = (place[lost] for place in places)
+        *stack, i, j = (index[lost] for index in indices)
         rows = np.ldexp(rows, -shift)
         gap = np.abs(rows[(*stack, i)] - rows[(*stack, j)])
         largest = gap.max(axis=-1)
         shares = gap / np.where(largest > 0, largest, 1.0)[:, None]
-        found[(*stack, i, j)] = found[(*stack, j, i)] = largest * np.sqrt((shares**2).sum(axis=-1))
-    return np.asarray(found)
+        lengths[(*stack, i, j)] = lengths[(*stack, j, i)] = largest * np.sqrt((shares**2).sum(axis=-1))
+    return np.asarray(lengths)
 
 
 def central(messages: Messages) -> int:
-    """A message in the thick of them, judged by some of its coordinates; a good pivot if no proof of one."""
+    """Choose a message in the midst of all, judged by some coordinates: a good pivot, without a proof."""
     return int(central_of_each(messages[None])[0])
 
 
 def central_of_each(stack: Messages) -> Ints:
-    """As :func:`central` for each set of a stack (s, n, p): (s,)."""
+    """Choose as :func:`central` does for each set of a stack (s, n, p): (s,)."""
     s, n, p = stack.shape
     if n <= 2:
         return np.zeros(s, dtype=np.intp)
@@ -170,63 +170,63 @@ def central_of_each(stack: Messages) -> Ints:
 
 
 def _measured(messages: Messages, at: int, shift: int) -> tuple[Array, Bools]:
-    """All distances as seen from message ``at``, and which of them have lost digits: those far less than the sizes."""
+    """Measure all distances from message ``at``, and mark those that have lost digits: those far below the sizes."""
     pivot = np.array(messages[at], dtype=np.float64)
     products = gram(messages, pivot)
     squares = np.diag(products)
     if _representable(messages, pivot, squares):
         apart = _apart(products)
-        found, doubtful = np.ldexp(np.sqrt(apart), -shift), apart < _CLOSE * (squares[:, None] + squares)
+        lengths, doubtful = np.ldexp(np.sqrt(apart), -shift), apart < _CLOSE * (squares[:, None] + squares)
     else:
         around = cloud(messages, pivot)
         smaller = np.minimum(around.sizes[:, None], around.sizes)
         larger = np.maximum(around.sizes[:, None], around.sizes)
         ratio = smaller / np.where(larger > 0, larger, 1.0)
         share = np.maximum(1 + ratio * (ratio - 2 * around.cosines), 0.0)
-        found, doubtful = np.ldexp(larger * np.sqrt(share), around.shift - shift), share < _CLOSE * (1 + ratio**2)
+        lengths, doubtful = np.ldexp(larger * np.sqrt(share), around.shift - shift), share < _CLOSE * (1 + ratio**2)
     # From x_i itself the distances to it are exact.
     doubtful[at], doubtful[:, at] = False, False
     np.fill_diagonal(doubtful, False)
-    np.fill_diagonal(found, 0.0)
-    return found, doubtful
+    np.fill_diagonal(lengths, 0.0)
+    return lengths, doubtful
 
 
 def _apart(products: Array) -> Array:
-    """Squared distances (..., n, n) from a Gram matrix."""
+    """Compute squared distances (..., n, n) from a Gram matrix."""
     squares = np.diagonal(products, axis1=-2, axis2=-1)
-    found = np.maximum(squares[..., None] + squares[..., None, :] - 2 * products, 0.0)
-    places = np.arange(found.shape[-1])
-    found[..., places, places] = 0.0
-    return np.asarray(found)
+    squared = np.maximum(squares[..., None] + squares[..., None, :] - 2 * products, 0.0)
+    diagonal = np.arange(squared.shape[-1])
+    squared[..., diagonal, diagonal] = 0.0
+    return np.asarray(squared)
 
 
-def _refine(messages: Messages, found: Array, doubtful: Bools, shift: int) -> None:
+def _refine(messages: Messages, lengths: Array, doubtful: Bools, shift: int) -> None:
     """Work out the doubtful distances again, from pivots nearby; in place."""
     while doubtful.any():
         i = int(np.argmax(doubtful.sum(axis=1)))
-        group = np.flatnonzero(doubtful[i] | (np.arange(len(found)) == i))
+        group = np.flatnonzero(doubtful[i] | (np.arange(len(lengths)) == i))
         again, still = _measured(messages[group], int(np.searchsorted(group, i)), shift)
         pairs = np.ix_(group, group)
         update = ~still & doubtful[pairs]
-        found[pairs] = np.where(update, again, found[pairs])
+        lengths[pairs] = np.where(update, again, lengths[pairs])
         doubtful[pairs] &= ~update
 
 
 def _representable(messages: Messages, pivot: Array, squares: Array) -> bool:
-    """Whether no square has overflowed, or lost digits below the smallest float."""
+    """Check that no square has overflowed, or lost digits below the smallest float."""
     if not np.isfinite(squares).all() or squares.max() > _HUGE or squares[squares > 0].min(initial=1) < _TINY:
         return False
     return all(np.array_equal(messages[i], pivot) for i in np.flatnonzero(squares == 0))
 
 
 def _shift(messages: Messages, pivot: Array | float = 0.0) -> int:
-    """By which power of two to divide, so that no deviation or size overflows."""
+    """Choose the power of two to divide by, so that no deviation or size overflows."""
     top = max(abs(float(messages.max())), abs(float(messages.min())), float(np.abs(pivot).max()))
     return 64 if top > _LARGE else 0
 
 
 def _scaled_gram(messages: Messages, pivot: Array) -> tuple[Array, NDArray[np.intp], int]:
-    """The Gram matrix of deviations divided by 2^exponent, each row by its own, after all by 2^shift."""
+    """Compute the Gram matrix of deviations divided by 2^exponent, each row by its own, after all by 2^shift."""
     n = len(messages)
     shift = _shift(messages, pivot)
     largest = np.zeros(n)

@@ -17,12 +17,12 @@ _EXACT = 1e-14  # of n: the gradient can hardly be smaller in double precision
 _EQUAL = 1e-12  # of n: pulls that differ by less are equal but for rounding
 _ON_A_LINE = 1e-12  # directions whose cosine differs from ±1 by less are the same or opposite
 _SAME = 1e-26  # squared, of the typical distance: points nearer to each other are at one place
-_NEAR = 3e-3  # nearer to a point than this share of the pivot's distance from it: look again from there
+_NEAR = 3e-3  # nearer to a point than this share of the pivot's distance from it: start again there
 
 
 @dataclass(frozen=True)
 class Median:
-    """Where the median is: at the point ``at``, or at these ``distances`` (n,) from the points."""
+    """The place of the median: at the point ``at``, or at these ``distances`` (n,) from the points."""
 
     at: int | None
     distances: Array
@@ -30,15 +30,15 @@ class Median:
 
 
 def median_of_points(points: Array) -> Median:
-    """The geometric median of ``points`` (n, r)."""
-    found = medians_of_points(points[None])
-    at = int(found.at[0])
-    return Median(None if at < 0 else at, found.distances[0], float(found.residual[0]))
+    """Compute the geometric median of ``points`` (n, r)."""
+    medians = medians_of_points(points[None])
+    at = int(medians.at[0])
+    return Median(None if at < 0 else at, medians.distances[0], float(medians.residual[0]))
 
 
 @dataclass(frozen=True)
 class Medians:
-    """Where the medians of several sets are: at the points ``at`` (s,), or, where that is −1, between them.
+    """The places of the medians of several sets: at the points ``at`` (s,), or, where that is −1, between them.
 
     ``distances`` (s, n) are from the points, ``residual`` (s,) as for :class:`Median`.
     """
@@ -49,12 +49,12 @@ class Medians:
 
 
 def medians_of_points(points: Array) -> Medians:
-    """The geometric median of each of several sets of ``points`` (s, n, r), which go side by side.
+    """Compute the geometric medians of several sets of ``points`` (s, n, r), side by side.
 
     The sum of distances F is convex. A Newton step is taken where it lowers F, else a shorter one, else a Weiszfeld
     step, which always does. F has a kink at each point; a point is the minimiser if and only if the pull of the
-    others does not exceed its multiplicity (Vardi and Zhang 2000, theorem). The point nearest to where we are is
-    asked; if it is not, their step away from it is taken if that is lower.
+    others does not exceed its multiplicity (Vardi and Zhang 2000, theorem). The point nearest to the
+    iterate is tested once; if it is no minimiser, Vardi and Zhang's step away from it is taken where F falls.
     """
     s, n, _ = points.shape
     states = _States.at(points, np.median(points, axis=1))
@@ -65,27 +65,27 @@ def medians_of_points(points: Array) -> Medians:
             break
         now = states.part(going)
         nearest = np.argmin(now.distances, axis=1)
-        fresh = np.flatnonzero(~asked[going, nearest])
+        unasked = np.flatnonzero(~asked[going, nearest])
         asked[going, nearest] = True
         ended, moved = np.zeros(len(going), dtype=bool), np.zeros(len(going), dtype=bool)
-        if len(fresh):
-            leaving, away = _steps_away(_of(points, going[fresh]), nearest[fresh])
-            stays = np.ones(len(fresh), dtype=bool)
+        if len(unasked):
+            leaving, away = _steps_away(_of(points, going[unasked]), nearest[unasked])
+            stays = np.ones(len(unasked), dtype=bool)
             stays[leaving] = False
-            at[going[fresh[stays]]] = nearest[fresh[stays]]
-            ended[fresh[stays]] = True
-            left = fresh[leaving]
-            here = now.part(left)
-            lower = np.flatnonzero((here.change(away) < 0) | (here.distances[np.arange(len(left)), nearest[left]] == 0))
+            at[going[unasked[stays]]] = nearest[unasked[stays]]
+            ended[unasked[stays]] = True
+            left = unasked[leaving]
+            base = now.part(left)
+            lower = np.flatnonzero((base.change(away) < 0) | (base.distances[np.arange(len(left)), nearest[left]] == 0))
             states.put(going[left[lower]], away.part(lower))
             moved[left[lower]] = True
         ended |= ~moved & (now.residual <= _EXACT * n)
         rest = np.flatnonzero(~moved & ~ended)
         if len(rest):
             ended[rest] = True
-            for found, better in _improved(_of(points, going[rest]), now.part(rest)):
-                states.put(going[rest[found]], better)
-                ended[rest[found]] = False
+            for which, better in _improved(_of(points, going[rest]), now.part(rest)):
+                states.put(going[rest[which]], better)
+                ended[rest[which]] = False
         going = going[~ended]
     there = np.flatnonzero(at >= 0)
     away_from = points[there] - points[there, at[there]][:, None]
@@ -94,7 +94,7 @@ def medians_of_points(points: Array) -> Medians:
 
 
 def _of(points: Array, which: Ints) -> Array:
-    """The points of some sets, in ascending order; of all themselves, not a copy."""
+    """Select the points of some sets, in ascending order; for all sets these themselves, not a copy."""
     return points if len(which) == len(points) else points[which]
 
 
@@ -123,11 +123,11 @@ class _States:
         return cls(z, distances, units, inverse, pull, np.sqrt((pull**2).sum(axis=1)))
 
     def part(self, which: Ints) -> _States:
-        """Those of some sets, in ascending order; of all themselves, not a copy."""
+        """Select the states of some sets, in ascending order; for all sets these themselves, not a copy."""
         return self if len(which) == len(self.z) else _States(*(getattr(self, name)[which] for name in _MEMBERS))
 
     def put(self, which: Ints, new: _States) -> None:
-        """Take these for some sets, in ascending order."""
+        """Take these states for some sets, in ascending order."""
         for name in _MEMBERS:
             if len(which) == len(self.z):
                 setattr(self, name, getattr(new, name))
@@ -135,7 +135,7 @@ class _States:
                 getattr(self, name)[which] = getattr(new, name)
 
     def change(self, new: _States) -> Array:
-        """F there less F here (s,), which keeps its digits where the two sums agree in nearly all of theirs."""
+        """Compute F at ``new`` less F here (s,); it keeps its digits where the sums agree in nearly all of theirs."""
         step = new.z - self.z
         total = self.distances + new.distances
         # |a − s|² − |a|² = s·(s − 2a) with a = y − z
@@ -149,7 +149,7 @@ _MEMBERS = ("z", "distances", "units", "inverse", "pull", "residual")
 
 
 def _improved(points: Array, states: _States) -> list[tuple[Ints, _States]]:
-    """Some sets and their next states; those in no entry get no lower but for rounding."""
+    """Improve the states of some sets, and return both; those in no entry get no lower but for rounding."""
     strength = states.inverse.sum(axis=1)[:, None]
     slow = states.pull / strength
     weighted = (states.units * states.inverse[..., None]).swapaxes(1, 2)
@@ -161,13 +161,13 @@ def _improved(points: Array, states: _States) -> list[tuple[Ints, _States]]:
         tried = left[shorter * length[left] <= reach[left]] if shorter else left
         if not len(tried):
             continue
-        here = states.part(tried)
+        base = states.part(tried)
         step = newton[tried] * shorter if shorter else slow[tried]
-        new = _States.at(points if here is states else points[tried], here.z + step)
-        change = here.change(new)
+        new = _States.at(points if base is states else points[tried], base.z + step)
+        change = base.change(new)
         rounding = 1e-14 * points.shape[1] * np.sqrt((step**2).sum(axis=1))
         # Too close for the sums to tell: then the smaller gradient.
-        good = np.flatnonzero((change < -rounding) | ((change < rounding) & (new.residual < 0.9 * here.residual)))
+        good = np.flatnonzero((change < -rounding) | ((change < rounding) & (new.residual < 0.9 * base.residual)))
         better.append((tried[good], new.part(good)))
         left = np.setdiff1d(left, tried[good], assume_unique=True)
         if not len(left):
@@ -176,27 +176,27 @@ def _improved(points: Array, states: _States) -> list[tuple[Ints, _States]]:
 
 
 def _solved(hessians: Array, pulls: Array, otherwise: Array) -> Array:
-    """H⁻¹ pull (s, r); ``otherwise`` where all points lie in one direction, to rounding."""
+    """Solve for H⁻¹ pull (s, r); ``otherwise`` where all points lie in one direction, to rounding."""
     try:
         return np.asarray(np.linalg.solve(hessians, pulls[..., None])[..., 0])
     except np.linalg.LinAlgError:
         if len(hessians) == 1:
             return otherwise
-        each = (slice(k, k + 1) for k in range(len(hessians)))
-        return np.concatenate([_solved(hessians[k], pulls[k], otherwise[k]) for k in each])
+        slices = (slice(k, k + 1) for k in range(len(hessians)))
+        return np.concatenate([_solved(hessians[k], pulls[k], otherwise[k]) for k in slices])
 
 
 def _steps_away(points: Array, at: Ints) -> tuple[Ints, _States]:
-    """The sets that are not at their minimum at the point ``at`` (s,), and Vardi and Zhang's step from there."""
+    """Step away from the points ``at`` (s,) that are not minima, as Vardi and Zhang do: the sets, and their states."""
     z = points[np.arange(len(points)), at]
-    here = _States.at(points, z)
-    multiplicity = (here.distances == 0).sum(axis=1)
-    leaving = np.flatnonzero(here.residual > multiplicity + _EQUAL * points.shape[1])
+    base = _States.at(points, z)
+    multiplicity = (base.distances == 0).sum(axis=1)
+    leaving = np.flatnonzero(base.residual > multiplicity + _EQUAL * points.shape[1])
     if not len(leaving):
-        return leaving, here.part(leaving)
-    here, share = here.part(leaving), multiplicity[leaving] / here.residual[leaving]
-    step = here.pull / here.inverse.sum(axis=1)[:, None] * (1 - share)[:, None]
-    return leaving, _States.at(_of(points, leaving), here.z + step)
+        return leaving, base.part(leaving)
+    base, share = base.part(leaving), multiplicity[leaving] / base.residual[leaving]
+    step = base.pull / base.inverse.sum(axis=1)[:, None] * (1 - share)[:, None]
+    return leaving, _States.at(_of(points, leaving), base.z + step)
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class Weights:
 
 
 def weights_from_gram(gram: Array) -> Weights:
-    """The geometric median of points x_i of which only ``gram`` (n, n), ⟨x_i, x_j⟩, is known.
+    """Compute the geometric median of points x_i of which only ``gram`` (n, n), ⟨x_i, x_j⟩, is known.
 
     Where two points are much nearer to each other than to the origin, their difference has lost digits in ``gram``;
     who knows it better gives it to :func:`weights_from_distances`.
@@ -239,7 +239,7 @@ def weights_from_gram(gram: Array) -> Weights:
 
 
 def weights_from_distances(squared: Array) -> Weights:
-    """The geometric median of points of which only ‖x_i − x_j‖² (n, n) are known.
+    """Compute the geometric median of points of which only ‖x_i − x_j‖² (n, n) are known.
 
     Seen from a point p in their midst, ⟨x_i − x_p, x_j − x_p⟩ = (d_ip² + d_jp² − d_ij²)/2, so that the points can be
     rebuilt in fewer than n dimensions. Of points on a line, an even number, it is the midpoint of the two in the
@@ -255,10 +255,10 @@ def weights_from_distances(squared: Array) -> Weights:
     typical = float(np.median(squared[pivot][squared[pivot] > 0])) if squared[pivot].any() else 1.0
     squared = np.where(squared > _SAME * typical, squared, 0.0)
     for tried in range(n):
-        result, found = _seen_from(pivot, squared)
+        result, is_between = _rebuilt_around(pivot, squared)
         near = int(np.argmin(result.distances))
-        # Very near a point other than the pivot its distance is not known well: look again from there.
-        if not found or tried == n - 1 or squared[near, pivot] == 0:
+        # Very near a point other than the pivot its distance is not known well: start again there.
+        if not is_between or tried == n - 1 or squared[near, pivot] == 0:
             break
         if result.distances[near] > _NEAR * math.sqrt(squared[near, pivot]):
             break
@@ -266,33 +266,33 @@ def weights_from_distances(squared: Array) -> Weights:
     return result
 
 
-def _seen_from(pivot: int, squared: Array) -> tuple[Weights, bool]:
-    """The median of points rebuilt around ``pivot``, and whether it lies between the points, where that matters."""
+def _rebuilt_around(pivot: int, squared: Array) -> tuple[Weights, bool]:
+    """Find the median of points rebuilt around ``pivot``, and whether it lies between the points and that matters."""
     n = len(squared)
     sizes = np.sqrt(squared[pivot])
     # Each direction by itself, so that points near the pivot keep their digits beside those far away.
-    here = sizes == 0
-    if 2 * int(here.sum()) > n:
+    at_pivot = sizes == 0
+    if 2 * int(at_pivot.sum()) > n:
         return _at(pivot, squared), False
-    scale = np.where(here, 1.0, sizes)
+    scale = np.where(at_pivot, 1.0, sizes)
     with np.errstate(over="ignore", invalid="ignore"):
         ratio = np.sqrt(squared) / scale
         cosines = np.clip((scale[:, None] / scale + scale / scale[:, None] - ratio * ratio.T) / 2, -1.0, 1.0)
-    cosines[here] = cosines[:, here] = 0.0
+    cosines[at_pivot] = cosines[:, at_pivot] = 0.0
     values, vectors = np.linalg.eigh(cosines)
     real = values > n * np.finfo(float).eps
     units = vectors[:, real] * np.sqrt(values[real])
-    unit = float(np.median(sizes[~here]))
+    unit = float(np.median(sizes[~at_pivot]))
     points = units / np.maximum(np.sqrt((units**2).sum(axis=1, keepdims=True)), 1e-300) * (sizes / unit)[:, None]
     points = points[np.argmax(squared == 0, axis=1)]  # points at one place are rebuilt at one place
     line = _middle_of_line(points, cosines, sizes)
     if line is not None:
         return Weights(line, _distances(line, squared), 0.0), False
-    found = median_of_points(points)
-    if found.at is not None:
-        return _at(found.at, squared), found.at != pivot
-    pull = 1.0 / np.maximum(found.distances, 1e-300)
-    return Weights(pull / pull.sum(), found.distances * unit, found.residual / n), True
+    median = median_of_points(points)
+    if median.at is not None:
+        return _at(median.at, squared), median.at != pivot
+    pull = 1.0 / np.maximum(median.distances, 1e-300)
+    return Weights(pull / pull.sum(), median.distances * unit, median.residual / n), True
 
 
 def _at(k: int, squared: Array) -> Weights:
@@ -302,12 +302,12 @@ def _at(k: int, squared: Array) -> Weights:
 
 
 def _distances(weights: Array, squared: Array) -> Array:
-    """‖x_i − z‖, by ‖x_i − z‖² = Σ w_j d_ij² − Σ w_j w_k d_jk²/2."""
+    """Compute ‖x_i − z‖, by ‖x_i − z‖² = Σ w_j d_ij² − Σ w_j w_k d_jk²/2."""
     return np.asarray(np.sqrt(np.maximum(squared @ weights - weights @ squared @ weights / 2, 0.0)))
 
 
 def _middle_of_line(points: Array, cosines: Array, sizes: Array) -> Array | None:
-    """The weights of the median of points on a line through the pivot; None where they are on none."""
+    """Compute the weights of the median of points on a line through the pivot; None where they are on none."""
     n = len(points)
     along = cosines[int(np.argmax(sizes))]
     if (np.abs(along[sizes > 0]) < 1 - _ON_A_LINE).any():

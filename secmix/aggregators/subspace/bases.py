@@ -60,7 +60,7 @@ class Bases(NamedTuple):
 
 
 def orthonormal(basis: ArrayLike, name: str = "basis") -> Array:
-    """An orthonormal basis (n, r) of the span of ``basis`` (n, r); one that is orthonormal comes back as it is.
+    """Orthonormalise ``basis`` (n, r) and keep its span; one that is orthonormal comes back as it is.
 
     Raises
     ------
@@ -72,14 +72,14 @@ def orthonormal(basis: ArrayLike, name: str = "basis") -> Array:
     >>> np.abs(orthonormal([[2.0], [0.0]])).tolist()
     [[1.0], [0.0]]
     """
-    found = _repaired(arrays.namespace(basis), basis, None)
-    if isinstance(found, str):
-        raise DataError(f"{name} cannot be used: {found}; give (n, r) finite numbers with independent columns")
-    return found
+    repaired = _repaired(arrays.namespace(basis), basis, None)
+    if isinstance(repaired, str):
+        raise DataError(f"{name} cannot be used: {repaired}; give (n, r) finite numbers with independent columns")
+    return repaired
 
 
 def admitted_bases(bases: ArrayLike | Sequence[ArrayLike], f: int | None, *, stacklevel: int = 3) -> Bases:
-    """The usable bases, each orthonormal; the others set aside, with a RejectedBases warning.
+    """Screen bases: the usable ones, each orthonormal; others are set aside, with a RejectedBases warning.
 
     The shape is that of the majority, which colluders are not. f is (L − 1) // 2 where it is None.
     """
@@ -95,11 +95,11 @@ def admitted_bases(bases: ArrayLike | Sequence[ArrayLike], f: int | None, *, sta
     origin: list[int] = []
     bad: dict[int, str] = {}
     for i, message in enumerate(messages):
-        found = _repaired(xp, message, shape)
-        if isinstance(found, str):
-            bad[i] = found
+        repaired = _repaired(xp, message, shape)
+        if isinstance(repaired, str):
+            bad[i] = repaired
         else:
-            kept.append(found)
+            kept.append(repaired)
             origin.append(i)
     if not kept:
         raise DataError(f"none of the {total} bases can be used; the first: {bad[0]}")
@@ -109,7 +109,7 @@ def admitted_bases(bases: ArrayLike | Sequence[ArrayLike], f: int | None, *, sta
 
 
 def projection_distances(bases: Sequence[Array]) -> Array:
-    """‖P_i − P_j‖² (L, L) in Frobenius norm of the projections on orthonormal ``bases`` (n, r), none of them formed.
+    """Compute ‖P_i − P_j‖² (L, L) in Frobenius norm of the projections on orthonormal ``bases`` (n, r), none formed.
 
     ‖P_i − P_j‖² = 2 r − 2 ⟨P_i, P_j⟩; where that has lost digits, 2 ‖U_j − U_i (U_iᵀ U_j)‖², which has them.
     Bases that are equal, as those of colluders of one mind are, count once. Costs O(L² n r²), or O(L n² r + L² n²)
@@ -119,40 +119,40 @@ def projection_distances(bases: Sequence[Array]) -> Array:
     xp = arrays.namespace(*bases)
     same = _first_equals(xp, bases)
     firsts = sorted(set(same))
-    kept = [bases[i] for i in firsts]
-    found = 2 * (kept[0].shape[1] - _overlaps(xp, kept))
-    np.fill_diagonal(found, 0.0)
-    for i, j in np.argwhere(np.triu(found < 2 * kept[0].shape[1] * _CLOSE, 1)):
-        left = kept[j] - xp.matmul(kept[i], xp.matmul(kept[i].T, kept[j]))
-        found[i, j] = found[j, i] = 2 * arrays.square(xp, left)
+    distinct = [bases[i] for i in firsts]
+    squared = 2 * (distinct[0].shape[1] - _overlaps(xp, distinct))
+    np.fill_diagonal(squared, 0.0)
+    for i, j in np.argwhere(np.triu(squared < 2 * distinct[0].shape[1] * _CLOSE, 1)):
+        left = distinct[j] - xp.matmul(distinct[i], xp.matmul(distinct[i].T, distinct[j]))
+        squared[i, j] = squared[j, i] = 2 * arrays.square(xp, left)
     where = np.searchsorted(firsts, same)
-    return np.asarray(found[np.ix_(where, where)])
+    return np.asarray(squared[np.ix_(where, where)])
 
 
 def _first_equals(xp: Any, bases: Sequence[Array]) -> list[int]:
-    """Of each basis the first that is equal to it, entry by entry; the first rows mostly tell them apart."""
-    seen: dict[bytes, list[int]] = {}
-    found = []
+    """Find for each basis the first that is equal to it, entry by entry; the first rows mostly tell them apart."""
+    by_first_row: dict[bytes, list[int]] = {}
+    firsts = []
     for j, basis in enumerate(bases):
-        alike = seen.setdefault(arrays.numpy_of(basis[0, :]).tobytes(), [])
+        alike = by_first_row.setdefault(arrays.numpy_of(basis[0, :]).tobytes(), [])
         known = next((i for i in alike if bool(xp.all(bases[i] == basis))), None)
         if known is None:
             alike.append(j)
-        found.append(j if known is None else known)
-    return found
+        firsts.append(j if known is None else known)
+    return firsts
 
 
 def _overlaps(xp: Any, bases: Sequence[Array]) -> Array:
-    """⟨P_i, P_j⟩ = ‖U_iᵀ U_j‖² (L, L): pair by pair, or, where that is more work, from r rows of all P at a time."""
+    """Compute ⟨P_i, P_j⟩ = ‖U_iᵀ U_j‖² (L, L) pair by pair or, where that is more work, r rows of all P at a time."""
     count, (n, r) = len(bases), bases[0].shape
-    found = np.zeros((count, count))
+    products = np.zeros((count, count))
     # The strips are NumPy's alone, since in the standard no product is written into a place that is there.
     if count * r * r < _STRIPS * n * (r + count / 2) or not arrays.is_numpy(xp):
         for i in range(count):
             for j in range(i + 1, count):
                 inner = xp.matmul(bases[i].T, bases[j])
-                found[i, j] = found[j, i] = arrays.square(xp, inner)
-        return found
+                products[i, j] = products[j, i] = arrays.square(xp, inner)
+        return products
     room = np.empty(count * r * n)
     for top in range(0, n, r):
         end = min(top + r, n)
@@ -162,12 +162,12 @@ def _overlaps(xp: Any, bases: Sequence[Array]) -> Array:
             for k, basis in enumerate(bases):
                 np.matmul(basis[top:end], basis[start:stop].T, out=strip[k])
             flat = strip.reshape(count, -1)
-            found += times * (flat @ flat.T)
-    return found
+            products += times * (flat @ flat.T)
+    return products
 
 
 def subspace_distance(U: ArrayLike, V: ArrayLike, ord: Literal["fro", 2] = "fro") -> float:
-    """SD(U, V) = ‖(I − U Uᵀ) V‖, how far span V is from lying in span U.
+    """Compute SD(U, V) = ‖(I − U Uᵀ) V‖, how far span V is from lying in span U.
 
     Parameters
     ----------
@@ -223,15 +223,15 @@ def _shape(messages: Sequence[Any]) -> tuple[int, ...]:
             shapes[()] += 1
     shape, votes = shapes.most_common(1)[0]
     if len(shapes) > 1 and 2 * votes <= len(messages):
-        seen = sorted(shapes)
-        raise DataError(f"the bases have shapes {seen}, none of them in the majority: which is right cannot be told")
+        given = sorted(shapes)
+        raise DataError(f"the bases have shapes {given}, none of them in the majority; give bases of one shape")
     if len(shape) != 2 or not 1 <= shape[1] <= shape[0]:
         raise DataError(f"a basis has shape (n, r) with 1 <= r <= n; those given have {shape}")
     return shape
 
 
 def _repaired(xp: Any, message: Any, shape: tuple[int, ...] | None) -> Array | str:
-    """The message as an orthonormal basis, or why it cannot be one."""
+    """Repair a message into an orthonormal basis, or say why it cannot be one."""
     if arrays.is_numpy(xp) or not arrays.is_array(message):
         try:
             message = np.asarray(message)
@@ -274,7 +274,7 @@ def _repaired(xp: Any, message: Any, shape: tuple[int, ...] | None) -> Array | s
 
 
 def _factored(basis: Array) -> tuple[Array, Array]:
-    """Q (n, r) and R (r, r) of a basis of NumPy's in one copy of it: ``np.linalg.qr`` holds four."""
+    """Factor a basis of NumPy's into Q (n, r) and R (r, r) in one copy of it: ``np.linalg.qr`` holds four."""
     r = basis.shape[1]
     room, tau, _, info = lapack.dgeqrf(np.asfortranarray(basis), overwrite_a=True)
     triangle = np.triu(room[:r])

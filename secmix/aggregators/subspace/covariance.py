@@ -18,7 +18,7 @@ from secmix.errors import DataError, NotConverged, SecmixError
 
 
 def svd_rce(data: Sequence[ArrayLike] | Array, r: int) -> Array:
-    """The top r eigenvectors of the geometric median of the covariances Φ_ℓ (SVD of the resilient covariance estimate).
+    """Compute the top r eigenvectors of the geometric median of the covariances Φ_ℓ, the resilient estimate.
 
     The median's weights come from ⟨Φ_i, Φ_j⟩ = ‖D_iᵀ D_j‖_F²/(q_i q_j), and the eigenvectors of Σ w_ℓ Φ_ℓ are the
     left singular vectors of the matrices √(w_ℓ/q_ℓ) D_ℓ side by side.
@@ -62,21 +62,21 @@ def svd_rce(data: Sequence[ArrayLike] | Array, r: int) -> Array:
     for i in range(count):
         for j in range(i, count):
             gram[i, j] = gram[j, i] = _overlap(factors[i], factors[j])
-    found = weights_from_gram(gram)
-    if found.residual > 1e-6:
-        raise NotConverged(f"the geometric median was found to {found.residual:.1e} only", found.residual)
-    weighted = [np.sqrt(w) * factor for w, factor in zip(found.weights, factors, strict=True) if w > 0]
+    median = weights_from_gram(gram)
+    if median.residual > 1e-6:
+        raise NotConverged(f"the geometric median was found to {median.residual:.1e} only", median.residual)
+    weighted = [np.sqrt(w) * factor for w, factor in zip(median.weights, factors, strict=True) if w > 0]
     return _top(weighted, r)
 
 
 def _overlap(left: Array, right: Array) -> float:
-    """⟨A Aᵀ, B Bᵀ⟩ = ‖Aᵀ B‖², a few columns of A at a time, so that memory stays that of the data."""
+    """Compute ⟨A Aᵀ, B Bᵀ⟩ = ‖Aᵀ B‖², a few columns of A at a time, so that memory stays that of the data."""
     step = max(left.shape[0] // 4, 64)
     return sum(float(((left[:, k : k + step].T @ right) ** 2).sum()) for k in range(0, left.shape[1], step))
 
 
 def _top(factors: Sequence[Array], r: int) -> Array:
-    """The top r left singular vectors of the matrices side by side, without an n × n array."""
+    """Compute the top r left singular vectors of the matrices side by side, without an n × n array."""
     n, columns = len(factors[0]), sum(factor.shape[1] for factor in factors)
     if columns <= n or 3 * r >= n:  # what the SVD holds is then no larger than the data, or than a few results
         if r > columns:
@@ -96,7 +96,7 @@ def _top(factors: Sequence[Array], r: int) -> Array:
 
 
 def node_data(data: Sequence[ArrayLike] | Array, r: int, *, finite: bool = True) -> tuple[list[Array], int]:
-    """The nodes' data as arrays (n, q_l) of one n, and r, checked."""
+    """Convert the nodes' data to arrays (n, q_l) of one n, and check r."""
     parts = [
         finite_array(part, f"the data of node {i}", ndim=2) if finite else np.asarray(part, dtype=np.float64)
         for i, part in enumerate(data)

@@ -51,7 +51,7 @@ _TIE = 1e-9  # distances that differ by less, relatively, are ties: the first on
 
 @dataclass(frozen=True)
 class SubspaceMedian:
-    """What the Subspace Median returns.
+    """The result of the Subspace Median.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class SubspaceMedian:
 
 
 def subspace_median(bases: ArrayLike | Sequence[ArrayLike], f: int | None = None) -> SubspaceMedian:
-    """Of L subspaces the one nearest to their geometric median (Singh 2024, algorithm 1).
+    """Choose, of L subspaces, the one nearest to their geometric median (Singh 2024, algorithm 1).
 
     With a share τ < 1/2 of Byzantine bases and the others within SD_F <= δ of U*, the result is within
     √(2(1 − τ)/(1 − 2τ)) δ of it: 2.45 δ at τ = 0.4 (proof above, in the module), where Singh 2024 has 23 δ.
@@ -110,20 +110,20 @@ def subspace_median(bases: ArrayLike | Sequence[ArrayLike], f: int | None = None
     Examples
     --------
     >>> plane = np.eye(4)[:, :2]
-    >>> found = subspace_median([plane, 2 * plane, np.eye(4)[:, 2:]])
-    >>> found.index, found.weights.tolist()
+    >>> median = subspace_median([plane, 2 * plane, np.eye(4)[:, 2:]])
+    >>> median.index, median.weights.tolist()
     (0, [1.0, 0.0, 0.0])
     """
     admitted = admitted_bases(bases, f)
     squared = projection_distances(admitted.kept)
-    found = weights_from_distances(squared)
-    if found.residual > 1e-9:
-        raise NotConverged(f"the geometric median was found to {found.residual:.1e} only", found.residual)
-    within = found.distances <= found.distances.min() * (1 + _TIE) + _TIE * float(np.median(found.distances))
+    median = weights_from_distances(squared)
+    if median.residual > 1e-9:
+        raise NotConverged(f"the geometric median was found to {median.residual:.1e} only", median.residual)
+    within = median.distances <= median.distances.min() * (1 + _TIE) + _TIE * float(np.median(median.distances))
     best = int(np.argmax(within))
     weights, distances = np.zeros(admitted.total), np.full(admitted.total, np.inf)
     where = list(admitted.origin)
-    weights[where], distances[where] = found.weights, found.distances
+    weights[where], distances[where] = median.weights, median.distances
     basis = admitted.kept[best]
     xp = arrays.namespace(basis)
     # What comes back is a copy, of the library of what was given.
@@ -137,7 +137,7 @@ def subspace_median(bases: ArrayLike | Sequence[ArrayLike], f: int | None = None
 
 
 def subspace_median_bound(tau: float, which: Literal["sharp", "triangle", "published"] = "sharp") -> float:
-    """The factor of δ within which the Subspace Median is of U*, with a share ``tau`` < 1/2 of Byzantine bases.
+    """Bound the Subspace Median's distance from U*, in units of δ, with a share ``tau`` < 1/2 of Byzantine bases.
 
     Parameters
     ----------

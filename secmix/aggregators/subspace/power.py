@@ -34,7 +34,7 @@ def power_method(
     rng: np.random.Generator | None = None,
     exchange: Exchange | None = None,
 ) -> Array:
-    """The top r eigenvectors of the mean covariance by the power method: U ← QR(mean of Φ_ℓ U) (PowMeth).
+    """Compute the top r eigenvectors of the mean covariance by the power method: U ← QR(mean of Φ_ℓ U) (PowMeth).
 
     One Byzantine message moves it anywhere.
 
@@ -79,7 +79,7 @@ def resilient_power_method(
     rng: np.random.Generator | None = None,
     exchange: Exchange | None = None,
 ) -> Array:
-    """The power method with the geometric median of the products Φ_ℓ U in place of their mean (ResPowMeth).
+    """Run the power method with the geometric median of the products Φ_ℓ U in place of their mean (ResPowMeth).
 
     Singh 2024: each product is off by the sampling error of Φ_ℓ, in every iteration, and the median by up
     to C times as much, so that it needs an eigengap far larger than the Subspace Median does. For the parameters see
@@ -101,7 +101,7 @@ def subspace_median_of_means(
     rng: np.random.Generator | None = None,
     exchange: Exchange | None = None,
 ) -> SubspaceMedian:
-    """The Subspace Median of what groups of nodes find by a power method each (Singh 2024, algorithm 3).
+    """Compute the Subspace Median of what groups of nodes find by a power method each (Singh 2024, algorithm 3).
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def subspace_median_of_means(
         Subspace Median of every node's own basis. A group with one Byzantine node counts as Byzantine, so that fewer
         than half of the groups may hold any.
     exchange : callable, optional
-        Sees the messages of all nodes, (L, n, r), each round, so that colluders in different groups act as one.
+        Gets the messages of all nodes, (L, n, r), each round, so that colluders in different groups act as one.
 
     Returns
     -------
@@ -169,7 +169,7 @@ def _any_basis(product: Array) -> Array:
 
 
 def _or_nan(product: Array) -> Array:
-    """The product's basis, or NaN where it has none, which the Subspace Median then rejects."""
+    """Orthonormalise the product; NaN where it has no basis, which the Subspace Median then rejects."""
     try:
         return orthonormal(product)
     except DataError:

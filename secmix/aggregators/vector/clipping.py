@@ -22,7 +22,7 @@ def centered_clipping(
     steps: int = 10,
     start: ArrayLike | None = None,
 ) -> Vector:
-    """v ← v + (1/n) Σ (x_i − v) min(1, radius/‖x_i − v‖), a number of times.
+    """Repeat v ← v + (1/n) Σ (x_i − v) min(1, radius/‖x_i − v‖) a number of times, and return v.
 
     Parameters
     ----------

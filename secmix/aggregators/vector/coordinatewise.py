@@ -15,7 +15,7 @@ from secmix.aggregators.stacks import alone, core_of
 
 
 def mean(messages: ArrayLike, f: int = 0) -> Vector:
-    """The average of the messages (n, p): what one Byzantine message moves anywhere.
+    """Average the messages (n, p): one Byzantine message moves this anywhere.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def _mean(stack: Messages, f: int) -> Array:
 
 
 def coordinate_median(messages: ArrayLike, f: int = 0) -> Vector:
-    """The median of each coordinate; of an even number, the midpoint of the two in the middle.
+    """Take the median of each coordinate; of an even number, the midpoint of the two in the middle.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def _coordinate_median(stack: Messages, f: int) -> Array:
 
 
 def trimmed_mean(messages: ArrayLike, f: int) -> Vector:
-    """The mean of each coordinate without its f largest and f smallest values.
+    """Average each coordinate without its f largest and f smallest values.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def _trimmed_mean(stack: Messages, f: int) -> Array:
 
 
 def meamed(messages: ArrayLike, f: int) -> Vector:
-    """The mean of the n − f values nearest to the median, in each coordinate.
+    """Average the n − f values nearest to the median, in each coordinate.
 
     Values that compete for the last places at the same distance share them equally.
 
@@ -115,7 +115,7 @@ def _meamed(stack: Messages, f: int) -> Array:
 
 
 def _by_columns(stack: Messages, of_sorted: Callable[[Messages], Array]) -> Array:
-    """What ``of_sorted`` makes of the sorted columns of each set: (s, p)."""
+    """Apply ``of_sorted`` to the sorted columns of each set: (s, p)."""
     result = np.empty((len(stack), stack.shape[2]))
     for columns, rows in sorted_columns(stack):
         result[:, columns] = of_sorted(rows)
@@ -123,7 +123,7 @@ def _by_columns(stack: Messages, of_sorted: Callable[[Messages], Array]) -> Arra
 
 
 def middle(rows: Messages) -> Array:
-    """The median of sorted rows (..., n, p), in float64."""
+    """Take the median of sorted rows (..., n, p), in float64."""
     n = rows.shape[-2]
     if n % 2:
         return rows[..., n // 2, :].astype(np.float64)
@@ -131,7 +131,7 @@ def middle(rows: Messages) -> Array:
 
 
 def around_median(rows: Messages, count: int) -> Array:
-    """The mean of the ``count`` values nearest to the median, of sorted rows (..., n, p).
+    """Average the ``count`` values nearest to the median, of sorted rows (..., n, p).
 
     How far that reaches is the least over all runs of ``count`` neighbours. Values at exactly that distance share
     the places left equally.
@@ -153,7 +153,7 @@ def around_median(rows: Messages, count: int) -> Array:
 
 
 def row_mean(rows: Messages, weights: Array | None = None, count: int | None = None) -> Array:
-    """The mean of some rows (..., n, p) in float64, or Σ weights · rows / count; nothing overflows on the way."""
+    """Average rows (..., n, p) in float64, or compute Σ weights · rows / count; nothing overflows on the way."""
     n = rows.shape[-2]
     count = n if count is None else count
     with np.errstate(over="ignore", invalid="ignore"):

@@ -16,7 +16,7 @@ from secmix.aggregators.numerics.geometry import distances
 from secmix.aggregators.numerics.ordering import compare
 from secmix.errors import SecmixError
 
-_MOST_F = 12  # at most 2^f sets are looked at
+_MOST_F = 12  # at most 2^f sets are tried
 _MOST_SETS = 50_000  # or all of them
 _TIED = 1e-12
 
@@ -24,7 +24,7 @@ Bools = NDArray[np.bool_]
 
 
 def mda(messages: ArrayLike, f: int) -> Vector:
-    """The mean of the n − f messages whose largest distance among each other is least.
+    """Average the n − f messages whose largest distance among each other is least.
 
     Where several sets have the same diameter, the one with the least sum of squared distances counts, and then
     the one whose mean comes first by value. The search is exact: leaving out f messages so that no two of the rest
@@ -79,22 +79,22 @@ def _best(messages: Messages, apart: Array, f: int) -> Array:
         spread = float(squares[np.ix_(members, members)].sum())
         if best is not None and spread > least * (1 + _TIED):
             continue
-        found = average(messages, members)
-        if best is None or spread < least * (1 - _TIED) or compare(found, best) < 0:
-            best, least = found, min(spread, least)
+        mean = average(messages, members)
+        if best is None or spread < least * (1 - _TIED) or compare(mean, best) < 0:
+            best, least = mean, min(spread, least)
     assert best is not None  # all pairs at once are covered at the highest level
     return best
 
 
 def _covers(far: Bools, f: int, *, first: bool = False) -> list[frozenset[int]]:
-    """Sets of at most f messages that touch each far pair; every minimal one, or one if ``first``."""
-    found: set[frozenset[int]] = set()
+    """Find sets of at most f messages that touch each far pair; every minimal one, or one if ``first``."""
+    covers: set[frozenset[int]] = set()
 
     def search(left: Bools, chosen: frozenset[int]) -> bool:
         degrees = left.sum(axis=1)
         v = int(np.argmax(degrees))
         if degrees[v] == 0:
-            found.add(chosen)
+            covers.add(chosen)
             return first
         budget = f - len(chosen)
         # Each further message covers at most as many pairs as the busiest one has.
@@ -111,11 +111,11 @@ def _covers(far: Bools, f: int, *, first: bool = False) -> list[frozenset[int]]:
         return False
 
     search(far, frozenset())
-    return list(found)
+    return list(covers)
 
 
 def _completed(covers: list[frozenset[int]], place: NDArray[np.intp], f: int) -> list[list[int]]:
-    """The messages outside each cover; of a cover below f, any others leave too (only with equal distances).
+    """List the messages outside each cover; of a cover below f, any others leave too (only with equal distances).
 
     Of messages at one ``place`` (n,) it does not matter which leave, but how many.
     """
@@ -135,9 +135,9 @@ def _completed(covers: list[frozenset[int]], place: NDArray[np.intp], f: int) ->
 
 
 def _left_by(count: int, room: list[int]) -> Iterator[NDArray[np.intp]]:
-    """All ways in which ``count`` leave places, each of so many as there are."""
+    """Yield all ways in which ``count`` leave places, each of so many as there are."""
     if max(room) <= 1:
-        for chosen in combinations([k for k, here in enumerate(room) if here], count):
+        for chosen in combinations([k for k, size in enumerate(room) if size], count):
             yield np.bincount(np.array(chosen, dtype=np.intp), minlength=len(room))
         return
     crowded = int(np.argmax(room))

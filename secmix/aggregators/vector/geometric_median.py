@@ -5,7 +5,7 @@ are replaced by points with the same distances in at most n dimensions (from the
 messages), the median of those is found there by Newton's method, and its weights give z (one more pass).
 
 Seen from a pivot c, squared distances carry a rounding error of ε‖x_i − c‖². Where the median turns out much nearer
-to some message than the pivot is, everything is looked at again from there; mostly once is enough.
+to some message than the pivot is, everything is computed again from there; mostly once is enough.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from secmix.errors import NotConverged
 
 _PASSES, _PATIENCE = 60, 8  # after so many passes, what is optimal but for rounding will do
 _BLURRED = 1e-9  # messages nearer to each other than this share of the pivot's distance have lost too many digits
-_NEAR = 3e-3  # nearer to a message than this share of the pivot's distance from it: look again from there
+_NEAR = 3e-3  # nearer to a message than this share of the pivot's distance from it: start again there
 
 
 def geometric_median(messages: ArrayLike, f: int = 0) -> Vector:
-    """The point z that minimises Σ ‖x_i − z‖ over the messages x_i (n, p).
+    """Compute the point z that minimises Σ ‖x_i − z‖ over the messages x_i (n, p).
 
     With at most f < n/2 Byzantine messages, z is no farther from the mean of the honest ones than
     (1 − τ)/√(1 − 2τ) times the largest honest distance, τ = f/n.
@@ -63,7 +63,7 @@ def geometric_median(messages: ArrayLike, f: int = 0) -> Vector:
 
 @core_of(geometric_median)
 def _geometric_median(stack: Messages, f: int) -> Array:
-    """The sets go side by side, each with its own pivot, until the last is settled."""
+    """Compute the medians of the sets side by side, each with its own pivot, until the last is found."""
     s, n, p = stack.shape
     if p == 1:
         return np.concatenate([middle(rows) for _, rows in sorted_columns(stack)], axis=1)
@@ -93,32 +93,34 @@ def _geometric_median(stack: Messages, f: int) -> Array:
                 stack[going[k]] = brought_nearer(members[k], pivots[going[k]], sizes[k], units[k], int(shifts[k]))
             continue
         far = np.minimum(sizes / units[:, None], FAR)
-        found = medians_of_points(_points(members, pivots[going], far, cosines, shifts, exact))
-        residual[going] = found.residual
+        medians = medians_of_points(_points(members, pivots[going], far, cosines, shifts, exact))
+        residual[going] = medians.residual
         on = np.arange(len(going))
         again = np.ones(len(going), dtype=bool)
-        there = found.at >= 0
+        there = medians.at >= 0
         # Seen from a pivot far away, messages may lie at one place that do not.
-        blurred = ((found.distances <= _BLURRED * far[on, found.at][:, None]) & ~_equal(members, found.at)).any(axis=1)
-        again[there & ((exact & ~blurred) | (found.at == at[going]))] = False
+        blurred = ((medians.distances <= _BLURRED * far[on, medians.at][:, None]) & ~_equal(members, medians.at)).any(
+            axis=1
+        )
+        again[there & ((exact & ~blurred) | (medians.at == at[going]))] = False
         # A message that coincides with the iterate takes all the weight.
-        away = np.maximum(found.distances, 1e-300)
+        away = np.maximum(medians.distances, 1e-300)
         pull = 1.0 / np.where(far < FAR, away, sizes / units[:, None])
         weights = np.where(there[:, None], 0.0, pull / pull.sum(axis=1)[:, None])
         z = _between(members, pivots[going], weights, units, shifts)
-        nearest = np.argmin(found.distances, axis=1)
+        nearest = np.argmin(medians.distances, axis=1)
         # Too close to call: look from that message itself, where its own distances are exact.
-        close = ~there & (found.distances[on, nearest] < 1e-6) & (nearest != at[going]) & (not exact)
-        look = ~there & ~close & (found.distances < _NEAR * far).any(axis=1) & (z != pivots[going]).any(axis=1)
-        settled = ~there & ~close & ~look
-        stuck = settled & (residual[going] > 1e-10 * n)
+        close = ~there & (medians.distances[on, nearest] < 1e-6) & (nearest != at[going]) & (not exact)
+        restart = ~there & ~close & (medians.distances < _NEAR * far).any(axis=1) & (z != pivots[going]).any(axis=1)
+        done = ~there & ~close & ~restart
+        stuck = done & (residual[going] > 1e-10 * n)
         if stuck.any():
             least = float(residual[going[stuck]].max()) / n
             raise NotConverged(f"the geometric median was found to {least:.1e} only", least)
-        goal = np.where(there, found.at, nearest)
+        goal = np.where(there, medians.at, nearest)
         at[going] = np.where(there | close, goal, -1)
         pivots[going] = np.where((there | close)[:, None], members[on, goal], z)
-        going = going[again & ~settled]
+        going = going[again & ~done]
         if passes >= _PATIENCE:
             going = going[[not _optimal(stack[k], pivots[k]) for k in going]]
         if not len(going):
@@ -128,12 +130,12 @@ def _geometric_median(stack: Messages, f: int) -> Array:
 
 
 def _equal(stack: Messages, at: Ints) -> NDArray[np.bool_]:
-    """Which messages (s, n) of each set are equal to that at ``at`` (s,)."""
+    """Mark the messages (s, n) of each set that are equal to that at ``at`` (s,)."""
     return np.asarray((stack == stack[np.arange(len(stack)), at][:, None]).all(axis=2))
 
 
 def _points(stack: Messages, pivots: Array, sizes: Array, cosines: Array, shifts: Ints, exact: bool) -> Array:
-    """Points with the messages' distances from the pivot and from each other, of which ``sizes`` (s, n) are the first.
+    """Place points at the messages' distances from the pivot, ``sizes`` (s, n), and from each other.
 
     Of a message so far away that only its direction counts, the distance is cut.
     """
@@ -151,7 +153,7 @@ def _points(stack: Messages, pivots: Array, sizes: Array, cosines: Array, shifts
 
 
 def _between(stack: Messages, pivots: Array, weights: Array, units: Array, shifts: Ints) -> Array:
-    """Σ w_i x_i (s, p), with the pivot taken out first where it is so large that digits would be lost."""
+    """Compute Σ w_i x_i (s, p), with the pivot taken out first where it is so large that digits would be lost."""
     out = (shifts > 0) | (np.abs(pivots).max(axis=1) >= 16 * units / np.sqrt(stack.shape[2]))
     z = np.empty_like(pivots)
     if out.any():
@@ -162,13 +164,13 @@ def _between(stack: Messages, pivots: Array, weights: Array, units: Array, shift
 
 
 def _on_a_line(sizes: Array, cosines: Array) -> NDArray[np.bool_]:
-    """Which sets look from their pivot as if all messages lay on one line, up to how they are rounded."""
+    """Mark the sets that look from their pivot as if all messages lay on one line, up to how they are rounded."""
     along = cosines[np.arange(len(sizes)), np.argmax(sizes, axis=1)]
     return np.asarray(((np.abs(along) >= 1 - 1e-12) | (sizes == 0)).all(axis=1))
 
 
 def _middle_of_line(messages: Messages, pivot: Array, sizes: Array, cosines: Array) -> Array | None:
-    """The median of messages that look as if they lay on one line; None where they do not.
+    """Compute the median of messages that look as if they lay on one line; None where they do not.
 
     Whether they do is decided by whether that median is optimal.
     """
@@ -179,7 +181,7 @@ def _middle_of_line(messages: Messages, pivot: Array, sizes: Array, cosines: Arr
 
 
 def _optimal(messages: Messages, z: Array) -> bool:
-    """Whether the messages' pulls balance at z, up to what rounding z can do to them."""
+    """Check that the messages' pulls balance at z, up to what rounding z can do to them."""
     around = cloud(messages, z)
     elsewhere = around.sizes > 0
     sizes = np.where(elsewhere, around.sizes, np.inf)

@@ -23,7 +23,7 @@ Seed = int | np.random.Generator
 
 
 def median_of_means(messages: ArrayLike, f: int, *, groups: int | None = None, rng: Seed | None = None) -> Vector:
-    """The geometric median of the means of groups of messages.
+    """Compute the geometric median of the means of groups of messages.
 
     Each Byzantine message spoils one group at most, so that 2f + 1 groups leave a majority unspoilt.
 
@@ -49,14 +49,14 @@ def median_of_means(messages: ArrayLike, f: int, *, groups: int | None = None, r
     least = 2 * f + 1
     count = least if groups is None else integer(groups, "groups")
     if not least <= count <= n:
-        raise SecmixError(f"groups = {count} cannot do: with n = {n} and f = {f} use {least} to {n}")
+        raise SecmixError(f"groups = {count}; with n = {n} and f = {f} use {least} to {n}")
     order = np.arange(n) if rng is None else np.random.default_rng(rng).permutation(n)
     means = averages(kept, np.array_split(order, count))
     return geometric_median(means, f=f)
 
 
 def bucketing(rule: Rule, size: int = 2, rng: Seed = 0) -> Rule:
-    """``rule`` on the means of buckets of ``size`` messages, drawn by lot (the last may be smaller).
+    """Wrap ``rule`` to work on the means of buckets of ``size`` messages, drawn by lot (the last may be smaller).
 
     There are ⌈n/size⌉ buckets, of which at most f hold a Byzantine message.
 
@@ -106,7 +106,7 @@ def bucketing(rule: Rule, size: int = 2, rng: Seed = 0) -> Rule:
 
 
 def nnm(rule: Rule) -> Rule:
-    """``rule`` on messages each replaced by the mean of its n − f nearest, itself among them.
+    """Wrap ``rule`` to work on messages each replaced by the mean of its n − f nearest, itself among them.
 
     Parameters
     ----------
@@ -134,12 +134,12 @@ def nnm(rule: Rule) -> Rule:
         differentiable=False,
     )
 
-    def mixed(messages: ArrayLike, f: int, **options: Any) -> Vector:
+    def averaged(messages: ArrayLike, f: int, **options: Any) -> Vector:
         kept, left = admitted(messages, f, traits)
         nearest = [smallest(row, len(kept) - left, kept) for row in distances(kept)]
         return np.asarray(rule(averages(kept, nearest), f=left, **options))
 
-    return _named(mixed, "nnm", rule, traits)
+    return _named(averaged, "nnm", rule, traits)
 
 
 def _named(function: Rule, wrapper: str, rule: Rule, traits: Traits | None) -> Rule:

@@ -16,7 +16,7 @@ from secmix.errors import SecmixError
 
 
 def krum(messages: ArrayLike, f: int) -> Vector:
-    """The message with the least sum of squared distances to its n − f − 2 nearest others.
+    """Choose the message with the least sum of squared distances to its n − f − 2 nearest others.
 
     Equal scores go to the message that comes first by value, so that the order of arrival does not matter.
 
@@ -43,7 +43,7 @@ def _krum(stack: Messages, f: int) -> Messages:
 
 
 def multi_krum(messages: ArrayLike, f: int, *, m: int | None = None) -> Vector:
-    """The mean of the m messages with the least Krum scores.
+    """Average the m messages with the least Krum scores.
 
     Parameters
     ----------
@@ -101,22 +101,22 @@ def _bulyan(stack: Messages, f: int) -> Array:
     if f == 0:
         return average_of_each(stack)
     s, n, p = stack.shape
-    apart, each = distances(stack), np.arange(s)[:, None]
+    apart, sets = distances(stack), np.arange(s)[:, None]
     left = np.tile(np.arange(n), (s, 1))
     selected = np.empty((s, n - 2 * f), dtype=np.intp)
     for k in range(n - 2 * f):
-        among = apart[each[..., None], left[:, :, None], left[:, None, :]]
-        best = left[each, smallest_of_each(krum_scores(among, f), 1, stack, left)]
+        among = apart[sets[..., None], left[:, :, None], left[:, None, :]]
+        best = left[sets, smallest_of_each(krum_scores(among, f), 1, stack, left)]
         selected[:, k] = best[:, 0]
         left = left[left != best].reshape(s, -1)
     result = np.empty((s, p))
-    for columns, rows in sorted_columns(stack[each, selected]):
+    for columns, rows in sorted_columns(stack[sets, selected]):
         result[:, columns] = around_median(rows, n - 4 * f)
     return result
 
 
 def krum_scores(apart: Array, f: int) -> Array:
-    """For each of n messages, the root of the sum of its n − f − 2 (one at least) smallest squared distances to others.
+    """Compute each message's score: the root of the sum of its n − f − 2 (one at least) least squared distances.
 
     The root has the order of the sum and stays in the range of floats where the sum would leave it. ``apart``
     (..., n, n) are distances, not squared.

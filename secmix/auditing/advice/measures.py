@@ -14,7 +14,7 @@ from secmix.auditing.advice.change import fewer_iterations, fresh_masks, more_ro
 from secmix.auditing.report import NodeSummary, Robustness, SigmaPoint
 from secmix.auditing.setup import CollaborationSetup, Setup, SumSetup
 from secmix.protocols.collaboration import CollaborationTraits
-from secmix.protocols.interfaces import Advice, Shown, SumTraits
+from secmix.protocols.interfaces import Advice, Revealed, SumTraits
 from secmix.scenario import Scenario
 from secmix.transcript import Origin
 
@@ -60,7 +60,7 @@ def _of_sums(
     traits = SumTraits.of(setup.protocol)
     broken = robustness is not None and robustness.verdict == "violated"
     colluders = robustness.colluders if robustness is not None and broken else 0
-    advised: list[Advice | str] = list(traits.advise(Shown(revealed, setup.corrupt, setup.network, colluders)))
+    advised: list[Advice | str] = list(traits.advise(Revealed(revealed, setup.corrupt, setup.network, colluders)))
     if traits.reuses_masks:
         advised.append(
             _because(fresh_masks(setup.protocol), "reused ones cancel in the differences between iterations")
@@ -114,8 +114,8 @@ def _of_collaborations(
     broken = robustness is not None and robustness.verdict == "violated"
     colluders = robustness.colluders if robustness is not None and broken else 0
     learned = tuple(s.node for s in nodes if s.standing in ("revealed", "partly leaked"))
-    shown = Shown(learned, setup.corrupt, setup.network, colluders, readable)
-    sentences: list[Advice | str] = list(CollaborationTraits.of(setup.protocol).advise(shown))
+    revealed = Revealed(learned, setup.corrupt, setup.network, colluders, readable)
+    sentences: list[Advice | str] = list(CollaborationTraits.of(setup.protocol).advise(revealed))
     if any(s.standing == "revealed" for s in nodes):
         sentences.append(
             "Give each node more rows than its messages have numbers to tell of them, or add noise to what is sent: as "

@@ -67,7 +67,7 @@ def _point(setup: SumSetup, sigma: float, inputs: np.ndarray, spread: float, rng
     view = setup.adversary.observe(channel.transcript, setup.network)
     if probed.draws_seeds or any(row.shape[1] != inputs.shape[2] for row in view.rows):
         raise _NoCurve
-    masks = probed.seen[0][1].shape[1]
+    masks = probed.recorded[0][1].shape[1]
     linear = read_off(view, [0], runs=len(inputs), masks=masks, network=setup.network, protocol=protocol)
     reading = GaussianView.of(linear.equilibrated())
     leaks = [normalised(reading.information(i, sigma / spread), 1) for i in setup.asked] if spread else []

@@ -16,7 +16,7 @@ import numpy as np
 from secmix._base import plugins
 from secmix._base.checks import Array
 from secmix._base.random import stream
-from secmix.adversaries.reconstructions.interfaces import Reconstruction, Reconstructor, held_in_run
+from secmix.adversaries.reconstructions.interfaces import Reconstruction, Reconstructor, known_in_run
 from secmix.adversaries.steering.models import Served
 from secmix.auditing.evidence.decoding import MOST, recovered
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
@@ -62,7 +62,7 @@ def _tried(
     found = []
     for run in range(runs):
         rng = stream(cell.seed, "reconstruction", name, node, run)
-        held = held_in_run(view, run, node, setup.counts, d, protocol, setup.network, rng)
+        held = known_in_run(view, run, node, setup.counts, d, protocol, setup.network, rng)
         try:
             found.append(attack(held))
         except SecmixError:  # what it was given does not suffice

@@ -92,7 +92,7 @@ def _summed(cell: Scenario, setup: SumSetup) -> tuple[list[np.ndarray], int]:
     build_model(cell, setup, watching, record=False).run(
         rows_by_node, network=setup.network, rng=stream(cell.seed, "coalitions", "protocol")
     )
-    inputs = [seen for seen, _ in watching.seen]
+    inputs = [seen for seen, _ in watching.recorded]
     before = len(inputs) - cell.model.iterations
     return [*inputs[before:], *inputs[:before]], sum(each.shape[2] for each in inputs[:before])
 

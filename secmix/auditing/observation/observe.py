@@ -32,7 +32,7 @@ from secmix.auditing.setup import Setup, SumSetup, build_model
 from secmix.auditing.soundness.mixed import independent
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed
-from secmix.estimators.exact.masks import dependence_doubts, shape_doubts
+from secmix.estimators.exact.masks import unmet_independence, unmet_shape
 from secmix.estimators.exact.provenance import unexplained
 from secmix.protocols import EMRun, Plain, SumProtocol
 from secmix.protocols.interfaces import SumTraits, without_average
@@ -206,14 +206,14 @@ def _block(
         run = model.run(rows_by_node, network=setup.network, rng=_drawing(seed))
     view = setup.adversary.observe(run.transcript, setup.network)
     iterations = run.transcript.iterations
-    if len(iterations) != len(probed.seen):
+    if len(iterations) != len(probed.recorded):
         named = ", ".join(map(str, iterations))
         raise SecmixError(
-            f"after {len(probed.seen)} averagings the transcript is of the iterations {named}: a protocol leaves "
+            f"after {len(probed.recorded)} averagings the transcript is of the iterations {named}: a protocol leaves "
             "the iteration of its channel as it is, and what was sent where it is"
         )
     modulus, grid = SumTraits.of(setup.protocol).modulus, SumTraits.of(setup.protocol).grid
-    seen = dict(zip(iterations, probed.seen, strict=True))
+    seen = dict(zip(iterations, probed.recorded, strict=True))
     averages = dict(zip(iterations, probed.averages, strict=True))
     seeds = probed.draws_seeds
     probes = dict(zip(iterations, probed.ended, strict=True)) if probing and not seeds else {}
@@ -253,7 +253,7 @@ def _block(
             guesses[i][DIFFERENCES] = differences
     drawn = [independent(setup.protocol, masks) for _, masks in seen.values()]
     # A proof is of single runs: that masks of several hang together shows here alone.
-    doubts = dependence_doubts(drawn, grid, given=[masks for _, masks in seen.values()])
+    doubts = unmet_independence(drawn, grid, given=[masks for _, masks in seen.values()])
     unread: list[str] = []
     if first and runs < _ENOUGH and any(masks.size for _, masks in seen.values()):
         doubts.append(f"only {runs} runs fit into memory at once, too few to judge the masks by: raise memory_limit")
@@ -275,7 +275,7 @@ def _block(
         features=features,
         doubts=doubts,
         lines=lines_of(run.transcript, view),
-        mask_shape=shape_doubts(drawn, modulus),
+        mask_shape=unmet_shape(drawn, modulus),
         unread=unread,
         inputs={t: s.transpose(1, 0, 2) for t, (s, _) in seen.items()},
         sums=known_sums(setup, rows_by_node, run, readings, estimates, seen) if first else [],

@@ -25,7 +25,7 @@ from secmix.kernel.state import Variable
 from secmix.kernel.trace import drawn_masks
 from secmix.network import Network
 from secmix.protocols import SumProtocol
-from secmix.protocols.interfaces import Carrying, SumTraits
+from secmix.protocols.interfaces import ProtocolWrapper, SumTraits
 from secmix.transcript import Channel, Transcript
 
 _SHAPES = ((6, 3), (1, 2))
@@ -127,7 +127,7 @@ class Law:
 
 
 @dataclass(frozen=True)
-class Mixed(Carrying):
+class Mixed(ProtocolWrapper):
     """``inner``, of whose masks only those are drawn from which the others follow."""
 
     law: Law
@@ -241,7 +241,7 @@ def independent(protocol: Any, masks: Array) -> Array:
 
 def factor_of(protocol: Any) -> Array | None:
     """Return what independent masks of one size are multiplied by to get those of ``protocol``; None for nothing."""
-    while isinstance(protocol, Carrying):
+    while isinstance(protocol, ProtocolWrapper):
         if isinstance(protocol, Mixed):
             return protocol.law.factor
         protocol = protocol.inner

@@ -31,35 +31,35 @@ class GaussianView:
         Orthonormal basis of the combinations of inputs that are known exactly: the leaked subspace.
     null : (n, n − r)
         Orthonormal basis of what they leave open.
-    seen : (q, n)
-        Combinations of inputs that are seen through noise of the masks' size.
-    read_known, read_seen : (r, F), (q, F)
+    noisy : (q, n)
+        Combinations of inputs that are read through noise of the masks' size.
+    read_known, read_noisy : (r, F), (q, F)
         What the adversary does with its F rows to get these.
     """
 
     known: Array
     null: Array
-    seen: Array
+    noisy: Array
     read_known: Array
-    read_seen: Array
+    read_noisy: Array
 
     @classmethod
     def of(cls, view: LinearView, reach: MaskRange | None = None) -> GaussianView:
-        """From a view whose A and M are known, without modulus (see ``unmodular``); ``reach`` as in ``subspace_of``."""
+        """Whiten a view whose A and M are known, without modulus (``unmodular``); ``reach`` as in ``subspace_of``."""
         n = view.A.shape[1]
         basis, sizes = reach or mask_range(view)
-        read_seen = basis.T / sizes[:, None]
+        read_noisy = basis.T / sizes[:, None]
         free = view.A - basis @ (basis.T @ view.A)
         if not len(free):
-            return cls(np.empty((n, 0)), np.eye(n), read_seen @ view.A, np.empty((0, 0)), read_seen)
+            return cls(np.empty((n, 0)), np.eye(n), read_noisy @ view.A, np.empty((0, 0)), read_noisy)
         p, d, qt = np.linalg.svd(free, full_matrices=False)
         rank = int((d > INPUT_TOL * max(1.0, d[0])).sum())
         left = p[:, :rank].T - (p[:, :rank].T @ basis) @ basis.T
         full = np.linalg.qr(qt[:rank].T, mode="complete")[0] if rank else np.eye(n)
-        return cls(qt[:rank].T, full[:, rank:], read_seen @ view.A, left / d[:rank, None], read_seen)
+        return cls(qt[:rank].T, full[:, rank:], read_noisy @ view.A, left / d[:rank, None], read_noisy)
 
     def information(self, index: int, ratio: float) -> float:
-        """I(s_index; view) in nats for masks ``ratio`` times as large as inputs; infinite if the entry is leaked."""
+        """Compute I(s_index; view) in nats for masks ``ratio`` times as large as inputs; infinite if it is leaked."""
         if float(np.sum(self.null[index] ** 2)) < INPUT_TOL:
             return math.inf
         # Near-independence needs log1p of the small gain, near-disclosure the posterior itself.
@@ -67,7 +67,7 @@ class GaussianView:
         return -0.5 * math.log(left) if left < 0.5 else -0.5 * math.log1p(-max(self._gain(index, ratio), 0.0))
 
     def estimates(self, values: Array, ratio: Array) -> Array:
-        """The posterior means of all inputs, the best that a linear adversary can do.
+        """Compute the posterior means of all inputs, the best that a linear adversary can do.
 
         Parameters
         ----------
@@ -81,8 +81,8 @@ class GaussianView:
         (n, runs, m)
         """
         known = np.tensordot(self.read_known, values, axes=1)
-        through = self.seen @ self.null
-        rest = np.tensordot(self.read_seen, values, axes=1) - np.tensordot(self.seen @ self.known, known, axes=1)
+        through = self.noisy @ self.null
+        rest = np.tensordot(self.read_noisy, values, axes=1) - np.tensordot(self.noisy @ self.known, known, axes=1)
         out = np.tensordot(self.known, known, axes=1)
         # Singular values, not a solve: masks a billionth of the inputs would leave a singular matrix.
         u, s, vt = np.linalg.svd(through, full_matrices=False)
@@ -92,25 +92,25 @@ class GaussianView:
         return np.asarray(out)
 
     def _left_open(self, index: int, ratio: float) -> float:
-        """The posterior variance, by singular values: no mask is too small for it."""
+        """Compute the posterior variance, by singular values: no mask is too small for it."""
         sizes, coordinates, outside = self._coordinates(index, ratio)
         return float(outside @ outside + np.sum(coordinates**2 / (1.0 + sizes**2)))
 
     def _gain(self, index: int, ratio: float) -> float:
-        """1 − posterior variance, without cancellation."""
+        """Compute 1 − posterior variance, without cancellation."""
         sizes, coordinates, _ = self._coordinates(index, ratio)
         small = float(np.sum(coordinates**2 * sizes**2 / (1.0 + sizes**2)))
         return small + float(np.sum(self.known[index] ** 2))
 
     def _coordinates(self, index: int, ratio: float) -> tuple[Array, Array, Array]:
-        _, sizes, vt = np.linalg.svd((self.seen @ self.null) / ratio, full_matrices=False)
+        _, sizes, vt = np.linalg.svd((self.noisy @ self.null) / ratio, full_matrices=False)
         row = self.null[index]
         coordinates = vt @ row
         return sizes, coordinates, row - vt.T @ coordinates
 
 
 def mask_size(protocol: SumProtocol, network: Network, rng: np.random.Generator) -> float:
-    """Standard deviation of the protocol's masks: its ``sigma``, or else that of the masks it draws."""
+    """Return the standard deviation of the protocol's masks: its ``sigma``, or else that of the masks it draws."""
     declared = SumTraits.of(protocol).sigma
     if declared is not None:
         return float(declared)
@@ -127,7 +127,7 @@ def gaussian_leakage(
     *,
     rng: np.random.Generator | int | None = 0,
 ) -> Estimate:
-    """I(s_node; view) in nats a number summed, exact for s ~ N(0, sigma_input² I) and Gaussian masks.
+    """Compute I(s_node; view) in nats a number summed, exact for s ~ N(0, sigma_input² I) and Gaussian masks.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ Combination = Mapping[int, int]
 
 
 def integer_null_space(matrix: Array) -> list[Combination]:
-    """Combinations of the rows of a whole matrix (F, k) that vanish, without common divisor, as many as there are.
+    """Find independent combinations of the rows of a whole matrix (F, k) that vanish, without common divisors.
 
     Fraction-free elimination, row by row. Over the rationals: what vanishes there vanishes modulo any modulus.
 
@@ -25,29 +25,29 @@ def integer_null_space(matrix: Array) -> list[Combination]:
     [{0: -6, 1: 1}, {0: -6, 2: -3, 3: 2}]
     """
     pivots: list[tuple[int, _Row, _Row]] = []
-    found: list[Combination] = []
-    for place, numbers in enumerate(np.asarray(matrix)):
-        held = np.flatnonzero(numbers)  # few, as a rule
-        left: _Row = {column: int(value) for column, value in zip(held.tolist(), numbers[held].tolist(), strict=True)}
-        made: _Row = {place: 1}
+    vanishing: list[Combination] = []
+    for at, numbers in enumerate(np.asarray(matrix)):
+        used = np.flatnonzero(numbers)  # few, as a rule
+        left: _Row = {column: int(value) for column, value in zip(used.tolist(), numbers[used].tolist(), strict=True)}
+        made: _Row = {at: 1}
         for column, row, how in pivots:
             if column in left:
                 common = gcd(left[column], row[column])
-                mine, theirs = row[column] // common, -left[column] // common
-                left, made = _sum(left, mine, row, theirs), _sum(made, mine, how, theirs)
+                a, b = row[column] // common, -left[column] // common
+                left, made = _sum(left, a, row, b), _sum(made, a, how, b)
         common = gcd(*left.values(), *made.values())
         left, made = ({key: value // common for key, value in part.items()} for part in (left, made))
         if left:
             pivots.append((min(left, key=lambda column: (abs(left[column]), column)), left, made))
         else:
-            found.append(dict(sorted(made.items())) if made[place] > 0 else {k: -v for k, v in sorted(made.items())})
-    return found
+            vanishing.append(dict(sorted(made.items())) if made[at] > 0 else {k: -v for k, v in sorted(made.items())})
+    return vanishing
 
 
 def combined_residues(combination: Combination, values: Array, modulus: float) -> Array:
-    """Σ c_i values_i modulo ``modulus``, nearest to zero; values (F, runs, m) are residues of at most 52 bits.
+    """Compute Σ c_i values_i modulo ``modulus``, nearest to zero, for residues (F, runs, m) of at most 52 bits.
 
-    By doubling, so that no intermediate number has more digits than float64: exact.
+    This is done by doubling, so that no intermediate number has more digits than float64: exact.
 
     Examples
     --------
@@ -65,12 +65,12 @@ def combined_residues(combination: Combination, values: Array, modulus: float) -
 
 
 def nearest(values: Array, modulus: float) -> Array:
-    """The representative nearest to zero."""
+    """Choose the representative nearest to zero."""
     return np.asarray(values - modulus * np.floor(values / modulus + 0.5))
 
 
-def _sum(one: _Row, factor: int, other: _Row, by: int) -> _Row:
-    out = {key: factor * value for key, value in one.items()}
-    for key, value in other.items():
+def _sum(first: _Row, factor: int, second: _Row, by: int) -> _Row:
+    out = {key: factor * value for key, value in first.items()}
+    for key, value in second.items():
         out[key] = out.get(key, 0) + by * value
     return {key: value for key, value in out.items() if value}

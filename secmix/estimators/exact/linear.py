@@ -22,7 +22,7 @@ from secmix.errors import SecmixError
 from secmix.estimators.exact.integers import Combination, combined_residues, integer_null_space, nearest
 from secmix.network import Network
 from secmix.protocols import SumProtocol
-from secmix.protocols.interfaces import Carrying, SumTraits
+from secmix.protocols.interfaces import ProtocolWrapper, SumTraits
 from secmix.transcript import Channel, Transcript, View
 
 _CHUNK = 256  # messages compared at once
@@ -33,7 +33,7 @@ KAPPA = 64.0
 
 @dataclass(frozen=True)
 class LinearView:
-    """What an adversary holds, as a function of inputs s and masks r: c + A s + M r, entry by entry.
+    """The view of an adversary as a function of inputs s and masks r: c + A s + M r, entry by entry.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class LinearView:
         return self.M if self.factor is None else self.M @ self.factor
 
     def equilibrated(self) -> LinearView:
-        """The same view with rows far from one divided by their power-of-two size: units of a message do not matter.
+        """Divide rows far from one by their power-of-two size: the units of a message do not matter.
 
         Rows of sizes between 2^-8 and 2^8 stay as they are: rounding is alike in all of them, and weighs alike.
 
@@ -86,7 +86,7 @@ class LinearView:
         return replace(self, A=scale[:, None] * self.A, M=scale[:, None] * self.M, scale=before * scale)
 
     def normalised(self, values: Array) -> Array:
-        """Values (F, runs, m) of the view without what is public, in the units of A and M; they are overwritten."""
+        """Take what is public off values (F, runs, m), in place, and put them into the units of A and M."""
         if self.c is not None and self.c.any():
             values -= self.c[:, None, None]
         if self.scale is not None and (self.scale != 1).any():
@@ -94,7 +94,7 @@ class LinearView:
         return values
 
     def of_sums(self) -> LinearView:
-        """The same view with residues that are told as a mean, their n-th part, as the sum that follows from it.
+        """Convert residues that are sent as a mean, their n-th part, to the sum that follows from it.
 
         Examples
         --------
@@ -112,40 +112,40 @@ class LinearView:
         return replace(self, A=A, M=M, scale=scale if self.scale is None else self.scale * scale)
 
     def first(self, count: int) -> LinearView:
-        """The first ``count`` rows."""
+        """Select the first ``count`` rows."""
         return self.rows(slice(count))
 
     def rows(self, which: slice | NDArray[Any]) -> LinearView:
-        """Some rows."""
+        """Select some rows."""
         c, scale = (None if part is None else part[which] for part in (self.c, self.scale))
         return replace(self, A=self.A[which], M=self.M[which], c=c, scale=scale)
 
 
 @dataclass(frozen=True)
-class Probed(Carrying):
+class Probed(ProtocolWrapper):
     """A sum protocol that carries unit inputs and unit masks beside the real runs.
 
     The averages returned are those of the real runs; the transcript has a few more runs at the end, whose entries are
     the n + k units, k being the number of masks. A protocol that does not treat all entries alike is no linear one in
-    our sense; the audit finds that out by its check on the real data. ``seen`` keeps the real inputs and masks of each
-    averaging, against which the audit checks what it reads. Without ``probing`` the real runs go alone.
+    our sense; the audit finds that out by its check on the real data. ``recorded`` has the real inputs and masks of
+    each averaging, against which the audit checks what it reads. Without ``probing`` the real runs go alone.
     """
 
     probing: bool = True
-    seen: list[tuple[Array, Array]] = field(default_factory=list)
+    recorded: list[tuple[Array, Array]] = field(default_factory=list)
     averages: list[Array] = field(default_factory=list)  # what the nodes ended with in the real runs
     ended: list[Array] = field(default_factory=list)  # and in the probes
 
     @property
     def shares_masks(self) -> bool:
-        """Whether two averagings so far used the same masks, declared or not."""
-        drawn = [masks[..., 0] for _, masks in self.seen if masks.size]
+        """True where two averagings so far used the same masks, declared or not."""
+        drawn = [masks[..., 0] for _, masks in self.recorded if masks.size]
         return any(np.array_equal(a, b) for a, b in pairwise(drawn))
 
     @property
     def draws_seeds(self) -> bool:
-        """Whether what it draws are no masks, one of each for every entry, but seeds (runs, k, w): no linear map."""
-        return any(masks.ndim != 3 or masks.shape[2] != inputs.shape[2] for inputs, masks in self.seen)
+        """True where it draws seeds (runs, k, w), not one mask of each kind for every entry: no linear map."""
+        return any(masks.ndim != 3 or masks.shape[2] != inputs.shape[2] for inputs, masks in self.recorded)
 
     def average(
         self,
@@ -156,12 +156,12 @@ class Probed(Carrying):
         masks: Array | None = None,
         channel: Channel | None = None,
     ) -> tuple[Array, Transcript]:
-        """Averages of the real runs; the probes travel in the same messages."""
+        """Average the real runs; the probes travel in the same messages."""
         real = np.asarray(inputs, dtype=np.float64)
         runs, n, m = real.shape
         if masks is None:
             masks = self.inner.draw_masks(runs, m, network, rng.spawn(1)[0])
-        self.seen.append((real, masks))
+        self.recorded.append((real, masks))
         if not self.probing or self.draws_seeds:
             ended, transcript = self.inner.average(real, network, rng, masks=masks, channel=channel)
             self.averages.append(ended)
@@ -180,7 +180,7 @@ class Probed(Carrying):
 
 
 def units(n: int, k: int, m: int) -> tuple[Array, Array]:
-    """Unit inputs (extra, n, m) and unit masks (extra, k, m), m units to a run: n inputs, k masks, and a zero."""
+    """Make unit inputs (extra, n, m) and unit masks (extra, k, m), m units to a run: n inputs, k masks, and a zero."""
     count = n + k + 1
     which = np.arange(count)
     every = np.zeros((-(-count // m), count, m))
@@ -189,7 +189,7 @@ def units(n: int, k: int, m: int) -> tuple[Array, Array]:
 
 
 def without_rounding(linear: LinearView, values: Array, inputs: Array, masks: Array, *, unit: float) -> LinearView:
-    """``linear`` without the rows that are rounding errors of larger messages, such as the last steps of an iteration.
+    """Set to zero the rows that are rounding errors of larger messages, such as the last steps of an iteration.
 
     A row so small beside what the probes sent before may be a message in small units. It is, if it fits the real runs
     at its own scale; a rounding error does not.
@@ -221,15 +221,15 @@ def without_rounding(linear: LinearView, values: Array, inputs: Array, masks: Ar
 def probe(
     protocol: SumProtocol, network: Network, adversary: Adversary, rng: np.random.Generator, *, rounds: int = 1
 ) -> LinearView:
-    """A and M of ``rounds`` averagings of ``protocol`` before ``adversary``, from a run on units alone."""
+    """Read off A and M of ``rounds`` averagings of ``protocol`` before ``adversary``, from a run on units alone."""
     channel = Channel()
     probed = Probed(protocol)
-    kept = protocol.draw_masks(1, 1, network, rng) if probed.reuses_masks else None
+    reused = protocol.draw_masks(1, 1, network, rng) if probed.reuses_masks else None
     for t in range(rounds):
         channel.iteration = t
-        probed.average(np.zeros((1, network.n, 1)), network, rng.spawn(1)[0], masks=kept, channel=channel)
+        probed.average(np.zeros((1, network.n, 1)), network, rng.spawn(1)[0], masks=reused, channel=channel)
     view = adversary.observe(channel.transcript, network)
-    masks = probed.seen[0][1].shape[1]
+    masks = probed.recorded[0][1].shape[1]
     return read_off(
         view, range(rounds), runs=1, masks=masks, network=network, protocol=protocol, shared=probed.shares_masks
     )
@@ -246,7 +246,7 @@ def read_off(
     shared: bool = False,
     factor: Array | None = None,
 ) -> LinearView:
-    """c, A and M from the probes that follow ``runs`` real runs in ``view``, over ``iterations`` jointly.
+    """Read off c, A and M from the probes that follow ``runs`` real runs in ``view``, over ``iterations`` jointly.
 
     ``masks`` is the number of masks of one averaging, ``shared`` whether all averagings use the same ones;
     ``factor`` is that of the masks of one averaging.
@@ -275,25 +275,25 @@ def misfit(
     A: Array,
     M: Array,
     values: Array,
-    seen: tuple[Array, Array],
+    real: tuple[Array, Array],
     modulus: float | None = None,
     grid: float = 0.0,
     size: float | None = None,
 ) -> Array:
-    """Largest |V − A s − M r| of each message (F,) over real runs, in units of what rounding allows.
+    """Compute the largest |V − A s − M r| of each message (F,) over real runs, in units of what rounding allows.
 
     Parameters
     ----------
     A, M : (F, n), (F, k)
-        What probes said of the messages.
+        As read off from the probes.
     values : (F, runs, m)
-    seen : inputs (runs, n, m) and masks (runs, k, m)
+    real : inputs (runs, n, m) and masks (runs, k, m)
     grid : float
         Step of fixed-point numbers; each input is off by up to half of it.
     size : float, optional
         That of the largest number rounded on the way, if it is not the largest of ``values``.
     """
-    inputs, masks = (part.transpose(1, 0, 2) for part in seen)
+    inputs, masks = (part.transpose(1, 0, 2) for part in real)
     if not len(values):
         return np.empty(0)
     largest = float(np.abs(values).max()) if size is None else size
@@ -312,7 +312,7 @@ def misfit(
 
 
 def unmodular(view: LinearView, values: Array) -> tuple[LinearView, Array]:
-    """A modular view reduced to the combinations that no mask reaches, as plain numbers; other views as they are.
+    """Reduce a modular view to the combinations that no mask reaches, as plain numbers; leave others as they are.
 
     A uniform mask modulo the modulus hides perfectly, so nothing else in the view says anything. The combinations have
     whole coefficients, the only ones that make sense of residues; values (F, runs, m) are combined likewise.
@@ -329,19 +329,19 @@ def unmodular(view: LinearView, values: Array) -> tuple[LinearView, Array]:
     # A sum that is known some times over is known: rows of one size, whatever whole numbers cancelled the masks.
     times = np.array([gcd(*row) for _, row in known], dtype=float)
     table = np.array([row for _, row in known], dtype=float).reshape(-1, A.shape[1]) / times[:, None]
-    kept = LinearView(table, np.empty((len(known), 0)), view.n).equilibrated()
+    reduced = LinearView(table, np.empty((len(known), 0)), view.n).equilibrated()
     combined = [combined_residues(each, values, view.modulus) for each, _ in known]
-    return kept, kept.normalised(np.array(combined).reshape(len(known), *values.shape[1:]) / times[:, None, None])
+    return reduced, reduced.normalised(np.array(combined).reshape(len(known), *values.shape[1:]) / times[:, None, None])
 
 
 def _integer_sum(combination: Combination, matrix: Array) -> list[int]:
-    """The combination of some rows of an integer matrix, exactly."""
+    """Combine some rows of an integer matrix, exactly."""
     terms = [[factor * int(value) for value in matrix[row]] for row, factor in combination.items()]
     return [sum(column) for column in zip(*terms, strict=True)]
 
 
 def residue(values: Array, modulus: float | None) -> Array:
-    """The representative nearest to zero, where there is a modulus."""
+    """Choose the representative nearest to zero, where there is a modulus."""
     return values if modulus is None else nearest(values, modulus)
 
 

@@ -1,8 +1,8 @@
-"""Whether masks are what the exact evidence takes them for: independent, Gaussian (or uniform modulo), new each time.
+"""Check that masks are what the exact evidence presumes: independent, Gaussian (or uniform modulo), new each time.
 
 The leaked subspace and the Gaussian information follow from how masks enter the messages; they hold for masks that are
 independent of each other, of one size, and spread without gaps. A protocol that draws them otherwise hides less than
-they say, so each departure found here is a doubt that keeps a node from being cleared.
+they say, so each departure found here is an unmet premise, and keeps a node from being cleared.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _STEP = 1e-12
 _TAILS = 15.0
 
 
-def mask_doubts(
+def unmet_mask_premises(
     drawn: Sequence[Array], modulus: float | None, grid: float = 0.0, *, given: Sequence[Array] | None = None
 ) -> list[str]:
-    """What is wrong with the masks of several averagings, each (runs, k, m); empty if nothing was found.
+    """List what is wrong with the masks of several averagings, each (runs, k, m); empty if nothing was found.
 
-    Masks that serve from some averaging to the last are no doubt here: those are read jointly.
+    Masks that serve from some averaging to the last are no fault here: those are read jointly.
 
     Parameters
     ----------
@@ -46,16 +46,16 @@ def mask_doubts(
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> mask_doubts([rng.normal(size=(500, 3, 2))], None)
+    >>> unmet_mask_premises([rng.normal(size=(500, 3, 2))], None)
     []
-    >>> mask_doubts([np.repeat(rng.normal(size=(500, 1, 2)), 3, axis=1)], None)
+    >>> unmet_mask_premises([np.repeat(rng.normal(size=(500, 1, 2)), 3, axis=1)], None)
     ['masks of one averaging are correlated (up to 1.00), so they may cancel']
     """
-    return [*dependence_doubts(drawn, grid, given=given), *shape_doubts(drawn, modulus)]
+    return [*unmet_independence(drawn, grid, given=given), *unmet_shape(drawn, modulus)]
 
 
-def dependence_doubts(drawn: Sequence[Array], grid: float = 0.0, *, given: Sequence[Array] | None = None) -> list[str]:
-    """The part of :func:`mask_doubts` that holds for masks of any distribution: constant, correlated, in steps.
+def unmet_independence(drawn: Sequence[Array], grid: float = 0.0, *, given: Sequence[Array] | None = None) -> list[str]:
+    """List what is wrong with masks of any distribution: that they are constant, correlated, or come in steps.
 
     Where those that are ``drawn`` are known to be mixed, steps are looked for in the masks that are ``given``.
     """
@@ -63,19 +63,19 @@ def dependence_doubts(drawn: Sequence[Array], grid: float = 0.0, *, given: Seque
     if _constant(masks):
         return ["a mask is the same in all runs: who knows the code knows it"]
     used = masks if given is None else _drawn(given)
-    found = (_within(masks), _entries(masks), _across(masks), _gaps(used, grid)) if masks else ()
-    return [doubt for doubt in found if doubt]
+    faults = (_within(masks), _entries(masks), _across(masks), _gaps(used, grid)) if masks else ()
+    return [fault for fault in faults if fault]
 
 
-def shape_doubts(drawn: Sequence[Array], modulus: float | None) -> list[str]:
-    """The other part: tests for masks that are normal and of one size, or uniform over the modulus.
+def unmet_shape(drawn: Sequence[Array], modulus: float | None) -> list[str]:
+    """Test whether masks are normal and of one size, or uniform over the modulus; list what is wrong.
 
     Where every mask was traced to a draw of its own, that is the better judge.
     """
     masks = _drawn(drawn)
     if not masks or _constant(masks):
         return []
-    return [doubt for doubt in (_sizes(masks), _shape(masks, modulus)) if doubt]
+    return [fault for fault in (_sizes(masks), _shape(masks, modulus)) if fault]
 
 
 def _drawn(drawn: Sequence[Array]) -> list[Array]:
@@ -98,9 +98,11 @@ def _entries(masks: Sequence[Array]) -> str:
 
 def _across(masks: Sequence[Array]) -> str:
     # The same masks from some averaging to the last are read jointly, and count as one; any other reuse is not.
-    kept = [m for m, *later in (masks[i:] for i in range(len(masks))) if not all(np.array_equal(m, x) for x in later)]
-    for one, other in combinations([_standardised(m[:, :, 0]) for m in (*kept, masks[-1])], 2):
-        top = _correlation(one, other, all_pairs=True)
+    distinct = [
+        m for m, *later in (masks[i:] for i in range(len(masks))) if not all(np.array_equal(m, x) for x in later)
+    ]
+    for first, second in combinations([_standardised(m[:, :, 0]) for m in (*distinct, masks[-1])], 2):
+        top = _correlation(first, second, all_pairs=True)
         if top:
             return f"masks of two iterations are correlated (up to {top:.2f})"
     return ""
@@ -111,8 +113,8 @@ def _sizes(masks: Sequence[Array]) -> str:
 
     spread = np.concatenate([m.std(axis=0).ravel() for m in masks])
     freedom = min(len(m) for m in masks) - 1
-    each = _FALSE_ALARM / (2 * spread.size)
-    if spread.max() ** 2 * chi2.ppf(each, freedom) <= spread.min() ** 2 * chi2.isf(each, freedom):
+    level = _FALSE_ALARM / (2 * spread.size)
+    if spread.max() ** 2 * chi2.ppf(level, freedom) <= spread.min() ** 2 * chi2.isf(level, freedom):
         return ""
     return f"masks differ in size, from {spread.min():.3g} to {spread.max():.3g}: the smallest hide less than is said"
 
@@ -133,7 +135,7 @@ def _gaps(masks: Sequence[Array], grid: float) -> str:
 
 
 def _step(values: Array) -> float:
-    """The step that all ``values`` are multiples of, by Euclid's algorithm; 0 if it is that of rounding."""
+    """Find the step that all ``values`` are multiples of, by Euclid's algorithm; 0 if it is that of rounding."""
     least = _STEP * float(values.max())
     step = 0.0
     for value in values[:30].tolist():
@@ -145,41 +147,41 @@ def _step(values: Array) -> float:
 
 
 def _correlation(a: Array, b: Array, *, all_pairs: bool = False) -> float:
-    """The largest significant correlation between standardised columns of (..., runs, k) and (..., runs, l), or 0.
+    """Find the largest significant correlation between standardised columns (..., runs, k) and (..., runs, l), or 0.
 
     What is significant goes by the pairs of one table (k, l).
     """
     n = a.shape[-2]
     if n < 3:  # two runs always lie on a line
         return 0.0
-    found = np.abs(a.swapaxes(-1, -2) @ b) / n
+    table = np.abs(a.swapaxes(-1, -2) @ b) / n
     if not all_pairs:
-        same = np.arange(min(found.shape[-2:]))
-        found[..., same, same] = 0.0
-    top = float(np.fmax.reduce(found, axis=None, initial=0.0))  # one that is no number hides no other
-    return top if top > _by_chance(found.shape[-2] * found.shape[-1], n) else 0.0
+        same = np.arange(min(table.shape[-2:]))
+        table[..., same, same] = 0.0
+    top = float(np.fmax.reduce(table, axis=None, initial=0.0))  # one that is no number hides no other
+    return top if top > _by_chance(table.shape[-2] * table.shape[-1], n) else 0.0
 
 
 @cache
 def _by_chance(pairs: int, n: int) -> float:
-    """What the largest of so many correlations of ``n`` runs hardly exceeds; of a few runs, any value may come up."""
+    """Bound the largest of so many correlations of ``n`` runs that chance makes; of a few runs, any may come up."""
     from scipy.stats import beta
 
     return math.sqrt(beta.isf(_FALSE_ALARM / max(pairs, 1), 0.5, n / 2 - 1))  # r² is Beta(1/2, n/2 − 1)
 
 
 def _standardised(values: Array) -> Array:
-    """Columns of mean 0 and spread 1; where a few values are most of the spread, of their ranks."""
+    """Standardise columns to mean 0 and spread 1; where a few values are most of the spread, their ranks."""
     centred = values - values.mean(axis=0)
     spread = values.std(axis=0)
-    found = np.asarray(centred / np.where(spread > 0, spread, 1.0))
-    if float((found**4).mean(axis=0).max(initial=0.0)) > _TAILS:
+    standard = np.asarray(centred / np.where(spread > 0, spread, 1.0))
+    if float((standard**4).mean(axis=0).max(initial=0.0)) > _TAILS:
         return _standardised(np.argsort(np.argsort(values, axis=0), axis=0).astype(float))
-    return found
+    return standard
 
 
 def _as_assumed(masks: Array, modulus: float | None) -> bool:
-    """Kolmogorov's test of each mask and entry by itself (copies would count twice)."""
+    """Test each mask and entry by itself, as Kolmogorov does (copies would count twice)."""
     from scipy.special import ndtr
 
     values = masks[:_SAMPLE].reshape(min(len(masks), _SAMPLE), -1)

@@ -1,4 +1,4 @@
-"""Whether the transcript tells the whole story: a node sends, and ends with, only what follows from what it holds.
+"""Check that the transcript is complete: a node sends, and ends with, only what follows from what it holds.
 
 A protocol that keeps quiet of what a node holds (its input, a mask), or hands data on without the channel, hides from
 the audit what a corrupt node knows. Each message of a linear protocol is a combination of inputs and masks; it must lie
@@ -22,7 +22,7 @@ _ROUNDING = 1e-14  # of the largest before: no message, but what rounding left
 
 
 def unexplained(blocks: Sequence[Block], averages: Array, runs: int, units: int, modulus: float | None) -> str:
-    """The first message of an averaging that does not follow from what its sender held; empty if there is none.
+    """Find the first message of an averaging that does not follow from what its sender held; empty if there is none.
 
     Parameters
     ----------
@@ -68,11 +68,11 @@ def unexplained(blocks: Sequence[Block], averages: Array, runs: int, units: int,
 
 
 def _by_node(nodes: Ints, contents: Ints) -> list[tuple[int, Ints]]:
-    """The contents at each of the nodes, each once."""
+    """Group the contents by node, each once."""
     order = np.argsort(nodes, kind="stable")
-    found, starts = np.unique(nodes[order], return_index=True)
-    mine = np.split(contents[order], starts[1:])
-    return [(int(node), np.unique(some)) for node, some in zip(found, mine, strict=True)]
+    distinct, starts = np.unique(nodes[order], return_index=True)
+    groups = np.split(contents[order], starts[1:])
+    return [(int(node), np.unique(some)) for node, some in zip(distinct, groups, strict=True)]
 
 
 class _Span:
@@ -89,11 +89,11 @@ class _Span:
         return self._room[: self.rank]
 
     def _off(self, rows: Array) -> Array:
-        """``rows`` (r, dimension) less what of them is inside, but for rounding: twice takes that off too."""
+        """Subtract from ``rows`` (r, dimension) what is inside, but for rounding: a second time takes that off too."""
         return rows - (rows @ self.basis.T) @ self.basis
 
     def holds(self, rows: Array) -> bool:
-        """Whether all ``rows`` lie inside, to 1e-6 of their size; one that is no number does not."""
+        """Check that all ``rows`` lie inside, to 1e-6 of their size; one that is no number does not."""
         with np.errstate(invalid="ignore"):
             sizes, outside = _sizes(rows), self._off(rows)
             small = sizes <= _ROUNDING * self.top
@@ -114,8 +114,8 @@ class _Span:
         left = self._off(left)
         left = left[_sizes(left) > _OUTSIDE]
         if len(left) > 1:  # of each other: those first that are farthest outside
-            found, lengths, _ = qr(left.T, mode="economic", pivoting=True, check_finite=False)
-            left = found.T[: int((np.abs(np.diagonal(lengths)) > _OUTSIDE).sum())]
+            directions, lengths, _ = qr(left.T, mode="economic", pivoting=True, check_finite=False)
+            left = directions.T[: int((np.abs(np.diagonal(lengths)) > _OUTSIDE).sum())]
         left = self._off(left)  # as rounding, which was small beside the rows, is not beside what is left of them
         sizes = _sizes(left)
         left = left[sizes > _OUTSIDE] / sizes[sizes > _OUTSIDE, None]
@@ -126,5 +126,5 @@ class _Span:
 
 
 def _sizes(rows: Array) -> Array:
-    """Lengths (r,) of ``rows`` (r, dimension)."""
+    """Compute the lengths (r,) of ``rows`` (r, dimension)."""
     return np.asarray(np.sqrt(np.einsum("rd,rd->r", rows, rows)))

@@ -1,4 +1,4 @@
-"""What is revealed whatever the distribution of the data: the leaked subspace (Li 2022, section 4).
+"""The leaked subspace: what is revealed whatever the distribution of the data (Li 2022, section 4).
 
 With masks of any size, the adversary can always form the combinations of what it holds in which every mask cancels.
 With N spanning the left null space of M, these are NᵀA s; the row space of NᵀA is the *leaked subspace*.
@@ -64,12 +64,12 @@ class LeakedSubspace:
         return frozenset(int(i) for i in np.flatnonzero(own > 1 - 1e-6)) - self.corrupt
 
     def explained(self, node: int) -> Array:
-        """Share of the variance of the node's input that is known, for i.i.d. inputs: (T,), 1 where revealed."""
+        """Compute the known share of the variance of the node's input, for i.i.d. inputs: (T,), 1 where revealed."""
         shares = np.diag(self.projector).reshape(-1, self.n)[:, node]
         return np.clip(shares, 0.0, 1.0)
 
     def describe(self) -> list[str]:
-        """The basis in words, such as "x0 + x2 + x4"; with several iterations "x0[1] - x0[0]"."""
+        """Describe the basis in words, such as "x0 + x2 + x4"; with several iterations "x0[1] - x0[0]"."""
         rounds = self.basis.shape[1] // self.n
         return [_in_words(row, self.n, rounds) for row in self.basis]
 
@@ -85,7 +85,7 @@ def leaked_subspace(
     rounds: int = 1,
     rng: np.random.Generator | int | None = 0,
 ) -> LeakedSubspace:
-    """The leaked subspace of ``rounds`` averagings, by running the protocol itself on the identity.
+    """Compute the leaked subspace of ``rounds`` averagings, by running the protocol itself on the identity.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def leaked_subspace(
     network : Network
     adversary : Adversary
     rounds : int
-        Averagings seen; more than one matters where masks are reused.
+        Averagings observed; more than one matters where masks are reused.
     rng : Generator or int
         For schedules and message loss; the subspace does not depend on it.
 
@@ -114,7 +114,7 @@ def leaked_subspace(
 
 
 def subspace_of(view: LinearView, corrupt: frozenset[int], reach: MaskRange | None = None) -> LeakedSubspace:
-    """The leaked subspace of a view whose A and M are known; ``reach`` is its ``mask_range``, where that is known."""
+    """Compute the leaked subspace of a view whose A and M are known; ``reach`` is its ``mask_range``, if known."""
     A, basis = view.A, reach[0] if reach else None
     if basis is None:
         both = np.hstack([view.spread, A])
@@ -125,7 +125,7 @@ def subspace_of(view: LinearView, corrupt: frozenset[int], reach: MaskRange | No
 
 
 def mask_range(view: LinearView) -> MaskRange:
-    """Orthonormal basis (F, q) of the combinations that masks reach, and the q singular values of M.
+    """Compute an orthonormal basis (F, q) of the combinations that masks reach, and the q singular values of M.
 
     Of M as it meets independent masks: those that all but cancel reach next to nothing.
     """
@@ -141,7 +141,7 @@ def _range(M: Array) -> MaskRange:
 
 
 def row_echelon(matrix: Array) -> Array:
-    """Reduced row echelon basis of the row space, by way of its singular vectors."""
+    """Compute the reduced row echelon basis of the row space, by way of its singular vectors."""
     if not matrix.size:
         return np.empty((0, matrix.shape[1]))
     _, s, vt = np.linalg.svd(matrix, full_matrices=False)

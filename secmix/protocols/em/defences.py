@@ -22,7 +22,7 @@ from secmix.protocols.em.statistics import unpack
 
 @dataclass(frozen=True)
 class Defences:
-    """What the nodes do beside the protocol; everything is off unless set.
+    """Steps that nodes take beside the protocol; everything is off unless set.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ class Defences:
         change a sum by any amount, so that *no* (ε, δ) follows from it.
     noise_nodes : int
         How many nodes' noise together makes up the noise above; by default all. Each node adds its share
-        std / √noise_nodes. With f nodes who may tell or leave out their shares take n − f; with 1, each vector by
-        itself is protected, from a server who sees it too.
+        std / √noise_nodes. With f nodes who may disclose or leave out their shares take n − f; with 1, each vector by
+        itself is protected, from a server who reads it too.
 
     Raises
     ------
@@ -73,10 +73,10 @@ class Defences:
     noise_nodes: int | None = None
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if value is not None and each.name != "noise_nodes":
-                positive(value, each.name)
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if value is not None and option.name != "noise_nodes":
+                positive(value, option.name)
         if self.noise_nodes is not None:
             integer(self.noise_nodes, "noise_nodes")
             if not self.noise_multiplier and not self.noise_std:
@@ -96,21 +96,21 @@ class Defences:
 
     @property
     def words(self) -> list[str]:
-        """Those that are on, as they are written in a scenario."""
+        """The defences that are on, as they are written in a scenario."""
         return [f"{each.name} = {getattr(self, each.name)}" for each in fields(self) if getattr(self, each.name)]
 
     @property
     def alters(self) -> bool:
-        """Whether sums are other than those of the rows."""
+        """True where sums are other than those of the rows."""
         return bool(self.rounding or self.noise_std or self.noise_multiplier or self.clip_radius)
 
     @property
     def blurs(self) -> bool:
-        """Whether what is sent no longer fixes the rows it was computed from."""
+        """True where what is sent no longer fixes the rows it was computed from."""
         return bool(self.rounding or self.noise_std or self.noise_multiplier)
 
     def error(self, path: Sequence[Mixture], members: int, n: int) -> Array:
-        """Standard error (T,) that rounding and noise put into a sum over ``members`` of the ``n`` nodes, under θ^t."""
+        """Compute the standard error (T,) of a sum over ``members`` of ``n`` nodes by rounding and noise, at each θ."""
         out = np.zeros(len(path))
         for t, theta in enumerate(path):
             std = self.sum_noise(theta)
@@ -119,20 +119,20 @@ class Defences:
         return out
 
     def clipped(self, rows: Array) -> Array:
-        """``rows`` (..., d), none longer than ``clip_radius``."""
+        """Shorten ``rows`` (..., d) to a length of at most ``clip_radius``."""
         if self.clip_radius is None:
             return rows
         length = np.linalg.norm(rows, axis=-1, keepdims=True)
         return np.asarray(rows * np.minimum(1.0, self.clip_radius / np.maximum(length, 1e-300)))
 
     def sum_noise(self, theta: Mixture) -> Array | None:
-        """Standard deviation of the noise on the sums (...,) under ``theta`` (...); None without noise."""
+        """Compute the standard deviation (...,) of the noise on the sums under ``theta`` (...); None without noise."""
         if self.noise_multiplier and self.clip_radius:
             return np.asarray(self.noise_multiplier * sensitivity(theta, self.clip_radius))
         return np.full(theta.weights.shape[:-1], self.noise_std) if self.noise_std else None
 
     def sent(self, vectors: Array, theta: Mixture, rng: np.random.Generator) -> Array:
-        """What the nodes send in place of ``vectors`` (runs, n, m), under their θ (runs, n)."""
+        """Add noise to ``vectors`` (runs, n, m) under the nodes' θ (runs, n), round them, and return what is sent."""
         std = self.sum_noise(theta)
         if std is not None:
             share = std / math.sqrt(self.noise_nodes or vectors.shape[1])
@@ -142,20 +142,20 @@ class Defences:
         return vectors
 
     def received(self, averages: Array, k: int) -> Array:
-        """Averages (runs, n, m) with counts that are none made zero: noise may have made them negative."""
+        """Set negative counts in averages (runs, n, m) to zero: noise may have made them negative."""
         if not (self.alters or self.likelihood_drop):
             return averages
         out = averages.copy()
         width = out.shape[-1] // k
         counts = out[..., : k * width : width]
-        out[..., : k * width : width] = np.where(counts < 0, 0.0, counts)  # NaN, of who dropped out, stays
+        out[..., : k * width : width] = np.where(counts < 0, 0.0, counts)  # NaN, of nodes that dropped out, stays
         return out
 
-    def accepted(self, fresh: Mixture, old: Mixture, averages: Array, n: int) -> Mixture:
-        """The parameters (runs, n) that nodes go on with, given those that follow from the averages (runs, n, m)."""
-        means, covariances = fresh.means, fresh.covariances
+    def accepted(self, proposed: Mixture, old: Mixture, averages: Array, n: int) -> Mixture:
+        """Hold the ``proposed`` parameters (runs, n), which follow from averages (runs, n, m), to the limits set."""
+        means, covariances = proposed.means, proposed.covariances
         if self.min_count:
-            counts = n * unpack(averages, fresh.n_components, fresh.n_features)[0]
+            counts = n * unpack(averages, proposed.n_components, proposed.n_features)[0]
             low = counts < self.min_count
             means = np.where(low[..., None], old.means, means)
             covariances = np.where(low[..., None, None], old.covariances, covariances)
@@ -165,11 +165,11 @@ class Defences:
             # Those that are wide enough stay as they are, to the last digit.
             wide = (values.min(axis=-1) >= self.covariance_floor)[..., None, None]
             covariances = np.where(wide, covariances, 0.5 * (lifted + lifted.swapaxes(-1, -2)))
-        return Mixture(fresh.weights, means, covariances)
+        return Mixture(proposed.weights, means, covariances)
 
 
 def sensitivity(theta: Mixture, radius: float) -> Array:
-    """How much one row of norm at most ``radius`` adds to the summed vector at most, in Euclidean norm: (...,).
+    """Bound what one row of norm at most ``radius`` adds to the summed vector, in Euclidean norm: (...,).
 
     The row x adds P_j (1, x, upper triangle of (x−μ_j)(x−μ_j)ᵀ) for each component. Since Σ_j P_j = 1 and Σ_j P_j² ≤ 1,
     the squared norm is at most max_j 1 + |x|² + |x−μ_j|⁴ ≤ 1 + r² + (r + max_j |μ_j|)⁴. It depends on the public θ: far
@@ -180,7 +180,7 @@ def sensitivity(theta: Mixture, radius: float) -> Array:
 
 
 def epsilon(noise_multiplier: float, rounds: int, delta: float) -> float:
-    """The ε at which ``rounds`` noisy sums are (ε, δ) differentially private towards adding or removing one row.
+    """Compute the ε for which ``rounds`` noisy sums are (ε, δ) differentially private in one row added or removed.
 
     The Gaussian mechanism, composed over rounds by privacy loss distributions (Google's dp-accounting). It covers the
     sums, with the noise that the nodes counted by ``noise_nodes`` add; not what a node's own messages show beside.
@@ -200,7 +200,7 @@ def epsilon(noise_multiplier: float, rounds: int, delta: float) -> float:
 
 
 def noise_multiplier_for(target: float, rounds: int, delta: float) -> float:
-    """The least noise multiplier, to a thousandth, with which :func:`epsilon` is at most ``target``."""
+    """Find the least noise multiplier, to a thousandth, with which :func:`epsilon` is at most ``target``."""
     positive(target, "epsilon")
     integer(rounds, "rounds")
     _proper(delta)

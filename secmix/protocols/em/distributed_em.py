@@ -152,7 +152,7 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
         return self
 
     def run(self, parts: Sequence[Array], *, network: Network, rng: np.random.Generator) -> EMRun:
-        """Many runs at once: ``parts`` holds one array (runs, n_i, d) a node.
+        """Run EM many times at once: ``parts`` holds one array (runs, n_i, d) a node.
 
         All runs take the same number of iterations: with ``tol``, until the last one has converged.
         """
@@ -177,7 +177,7 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
                 reg_covar=self.reg_covar,
             )
         likelihood = self.tol is not None
-        kept_masks: Array | None = None
+        reused_masks: Array | None = None
         path, bounds, converged = [theta], np.empty((0, runs)), False
         # Mean log-likelihood of a node's rows where it last took part, and how many they are.
         taken_at, sizes = np.full((runs, n), -np.inf), np.array([part.shape[1] for part in parts])
@@ -186,16 +186,16 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
             channel.iteration = t
             vectors = statistics_by_node(parts, theta, likelihood=asked)
             if defences.likelihood_drop:
-                seen = vectors[..., -1] / sizes
-                takes_part = seen >= taken_at - defences.likelihood_drop
-                taken_at = np.where(takes_part, seen, taken_at)
+                likelihoods = vectors[..., -1] / sizes
+                takes_part = likelihoods >= taken_at - defences.likelihood_drop
+                taken_at = np.where(takes_part, likelihoods, taken_at)
                 vectors *= takes_part[..., None]
             if asked and not likelihood:  # read by the node itself, and not sent
                 vectors = np.ascontiguousarray(vectors[..., :-1])
             vectors = defences.sent(vectors, theta, noise_rng)
-            if SumTraits.of(sums).reuses_masks and kept_masks is None:
-                kept_masks = sums.draw_masks(runs, vectors.shape[2], network, mask_rng)
-            averages, _ = sums.average(vectors, network, sum_rng.spawn(1)[0], masks=kept_masks, channel=channel)
+            if SumTraits.of(sums).reuses_masks and reused_masks is None:
+                reused_masks = sums.draw_masks(runs, vectors.shape[2], network, mask_rng)
+            averages, _ = sums.average(vectors, network, sum_rng.spawn(1)[0], masks=reused_masks, channel=channel)
             averages = defences.received(averages, self.n_components)
             theta = self._next(averages, theta, n)
             path.append(theta)
@@ -207,15 +207,15 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
         return EMRun(path, bounds, converged, channel.transcript)
 
     def predict(self, X: ArrayLike) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """The most likely component of each row (N,)."""
+        """Predict the most likely component of each row: (N,)."""
         return np.asarray(np.argmax(self.mixture_.log_joint(finite_array(X, "X", ndim=2)), axis=1))
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """Responsibilities (N, K)."""
+        """Compute the responsibilities (N, K)."""
         return self.mixture_.responsibilities(finite_array(X, "X", ndim=2))[0]
 
     def score(self, X: ArrayLike, y: None = None) -> float:
-        """Mean log-likelihood of the rows of ``X``, in nats."""
+        """Compute the mean log-likelihood of the rows of ``X``, in nats."""
         return float(self.mixture_.log_density(finite_array(X, "X", ndim=2)).mean())
 
     def _next(self, averages: Array, theta: Mixture, n: int) -> Mixture:
@@ -229,19 +229,19 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
             return self._updated(averages, theta, n)
         if gone.all():
             return theta
-        stand_in = np.where(gone[:, None], averages[:, [int(np.argmin(gone))]], averages)
-        stand_in = np.where(nobody[..., None], 1.0, stand_in)
-        fresh = self._updated(stand_in, theta, n)
-        kept = gone | nobody
+        filled = np.where(gone[:, None], averages[:, [int(np.argmin(gone))]], averages)
+        filled = np.where(nobody[..., None], 1.0, filled)
+        new = self._updated(filled, theta, n)
+        unchanged = gone | nobody
         return Mixture(
-            np.where(kept[..., None], theta.weights, fresh.weights),
-            np.where(kept[..., None, None], theta.means, fresh.means),
-            np.where(kept[..., None, None, None], theta.covariances, fresh.covariances),
+            np.where(unchanged[..., None], theta.weights, new.weights),
+            np.where(unchanged[..., None, None], theta.means, new.means),
+            np.where(unchanged[..., None, None, None], theta.covariances, new.covariances),
         )
 
     def _updated(self, averages: Array, theta: Mixture, n: int) -> Mixture:
-        fresh = updated(averages, theta, center=self.covariance_center, reg_covar=self.reg_covar)
-        return fresh if self.defences is None else self.defences.accepted(fresh, theta, averages, n)
+        proposed = updated(averages, theta, center=self.covariance_center, reg_covar=self.reg_covar)
+        return proposed if self.defences is None else self.defences.accepted(proposed, theta, averages, n)
 
     def _given(self, runs: int, n: int, d: int) -> Mixture:
         assert isinstance(self.init, Mixture)
@@ -273,12 +273,14 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
             if noisy and self.tol is not None:
                 raise SecmixError("noise does not cover the likelihoods that tol sums; set tol = None")
             if self.defences.noise_nodes is not None and self.defences.noise_nodes > network.n:
-                raise SecmixError(f"noise_nodes = {self.defences.noise_nodes}, but there are {network.n} nodes")
+                raise SecmixError(
+                    f"noise_nodes = {self.defences.noise_nodes}, but there are {network.n} nodes; give at most that"
+                )
         if len(parts) != network.n:
             raise DataError(f"{len(parts)} parts for a network of {network.n} nodes; give one part a node")
         widths = {part.shape[-1] for part in parts}
         if len(widths) > 1:
-            raise DataError(f"the parts have different numbers of columns: {sorted(widths)}")
+            raise DataError(f"the parts have different numbers of columns: {sorted(widths)}; give all the same")
         total = sum(part.shape[-2] for part in parts)
         if total < self.n_components:
             raise DataError(f"{self.n_components} components but only {total} rows in all; use fewer components")
@@ -289,9 +291,9 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
 
 
 def _mean_likelihood(averages: Array, k: int) -> Array:
-    """Mean log-likelihood a row (runs,), from the averages of the first node that has them."""
+    """Compute the mean log-likelihood of a row (runs,) from the averages of the first node that has them."""
     node = int(np.argmin(without_average(averages)))
-    mine = averages[:, node]
-    per_component = (mine.shape[1] - 1) // k
-    count = mine[:, : k * per_component : per_component].sum(axis=1)
-    return np.asarray(mine[:, -1] / np.where(count == 0, 1.0, count))  # where all abstained both are 0
+    average = averages[:, node]
+    per_component = (average.shape[1] - 1) // k
+    count = average[:, : k * per_component : per_component].sum(axis=1)
+    return np.asarray(average[:, -1] / np.where(count == 0, 1.0, count))  # where all abstained both are 0

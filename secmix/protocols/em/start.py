@@ -1,4 +1,4 @@
-"""Where EM starts when no parameters are given: from secure-summed statistics and a public coin."""
+"""Start of EM where no parameters are given: from secure-summed statistics and a public coin."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def secure_start(
     lloyd: bool,
     reg_covar: float,
 ) -> Mixture:
-    """θ^0 with batch axes (runs, n) from parts (runs, n_i, d), through the sum protocol and into the channel.
+    """Draw θ^0 with batch axes (runs, n) from parts (runs, n_i, d), through the sum protocol and into the channel.
 
     One averaging gives every node the moments (count, Σx, Σxxᵀ); centres are drawn from the Gaussian that fits them,
     the same at every node (a public coin); with ``lloyd`` five rounds of k-means follow, each a sum of counts and
@@ -53,7 +53,7 @@ def secure_start(
         average = _known(sums.average(tallies, network, later[1 + step], channel=channel)[0])
         table = average.reshape(runs, network.n, k, 1 + d)
         count = table[..., :1]
-        # A cluster of less than a millionth of a row a node is an empty one, seen through rounding error.
+        # A cluster with less than a millionth of a row a node is empty: what it has is rounding error.
         joined = count > 1e-6
         centres = np.where(joined, table[..., 1:] / np.where(joined, count, 1.0), centres)
     weights = np.full((runs, network.n, k), 1.0 / k)
@@ -61,13 +61,13 @@ def secure_start(
 
 
 def _known(averages: Array) -> Array:
-    """A node that dropped out takes the result from a living one: it must know where to start."""
+    """Give a node that dropped out the result of one that did not: it must know where to start."""
     gone = without_average(averages)
     return np.where(gone[:, None], averages[:, [int(np.argmin(gone))]], averages)
 
 
 def _moments(rows: Array) -> Array:
-    """(count, Σx, upper triangle of Σxxᵀ) of rows (runs, N, d)."""
+    """Compute (count, Σx, upper triangle of Σxxᵀ) of rows (runs, N, d)."""
     runs, size, d = rows.shape
     upper = np.triu_indices(d)
     second = np.matmul(rows.swapaxes(-1, -2), rows)[:, upper[0], upper[1]]
@@ -75,7 +75,7 @@ def _moments(rows: Array) -> Array:
 
 
 def _tally(rows: Array, centres: Array) -> Array:
-    """(count, Σx) of the rows (runs, N, d) nearest to each centre (runs, K, d), flattened to (runs, K(1+d))."""
+    """Sum (count, Σx) of the rows (runs, N, d) nearest to each centre (runs, K, d), flattened to (runs, K(1+d))."""
     distance = ((rows[:, :, None, :] - centres[:, None, :, :]) ** 2).sum(axis=-1)
     nearest = np.argmin(distance, axis=-1)[..., None] == np.arange(centres.shape[1])
     total = np.matmul(nearest.swapaxes(-1, -2).astype(float), rows)

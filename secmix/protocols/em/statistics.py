@@ -35,17 +35,17 @@ _FEWEST = 256
 
 
 def width(k: int, d: int) -> int:
-    """Numbers in the vector of one node, likelihood not counted: k (1 + d + d(d+1)/2)."""
+    """Count the numbers in the vector of one node, its likelihood aside: k (1 + d + d(d+1)/2)."""
     return k * (1 + d + d * (d + 1) // 2)
 
 
 def features(q: int) -> int:
-    """The d with 1 + d + d(d+1)/2 = q, or near it where q is no such number."""
+    """Solve 1 + d + d(d+1)/2 = q for d, to the nearest integer."""
     return round((math.sqrt(1 + 8 * q) - 3) / 2)
 
 
 def local_statistics(rows: Array, mixture: Mixture, *, likelihood: bool) -> Array:
-    """The E-step at one node: rows (..., N, d), mixtures with the same batch axes, vector (..., m)."""
+    """Compute the E-step at one node: rows (..., N, d), mixtures with the same batch axes, vector (..., m)."""
     rows = arrays.floats(arrays.namespace(rows, mixture.weights), rows)
     *batch, size, d = rows.shape
     step = max(_FEWEST, _NUMBERS // max(1, d * math.prod(batch)))
@@ -56,22 +56,22 @@ def local_statistics(rows: Array, mixture: Mixture, *, likelihood: bool) -> Arra
 
 
 def statistics_by_node(parts: Sequence[Array], mixture: Mixture, *, likelihood: bool) -> Array:
-    """The E-step at every node: NumPy rows (runs, N_i, d) of each, mixtures (runs, n), vectors (runs, n, m)."""
+    """Compute the E-step at every node: NumPy rows (runs, N_i, d) of each, mixtures (runs, n), vectors (runs, n, m)."""
     runs, size, d = parts[0].shape
     if len({part.shape for part in parts}) == 1 and runs * len(parts) * size * d <= _NUMBERS:
         return local_statistics(np.stack(parts, axis=1), mixture, likelihood=likelihood)
-    each = [local_statistics(part, mixture[:, i], likelihood=likelihood) for i, part in enumerate(parts)]
-    return np.stack(each, axis=1)
+    vectors = [local_statistics(part, mixture[:, i], likelihood=likelihood) for i, part in enumerate(parts)]
+    return np.stack(vectors, axis=1)
 
 
 def _chunk_statistics(rows: Array, mixture: Mixture) -> Array:
-    """The statistics of a few rows (..., N, d) and, last, their log-likelihood: (..., m + 1)."""
+    """Compute the statistics of a few rows (..., N, d) and, last, their log-likelihood: (..., m + 1)."""
     xp = mixture.xp
     columns = arrays.contiguous(xp, xp.matrix_transpose(rows))
     resp, log_density = mixture.column_responsibilities(columns)
     *batch, k, _ = resp.shape
     d = rows.shape[-1]
-    upper = _indices(xp, _places(d)[0], rows)
+    upper = _indices(xp, _triangle(d)[0], rows)
     table = xp.empty((*batch, k, 1 + d + upper.shape[0]), dtype=xp.float64, device=arrays.device_of(rows))
     table[..., 0] = xp.sum(resp, axis=-1)
     table[..., 1 : 1 + d] = xp.matmul(resp, rows)
@@ -88,50 +88,50 @@ def _chunk_statistics(rows: Array, mixture: Mixture) -> Array:
 
 
 @lru_cache
-def _places(d: int) -> tuple[Ints, Ints]:
-    """Of the upper triangle among the d² entries of C, and of the entries of C among the numbers of its triangle."""
+def _triangle(d: int) -> tuple[Ints, Ints]:
+    """Index the upper triangle among the d² entries of C, and the entries of C among the numbers of its triangle."""
     rows, columns = np.triu_indices(d)
     among = np.empty((d, d), dtype=np.intp)
     among[rows, columns] = among[columns, rows] = np.arange(len(rows))
     return rows * d + columns, among.ravel()
 
 
-def _indices(xp: Any, places: Ints, like: Any) -> Any:
-    return places if arrays.is_numpy(xp) else xp.asarray(places, device=arrays.device_of(like))
+def _indices(xp: Any, indices: Ints, like: Any) -> Any:
+    return indices if arrays.is_numpy(xp) else xp.asarray(indices, device=arrays.device_of(like))
 
 
 def unpack(vector: Array, k: int, d: int) -> tuple[Array, Array, Array]:
-    """(a, b, C) from vectors (..., m): (..., K), (..., K, d) and symmetric (..., K, d, d)."""
+    """Unpack (a, b, C) from vectors (..., m): (..., K), (..., K, d) and symmetric (..., K, d, d)."""
     xp = arrays.namespace(vector)
     table = xp.reshape(vector[..., : width(k, d)], (*vector.shape[:-1], k, 1 + d + d * (d + 1) // 2))
-    scatter = xp.take(table[..., 1 + d :], _indices(xp, _places(d)[1], vector), axis=-1)
+    scatter = xp.take(table[..., 1 + d :], _indices(xp, _triangle(d)[1], vector), axis=-1)
     return table[..., 0], table[..., 1 : 1 + d], xp.reshape(scatter, (*table.shape[:-1], d, d))
 
 
 def updated(vector: Array, old: Mixture, *, center: Center, reg_covar: float) -> Mixture:
-    """The M-step: the next mixture from averaged or summed statistics (..., m) and the current one (...)."""
+    """Compute the M-step: the next mixture from averaged or summed statistics (..., m) and the current one (...)."""
     xp, k, d = old.xp, old.n_components, old.n_features
     a, b, scatter = unpack(vector, k, d)
     weights = a / xp.sum(a, axis=-1, keepdims=True)
-    kept = weights < EMPTY
-    share = xp.where(kept, xp.ones_like(a), a)
+    empty = weights < EMPTY
+    share = xp.where(empty, xp.ones_like(a), a)
     means = b / share[..., None]
     covariances = scatter / share[..., None, None]
     if center == "new":
         moved = means - old.means
         covariances -= moved[..., :, None] * moved[..., None, :]
     covariances += reg_covar * xp.eye(d, dtype=xp.float64, device=arrays.device_of(a))
-    weights = xp.where(kept, xp.full_like(weights, EMPTY), weights)
+    weights = xp.where(empty, xp.full_like(weights, EMPTY), weights)
     covariances = _positive_definite(xp, covariances, reg_covar)
     return Mixture(
         weights / xp.sum(weights, axis=-1, keepdims=True),
-        xp.where(kept[..., None], old.means, means),
-        xp.where(kept[..., None, None], old.covariances, covariances),
+        xp.where(empty[..., None], old.means, means),
+        xp.where(empty[..., None, None], old.covariances, covariances),
     )
 
 
 def _positive_definite(xp: Any, covariances: Array, floor: float) -> Array:
-    """Covariances whose eigenvalues are at least ``floor``; as they are where they are positive definite.
+    """Raise the eigenvalues of covariances to at least ``floor``; those that are positive definite stay as they are.
 
     Honest sums give positive definite ones. A robust rule that treats entries apart, or a poisoned sum, need not; a
     node then goes on with the nearest covariance that is one, as it must with something.

@@ -18,9 +18,9 @@ from secmix._base.checks import Array
 from secmix.errors import ScenarioError, SecmixError, cause, shown
 from secmix.network import Network
 from secmix.protocols.collaboration import checked_parts, run_by_run
-from secmix.protocols.flower import sayings
+from secmix.protocols.flower import secagg_advice
 from secmix.protocols.flower.project import check_origin, importable, read_project
-from secmix.protocols.interfaces import Shown
+from secmix.protocols.interfaces import Revealed
 from secmix.transcript import Channel, Origin
 
 Loader = Callable[[Array], Any]
@@ -32,7 +32,7 @@ class FlowerApp:
     """A federation that is written for Flower, as it is.
 
     The ServerApp with its strategy, and the ClientApp with its mods, run unchanged. Whenever a client calls the
-    function named ``data``, it gets the rows that the audit dealt to its node, in the form that ``load`` gives them.
+    function named ``data``, it gets the rows that the audit gave its node, in the form that ``load`` gives them.
 
     Parameters
     ----------
@@ -86,10 +86,10 @@ class FlowerApp:
         if importlib.util.find_spec("flwr") is None:
             raise SecmixError("a Flower app needs flwr: pip install 'secmix[flower]'")
         if self.project is not None:
-            found = read_project(self.project)
-            object.__setattr__(self, "server_app", self.server_app or found.server_app)
-            object.__setattr__(self, "client_app", self.client_app or found.client_app)
-            object.__setattr__(self, "config", {**found.config, **self.config})
+            project = read_project(self.project)
+            object.__setattr__(self, "server_app", self.server_app or project.server_app)
+            object.__setattr__(self, "client_app", self.client_app or project.client_app)
+            object.__setattr__(self, "config", {**project.config, **self.config})
         parts = (self.server_app, self.client_app, self.data, self.load)
         names = [name for name in parts if isinstance(name, str)]
         for name in names:
@@ -101,18 +101,21 @@ class FlowerApp:
             self._check()
 
     def _check(self) -> None:
-        """Whether the parts are the project's, and what they are named for."""
+        """Check that each part is of the kind that it is named for, and comes from the project."""
         from flwr.clientapp import ClientApp
         from flwr.serverapp import ServerApp
 
         for name, kind in ((self.server_app, ServerApp), (self.client_app, ClientApp)):
             if self._folder is not None:
                 check_origin(name, self._folder)
-            if not isinstance(found := plugins.imported(name), kind):
-                raise ScenarioError(f"{shown(name)} is no {kind.__name__} of Flower but {type(found).__name__}")
+            if not isinstance(loaded := plugins.imported(name), kind):
+                raise ScenarioError(
+                    f"{shown(name)}: expected a {kind.__name__} of Flower, loaded {type(loaded).__name__}; "
+                    "name it as package.module:name"
+                )
         for what, part in (("data", self.data), ("load", self.load)):
-            if not callable(found := plugins.imported(part) if isinstance(part, str) else part) and part is not None:
-                raise ScenarioError(f"{what} names a function; {shown(part)} is {type(found).__name__}")
+            if not callable(loaded := plugins.imported(part) if isinstance(part, str) else part) and part is not None:
+                raise ScenarioError(f"{what}: expected a function, but {shown(part)} is {type(loaded).__name__}")
 
     @property
     def _folder(self) -> Path | None:
@@ -140,18 +143,18 @@ class FlowerApp:
                 return run_by_run(lambda rows, on: self._once(rows, on, seed, for_clients, failures), data, channel)
             finally:
                 if len(failures) == len(data[0]):
-                    raise SecmixError(f"no client app answered but with errors, in any run: {failures[0]}")
+                    raise SecmixError(f"every client app answered with an error, in every run: {failures[0]}")
 
-    def premises(self, heard: Sequence[Origin]) -> list[str]:
-        """What is taken for granted of secure aggregation, and what passes beside its masks."""
-        return sayings.premises(heard)
+    def premises(self, readable: Sequence[Origin]) -> list[str]:
+        """State what is taken for granted of secure aggregation, and what passes beside its masks."""
+        return secagg_advice.premises(readable)
 
-    def advise(self, shown: Shown) -> list[str]:
-        """What to change in the app: its lines are encrypted already."""
-        return sayings.advice(shown)
+    def advise(self, revealed: Revealed) -> list[str]:
+        """Suggest what to change in the app: its lines are encrypted already."""
+        return secagg_advice.advice(revealed)
 
     def error(self, results: Array, reference: Array) -> Array:
-        """Largest distance between models at a node, relative to the reference: (runs,)."""
+        """Compute the largest distance between models at a node, relative to the reference: (runs,)."""
         size = np.maximum(np.linalg.norm(reference, axis=2), 1e-12)
         off = np.linalg.norm(results - reference, axis=2) / size
         # Who is sampled in neither run ends with nothing in both; in one of them alone, that run has no outcome there.
@@ -196,7 +199,7 @@ class FlowerApp:
 
 @contextlib.contextmanager
 def _named_as(who: str) -> Iterator[None]:
-    """An error of the user's code is told as such, without its words, which may hold private values."""
+    """Report an error of the user's code by its kind alone: its words may hold private values."""
     try:
         yield
     except (SecmixError, KeyboardInterrupt):
@@ -207,7 +210,7 @@ def _named_as(who: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _in_place_of(name: str | None, value: Any, asked: list[int]) -> Iterator[None]:
-    """The function called ``name`` returns ``value`` meanwhile, whatever it is asked; ``asked`` counts how often."""
+    """Replace the function called ``name`` by one that returns ``value``; ``asked`` counts its calls."""
     if name is None:
         yield
         return
@@ -231,7 +234,7 @@ def _in_place_of(name: str | None, value: Any, asked: list[int]) -> Iterator[Non
 
 @contextlib.contextmanager
 def _quietly() -> Iterator[None]:
-    """Without Flower's progress on standard error."""
+    """Silence Flower's progress on standard error."""
     logger = logging.getLogger("flwr")
     before = logger.level
     logger.setLevel(logging.ERROR)

@@ -48,7 +48,7 @@ class Speech:
 
 
 def speech(seed: int, draws: int | None = None) -> Speech:
-    """The states that ``seed`` gives; those of NumPy and torch from ``draws``, where it is given."""
+    """Make the states that ``seed`` gives; those of NumPy and torch from ``draws``, where it is given."""
     draws = seed if draws is None else draws
     torch = sys.modules.get("torch")
     state = torch.Generator().manual_seed(draws).get_state() if torch is not None else None
@@ -57,7 +57,7 @@ def speech(seed: int, draws: int | None = None) -> Speech:
 
 @contextlib.contextmanager
 def leaving_no_trace() -> Iterator[None]:
-    """NumPy's process-wide generator is afterwards as it was before."""
+    """Restore NumPy's process-wide generator afterwards."""
     bits, state = _numpy_bits.get_bit_generator(), np.random.get_state()  # noqa: NPY002
     try:
         yield
@@ -68,7 +68,7 @@ def leaving_no_trace() -> Iterator[None]:
 
 @contextlib.contextmanager
 def nobody_joins() -> Iterator[None]:
-    """A client manager of Flower's old interface that waits for more nodes is told so; it would wait for a day."""
+    """Raise an error where Flower's old client manager waits for more nodes than there are: it would wait for a day."""
     from flwr.server.client_manager import SimpleClientManager
 
     waiting = SimpleClientManager.wait_for
@@ -87,7 +87,7 @@ def nobody_joins() -> Iterator[None]:
 
 @contextlib.contextmanager
 def speaking(node: int, own: Speech) -> Iterator[None]:
-    """Messages are made in the name of ``node``, 0 for the server, and draws come from its own states."""
+    """Make messages in the name of ``node``, 0 for the server, and draw from the states ``own``."""
     from flwr.supercore.task_identity import TaskIdentity
 
     torch = sys.modules.get("torch")
@@ -112,7 +112,7 @@ def speaking(node: int, own: Speech) -> Iterator[None]:
 
 
 def context(node: int, run_config: Any, node_config: Any) -> Any:
-    """What an app knows of where it runs."""
+    """Make the context of an app: what it knows of where it runs."""
     from flwr.app import Context, RecordDict
 
     return Context(_RUN, node, dict(node_config), RecordDict(), dict(run_config))
@@ -136,7 +136,7 @@ class ChannelGrid:
         self._answers: set[str] = set()  # kinds that a client has answered
 
     def at_the_server(self) -> Any:
-        """What the server does meanwhile is in its name."""
+        """Make messages and draw in the server's name, for the length of a ``with`` block."""
         return speaking(0, self.own)
 
     @property
@@ -152,35 +152,35 @@ class ChannelGrid:
 
     @property
     def unanswered(self) -> str:
-        """How the first client failed at a kind of message that nobody answered but with errors; empty for none."""
+        """The first client's failure at a kind of message that nobody answered but with errors; empty for none."""
         return next((how for kind, how in self._failed.items() if kind not in self._answers), "")
 
     def set_run(self, run: Any) -> None:
-        """As Flower sets it."""
+        """Set the run, as Flower does."""
         self._run = run
 
     @property
     def run(self) -> Any:
-        """Of this run."""
+        """The run, as Flower set it."""
         return self._run
 
     def create_message(
         self, content: Any, message_type: str, dst_node_id: int, group_id: str, ttl: float | None = None
     ) -> Any:
-        """A message in the server's name."""
+        """Make a message in the server's name."""
         from flwr.app import Message
 
         return Message(content, dst_node_id, message_type, ttl=ttl, group_id=group_id)
 
     def get_node_ids(self) -> Iterable[int]:
-        """1 to n.
+        """Return the ids of the nodes, 1 to n.
 
         Raises
         ------
         SecmixError
             If the strategy asks time and again: it waits for more nodes than there are.
         """
-        # A thread of Flower's old interface looks every five seconds who is there, after the end too: it does not wait.
+        # A thread of Flower's old interface asks every five seconds who is there, after the end too: it does not wait.
         waiting = threading.get_ident() == self._thread
         self._asked += waiting
         if waiting and self._asked > _PATIENCE:
@@ -188,7 +188,7 @@ class ChannelGrid:
         return list(range(1, self.n + 1))
 
     def get_nodes(self) -> Iterable[Any]:
-        """Those, as Flower describes nodes."""
+        """List the nodes, as Flower describes them."""
         from flwr.proto.node_pb2 import NodeInfo
 
         return [NodeInfo(node_id=node) for node in self.get_node_ids()]
@@ -198,9 +198,9 @@ class ChannelGrid:
         from flwr.app import Message
 
         self._asked = 0
-        pushed = list(messages)
+        outgoing = list(messages)
         answers = []
-        for message in sorted(pushed, key=lambda each: each.metadata.dst_node_id):
+        for message in sorted(outgoing, key=lambda each: each.metadata.dst_node_id):
             self._count += 1
             node = message.metadata.dst_node_id - 1
             if not 0 <= node < self.n:
@@ -223,10 +223,10 @@ class ChannelGrid:
             back = Message(self._sent(1, node, SERVER, f"{kind} reply", reply.content), metadata=reply.metadata)
             self._replies[message.metadata.message_id] = back
         self.channel.iteration += 1
-        return [message.metadata.message_id for message in pushed]
+        return [message.metadata.message_id for message in outgoing]
 
     def _answered(self, node: int, message: Any) -> Any:
-        """What the client answers; where its app raises an exception, an error, as Flower's nodes answer then."""
+        """Ask the client; where its app raises an exception, return an error message, as Flower's nodes do."""
         from flwr.app import Error, Message
         from flwr.common.constant import ErrorCode
 
@@ -239,15 +239,15 @@ class ChannelGrid:
             return Message(Error(code=code, reason=cause(error)), reply_to=message)
 
     def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Any]:
-        """The answers to these messages, each once."""
+        """Take the answers to these messages, each once."""
         return [self._replies.pop(each) for each in message_ids if each in self._replies]
 
     def send_and_receive(self, messages: Iterable[Any], *, timeout: float | None = None) -> Iterable[Any]:
-        """Both in one; nobody is late."""
+        """Deliver messages and take the answers at once; nobody is late."""
         return self.pull_messages(self.push_messages(messages))
 
     def _sent(self, round: int, sender: int, receiver: int, kind: str, content: Any) -> Any:
-        """What arrives of ``content``: a copy, with the numbers that the channel delivers."""
+        """Send ``content`` and return what arrives: a copy, with the numbers that the channel delivers."""
         arrived = copied(content)
         for section in sections(content):
             payload = section.numbers[None]

@@ -27,7 +27,7 @@ _NO_DATA = re.compile(r"model|weight|param|state|net(work)?(?![a-z])|config|metr
 
 @dataclass(frozen=True)
 class Project:
-    """What a Flower project says of itself.
+    """The settings of a Flower project.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Project:
 
 
 def read_project(folder: str | Path) -> Project:
-    """The project in ``folder``.
+    """Read the Flower project in ``folder``.
 
     Raises
     ------
@@ -82,18 +82,18 @@ def read_project(folder: str | Path) -> Project:
 
 
 def calls_for_data(project: Project) -> list[str]:
-    """The functions from which the clients seem to get data, by the names under which they call them.
+    """List the functions from which the clients seem to get data, by the names under which they call them.
 
     They are found in the text of the client app's module: what is called there, and is named after data, loading or
     partitions.
     """
     module = project.client_app.partition(":")[0]
     try:
-        tree = ast.parse(_text(_place(project.folder, module)))
+        tree = ast.parse(_text(_module_file(project.folder, module)))
     except (SyntaxError, ValueError, RecursionError, ScenarioError):
         return []
     top = _names(tree.body, module)
-    found: dict[str, None] = {}
+    calls: dict[str, None] = {}
     for part in ast.walk(tree):
         if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef):
             inner = _imports(ast.walk(part), module)
@@ -101,15 +101,15 @@ def calls_for_data(project: Project) -> list[str]:
                 path = _dotted(call.func)
                 if path and _is_of_data(path[-1]):
                     if path[0] in inner and len(path) == 1:
-                        found[inner[path[0]]] = None
+                        calls[inner[path[0]]] = None
                     elif path[0] in top:
-                        found[f"{module}:{'.'.join(path)}"] = None
-    return list(found)
+                        calls[f"{module}:{'.'.join(path)}"] = None
+    return list(calls)
 
 
 @contextlib.contextmanager
 def importable(folder: Path | None) -> Iterator[None]:
-    """Modules in ``folder`` are found before all others meanwhile, as where Flower runs the app."""
+    """Put ``folder`` first where modules are looked for, as where Flower runs the app."""
     if folder is None:
         yield
         return
@@ -122,7 +122,7 @@ def importable(folder: Path | None) -> Iterator[None]:
 
 
 def check_origin(name: str, folder: Path) -> None:
-    """Whether the loaded module of ``name`` is the project's, not one of the same name from elsewhere.
+    """Check that the loaded module of ``name`` is the project's, not one of the same name from elsewhere.
 
     Raises
     ------
@@ -165,33 +165,33 @@ def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
             yield above + key, value
 
 
-def _place(folder: Path, module: str) -> Path:
-    """The file of a module; of a package, the file that is run first."""
+def _module_file(folder: Path, module: str) -> Path:
+    """Locate the file of a module; of a package, the file that is run first."""
     path = folder.joinpath(*module.split("."))
     return path / "__init__.py" if path.is_dir() else path.with_name(f"{path.name}.py")
 
 
 def _names(body: list[ast.stmt], module: str) -> set[str]:
-    """What a module's top level defines or imports."""
+    """List what a module's top level defines or imports."""
     defined = {part.name for part in body if isinstance(part, ast.FunctionDef | ast.ClassDef)}
     return defined | set(_imports(body, module, modules=True))
 
 
 def _imports(parts: Any, module: str, modules: bool = False) -> dict[str, str]:
-    """Names that are imported from modules, each with where it is from; names of modules too, if asked for."""
-    found: dict[str, str] = {}
+    """Map each name that is imported from a module to its origin; names of modules too, if asked for."""
+    origins: dict[str, str] = {}
     for part in parts:
         if isinstance(part, ast.ImportFrom):
             above = module.split(".")[: -part.level] if part.level else []
             origin = ".".join([*above, *([part.module] if part.module else [])])
-            found |= {each.asname or each.name: f"{origin}:{each.name}" for each in part.names}
+            origins |= {each.asname or each.name: f"{origin}:{each.name}" for each in part.names}
         elif isinstance(part, ast.Import) and modules:
-            found |= {each.asname or each.name.partition(".")[0]: each.name for each in part.names}
-    return found
+            origins |= {each.asname or each.name.partition(".")[0]: each.name for each in part.names}
+    return origins
 
 
 def _dotted(node: ast.expr) -> list[str]:
-    """``a.b.c`` as its names; none where it is anything else."""
+    """Split ``a.b.c`` into its names; return none where it is anything else."""
     if isinstance(node, ast.Name):
         return [node.id]
     if isinstance(node, ast.Attribute):

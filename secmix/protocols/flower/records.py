@@ -36,41 +36,41 @@ class Section:
 
 
 def copied(content: Any) -> Any:
-    """A copy of a RecordDict: clients may change what they get. Bytes are shared."""
-    fresh = content.copy()
+    """Copy a RecordDict, since clients may change what they get; bytes are shared."""
+    clone = content.copy()
     for name, record in content.items():
-        mine = fresh[name] = record.copy()
+        record_copy = clone[name] = record.copy()
         for key, value in record.items():
             if not isinstance(value, _PLAIN):
-                mine[key] = copy.copy(value)  # a list of numbers, or an array in bytes
-    return fresh
+                record_copy[key] = copy.copy(value)  # a list of numbers, or an array in bytes
+    return clone
 
 
 def sections(content: Any) -> list[Section]:
-    """The records of a message that hold anything, numbers first, arrays next, bytes and texts last."""
+    """Split a message into its records that hold anything: numbers first, arrays next, bytes and texts last."""
     arrays, plain = _sorted(content)
-    found = [(name, _numbers(v for v in record.values() if not _is_text(v))) for name, record in plain.items()]
+    parts = [(name, _numbers(v for v in record.values() if not _is_text(v))) for name, record in plain.items()]
     for name, record in arrays.items():
-        found += [(f"{name}/{key}", _flat(_array(value))) for key, value in record.items()]
+        parts += [(f"{name}/{key}", _flat(_array(value))) for key, value in record.items()]
     for name, record in plain.items():
-        found += [(f"{name}/{key}", _flat(array)) for key, (_, _, array) in _saved(record).items()]
+        parts += [(f"{name}/{key}", _flat(array)) for key, (_, _, array) in _saved(record).items()]
     texts = [
         (f"{name}{BYTES}", _numbers(each for _, _, each in _texts(record) if not _is_saved(each)))
         for name, record in plain.items()
     ]
-    return [Section(name, numbers) for name, numbers in [*found, *texts] if len(numbers)]
+    return [Section(name, numbers) for name, numbers in [*parts, *texts] if len(numbers)]
 
 
 def single_names(content: Any) -> dict[str, tuple[str, ...]]:
-    """What the numbers of each record are called, by record: the names of its metrics, a list's with a number each."""
-    found = {}
+    """Name the numbers of each record after its metrics; those of a list get an index each."""
+    names = {}
     for name, record in {**content.metric_records, **content.config_records}.items():
         keys: list[str] = []
         for key, value in record.items():
             if not _is_text(value):
                 keys += [f"{key}[{k}]" for k in range(len(value))] if isinstance(value, list) else [key]
-        found[name] = tuple(keys)
-    return found
+        names[name] = tuple(keys)
+    return names
 
 
 def with_numbers(content: Any, section: Section, numbers: Array) -> None:
@@ -107,7 +107,7 @@ def _with_single_numbers(record: Any, numbers: Array) -> None:
 
 
 def _with_texts(record: Any, numbers: Array) -> None:
-    """Each of the bytes and texts as long as it was."""
+    """Replace the bytes and texts, each by one of the same length."""
     letters = np.clip(np.nan_to_num(np.round(numbers)), 0, 255).astype(np.uint8).tobytes()
     at = 0
     for place, k, text in list(_texts(record)):
@@ -124,7 +124,7 @@ def _put(record: Any, key: str, k: int | None, value: bytes | str) -> None:
 
 
 def _in_place_of(array: Any, numbers: Array) -> Any:
-    """``numbers`` in the shape and type of ``array``; whole numbers as near as the type has them."""
+    """Put ``numbers`` into the shape and type of ``array``; integers are rounded and clipped to the type."""
     new = np.asarray(numbers).reshape(array.shape)
     if array.dtype.kind in "iu":
         most = np.iinfo(array.dtype)
@@ -134,20 +134,20 @@ def _in_place_of(array: Any, numbers: Array) -> Any:
 
 
 def _like(old: Any, new: Any) -> Any:
-    """``new`` as the type of number that ``old`` is."""
+    """Convert ``new`` to the type of number that ``old`` is."""
     return type(old)(round(float(new)) if isinstance(old, int) else float(new))
 
 
 def model_of(content: Any) -> Array:
-    """All arrays of a message in one vector."""
+    """Join all arrays of a message into one vector."""
     arrays = [np.ravel(_array(value)) for record in _sorted(content)[0].values() for value in record.values()]
     return np.concatenate([array.astype(np.float64) for array in arrays]) if arrays else np.empty(0)
 
 
 def _sorted(content: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The records of arrays, and all others: those of metrics before those of configurations.
+    """Separate the records of arrays from all others: those of metrics before those of configurations.
 
-    Flower's own views of them are dictionaries that are filled anew at each look.
+    Flower's own views of them are dictionaries that are filled anew at each access.
     """
     from flwr.app import ArrayRecord, MetricRecord
 
@@ -158,7 +158,7 @@ def _sorted(content: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _array(value: Any) -> Any:
-    """The numbers in Flower's Array; as its own ``numpy()``, which reads the same header anew each time."""
+    """Read the numbers in Flower's Array, as its own ``numpy()`` does, which parses the same header anew each time."""
     data = value.data
     if value.stype != "numpy.ndarray" or data[:8] != _VERSION_1:
         return value.numpy()
@@ -171,12 +171,12 @@ def _array(value: Any) -> Any:
 
 @functools.lru_cache(maxsize=1024)
 def _header(text: bytes) -> tuple[tuple[int, ...], bool, Any]:
-    """Shape, order and type of an array in NumPy's format."""
+    """Read shape, order and type of an array from its header in NumPy's format."""
     return np.lib.format.read_array_header_1_0(io.BytesIO(text))
 
 
 def _texts(record: Any) -> Iterator[tuple[str, int | None, Any]]:
-    """Bytes and texts of a record: (key, place in the list or None, text)."""
+    """Yield the bytes and texts of a record: (key, place in the list or None, text)."""
     for key, value in record.items():
         if not _is_text(value):
             continue
@@ -187,17 +187,17 @@ def _texts(record: Any) -> Iterator[tuple[str, int | None, Any]]:
 
 
 def _saved(record: Any) -> dict[str, tuple[str, int | None, Any]]:
-    """The arrays that NumPy saved to bytes: by name, (key, place in the list or None, array)."""
-    found = {}
+    """Load the arrays that NumPy saved to bytes: by name, (key, place in the list or None, array)."""
+    arrays = {}
     for key, k, text in _texts(record):
         if _is_saved(text):
             array = np.load(io.BytesIO(text), allow_pickle=False)
-            found[key if k is None else f"{key}[{k}]"] = (key, k, array)
-    return found
+            arrays[key if k is None else f"{key}[{k}]"] = (key, k, array)
+    return arrays
 
 
 def _is_saved(text: Any) -> bool:
-    """Whether it is an array of real numbers in NumPy's format; anything else that begins so stays bytes."""
+    """Check for an array of real numbers in NumPy's format; anything else that begins so stays bytes."""
     if not isinstance(text, bytes) or text[:8] != _VERSION_1:
         return False
     try:
@@ -211,16 +211,16 @@ def _bytes(text: Any) -> bytes:
 
 
 def _is_text(value: Any) -> bool:
-    """Whether it is bytes or text, or a list of such."""
+    """Check for bytes or text, or a list of such."""
     return isinstance(value[0] if isinstance(value, list) and value else value, bytes | str)
 
 
 def _numbers(values: Iterable[Any]) -> Any:
     flat: list[float] = []
     for value in values:
-        for each in value if isinstance(value, list) else [value]:
-            each = each.encode() if isinstance(each, str) else each
-            flat += map(float, each) if isinstance(each, bytes) else [float(each)]
+        for item in value if isinstance(value, list) else [value]:
+            item = item.encode() if isinstance(item, str) else item
+            flat += map(float, item) if isinstance(item, bytes) else [float(item)]
     return np.array(flat, dtype=np.float64)
 
 

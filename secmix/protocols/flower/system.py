@@ -26,7 +26,7 @@ _WHEN = 1_700_000_000
 
 @contextlib.contextmanager
 def drawing_from(own: random.Random) -> Iterator[None]:
-    """Meanwhile the system's generator is ``own``."""
+    """Replace the system's generator by ``own`` meanwhile."""
     draws = own.randbytes
     replaced: list[tuple[str, str, Any]] = [
         ("os", "urandom", draws),
@@ -51,13 +51,13 @@ def drawing_from(own: random.Random) -> Iterator[None]:
 
 
 def masks_from_32_bits() -> bool:
-    """Whether the Flower that runs folds the seed of a mask to 32 bits: tried with two seeds that fold to the same."""
+    """Test whether this Flower folds the seed of a mask to 32 bits: try two seeds that fold to the same."""
     module = sys.modules.get("flwr.common.secure_aggregation.secaggplus_utils")
     expand = getattr(module, "pseudo_rand_gen", None)
     if expand is None:
         return False
-    one, other = (bytes(4 * at) + b"\1" + bytes(31 - 4 * at) for at in (0, 1))
-    drawn = [expand(seed, 1 << 22, [(8,)])[0].tolist() for seed in (one, other)]
+    first, second = (bytes(4 * at) + b"\1" + bytes(31 - 4 * at) for at in (0, 1))
+    drawn = [expand(seed, 1 << 22, [(8,)])[0].tolist() for seed in (first, second)]
     return bool(drawn[0] == drawn[1])
 
 
@@ -66,7 +66,7 @@ def _one_thread(max_workers: int | None = None) -> ThreadPoolExecutor:
 
 
 def _keys_of(own: random.Random) -> Callable[..., Any]:
-    """As ``ec.generate_private_key``, a key of numbers from ``own``."""
+    """Make a stand-in for ``ec.generate_private_key`` that takes its numbers from ``own``."""
 
     def generate_private_key(curve: Any, backend: Any = None) -> Any:
         from cryptography.hazmat.primitives.asymmetric import ec

@@ -1,4 +1,4 @@
-"""What GraphFed-EM's nodes tell each other, and what a node makes of it (Abdurakhmanova and Jung 2025, section III)."""
+"""Messages of GraphFed-EM's nodes, and how a node averages them (Abdurakhmanova and Jung 2025, section III)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from secmix._base.checks import Array, Ints, finite_array
 from secmix._base.gaussians import bhattacharyya
 from secmix.aggregators import rule_named
 from secmix.aggregators.named import Rule
-from secmix.aggregators.stacks import each, takes_stacks
+from secmix.aggregators.stacks import apply_to_each, takes_stacks
 from secmix.errors import DataError, NetworkError
 from secmix.mixture import Mixture
 from secmix.network import Network
@@ -25,12 +25,12 @@ LARGEST = 1e50
 _SPAN = 1e-12
 # Two pairings whose total distances differ by less than this share are tied; see ``pairing``.
 _TIE = 1e-9
-_FOUND = Remembered[Array](most=64)
+_AGGREGATES = Remembered[Array](most=64)
 
 
 @dataclass(frozen=True)
 class NodeMessage:
-    """What one node knows of one mixture, or of one in each run: the mixture and how many rows stand behind it.
+    """One mixture of one node, or one in each run, and how many rows it rests on.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class NodeMessage:
     mixture: Mixture
 
     def reordered(self, order: Ints) -> NodeMessage:
-        """The same with component ``order[..., k]`` in place k."""
+        """Reorder the components: ``order[..., k]`` comes to place k."""
         m, by_d = self.mixture, order[..., None]
         mixture = Mixture(
             np.take_along_axis(m.weights, order, axis=-1),
@@ -55,36 +55,36 @@ class NodeMessage:
 
 
 def flattened(mixture: Mixture) -> Array:
-    """For each component π_k, μ_k and the upper triangle of Σ_k, row by row: (..., K, 1 + d + d(d+1)/2)."""
+    """Flatten a mixture to π_k, μ_k and the upper triangle of Σ_k, row by row: (..., K, 1 + d + d(d+1)/2)."""
     upper = np.triu_indices(mixture.n_features)
     table = [mixture.weights[..., None], mixture.means, mixture.covariances[..., upper[0], upper[1]]]
     return np.concatenate(table, axis=-1)
 
 
 def mixtures_of(table: Array) -> Mixture:
-    """The mixtures of tables (..., K, 1 + d + d(d+1)/2), as :func:`flattened` makes them."""
+    """Build the mixtures of tables (..., K, 1 + d + d(d+1)/2), as :func:`flattened` makes them."""
     *batch, k, q = table.shape
     return Mixture(*unpack(table.reshape(*batch, k * q), k, features(q)))
 
 
 def packed(message: NodeMessage) -> Array:
-    """A message: each component's N_k, π_k, μ_k and upper triangle of Σ_k, row by row; (..., K(2 + d + d(d+1)/2))."""
+    """Pack a message (..., K(2 + d + d(d+1)/2)): N_k, π_k, μ_k and the upper triangle of Σ_k for each component."""
     table = np.concatenate([message.counts[..., None], flattened(message.mixture)], axis=-1)
     return table.reshape(*table.shape[:-2], -1)
 
 
 def unpacked(message: Array, k: int) -> NodeMessage | None:
-    """What a message (m,) about K components says, or None where it describes no mixture.
+    """Read a message (m,) about K components; return None where it describes no mixture.
 
     It does not if a number is not finite or beyond 1e50, a count or weight is negative, or a covariance is not
     positive definite: whoever sent it did not follow the protocol, and nothing can be averaged with it.
     """
-    found = unpacked_by_run(message, k)
-    return None if np.isnan(found.counts).any() else found
+    content = unpacked_by_run(message, k)
+    return None if np.isnan(content.counts).any() else content
 
 
 def unpacked_by_run(messages: Array, k: int) -> NodeMessage:
-    """What a node's messages (..., m) about K components say in each run; counts are NaN as in :class:`NodeMessage`."""
+    """Read a node's messages (..., m) about K components in each run; counts are NaN as in :class:`NodeMessage`."""
     table = messages.reshape(*messages.shape[:-1], k, -1)
     fine = np.asarray((np.abs(table) <= LARGEST).all(axis=(-2, -1)) & (table[..., :2] >= 0).all(axis=(-2, -1)))
     mixture = mixtures_of(np.where(fine[..., None, None], table, 0.0)[..., 1:])
@@ -94,40 +94,43 @@ def unpacked_by_run(messages: Array, k: int) -> NodeMessage:
     return NodeMessage(np.where(fine[..., None], table[..., 0], np.nan), mixture)
 
 
-def matched(mine: Mixture, message: NodeMessage) -> NodeMessage:
-    """``message`` with its components in the order that pairs them with mine at the least total distance."""
-    return message.reordered(pairing(mine, message.mixture))
+def matched(own: Mixture, message: NodeMessage) -> NodeMessage:
+    """Reorder the components of ``message`` so that they pair with those of ``own`` at the least total distance."""
+    return message.reordered(pairing(own, message.mixture))
 
 
-def pairing(mine: Mixture, theirs: Mixture) -> Ints:
-    """Which component of theirs goes with each of mine (..., K).
+def pairing(own: Mixture, other: Mixture) -> Ints:
+    """Pair each component of ``own`` with one of ``other``, and return its index: (..., K).
 
     EM on few rows ends with components that are equal but for rounding, and which of them is paired with whom must not
     hang on the processor's last bit: distances, in units of the covariances, that differ in the tenth digit are tied.
     """
     apart = bhattacharyya(
-        mine.means[..., :, None, :],
-        mine.covariances[..., :, None, :, :],
-        theirs.means[..., None, :, :],
-        theirs.covariances[..., None, :, :, :],
+        own.means[..., :, None, :],
+        own.covariances[..., :, None, :, :],
+        other.means[..., None, :, :],
+        other.covariances[..., None, :, :, :],
     )
     tables = apart.reshape(-1, *apart.shape[-2:])
     pairs = [least_assignment(table, _TIE * (1.0 + table.max())) for table in tables]
     return np.asarray(pairs, dtype=np.intp).reshape(apart.shape[:-1])
 
 
-def neighbourhood(node: int, mine: NodeMessage, heard: NodeMessage, weights: Array) -> tuple[NodeMessage, Array, int]:
-    """What ``node`` averages in each run: messages (J, runs) matched to ``mine`` (runs), A_ij of each, its own place.
+def neighbourhood(
+    node: int, own_message: NodeMessage, received: NodeMessage, weights: Array
+) -> tuple[NodeMessage, Array, int]:
+    """Collect what ``node`` averages in each run: messages (J, runs), A_ij of each, and the place of its own.
 
-    ``heard`` (n, runs) is of all nodes, ``weights`` (n,) the node's row of the adjacency. A_ij is (J, runs), 1 for its
+    ``own_message`` (runs) is the node's, to which the others are matched; ``received`` (n, runs) is of all nodes,
+    ``weights`` (n,) the node's row of the adjacency. A_ij is (J, runs), 1 for its
     own and 0 where a message describes no mixture; its own stands in for that.
     """
-    # By node number, the node itself among them: nodes that hear the same then add in the same order.
+    # By node number, the node itself among them: nodes that receive the same then add in the same order.
     who = sorted({node, *np.flatnonzero(weights).tolist()})
     own = who.index(node)
-    counts = np.where(np.arange(len(who))[:, None, None] == own, mine.counts, heard.counts[who])
+    counts = np.where(np.arange(len(who))[:, None, None] == own, own_message.counts, received.counts[who])
     fine = np.asarray(~np.isnan(counts).any(axis=-1))
-    theirs, m = heard.mixture, mine.mixture
+    theirs, m = received.mixture, own_message.mixture
 
     def those(name: str) -> Array:
         array, instead = getattr(theirs, name)[who], getattr(m, name)
@@ -137,12 +140,12 @@ def neighbourhood(node: int, mine: NodeMessage, heard: NodeMessage, weights: Arr
     mixture = Mixture(those("weights"), those("means"), those("covariances"))
     claims = np.where(fine, np.where(np.arange(len(who)) == own, 1.0, weights[who])[:, None], 0.0)
     order = pairing(m, mixture)
-    order[own] = np.arange(mine.counts.shape[-1])
+    order[own] = np.arange(own_message.counts.shape[-1])
     return NodeMessage(np.where(fine[..., None], counts, 0.0), mixture).reordered(order), claims, own
 
 
 def weighted_mean(messages: NodeMessage, claims: Array, own: int, *, mixing: str) -> Mixture:
-    """θ_aggr (eq. 2) of matched messages (J, runs), of which ``own`` is the node's.
+    """Average matched messages (J, runs), of which ``own`` is the node's, to θ_aggr (eq. 2).
 
     ``claims`` (J, runs) holds A_ij, 1 for the node's own and 0 for what is left out. A component behind which nobody
     has any rows stays as the node has it. Covariances are averaged as eq. 2 says, without the spread of the means among
@@ -164,7 +167,7 @@ def weighted_mean(messages: NodeMessage, claims: Array, own: int, *, mixing: str
 
 
 def positive_definite(covariances: Array, *, floor: float, shrinkage: float = 0.0) -> Array:
-    """Covariances (..., d, d) symmetrised, shrunk and loaded on the diagonal so that Cholesky succeeds on each.
+    """Symmetrise covariances (..., d, d), shrink them and load their diagonals so that Cholesky succeeds on each.
 
     Σ ← (1 − s) Σ + s (tr Σ / d) I with s = ``shrinkage``, for local estimates alone; where the smallest eigenvalue then
     still lies below ``floor``, or below 1e-12 of the largest, as much is added to the diagonal as it lacks: the paper's
@@ -184,7 +187,7 @@ def positive_definite(covariances: Array, *, floor: float, shrinkage: float = 0.
 
 
 def robust_rule(mixtures: Mixture, *, rule: str | Rule, f: int) -> Mixture:
-    """A robust rule, by name or itself, in place of the weighted mean, component by component and run by run.
+    """Apply a robust rule, by name or itself, in place of the weighted mean, component by component and run by run.
 
     The rule is given (π_k, μ_k, Σ_k) of each of the matched mixtures (J, runs) and no counts: a count is a claim, and
     a neighbour who claims many rows would outweigh all others. The result may need :func:`positive_definite`.
@@ -192,28 +195,28 @@ def robust_rule(mixtures: Mixture, *, rule: str | Rule, f: int) -> Mixture:
     tables = np.moveaxis(flattened(mixtures), 0, 2)  # (runs, K, J, q)
     runs, k = tables.shape[:2]
     stack = np.ascontiguousarray(tables.reshape(runs * k, *tables.shape[2:]))
-    found = mixtures_of(_aggregated(rule_named(rule), stack, f).reshape(runs, k, -1))
-    weights = np.maximum(found.weights, 0.0)
+    result = mixtures_of(_aggregated(rule_named(rule), stack, f).reshape(runs, k, -1))
+    weights = np.maximum(result.weights, 0.0)
     total = weights.sum(axis=-1, keepdims=True)
     weights = np.where(total > 0, weights / np.where(total > 0, total, 1.0), 1.0 / k)
-    return Mixture(weights, found.means, found.covariances)
+    return Mixture(weights, result.means, result.covariances)
 
 
 def _aggregated(rule: Rule, stack: Array, f: int) -> Array:
-    """What the rule makes of each component's messages; of ours, nodes that hear the same ask for it once."""
+    """Apply the rule to each component's messages; with our own rules, equal messages are aggregated once."""
     if not takes_stacks(rule):
-        return each(rule, stack, f)
-    key = _FOUND.key(stack, rule.__name__, f)
-    known = _FOUND.get(key)
+        return apply_to_each(rule, stack, f)
+    key = _AGGREGATES.key(stack, rule.__name__, f)
+    known = _AGGREGATES.get(key)
     if known is None:
-        known = each(rule, stack, f)
+        known = apply_to_each(rule, stack, f)
         known.setflags(write=False)
-        _FOUND.put(key, known)
+        _AGGREGATES.put(key, known)
     return known
 
 
 def adjacency_of(n: int, network: Network | None, adjacency: ArrayLike | None) -> Array:
-    """A (n, n), from what was given of a graph and its weights."""
+    """Build A (n, n) from a graph and its weights, either of which may be missing."""
     if network is not None and network.n != n:
         raise DataError(f"{n} parts for a network of {network.n} nodes; give one part a node")
     edges = np.zeros((n, n), dtype=bool)
@@ -228,5 +231,5 @@ def adjacency_of(n: int, network: Network | None, adjacency: ArrayLike | None) -
         raise NetworkError(f"adjacency is ({n}, {n}) with entries of at least 0 and a diagonal of 0: one weight a pair")
     if (weights[~edges] != 0).any():
         i, j = (int(v) for v in np.argwhere((weights != 0) & ~edges)[0])
-        raise NetworkError(f"adjacency joins nodes {i} and {j}, which are no edge of the network; drop one of the two")
+        raise NetworkError(f"adjacency joins nodes {i} and {j}, but the network has no such edge; drop one of the two")
     return weights

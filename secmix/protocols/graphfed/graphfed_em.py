@@ -90,7 +90,7 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
     Every round each node sends all its neighbours the same message: N_k, π_k, μ_k and the upper triangle of Σ_k for
     each component, flattened. Components are matched to the receiver's by the least total Bhattacharyya distance.
 
-    What it reveals by design: every neighbour, and whoever hears the lines, gets a node's mixture and counts in every
+    What it reveals by design: every neighbour, and whoever reads the lines, gets a node's mixture and counts in every
     round. It is sold as sending no raw data. But a component behind which a single row stands has that row as its mean,
     and of few rows the mixture is made of the rows themselves.
 
@@ -184,14 +184,14 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
         rngs: Sequence[np.random.Generator],
         channel: Channel,
     ) -> tuple[Mixture, Array, Ints]:
-        """Many runs side by side: rows n arrays (runs, N_i, d), a generator a run.
+        """Fit many runs side by side: rows n arrays (runs, N_i, d), a generator a run.
 
         Mixtures and counts have leading axes (n, runs); of each rejected message round, sender, receiver and run.
         """
         self._check(rows)
         weights = adjacency_of(len(rows), network, adjacency)
         if self.rule is not None and not np.isin(weights, (0.0, 1.0)).all():
-            raise SecmixError("a robust rule takes all neighbours alike: with rule, adjacency holds only 0 and 1")
+            raise SecmixError("a robust rule takes all neighbours alike: set adjacency to 0 and 1, or leave rule out")
         mixtures, counts = self._start(rows, rngs), np.empty(0)
         receiver, sender = np.nonzero(weights)
         for i, part in enumerate(rows):
@@ -212,8 +212,8 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
                 for j, i in zip(sender, receiver, strict=True)
                 for run in np.flatnonzero(refused[j])
             ]
-            mine = (NodeMessage(counts[i], mixtures[i]) for i in range(len(rows)))
-            after = [self.averaged(i, own, messages, weights[i]) for i, own in enumerate(mine)]
+            own_messages = (NodeMessage(counts[i], mixtures[i]) for i in range(len(rows)))
+            after = [self.averaged(i, own, messages, weights[i]) for i, own in enumerate(own_messages)]
             mixtures = Mixture(
                 np.stack([m.weights for m in after]),
                 np.stack([m.means for m in after]),
@@ -222,7 +222,7 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
         return mixtures, counts, np.array(rejected, dtype=np.intp).reshape(-1, 4)
 
     def predict(self, node: int, X: ArrayLike) -> Ints:
-        """The most likely component of each row (N, d) in the mixture of ``node``: (N,)."""
+        """Predict the most likely component of each row (N, d) in the mixture of ``node``: (N,)."""
         joint = self.mixtures_[node].log_joint(finite_array(X, "X", ndim=2))
         return np.asarray(np.argmax(joint, axis=1), dtype=np.intp)
 
@@ -236,35 +236,35 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
         return ends.reshape(*ends.shape[:2], -1)
 
     def error(self, results: Array, reference: Array) -> Array:
-        """The transport distance W1 between mixtures, components in any order, its mean over the nodes: (runs,)."""
+        """Compute the transport distance W1 between mixtures, components in any order; its mean over nodes: (runs,)."""
         table = (*results.shape[:2], self.n_components, -1)
         a, b = mixtures_of(results.reshape(table)), mixtures_of(reference.reshape(table))
         runs, nodes = results.shape[:2]
         apart = [[wasserstein(a[run, i], b[run, i]) for i in range(nodes)] for run in range(runs)]
         return np.asarray(np.mean(apart, axis=1))
 
-    def averaged(self, node: int, mine: NodeMessage, heard: NodeMessage, weights: Array) -> Mixture:
-        """What ``node`` goes on with in each run: its own mixture and its neighbours' (eqs. 2 and 3).
+    def averaged(self, node: int, own: NodeMessage, received: NodeMessage, weights: Array) -> Mixture:
+        """Mix a node's own mixture with its neighbours' in each run (eqs. 2 and 3).
 
-        Whoever hears all these messages can compute it too.
+        Whoever reads all these messages can compute it too.
 
         Parameters
         ----------
-        mine : message (runs)
-        heard : messages (n, runs)
+        own : message (runs)
+        received : messages (n, runs)
             Counts are NaN where one describes no mixture; nothing is read of those that are no neighbours.
         weights : (n,)
             Row ``node`` of the adjacency.
         """
         if self.alpha == 0:
-            return mine.mixture
-        messages, claims, own = neighbourhood(node, mine, heard, weights)
+            return own.mixture
+        messages, claims, place = neighbourhood(node, own, received, weights)
         if self.rule is None:
-            aggregate = weighted_mean(messages, claims, own, mixing=self.mixing)
+            aggregate = weighted_mean(messages, claims, place, mixing=self.mixing)
         else:
             aggregate = self._by_rule(self.rule, messages.mixture, claims > 0)
         lifted = positive_definite(aggregate.covariances, floor=self.reg_covar)
-        keep, take, m = 1 - self.alpha, self.alpha, mine.mixture
+        keep, take, m = 1 - self.alpha, self.alpha, own.mixture
         return Mixture(
             keep * m.weights + take * aggregate.weights,
             keep * m.means + take * aggregate.means,
@@ -272,14 +272,14 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
         )
 
     def _by_rule(self, rule: str | Rule, mixtures: Mixture, fine: NDArray[np.bool_]) -> Mixture:
-        """What the rule makes in each run of those of the mixtures (J, runs) that are ``fine``."""
-        found = mixtures[0]
-        out = tuple(np.empty_like(array) for array in (found.weights, found.means, found.covariances))
+        """Apply the rule in each run to those of the mixtures (J, runs) that are ``fine``."""
+        first = mixtures[0]
+        out = tuple(np.empty_like(array) for array in (first.weights, first.means, first.covariances))
         for pattern in np.unique(fine, axis=1).T:
             at = np.flatnonzero((fine == pattern[:, None]).all(axis=0))
             lost = int(np.count_nonzero(~pattern))
-            one = robust_rule(mixtures[np.ix_(pattern, at)], rule=rule, f=max(int(self.f) - lost, 0))
-            for array, part in zip(out, (one.weights, one.means, one.covariances), strict=True):
+            result = robust_rule(mixtures[np.ix_(pattern, at)], rule=rule, f=max(int(self.f) - lost, 0))
+            for array, part in zip(out, (result.weights, result.means, result.covariances), strict=True):
                 array[at] = part
         return Mixture(*out)
 
@@ -301,12 +301,12 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
                 )
         steps = {"shrinkage": self.shrinkage, "reg_covar": self.reg_covar}
         seeds = [int(rng.integers(2**31)) for rng in rngs]
-        found = [
+        starts = [
             [kmeans_start(part[run], self.n_components, seed, self.n_init, **steps) for run, seed in enumerate(seeds)]
             for part in rows
         ]
         names = ("weights", "means", "covariances")
-        return Mixture(*(np.array([[getattr(m, name) for m in of_node] for of_node in found]) for name in names))
+        return Mixture(*(np.array([[getattr(m, name) for m in of_node] for of_node in starts]) for name in names))
 
     def _check(self, rows: Sequence[Array]) -> None:
         integer(self.n_components, "n_components")
@@ -327,4 +327,4 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
             raise DataError("there are no parts; give one array of rows a node")
         widths = {part.shape[2] for part in rows}
         if len(widths) > 1:
-            raise DataError(f"the parts have different numbers of columns: {sorted(widths)}")
+            raise DataError(f"the parts have different numbers of columns: {sorted(widths)}; give all the same")

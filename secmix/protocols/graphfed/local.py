@@ -1,4 +1,4 @@
-"""What a node of GraphFed-EM does by itself: the k-means start and EM on its own rows."""
+"""Local steps of a node of GraphFed-EM: the k-means start and EM on its own rows."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _CLUSTERS = Remembered[tuple[Ints, Array]](most=4096)
 
 
 def kmeans_start(rows: Array, k: int, seed: int, n_init: int, *, shrinkage: float, reg_covar: float) -> Mixture:
-    """Weights, means and covariances of the clusters that k-means finds in rows (N, d).
+    """Compute weights, means and covariances of the clusters that k-means finds in rows (N, d).
 
     The seed is the same at all nodes, a public coin: nodes with equal rows start equal. Clusters come in the order of
     their centres, by the first feature: k-means numbers them by draws in which two rows can be alike but for rounding,
-    and an order of the rows would tell where in the data a cluster's rows stand.
+    and an order of the rows would show where in the data a cluster's rows are.
     """
     key = _CLUSTERS.key(rows, k, seed, n_init)
     known = _CLUSTERS.get(key)
@@ -34,50 +34,50 @@ def kmeans_start(rows: Array, k: int, seed: int, n_init: int, *, shrinkage: floa
         known = _clusters(rows, k, seed, n_init)
         if rows.size <= _SMALL:
             _CLUSTERS.put(key, known)
-    labels, found = known
-    centres = np.round(found / np.maximum(np.abs(rows).max(axis=0), 1e-300), 9)
+    labels, unordered = known
+    centres = np.round(unordered / np.maximum(np.abs(rows).max(axis=0), 1e-300), 9)
     order = np.lexsort(centres.T[::-1])
     member = (labels == order[:, None]).astype(np.float64)
     spread = np.cov(rows.T, bias=True).reshape(rows.shape[1], -1)
-    blank = Mixture(np.full(k, 1.0 / k), found[order], np.repeat(spread[None], k, axis=0))
+    blank = Mixture(np.full(k, 1.0 / k), unordered[order], np.repeat(spread[None], k, axis=0))
     return maximised(rows, member, blank, shrinkage=shrinkage, reg_covar=reg_covar)
 
 
 @cache
 def _threads() -> ThreadpoolController:
-    """Found once: to look for all libraries with threads takes longer than k-means on a few rows."""
+    """Find the libraries with threads, once: it takes longer than k-means on a few rows."""
     return ThreadpoolController()
 
 
 def _clusters(rows: Array, k: int, seed: int, n_init: int) -> tuple[Ints, Array]:
-    """Which cluster each row belongs to (N,), and the centres (k, d)."""
-    from sklearn.cluster import KMeans  # heavy, so loaded on use
+    """Cluster the rows: the cluster of each (N,), and the centres (k, d)."""
+    from sklearn.cluster import KMeans  # slow to import, so loaded on use
     from sklearn.exceptions import ConvergenceWarning
 
     # K-means on so few rows loses more to threads than it gains.
     with _threads().limit(limits=1), warnings.catch_warnings():
         # Fewer distinct rows than clusters: some stay empty, which ``maximised`` deals with.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = KMeans(k, n_init=n_init, random_state=seed).fit(rows)
-    return found.labels_, found.cluster_centers_
+        fitted = KMeans(k, n_init=n_init, random_state=seed).fit(rows)
+    return fitted.labels_, fitted.cluster_centers_
 
 
 def maximised(rows: Array, resp: Array, old: Mixture, *, shrinkage: float, reg_covar: float) -> Mixture:
-    """The M-step at one node: rows (..., N, d), responsibilities (..., K, N). Covariances lie about the new means."""
+    """Compute the M-step at one node: rows (..., N, d), responsibilities (..., K, N); covariances about new means."""
     counts = resp.sum(axis=-1)
-    kept = counts < EMPTY * rows.shape[-2]
-    share = np.where(kept, 1.0, counts)
-    means = np.where(kept[..., None], old.means, resp @ rows / share[..., None])
+    empty = counts < EMPTY * rows.shape[-2]
+    share = np.where(empty, 1.0, counts)
+    means = np.where(empty[..., None], old.means, resp @ rows / share[..., None])
     off = rows[..., None, :, :] - means[..., None, :]
     covariances = (resp[..., None] * off).swapaxes(-1, -2) @ off / share[..., None, None]
     loaded = covariances + reg_covar * np.eye(rows.shape[-1])
-    covariances = np.where(kept[..., None, None], old.covariances, loaded)
+    covariances = np.where(empty[..., None, None], old.covariances, loaded)
     weights = counts / counts.sum(axis=-1, keepdims=True)
     return Mixture(weights, means, positive_definite(covariances, shrinkage=shrinkage, floor=reg_covar))
 
 
 def local_em(rows: Array, mixture: Mixture, steps: int, *, shrinkage: float, reg_covar: float) -> tuple[Mixture, Array]:
-    """``steps`` of EM on rows (..., N, d), and the counts N_k (..., K) of the last E-step."""
+    """Run ``steps`` of EM on rows (..., N, d); return the mixture and N_k (..., K) of the last E-step."""
     columns = np.ascontiguousarray(rows.swapaxes(-1, -2))
     resp = np.empty((*rows.shape[:-2], mixture.n_components, 0))
     for _ in range(steps):
@@ -89,7 +89,7 @@ def local_em(rows: Array, mixture: Mixture, steps: int, *, shrinkage: float, reg
 def at_all_nodes(
     parts: Sequence[Array], mixtures: Mixture, steps: int, *, shrinkage: float, reg_covar: float
 ) -> tuple[Mixture, Array]:
-    """:func:`local_em` at each of n nodes in each run: parts n arrays (runs, N_i, d), mixtures and counts (n, runs).
+    """Run :func:`local_em` at n nodes in each run: parts n arrays (runs, N_i, d), mixtures and counts (n, runs).
 
     Nodes with as many rows go through it together: on few rows calls take longer than arithmetic.
     """
@@ -99,11 +99,11 @@ def at_all_nodes(
     sizes = np.array([part.shape[1] for part in parts])
     for size in np.unique(sizes).tolist():
         alike = np.flatnonzero(sizes == size)
-        nodes, turns = (place.ravel() for place in np.meshgrid(alike, np.arange(runs), indexing="ij"))
+        nodes, run_indices = (place.ravel() for place in np.meshgrid(alike, np.arange(runs), indexing="ij"))
         most = max(_TOGETHER // max(size * k * parts[0].shape[2], 1), 1)
         for first in range(0, len(nodes), most):
-            at = nodes[first : first + most], turns[first : first + most]
+            at = nodes[first : first + most], run_indices[first : first + most]
             rows = np.stack([parts[node][run] for node, run in zip(*at, strict=True)])
-            found, counts[at] = local_em(rows, mixtures[at], steps, shrinkage=shrinkage, reg_covar=reg_covar)
-            weights[at], means[at], covariances[at] = found.weights, found.means, found.covariances
+            fitted, counts[at] = local_em(rows, mixtures[at], steps, shrinkage=shrinkage, reg_covar=reg_covar)
+            weights[at], means[at], covariances[at] = fitted.weights, fitted.means, fitted.covariances
     return Mixture(weights, means, covariances), counts

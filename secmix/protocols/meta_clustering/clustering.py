@@ -74,7 +74,7 @@ class MetaClustering(BaseEstimator):  # type: ignore[misc]
     models_ : list of fitted regressors
     scores_ : (M, C)
         MSE in cross-validation; NaN where a candidate failed, or was the only one.
-    heard_ : Heard
+    exchanged_ : ExchangeResult
         What of the functions and losses arrived.
     scale_, eigenvalues_, sizes_, seed_, transcript_, n_features_in_
 
@@ -164,10 +164,10 @@ class MetaClustering(BaseEstimator):  # type: ignore[misc]
             channel.hold(-1, i, "rows", data[i][0].reshape(1, -1))
             channel.hold(-1, i, "y", t[None])
         self.models_ = [choice.model for choice in chosen]
-        self.heard_ = exchanged(
+        self.exchanged_ = exchanged(
             chosen, data, channel, exchange=self.exchange, encrypted=self.encrypted, n_jobs=self.n_jobs
         )
-        losses = self.heard_.losses
+        losses = self.exchanged_.losses
         self.losses_, self.n_features_in_, self.transcript_ = losses, width, channel.transcript
         self.selected_ = np.array([choice.selected for choice in chosen], dtype=np.intp)
         self.scores_ = np.stack([choice.scores for choice in chosen])
@@ -177,7 +177,7 @@ class MetaClustering(BaseEstimator):  # type: ignore[misc]
         return self
 
     def reclustered(self, **settings: Any) -> MetaClustering:
-        """The same learners in other clusters: nothing is fitted and nothing sent again.
+        """Cluster the same learners anew: nothing is fitted and nothing sent again.
 
         Parameters
         ----------
@@ -197,13 +197,13 @@ class MetaClustering(BaseEstimator):  # type: ignore[misc]
         allowed = ("n_clusters", "criterion", "penalty", "max_clusters", "scale")
         if other := [name for name in settings if name not in allowed]:
             raise SecmixError(f"learners are clustered anew by {', '.join(allowed)} alone; given {', '.join(other)}")
-        found: MetaClustering = copy(self).set_params(**settings)
-        found.check()
-        found._cluster()
-        return found
+        again: MetaClustering = copy(self).set_params(**settings)
+        again.check()
+        again._cluster()
+        return again
 
     def predict(self, learner: int, X: ArrayLike) -> Array:
-        """Predictions (N,) for rows (N, p): the models of the learner's cluster, weighted by their rows (eq. 4)."""
+        """Predict for rows (N, p) by the models of the learner's cluster, weighted by their rows (eq. 4): (N,)."""
         rows = finite_array(X, "X", ndim=2)
         if rows.shape[1] != self.n_features_in_:
             raise DataError(f"X has {rows.shape[1]} columns; the learners have {self.n_features_in_}")

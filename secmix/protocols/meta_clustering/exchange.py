@@ -1,4 +1,4 @@
-"""SEC's exchange: what learners tell each other of the functions they fitted (Meta clustering 2022, step 2)."""
+"""SEC's exchange: what learners send each other of the functions they fitted (Meta clustering 2022, step 2)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Learners = Sequence[tuple[Array, Array]]
 
 @dataclass(frozen=True)
 class ExchangeResult:
-    """What has arrived when all is exchanged.
+    """Losses and functions as they arrived in the exchange.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ def exchanged(
     encrypted: bool = False,
     n_jobs: int | None = None,
 ) -> ExchangeResult:
-    """Let every learner find the loss of every other's function on its own rows, and tell it."""
+    """Let every learner compute the loss of every other's function on its own rows, and send it to all."""
     from sklearn.utils.parallel import Parallel, delayed  # joblib, loaded on use
 
     m = len(data)
@@ -58,8 +58,8 @@ def exchanged(
         ]
     else:
         for i in others:
-            if (kept := kept_rows(models[i])) is not None:
-                _to_all(channel, 0, i, "rows of the model", kept.ravel(), m, encrypted)
+            if (stored := kept_rows(models[i])) is not None:
+                _to_all(channel, 0, i, "rows of the model", stored.ravel(), m, encrypted)
     pool = Parallel(n_jobs=n_jobs, prefer="threads")
     values: list[list[Array]] = pool(delayed(_values)(models[i], asked) for i in others)
     kind = "predictions" if exchange == "predictions" else "model values"
@@ -77,17 +77,19 @@ def exchanged(
     return ExchangeResult(_announced(losses, channel, encrypted), linear)
 
 
-def answers(models: Sequence[Any], heard: ExchangeResult, points: Array, channel: Channel, *, encrypted: bool) -> Array:
-    """What each learner's function is to the others at ``points`` (P, p), (M, P): of coefficients, those that arrived.
+def answers(
+    models: Sequence[Any], result: ExchangeResult, points: Array, channel: Channel, *, encrypted: bool
+) -> Array:
+    """Evaluate each learner's function at ``points`` (P, p), (M, P); where it was sent, as it arrived.
 
     Any other function has to be asked: each sends its values at the points to all, kind "cluster predictions".
     """
     m = len(models)
     out = np.empty((m, len(points)))
     with np.errstate(all="ignore"):
-        for i, function in heard.linear.items():
+        for i, function in result.linear.items():
             out[i] = points @ function[:-1] + function[-1]
-    asked = [i for i in range(m) if i not in heard.linear]
+    asked = [i for i in range(m) if i not in result.linear]
     if asked and m > 1:
         payload = np.stack([_values(models[i], [points])[0][None] for i in asked])
         sender, receiver = _all_pairs(asked, m)
@@ -100,7 +102,7 @@ def answers(models: Sequence[Any], heard: ExchangeResult, points: Array, channel
 
 
 def kept_rows(model: Any) -> Array | None:
-    """(X, y) of the rows (N, p + 1) that a fitted nearest-neighbour or Gaussian-process regressor keeps, else None.
+    """Read (X, y) of the rows (N, p + 1) that a nearest-neighbour or Gaussian-process regressor keeps, else None.
 
     Whoever is sent such a model is sent these. Support vectors, or the thresholds of a tree, are not looked for.
     """
@@ -112,7 +114,7 @@ def kept_rows(model: Any) -> Array | None:
 
 
 def _values(model: Any, asked: Sequence[Array]) -> list[Array]:
-    """The function's values at each set of rows; NaN where the rows asked for are no numbers."""
+    """Compute the function's values at each set of rows; NaN where the rows asked for are not finite."""
     return [
         np.asarray(model.predict(X), dtype=np.float64).reshape(-1) if np.isfinite(X).all() else np.full(len(X), np.nan)
         for X in asked
@@ -120,7 +122,7 @@ def _values(model: Any, asked: Sequence[Array]) -> list[Array]:
 
 
 def _coefficients(flat: dict[int, Array], m: int, channel: Channel, encrypted: bool) -> dict[int, Array]:
-    """All linear functions, each sent to all others at once; what arrives."""
+    """Send all linear functions, each to all others at once, and return what arrives."""
     if not flat or m == 1:
         return flat
     senders = sorted(flat)
@@ -132,7 +134,7 @@ def _coefficients(flat: dict[int, Array], m: int, channel: Channel, encrypted: b
 
 
 def _announced(losses: Array, channel: Channel, encrypted: bool) -> Array:
-    """Every learner j tells all others L_{·→j}, its own ê_j among them: (M, M) as they arrive."""
+    """Send L_{·→j} from every learner j to all others, its own ê_j among them: (M, M) as they arrive."""
     m = len(losses)
     if m == 1:
         return losses
@@ -143,7 +145,7 @@ def _announced(losses: Array, channel: Channel, encrypted: bool) -> Array:
 
 
 def _to_all(channel: Channel, round: int, sender: int, kind: str, flat: Array, m: int, encrypted: bool) -> Array:
-    """One message from ``sender`` to every other learner; what arrives."""
+    """Send one message from ``sender`` to every other learner, and return what arrives."""
     receiver = [i for i in range(m) if i != sender]
     if not receiver:
         return flat

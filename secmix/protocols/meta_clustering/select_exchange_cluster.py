@@ -65,7 +65,7 @@ class SelectExchangeCluster:
     -----
     **What it reveals by design.** ``exchange="models"`` hands every learner's function to all others: that of a
     nearest-neighbour model is its rows, that of a linear model with fewer rows than columns holds an equation on each
-    of them. ``"predictions"`` sends every learner's X to all others. Everybody hears all losses.
+    of them. ``"predictions"`` sends every learner's X to all others. Everybody receives all losses.
 
     Functions sent as coefficients, as the rows they keep, or asked for values make other messages. In an audit the runs
     must send the same ones: with ``exchange="models"`` give candidates of one sort (all linear, say).
@@ -103,8 +103,8 @@ class SelectExchangeCluster:
         self.clustering()  # says so where a setting is wrong
 
     def clustering(self) -> MetaClustering:
-        """The estimator that these settings stand for, not fitted."""
-        made = MetaClustering(
+        """Build the estimator that these settings stand for, not fitted."""
+        estimator = MetaClustering(
             [_candidate(name) for name in self.candidates],
             self.n_clusters,
             criterion=self.criterion,
@@ -114,22 +114,22 @@ class SelectExchangeCluster:
             exchange=self.exchange,
             encrypted=self.encrypted,
         )
-        made.check()
-        return made
+        estimator.check()
+        return estimator
 
     def collaborate(
         self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
     ) -> Array:
-        """As :class:`Collaboration` says; each ends with its predictions at the public points, (runs, n, points)."""
+        """Run the protocol; each node ends with its predictions at the public points, (runs, n, points)."""
         arrays = checked_parts(parts, network)
         if len(network.edges) < network.n * (network.n - 1) // 2:
-            raise NetworkError("here every learner compares itself with every other: use a complete network")
+            raise NetworkError("every learner compares itself with every other: use a complete network")
         seeds = iter(rng.integers(2**31, size=len(arrays[0])).tolist())
         return run_by_run(lambda rows, channel: self.run(rows, next(seeds), channel)[1], arrays, channel)
 
     def run(self, rows: Sequence[Array], seed: int, channel: Channel) -> tuple[MetaClustering, Array]:
-        """One run on ``rows``, n arrays (N_i, d): what was fitted, and the predictions (n, points)."""
-        from sklearn.exceptions import ConvergenceWarning  # heavy, so loaded on use
+        """Run once on ``rows``, n arrays (N_i, d); return what was fitted, and the predictions (n, points)."""
+        from sklearn.exceptions import ConvergenceWarning  # slow to import, so loaded on use
 
         columns = rows[0].shape[1] - 1
         if columns < 1:
@@ -144,7 +144,7 @@ class SelectExchangeCluster:
         return fitted, self._predictions(fitted, points, channel)
 
     def error(self, results: Array, reference: Array) -> Array:
-        """Root mean square change of a learner's predictions, over the spread of predictions between points: (runs,).
+        """Compute the root mean square change of a learner's predictions, over their spread between points: (runs,).
 
         The change is averaged over the learners. The spread is the root mean square deviation of a learner's reference
         predictions from their own mean.
@@ -155,7 +155,7 @@ class SelectExchangeCluster:
             return np.asarray(np.where(moved > 0, moved / spread, 0.0))
 
     def _predictions(self, fitted: MetaClustering, points: Array, channel: Channel) -> Array:
-        answered = answers(fitted.models_, fitted.heard_, points, channel, encrypted=self.encrypted)
+        answered = answers(fitted.models_, fitted.exchanged_, points, channel, encrypted=self.encrypted)
         m = len(answered)
         usable = np.isfinite(answered).all(axis=1)
         out = np.empty_like(answered)
@@ -169,7 +169,7 @@ class SelectExchangeCluster:
 
 
 def wrongly_placed(labels: ArrayLike, truth: ArrayLike) -> float:
-    """The share of pairs of learners who are together in one clustering and apart in the other; 1 − Rand's index.
+    """Compute the share of pairs of learners who are together in one clustering only: 1 − Rand's index.
 
     Examples
     --------

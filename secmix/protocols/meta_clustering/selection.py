@@ -19,7 +19,7 @@ class CandidateFailed(UserWarning):
 
 @dataclass(frozen=True)
 class Choice:
-    """What a learner chose.
+    """The choice of a learner among the candidates.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Choice:
 
 
 def choose(learner: int, X: Array, y: Array, candidates: Sequence[Any], seed: int) -> Choice:
-    """Half-half cross-validation over the candidates, and the best one refitted on all rows.
+    """Choose a candidate by half-half cross-validation, and refit it on all rows.
 
     Each candidate is fitted once, on the first half; a single one needs no choice and is fitted on all rows only.
     The halves follow from ``seed`` and the number of rows, so that a learner's place in the list changes nothing.
@@ -80,7 +80,7 @@ def choose(learner: int, X: Array, y: Array, candidates: Sequence[Any], seed: in
 
 
 def fitted(candidate: Any, X: Array, y: Array, seed: int) -> Any:
-    """A fitted copy of ``candidate``; what randomness it left open is seeded, the same at all learners."""
+    """Fit a copy of ``candidate``; what randomness it left open is seeded, the same at all learners."""
     from sklearn.base import clone
 
     model = clone(candidate, safe=False)
@@ -93,7 +93,7 @@ def fitted(candidate: Any, X: Array, y: Array, seed: int) -> Any:
 
 
 def predicted(model: Any, X: Array) -> Array:
-    """Predictions (N,) for rows (N, p); a DataError if they are not N finite numbers."""
+    """Predict for rows (N, p): N finite numbers, or a DataError."""
     values = np.asarray(model.predict(X), dtype=np.float64)
     if values.size != len(X):
         raise DataError(f"it predicts an array of shape {values.shape} for {len(X)} rows")
@@ -103,14 +103,14 @@ def predicted(model: Any, X: Array) -> Array:
 
 
 def mse(predictions: Array, y: Array) -> float:
-    """Mean squared error; infinite where the predictions are not finite, or too large to square."""
+    """Compute the mean squared error; infinite where the predictions are not finite, or too large to square."""
     with np.errstate(over="ignore", invalid="ignore"):
         error = float(np.mean((predictions - y) ** 2))
     return error if np.isfinite(error) else float("inf")
 
 
 def coefficients(model: Any, X: Array) -> Array | None:
-    """(coef, intercept) as (p + 1,) if the fitted model predicts X coef + intercept, as linear models do; else None."""
+    """Read (coef, intercept) as (p + 1,) where the model predicts X coef + intercept, as linear ones do; else None."""
     coef, intercept = getattr(model, "coef_", None), getattr(model, "intercept_", None)
     if coef is None or intercept is None or hasattr(coef, "toarray"):
         return None
@@ -127,13 +127,13 @@ def coefficients(model: Any, X: Array) -> Array | None:
 
 def _sentence(c: int, candidate: Any, learner: int, rows: str, error: Exception) -> str:
     # The error's own text may quote private values: only its first line, cut short.
-    said = str(error).strip().splitlines()[0][:160] if str(error).strip() else "no message"
+    message = str(error).strip().splitlines()[0][:160] if str(error).strip() else "no message"
     name = type(candidate).__name__
-    return f"candidate {c} ({name}) failed at learner {learner} on {rows}: {type(error).__name__}: {said}"
+    return f"candidate {c} ({name}) failed at learner {learner} on {rows}: {type(error).__name__}: {message}"
 
 
 def learners(parts: Sequence[tuple[ArrayLike, ArrayLike]]) -> list[tuple[Array, Array]]:
-    """The parts as (X (N_i, p), y (N_i,)) of float64, or a DataError that says what is wrong with them."""
+    """Convert the parts to (X (N_i, p), y (N_i,)) of float64; a DataError says what is wrong with them."""
     if not len(parts):
         raise DataError("there are no parts; give (X, y) for each learner")
     data = []

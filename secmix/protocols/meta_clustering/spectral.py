@@ -25,7 +25,7 @@ _EQUAL = 1e-9
 
 
 def dissimilarities(losses: Array, fitted: Array) -> Array:
-    """d_ij = |L_{i→j} − ê_j| + |L_{j→i} − ê_i|, d_ii = 0, from L (M, M) and ê (M,).
+    """Compute d_ij = |L_{i→j} − ê_j| + |L_{j→i} − ê_i|, d_ii = 0, from L (M, M) and ê (M,).
 
     ``losses[i, j]`` is the MSE of i's model on j's rows. What is not finite makes learners infinitely unlike.
     """
@@ -38,45 +38,45 @@ def dissimilarities(losses: Array, fitted: Array) -> Array:
 
 
 def default_scale(d: Array) -> float:
-    """The median over learners of the distance to their fourth nearest; 1 where all are alike.
+    """Compute the median over learners of the distance to their fourth nearest; 1 where all are alike.
 
-    Of fewer than nine learners it is that to the (M − 1) // 2-th nearest, so that two groups are told apart. It is to
-    be a scale of the differences within a cluster: give your own where clusters are smaller than half of few learners,
-    or than five of many. Any larger and clusters blur, any smaller and they crumble.
+    With fewer than nine learners it is that to the (M − 1) // 2-th nearest, so that two groups are told apart. The
+    scale should be that of differences within a cluster: with a larger one clusters merge, with a smaller one they
+    fall apart. Give your own where clusters hold less than half of few learners, or fewer than five of many.
     """
     m = len(d)
     if m < 2:
         return 1.0
     near = np.sort(d, axis=1)[:, max(1, min(4, (m - 1) // 2))]
-    found = float(np.median(near[np.isfinite(near)])) if np.isfinite(near).any() else 0.0
-    if found > 0:
-        return found
+    scale = float(np.median(near[np.isfinite(near)])) if np.isfinite(near).any() else 0.0
+    if scale > 0:
+        return scale
     positive = d[np.isfinite(d) & (d > 0)]
     return float(np.median(positive)) if positive.size else 1.0
 
 
 def similarities(d: Array, scale: float) -> Array:
-    """s_ij = exp(−d_ij / scale)."""
+    """Compute s_ij = exp(−d_ij / scale)."""
     return np.asarray(np.exp(-d / scale))
 
 
 def canonical_order(d: Array, fitted: Array) -> Ints:
-    """An order of the learners that their dissimilarities and fitted errors decide, whatever order they come in."""
+    """Order the learners by their dissimilarities and fitted errors, whatever order they come in."""
     sorted_rows = np.sort(d, axis=1)
     return np.lexsort((*sorted_rows.T, fitted))
 
 
 def eigenvectors(similarity: Array) -> tuple[Array, Array]:
-    """Eigenvalues of D^(−1/2) S D^(−1/2), largest first (M,), and the eigenvectors in columns (M, M)."""
+    """Decompose D^(−1/2) S D^(−1/2): eigenvalues, largest first (M,), and eigenvectors in columns (M, M)."""
     degree = similarity.sum(axis=1)
     root = 1.0 / np.sqrt(degree)
     return decomposed(root[:, None] * similarity * root[None, :], degree)
 
 
 def decomposed(matrix: Array, degree: Array) -> tuple[Array, Array]:
-    """Eigenvalues of a symmetric matrix (M, M), largest first, and its eigenvectors in columns.
+    """Decompose a symmetric matrix (M, M): eigenvalues, largest first, and eigenvectors in columns.
 
-    Pieces that see nothing of each other have one eigenvalue in common, and any mixture of their vectors is as good for
+    Disconnected pieces have one eigenvalue in common, and any mixture of their vectors is as good for
     it: which of them are among the top K would hang on the last bit. The piece of the larger degree comes first, and of
     equal ones that of the earlier learners.
     """
@@ -85,27 +85,27 @@ def decomposed(matrix: Array, degree: Array) -> tuple[Array, Array]:
     weight = degree + np.linspace(1e-3, 0.0, len(degree))
     for equal in np.split(np.arange(len(values)), np.flatnonzero(np.diff(values) < -_EQUAL) + 1):
         if len(equal) > 1:
-            mixed = vectors[:, equal]
-            vectors[:, equal] = mixed @ np.linalg.eigh(mixed.T @ (weight[:, None] * mixed))[1][:, ::-1]
+            span = vectors[:, equal]
+            vectors[:, equal] = span @ np.linalg.eigh(span.T @ (weight[:, None] * span))[1][:, ::-1]
     return values, oriented(vectors.T).T
 
 
 def ng_jordan_weiss(vectors: Array, k: int, seed: int) -> Ints:
-    """Labels from k-means on the normalised rows of the top k eigenvectors."""
+    """Label learners by k-means on the normalised rows of the top k eigenvectors."""
     return np.asarray(_kmeans(standardised_rows(vectors, k), k, seed).labels_, dtype=np.intp)
 
 
 def standardised_rows(vectors: Array, k: int) -> Array:
-    """The rows of the top k eigenvectors at unit length, (M, k): what algorithm 1 gives to k-means."""
+    """Scale the rows of the top k eigenvectors to unit length, (M, k): what algorithm 1 gives to k-means."""
     rows = vectors[:, :k]
     length = np.linalg.norm(rows, axis=1, keepdims=True)
-    # With fewer clusters than pieces that see nothing of each other, some learners have no part in the top k: what they
+    # With fewer clusters than disconnected pieces, some learners have no part in the top k: what they
     # have is rounding error, and they stay together at the origin.
     return np.asarray(np.where(length > 1e-9, rows / np.where(length > 1e-9, length, 1.0), 0.0))
 
 
 def choose_k(similarity: Array, most: int, criterion: str, penalty: float, seed: int) -> int:
-    """The number of clusters, 1 … ``most``, by "penalty" or "gap"."""
+    """Choose the number of clusters, 1 … ``most``, by "penalty" or "gap"."""
     if most < 2:
         return 1
     if criterion == "gap":
@@ -118,7 +118,7 @@ def choose_k(similarity: Array, most: int, criterion: str, penalty: float, seed:
 
 
 def coordinates(similarity: Array, most: int) -> tuple[Array, Array]:
-    """Diffusion coordinates of the learners, (M, most − 1), and their shares of the total degree, (M,).
+    """Compute diffusion coordinates of the learners, (M, most − 1), and their shares of the total degree, (M,).
 
     λ_k v_ik / √share_i for k = 2 … most. The spread within clusters that K is judged by needs one space for all K,
     which the normalised eigenvectors are not: for K = 1 all learners fall on one point. Here C far clusters spread by
@@ -127,21 +127,21 @@ def coordinates(similarity: Array, most: int) -> tuple[Array, Array]:
     """
     degree = similarity.sum(axis=1)
     share = degree / degree.sum()
-    # The first eigenvector is √share. It is taken out beforehand: between clusters that see nothing of each other the
+    # The first eigenvector is √share. It is taken out beforehand: between disconnected clusters the
     # eigenvalue 1 is multiple, and any mixture of its eigenvectors might come first.
     flat = similarity / np.sqrt(degree[:, None] * degree[None, :]) - np.sqrt(share[:, None] * share[None, :])
     values, vectors = decomposed(flat, degree)
-    kept = slice(most - 1)
-    return np.clip(values[kept], 0.0, 1.0) * vectors[:, kept] / np.sqrt(share)[:, None], share
+    leading = slice(most - 1)
+    return np.clip(values[leading], 0.0, 1.0) * vectors[:, leading] / np.sqrt(share)[:, None], share
 
 
 def spread_within(points: Array, share: Array, most: int, seed: int) -> Array:
-    """Mean squared distance to the nearest of K centres, K = 1 … most."""
+    """Compute the mean squared distance to the nearest of K centres, for K = 1 … most."""
     return np.array([_kmeans(points, k, seed, share).inertia_ for k in range(1, most + 1)])
 
 
 def by_gap(rows: Sequence[Array], seed: int, draws: int = _DRAWS) -> int:
-    """K by the gap statistic of Tibshirani, Walther and Hastie 2001; ``rows[K - 1]`` (M, ·) are those to cluster in K.
+    """Choose K by the gap statistic (Tibshirani, Walther, Hastie 2001); ``rows[K - 1]`` (M, ·) are clustered in K.
 
     The least K with Gap(K) ≥ Gap(K + 1) − s_{K+1}, or the largest tried.
     """
@@ -156,35 +156,35 @@ def by_gap(rows: Sequence[Array], seed: int, draws: int = _DRAWS) -> int:
 
 
 def gap(points: Array, k: int, rng: np.random.Generator, draws: int) -> tuple[float, float]:
-    """Gap(K) = E log W*(K) − log W(K), and its error s_K.
+    """Compute Gap(K) = E log W*(K) − log W(K), and its error s_K.
 
     W is the sum of squared distances of the points (M, ·) to K centres, W* that of as many uniform points in the box
     that holds them (their reference a), s_K the standard deviation of log W* times √(1 + 1/draws).
     """
     low, high = points.min(axis=0), points.max(axis=0)
     reference = low + (high - low) * rng.random((draws, *points.shape))
-    *logs, found = np.log(np.maximum(least_spreads(np.concatenate([reference, points[None]]), k, rng), _NOTHING))
-    return float(np.mean(logs) - found), float(np.std(logs) * np.sqrt(1 + 1 / draws))
+    *logs, observed = np.log(np.maximum(least_spreads(np.concatenate([reference, points[None]]), k, rng), _NOTHING))
+    return float(np.mean(logs) - observed), float(np.std(logs) * np.sqrt(1 + 1 / draws))
 
 
 def least_spreads(sets: Array, k: int, rng: np.random.Generator, starts: int = 20, rounds: int = 50) -> Array:
-    """The least sum of squared distances to k centres that k-means finds, for each of many sets of points: (B, M, ·).
+    """Find the least sum of squared distances to k centres by k-means, for each of many sets of points (B, M, ·).
 
     Lloyd's rounds from k-means++, all sets and starts at once: hundreds of small sets cost scikit-learn seconds.
     """
     x = np.repeat(sets, starts, axis=0)
-    each, members = np.arange(len(x)), x.shape[1]
-    centres = x[each, rng.integers(members, size=len(x))][:, None]
+    index, members = np.arange(len(x)), x.shape[1]
+    centres = x[index, rng.integers(members, size=len(x))][:, None]
     for _ in range(1, k):
         near = ((x[:, :, None] - centres[:, None]) ** 2).sum(axis=-1).min(axis=-1).cumsum(axis=1)
         drawn = (near <= rng.random((len(x), 1)) * near[:, -1:]).sum(axis=1).clip(max=members - 1)
-        centres = np.concatenate([centres, x[each, drawn][:, None]], axis=1)
+        centres = np.concatenate([centres, x[index, drawn][:, None]], axis=1)
     spread = np.full(len(x), np.inf)
     for _ in range(rounds):
         apart = ((x[:, :, None] - centres[:, None]) ** 2).sum(axis=-1)
-        mine = (apart.argmin(axis=-1)[..., None] == np.arange(k)).astype(np.float64)
-        count = mine.sum(axis=1)[..., None]
-        centres = np.where(count > 0, mine.swapaxes(1, 2) @ x / np.maximum(count, 1.0), centres)
+        member = (apart.argmin(axis=-1)[..., None] == np.arange(k)).astype(np.float64)
+        count = member.sum(axis=1)[..., None]
+        centres = np.where(count > 0, member.swapaxes(1, 2) @ x / np.maximum(count, 1.0), centres)
         before, spread = spread, apart.min(axis=-1).sum(axis=-1)
         if (spread >= before).all():
             break
@@ -192,7 +192,7 @@ def least_spreads(sets: Array, k: int, rng: np.random.Generator, starts: int = 2
 
 
 def numbered(labels: Ints, d: Array, fitted: Array) -> Ints:
-    """The same clusters numbered by size, largest first, then by their members' fitted errors."""
+    """Number the clusters by size, largest first, then by their members' fitted errors."""
     groups = [np.flatnonzero(labels == label) for label in np.unique(labels)]
     groups.sort(key=lambda g: (-len(g), sorted(fitted[g].tolist()), sorted(np.sort(d[g], axis=1).ravel().tolist())))
     out = np.empty(len(labels), dtype=np.intp)
@@ -202,7 +202,7 @@ def numbered(labels: Ints, d: Array, fitted: Array) -> Ints:
 
 
 def _kmeans(points: Array, k: int, seed: int, share: Array | None = None, inits: int = _INITS) -> Any:
-    from sklearn.cluster import KMeans  # heavy, so loaded on use
+    from sklearn.cluster import KMeans  # slow to import, so loaded on use
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():

@@ -35,7 +35,7 @@ RULES: dict[str, Callable[..., Any]] = {
 
 @dataclass(frozen=True)
 class MixtureRun:
-    """What a run returns.
+    """The result of one or many runs.
 
     Attributes
     ----------
@@ -89,8 +89,8 @@ class DistributedMixture:
 
     Notes
     -----
-    **What it reveals by design.** The server sees every node's mixture, an eavesdropper too unless lines are encrypted;
-    all nodes see the result. At the end of EM a mixture is as good as the sums of the node's statistics, K q − 1
+    **What it reveals by design.** The server reads every node's mixture, an eavesdropper too unless it is encrypted;
+    all nodes read the result. At the end of EM a mixture is as good as the sums of the node's statistics, K q − 1
     numbers with q = 1 + d + d (d + 1) / 2: for nodes with few rows that is more than the rows themselves hold.
 
     All nodes count the same, whatever number of rows they have: one that a node claims is one more thing to lie about.
@@ -145,7 +145,7 @@ class DistributedMixture:
     def collaborate(
         self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
     ) -> Array:
-        """What each node ends with, (runs, n, p): weights, means, upper triangles of covariances. See :meth:`run`."""
+        """Run the protocol; nodes end with the mixture, (runs, n, p), as :func:`packed` writes it. See :meth:`run`."""
         return self.run(checked_parts(parts, network), rng=rng, channel=channel).results
 
     def run(
@@ -193,7 +193,7 @@ class DistributedMixture:
         )
 
     def fit_local(self, parts: Sequence[Array], rng: np.random.Generator) -> LocalFit:
-        """The mixtures of all nodes in all runs, runs · n of them, run 0 first; parts n arrays (runs, N_i, d).
+        """Fit the mixtures of all nodes in all runs, runs · n of them, run 0 first; parts n arrays (runs, N_i, d).
 
         In this order a run is the same however many follow it.
         """
@@ -204,11 +204,11 @@ class DistributedMixture:
         return fit_mixtures(rows, start, rng=rng, starts=self.starts, **settings)  # type: ignore[arg-type]
 
     def error(self, results: Array, reference: Array) -> Array:
-        """W1 to the reference at the node furthest from it, (runs,); infinite where there is no result."""
+        """Compute W1 to the reference at the node furthest from it, (runs,); infinite where there is no result."""
         out = np.zeros(len(results))
-        for run, (mine, theirs) in enumerate(zip(results, reference, strict=True)):
+        for run, (result, expected) in enumerate(zip(results, reference, strict=True)):
             # Mostly all nodes hold the same, and one distance says it all.
-            for pair in np.unique(np.concatenate([mine, theirs], axis=1), axis=0):
+            for pair in np.unique(np.concatenate([result, expected], axis=1), axis=0):
                 a, b = np.split(pair, 2)
                 out[run] = max(out[run], self._apart(a, b))
         return out
@@ -222,33 +222,33 @@ class DistributedMixture:
             return math.inf
 
     def _served(self, mixtures: Mixture) -> tuple[Array, Any, dict[int, str], str]:
-        """The server in one run: the result (p,), whom it kept, whom it refused and why, why it has no result."""
+        """Aggregate one run: the result (p,), whom the server kept, whom it refused and why, why there is no result."""
         d, n = mixtures.n_features, len(mixtures.weights)
         refused: dict[int, str] = {}
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", RejectedMixtures)
             try:
-                found, failure = self.aggregate(mixtures), ""
+                aggregated, failure = self.aggregate(mixtures), ""
             except (DataError, ArithmeticError, np.linalg.LinAlgError) as error:
-                found, failure = None, str(error)
+                aggregated, failure = None, str(error)
         for warning in caught:
             if isinstance(warning.message, RejectedMixtures):
                 refused |= warning.message.reasons
             else:
                 warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-        if found is None:
+        if aggregated is None:
             return np.full(width(self.components, d), np.nan), np.empty(0, dtype=np.intp), refused, failure
-        kept = getattr(found, "kept", np.array([getattr(found, "index", n)], dtype=np.intp))
-        return packed(_filled(found.mixture, self.components)), kept, refused, ""
+        kept = getattr(aggregated, "kept", np.array([getattr(aggregated, "index", n)], dtype=np.intp))
+        return packed(_filled(aggregated.mixture, self.components)), kept, refused, ""
 
 
 def packed(mixture: Mixture) -> Array:
-    """Mixtures (...) as vectors (..., p): all weights, all means, the upper triangle of each covariance row by row.
+    """Write mixtures (...) as vectors (..., p): all weights, all means, each covariance's upper triangle row by row.
 
     Examples
     --------
-    >>> one = Mixture([0.25, 0.75], [[1.0], [2.0]], [[[3.0]], [[4.0]]])
-    >>> packed(one).tolist()
+    >>> mixture = Mixture([0.25, 0.75], [[1.0], [2.0]], [[[3.0]], [[4.0]]])
+    >>> packed(mixture).tolist()
     [0.25, 0.75, 1.0, 2.0, 3.0, 4.0]
     """
     upper = np.triu_indices(mixture.n_features)
@@ -258,7 +258,7 @@ def packed(mixture: Mixture) -> Array:
 
 
 def unpacked(vector: Array, k: int) -> Mixture:
-    """The mixtures (...) of k components in vectors (..., p), unchecked.
+    """Read mixtures (...) of k components from vectors (..., p), unchecked.
 
     Raises
     ------
@@ -276,7 +276,7 @@ def unpacked(vector: Array, k: int) -> Mixture:
 
 
 def _filled(mixture: Mixture, k: int) -> Mixture:
-    """With k components, those that are missing of weight zero."""
+    """Fill a mixture up to k components; those added have weight zero."""
     missing = k - mixture.n_components
     if missing <= 0:
         return mixture
@@ -296,10 +296,10 @@ def _public_start(start: Mixture | Mapping[str, ArrayLike], k: int) -> Mixture:
 
 
 def _warn(refused: Sequence[dict[int, str]]) -> None:
-    """One warning for all runs: each node once, with what was wrong first."""
+    """Warn once for all runs: each node once, with what was wrong first."""
     reasons: dict[int, str] = {}
-    for one in refused:
-        for node, why in one.items():
+    for of_run in refused:
+        for node, why in of_run.items():
             reasons.setdefault(node, why)
     if reasons:
         warnings.warn(RejectedMixtures(reasons), stacklevel=3)

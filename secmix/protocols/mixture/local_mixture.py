@@ -1,4 +1,4 @@
-"""What a machine sends in split-and-conquer: a Gaussian mixture fitted to its own rows by penalised EM.
+"""Local fit of split-and-conquer: a Gaussian mixture fitted to a machine's own rows by penalised EM, to be sent.
 
 Chen and Tan 2009: the likelihood of a mixture has no maximum, since a component may collapse onto one row; a penalty
 on small covariances mends that. Many machines are fitted together, as batches.
@@ -90,7 +90,7 @@ def fit_mixtures(
     """
     parts = [finite_array(part, f"the rows of machine {j}", ndim=2) for j, part in enumerate(rows)]
     if not parts or len({part.shape[1] for part in parts}) != 1:
-        raise DataError("every machine needs rows of as many features, (N_j, d)")
+        raise DataError(f"machines must have rows (N_j, d) of as many features; given {[part.shape for part in parts]}")
     positive(tolerance, "tolerance")
     if penalty is not None:
         positive(penalty, "penalty")
@@ -108,10 +108,10 @@ def fit_mixtures(
     draws = rng.random((len(parts), starts, k)) if given is None and rng is not None else np.empty((len(parts), 0, k))
     settings = k, penalty, tolerance, max_iterations
     keys = [_FITS.key(part, _begins(given, draws, j), *settings) for j, part in enumerate(parts)]
-    found = [_FITS.get(key) for key in keys]
-    fresh = [j for j, fit in enumerate(found) if fit is None]
-    for batch in _batches([len(parts[j]) for j in fresh], k):
-        members = [fresh[at] for at in batch]
+    fits = [_FITS.get(key) for key in keys]
+    missing = [j for j, fit in enumerate(fits) if fit is None]
+    for batch in _batches([len(parts[j]) for j in missing], k):
+        members = [missing[at] for at in batch]
         columns = np.ascontiguousarray(np.stack([parts[j] for j in members]).swapaxes(-1, -2))
         problem = _problem(columns, members, penalty)
         if given is not None:
@@ -121,13 +121,13 @@ def fit_mixtures(
         else:
             best = _best_of(problem, draws[members], tolerance, max_iterations)
         for at, j in enumerate(members):
-            found[j] = fit = _joined([_one(best, at)])
+            fits[j] = fit = _joined([_single(best, at)])
             _FITS.put(keys[j], fit)
-    return _joined([fit for fit in found if fit is not None])
+    return _joined([fit for fit in fits if fit is not None])
 
 
 def _begins(given: Mixture | None, draws: Array, machine: int) -> Hashable:
-    """What says where a machine's fit begins."""
+    """Make a key of where a machine's fit begins."""
     if given is None:
         return draws[machine].tobytes(), draws.shape[1]
     own = given if given.weights.ndim == 1 else given[machine]
@@ -153,8 +153,8 @@ def _problem(columns: Array, members: list[int], penalty: float | None) -> _Prob
     scale = np.sqrt(np.diagonal(spread, axis1=-2, axis2=-1))
     with np.errstate(divide="ignore", invalid="ignore"):
         correlation = spread / scale[:, :, None] / scale[:, None, :]
-    for j, one in zip(members, correlation, strict=True):
-        if not np.isfinite(one).all() or np.linalg.eigvalsh(one)[0] < 1e-12:
+    for j, matrix in zip(members, correlation, strict=True):
+        if not np.isfinite(matrix).all() or np.linalg.eigvalsh(matrix)[0] < 1e-12:
             raise DataError(
                 f"the {size} rows of machine {j} do not span {d} dimensions, so their covariance is singular; give "
                 "more rows, or drop constant and repeated features"
@@ -163,7 +163,7 @@ def _problem(columns: Array, members: list[int], penalty: float | None) -> _Prob
 
 
 def _batches(sizes: list[int], k: int) -> list[list[int]]:
-    """Machines with as many rows, so many at a time that their responsibilities fit."""
+    """Group machines with equally many rows, so many at a time that their responsibilities fit."""
     batches: list[list[int]] = []
     for size in sorted(set(sizes)):
         members = [j for j, own in enumerate(sizes) if own == size]
@@ -173,7 +173,7 @@ def _batches(sizes: list[int], k: int) -> list[list[int]]:
 
 
 def _run(problem: _Problem, start: Mixture, tolerance: float, max_iterations: int) -> LocalFit:
-    """EM for a batch of machines; those that have converged are done, the others go on."""
+    """Run EM for a batch of machines; those that have converged are done, the others go on."""
     b, size = len(problem.columns), problem.columns.shape[-1]
     weights, means, covariances = (np.array(getattr(start, name)) for name in ("weights", "means", "covariances"))
     penalised, iterations = np.full(b, -np.inf), np.zeros(b, dtype=np.intp)
@@ -203,7 +203,7 @@ def _run(problem: _Problem, start: Mixture, tolerance: float, max_iterations: in
 
 
 def _price(problem: _Problem, mixture: Mixture) -> Array:
-    """a Σ_k {tr(S Σ_k⁻¹) + log det Σ_k}, (b,)."""
+    """Compute a Σ_k {tr(S Σ_k⁻¹) + log det Σ_k}, (b,)."""
     lower = cholesky(mixture.covariances)
     whiten = np.linalg.inv(lower)
     inverse = np.matmul(whiten.swapaxes(-1, -2), whiten)
@@ -212,7 +212,7 @@ def _price(problem: _Problem, mixture: Mixture) -> Array:
 
 
 def _maximised(problem: _Problem, resp: Array, old: Mixture) -> Mixture:
-    """The M-step, from responsibilities (b, K, N)."""
+    """Compute the M-step from responsibilities (b, K, N)."""
     count = resp.sum(axis=-1)
     empty = count <= 0
     safe = np.where(empty, 1.0, count)
@@ -229,11 +229,11 @@ def _maximised(problem: _Problem, resp: Array, old: Mixture) -> Mixture:
 
 
 def _best_of(problem: _Problem, draws: Array, tolerance: float, max_iterations: int) -> LocalFit:
-    """From several draws (b, starts, K) by k-means++, the fit of highest penalised likelihood of each machine."""
+    """Fit from several draws (b, starts, K) by k-means++; keep each machine's fit of highest penalised likelihood."""
     best: list[LocalFit] = []
     for start in range(draws.shape[1]):
         fit = _run(problem, _plus_plus(problem, draws[:, start]), tolerance, max_iterations)
-        parts = [_one(fit, at) for at in range(len(problem.columns))]
+        parts = [_single(fit, at) for at in range(len(problem.columns))]
         best = [
             new if not best or new.penalised[0] > best[at].penalised[0] else best[at] for at, new in enumerate(parts)
         ]
@@ -241,7 +241,7 @@ def _best_of(problem: _Problem, draws: Array, tolerance: float, max_iterations: 
 
 
 def seeded_start(rows: Array, seeds: Ints) -> Mixture:
-    """Where EM starts when k-means++ has chosen these rows: each other row goes to the nearest, then one M-step.
+    """Start EM at rows that k-means++ has chosen: each other row goes to the nearest, then one M-step.
 
     Rows are near or far by the Mahalanobis distance of their own covariance.
 
@@ -264,7 +264,7 @@ def seeded_start(rows: Array, seeds: Ints) -> Mixture:
 
 
 def _plus_plus(problem: _Problem, draws: Array) -> Mixture:
-    """k-means++ in each machine's whitened rows (Arthur and Vassilvitskii 2007), by draws (b, K) from [0, 1)."""
+    """Run k-means++ on each machine's whitened rows (Arthur and Vassilvitskii 2007), by draws (b, K) from [0, 1)."""
     points = _whitened(problem)
     (b, _, size), k = points.shape, draws.shape[1]
     nearest = np.ones((b, size))
@@ -283,12 +283,12 @@ def _whitened(problem: _Problem) -> Array:
 
 
 def _squares(points: Array, chosen: Ints) -> Array:
-    """Squared distances (b, N) of points (b, d, N) from one chosen in each machine."""
+    """Compute squared distances (b, N) of points (b, d, N) from one chosen in each machine."""
     return np.asarray(((points - points[np.arange(len(points)), :, chosen][:, :, None]) ** 2).sum(axis=1))
 
 
 def _clustered(problem: _Problem, distances: Array) -> Mixture:
-    """One M-step from the clusters that squared distances (b, K, N) make."""
+    """Compute one M-step from the clusters that squared distances (b, K, N) make."""
     b, k, size = distances.shape
     resp = (np.argmin(distances, axis=1)[:, None, :] == np.arange(k)[:, None]).astype(np.float64)
     d = problem.columns.shape[-2]
@@ -298,10 +298,10 @@ def _clustered(problem: _Problem, distances: Array) -> Mixture:
     return Mixture(weights / weights.sum(axis=-1, keepdims=True), first.means, first.covariances)
 
 
-def _one(fit: LocalFit, at: int) -> LocalFit:
-    here = slice(at, at + 1)
+def _single(fit: LocalFit, at: int) -> LocalFit:
+    place = slice(at, at + 1)
     return LocalFit(
-        fit.mixture[here], fit.penalised[here], fit.iterations[here], fit.converged[here], fit.histories[here]
+        fit.mixture[place], fit.penalised[place], fit.iterations[place], fit.converged[place], fit.histories[place]
     )
 
 

@@ -22,7 +22,7 @@ class FederatedRegression:
     """The server sends a model, every node trains it on its rows and sends it back, the server averages by rows.
 
     A row is (x, y), y in its last column. Every node takes part in every round; the server talks to all of them,
-    whatever the network is. A node also tells how many rows it has, as averages by rows need it.
+    whatever the network is. A node also sends how many rows it has, as averages by rows need it.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class FederatedRegression:
 
     Notes
     -----
-    What it reveals by design: the server sees the trained model of every node. The gradient of a first layer is a sum
+    What it reveals by design: the server reads the trained model of every node. The gradient of a first layer is a sum
     of rows, times the same factors as in the gradient of its biases: of a node with one row it *is* that row.
 
     Examples
@@ -77,13 +77,13 @@ class FederatedRegression:
 
     @cached_property
     def trainer(self) -> Trainer:
-        """What each node does."""
+        """The training that each node does."""
         return Trainer(self.model, self.hidden, self.steps, self.rate, self.weight_decay, self.classes)
 
     def collaborate(
         self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
     ) -> Array:
-        """Every node ends with the parameters of the last round, (runs, nodes, p)."""
+        """Run all rounds; every node ends with the parameters of the last, (runs, nodes, p)."""
         data = checked_parts(parts, network)
         runs, d = data[0].shape[0], data[0].shape[2]
         if d < 2:
@@ -101,24 +101,24 @@ class FederatedRegression:
             if t == self.rounds:
                 return np.repeat(model[:, None], network.n, axis=1)
             sent = np.stack([self._update(model, part) for part in data]).astype(self.precision)
-            heard = channel.send(1, nodes, SERVER, "update", sent, encrypted=self.encrypted)
-            parameters = averaged(np.asarray(heard, dtype=np.float64))
+            updates = channel.send(1, nodes, SERVER, "update", sent, encrypted=self.encrypted)
+            parameters = averaged(np.asarray(updates, dtype=np.float64))
         raise AssertionError
 
     def error(self, results: Array, reference: Array) -> Array:
-        """Largest distance between parameters at a node, relative to the reference: (runs,)."""
+        """Compute the largest distance between parameters at a node, relative to the reference: (runs,)."""
         size = np.maximum(np.linalg.norm(reference, axis=2), 1e-12)
         return np.asarray((np.linalg.norm(results - reference, axis=2) / size).max(axis=1))
 
     def _update(self, model: Array, rows: Array) -> Array:
-        """The message of a node, (runs, p + 1): its trained parameters, and how many rows it has."""
+        """Compute a node's message, (runs, p + 1): its trained parameters, and how many rows it has."""
         return np.concatenate(
             [self.trainer.trained(model, rows), np.full((len(rows), 1), float(rows.shape[1]))], axis=1
         )
 
 
 def averaged(updates: Array) -> Array:
-    """The parameters (runs, p) that the server makes of updates (n, runs, p + 1).
+    """Average updates (n, runs, p + 1) by numbers of rows, as the server does, to parameters (runs, p).
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Local training: gradient descent on all rows of a node, of models whose first layer is linear.
 
-With z_i = W x_i + b, the gradients of a loss in W and b are Σ_i δ_i x_iᵀ and Σ_i δ_i: the same factors, which is what a
-reconstruction lives on (Phong et al. 2018, Privacy-preserving deep learning, section 3).
+With z_i = W x_i + b, the gradients of a loss in W and b are Σ_i δ_i x_iᵀ and Σ_i δ_i: the same factors, which
+reconstructions use (Phong et al. 2018, Privacy-preserving deep learning, section 3).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Model = Literal["linear", "logistic", "relu"]
 
 @dataclass(frozen=True)
 class Trainer:
-    """What a node does with the model that it gets.
+    """The training of a model at a node.
 
     Parameters
     ----------
@@ -60,15 +60,15 @@ class Trainer:
 
     @property
     def units(self) -> int:
-        """Of the first layer."""
+        """The number of units of the first layer."""
         return self.hidden if self.model == "relu" else 1
 
     def size(self, d: int) -> int:
-        """How many parameters there are for rows of d numbers, the last of them y: W, b and, of "relu", a and c."""
+        """Count the parameters for rows of d numbers, the last of them y: W, b and, of "relu", a and c."""
         return self.units * d + (self.hidden + 1 if self.model == "relu" else 0)
 
     def start(self, d: int, rng: np.random.Generator) -> Array:
-        """The first parameters (p,): zero, or of "relu" drawn."""
+        """Make the first parameters (p,): zero, or of "relu" drawn."""
         if self.model != "relu":
             return np.zeros(self.size(d))
         drawn = rng.standard_normal(self.size(d))
@@ -77,7 +77,7 @@ class Trainer:
         return drawn
 
     def trained(self, parameters: Array, rows: Array) -> Array:
-        """Parameters (runs, p) after training on ``rows`` (runs, N, d).
+        """Train parameters (runs, p) on ``rows`` (runs, N, d).
 
         Examples
         --------
@@ -89,14 +89,14 @@ class Trainer:
         return parameters
 
     def first_layer(self, parameters: Array) -> tuple[Array, Array]:
-        """W (..., units, d − 1) and b (..., units)."""
+        """Take the first layer from ``parameters``: W (..., units, d − 1) and b (..., units)."""
         weights = (parameters.shape[-1] - self._behind) // self.units * self.units - self.units
         return parameters[..., :weights].reshape(*parameters.shape[:-1], self.units, -1), parameters[
             ..., weights : weights + self.units
         ]
 
     def output_layer(self, parameters: Array) -> tuple[Array, Array]:
-        """Of "relu": a (..., hidden) and c (...)."""
+        """Take the output layer of "relu" from ``parameters``: a (..., hidden) and c (...)."""
         return parameters[..., -self._behind : -1], parameters[..., -1]
 
     @property
@@ -122,7 +122,7 @@ class Trainer:
         return np.concatenate([slope.reshape(len(slope), -1), delta.sum(axis=1), *rest], axis=1)
 
     def labels(self, y: Array) -> Array:
-        """The classes of "logistic", 0 or 1."""
+        """Compute the classes of "logistic", 0 or 1."""
         return (y > (0.0 if self.classes is None else 0.5 * sum(self.classes))).astype(float)
 
 

@@ -23,7 +23,7 @@ from secmix.transcript import SERVER, Channel, Transcript
 
 @dataclass(frozen=True)
 class AltGDRun:
-    """What a run returns.
+    """The result of a run.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class ByzFedAltGDmin:
         return AltGDRun(basis, np.stack(iterates), b.swapaxes(0, 1), rejected, channel.transcript)
 
     def _start(self, blocks: Array, values: Array, channel: Channel, rejected: Ints) -> tuple[Array, float]:
-        """The start, and σ² for the step: both from messages of which fewer than half may be wrong."""
+        """Compute the start, and σ² for the step: both from messages of which fewer than half may be wrong."""
         q, count, rows = blocks.shape[:3]
         own = self.truncation * (values**2).sum(axis=(0, 2)) / (rows * q)
         alpha = self._median(self._to_server(channel, 0, "threshold", own[:, None]), rejected)
@@ -150,15 +150,17 @@ class ByzFedAltGDmin:
             1, SERVER, np.arange(count), "threshold", np.full((1, 1, 1), alpha),
             encrypted=self.encrypted, content=everybody,
         ).item()  # fmt: skip
-        kept = np.where(np.abs(values) <= np.sqrt(alpha), values, 0.0)
-        seen = (kept[:, :, None, :] @ blocks)[:, :, 0] / rows  # Σ y X over a node's rows: (q, L, n)
-        own_bases = np.stack([np.linalg.svd(seen[:, i].T, full_matrices=False)[0][:, : self.r] for i in range(count)])
+        truncated = np.where(np.abs(values) <= np.sqrt(alpha), values, 0.0)
+        moments = (truncated[:, :, None, :] @ blocks)[:, :, 0] / rows  # Σ y X over a node's rows: (q, L, n)
+        own_bases = np.stack(
+            [np.linalg.svd(moments[:, i].T, full_matrices=False)[0][:, : self.r] for i in range(count)]
+        )
         arrived = self._to_server(channel, 2, "basis", own_bases)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RejectedMessages)
-            found = subspace_median(arrived)
-        rejected[list(found.rejected)] += 1
-        basis = self._to_nodes(channel, 2, found.basis, count)
+            median = subspace_median(arrived)
+        rejected[list(median.rejected)] += 1
+        basis = self._to_nodes(channel, 2, median.basis, count)
         b, _ = _coefficients(blocks, values, basis)
         largest = np.array([np.linalg.norm(b[:, i], 2) ** 2 for i in range(count)])
         scale = self._median(self._to_server(channel, 2, "scale", largest[:, None]), rejected)
@@ -197,7 +199,7 @@ class ByzFedAltGDmin:
         return arrived.reshape(basis.shape)
 
     def _split(self, X: ArrayLike, y: ArrayLike, nodes: int) -> tuple[Array, Array]:
-        """Measurements by node: (q, L, m̃, n) and (q, L, m̃), without a copy."""
+        """Split the measurements by node: (q, L, m̃, n) and (q, L, m̃), without a copy."""
         matrices, values = finite_array(X, "X", ndim=3), finite_array(y, "y", ndim=2)
         q, m, n = matrices.shape
         nodes = integer(nodes, "nodes")
@@ -215,12 +217,12 @@ class ByzFedAltGDmin:
 
 
 def _coefficients(blocks: Array, values: Array, basis: Array) -> tuple[Array, Array]:
-    """b_k = (X_k U)⁺ y_k at every node (q, L, r), and X_k U b_k − y_k (q, L, m̃)."""
-    seen = blocks @ basis
-    q, triangle = np.linalg.qr(seen)
+    """Solve b_k = (X_k U)⁺ y_k at every node, (q, L, r), and compute X_k U b_k − y_k, (q, L, m̃)."""
+    reduced = blocks @ basis
+    q, triangle = np.linalg.qr(reduced)
     projected = (values[..., None, :] @ q)[..., 0, :]
     size = np.abs(np.diagonal(triangle, axis1=-2, axis2=-1))
     if (size <= 1e-13 * size.max()).any():
         raise DataError("the measurements of a column at a node do not determine r coefficients; give more of them")
     b = np.linalg.solve(triangle, projected[..., None])[..., 0]
-    return b, (seen @ b[..., None])[..., 0] - values
+    return b, (reduced @ b[..., None])[..., 0] - values

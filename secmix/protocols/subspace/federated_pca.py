@@ -1,9 +1,9 @@
 """Federated PCA with a resilient server (Singh 2024): every node sends a basis once, or a product in every round.
 
-What it reveals by design. A basis U_ℓ tells the server in which r directions the node's own samples vary most; and if
+What it reveals by design. A basis U_ℓ shows the server in which r directions the node's own samples vary most; and if
 the node has q <= r samples, n − q linear equations on every one of them: they lie in the span of the first q columns,
-exactly. A product Φ_ℓ U tells the covariance applied to known directions. The server sees either from every node; nodes
-see only what the server sends back. ``secmix.protocols.subspace.revealed`` measures the first from a transcript.
+exactly. A product Φ_ℓ U shows the covariance applied to known directions. The server reads either from every node;
+nodes read only what it sends back. ``secmix.protocols.subspace.revealed`` measures the first from a transcript.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _RULES = ("subspace_median", "subspace_median_of_means", "power_method", "resili
 
 @dataclass(frozen=True)
 class PCARun:
-    """What a run returns.
+    """The result of one or many runs.
 
     Attributes
     ----------
@@ -71,8 +71,8 @@ class FederatedPCA:
 
     Notes
     -----
-    What it reveals by design: the server sees every node's basis, or its products in every round. Of a node with fewer
-    rows than r, q of them, a basis tells n − q exact equations on each; nodes see only what the server sends back.
+    What it reveals by design: the server reads every node's basis, or its products in every round. Of a node with fewer
+    rows than r, q of them, a basis gives n − q exact equations on each; nodes read only what the server sends back.
 
     A :class:`~secmix.protocols.Collaboration`: by :meth:`collaborate`, :meth:`error` and :meth:`bound` it is audited as
     a whole. Samples count as they are, without their mean taken off.
@@ -153,12 +153,12 @@ class FederatedPCA:
         return np.repeat(run.bases.reshape(len(run.bases), 1, -1), network.n, axis=1)
 
     def error(self, results: Array, reference: Array) -> Array:
-        """SD_F between the orthonormal bases in ``results`` and ``reference`` (runs, nodes, n r) at the worst node."""
-        found = _distances(self._matrices(results), self._matrices(reference))
-        return np.asarray(found.max(axis=1))
+        """Compute SD_F of ``results`` from ``reference``, orthonormal bases (runs, nodes, n r), at the worst node."""
+        distances = _distances(self._matrices(results), self._matrices(reference))
+        return np.asarray(distances.max(axis=1))
 
     def bound(self, transcript: Transcript, reference: Array, colluders: int) -> float | None:
-        """√(2(1 − τ)/(1 − 2τ)) δ, the most that ``colluders`` can take the Subspace Median from ``reference``.
+        """Bound how far ``colluders`` can take the Subspace Median from ``reference``: √(2(1 − τ)/(1 − 2τ)) δ.
 
         δ is the largest SD_F of a node's basis, as sent in an honest run, from the reference (runs, nodes, n r);
         τ = colluders/L. Proven in ``secmix.aggregators.subspace.median``, with lemma 2.1 of Minsker 2015. Of means, the
@@ -174,7 +174,7 @@ class FederatedPCA:
         return most if most < self.broken else None
 
     def _medianed(self, transcript: Transcript) -> Array | None:
-        """The bases (L, runs, n, r) of which the Subspace Median was taken in an honest run."""
+        """Collect the bases (L, runs, n, r) of which the Subspace Median was taken in an honest run."""
         if self.rule == "subspace_median":
             sent = [block for block in transcript if block.kind == "basis"]
             return self._matrices(sent[0].payload) if len(sent) == 1 else None
@@ -186,9 +186,9 @@ class FederatedPCA:
         return np.asarray(np.linalg.qr(np.stack(means))[0])
 
     def combined(self, products: ArrayLike) -> Array:
-        """What the server makes of products (L, n r).
+        """Combine products (L, n r) as the server does.
 
-        Their mean; of the resilient method, geometric median; of groups, the Subspace Median of their means.
+        By their mean; in the resilient method, geometric median; of groups, the Subspace Median of their means.
         """
         if self.rule == "subspace_median_of_means":
             means = _means(self._matrices(np.asarray(products)), self._members(len(np.asarray(products))))
@@ -196,7 +196,7 @@ class FederatedPCA:
         return np.asarray((mean if self.rule == "power_method" else geometric_median)(products))
 
     def _members(self, nodes: int) -> list[Ints]:
-        """The nodes of each group."""
+        """Split the nodes into groups."""
         assert self.groups is not None
         if self.groups > nodes:
             raise SecmixError(f"{nodes} nodes cannot form {self.groups} groups; give at most {nodes}")
@@ -215,11 +215,13 @@ class FederatedPCA:
             # The server sets bad messages aside and goes on; they are counted, and the transcript shows them.
             warnings.simplefilter("ignore", RejectedMessages)
             for run in range(arrived.shape[1]):
-                found = subspace_median(arrived[:, run])
-                rejected[list(found.rejected)] += 1
-                results.append(found)
-        result = self._to_nodes(channel, 1, "subspace", np.stack([found.basis for found in results]), len(data))
-        return PCARun(result, np.array([found.index for found in results], dtype=np.intp), rejected, channel.transcript)
+                median = subspace_median(arrived[:, run])
+                rejected[list(median.rejected)] += 1
+                results.append(median)
+        result = self._to_nodes(channel, 1, "subspace", np.stack([median.basis for median in results]), len(data))
+        return PCARun(
+            result, np.array([median.index for median in results], dtype=np.intp), rejected, channel.transcript
+        )
 
     def _products(self, data: list[Array], rng: np.random.Generator, channel: Channel) -> PCARun:
         runs, n = data[0].shape[0], data[0].shape[2]
@@ -259,18 +261,18 @@ class FederatedPCA:
             arrived = self._to_server(channel, 1, "product", np.stack(products))
             rejected += (~np.isfinite(arrived).all(axis=(2, 3))).sum(axis=1)
             for run in range(runs):
-                found = _means(arrived[:, run], members)
-                lost = np.isnan(found[:, 0, 0])
+                means = _means(arrived[:, run], members)
+                lost = np.isnan(means[:, 0, 0])
                 spoilt[:, run] |= lost
                 # A group whose product has no basis goes on with its last one, and does not count in the end.
-                bases[:, run] = np.where(lost[:, None, None], bases[:, run], found)
+                bases[:, run] = np.where(lost[:, None, None], bases[:, run], means)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RejectedMessages)
             usable = np.where(spoilt[:, :, None, None], np.nan, bases)
             medians = [subspace_median(usable[:, run]) for run in range(runs)]
         channel.iteration = self.iterations
-        result = self._to_nodes(channel, 0, "subspace", np.stack([found.basis for found in medians]), len(data))
-        index = np.array([found.index for found in medians], dtype=np.intp)
+        result = self._to_nodes(channel, 0, "subspace", np.stack([median.basis for median in medians]), len(data))
+        index = np.array([median.index for median in medians], dtype=np.intp)
         return PCARun(result, index, rejected, channel.transcript)
 
     def _to_groups(self, channel: Channel, bases: Array, group_of: Ints) -> Array:
@@ -292,24 +294,24 @@ class FederatedPCA:
 
 
 def _means(products: Array, members: Sequence[Ints]) -> Array:
-    """Orthonormal bases (groups, n, r) of the groups' mean products (L, n, r); NaN where a mean has none."""
-    found = np.full((len(members), *products.shape[1:]), np.nan)
+    """Compute orthonormal bases (groups, n, r) of the groups' mean products (L, n, r); NaN where a mean has none."""
+    bases = np.full((len(members), *products.shape[1:]), np.nan)
     with np.errstate(over="ignore", invalid="ignore"):
         for k, group in enumerate(members):
             try:
-                found[k] = orthonormal(products[group].mean(axis=0))
+                bases[k] = orthonormal(products[group].mean(axis=0))
             except DataError:  # not finite, or of lower rank: by its Byzantine members' doing
                 continue
-    return found
+    return bases
 
 
 def _distances(first: Array, second: Array) -> Array:
-    """SD_F (...) of orthonormal bases (..., n, r)."""
+    """Compute SD_F (...) of orthonormal bases (..., n, r)."""
     return np.asarray(np.linalg.norm(second - first @ (first.swapaxes(-1, -2) @ second), axis=(-2, -1)))
 
 
 def own_basis(rows: Array, r: int, rng: np.random.Generator) -> Array:
-    """A node's basis (runs, n, r): the top r right singular vectors of its samples ``rows`` (runs, q, n).
+    """Compute a node's basis (runs, n, r): the top r right singular vectors of its samples ``rows`` (runs, q, n).
 
     With fewer than r samples it is filled up with random directions, after those of the samples.
     """

@@ -1,4 +1,4 @@
-"""What a node's basis U_ℓ tells of its samples (Singh 2024, algorithm 1, has it sent)."""
+"""Leakage of a node's samples through its basis U_ℓ (Singh 2024, algorithm 1, has it sent)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from secmix.errors import DataError
 
 
 @dataclass(frozen=True)
-class Revealed:
-    """What a node's basis tells of its samples.
+class SampleLeakage:
+    """The equations and shares of a node's samples that its basis reveals.
 
     Attributes
     ----------
     equations : (q,) int
-        Linear equations that the span tells of each sample exactly: n − r where it lies in it, else 0.
+        Linear equations on each sample that the span gives exactly: n − r where it lies in it, else 0.
     captured : (q,)
         The share of each sample's squared length that lies in the span.
     by_chance : float
@@ -31,12 +31,12 @@ class Revealed:
     by_chance: float
 
 
-def revealed(basis: ArrayLike, rows: ArrayLike, *, tolerance: float = 1e-9) -> Revealed:
-    """What a basis U_ℓ (n, r), as sent, tells of the node's samples ``rows`` (q, n).
+def revealed(basis: ArrayLike, rows: ArrayLike, *, tolerance: float = 1e-9) -> SampleLeakage:
+    """Measure what a basis U_ℓ (n, r), as sent, reveals of the node's samples ``rows`` (q, n).
 
     Whoever holds U_ℓ knows of a sample d in its span that (I − U_ℓ U_ℓᵀ) d = 0: n − r equations on n numbers, without
     any error, which no amount of further samples at other nodes would have shown. This happens to every sample of a
-    node with q <= r; where q < r the order of the columns tells r − q more. No mutual information is finite then. Of a
+    node with q <= r; where q < r the order of the columns gives r − q more. No mutual information is finite then. Of a
     sample outside the span nothing is claimed here beyond the share captured: ``equations`` = 0 does not say that
     nothing leaked.
 
@@ -49,16 +49,18 @@ def revealed(basis: ArrayLike, rows: ArrayLike, *, tolerance: float = 1e-9) -> R
 
     Examples
     --------
-    >>> found = revealed(np.eye(4)[:, :2], [[1.0, 2.0, 0.0, 0.0], [3.0, 0.0, 0.0, 4.0]])
-    >>> found.equations.tolist(), found.captured.round(9).tolist(), found.by_chance
+    >>> leakage = revealed(np.eye(4)[:, :2], [[1.0, 2.0, 0.0, 0.0], [3.0, 0.0, 0.0, 4.0]])
+    >>> leakage.equations.tolist(), leakage.captured.round(9).tolist(), leakage.by_chance
     ([2, 0], [1.0, 0.36], 0.5)
     """
     u, samples = orthonormal(basis), finite_array(rows, "rows", ndim=2)
     if samples.shape[1] != len(u):
-        raise DataError(f"samples of length {samples.shape[1]} for a basis in {len(u)} dimensions")
+        raise DataError(
+            f"samples of length {samples.shape[1]} for a basis in {len(u)} dimensions; give both of one length"
+        )
     lengths = np.linalg.norm(samples, axis=1)
     units = samples / np.where(lengths > 0, lengths, 1.0)[:, None]
     outside = np.linalg.norm(units - (units @ u) @ u.T, axis=1)
     n, r = u.shape
     equations = np.where(outside <= tolerance, n - r, 0).astype(np.intp)
-    return Revealed(equations, ((units @ u) ** 2).sum(axis=1), r / n)
+    return SampleLeakage(equations, ((units @ u) ** 2).sum(axis=1), r / n)

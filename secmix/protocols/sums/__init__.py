@@ -1,6 +1,6 @@
 """Sum protocols: every node puts in a vector, all end with the average, and messages show more or less of the rest."""
 
-from secmix.protocols.interfaces import Carrying, SumProtocol, checked_inputs, checked_masks, without_average
+from secmix.protocols.interfaces import ProtocolWrapper, SumProtocol, checked_inputs, checked_masks, without_average
 from secmix.protocols.sums.pdmm import PDMM
 from secmix.protocols.sums.plain import Plain
 from secmix.protocols.sums.robust_server import RobustServer
@@ -9,8 +9,8 @@ from secmix.protocols.sums.secure_sum import SecureSum
 
 __all__ = [
     "PDMM",
-    "Carrying",
     "Plain",
+    "ProtocolWrapper",
     "RobustServer",
     "SecureAggregation",
     "SecureSum",

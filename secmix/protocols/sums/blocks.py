@@ -30,7 +30,7 @@ def average_in_blocks(
     memory: int = 512 * 2**20,
     runs_per_block: int = 64,
 ) -> tuple[Array, list[T]]:
-    """Averages (runs, n, m) of ``inputs`` (runs, n, m), and what ``observe`` kept of each block's transcript.
+    """Average ``inputs`` (runs, n, m) in blocks; return averages (runs, n, m), and ``observe(transcript)`` by block.
 
     Parameters
     ----------
@@ -73,19 +73,19 @@ def average_in_blocks(
             f"a block of {size} runs takes about {_mib(needed)}, more than the {_mib(memory)} allowed; {remedy}"
         )
     averages = np.empty_like(s)
-    kept: list[T] = []
+    observed: list[T] = []
     starts = range(0, len(s), size)
     for start, stream in zip(starts, rng.spawn(len(starts)), strict=True):
         block = slice(start, start + size)
         channel = Channel(record=False) if observe is None else _Channel(memory - needed, size)
         averages[block], transcript = protocol.average(s[block], network, stream, channel=channel)
         if observe is not None:
-            kept.append(observe(transcript))
-    return averages, kept
+            observed.append(observe(transcript))
+    return averages, observed
 
 
 def _bytes(protocol: SumProtocol, network: Network, runs: int, m: int) -> int:
-    """What ``runs`` runs of m numbers take, without a transcript."""
+    """Estimate the bytes that ``runs`` runs of m numbers take, without a transcript."""
     masks = protocol.draw_masks(1, 1, network, np.random.default_rng(0)).shape[1]
     return int(_COPIES * (network.n + masks) * runs * m * 8)  # float64
 

@@ -42,21 +42,21 @@ class FixedPoint:
 
     @property
     def grid(self) -> float:
-        """What a word of 1 stands for."""
+        """The number that a word of 1 stands for."""
         return 2.0**-self.fraction_bits
 
     def words(self, payload: Array) -> Words:
-        """The words that a message carries."""
+        """Convert a message to the words that it carries."""
         # A power of two: the product is as exact as the quotient.
         steps = np.multiply(payload, 2.0**self.fraction_bits, dtype=np.float64)
         return np.asarray(np.rint(steps, out=steps).astype(np.int64) % self.prime)
 
     def payload(self, words: Words) -> Array:
-        """The message that carries ``words``."""
+        """Convert words to the message that carries them."""
         return np.asarray(words % self.prime * self.grid)
 
     def encoded(self, inputs: Array) -> Words:
-        """Inputs (runs, n, m) on the grid, by node: (n, runs, m), negative ones too.
+        """Encode inputs (runs, n, m) in steps of the grid, by node: (n, runs, m), negative ones too.
 
         Raises
         ------
@@ -74,5 +74,5 @@ class FixedPoint:
         return np.ascontiguousarray(words.transpose(1, 0, 2).astype(np.int64))
 
     def decoded(self, words: Words) -> Array:
-        """Numbers of either sign."""
+        """Decode words to numbers of either sign."""
         return np.asarray(np.where(words > self.prime // 2, words - self.prime, words) * self.grid)

@@ -20,11 +20,11 @@ from secmix._base.arrays import checked, floats, numpy_of
 from secmix._base.checks import Array, integer, positive, probability
 from secmix.errors import NotConverged, SecmixError
 from secmix.network import Network
-from secmix.protocols.interfaces import Advice, Shown, checked_inputs, checked_masks, nodes_in_words
+from secmix.protocols.interfaces import Advice, Revealed, checked_inputs, checked_masks, nodes_in_words
 from secmix.protocols.sums.pdmm_rounds import ROUNDING, Schedule, Settings, planned, residual_of
 from secmix.transcript import Channel, Transcript
 
-_SLACK = 8.0  # how much farther apart than a few public starts very many may end, where it is rounding that parts them
+_SLACK = 8.0  # how much farther apart many runs may end than the few public starts, where rounding parts them
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class PDMM:
         by 1/2, since plain synchronous PDMM may cycle); or one node drawn uniformly.
     loss : float
         Probability that a neighbour does not receive a broadcast. Receipts are acknowledged, so that both ends of an
-        edge agree on its variables. A lost message still counts as heard: loss is no protection.
+        edge agree on its variables. A lost message still counts as read: loss is no protection.
     dropout : (node, round), optional
         A node that falls silent from that round on. Its neighbours take its edges out, the others converge to the
         average of their own inputs, and the node itself ends with NaN.
@@ -98,33 +98,33 @@ class PDMM:
 
     @property
     def reuses_masks(self) -> bool:
-        """Whether one draw of masks serves all averagings of a run."""
+        """True where one draw of masks serves all averagings of a run."""
         return self.masks == "reused"
 
-    def advise(self, shown: Shown) -> list[Advice | str]:
-        """What to change where nodes are revealed."""
+    def advise(self, revealed: Revealed) -> list[Advice | str]:
+        """Suggest what to change where nodes are revealed."""
         advised: list[Advice | str] = []
-        if self.dropout is not None and self.dropout[0] in shown.revealed:
+        if self.dropout is not None and self.dropout[0] in revealed.nodes:
             advised.append(
                 "Start again with fresh masks when a node falls silent: what all have summed to by then, less what the "
                 f"others sum to, is what node {self.dropout[0]} put in."
             )
-        honest = [i for i in range(shown.network.n) if i not in shown.corrupt]
-        alone = tuple(i for i in shown.revealed if set(shown.network.neighbours(i)) <= shown.corrupt)
+        honest = [i for i in range(revealed.network.n) if i not in revealed.corrupt]
+        alone = tuple(i for i in revealed.nodes if set(revealed.network.neighbours(i)) <= revealed.corrupt)
         if alone and len(honest) > 1:
             new = sorted({(min(i, j), max(i, j)) for i in alone for j in [next(k for k in honest if k != i)]})
             lines = ", ".join(f"{a}–{b}" for a, b in new)
-            edges = sorted([*shown.network.edges.tolist(), *map(list, new)])
+            edges = sorted([*revealed.network.edges.tolist(), *map(list, new)])
             words = (
                 f"Give {nodes_in_words(alone)} a neighbour that this adversary does not control, such as by the line"
                 f"{'s' * (len(new) > 1)} {lines}."
             )
-            network = {"kind": "edges", "nodes": shown.network.n, "edges": edges}
+            network = {"kind": "edges", "nodes": revealed.network.n, "edges": edges}
             advised.append(Advice(words, {"network": network}, "connect whoever has no trustworthy neighbour to one"))
         return advised
 
     def exposure_graph(self, network: Network) -> Network | None:
-        """The network: corrupt nodes learn the sum over each piece that is left of it without them, and nothing else.
+        """Declare the network: corrupt nodes learn the sum over each piece left of it without them, and nothing else.
 
         No more: a flow on z along the edges of a piece, with divergence −δ, hides any change δ of its inputs that keeps
         their sum, since by (8) no y changes then and (9) keeps the change; so it is for any schedule, and where
@@ -134,7 +134,7 @@ class PDMM:
         return None if self.reuses_masks or self.dropout is not None else network
 
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
-        """λ^(0) for every arc of the network, (runs, 2E, m); arc e runs from ``network.arcs[e, 0]``, who draws it."""
+        """Draw λ^(0) for every arc of the network, (runs, 2E, m); node ``network.arcs[e, 0]`` draws that of arc e."""
         return rng.normal(scale=self.sigma, size=(runs, len(network.arcs), m))
 
     def average(
@@ -146,7 +146,7 @@ class PDMM:
         masks: Array | None = None,
         channel: Channel | None = None,
     ) -> tuple[Array, Transcript]:
-        """Averages (runs, n, m) of ``inputs`` (runs, n, m), and the transcript.
+        """Average ``inputs`` (runs, n, m); return the averages (runs, n, m) and the transcript.
 
         Arrays of another library than NumPy are taken, and averages of that library returned; the work in between is
         NumPy's, since sums over sparse neighbourhoods are not in the Array API standard.
@@ -183,8 +183,8 @@ class PDMM:
                 arriving = z[active.opposite]
                 moved = (s[active.nodes] + active.incoming(arriving)) / active.divisors  # (8)
                 y[active.nodes] = moved
-                heard = channel.send(round.number, active.senders, active.receivers, "y", moved, content=active.content)
-                z[active.own] = active.updated(z, arriving, heard, settings, round.arrived)  # (9)
+                sent = channel.send(round.number, active.senders, active.receivers, "y", moved, content=active.content)
+                z[active.own] = active.updated(z, arriving, sent, settings, round.arrived)  # (9)
         size = np.maximum(np.abs(lam).max(initial=0.0), np.abs(s).max())
         rounding = max(ROUNDING, _SLACK * plan.agreed) * size
         wanted = np.maximum(self.tol * np.maximum(1.0, size / settings.scale), rounding)

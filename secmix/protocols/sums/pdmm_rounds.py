@@ -2,7 +2,7 @@
 
 PDMM is linear, so how fast its nodes agree is a matter of the network, the settings and the public coins. It is
 rehearsed on starts that everybody may know; the averaging itself then runs through the rounds that the rehearsal took,
-whatever the inputs and the masks are. A stopping rule that looked at them would tell everybody something of them.
+whatever the inputs and the masks are. A stopping rule that used them would show everybody something of them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Activation:
-    """A set of active nodes, and the arcs on which they hear and speak."""
+    """A set of active nodes, and the arcs on which they receive and send."""
 
     nodes: Ints  # the active ones that are alive, in order
     divisors: Array  # 1 + c times the number of their living neighbours, shaped as vectors are
@@ -69,13 +69,13 @@ class Activation:
             for some, firsts in self.by_rank:
                 out[some] += arriving[firsts]
         else:
-            for node, places in enumerate(self.by_node):
-                out[node] = np.add.reduce(arriving[places], axis=0)
+            for node, span in enumerate(self.by_node):
+                out[node] = np.add.reduce(arriving[span], axis=0)
         return out
 
-    def updated(self, z: Array, arriving: Array, heard: Array, settings: Settings, arrived: Bools | None) -> Array:
-        """z of the arcs of this activation after equation (9), where the broadcast ``heard`` arrived."""
-        spoken = 2.0 * settings.c * heard
+    def updated(self, z: Array, arriving: Array, sent: Array, settings: Settings, arrived: Bools | None) -> Array:
+        """Compute z of the arcs of this activation by equation (9), where the broadcast ``sent`` arrived."""
+        spoken = 2.0 * settings.c * sent
         moved = (spoken[self.content] if len(self.nodes) > 1 else spoken) - arriving
         if settings.schedule == "synchronous":  # averaged by 1/2
             moved = 0.5 * (z[self.own] + moved)
@@ -144,13 +144,13 @@ def _rehearsed(network: Network, settings: Settings, coins: np.random.Generator)
         for round in rounds:
             active = round.active
             arriving = z[active.opposite]
-            y[active.nodes] = said = (s[active.nodes] + active.incoming(arriving)) / active.divisors
-            z[active.own] = active.updated(z, arriving, said, settings, round.arrived)
+            y[active.nodes] = sent = (s[active.nodes] + active.incoming(arriving)) / active.divisors
+            z[active.own] = active.updated(z, arriving, sent, settings, round.arrived)
             moved[active.nodes] |= final
         sweeps.append(rounds)
         residual = float(residual_of(y[edges.living], before))
-        if moved[edges.living].all():  # who has just dropped out has moved nobody yet, and all may still agree with it
-            clock.look(len(sweeps), residual)
+        if moved[edges.living].all():  # one that has just dropped out has moved nobody yet: all may still agree with it
+            clock.note(len(sweeps), residual)
         final = edges.final
         if len(sweeps) >= min(clock.enough, settings.max_sweeps):
             break
@@ -166,7 +166,7 @@ class _Clock:
     """Finds how many sweeps are needed from when residuals fall below two marks.
 
     The upper one is where half the digits are won. The lower one is what is wanted, or where rounding begins to show:
-    from there the rate between the marks tells how many sweeps are left.
+    from there the rate between the marks shows how many sweeps are left.
     """
 
     def __init__(self, size: float, tol: float) -> None:
@@ -176,18 +176,18 @@ class _Clock:
         self.halfway = 0
         self.needed = self.enough = math.inf
 
-    def look(self, sweeps: int, residual: float) -> None:
-        """Take note of the residual after so many sweeps."""
+    def note(self, sweeps: int, residual: float) -> None:
+        """Note the residual after so many sweeps."""
         if not self.halfway and residual <= self.upper:
             self.halfway = sweeps
         if self.needed == math.inf and residual <= self.lower:
-            each = max(1, sweeps - self.halfway) / math.log(self.upper / self.lower)
-            self.needed = sweeps + math.ceil(each * math.log(self.lower / self.wanted))
-            self.enough = self.needed + math.ceil(each * math.log(MARGIN))
+            per_efold = max(1, sweeps - self.halfway) / math.log(self.upper / self.lower)
+            self.needed = sweeps + math.ceil(per_efold * math.log(self.lower / self.wanted))
+            self.enough = self.needed + math.ceil(per_efold * math.log(MARGIN))
 
 
 def residual_of(living: Array, before: Array) -> Array:
-    """By how much living nodes differ, or moved in the last sweep; the larger."""
+    """Measure by how much living nodes differ, or moved in the last sweep; the larger."""
     apart = living.max(axis=0) - living.min(axis=0)
     return np.maximum(apart.max(), np.abs(living - before).max())  # type: ignore[no-any-return]
 
@@ -195,7 +195,7 @@ def residual_of(living: Array, before: Array) -> Array:
 def _sweeps(
     network: Network, settings: Settings, coins: np.random.Generator
 ) -> Iterator[tuple[tuple[Round, ...], _Edges]]:
-    """The rounds of each sweep without end, and the edges that are left after it."""
+    """Yield the rounds of each sweep, without end, and the edges that are left after it."""
     edges, number = _Edges(network, settings.c), 0
     if settings.dropout is not None:
         edges.final = False
@@ -213,7 +213,7 @@ def _sweeps(
 
 
 def _active(network: Network, schedule: Schedule, coins: np.random.Generator) -> Iterator[Ints]:
-    """Who is active in each round of a sweep."""
+    """Yield the nodes that are active, for each round of a sweep."""
     everyone = np.arange(network.n)
     if schedule == "synchronous":
         yield everyone
@@ -235,18 +235,18 @@ class _Edges:
         self._activations: dict[bytes, Activation] = {}
 
     def without(self, node: int) -> _Edges:
-        """The edges once ``node`` has fallen silent."""
+        """Remove the edges of ``node``, once it has fallen silent."""
         self.network.node_set([node], "dropped-out")
         alive = self.alive.copy()
         alive[node] = False
         if len(self.network.components_without(np.flatnonzero(~alive))) != 1:
             raise NetworkError(
-                f"without node {node} the network falls apart, so the others cannot agree on one average"
+                f"without node {node} the network falls apart, so the others cannot agree on one average; add edges"
             )
         return _Edges(self.network, self.c, alive)
 
     def activation(self, nodes: Ints) -> Activation:
-        """The activation of ``nodes``, worked out once for each set."""
+        """Work out the activation of ``nodes``, once for each set."""
         key = nodes.tobytes()
         if key not in self._activations:
             self._activations[key] = self._worked_out(nodes[self.alive[nodes]])
@@ -256,7 +256,7 @@ class _Edges:
         arcs, degrees = self.network.arcs, self.network.degrees
         place = np.full(self.network.n, -1)
         place[nodes] = np.arange(len(nodes))
-        # Arcs are in the order of their tails: those of a node are neighbours, found without a look at the others.
+        # Arcs are in the order of their tails: those of a node are neighbours, found without searching the others.
         first = np.concatenate([[0], np.cumsum(degrees)])
         leaving = np.concatenate([np.arange(first[node], first[node + 1]) for node in nodes] or [np.arange(0)])
         leaving = leaving[self.alive[arcs[leaving]].all(axis=1)]
@@ -281,5 +281,5 @@ class _Edges:
             own,
             int(degrees[0]) if len(nodes) and (degrees == degrees[0]).all() else None,
             by_node,
-            tuple((content[places], places) for places in ranks),
+            tuple((content[span], span) for span in ranks),
         )

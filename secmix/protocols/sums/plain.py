@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from secmix._base.arrays import checked, send_as_numpy
 from secmix._base.checks import Array
 from secmix.network import Network
-from secmix.protocols.interfaces import Advice, Shown, checked_inputs
+from secmix.protocols.interfaces import Advice, Revealed, checked_inputs
 from secmix.transcript import SERVER, Channel, Transcript
 
 
@@ -18,7 +18,7 @@ from secmix.transcript import SERVER, Channel, Transcript
 class Plain:
     """Every node sends its vector to a server, which sends the average back.
 
-    What it reveals by design: everything to the server; everything to who hears the channels, unless encrypted.
+    What it reveals by design: everything to the server; everything to who reads the lines, unless encrypted.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ class Plain:
 
     encrypted: bool = False
 
-    def advise(self, shown: Shown) -> list[Advice]:
-        """What to change where nodes are revealed."""
-        if not shown.revealed:
+    def advise(self, revealed: Revealed) -> list[Advice]:
+        """Suggest what to change where nodes are revealed."""
+        if not revealed.nodes:
             return []
         why = "in the plain protocol the server, and whoever hears its lines, holds every node's statistics"
         advised = [
@@ -54,7 +54,7 @@ class Plain:
         return advised
 
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
-        """No masks: (runs, 0, m)."""
+        """Draw no masks: (runs, 0, m)."""
         return np.empty((runs, 0, m))
 
     def average(
@@ -66,7 +66,7 @@ class Plain:
         masks: Array | None = None,
         channel: Channel | None = None,
     ) -> tuple[Array, Transcript]:
-        """Averages (runs, n, m) of ``inputs`` (runs, n, m), and the transcript.
+        """Average ``inputs`` (runs, n, m); return the averages (runs, n, m) and the transcript.
 
         Inputs may be arrays of any library that keeps to the Array API standard: the averages are of that library, the
         transcript is NumPy's.

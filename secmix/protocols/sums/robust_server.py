@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 from secmix._base.checks import Array, integer
 from secmix.aggregators import RejectedMessages, Traits, rule_label, rule_named, traits_of
 from secmix.aggregators.named import Rule
-from secmix.aggregators.stacks import each, takes_stacks
+from secmix.aggregators.stacks import apply_to_each, takes_stacks
 from secmix.errors import SecmixError
 from secmix.network import Network
-from secmix.protocols.interfaces import Advice, Shown, checked_inputs
+from secmix.protocols.interfaces import Advice, Revealed, checked_inputs
 from secmix.transcript import SERVER, Channel, Transcript
 
 
@@ -24,7 +24,7 @@ from secmix.transcript import SERVER, Channel, Transcript
 class RobustServer:
     """Every node sends its vector to a server, which applies a robust rule and sends the result back.
 
-    What it reveals by design: everything to the server, as plain averaging; a rule can only judge messages it sees.
+    What it reveals by design: everything to the server, as plain averaging; a rule can only judge messages it reads.
     That is the price of robustness, which secure summation and PDMM do not pay, nor get.
 
     Parameters
@@ -67,11 +67,11 @@ class RobustServer:
 
     @property
     def traits(self) -> Traits | None:
-        """What the rule claims; None where it declares nothing."""
+        """The claims of the rule; None where it declares nothing."""
         return traits_of(self.function)
 
     def aggregate(self, messages: Array, f: int | None = None) -> Array:
-        """The rule on messages (n, m): (m,).
+        """Apply the rule to messages (n, m): (m,).
 
         Raises
         ------
@@ -83,18 +83,18 @@ class RobustServer:
             with warnings.catch_warnings():
                 # The server sets bad messages aside and goes on; the transcript shows what it was sent.
                 warnings.simplefilter("ignore", RejectedMessages)
-                found = self.function(messages, f=self.f if f is None else f)
-            result = np.asarray(found, dtype=np.float64)
+                output = self.function(messages, f=self.f if f is None else f)
+            result = np.asarray(output, dtype=np.float64)
         except SecmixError:
             raise
         except Exception as error:
             raise SecmixError(f"the rule {name} fails on messages {messages.shape}: {error}"[:300]) from error
         if result.shape != messages.shape[1:]:
-            raise SecmixError(f"the rule {name} returned shape {result.shape}; {messages.shape[1:]} is due")
+            raise SecmixError(f"the rule {name} returned shape {result.shape}; expected {messages.shape[1:]}")
         return result
 
     def aggregate_each(self, stack: Array, f: int | None = None) -> Array:
-        """What :meth:`aggregate` makes of each of several sets of messages (s, n, m), bit for bit: (s, m).
+        """Aggregate each of several sets of messages (s, n, m) as :meth:`aggregate` does, bit for bit: (s, m).
 
         Raises
         ------
@@ -105,25 +105,27 @@ class RobustServer:
         if type(self).aggregate is RobustServer.aggregate and takes_stacks(self.function):
             with warnings.catch_warnings(), contextlib.suppress(Exception):  # which set fails and why is found below
                 warnings.simplefilter("ignore", RejectedMessages)
-                return each(self.function, stack, self.f if f is None else f)
+                return apply_to_each(self.function, stack, self.f if f is None else f)
         return np.stack([self.aggregate(messages, f) for messages in stack])
 
-    def advise(self, shown: Shown) -> list[Advice | str]:
-        """What to change where colluders push the aggregate too far."""
-        if not shown.colluders:
+    def advise(self, revealed: Revealed) -> list[Advice | str]:
+        """Suggest what to change where colluders move the aggregate too far."""
+        if not revealed.colluders:
             return []
-        if self.f < shown.colluders <= (shown.network.n - 1) // 2:
-            words = f"Set f to {shown.colluders}: the rule is set to {self.f} and meets {shown.colluders} colluders."
-            plain = f"set the rule to as many as {shown.colluders} liars"
-            return [Advice(words, {"protocol.f": shown.colluders}, plain, "falsehood")]
-        if self.rule != "trimmed_mean" and 2 * shown.colluders < shown.network.n:
+        if self.f < revealed.colluders <= (revealed.network.n - 1) // 2:
+            words = (
+                f"Set f to {revealed.colluders}: the rule is set to {self.f} and meets {revealed.colluders} colluders."
+            )
+            plain = f"set the rule to as many as {revealed.colluders} liars"
+            return [Advice(words, {"protocol.f": revealed.colluders}, plain, "falsehood")]
+        if self.rule != "trimmed_mean" and 2 * revealed.colluders < revealed.network.n:
             words = "Take a rule with a smaller worst case here, such as the trimmed mean, or more honest nodes."
-            change = {"protocol.rule": "trimmed_mean", "protocol.f": shown.colluders}
+            change = {"protocol.rule": "trimmed_mean", "protocol.f": revealed.colluders}
             return [Advice(words, change, "combine by a rule that discards the extremes", "falsehood")]
         return ["Admit more honest nodes, or fewer strangers: so many colluders beat this rule by their number."]
 
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
-        """No masks: (runs, 0, m)."""
+        """Draw no masks: (runs, 0, m)."""
         return np.empty((runs, 0, m))
 
     def average(
@@ -135,7 +137,7 @@ class RobustServer:
         masks: Array | None = None,
         channel: Channel | None = None,
     ) -> tuple[Array, Transcript]:
-        """What the rule makes of ``inputs`` (runs, n, m) in place of averages, and the transcript.
+        """Aggregate ``inputs`` (runs, n, m) by the rule in place of averaging; return the results and the transcript.
 
         Raises
         ------

@@ -20,10 +20,10 @@ from numpy.typing import ArrayLike
 from secmix._base.checks import Array, integer
 from secmix.errors import NetworkError, SecmixError
 from secmix.network import Network
-from secmix.protocols.interfaces import Shown, checked_inputs, checked_masks, nodes_in_words
+from secmix.protocols.interfaces import Revealed, checked_inputs, checked_masks, nodes_in_words
 from secmix.protocols.sums.fixed_point import FixedPoint
 from secmix.protocols.sums.shamir import Words
-from secmix.protocols.sums.unmasking import Dealt, answers, consents, deal, keepers_of, requests, wanted_of
+from secmix.protocols.sums.unmasking import DealtShares, answers, consents, deal, keepers_of, requests, wanted_of
 from secmix.transcript import SERVER, Channel, Transcript
 
 
@@ -86,7 +86,7 @@ class SecureAggregation:
 
     @property
     def code(self) -> FixedPoint:
-        """How numbers are written as words."""
+        """The code that writes numbers as words."""
         return FixedPoint(self.bits, self.fraction_bits)
 
     @property
@@ -99,18 +99,18 @@ class SecureAggregation:
         """Step of the fixed-point numbers."""
         return self.code.grid
 
-    def advise(self, shown: Shown) -> list[str]:
-        """What to change where nodes are revealed."""
-        if not shown.revealed:
+    def advise(self, revealed: Revealed) -> list[str]:
+        """Suggest what to change where nodes are revealed."""
+        if not revealed.nodes:
             return []
-        who, network = nodes_in_words(shown.revealed), shown.network
+        who, network = nodes_in_words(revealed.nodes), revealed.network
         sentences = [] if self.encrypted else ["Encrypt the lines to the server."]
         if not self.refuses:
             sentences.append("Let clients refuse a server that asks for both kinds of share of one node.")
-        held = {u: len(shown.corrupt & set(keepers_of(network, u))) for u in shown.revealed}
-        if any(held[u] >= self.threshold_of(network, u) for u in shown.revealed):
+        known = {u: len(revealed.corrupt & set(keepers_of(network, u))) for u in revealed.nodes}
+        if any(known[u] >= self.threshold_of(network, u) for u in revealed.nodes):
             sentences.append(f"Raise the threshold: corrupt nodes hold enough shares to unmask {who} by themselves.")
-        elif any(2 * self.threshold_of(network, u) <= len(keepers_of(network, u)) + held[u] for u in shown.revealed):
+        elif any(2 * self.threshold_of(network, u) <= len(keepers_of(network, u)) + known[u] for u in revealed.nodes):
             sentences.append(
                 f"Raise the threshold above half of all shares and corrupt shares together: a server that asks some "
                 f"clients for one kind of share and the others for the other kind unmasks {who}."
@@ -118,7 +118,7 @@ class SecureAggregation:
         return sentences
 
     def exposure_graph(self, network: Network) -> Network | None:
-        """The complete graph: corrupt nodes without the server learn the total, and nothing else.
+        """Declare the complete graph: corrupt nodes without the server learn the total, and nothing else.
 
         They hold shares of masks and no masked vector. None where the lines to the server are open, or a node drops
         out, so that the total is of fewer.
@@ -126,7 +126,7 @@ class SecureAggregation:
         return None if not self.encrypted or self.dropped or self.late else Network.complete(network.n)
 
     def threshold_of(self, network: Network, node: int) -> int:
-        """How many shares recover a mask of ``node``."""
+        """Compute how many shares recover a mask of ``node``."""
         shares = len(keepers_of(network, node))
         if self.threshold is None:
             return 2 * shares // 3 + 1
@@ -138,7 +138,7 @@ class SecureAggregation:
         return self.threshold
 
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
-        """Self masks, pair masks and the first shares of both, uniform over the words: (runs, k, m)."""
+        """Draw self masks, pair masks and the first shares of both, uniform over the words: (runs, k, m)."""
         words = rng.integers(0, self.code.prime, size=(runs, self._count(network), m))
         return np.asarray(words * self.grid, dtype=float)
 
@@ -151,7 +151,7 @@ class SecureAggregation:
         masks: Array | None = None,
         channel: Channel | None = None,
     ) -> tuple[Array, Transcript]:
-        """Averages (runs, n, m) of the survivors' ``inputs`` (runs, n, m), NaN at nodes that are gone; the transcript.
+        """Average the survivors' ``inputs`` (runs, n, m), NaN at nodes that are gone; return the transcript too.
 
         Where the server asked for something else than the protocol says, and too few clients answered to unmask the
         sum, the protocol ends without one: all averages are NaN.
@@ -182,7 +182,7 @@ class SecureAggregation:
         dealt = deal(secrets, first_shares, thresholds, network, code, channel)
 
         def masked(round: int, nodes: list[int]) -> Words:
-            """What the server gets of the vectors of ``nodes`` under their masks."""
+            """Send the vectors of ``nodes`` under their masks, and return what the server gets."""
             hidden = [x[u] + own[u] + sum(_sign(u, v) * p for v, p in pairs[u].items()) for u in nodes]
             sent = code.payload(np.stack(hidden))
             return code.words(channel.send(round, nodes, SERVER, "masked", sent, encrypted=self.encrypted))
@@ -199,9 +199,9 @@ class SecureAggregation:
             for v, wanted in asked.items()
             if v not in self.silent and (not self.refuses or consents(wanted, thresholds[v]))
         }
-        heard = answers(dealt, willing, channel, encrypted=self.encrypted)
+        answered = answers(dealt, willing, channel, encrypted=self.encrypted)
         averages = np.full_like(s, np.nan)
-        needed = _shares_needed(dealt, survivors, heard)
+        needed = _shares_needed(dealt, survivors, answered)
         too_few = any(len(shares) < thresholds[u] for u, shares in needed.items())
         if too_few and any(want != wanted_of(u, survivors) for v in asked for u, want in asked[v].items()):
             return averages, channel.transcript
@@ -214,41 +214,41 @@ class SecureAggregation:
         return averages, channel.transcript
 
     def _count(self, network: Network) -> int:
-        """How many numbers are drawn for an entry."""
+        """Count the numbers that are drawn for an entry."""
         shares = [(self.threshold_of(network, u) - 1) * (1 + len(network.neighbours(u))) for u in range(network.n)]
         return network.n + len(network.edges) + sum(shares)
 
 
 def _sign(node: int, neighbour: int) -> int:
-    """With which sign ``node`` adds the mask that it shares with ``neighbour``."""
+    """Return the sign with which ``node`` adds the mask that it shares with ``neighbour``."""
     return 1 if neighbour < node else -1
 
 
 def _agreed(drawn: Words, network: Network, code: FixedPoint, channel: Channel) -> dict[int, dict[int, Words]]:
-    """The pair masks as each end has them, by neighbour in order: one end draws, and tells the other."""
+    """Send the pair masks from the ends that draw them; return what each end has, by neighbour in order."""
     first, second = network.edges.T
     channel.hold(-1, first, "pair mask", code.payload(drawn))
     arrived = code.words(channel.send(-1, first, second, "pair mask", code.payload(drawn), encrypted=True))
     pairs: dict[int, dict[int, Words]] = {u: {} for u in range(network.n)}
     for e, (u, v) in enumerate(network.edges.tolist()):
         pairs[u][v], pairs[v][u] = drawn[e], arrived[e]
-    return {u: dict(sorted(mine.items())) for u, mine in pairs.items()}
+    return {u: dict(sorted(masks.items())) for u, masks in pairs.items()}
 
 
 def _shares_needed(
-    dealt: Dealt, survivors: list[int], heard: dict[int, tuple[dict[int, Words], dict[int, Words]]]
+    dealt: DealtShares, survivors: list[int], answered: dict[int, tuple[dict[int, Words], dict[int, Words]]]
 ) -> dict[int, dict[int, Words]]:
     """Pick, for each node whose masks are in the sum, the shares that recover them, by keeper."""
     needed = {}
     for u in range(dealt.network.n):
         if u in survivors:
-            needed[u] = heard[u][0]
+            needed[u] = answered[u][0]
         elif set(dealt.network.neighbours(u)) & set(survivors):
-            needed[u] = heard[u][1]
+            needed[u] = answered[u][1]
     return needed
 
 
-def _masks_left(dealt: Dealt, survivors: list[int], needed: dict[int, dict[int, Words]]) -> Words:
+def _masks_left(dealt: DealtShares, survivors: list[int], needed: dict[int, dict[int, Words]]) -> Words:
     """Add up what the masked vectors of the survivors hold beside their inputs, modulo the prime."""
     left = np.zeros_like(dealt.shares[0][0][0])
     for u, shares in needed.items():

@@ -13,7 +13,7 @@ from secmix._base.arrays import checked, floats, numpy_of, send_as_numpy
 from secmix._base.checks import Array, integer, positive
 from secmix.errors import DataError, NetworkError, SecmixError
 from secmix.network import Network
-from secmix.protocols.interfaces import Advice, Shown, checked_inputs, checked_masks
+from secmix.protocols.interfaces import Advice, Revealed, checked_inputs, checked_masks
 from secmix.transcript import Channel, Transcript
 
 _MOST_NODES = 40  # on which another cycle is sought, among so many orders
@@ -83,15 +83,15 @@ class SecureSum:
         """Step of the fixed-point numbers; 0 in real arithmetic."""
         return 2.0**-self.fraction_bits if self.arithmetic == "modular" else 0.0
 
-    def advise(self, shown: Shown) -> list[Advice]:
-        """What to change where nodes are revealed."""
-        if not shown.revealed:
+    def advise(self, revealed: Revealed) -> list[Advice]:
+        """Suggest what to change where nodes are revealed."""
+        if not revealed.nodes:
             return []
         advised = []
         if not self.encrypted:
             words = "Encrypt the lines along the cycle: the protocol hides nothing without it."
             advised.append(Advice(words, {"protocol.encrypted": True}, "encrypt the lines between them"))
-        advised += _another_cycle(shown)
+        advised += _another_cycle(revealed)
         words = (
             "Or sum by PDMM: it hides the summed vector of a node as long as one of its neighbours in the network is "
             "honest."
@@ -99,9 +99,9 @@ class SecureSum:
         return [*advised, Advice(words, {"protocol": {"name": "pdmm"}}, "add up by PDMM instead")]
 
     def exposure_graph(self, network: Network) -> Network | None:
-        """The cycle: corrupt nodes learn the sum over each arc between two of them, and nothing else (eq. 11).
+        """Declare the cycle: corrupt nodes learn the sum over each arc between two of them, and nothing else (eq. 11).
 
-        None where the lines are open, since whoever hears two of them knows as much as two corrupt nodes.
+        None where the lines are open, since whoever reads two of them knows as much as two corrupt nodes.
         """
         if not self.encrypted:
             return None
@@ -109,7 +109,7 @@ class SecureSum:
         return Network.from_edges(network.n, list(zip(order, (*order[1:], order[0]), strict=True)))
 
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
-        """The starter's mask, (runs, 1, m)."""
+        """Draw the starter's mask, (runs, 1, m)."""
         if self.arithmetic == "modular":
             return np.asarray(rng.integers(0, 2**self.bits, size=(runs, 1, m)) * 2.0**-self.fraction_bits, dtype=float)
         return rng.normal(scale=self.sigma, size=(runs, 1, m))
@@ -123,7 +123,7 @@ class SecureSum:
         masks: Array | None = None,
         channel: Channel | None = None,
     ) -> tuple[Array, Transcript]:
-        """Averages (runs, n, m) of ``inputs`` (runs, n, m), and the transcript.
+        """Average ``inputs`` (runs, n, m); return the averages (runs, n, m) and the transcript.
 
         Inputs may be arrays of any library that keeps to the Array API standard: the averages are of that library, the
         transcript is NumPy's.
@@ -147,9 +147,9 @@ class SecureSum:
         channel.hold(-1, order[0], "mask", numpy_of(r))
 
         def hand_on(round: int, step: int, kind: str, payload: Any) -> Any:
-            here, there = order[step], order[(step + 1) % n]
+            tail, head = order[step], order[(step + 1) % n]
             return send_as_numpy(
-                xp, payload, lambda sent: channel.send(round, here, there, kind, sent, encrypted=self.encrypted)
+                xp, payload, lambda sent: channel.send(round, tail, head, kind, sent, encrypted=self.encrypted)
             )
 
         running = self._add(xp, s[:, order[0], :], r)
@@ -176,11 +176,13 @@ class SecureSum:
             raise NetworkError(f"the cycle {list(order)} must visit each of the {network.n} nodes once")
         for a, b in zip(order, (*order[1:], order[0]), strict=True):
             if not network.graph.has_edge(a, b):
-                raise NetworkError(f"the cycle {list(order)} uses the edge {a}-{b}, which the network does not have")
+                raise NetworkError(
+                    f"the cycle {list(order)} uses the edge {a}-{b}, which the network lacks; follow its edges"
+                )
         return order
 
     def _encode(self, xp: Any, s: Any) -> Any:
-        """Inputs on the fixed-point grid; in real arithmetic as they are."""
+        """Round inputs to the fixed-point grid; in real arithmetic leave them."""
         if self.modulus is None:
             return s
         fixed = xp.round(s * 2.0**self.fraction_bits) * 2.0**-self.fraction_bits
@@ -202,9 +204,9 @@ class SecureSum:
         return xp.where(word >= self.modulus / 2, word - self.modulus, word)
 
 
-def _another_cycle(shown: Shown) -> list[Advice]:
-    """An order of the nodes in which the honest ones stand together, with as few new lines as a search finds."""
-    network, corrupt = shown.network, shown.corrupt
+def _another_cycle(revealed: Revealed) -> list[Advice]:
+    """Search for an order of the nodes in which the honest ones stand together, with as few new lines as possible."""
+    network, corrupt = revealed.network, revealed.corrupt
     honest = [node for node in range(network.n) if node not in corrupt]
     if not corrupt or len(honest) < 2 or not 4 <= network.n <= _MOST_NODES:
         return []

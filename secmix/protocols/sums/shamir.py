@@ -20,7 +20,7 @@ _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)  # decide every number
 
 
 def prime_below(bits: int) -> int:
-    """The largest prime below 2^bits.
+    """Find the largest prime below 2^bits.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def prime_below(bits: int) -> int:
 
 
 def share_coefficients(threshold: int, shares: int) -> list[list[int]]:
-    """What each of ``shares`` shares is made of: coefficients (shares, threshold) of the secret and the drawn shares.
+    """Compute the coefficients (shares, threshold) of each share in the secret and the drawn shares.
 
     Lagrange's formula on the points 0 … t − 1; its values at whole points are whole.
 
@@ -54,7 +54,7 @@ def share_coefficients(threshold: int, shares: int) -> list[list[int]]:
 
 
 def recovery_coefficients(points: Sequence[int], prime: int) -> list[int]:
-    """The coefficients with which shares at ``points`` add up to the secret, modulo ``prime``.
+    """Compute the coefficients with which shares at ``points`` add up to the secret, modulo ``prime``.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def recovery_coefficients(points: Sequence[int], prime: int) -> list[int]:
 
 
 def weighted_sums(rows: Sequence[Sequence[int]], words: Words, prime: int) -> Words:
-    """Σ_j c_ij w_j modulo ``prime`` for each row c_i, (rows, ...), exact for words (count, ...) below 2^52.
+    """Compute Σ_j c_ij w_j modulo ``prime`` for each row c_i, (rows, ...), exact for words (count, ...) below 2^52.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def _centred(factor: int, prime: int) -> int:
 
 
 def _is_prime(number: int) -> bool:
-    """Miller and Rabin's test, which these witnesses make exact for numbers of 64 bits."""
+    """Test for a prime as Miller and Rabin do; with these witnesses the test is exact for numbers of 64 bits."""
     if number < 2 or any(number % p == 0 for p in _WITNESSES):
         return number in _WITNESSES
     odd, twos = number - 1, 0

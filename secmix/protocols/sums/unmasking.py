@@ -1,4 +1,4 @@
-"""The shares of secure aggregation: how masks are dealt out, asked for and recovered.
+"""The shares of secure aggregation: how masks are shared, asked for and recovered.
 
 A node and its neighbours are the *keepers* of its shares. Its secrets are its self mask and, as they make up its key,
 the pair masks of all its edges.
@@ -26,7 +26,7 @@ class TooFewShares(SecmixError):
 
 
 @dataclass(frozen=True)
-class Dealt:
+class DealtShares:
     """All shares of one averaging.
 
     Attributes
@@ -45,7 +45,7 @@ class Dealt:
     shares: dict[int, dict[int, Words]]
 
     def recovered(self, node: int, answers: Mapping[int, Words]) -> Words:
-        """The secrets of ``node`` from the shares (count, runs, m) of its keepers.
+        """Recover the secrets of ``node`` from the shares (count, runs, m) of its keepers.
 
         Raises
         ------
@@ -68,7 +68,7 @@ class Dealt:
 
 
 def keepers_of(network: Network, node: int) -> list[int]:
-    """Who holds shares of the masks of ``node``: itself and its neighbours, in order."""
+    """List who holds shares of the masks of ``node``: itself and its neighbours, in order."""
     return sorted({node, *network.neighbours(node)})
 
 
@@ -79,33 +79,33 @@ def deal(
     network: Network,
     code: FixedPoint,
     channel: Channel,
-) -> Dealt:
+) -> DealtShares:
     """Deal shares of ``secrets``, node -> (1 + degree, runs, m); ``drawn`` holds the first shares of each in turn."""
     dealt: dict[int, dict[int, Words]] = {}
-    for u, mine in secrets.items():
-        keepers, count = keepers_of(network, u), (thresholds[u] - 1) * len(mine)
+    for u, secret in secrets.items():
+        keepers, count = keepers_of(network, u), (thresholds[u] - 1) * len(secret)
         first, drawn = drawn[:count], drawn[count:]
         channel.hold(0, [u] * count, "dealt share", code.payload(first))
-        known = np.concatenate([mine[None], first.reshape(thresholds[u] - 1, *mine.shape)])
+        known = np.concatenate([secret[None], first.reshape(thresholds[u] - 1, *secret.shape)])
         rows = share_coefficients(thresholds[u], len(keepers))[thresholds[u] - 1 :]
         made = [*known[1:], *weighted_sums(rows, known, code.prime)]
         own, others = keepers.index(u), [v for v in keepers if v != u]
         sent = code.payload(np.concatenate([*made[:own], *made[own + 1 :]]))
-        arrived = channel.send(0, u, np.repeat(others, len(mine)), "share", sent, encrypted=True)
+        arrived = channel.send(0, u, np.repeat(others, len(secret)), "share", sent, encrypted=True)
         parts = np.split(code.words(arrived), len(others))
         dealt[u] = {**dict(zip(others, parts, strict=True)), u: made[own]}
-    return Dealt(network, code, thresholds, dealt)
+    return DealtShares(network, code, thresholds, dealt)
 
 
 def wanted_of(node: int, survivors: list[int]) -> int:
-    """Which shares an honest server asks for: of the self mask of a survivor, of the pair masks of all others."""
+    """Choose the shares an honest server asks for: of the self mask of a survivor, of the pair masks of all others."""
     return SELF if node in survivors else PAIRS
 
 
 def requests(
-    dealt: Dealt, survivors: list[int], shape: tuple[int, ...], channel: Channel, *, encrypted: bool
+    dealt: DealtShares, survivors: list[int], shape: tuple[int, ...], channel: Channel, *, encrypted: bool
 ) -> dict[int, dict[int, int]]:
-    """What each survivor is asked for, by client and node, as it arrived."""
+    """Send the requests; return what each survivor is asked for, by client and node, as it arrived."""
     asked: dict[int, dict[int, int]] = {v: {} for v in survivors}
     for u in range(dealt.network.n):
         clients = [v for v in keepers_of(dealt.network, u) if v in asked]
@@ -121,7 +121,7 @@ def requests(
 
 
 def consents(asked: Mapping[int, int], threshold: int) -> bool:
-    """Whether an honest client answers: nobody's shares of both kinds are wanted, and enough nodes survived.
+    """Decide whether an honest client answers: nobody's shares of both kinds are wanted, and enough nodes survived.
 
     Examples
     --------
@@ -132,10 +132,10 @@ def consents(asked: Mapping[int, int], threshold: int) -> bool:
 
 
 def answers(
-    dealt: Dealt, asked: Mapping[int, Mapping[int, int]], channel: Channel, *, encrypted: bool
+    dealt: DealtShares, asked: Mapping[int, Mapping[int, int]], channel: Channel, *, encrypted: bool
 ) -> dict[int, tuple[dict[int, Words], dict[int, Words]]]:
-    """The shares that clients send: of each node those of its self mask, and those of its pair masks, by keeper."""
-    found = {}
+    """Send the shares that clients are asked for; return those of self and pair masks by node, then by keeper."""
+    received = {}
     for u in range(dealt.network.n):
         kinds: list[dict[int, Words]] = []
         for want, what, rows in ((SELF, "self mask", slice(1)), (PAIRS, "pair masks", slice(1, None))):
@@ -148,5 +148,5 @@ def answers(
             sent = dealt.code.payload(np.concatenate(parts))
             arrived = channel.send(4, senders, SERVER, f"share of the {what} of {u}", sent, encrypted=encrypted)
             kinds.append(dict(zip(by, np.split(dealt.code.words(arrived), len(by)), strict=True)))
-        found[u] = (kinds[0], kinds[1])
-    return found
+        received[u] = (kinds[0], kinds[1])
+    return received

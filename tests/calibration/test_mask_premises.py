@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from secmix.estimators.exact.masks import mask_doubts
+from secmix.estimators.exact.masks import unmet_mask_premises
 
 pytestmark = pytest.mark.build
 
@@ -21,18 +21,18 @@ def test_honest_masks_pass_in_blocks_of_any_size(runs: int, modulus: float | Non
             draw.normal(size=shape) if modulus is None else np.floor(draw.uniform(0, modulus, size=shape))
             for _ in range(2)
         ]
-        assert mask_doubts(masks, modulus, 0.0 if modulus is None else 1.0) == []
+        assert unmet_mask_premises(masks, modulus, 0.0 if modulus is None else 1.0) == []
 
 
 @pytest.mark.parametrize("runs", [6, 20, 100])
 def test_copies_are_found_among_hundreds(runs: int) -> None:
     masks = np.random.default_rng(0).normal(size=(runs, 400, 3))
     masks[:, 7] = -masks[:, 9]
-    assert any("correlated" in doubt for doubt in mask_doubts([masks], None))
+    assert any("correlated" in doubt for doubt in unmet_mask_premises([masks], None))
 
 
 @pytest.mark.parametrize("runs", [20, 100])
 def test_small_masks_are_found_among_hundreds(runs: int) -> None:
     masks = np.random.default_rng(0).normal(size=(runs, 400, 3))
     masks[:, 7] *= 0.05
-    assert any("differ in size" in doubt for doubt in mask_doubts([masks], None))
+    assert any("differ in size" in doubt for doubt in unmet_mask_premises([masks], None))

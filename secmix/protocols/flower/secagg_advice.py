@@ -1,4 +1,4 @@
-"""What a report says of a Flower app: what is taken for granted, what passes beside masks, and what to change."""
+"""Premises and advice of a Flower app: what is taken for granted, what passes beside masks, and what to change."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from secmix.protocols.collaboration import BYTES
 from secmix.protocols.flower.system import masks_from_32_bits
-from secmix.protocols.interfaces import Shown
+from secmix.protocols.interfaces import Revealed
 from secmix.transcript import SERVER, Origin
 
 _SECAGG = "secaggplus_configs"
@@ -14,43 +14,43 @@ _MASKED = f"{_SECAGG}/masked_params"
 _EMPTY = "fitres.status"  # that training went well, in each answer
 
 
-def premises(heard: Sequence[Origin]) -> list[str]:
-    """Of SecAgg+: what its masks do not cover, and that keys cannot be guessed. None of other apps."""
-    if not any(_SECAGG in origin.kind for origin in heard):
+def premises(readable: Sequence[Origin]) -> list[str]:
+    """State what the masks of SecAgg+ do not cover, and that its keys are not guessed; nothing of other apps."""
+    if not any(_SECAGG in origin.kind for origin in readable):
         return []
-    said = [
+    stated = [
         "SecAgg+ takes keys, seeds and shares from the system's generator; here they are drawn by the audit. That real "
         "ones cannot be guessed from what is sent is taken for granted, not tested"
     ]
     if masks_from_32_bits():
-        said.append(
+        stated.append(
             "this Flower folds the seed of each SecAgg+ mask to 32 bits, so that a mask is one of 4 billion; who tries "
             "them all is not considered here"
         )
-    honest = {origin.sender for origin in heard if _MASKED in origin.kind and origin.receivers == (SERVER,)}
+    honest = {origin.sender for origin in readable if _MASKED in origin.kind and origin.receivers == (SERVER,)}
     if len(honest) == 1:
-        said.append(
+        stated.append(
             f"of all who send masked models to the server only node {honest.pop()} is honest: the sum less the models "
             "of the others is its model; what colluders compute so is not tried, and nothing is cleared"
         )
-    if beside := _beside(heard):
-        said.append(f"the masks of SecAgg+ cover the model alone: the server reads {', '.join(beside)} as they are")
-    return said
+    if beside := _beside(readable):
+        stated.append(f"the masks of SecAgg+ cover the model alone: the server reads {', '.join(beside)} as they are")
+    return stated
 
 
-def advice(shown: Shown) -> list[str]:
-    """For the adversary who learns something: lines are encrypted already."""
-    if not shown.revealed:
+def advice(revealed: Revealed) -> list[str]:
+    """Suggest what to change where the adversary learns something; lines are encrypted already."""
+    if not revealed.nodes:
         return []
-    if not shown.heard:
+    if not revealed.readable:
         return [
             "Let every client answer in every round, with messages of the same kinds and lengths: nobody outside reads "
             "them, and yet when and how long they are tells something."
         ]
-    if any(_MASKED in origin.kind for origin in shown.heard):
-        beside = ", ".join(_beside(shown.heard))
+    if any(_MASKED in origin.kind for origin in revealed.readable):
+        beside = ", ".join(_beside(revealed.readable))
         return [f"Leave out what clients send beside their masked models ({beside}), or blur it."] * bool(beside)
-    who = "clients who collude" if shown.corrupt else "the server"
+    who = "clients who collude" if revealed.corrupt else "the server"
     return [
         f"Lines are encrypted, and it is {who} who learns this: let clients mask their models (SecAggPlusWorkflow and "
         "secaggplus_mod), with no metrics beside, or let them add noise before they send (LocalDpMod). Masks hide a "
@@ -58,11 +58,11 @@ def advice(shown: Shown) -> list[str]:
     ]
 
 
-def _beside(heard: Sequence[Origin]) -> list[str]:
-    """Records that clients send to the server in answers with a masked model, or beside."""
+def _beside(readable: Sequence[Origin]) -> list[str]:
+    """List the records that clients send to the server with a masked model, or beside one."""
     names = {
         origin.kind.removeprefix("train reply: ")
-        for origin in heard
+        for origin in readable
         if origin.receivers == (SERVER,) and origin.kind.startswith("train reply: ") and _SECAGG not in origin.kind
     }
     return sorted(name for name in names if not name.endswith(BYTES) and name != _EMPTY)
