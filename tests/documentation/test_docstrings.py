@@ -19,7 +19,6 @@ NOT_YET = (
     "auditing/robustness",
     "auditing/soundness",
     "auditing/witnesses",
-    "estimators/robustness",
     "kernel",
     "scenario",
 )

@@ -117,7 +117,7 @@ def test_a_breach_is_loud_and_kept(tmp_path):
     with np.load(caught.value.path) as kept:
         assert np.array_equal(kept["honest"], honest)
         assert np.array_equal(kept["byzantine"], sent)
-        assert kept["found"] == 5.0 > kept["allowed"]
+        assert kept["error"] == 5.0 > kept["allowed"]
 
 
 def test_what_has_no_bound():

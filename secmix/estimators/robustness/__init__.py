@@ -1,4 +1,4 @@
-"""How far colluders push a rule, and what is proven about it."""
+"""Searches for how far colluders move a rule's result, and bounds that are proven about it."""
 
 from secmix.estimators.robustness.clouds import WorstCloud, worst_cloud
 from secmix.estimators.robustness.curves import BiasPoint, bias_curve, breakdown_point

@@ -17,7 +17,7 @@ from secmix.estimators.robustness.proven import geometric_median_constant
 
 @dataclass(frozen=True)
 class WorstCloud:
-    """A configuration that pushes the geometric median far.
+    """A configuration in which colluders move the geometric median far.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ def worst_cloud(
     trials: int = 1500,
     restarts: int = 12,
 ) -> WorstCloud:
-    """Honest and Byzantine messages that together make the geometric median err most, by CMA-ES over clouds.
+    """Search, by CMA-ES, for honest and Byzantine messages that together make the geometric median err most.
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ def worst_cloud(
 
     Examples
     --------
-    >>> found = worst_cloud(6, 4, np.random.default_rng(0), trials=300)
-    >>> 0.95 < found.ratio <= 1 + 1e-9
+    >>> worst = worst_cloud(6, 4, np.random.default_rng(0), trials=300)
+    >>> 0.95 < worst.ratio <= 1 + 1e-9
     True
     """
     h, f, p = integer(h, "h"), integer(f, "f"), integer(p, "p")

@@ -1,4 +1,4 @@
-"""How far colluders move a rule's result at each fraction of them, and the fraction from which on nothing bounds it."""
+"""Curves of how far colluders move a rule's result by their fraction, and the fraction at which nothing bounds it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Sampler = Callable[[np.random.Generator], ArrayLike]
 
 @dataclass(frozen=True)
 class BiasPoint:
-    """What f colluders do beside h honest nodes.
+    """The error that f colluders cause beside h honest nodes.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class BiasPoint:
     ratio : float or None
         The largest found/proven over the clouds; None without a bound.
     unbounded : bool
-    witness : Search or None
+    worst : Search or None
         The search that found the largest error.
     honest : (h, p) or None
         The cloud on which it did.
@@ -52,7 +52,7 @@ class BiasPoint:
     kappa: Estimate | None
     ratio: float | None
     unbounded: bool
-    witness: Search | None
+    worst: Search | None
     honest: Array | None
 
     @property
@@ -62,7 +62,7 @@ class BiasPoint:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Measured:
     """One search on one cloud, with its yardsticks."""
 
     search: Search
@@ -84,7 +84,7 @@ def bias_curve(
     budget: int = 2000,
     save_to: str | Path = ".",
 ) -> tuple[BiasPoint, ...]:
-    """The largest error found against the number of colluders.
+    """Search for the largest error at each number of colluders.
 
     Parameters
     ----------
@@ -145,14 +145,16 @@ def _point(
 ) -> BiasPoint:
     n = len(clouds[0][0]) + f
     try:
-        found = [_found(rule, cloud, f, budget, rng, save_to) for cloud, rng in clouds]
+        results = [_measured(rule, cloud, f, budget, rng, save_to) for cloud, rng in clouds]
     except RuleRefuses:
         return BiasPoint(f, n, None, None, None, False, None, None)
-    worst = max(found, key=lambda one: _in_spreads(one.search))
-    errors = [_in_spreads(one.search) for one in found]
-    kappas = [one.kappa for one in found]
-    ratios = [one.ratio for one in found if one.ratio is not None]
-    notes: tuple[str, ...] = (f"least and largest of {len(found)} searches; a search bounds the worst case from below",)
+    worst = max(results, key=lambda one: _in_spreads(one.search))
+    errors = [_in_spreads(one.search) for one in results]
+    kappas = [one.kappa for one in results]
+    ratios = [one.ratio for one in results if one.ratio is not None]
+    notes: tuple[str, ...] = (
+        f"least and largest of {len(results)} searches; a search bounds the worst case from below",
+    )
     if worst.search.unbounded:
         notes += ("grows in proportion to the messages over four decades",)
 
@@ -162,16 +164,18 @@ def _point(
     return BiasPoint(
         f,
         n,
-        estimate(errors, max(max(errors), max(one.allowed for one in found)), "ε"),
-        estimate(kappas, max(max(kappas), max(one.allowed_kappa for one in found)), "κ"),
+        estimate(errors, max(max(errors), max(one.allowed for one in results)), "ε"),
+        estimate(kappas, max(max(kappas), max(one.allowed_kappa for one in results)), "κ"),
         max(ratios) if ratios else None,
-        any(one.search.unbounded for one in found),
+        any(one.search.unbounded for one in results),
         worst.search,
         worst.honest,
     )
 
 
-def _found(rule: Rule, honest: Array, f: int, budget: int, rng: np.random.Generator, save_to: str | Path) -> _Found:
+def _measured(
+    rule: Rule, honest: Array, f: int, budget: int, rng: np.random.Generator, save_to: str | Path
+) -> _Measured:
     search = WorstCase(rule, f, budget).search(honest, rng) if f else _undisturbed(rule, honest)
     deviations = (honest - centre(honest)) / (search.spread or 1.0)
     variance = float((deviations**2).sum(axis=1).mean())
@@ -180,15 +184,15 @@ def _found(rule: Rule, honest: Array, f: int, budget: int, rng: np.random.Genera
     kappa = math.inf if endless else error**2 / (variance or 1.0)
     rule_f = configured(rule)[1]
     if 2 * f >= len(honest) + f or rule_f not in (None, f):
-        return _Found(search, honest, kappa, None, math.inf, math.inf)  # no theorem speaks of this
+        return _Measured(search, honest, kappa, None, math.inf, math.inf)  # no theorem speaks of this
     ratio = proven.hold(rule, honest, search.messages, search.error, save_to)
     tightest = proven.best(rule, honest, f)
     allowed = math.inf if tightest is None else tightest[1] / (search.spread or 1.0)
-    return _Found(search, honest, kappa, ratio, allowed, allowed**2 / variance if variance else math.inf)
+    return _Measured(search, honest, kappa, ratio, allowed, allowed**2 / variance if variance else math.inf)
 
 
 def _undisturbed(rule: Rule, honest: Array) -> Search:
-    """The rule with nobody Byzantine."""
+    """Run the rule with nobody Byzantine."""
     bare, rule_f = configured(rule)
     result = np.asarray(bare(honest, f=rule_f or 0), dtype=np.float64)
     spread = float(np.linalg.norm(honest - centre(honest), axis=1).max())
@@ -213,7 +217,7 @@ def breakdown_point(
     repeats: int = 3,
     budget: int = 2000,
 ) -> Estimate:
-    """The largest fraction of Byzantine nodes that the rule withstands.
+    """Find the largest fraction of Byzantine nodes that the rule withstands.
 
     m of n messages *break* the rule when the error they cause grows in proportion to their scale over four decades
     (or is not finite, or exceeds ``limit``), or when the rule refuses to be set to them; the least such m is found
@@ -294,7 +298,7 @@ def _broken(
     budget: int,
     rng: np.random.Generator,
 ) -> bool:
-    """Whether m colluders push the rule without bound, or beyond the policy's limit."""
+    """Check whether m colluders move the rule without bound, or beyond the policy's limit."""
     if limit is None:
         return is_unbounded(rule, honest, m, rng, rule_f)
     search = WorstCase(rule, m, budget, rule_f).search(honest, rng)

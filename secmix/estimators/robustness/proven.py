@@ -1,4 +1,4 @@
-"""Proven bounds on what Byzantine colluders can do, beside which a found error is judged.
+"""Proven bounds on what Byzantine colluders can do, with which an error found by search is compared.
 
 Write S for the h = n − f honest messages, μ for their mean, V for their mean squared distance from μ, ε for the
 largest, ρ = f/(n − 2f). A rule is (f, κ)-robust when ‖rule − μ‖² <= κ V for every S (Allouah, Farhadkhani,
@@ -79,7 +79,7 @@ class Bound:
     standing: Standing
 
     def error(self, honest: Array) -> float:
-        """The largest error that the bound allows on these honest messages (h, p)."""
+        """Compute the largest error that the bound allows on these honest messages (h, p)."""
         apart = honest - centre(honest)
         unit = float(np.abs(apart).max())
         if unit == 0.0:
@@ -96,7 +96,7 @@ class BoundViolated(SecmixError):
     Attributes
     ----------
     path : pathlib.Path
-        The counterexample: ``honest`` (h, p), ``byzantine`` (f, p), ``found``, ``allowed``, readable by numpy.load.
+        The counterexample: ``honest`` (h, p), ``byzantine`` (f, p), ``error``, ``allowed``, readable by numpy.load.
     bound : Bound
     """
 
@@ -109,13 +109,13 @@ class BoundViolated(SecmixError):
 
 
 def lower_bound_kappa(n: int, f: int) -> float:
-    """ρ = f/(n − 2f): no rule whatever has a smaller κ (as published; attained by the trimmed mean)."""
+    """Compute ρ = f/(n − 2f): no rule whatever has a smaller κ (as published; attained by the trimmed mean)."""
     n, f = _counts(n, f)
     return f / (n - 2 * f)
 
 
 def geometric_median_constant(tau: float) -> float:
-    """(1 − τ)/√(1 − 2τ), for a Byzantine fraction τ below 1/2.
+    """Compute (1 − τ)/√(1 − 2τ), for a Byzantine fraction τ below 1/2.
 
     >>> round(geometric_median_constant(0.4), 3)
     1.342
@@ -126,7 +126,7 @@ def geometric_median_constant(tau: float) -> float:
 
 
 def geometric_median_at_the_mean(tau: float) -> float:
-    """The largest error in units of ε about the *mean* of the honest messages, over all clouds of many messages.
+    """Compute the largest error, in ε, about the *mean* of the honest messages over all clouds of many messages.
 
     With g at distance d on an axis, a message on the sphere at height a along it pulls back with
     φ(a) = (d − a)/√(d² − 2 a d + 1). The mean is at the origin when the heights average zero, so that the least
@@ -155,7 +155,7 @@ def geometric_median_at_the_mean(tau: float) -> float:
 
 
 def bounds(rule: Callable[..., Any] | str, *, n: int, f: int) -> tuple[Bound, ...]:
-    """The bounds proven for a rule, by the rule or its name; empty where none is known.
+    """List the bounds proven for a rule, by the rule or its name; empty where none is known.
 
     Parameters
     ----------
@@ -189,22 +189,22 @@ def bounds(rule: Callable[..., Any] | str, *, n: int, f: int) -> tuple[Bound, ..
 
 
 def best(rule: Callable[..., Any] | str, honest: Array, f: int) -> tuple[Bound, float] | None:
-    """The tightest bound on these honest messages (h, p), and the error it allows; None where there is none."""
+    """Find the tightest bound on these honest messages (h, p), and the error it allows; None where there is none."""
     choices = [(b, b.error(honest)) for b in bounds(rule, n=len(honest) + f, f=f)]
     return min(choices, key=lambda choice: choice[1]) if choices else None
 
 
 def hold(
-    rule: Callable[..., Any] | str, honest: Array, byzantine: Array, found: float, save_to: str | Path = "."
+    rule: Callable[..., Any] | str, honest: Array, byzantine: Array, error: float, save_to: str | Path = "."
 ) -> float | None:
-    """found/proven for the tightest bound; None where there is no finite bound.
+    """Compare an error with the tightest bound: their ratio; None where there is no finite bound.
 
     Parameters
     ----------
     honest : (h, p)
     byzantine : (f, p)
         The messages that caused the error.
-    found : float
+    error : float
         ‖rule − μ‖.
     save_to : path
         The folder in which a counterexample is kept.
@@ -219,24 +219,24 @@ def hold(
         return None
     bound, allowed = tightest
     size = float(np.abs(honest).max())
-    if found > allowed * (1 + ROUNDING) + 1e-12 * size:
-        raise violated(bound, honest, byzantine, found, allowed, save_to)
+    if error > allowed * (1 + ROUNDING) + 1e-12 * size:
+        raise violated(bound, honest, byzantine, error, allowed, save_to)
     if math.isinf(allowed):
         return None
-    return found / allowed if allowed else 0.0
+    return error / allowed if allowed else 0.0
 
 
 def violated(
-    bound: Bound, honest: Array, byzantine: Array, found: float, allowed: float, save_to: str | Path
+    bound: Bound, honest: Array, byzantine: Array, error: float, allowed: float, save_to: str | Path
 ) -> BoundViolated:
-    """The error to raise, once the counterexample is on disk."""
+    """Write the counterexample to disk, and return the error to raise."""
     folder = Path(save_to)
     folder.mkdir(parents=True, exist_ok=True)
     key = hashlib.sha256(honest.tobytes() + byzantine.tobytes()).hexdigest()[:12]
     path = folder / f"bound-violated-{key}.npz"
-    np.savez(path, honest=honest, byzantine=byzantine, found=found, allowed=allowed)
+    np.savez(path, honest=honest, byzantine=byzantine, error=error, allowed=allowed)
     return BoundViolated(
-        f"an error of {found:.6g} was found where {bound.source} ({bound.standing}) allows {allowed:.6g}: the rule's "
+        f"an error of {error:.6g} was found where {bound.source} ({bound.standing}) allows {allowed:.6g}: the rule's "
         f"code or the theorem is wrong; the messages are in {path}",
         path,
         bound,
