@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from secmix.auditing.witnesses.clues import Clue
 from secmix.auditing.witnesses.decode import decode
+from secmix.auditing.witnesses.features import Feature
 from secmix.estimators.decoders import reconstruct
 from secmix.estimators.estimate import wilson
 
@@ -40,9 +40,9 @@ def test_a_decoder_chosen_among_many_is_judged_on_other_runs() -> None:
     for seed in range(replays):
         rng = np.random.default_rng(seed)
         truth = rng.standard_normal((160, 2, 3))
-        clues = [Clue(f"place {k}", "number", truth[:, 0] + rng.standard_normal((160, 3))) for k in range(8)]
+        features = [Feature(f"place {k}", "number", truth[:, 0] + rng.standard_normal((160, 3))) for k in range(8)]
         # Regression on all eight explains 8/9 of the variance; nothing does better.
-        above += 1 - decode(truth, clues, [0], 80, rng)[0].error.high ** 2 > 8 / 9
+        above += 1 - decode(truth, features, [0], 80, rng)[0].error.high ** 2 > 8 / 9
     assert above <= most(replays)
 
 

@@ -18,7 +18,6 @@ NOT_YET = (
     "auditing/observation",
     "auditing/robustness",
     "auditing/soundness",
-    "auditing/witnesses",
     "kernel",
     "scenario",
 )

@@ -14,10 +14,10 @@ from soundness.bases import Modular, Pairwise, Shares, Words
 from secmix._base.checks import Array
 from secmix.adversaries import Adversary, Eavesdropper, HonestButCurious
 from secmix.auditing.report import Finding
-from secmix.auditing.witnesses.calls.matches import again
+from secmix.auditing.witnesses.calls.long_use import in_long_use
+from secmix.auditing.witnesses.calls.matches import confirmed_calls
 from secmix.auditing.witnesses.calls.patterns import Run
-from secmix.auditing.witnesses.calls.shown import in_long_use
-from secmix.auditing.witnesses.usage import Service
+from secmix.auditing.witnesses.instance import ProtocolInstance
 from secmix.network import Network
 from secmix.transcript import SERVER, Channel
 
@@ -36,7 +36,7 @@ def found(protocol: Any, adversary: Adversary = OUT, m: int = 8) -> dict[int, Fi
         steps=[2.0**-20, 2.0**32],
         doubts=["not proved"],
         inputs={0: inputs},
-        service=Service(protocol, NETWORK, adversary, 0),
+        instance=ProtocolInstance(protocol, NETWORK, adversary, 0),
         case=SimpleNamespace(about=lambda node: {"protocol": "it", "adversary": "theirs", "node": node}),
     )
     return {each.node: each for each in in_long_use(looks)}
@@ -134,16 +134,19 @@ class ZeroOverEntries(Pairwise):
 
 WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "by a coin": (ByACoin, "a public coin or the number of the call decides"),
-    "by a counter": (ByACounter, "its input goes out unmasked in every 40th call: 'masked' from 1 to the server"),
-    "in batches of thirty": (InBatchesOfThirty, "its input goes out unmasked in batches of 30 runs"),
+    "by a counter": (ByACounter, "its input is sent unmasked in every 40th call: 'masked' from 1 to the server"),
+    "in batches of thirty": (InBatchesOfThirty, "its input is sent unmasked in batches of 30 runs"),
     "where all is above": (WhereAllIsAbove, "where the input of node 1 is larger by 1,000 than usual"),
-    "without a channel": (WithoutAChannel, "its input goes out unmasked where no channel is given"),
-    "on another channel": (OnAnotherChannel, "its input goes out unmasked in every call"),
+    "without a channel": (WithoutAChannel, "its input is sent unmasked if no channel is given"),
+    "on another channel": (OnAnotherChannel, "its input is sent unmasked in every call"),
     "keeps masks": (KeepsMasks, "calls in a row have one mask, in every call"),
     "rewinds": (Rewinds, "calls in a row have one mask, in every call"),
     "keeps inputs": (KeepsInputs, "its input of the call before goes out in every call"),
-    "one mask for all entries": (OneForAllEntries, "one mask serves all entries in every call"),
-    "masks that add up to zero": (ZeroOverEntries, "masks cancel in a sum of what is read ('masked'; bases.py, line"),
+    "one mask for all entries": (OneForAllEntries, "all entries have one mask in every call"),
+    "masks that add up to zero": (
+        ZeroOverEntries,
+        "masks cancel in a combination of messages ('masked'; bases.py, line",
+    ),
 }
 
 
@@ -179,8 +182,8 @@ def test_what_another_instance_does_not_show_is_not_counted() -> None:
 def test_calls_count_that_both_instances_show() -> None:
     runs = [Run(call, 1, np.zeros((1, 1)), {}) for call in range(60)]
     fits = dict.fromkeys((10, 20, 30), (2.0, 1.0))
-    assert again(fits, fits, [runs, runs]) == ([10, 20, 30], True)
-    assert again(fits, {k: (2.0, float(k)) for k in fits}, [runs, runs]) == ([10, 20, 30], False)
-    assert again(fits, dict.fromkeys((15, 25, 35), (2.0, 1.0)), [runs, runs]) == ([15, 25, 35], True)
-    assert again(fits, dict.fromkeys((11, 25, 31), (2.0, 1.0)), [runs, runs]) == ([], False)
-    assert again(fits, dict.fromkeys(fits, (3.0, 1.0)), [runs, runs]) == ([], False)
+    assert confirmed_calls(fits, fits, [runs, runs]) == ([10, 20, 30], True)
+    assert confirmed_calls(fits, {k: (2.0, float(k)) for k in fits}, [runs, runs]) == ([10, 20, 30], False)
+    assert confirmed_calls(fits, dict.fromkeys((15, 25, 35), (2.0, 1.0)), [runs, runs]) == ([15, 25, 35], True)
+    assert confirmed_calls(fits, dict.fromkeys((11, 25, 31), (2.0, 1.0)), [runs, runs]) == ([], False)
+    assert confirmed_calls(fits, dict.fromkeys(fits, (3.0, 1.0)), [runs, runs]) == ([], False)

@@ -13,7 +13,7 @@ from secmix.auditing.witnesses import opaque
 from secmix.protocols.cipher import Cipher
 
 WORDS = np.random.default_rng(0).integers(-(2**20), 2**20, size=(2, 3, 2))
-BITS = "the public key has a number of 196 bits, of 2048 that it must have: its factors are the secret key"
+BITS = "the public key has a modulus of 196 bits, expected at least 2048: its factors are the secret key"
 
 
 def tried(encrypt: Any, key: Paillier = SMALL, **more: Any) -> opaque.Trial:
@@ -38,7 +38,7 @@ def test_nothing_is_found_of_the_right_one_but_the_length_of_its_key() -> None:
 
 def test_without_blinding_words_are_counted_up_to() -> None:
     trial = tried(lambda word: SMALL.encrypt(word, 1))
-    assert "the same word sealed twice gives the same bytes" in trial.doubts[-1]
+    assert "encrypting the same word twice gives the same bytes" in trial.doubts[-1]
     assert known(trial).all()
     assert "one after the other" in trial.opened.how
 
@@ -65,7 +65,7 @@ def test_randomness_that_comes_again_tells_differences() -> None:
     few = [secrets.randbelow(SMALL.n - 1) + 1 for _ in range(5)]
     order = iter(range(10**6))
     trial = tried(lambda word: SMALL.encrypt(word, few[next(order) % len(few)]))
-    assert "words are sealed with the same randomness as others" in trial.doubts
+    assert "words are encrypted with the same randomness as others" in trial.doubts
     assert 0 < known(trial).mean() < 1
 
 
@@ -93,7 +93,7 @@ def test_a_key_whose_factors_anybody_finds_opens_all(key: Paillier, words: str) 
 
 
 def test_what_opens_to_another_sum_is_doubted() -> None:
-    assert "opens to another sum, in entry 0" in tried(SMALL.encrypt, add=lambda one, other: one).doubts[0]
+    assert "decrypts to a wrong sum in entry 0" in tried(SMALL.encrypt, add=lambda one, other: one).doubts[0]
 
 
 def test_a_part_that_tells_some_of_a_word_is_doubted() -> None:
@@ -102,5 +102,5 @@ def test_a_part_that_tells_some_of_a_word_is_doubted() -> None:
         add=lambda one, other: (SMALL.add(one[0], other[0]), 0),
         decrypt=lambda sealed: SMALL.decrypt(sealed[0]),
     )
-    assert "the same word sealed twice" in trial.doubts[-1]
+    assert "encrypting the same word twice" in trial.doubts[-1]
     assert trial.opened is None

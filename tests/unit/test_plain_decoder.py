@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from secmix._base.checks import Array
-from secmix.auditing.witnesses.plain import Reading, Told, marks, read_as, told
+from secmix.auditing.witnesses.affine import DirectDecoding, Reading, decode_directly, marks, read_as
 from secmix.transcript import Origin
 
 RUNS, N, M = 100, 4, 6
@@ -27,8 +27,8 @@ def words(x: Array, unit: float = 2.0**20) -> Any:
 
 def found(
     rows: Any, truth: Array, steps: tuple[float, ...] = (), honest: tuple[int, ...] = (0, 1, 2, 3)
-) -> dict[int, Told]:
-    return told(truth, read_as(PLACE, rows, steps), range(N), honest, RUNS // 2)
+) -> dict[int, DirectDecoding]:
+    return decode_directly(truth, read_as(PLACE, rows, steps), range(N), honest, RUNS // 2)
 
 
 SENT: dict[str, Callable[[Array], Any]] = {
@@ -56,7 +56,7 @@ def test_an_input_that_is_sent_is_told_in_every_run(name: str) -> None:
     truth = inputs()
     got = found(SENT[name](truth[:, 2]), truth, (4096.0, float(PRIME)))
     assert set(got) == {2}
-    assert got[2].whole
+    assert got[2].complete
     assert got[2].runs == RUNS // 2
     assert got[2].error < 1e-4
 
@@ -96,30 +96,30 @@ def test_a_part_is_told_as_a_part() -> None:
     rows[:, 4] = truth[:, 1, 4]
     got = found(rows, truth)
     assert got[1].entries == (4,)
-    assert not got[1].whole
+    assert not got[1].complete
     mean = found(words(truth[:, 3].mean(axis=1, keepdims=True)), truth)
     assert mean[3].entries == ()
-    assert not mean[3].whole
+    assert not mean[3].complete
 
 
 def test_an_entry_that_follows_from_the_others_is_told_with_them() -> None:
     truth = inputs()
     truth[:, :, 5] = 20.0 - truth[:, :, 0]
-    assert found(truth[:, 0, :5], truth)[0].whole
+    assert found(truth[:, 0, :5], truth)[0].complete
     truth[:, 0, 1] = 7.0  # and one that never changes is no secret
-    assert found(truth[:, 0, [0, 2, 3, 4]], truth)[0].whole
+    assert found(truth[:, 0, [0, 2, 3, 4]], truth)[0].complete
 
 
 def test_long_vectors_are_told_entry_by_entry() -> None:
     truth = np.random.default_rng(0).normal(size=(RUNS, 2, 80))
-    got = told(truth, read_as(PLACE, words(truth[:, 1]).astype(np.uint64), ()), [0, 1], [0, 1], RUNS // 2)
+    got = decode_directly(truth, read_as(PLACE, words(truth[:, 1]).astype(np.uint64), ()), [0, 1], [0, 1], RUNS // 2)
     assert set(got) == {1}
-    assert got[1].whole
+    assert got[1].complete
 
 
 def test_a_few_runs_tell_nothing() -> None:
     truth = inputs()[:10]
-    assert not told(truth, read_as(PLACE, truth[:, 0], ()), [0], range(N), 5)
+    assert not decode_directly(truth, read_as(PLACE, truth[:, 0], ()), [0], range(N), 5)
 
 
 def test_a_code_marks_entries_only_where_it_is_theirs() -> None:

@@ -41,17 +41,21 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
     "in two rounds": (
         reused.FirstSeeds,
         CuriousServer(),
-        "its mask of iteration 0 comes again in iteration 1 (expanded.py",
+        "its mask of iteration 0 is used again in iteration 1 (expanded.py",
     ),
-    "normal, in two rounds": (reused.FirstNormal, Eavesdropper(), "its mask of iteration 0 comes again in iteration 1"),
-    "started again": (reused.Restarted, Eavesdropper(), "start no stream again; shown in 40 of 40 runs"),
+    "normal, in two rounds": (
+        reused.FirstNormal,
+        Eavesdropper(),
+        "its mask of iteration 0 is used again in iteration 1",
+    ),
+    "started again": (reused.Restarted, Eavesdropper(), "do not restart a stream; shown in 40 of 40 runs"),
     "heard": (
         known.InTheClear,
         Eavesdropper(),
-        "the adversary holds the seeds of its masks in 'seed' (expanded.py, line",
+        "the adversary reads the seeds of its masks in 'seed' (expanded.py, line",
     ),
-    "relayed": (known.Relayed, CuriousServer(), "let nobody but the two ends have a seed"),
-    "of a hash, told": (known.BytesAnnounced, Eavesdropper(), "the adversary holds the seeds of its masks in 'opened'"),
+    "relayed": (known.Relayed, CuriousServer(), "share a seed between its two nodes only"),
+    "of a hash, told": (known.BytesAnnounced, Eavesdropper(), "the adversary reads the seeds of its masks in 'opened'"),
     "of a session": (known.Session, CuriousServer(), "its masks follow from numbers that are read (default_rng(["),
     "of public numbers": (known.RoundAndNode, Eavesdropper(), "numbers that are public (default_rng(0) in iteration 0"),
     "short": (short.Remainder, HonestButCurious({1, 2, 3}), "a seed of 12 bits (short.py, line "),
@@ -80,5 +84,5 @@ def test_masks_of_secret_seeds_do_not_fall_off(kind: Any) -> None:
 def test_a_seed_that_takes_too_long_is_named_with_its_bits() -> None:
     report = audit(with_steps(short.Short, bits=27), HonestButCurious({1, 2, 3}))
     assert report.verdict == "inconclusive"
-    said = "a seed of 27 bits was not tried, which takes about 56 minutes"
+    said = "a seed of 27 bits was not tried, which would take about 56 minutes"
     assert any(said in each for each in report.cells[0].notes)

@@ -11,9 +11,9 @@ from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.soundness.holding import held
 from secmix.auditing.soundness.runner import observation
-from secmix.auditing.witnesses.clues import Clue, clues_in_frames
 from secmix.auditing.witnesses.decode import decode, from_total
-from secmix.auditing.witnesses.usage import Service, Use, common_divisor, steps_of
+from secmix.auditing.witnesses.features import Feature, metadata_features
+from secmix.auditing.witnesses.instance import InstanceCall, ProtocolInstance, common_divisor, steps_of
 from secmix.network import Network
 from secmix.protocols import Plain, SecureSum
 from secmix.transcript import Channel
@@ -26,8 +26,8 @@ def inputs(seed: int = 0) -> Array:
 
 
 def one(truth: Array, values: Array, how: str = "number") -> Any:
-    clues = [Clue("here", how, values)]
-    return decode(truth, clues, range(N), RUNS // 2, np.random.default_rng(1))
+    features = [Feature("here", how, values)]
+    return decode(truth, features, range(N), RUNS // 2, np.random.default_rng(1))
 
 
 @pytest.mark.parametrize("slope", [1.0, -3.0, 1e-9])
@@ -51,16 +51,16 @@ def test_what_is_bare_in_some_runs_counts_in_those() -> None:
 def test_independent_clues_explain_nothing() -> None:
     for seed in range(5):
         rng = np.random.default_rng(seed)
-        clues = [Clue(f"place {k}", "number", rng.normal(size=(RUNS, M))) for k in range(30)]
-        for found in decode(inputs(seed), clues, range(N), RUNS // 2, rng).values():
+        features = [Feature(f"place {k}", "number", rng.normal(size=(RUNS, M))) for k in range(30)]
+        for found in decode(inputs(seed), features, range(N), RUNS // 2, rng).values():
             assert found.exact == 0
             assert found.error.high > 0.9
 
 
 def test_messages_together_solve_for_an_input() -> None:
     truth, mask = inputs(), np.random.default_rng(3).normal(scale=1e3, size=(RUNS, M))
-    clues = [Clue("a", "number", truth[:, 2] + mask), Clue("b", "number", 2.0 * mask)]
-    found = decode(truth, clues, range(N), RUNS // 2, np.random.default_rng(1))
+    features = [Feature("a", "number", truth[:, 2] + mask), Feature("b", "number", 2.0 * mask)]
+    found = decode(truth, features, range(N), RUNS // 2, np.random.default_rng(1))
     assert found[2].exact == RUNS // 2
     assert "regression" in found[2].how
 
@@ -68,20 +68,20 @@ def test_messages_together_solve_for_an_input() -> None:
 def test_what_the_average_tells_of_nodes_that_are_alike_accuses_nobody() -> None:
     rng = np.random.default_rng(6)
     truth = rng.normal(size=(RUNS, 1, M)) + 0.1 * inputs(6)
-    clues = [Clue("average", "number", truth.mean(axis=1))]
+    features = [Feature("average", "number", truth.mean(axis=1))]
     told = from_total(truth, range(N), RUNS // 2)
-    assert decode(truth, clues, [0], RUNS // 2, rng)[0].error.high < 0.2
-    assert decode(truth, clues, [0], RUNS // 2, rng, told)[0].error.high > 0.9
-    clues.append(Clue("bare", "number", truth[:, 0]))
-    found = decode(truth, clues, [0], RUNS // 2, rng, told)[0]
+    assert decode(truth, features, [0], RUNS // 2, rng)[0].error.high < 0.2
+    assert decode(truth, features, [0], RUNS // 2, rng, told)[0].error.high > 0.9
+    features.append(Feature("bare", "number", truth[:, 0]))
+    found = decode(truth, features, [0], RUNS // 2, rng, told)[0]
     assert (found.where, found.exact) == ("bare", RUNS // 2)
 
 
 def test_whoever_sums_alone_is_known_by_the_average() -> None:
     truth = inputs(7)
-    clues = [Clue("average", "number", truth[:, 0])]
+    features = [Feature("average", "number", truth[:, 0])]
     told = from_total(truth, [0], RUNS // 2)
-    assert decode(truth, clues, [0], RUNS // 2, np.random.default_rng(0), told)[0].exact == 0
+    assert decode(truth, features, [0], RUNS // 2, np.random.default_rng(0), told)[0].exact == 0
 
 
 def test_steps_of_masks() -> None:
@@ -94,8 +94,10 @@ def test_steps_of_masks() -> None:
 
 def test_frames_tell_how_many_and_in_which_order() -> None:
     frames = [[(node, -1, 0, 0, f"step {node}", "plain", M, "<f8", 0) for node in order] for order in ([0, 1], [1, 0])]
-    clues = clues_in_frames([Use(np.zeros((1, N, M)), {}, each) for each in frames])
-    assert {"when 0 speaks first", "sender of message 0", "number 0 in their names"} <= {clue.how for clue in clues}
+    features = metadata_features([InstanceCall(np.zeros((1, N, M)), {}, each) for each in frames])
+    assert {"when 0 sends first", "sender of message 0", "number 0 in their kinds"} <= {
+        feature.how for feature in features
+    }
 
 
 class Deaf(HonestButCurious):
@@ -121,8 +123,8 @@ def test_corrupt_nodes_hold_their_own_and_no_more() -> None:
 def test_a_right_protocol_in_use_tells_nothing(adversary: Any) -> None:
     network, rng = Network.cycle(5), np.random.default_rng(5)
     given = {0: rng.normal(size=(5, RUNS, M))}
-    service = Service(SecureSum(), network, adversary, 0)
-    for way in (service.single_calls, service.batches):
+    instance = ProtocolInstance(SecureSum(), network, adversary, 0)
+    for way in (instance.single_calls, instance.batches):
         first, second = way(given)[0]
         truth = np.concatenate([use.truth for use in [*first, *second]])
         assert np.array_equal(truth.transpose(1, 0, 2), given[0])

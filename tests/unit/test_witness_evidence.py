@@ -56,7 +56,7 @@ def first_bare(hidden: Any, bare: Any, *_: Any) -> Any:
 def test_half_a_vector_in_the_clear_is_told_in_a_hundred_runs(runs: int) -> None:
     found = cell(sends(half_bare), runs=runs)
     assert found.verdict == "violated"
-    assert "of its input are sent as it is: masked from 0 to the server" in why(found)
+    assert "of its input are sent unmasked: masked from 0 to the server" in why(found)
 
 
 def test_what_needs_other_decoders_is_told_in_a_hundred_runs_too() -> None:
@@ -75,13 +75,13 @@ def test_what_needs_other_decoders_is_told_in_a_hundred_runs_too() -> None:
 def test_what_one_adversary_decodes_every_one_does_that_reads_it(adversary: Any) -> None:
     found = cell(sends(first_bare), adversary)
     assert found.verdict == "violated"
-    assert "its input is sent as it is: masked from 0 to the server, round 0" in why(found)
+    assert "its input is sent unmasked: masked from 0 to the server, round 0" in why(found)
 
 
 WAYS: dict[str, tuple[Any, str]] = {
     "an iteration": (
         lambda h, b, s, c: b if c.iteration == 5000 else h,
-        "in iteration 5000 its input is sent as it is",
+        "in iteration 5000 its input is sent unmasked",
     ),
     "one of many": (lambda h, b, s, c: b if c.iteration % 10000 == 9999 else h, "in iteration 9999 its input is"),
     "after a warm-up": (

@@ -1,1 +1,1 @@
-"""Where a check of soundness failed: whether what the adversary holds there tells a node's data."""
+"""Counterexamples where nothing is proved: decoders that compute a node's data from what the adversary reads."""

@@ -1,4 +1,4 @@
-"""Decoders of a node's input from clues: chosen in one life of a protocol, and judged in another."""
+"""Decoders of a node's input from features: chosen on one instance of a protocol, and judged on another."""
 
 from __future__ import annotations
 
@@ -10,33 +10,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix._base.checks import Array, Ints
-from secmix.auditing.witnesses.clues import Clue
+from secmix.auditing.witnesses.features import Feature
 from secmix.estimators.decoders import RECOVERED, cross_fitted, linear_prediction, relative_error
 from secmix.estimators.estimate import Estimate
 
-_PAIRS = 8  # lines tried through two runs each
-_EXACT = ("number", "imaginary part", "lower half as a short number", "whole word")  # of which they may come true
-_TOGETHER = ("number", "sign")  # readings that are put together over all messages
-_MOST_TOGETHER = 40  # messages
-_FOR_EACH = 5  # runs for each number that is fitted
+_PAIRS = 8  # lines through two runs that are tried
+_EXACT = (
+    "number",
+    "imaginary part",
+    "lower half as a short number",
+    "integer word",
+)  # readings for which such lines are tried
+_JOINT = ("number", "sign")  # readings for a regression on all messages
+_MOST_JOINT = 40  # messages
+_FOR_EACH = 5  # runs for each fitted number
 
 
 @dataclass(frozen=True)
 class Decoded:
-    """What one decoder got of one node's input (runs, m), in runs it was not chosen on.
+    """Result of one decoder of one node's input (runs, m), in runs that it was not chosen on.
 
     Attributes
     ----------
     where, how : str
-        The message, and what the decoder makes of it.
+        The message, and the function that the decoder applies to it.
     entry : int
-        The entry that it does best.
+        The entry with the smallest error.
     error : Estimate
-        Of that entry, relative to guessing its mean, or to guessing it by what is permitted.
+        Error of that entry, relative to predicting its mean, or to the permitted prediction.
     exact : int
-        Runs in which the whole vector came out to 1e-6 of its size.
+        Number of runs in which all entries came out to 1e-6 of their size.
     runs : int
-        Of which it was judged.
+        Number of runs that judged it.
     """
 
     where: str
@@ -51,66 +56,66 @@ class Decoded:
 class _Attempt:
     where: str
     how: str
-    predict: Callable[[int], Array]  # (runs, m, nodes) in either half; NaN where nothing is claimed
+    predict: Callable[[int], Array]  # (runs, m, nodes) in either half; NaN if there is no prediction
     clipped: Callable[[Array], Array]
     train: Array
 
 
 def decode(
     truth: Array,
-    clues: Sequence[Clue],
+    features: Sequence[Feature],
     nodes: Sequence[int],
     fitted: int,
     rng: np.random.Generator,
     permitted: Sequence[Array] = (),
 ) -> dict[int, Decoded]:
-    """The best decoder of each of ``nodes`` by the first runs, judged on the others.
+    """Choose the best decoder of each of ``nodes`` on the first runs, and judge it on the others.
 
     Parameters
     ----------
     truth : (runs, n, m)
     fitted : int
-        How many runs are fitted and chosen on.
+        Number of runs for fitting and choosing.
     permitted : sequence of (runs, n, m)
-        What may be guessed anyway: a decoder is held against the best of that, and of the mean.
+        Permitted predictions: a decoder is compared with the best of them, and with the mean.
     """
     spread = truth.std(axis=0).T  # (m, n)
     varying = spread > 1e-9 * np.maximum(np.abs(truth).max(axis=0).T, 1e-300)
     train, test = np.arange(fitted), np.arange(fitted, len(truth))
     y = truth.transpose(0, 2, 1)  # (runs, m, n)
-    anyway = [np.broadcast_to(y[train].mean(axis=0), y.shape), *(guess.transpose(0, 2, 1) for guess in permitted)]
-    guess = _best([np.clip(each, y[train].min(axis=0), y[train].max(axis=0)) for each in anyway], y, test)
+    baselines = [np.broadcast_to(y[train].mean(axis=0), y.shape), *(guess.transpose(0, 2, 1) for guess in permitted)]
+    guess = _best([np.clip(baseline, y[train].min(axis=0), y[train].max(axis=0)) for baseline in baselines], y, test)
     guessed = (guess - y) ** 2
-    against = ", against what the average tells" if permitted else ""
-    known_anyway = np.any([_exact(each[test], y[test], spread, varying) for each in anyway], axis=0)
+    against = ", compared with what the average reveals" if permitted else ""
+    known_anyway = np.any([_exact(baseline[test], y[test], spread, varying) for baseline in baselines], axis=0)
     best: dict[int, tuple[float, int, _Attempt]] = {}
-    for attempt in _attempts(y, clues, (train, test), varying, rng):
+    for attempt in _attempts(y, features, (train, test), varying, rng):
         known = _explained(attempt.clipped(attempt.train), y[train], guessed[train], varying)
-        together = _exact(attempt.train, y[train], spread, varying).mean(axis=0)
+        complete = _exact(attempt.train, y[train], spread, varying).mean(axis=0)
         for node in nodes:
             entry = int(np.argmax(known[:, node]))
-            score = max(float(known[entry, node]), 0.0) + float(together[node])
+            score = max(float(known[entry, node]), 0.0) + float(complete[node])
             if node not in best or score > best[node][0]:
                 best[node] = (score, entry, attempt)
     out: dict[int, Decoded] = {}
     tested: dict[int, Array] = {}
     for node, (_, entry, attempt) in best.items():
-        made = tested.setdefault(id(attempt), attempt.predict(1))
-        left = (attempt.clipped(made)[:, entry, node] - y[test, entry, node]) ** 2
+        prediction = tested.setdefault(id(attempt), attempt.predict(1))
+        left = (attempt.clipped(prediction)[:, entry, node] - y[test, entry, node]) ** 2
         if not guessed[test, entry, node].any():
             continue
         error = relative_error(
             left,
             guessed[test, entry, node],
-            f"{attempt.how} of {attempt.where}, in {len(test)} runs it was not fitted on{against}",
+            f"{attempt.how} of {attempt.where}, in {len(test)} runs that it was not fitted on{against}",
         )
-        hits = (_exact(made, y[test], spread, varying) & ~known_anyway)[:, node]
+        hits = (_exact(prediction, y[test], spread, varying) & ~known_anyway)[:, node]
         out[node] = Decoded(attempt.where, attempt.how, entry, error, int(hits.sum()), len(test))
     return out
 
 
 def from_total(truth: Array, honest: Sequence[int], fitted: int) -> list[Array]:
-    """Guess what nodes put in (runs, n, m) from what all honest ones put in together, which the average tells.
+    """Predict inputs (runs, n, m) from the sum of all honest inputs, which the average reveals.
 
     Linear regressions on the same entry of their sum, and on all entries where runs are many; the first runs are fitted
     on.
@@ -119,13 +124,13 @@ def from_total(truth: Array, honest: Sequence[int], fitted: int) -> list[Array]:
     middle, spread = truth[:fitted].mean(axis=0), np.maximum(truth[:fitted].std(axis=0), 1e-300)
     y, total = (truth - middle) / spread, truth[:, list(honest)].sum(axis=1)
     total = (total - total[:fitted].mean(axis=0)) / np.maximum(total[:fitted].std(axis=0), 1e-300)
-    ways = [[[entry] for entry in range(m)], *([[list(range(m))]] if _FOR_EACH * m <= fitted else [])]
-    return [_on_total(y, total, entries, fitted) * spread + middle for entries in ways]
+    groups = [[[entry] for entry in range(m)], *([[list(range(m))]] if _FOR_EACH * m <= fitted else [])]
+    return [_on_total(y, total, entries, fitted) * spread + middle for entries in groups]
 
 
-def _on_total(y: Array, total: Array, together: list[list[int]], fitted: int) -> Array:
+def _on_total(y: Array, total: Array, groups: list[list[int]], fitted: int) -> Array:
     out = np.zeros_like(y)
-    for node, entries in itertools.product(range(y.shape[1]), together):
+    for node, entries in itertools.product(range(y.shape[1]), groups):
         x = total[:, entries]
         if x[:fitted].any():
             out[:, node, entries] = linear_prediction(x[:fitted], y[:fitted, node, entries], x)
@@ -133,7 +138,7 @@ def _on_total(y: Array, total: Array, together: list[list[int]], fitted: int) ->
 
 
 def _best(guesses: Sequence[Array], y: Array, test: Ints) -> Array:
-    """Return for each entry the guess that does best in the runs that are judged."""
+    """Choose for each entry the prediction with the least error in the judged runs."""
     missed = np.stack([((guess[test] - y[test]) ** 2).sum(axis=0) for guess in guesses])
     return np.asarray(np.take_along_axis(np.stack(guesses), missed.argmin(axis=0)[None, None], axis=0)[0])
 
@@ -145,7 +150,7 @@ def _explained(prediction: Array, y: Array, guessed: Array, varying: NDArray[np.
 
 
 def _exact(prediction: Array, y: Array, spread: Array, varying: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether the whole vector came out (runs, n), as the other decoders take it."""
+    """Check whether the whole vector came out (runs, n), by the criterion of the other decoders."""
     count = np.maximum(varying.sum(axis=0), 1)
     unit = np.where(varying, spread, np.inf)
     with np.errstate(all="ignore"):
@@ -155,42 +160,46 @@ def _exact(prediction: Array, y: Array, spread: Array, varying: NDArray[np.bool_
 
 
 def _attempts(
-    y: Array, clues: Sequence[Clue], halves: tuple[Ints, Ints], varying: NDArray[np.bool_], rng: np.random.Generator
+    y: Array,
+    features: Sequence[Feature],
+    halves: tuple[Ints, Ints],
+    varying: NDArray[np.bool_],
+    rng: np.random.Generator,
 ) -> Iterator[_Attempt]:
     train, _ = halves
     bounds = y[train].min(axis=0), y[train].max(axis=0)
     middle = y[train].mean(axis=0)
 
     def clipped(prediction: Array) -> Array:
-        """Within what was ever seen, and a guess where nothing is claimed."""
+        """Clip to the range of the training runs; where nothing is predicted, use the mean."""
         return np.where(np.isfinite(prediction), np.clip(prediction, *bounds), middle)
 
-    for clue in clues:
-        x = clue.values[:, :, None]
-        what = f"a linear function of the {clue.how}"
-        for slope, offset in _lines(x[train], y[train], rng, _PAIRS * (clue.how in _EXACT)):
+    for feature in features:
+        x = feature.values[:, :, None]
+        what = f"a linear function of the {feature.how}"
+        for slope, offset in _lines(x[train], y[train], rng, _PAIRS * (feature.how in _EXACT)):
 
             def line(half: int, x: Array = x, slope: Array = slope, offset: Array = offset) -> Array:
                 with np.errstate(all="ignore"):
                     return np.asarray(slope * x[halves[half]] + offset)
 
-            yield _Attempt(clue.where, what, line, clipped, line(0))
+            yield _Attempt(feature.where, what, line, clipped, line(0))
     m = y.shape[1]
-    together = dict.fromkeys(clue.how for clue in clues if clue.how in _TOGETHER)
-    for how in together:
-        table = [c.values for c in clues if c.how == how and c.values.shape[1] == m and np.isfinite(c.values).all()]
+    joint = dict.fromkeys(feature.how for feature in features if feature.how in _JOINT)
+    for how in joint:
+        table = [c.values for c in features if c.how == how and c.values.shape[1] == m and np.isfinite(c.values).all()]
         if len(table) > 1:
-            rows = np.stack(table[:_MOST_TOGETHER], axis=2)  # (runs, m, rows)
+            rows = np.stack(table[:_MOST_JOINT], axis=2)  # (runs, m, rows)
 
             def regression(half: int, rows: Array = rows) -> Array:
                 return _regressed(rows[halves[half]], y[halves[half]], varying)
 
             what = f"a linear regression on the {how}s"
-            yield _Attempt(f"{rows.shape[2]} messages together", what, regression, clipped, regression(0))
+            yield _Attempt(f"{rows.shape[2]} messages jointly", what, regression, clipped, regression(0))
 
 
 def _regressed(rows: Array, y: Array, varying: NDArray[np.bool_]) -> Array:
-    """Cross-fitted predictions (runs, m, n) of ``y``, entry by entry, from ``rows`` (runs, m, rows)."""
+    """Predict ``y`` (runs, m, n) with cross-fitting, entry by entry, from ``rows`` (runs, m, rows)."""
     out = np.broadcast_to(y.mean(axis=0), y.shape).copy()
     for entry in range(y.shape[1]):
         nodes = np.flatnonzero(varying[entry] & (y[:, entry].std(axis=0) > 0))
@@ -202,9 +211,9 @@ def _regressed(rows: Array, y: Array, varying: NDArray[np.bool_]) -> Array:
 
 
 def _lines(x: Array, y: Array, rng: np.random.Generator, pairs: int) -> Iterator[tuple[Array, Array]]:
-    """Slopes and offsets (m, n): the number itself, least squares, and lines through two runs that others lie on.
+    """Yield slopes and offsets (m, n): of the number itself, of least squares, and of lines through two runs.
 
-    The last find a number that is bare in some calls and hidden in others.
+    Lines through two runs find a number that is unmasked in some calls only.
     """
     shape = y.shape[1:]
     yield np.ones(shape), np.zeros(shape)
@@ -219,7 +228,7 @@ def _lines(x: Array, y: Array, rng: np.random.Generator, pairs: int) -> Iterator
     slope = (off * (y - mean_y)).sum(axis=0) / np.maximum((off**2).sum(axis=0), 1e-300) / scale
     yield slope, mean_y - slope * mean_x
     near = RECOVERED * np.maximum(y.std(axis=0), 1e-300)
-    best, kept = np.zeros(shape), (np.zeros(shape), np.zeros(shape))
+    best, line = np.zeros(shape), (np.zeros(shape), np.zeros(shape))
     for _ in range(pairs):
         p, q = rng.choice(len(x), size=2, replace=False)
         with np.errstate(all="ignore"):
@@ -228,6 +237,6 @@ def _lines(x: Array, y: Array, rng: np.random.Generator, pairs: int) -> Iterator
             on = (np.abs(y - slope * x - offset) < near).mean(axis=0)
         better = np.isfinite(slope) & (on > best)
         best = np.where(better, on, best)
-        kept = np.where(better, slope, kept[0]), np.where(better, offset, kept[1])
+        line = np.where(better, slope, line[0]), np.where(better, offset, line[1])
     if pairs and best.max() > 3 / len(x):
-        yield kept
+        yield line

@@ -1,4 +1,4 @@
-"""The finding of a witness that computes a node's input, or part of it, in all runs that it looks at."""
+"""Findings of a decoder that computes a node's input, or part of it, in all runs that it is judged on."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ def in_all_runs(
     notes: list[str],
     *,
     method: str,
-    whole: bool,
+    complete: bool,
     error: tuple[float, str] | None = None,
     view: Literal["single", "cumulative"] = "single",
     share: float = 1.0,
 ) -> Finding:
-    """Return the finding of what came out in all of ``runs``.
+    """Make the finding of a result that came out in all of ``runs``.
 
     Parameters
     ----------
     about : dict
-        Which cell and node it is of.
-    whole : bool
-        Whether the whole input of the node came out.
+        Fields of the finding that name its cell and node.
+    complete : bool
+        Whether all entries of the node's input came out.
     error : (number, unit), optional
-        The largest error; by default the finding is of the share of runs, by Wilson's interval.
+        The largest error; by default the finding gives the share of runs, with Wilson's interval.
     share : float
-        How much of the input's variance came out.
+        Share of the input's variance that came out.
     """
     low = wilson(runs, runs)[0]
     if error is None:
@@ -45,7 +45,7 @@ def in_all_runs(
         target="input",
         method=method,
         high=measured["value"],
-        status="determined" if whole else "resolved",
+        status="determined" if complete else "resolved",
         normalised_leakage=share,
         normalised_low=low * share,
         normalised_high=1.0,

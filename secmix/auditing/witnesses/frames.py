@@ -1,11 +1,10 @@
-"""What the messages by themselves tell where runs differ in them: who speaks, how often, how long, and in which order.
+"""Metadata of messages, where runs differ in it: senders, counts, lengths, and order.
 
-How it is got: Runs of a collaboration that send different messages are compared by what an adversary notices of every
-message without reading it: how many there are, of which kind, from whom to whom, how long, and which group of runs that
-look alike this is. A line from one such number to an entry of the node's row is chosen on one half of the runs, and
-judged on the other.
+How it is got: Runs of a collaboration that send different messages are compared by their metadata: the number of
+messages, kinds, senders, receivers, lengths, and the group of runs with the same metadata. A line from one such number
+to an entry of the node's row is chosen on one half of the runs, and judged on the other.
 
-What it assumes: Nothing but that runs are independent. It is a lower bound: a better decoder may exist.
+What it assumes: Only that runs are independent. It is a lower bound: a better decoder may exist.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from secmix.auditing.evidence.decoding import MOST
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
 from secmix.auditing.observation.collaborations import CollaborationObservation
 from secmix.auditing.report import Finding
-from secmix.auditing.witnesses.clues import Clue, clues_in_frames
 from secmix.auditing.witnesses.decode import Decoded, decode
-from secmix.auditing.witnesses.usage import Use
+from secmix.auditing.witnesses.features import Feature, metadata_features
+from secmix.auditing.witnesses.instance import InstanceCall
 from secmix.estimators.estimate import wilson
 
-_MEMBERS = 10  # runs of a group from which on being in it is a clue
+_MEMBERS = 10  # least number of runs of a group for membership in it to be a feature
 
 
 def _applies(case: Case) -> bool:
@@ -40,43 +39,49 @@ def _gather(case: Case) -> Gathered:
     truth = np.concatenate([np.stack([group.rows[i] for i in asked], axis=1) for group in groups])  # (runs, nodes, d)
     rng = stream(case.cell.seed, "frames")
     order = rng.permutation(len(truth))
-    seen = [Use(np.empty((1, 0, 0)), {}, group.noticed) for group in groups]
-    clues = [_of_runs(clue, np.repeat(clue.values[:, 0], sizes)[order]) for clue in clues_in_frames(seen)]
+    calls = [InstanceCall(np.empty((1, 0, 0)), {}, group.noticed) for group in groups]
+    features = [
+        _of_runs(feature, np.repeat(feature.values[:, 0], sizes)[order]) for feature in metadata_features(calls)
+    ]
     for place, size in enumerate(sizes):
         if size >= _MEMBERS:
             member = np.repeat(np.arange(len(sizes)) == place, sizes).astype(float)
-            clues.append(Clue("the messages that are noticed", f"being in group {place + 1}", member[order, None]))
-    decoded = decode(truth[order], clues, range(len(asked)), len(truth) // 2, rng)
-    return Gathered([_finding(of, case, asked[k]) for k, of in decoded.items()])
+            features.append(Feature("the metadata of the messages", f"being in group {place + 1}", member[order, None]))
+    decoded = decode(truth[order], features, range(len(asked)), len(truth) // 2, rng)
+    return Gathered([_finding(result, case, asked[k]) for k, result in decoded.items()])
 
 
-def _of_runs(clue: Clue, values: Array) -> Clue:
-    """With a value for each run in place of one for each group; where a group has no such message, one below all."""
+def _of_runs(feature: Feature, values: Array) -> Feature:
+    """Expand values by group to values by run; a group without such a message gets a value below all others."""
     lowest = float(np.nanmin(values))
-    return Clue(clue.where, clue.how, np.where(np.isnan(values), lowest - 1.0, values)[:, None])
+    return Feature(feature.where, feature.how, np.where(np.isnan(values), lowest - 1.0, values)[:, None])
 
 
-def _finding(found: Decoded, case: Case, node: int) -> Finding:
-    value, low = (max(0.0, 1.0 - error**2) for error in (found.error.value, found.error.high))
-    share = wilson(found.exact, found.runs)[0] if found.exact else 0.0
-    notes = [f"entry {found.entry} of its row is told by the messages themselves: {found.how}"] if low > 0 else []
+def _finding(decoded: Decoded, case: Case, node: int) -> Finding:
+    value, low = (max(0.0, 1.0 - error**2) for error in (decoded.error.value, decoded.error.high))
+    share = wilson(decoded.exact, decoded.runs)[0] if decoded.exact else 0.0
+    notes = (
+        [f"entry {decoded.entry} of its row follows from the metadata of the messages: {decoded.how}"]
+        if low > 0
+        else []
+    )
     return Finding(
         **case.about(node),
         evidence="frames",
         view="cumulative",
         target="row",
-        method=f"{found.error.method}; messages differ between runs",
-        value=found.error.value,
-        unit=found.error.unit,
-        low=found.error.low,
-        high=found.error.high,
+        method=f"{decoded.error.method}; metadata differs between runs",
+        value=decoded.error.value,
+        unit=decoded.error.unit,
+        low=decoded.error.low,
+        high=decoded.error.high,
         kind="upper bound",
-        status="determined" if found.exact >= MOST * found.runs else "resolved",
-        normalised_leakage=max(value, found.exact / found.runs),
+        status="determined" if decoded.exact >= MOST * decoded.runs else "resolved",
+        normalised_leakage=max(value, decoded.exact / decoded.runs),
         normalised_low=max(low, share),
         normalised_high=1.0,
-        runs=found.runs,
-        hits=found.exact,
+        runs=decoded.runs,
+        hits=decoded.exact,
         notes=notes,
     )
 
@@ -86,9 +91,9 @@ EVIDENCE = Evidence(
     (
         Kind(
             "frames",
-            "A row told by which messages are sent",
-            "Runs send different messages: other senders, numbers, lengths. An entry of the node's row is computed "
-            "from what anybody notices of them without reading any. Gives a lower bound: a better decoder may exist.",
+            "A row decoded from the metadata of messages",
+            "Runs differ in the metadata of their messages: senders, counts, lengths. An entry of the node's row is "
+            "computed from that, without reading any message. Gives a lower bound: a better decoder may exist.",
         ),
     ),
     _applies,

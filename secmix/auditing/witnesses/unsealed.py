@@ -1,4 +1,4 @@
-"""What a cell's adversary gets of sealed words without the key, in the audited runs."""
+"""Words that a cell's adversary computes from ciphertexts without the key, in the audited runs."""
 
 from __future__ import annotations
 
@@ -20,58 +20,60 @@ from secmix.protocols.cipher import Cipher
 from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import SEALED, SERVER, Channel
 
-_KEY = "what is sealed was tried"
-_FIRST = 160  # words that are sealed in a first trial
-_RUNS, _SECONDS = 30, 10.0  # of the trial that convicts
+_KEY = "tests of the cipher"
+_FIRST = 160  # words that are encrypted in the first trial
+_RUNS, _SECONDS = 30, 10.0  # of the trial that shows a violation
 
 
 @dataclass(frozen=True)
 class _Try:
-    """A cipher, and what came of it."""
+    """A cipher, and the results of its tests."""
 
     cipher: Cipher
     trial: Trial
-    seconds: float  # for each word
-    read: tuple[int, ...]  # the nodes whose sealed words the adversary is sent or hears
+    seconds: float  # per word
+    read: tuple[int, ...]  # nodes whose ciphertexts the adversary reads
 
 
 def sealed_check(case: Case) -> Check | None:
-    """Say what cheap tests of what is sealed find; None where nothing is, or the adversary has the key."""
-    found = _tried(case)
-    if found is None:
+    """Report what cheap tests of the cipher find; None if there is none, or the adversary has the key."""
+    tested = _tried(case)
+    if tested is None:
         return None
-    where, count = found.cipher.place, found.trial.tried
-    if found.trial.doubts:
-        return Check("what is sealed", "failed", f"{found.trial.doubts[-1]} ({where})")
-    said = f"Cheap tests of {count} sealed words find nothing ({where})."
-    assumes = f"What is sealed ({where}) is taken to be opaque to who lacks the key: it is tried, and not followed."
-    return Check("what is sealed", "passed", said, assumes=assumes)
+    where, count = tested.cipher.place, tested.trial.tried
+    if tested.trial.doubts:
+        return Check("cipher", "failed", f"{tested.trial.doubts[-1]} ({where})")
+    sentence = f"Cheap tests of {count} ciphertexts found nothing ({where})."
+    assumes = f"Ciphertexts ({where}) are assumed to be opaque without the key: the cipher is tested, but not traced."
+    return Check("cipher", "passed", sentence, assumes=assumes)
 
 
 def sealed_findings(case: Case, nodes: list[int]) -> list[Finding]:
-    """Return what of the words of ``nodes`` comes out of what passes, without the key."""
-    found = _tried(case)
-    if found is None or found.trial.opened is None or not found.read:
+    """Find words of ``nodes`` that follow from ciphertexts without the key."""
+    tested = _tried(case)
+    if tested is None or tested.trial.opened is None or not tested.read:
         return []
-    words = _words(case, found.cipher)[:, found.read]
+    words = _words(case, tested.cipher)[:, tested.read]
     runs, n, m = words.shape
-    entries = m if found.seconds * _RUNS * n * m <= _SECONDS else min(m, 2)
-    some = words[: max(2, min(runs, _RUNS, int(_SECONDS / (found.seconds * n * entries)))), :, :entries]
-    opened = tried(found.cipher, some).opened
+    entries = m if tested.seconds * _RUNS * n * m <= _SECONDS else min(m, 2)
+    selected = words[: max(2, min(runs, _RUNS, int(_SECONDS / (tested.seconds * n * entries)))), :, :entries]
+    opened = tried(tested.cipher, selected).opened
     if opened is None:
         return []
-    places = {node: place for place, node in enumerate(found.read) if node in nodes}
-    return [each for node, place in places.items() for each in _finding(case.about(node), place, some, opened, m)]
+    places = {node: place for place, node in enumerate(tested.read) if node in nodes}
+    return [
+        finding for node, place in places.items() for finding in _finding(case.about(node), place, selected, opened, m)
+    ]
 
 
 def _tried(case: Case) -> _Try | None:
-    """Try the cipher of a cell once; None where there is none, or its adversary has the key or reads nothing sealed."""
+    """Test the cipher of a cell once; None if there is none, or its adversary has the key or reads no ciphertext."""
     if _KEY not in case.fitted:
         cipher = _cipher(case)
         read = None if cipher is None else _read(case)
         case.fitted[_KEY] = None if cipher is None or read is None else _first_trial(case, cipher, read)
-    found: _Try | None = case.fitted[_KEY]
-    return found
+    tested: _Try | None = case.fitted[_KEY]
+    return tested
 
 
 def _first_trial(case: Case, cipher: Cipher, read: tuple[int, ...]) -> _Try:
@@ -83,8 +85,8 @@ def _first_trial(case: Case, cipher: Cipher, read: tuple[int, ...]) -> _Try:
         cipher.encrypt(1)
         seconds = max(time.process_time() - begin, 1e-6)
         return _Try(cipher, tried(cipher, words[:2, :, :entries]), seconds, read)
-    except Exception as error:  # a stranger's functions may fail in any way
-        return _Try(cipher, Trial([f"trying it ends in {type(error).__name__}"]), 1.0, read)
+    except Exception as error:  # the library's functions may raise anything
+        return _Try(cipher, Trial([f"testing the cipher ends in {type(error).__name__}"]), 1.0, read)
 
 
 def _cipher(case: Case) -> Cipher | None:
@@ -92,19 +94,19 @@ def _cipher(case: Case) -> Cipher | None:
     if not isinstance(setup, SumSetup) or not isinstance(case.observation, SumObservation):
         return None
     protocol: Any = case.built if case.built is not None else setup.protocol
-    found = SumTraits.of(protocol).cipher(setup.network)
-    return None if found is None or setup.corrupt & set(found.holders) else found
+    cipher = SumTraits.of(protocol).cipher(setup.network)
+    return None if cipher is None or setup.corrupt & set(cipher.holders) else cipher
 
 
 def _read(case: Case) -> tuple[int, ...] | None:
-    """Return the nodes of whose sealed words the adversary reads what passes; None where it reads nothing sealed."""
+    """Return the nodes whose ciphertexts the adversary reads; None if it reads none."""
     setup, channel = case.setup, Channel()
     assert isinstance(setup, SumSetup)
     protocol: Any = case.built if case.built is not None else setup.protocol
     rng = stream(case.cell.seed, "soundness", "sealed")
     protocol.average(np.zeros((1, setup.network.n, 1)), setup.network, rng, channel=channel)
     origins = setup.adversary.observe(channel.transcript, setup.network).origins
-    senders = {each.sender for each in origins if each.kind.endswith(SEALED)} - setup.corrupt
+    senders = {origin.sender for origin in origins if origin.kind.endswith(SEALED)} - setup.corrupt
     return tuple(sorted(senders - {SERVER})) if senders else None
 
 
@@ -115,23 +117,25 @@ def _words(case: Case, cipher: Cipher) -> Words:
 
 
 def _finding(about: dict[str, Any], node: int, words: Words, opened: Opened, m: int) -> list[Finding]:
-    """Say what comes out of the words (runs, n, entries) at one place, of ``m`` in all; nothing unless it is right."""
+    """Make the finding of the words (runs, n, entries) of one node, of ``m`` in all; empty unless they are right."""
     runs, _, entries = words.shape
     flat = words.reshape(runs, -1)
     beside = opened.beside.reshape(runs, -1)
-    mine = np.arange(node * entries, (node + 1) * entries)
-    told = beside[:, mine] != mine
+    own = np.arange(node * entries, (node + 1) * entries)
+    known = beside[:, own] != own
     truth = flat - np.where(beside < 0, 0, np.take_along_axis(flat, np.maximum(beside, 0), axis=1))
-    right = (opened.words.reshape(runs, -1) == truth)[:, mine] | ~told
-    if not told.any(axis=1).all() or not right.all():
+    right = (opened.words.reshape(runs, -1) == truth)[:, own] | ~known
+    if not known.any(axis=1).all() or not right.all():
         return []
-    whole = bool((beside[:, mine] < 0).all())
-    within = bool(((beside[:, mine] // entries == node) | (beside[:, mine] < 0))[told].all())
-    # A word beside those of g - 1 other nodes: of equal and independent ones that is all but one part in g.
-    share = 1.0 if whole or within else 1 - 1 / words.shape[1]
-    what = "its input is" if whole and entries == m else f"of its input {entries} of {m} entries are"
-    what = what if whole else "differences of its input's entries and others are"
-    notes = [f"{what} computed without the key from what passes sealed, by {opened.how}"]
-    method = f"what passes sealed, opened without the key in {runs} runs"
+    complete = bool((beside[:, own] < 0).all())
+    within = bool(((beside[:, own] // entries == node) | (beside[:, own] < 0))[known].all())
+    # Relative to the words of g - 1 other nodes, all but one part in g is known of equal and independent words.
+    share = 1.0 if complete or within else 1 - 1 / words.shape[1]
+    what = "its input is" if complete and entries == m else f"of its input {entries} of {m} entries are"
+    what = what if complete else "differences of its input's entries and others are"
+    notes = [f"{what} computed without the key from ciphertexts, by {opened.how}"]
+    method = f"ciphertexts opened without the key in {runs} runs"
     error = 0.0, "largest error in words"
-    return [in_all_runs(about, runs, notes, method=method, error=error, whole=whole and entries == m, share=share)]
+    return [
+        in_all_runs(about, runs, notes, method=method, error=error, complete=complete and entries == m, share=share)
+    ]

@@ -1,1 +1,1 @@
-"""Calls as a protocol in long use makes them, and what a message in one of them is of a node's input."""
+"""Calls of a protocol in long use, and messages in them that equal a node's input."""

@@ -1,7 +1,7 @@
-"""Calls of a protocol in long use: hundreds in a row, in batches of many sizes, without a channel, on odd inputs.
+"""Calls of a protocol in long use: hundreds in a row, batches of many sizes, without a channel, on unusual inputs.
 
-Two instances make the same calls on other inputs, with other masks. Where masks are handed to the protocol, whatever
-else it draws is the same in both: those coins are public. What is sent on any channel is heard, also before an error.
+Two instances make the same calls on different inputs, with different masks. If masks are passed to the protocol, its
+other draws are the same in both: those coins are public. Messages on any channel are recorded, also before an error.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.auditing.soundness.holding import Place, held
 from secmix.auditing.soundness.runner import Call, fresh, observation
-from secmix.auditing.witnesses.usage import Service
+from secmix.auditing.witnesses.instance import ProtocolInstance
 from secmix.kernel.state import Place as Line
 from secmix.kernel.state import here
 from secmix.transcript import Block, Channel, Origin, listening
 
-_HEARS = (os.path.dirname(transcript.__file__), __file__)
-_FIT = 12  # calls that one channel carries, as the iterations of a fit
-_KEPT = 8  # runs of a batch that are looked at
+_LISTENERS = (os.path.dirname(transcript.__file__), __file__)
+_FIT = 12  # calls on one channel, like the iterations of a fit
+_EXAMINED = 8  # runs of a batch that are examined
 _MESSAGES = 50_000  # of all calls of a pattern
 _SIZES = (2, 3, 4, 5, 8, 10, 12, 16, 20, 24, 30, 32, 34, 48, 50, 64, 65, 100, 120, 128, 150, 200, 256, 500, 1000, 1009)
 
@@ -42,9 +42,9 @@ class Pattern:
     ----------
     name : str
     sizes : tuple of int
-        How many runs each call has, in order.
+        Number of runs of each call, in order.
     hands_masks, has_channel, is_unlike : bool
-        Whether the protocol is handed masks, and a channel, and whether one node has an input unlike those of others.
+        Whether masks and a channel are passed to the protocol, and whether one node has an unusual input.
     """
 
     name: str
@@ -55,18 +55,18 @@ class Pattern:
 
     @property
     def is_batches(self) -> bool:
-        """Say whether its calls differ in how many runs they have."""
+        """Whether its calls have different numbers of runs."""
         return max(self.sizes) > 1
 
 
 PATTERNS = (
-    Pattern("calls in a row, with masks that are handed to it", (1,) * 1000, hands_masks=True),
+    Pattern("calls in a row, with given masks", (1,) * 1000, hands_masks=True),
     Pattern("calls in a row", (1,) * 1300),
     Pattern("without a channel", (1,) * 24, has_channel=False),
     Pattern("batches", _SIZES),
-    Pattern("inputs unlike all others", (1,) * 240, is_unlike=True),
+    Pattern("unusual inputs", (1,) * 240, is_unlike=True),
 )
-"""In this order: what shows in ordinary calls is not to be put down to something else."""
+"""In this order, so that a leak in ordinary calls is not attributed to an unusual pattern."""
 
 UNLIKE: tuple[tuple[str, Callable[[Array, Array], Array]], ...] = (
     ("a thousand times as large as usual", lambda own, other: 1e3 * own),
@@ -74,12 +74,12 @@ UNLIKE: tuple[tuple[str, Callable[[Array, Array], Array]], ...] = (
     ("a thousandth as large as usual", lambda own, other: 1e-3 * own),
     ("larger by 1,000 than usual", lambda own, other: own + 1e3),
     ("smaller by 1,000 than usual", lambda own, other: own - 1e3),
-    ("above nought", lambda own, other: np.abs(own) + 1.0),
-    ("below nought", lambda own, other: -np.abs(own) - 1.0),
-    ("of whole numbers above nought", lambda own, other: np.abs(np.rint(8.0 * own)) + 1.0),
+    ("above zero", lambda own, other: np.abs(own) + 1.0),
+    ("below zero", lambda own, other: -np.abs(own) - 1.0),
+    ("of whole numbers above zero", lambda own, other: np.abs(np.rint(8.0 * own)) + 1.0),
     ("that of another node", lambda own, other: other),
 )
-"""What the input (runs, m) of one node is, from its own and that of the next node."""
+"""The input (runs, m) of one node, made of its own and that of the next node."""
 
 
 @dataclass(frozen=True)
@@ -89,12 +89,12 @@ class Run:
     Attributes
     ----------
     call, size : int
-        Which call it is of, and how many runs that has.
+        Number of its call, and number of runs of that call.
     inputs : (n, m)
     rows : dict of Place -> (w,)
         The numbers that the adversary reads.
     special : str
-        In which way the input of a node is unlike that of others; empty for none.
+        What is unusual about a node's input; empty if nothing is.
     """
 
     call: int
@@ -105,8 +105,8 @@ class Run:
 
 
 @dataclass
-class _Ear:
-    """Keeps what passes on any channel, and the line of the protocol that sends each kind."""
+class _Recorder:
+    """Records the messages on any channel, and the line of the protocol that sends each kind."""
 
     blocks: list[Block]
     lines: dict[str, Line]
@@ -120,54 +120,54 @@ class _Ear:
 
 @dataclass(frozen=True)
 class LongUse:
-    """A protocol in use, and what its nodes put in.
+    """A protocol in long use, and the inputs of its nodes.
 
     Attributes
     ----------
-    service : Service
+    instance : ProtocolInstance
     inputs : (n, runs, m)
     first : int
         Iteration of the first call of a fit.
     lines : dict of str -> line
-        Where each kind of message is sent, as far as calls were made.
+        Lines that send each kind of message, as far as calls were made.
     """
 
-    service: Service
+    instance: ProtocolInstance
     inputs: Array
     first: int
     lines: dict[str, Line]
 
-    def runs(self, pattern: Pattern, instance: int) -> list[Run]:
-        """Return the runs of all calls of one instance, as far as they send no more than many messages."""
-        protocol, channel, found, messages = fresh(self.service.protocol), Channel(), list[Run](), 0
-        coins = stream(self.service.seed, "soundness", "long use", pattern.name, "coins", instance)
+    def runs(self, pattern: Pattern, copy: int) -> list[Run]:
+        """Make all calls of one instance, up to a limit on messages, and return their runs."""
+        protocol, channel, runs, messages = fresh(self.instance.protocol), Channel(), list[Run](), 0
+        coins = stream(self.instance.seed, "soundness", "long use", pattern.name, "coins", copy)
         for number, size in enumerate(pattern.sizes):
             if number % _FIT == 0:
                 channel = Channel()
             channel.iteration = self.first + number % _FIT
-            inputs, special = self._inputs(pattern, instance, number, size)
+            inputs, special = self._inputs(pattern, copy, number, size)
             names = ("soundness", "long use", pattern.name, number)
-            handed: dict[str, Any] = {"channel": channel} if pattern.has_channel else {}
+            arguments: dict[str, Any] = {"channel": channel} if pattern.has_channel else {}
             if pattern.hands_masks:
-                coins = stream(self.service.seed, *names)
-                handed["masks"] = stream(self.service.seed, *names, "masks", instance)
-            call = self._call(protocol, inputs, coins, channel, handed)
+                coins = stream(self.instance.seed, *names)
+                arguments["masks"] = stream(self.instance.seed, *names, "masks", copy)
+            call = self._call(protocol, inputs, coins, channel, arguments)
             if call is None:
                 break
-            found += self._heard(call, Run(number, size, inputs, {}, special))
+            runs += self._runs_of(call, Run(number, size, inputs, {}, special))
             messages += call.messages
             if messages > _MESSAGES or "thread" in call.untold:
                 break
-        return found
+        return runs
 
-    def _inputs(self, pattern: Pattern, instance: int, number: int, size: int) -> tuple[Array, str]:
-        """Return inputs (size, n, m), those of the audited runs combined anew, and what is special about them."""
-        rng = stream(self.service.seed, "soundness", "long use", "inputs", pattern.name, instance, number)
+    def _inputs(self, pattern: Pattern, copy: int, number: int, size: int) -> tuple[Array, str]:
+        """Combine inputs (size, n, m) of the audited runs anew; return them, and what is unusual about them."""
+        rng = stream(self.instance.seed, "soundness", "long use", "inputs", pattern.name, copy, number)
         chosen = rng.integers(self.inputs.shape[1], size=(size, len(self.inputs)))
         inputs = np.ascontiguousarray(self.inputs[np.arange(len(self.inputs)), chosen], dtype=float)
         if not pattern.is_unlike:
             return inputs, ""
-        corrupt = self.service.adversary.corrupt_nodes(self.service.network)
+        corrupt = self.instance.adversary.corrupt_nodes(self.instance.network)
         honest = [node for node in range(len(self.inputs)) if node not in corrupt]
         place = number % len(honest)
         node, other = honest[place], honest[(place + 1) % len(honest)]
@@ -176,43 +176,43 @@ class LongUse:
         return inputs, f"the input of node {node} is {what}"
 
     def _call(
-        self, protocol: Any, inputs: Array, coins: np.random.Generator, channel: Channel, handed: dict[str, Any]
+        self, protocol: Any, inputs: Array, coins: np.random.Generator, channel: Channel, arguments: dict[str, Any]
     ) -> Call | None:
-        """Return one call, masks being drawn from the generator that is handed; nothing where none can be drawn."""
-        network, ear = self.service.network, _Ear([], self.lines)
-        if "masks" in handed:
+        """Make one call, with masks drawn from the given generator; return None if none can be drawn."""
+        network, recorder = self.instance.network, _Recorder([], self.lines)
+        if "masks" in arguments:
             try:
-                masks = protocol.draw_masks(len(inputs), inputs.shape[2], network, handed["masks"])
-            except Exception:  # a stranger's code may fail in any way
+                masks = protocol.draw_masks(len(inputs), inputs.shape[2], network, arguments["masks"])
+            except Exception:  # the protocol's code may raise anything
                 return None
-            handed = {**handed, "masks": masks}
+            arguments = {**arguments, "masks": masks}
 
         def in_use(_: Channel) -> Array:
-            with np.errstate(all="warn"):  # a protocol may make errors of warnings
-                ended: Array = protocol.average(inputs.copy(), network, coins, **handed)[0]
-            return ended
+            with np.errstate(all="warn"):  # a protocol may turn warnings into errors
+                averages: Array = protocol.average(inputs.copy(), network, coins, **arguments)[0]
+            return averages
 
-        # What it prints hundreds of times is shown nobody.
-        with listening(ear), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        # Output of hundreds of calls is not shown.
+        with listening(recorder), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             call = observation(in_use, channel)
-        return replace(call, blocks=tuple(ear.blocks))
+        return replace(call, blocks=tuple(recorder.blocks))
 
-    def _heard(self, call: Call, made: Run) -> Iterator[Run]:
-        """Yield the runs of a call, ``made`` being all of them; those alike are counted, of any iteration."""
-        network = self.service.network
-        rows = held(call, self.service.adversary, network, self.service.adversary.corrupt_nodes(network))
+    def _runs_of(self, call: Call, batch: Run) -> Iterator[Run]:
+        """Yield the runs of a call with the numbers that are read; equal origins of any iteration are numbered."""
+        network = self.instance.network
+        rows = held(call, self.instance.adversary, network, self.instance.adversary.corrupt_nodes(network))
         fits, counts = dict[Place, NDArray[Any]](), Counter[Origin]()
         for (origin, _), row in rows.items():
-            if row.ndim == 2 and len(row) == made.size:
-                alike = replace(origin, iteration=0)
-                fits[alike, counts[alike]] = row
-                counts[alike] += 1
-        for run in range(min(made.size, _KEPT)):
-            yield replace(made, inputs=made.inputs[run], rows={place: row[run] for place, row in fits.items()})
+            if row.ndim == 2 and len(row) == batch.size:
+                without_iteration = replace(origin, iteration=0)
+                fits[without_iteration, counts[without_iteration]] = row
+                counts[without_iteration] += 1
+        for run in range(min(batch.size, _EXAMINED)):
+            yield replace(batch, inputs=batch.inputs[run], rows={place: row[run] for place, row in fits.items()})
 
 
 def _line() -> Line:
-    """Return the line of the protocol that sends, not those of the channel and of who hears it."""
+    """Locate the line of the protocol that sends, behind those of the channel and of this file."""
     place = here()
     frames = [(place.file, place.line), *place.callers]
-    return next((Line(*each) for each in frames if not each[0].startswith(_HEARS)), Line("unknown", 0))
+    return next((Line(*frame) for frame in frames if not frame[0].startswith(_LISTENERS)), Line("unknown", 0))

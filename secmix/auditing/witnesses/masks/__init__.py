@@ -1,1 +1,1 @@
-"""Masks that fall off: that come twice, or follow from seeds that are known, public or short."""
+"""Removable masks: masks that are used twice, or follow from seeds that are known, public or short."""

@@ -1,7 +1,7 @@
-"""Compute what the adversary does by the relations that the trace found, on calls that nobody traces.
+"""Compute what the adversary does from the relations of the trace, in calls that are not traced.
 
-Each number that it reads is a sum of data and masks, of which the trace knows the coefficients. Masks that are sent, or
-follow from seeds that are, are taken off; where two numbers have the same masks left, their difference has none.
+Each number that it reads is a sum of data and masks, with coefficients from the trace. Masks that are sent, or follow
+from seeds that are sent, are subtracted. If two numbers then contain the same masks, their difference contains none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries import Adversary
-from secmix.auditing.witnesses.masks.expanding import expanded, understood, unknown
+from secmix.auditing.witnesses.masks.expanding import expanded, reproducible_streams, unknown
 from secmix.kernel import Open
 from secmix.kernel.clearance import readable
 from secmix.kernel.numbers import Number
@@ -24,8 +24,8 @@ from secmix.kernel.streams import Stream
 from secmix.kernel.trace import RESULT, Fit
 from secmix.network import Network
 
-_MOST_ROWS = 40_000  # numbers that are read
-_MOST_EXPANDED = 20_000  # times that a seed is expanded
+_MOST_ROWS = 40_000  # most numbers that are read
+_MOST_EXPANDED = 20_000  # most expansions of seeds
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class Row:
     Attributes
     ----------
     message, row, entry : int
-        Where it stands in the fit that was traced.
+        Its place in the traced fit.
     terms : dict of variable -> coefficient
     modulus : number
-        Infinite where it is that sum and a public number.
+        Infinite if it is the sum itself, plus a public number.
     constant : number
         The public number.
     values : sequence of number
-        In the runs that nobody traced.
+        Values in the runs that were not traced.
     """
 
     message: int
@@ -54,37 +54,39 @@ class Row:
     values: Sequence[Any]
 
     def less(self, known: Mapping[int, Sequence[Any]]) -> list[Any]:
-        """Return its values without the variables that are known."""
-        mine = [(c, known[v]) for v, c in self.terms.items() if v in known]
-        return [value - sum(c * of[k] for c, of in mine) for k, value in enumerate(self.values)]
+        """Return its values without the known variables."""
+        subtracted = [(c, known[v]) for v, c in self.terms.items() if v in known]
+        return [value - sum(c * values[k] for c, values in subtracted) for k, value in enumerate(self.values)]
 
 
 def rows_read(fit: Fit, network: Network, adversary: Adversary, payloads: Sequence[Mapping[int, Any]]) -> list[Row]:
-    """Return what is read of a fit, with the values of runs that sent the same messages: message -> (rows, 1, m)."""
-    found = []
+    """Return the numbers read in a fit, with their values in replayed runs: message -> (rows, 1, m)."""
+    rows = []
     for k, row in _read(fit, network, adversary):
         for entry, cell in enumerate(fit.messages[k].rows.objects[row, 0].tolist()):
             if isinstance(cell, Number) and cell.form and cell.modulus != 0:
-                values = [each[k][row, 0, entry].item() for each in payloads]
-                found.append(Row(k, row, entry, cell.terms, cell.modulus, _constant(cell, fit.trace), values))
-    return found if len(found) <= _MOST_ROWS else []
+                values = [payload[k][row, 0, entry].item() for payload in payloads]
+                rows.append(Row(k, row, entry, cell.terms, cell.modulus, _constant(cell, fit.trace), values))
+    return rows if len(rows) <= _MOST_ROWS else []
 
 
 def whole_numbers_read(
     fit: Fit, network: Network, adversary: Adversary, payloads: Sequence[Mapping[int, Any]]
 ) -> list[set[int]]:
-    """Return the whole numbers that are read in each run, of messages in words."""
+    """Return the integers that are read in each run, of messages in words."""
     places = _read(fit, network, adversary)
     return [
-        {number for k, row in places if each[k].dtype.kind in "iu" for number in each[k][row, 0].tolist()}
-        for each in payloads
+        {number for k, row in places if payload[k].dtype.kind in "iu" for number in payload[k][row, 0].tolist()}
+        for payload in payloads
     ]
 
 
 def _read(fit: Fit, network: Network, adversary: Adversary) -> list[tuple[int, int]]:
-    """Return the messages, and the rows of each, that the adversary reads; none where that hangs on what is open."""
+    """Return the messages, and the rows of each, that the adversary reads; empty if that is unknown."""
     read = readable(fit, network, adversary)
-    return [] if isinstance(read, Open) else [each for each in sorted(read) if fit.messages[each[0]].frame[2] != RESULT]
+    return (
+        [] if isinstance(read, Open) else [place for place in sorted(read) if fit.messages[place[0]].frame[2] != RESULT]
+    )
 
 
 def _constant(cell: Number, trace: Trace) -> Any:
@@ -94,33 +96,33 @@ def _constant(cell: Number, trace: Trace) -> Any:
 
 @dataclass
 class Known:
-    """Hold what the adversary knows of the variables of a trace.
+    """The values of the variables of a trace that the adversary knows.
 
     Attributes
     ----------
     values : dict of variable -> values in all runs
-    told : dict of variable -> Row
-        Draws that are sent as they are, and where.
+    sent : dict of variable -> Row
+        Draws that are sent, and the number that sends each.
     opened : dict of variable -> stream
-        Draws that follow from seeds that are known.
+        Draws that follow from known seeds.
     """
 
     trace: Trace
     streams: Mapping[int, Stream]
     values: dict[int, Sequence[Any]]
-    told: dict[int, Row]
+    sent: dict[int, Row]
     opened: dict[int, Stream]
 
     @staticmethod
     def of(trace: Trace, rows: Sequence[Row], data: Mapping[int, Sequence[Any]]) -> Known:
-        """Work out which draws are sent, and what follows from them; ``data`` are the inputs of corrupt nodes."""
+        """Determine the draws that are sent, and what follows from them; ``data`` are the inputs of corrupt nodes."""
         with following(trace):
-            known = Known(trace, understood(trace), dict(data), {}, {})
-            while known._is_told(rows) or known._follows():
+            known = Known(trace, reproducible_streams(trace), dict(data), {}, {})
+            while known._add_sent(rows) or known._add_expanded():
                 pass
         return known
 
-    def _is_told(self, rows: Sequence[Row]) -> bool:
+    def _add_sent(self, rows: Sequence[Row]) -> bool:
         before = len(self.values)
         for row in rows:
             left = [v for v in row.terms if v not in self.values]
@@ -129,10 +131,10 @@ class Known:
                 values = [sign * (value - row.constant) for value in row.less(self.values)]
                 wraps = row.modulus != INF and own.range
                 self.values[left[0]] = [value % own.range for value in values] if wraps else values
-                self.told[left[0]] = row
+                self.sent[left[0]] = row
         return len(self.values) > before
 
-    def _follows(self) -> bool:
+    def _add_expanded(self) -> bool:
         before, budget = len(self.values), _MOST_EXPANDED
         for stream in self.streams.values():
             if stream.numbers[0] in self.values or unknown(stream, self.trace, self.values):
@@ -141,29 +143,29 @@ class Known:
             budget -= runs
             if budget < 0:
                 break
-            made = [expanded(stream, self.trace, {v: of[k] for v, of in self.values.items()}) for k in range(runs)]
-            for v in made[0]:
-                self.values[v] = [each[v] for each in made]
+            draws = [expanded(stream, self.trace, {v: x[k] for v, x in self.values.items()}) for k in range(runs)]
+            for v in draws[0]:
+                self.values[v] = [of_run[v] for of_run in draws]
                 self.opened[v] = stream
         return len(self.values) > before
 
 
 @dataclass(frozen=True)
 class Relation:
-    """A number that is made of one node's data alone, and of masks that are being tried.
+    """A number that depends on one node's data alone, and possibly on masks that are being tried.
 
     Attributes
     ----------
     node : int
     rows : tuple of Row
-        One, or two of which it is the difference, or the sum.
+        One number, or two of which it is the difference or sum.
     sign : int
-        Of the second.
+        Sign of the second.
     data : dict of variable -> coefficient
     masks : dict of variable -> coefficient
-        Draws that are left: none, but where some are being tried.
+        Draws that remain, if masks are being tried.
     shared : dict of variable -> coefficient
-        What both rows have in common.
+        Terms that both rows have in common.
     values : list of number
     """
 
@@ -177,29 +179,29 @@ class Relation:
 
     @property
     def modulus(self) -> Any:
-        """Modulo which it is known."""
+        """The modulus of the number."""
         return self.rows[0].modulus
 
 
 def relations(
     trace: Trace, rows: Sequence[Row], known: Known, node: int, tried: frozenset[int] = frozenset()
 ) -> Iterator[Relation]:
-    """Yield what is made of a node's data alone once known masks are taken off, and masks that come twice cancel."""
+    """Yield numbers that depend on a node's data alone, after known masks are subtracted and repeated masks cancel."""
     groups: dict[Any, tuple[Row, int, dict[int, Any], dict[int, Any], dict[int, Any]]] = {}
     for row in rows:
-        mine, masks, rest = _parted(row, trace, known, node, tried)
-        if not rest and mine:
-            yield Relation(node, (row,), 0, mine, masks, {}, row.less(known.values))
+        own, masks, rest = _parted(row, trace, known, node, tried)
+        if not rest and own:
+            yield Relation(node, (row,), 0, own, masks, {}, row.less(known.values))
             continue
         if not rest or (row.terms.keys() <= known.values.keys()):
             continue
         sign = 1 if rest[min(rest)] > 0 else -1
         key = row.modulus, tuple(sorted((v, sign * c) for v, c in rest.items()))
-        first = groups.setdefault(key, (row, sign, mine, masks, rest))
+        first = groups.setdefault(key, (row, sign, own, masks, rest))
         if first[0] is row:
             continue
         other = -sign * first[1]
-        data, left = _sum(mine, first[2], other), _sum(masks, first[3], other)
+        data, left = _sum(own, first[2], other), _sum(masks, first[3], other)
         if data:
             pairs = zip(row.less(known.values), first[0].less(known.values), strict=True)
             yield Relation(node, (row, first[0]), other, data, left, rest, [a + other * b for a, b in pairs])
@@ -208,22 +210,22 @@ def relations(
 def _parted(
     row: Row, trace: Trace, known: Known, node: int, tried: frozenset[int]
 ) -> tuple[dict[int, Any], dict[int, Any], dict[int, Any]]:
-    mine: dict[int, Any] = {}
+    own: dict[int, Any] = {}
     masks: dict[int, Any] = {}
     rest: dict[int, Any] = {}
     for v, c in row.terms.items():
         if v not in known.values and c:
-            (mine if trace.variables[v].node == node else masks if v in tried else rest)[v] = c
-    return mine, masks, rest
+            (own if trace.variables[v].node == node else masks if v in tried else rest)[v] = c
+    return own, masks, rest
 
 
-def _sum(one: Mapping[int, Any], other: Mapping[int, Any], sign: int) -> dict[int, Any]:
-    found = {v: one.get(v, 0) + sign * other.get(v, 0) for v in {**one, **other}}
-    return {v: c for v, c in found.items() if c}
+def _sum(first: Mapping[int, Any], second: Mapping[int, Any], sign: int) -> dict[int, Any]:
+    total = {v: first.get(v, 0) + sign * second.get(v, 0) for v in {**first, **second}}
+    return {v: c for v, c in total.items() if c}
 
 
 def centred(values: Sequence[Any], modulus: Any) -> Array:
-    """Return numbers, or the smallest ones of their residue."""
+    """Reduce numbers to the smallest absolute value of their residue class."""
     if modulus == INF or not math.isfinite(modulus):
         return np.array(values, dtype=float)
     half = modulus // 2 if isinstance(modulus, int) else modulus / 2

@@ -1,4 +1,4 @@
-"""Fits that nobody traces, call after call as the trace made them: what is sent, and of what generators are made."""
+"""Replay fits without a trace, call after call: their messages, and what generators are made of."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from secmix.transcript import Block, Channel
 
 @dataclass
 class Replayed:
-    """One fit.
+    """One replayed fit.
 
     Attributes
     ----------
     inputs : list of (1, n, m)
-        Of each call.
+        Inputs of each call.
     payloads : dict of message -> (rows, 1, m)
     seeds : list of (call, line, numbers)
-        Of what generators were made.
+        What generators were made of.
     """
 
     inputs: list[Array]
@@ -38,13 +38,13 @@ class Replayed:
 
 
 def sizes(fit: Fit) -> list[int]:
-    """Return how many entries an input has in each call that was traced."""
-    found: list[int] = []
-    for each in fit.trace.variables.values():
-        if each.kind == "input" and each.node == 0:
-            found += [0] if each.entry == 0 else []
-            found[-1] = each.entry + 1
-    return found
+    """Return the number of entries of an input in each traced call."""
+    widths: list[int] = []
+    for variable in fit.trace.variables.values():
+        if variable.kind == "input" and variable.node == 0:
+            widths += [0] if variable.entry == 0 else []
+            widths[-1] = variable.entry + 1
+    return widths
 
 
 def replayed(
@@ -57,46 +57,46 @@ def replayed(
     zeros: bool = False,
     reseeded: bool = False,
 ) -> list[Replayed]:
-    """Run fits on ``inputs``, those of each call of each run; leave out those that send other messages.
+    """Run fits on ``inputs``, those of each call of each run; leave out fits that send different messages.
 
-    With ``zeros`` all inputs are nought; ``reseeded``, the protocol's code is handed generators of other seeds than it
+    With ``zeros`` all inputs are zero. With ``reseeded`` the protocol's code gets generators with other seeds than it
     asks for.
     """
-    found = []
+    fits = []
     for run, calls in enumerate(inputs):
-        one = Replayed(list(calls))
-        blocks = _blocks(fresh(protocol), network, one, seed, run, zeros=zeros, reseeded=reseeded)
-        messages = {k: each for k, each in enumerate(fit.messages) if each.frame[2] != RESULT}
+        replay = Replayed(list(calls))
+        blocks = _blocks(fresh(protocol), network, replay, seed, run, zeros=zeros, reseeded=reseeded)
+        messages = {k: message for k, message in enumerate(fit.messages) if message.frame[2] != RESULT}
         if len(blocks) < len(messages):
             continue
         pairs = list(zip(messages.items(), blocks, strict=False))
-        if all(block.kind == each.frame[2] and block.payload.shape == each.rows.shape for (_, each), block in pairs):
-            one.payloads = {k: block.payload for (k, _), block in pairs}
-            found.append(one)
-    return found
+        if all(block.kind == sent.frame[2] and block.payload.shape == sent.rows.shape for (_, sent), block in pairs):
+            replay.payloads = {k: block.payload for (k, _), block in pairs}
+            fits.append(replay)
+    return fits
 
 
 def _blocks(
-    protocol: Any, network: Network, one: Replayed, seed: int, run: int, *, zeros: bool, reseeded: bool
+    protocol: Any, network: Network, replay: Replayed, seed: int, run: int, *, zeros: bool, reseeded: bool
 ) -> list[Block]:
     channel, masks = Channel(), None
     reuses = getattr(protocol, "reuses_masks", False)
-    for call, given in enumerate(one.inputs):
+    for call, inputs in enumerate(replay.inputs):
         channel.iteration = call
         rng = stream(seed, "soundness", "replay", run, call)
         if reuses and masks is None:
-            masks = protocol.draw_masks(1, given.shape[2], network, rng.spawn(1)[0])
-        with _noting(lambda where, numbers, call=call: one.seeds.append((call, where, numbers)), reseeded):
+            masks = protocol.draw_masks(1, inputs.shape[2], network, rng.spawn(1)[0])
+        with _recording_seeds(lambda where, numbers, call=call: replay.seeds.append((call, where, numbers)), reseeded):
             try:
-                protocol.average(0 * given if zeros else given.copy(), network, rng, masks=masks, channel=channel)
-            except Exception:  # a stranger's code may fail in any way
+                protocol.average(0 * inputs if zeros else inputs.copy(), network, rng, masks=masks, channel=channel)
+            except Exception:  # the protocol's code may raise anything
                 break
     return list(channel.transcript)
 
 
 @contextmanager
-def _noting(note: Any, reseeded: bool) -> Iterator[None]:
-    """Note what the protocol's own code makes generators of."""
+def _recording_seeds(note: Any, reseeded: bool) -> Iterator[None]:
+    """Record what the protocol's own code makes generators of."""
 
     original = np.random.default_rng
 
@@ -121,18 +121,18 @@ def _numbers(given: Any) -> tuple[int, ...]:
         return (int(given),)
     if isinstance(given, np.ndarray) and given.dtype.kind in "iu":
         return tuple(given.ravel().tolist())
-    return tuple(number for each in given for number in _numbers(each)) if isinstance(given, (list, tuple)) else ()
+    return tuple(number for part in given for number in _numbers(part)) if isinstance(given, (list, tuple)) else ()
 
 
 def inputs_of(given: Mapping[int, Array], widths: Sequence[int], runs: int) -> list[list[Array]]:
-    """Return inputs (1, n, m) of each call of so many fits: other data in every call."""
+    """Choose inputs (1, n, m) of each call of ``runs`` fits, with different data in every call."""
     first = next(iter(given.values()))
     out = []
     for run in range(min(runs, first.shape[1])):
         calls = []
         for call, width in enumerate(widths):
-            of = next((each for each in given.values() if each.shape[2] == width), first)
-            which = (run + call * (first.shape[1] // max(len(widths), 1))) % of.shape[1]
-            calls.append(np.ascontiguousarray(of[:, which : which + 1, :width].transpose(1, 0, 2), dtype=float))
+            source = next((inputs for inputs in given.values() if inputs.shape[2] == width), first)
+            which = (run + call * (first.shape[1] // max(len(widths), 1))) % source.shape[1]
+            calls.append(np.ascontiguousarray(source[:, which : which + 1, :width].transpose(1, 0, 2), dtype=float))
         out.append(calls)
     return out

@@ -1,4 +1,4 @@
-"""Short seeds: the adversary tries them all, and takes the one with which numbers come out small."""
+"""Short seeds: the adversary tries all of them, and takes the one that makes numbers small."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from secmix.kernel.state import INF, following
 from secmix.kernel.streams import Stream
 
 _MOST = 2**16
-"""Streams that are expanded to try all values of a seed: one takes some 25 microseconds."""
+"""Most streams that are expanded to try all values of a seed; one takes about 25 microseconds."""
 _SECONDS = 25e-6
 _SHORT = 2**32
-_LOOKED_AT = 3  # numbers by which a seed is told from the others
-_PLAIN = 2**8  # by so much they are smaller than with other seeds, for the right one to be told
+_LOOKED_AT = 3  # numbers that distinguish seeds
+_PLAIN = 2**8  # factor by which they must be smaller than with other seeds
 _WORDS = 2**64
 
 
@@ -33,7 +33,7 @@ class Guess:
     seed : int
         The variable.
     values : int
-        How many there are.
+        Number of values of the seed.
     streams : tuple of Stream
     """
 
@@ -43,23 +43,23 @@ class Guess:
 
     @property
     def draws(self) -> frozenset[int]:
-        """Return the masks that follow."""
+        """The masks that follow from the seed."""
         return frozenset(v for stream in self.streams for v in stream.numbers)
 
     @property
     def is_tried(self) -> bool:
-        """Say whether all values are tried in an audit."""
+        """Whether an audit tries all values."""
         return self.values * len(self.streams) <= 4 * _MOST and self.values <= _MOST
 
     def __str__(self) -> str:
         seconds = self.values * len(self.streams) * _SECONDS
-        often = f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.0f} hours"
+        duration = f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.0f} hours"
         bits = f"a seed of {np.log2(self.values):.0f} bits"
-        return f"{bits} was not tried, which takes about {often} ({self.streams[0].place})"
+        return f"{bits} was not tried, which would take about {duration} ({self.streams[0].place})"
 
 
 def guesses(known: Known) -> list[Guess]:
-    """Return the short seeds: draws of which alone some streams are made that are not known."""
+    """Return the short seeds: unknown draws that alone determine some streams."""
     behind: dict[int, list[Stream]] = defaultdict(list)
     most: dict[int, int] = {}
     with following(known.trace):
@@ -73,39 +73,39 @@ def guesses(known: Known) -> list[Guess]:
 
 @dataclass(frozen=True)
 class Tables:
-    """Hold masks with every value of a seed, worked out once for all streams that are made alike."""
+    """Masks with every value of a seed, computed once for all streams that are made alike."""
 
     known: Known
-    made: dict[Any, list[Array]] = field(default_factory=dict)
+    cache: dict[Any, list[Array]] = field(default_factory=dict)
 
     def of(self, guess: Guess, wanted: Iterable[int]) -> dict[int, Array]:
-        """Return the masks (values,) that are wanted, of those that stand first in their streams."""
-        found: dict[int, Array] = {}
+        """Return the wanted masks (values,), of those that are first in their streams."""
+        masks: dict[int, Array] = {}
         with following(self.known.trace):
             for number in dict.fromkeys(self.known.trace.variables[v].stream for v in wanted):
                 stream = self.known.streams[number]
                 key = _alike(stream, guess)
-                if key not in self.made:
-                    self.made[key] = self._tried(stream, guess)
-                found |= dict(zip(variables(stream), self.made[key], strict=False))
-        return found
+                if key not in self.cache:
+                    self.cache[key] = self._tried(stream, guess)
+                masks |= dict(zip(variables(stream), self.cache[key], strict=False))
+        return masks
 
     def _tried(self, stream: Stream, guess: Guess) -> list[Array]:
         values: dict[int, Any] = {}
-        made = []
+        sequences = []
         for value in range(guess.values):
             values[guess.seed] = value
-            made.append(sequence(stream, self.known.trace, values)[:_LOOKED_AT])
-        return [np.array(of, np.uint64 if isinstance(of[0], int) else float) for of in zip(*made, strict=False)]
+            sequences.append(sequence(stream, self.known.trace, values)[:_LOOKED_AT])
+        return [np.array(x, np.uint64 if isinstance(x[0], int) else float) for x in zip(*sequences, strict=False)]
 
 
 def _alike(stream: Stream, guess: Guess) -> Any:
-    """Return of what a stream is made, whichever draw the seed is."""
-    here = [guess.seed if piece[0] == "draw" else ("draw", guess.seed) for piece in stream.key[1:]]
+    """Describe what a stream is made of, whichever draw the seed is."""
+    seeds = [guess.seed if piece[0] == "draw" else ("draw", guess.seed) for piece in stream.key[1:]]
     return (
         tuple(
             (piece[0], "the seed", *piece[2:]) if len(piece) > 1 and piece[1] == seed else piece
-            for piece, seed in zip(stream.key[1:], here, strict=True)
+            for piece, seed in zip(stream.key[1:], seeds, strict=True)
         ),
         stream.key[0],
         repr([asked for asked, _ in stream.draws]),
@@ -114,27 +114,27 @@ def _alike(stream: Stream, guess: Guess) -> Any:
 
 
 def tried(known: Known, rows: Sequence[Row], node: int, guess: Guess, tables: Tables) -> Iterator[Relation]:
-    """Yield what comes out of a node's data with the seed that fits best in each run."""
+    """Yield numbers of a node's data, with the best seed in each run."""
     of_node = relations(known.trace, rows, known, node, guess.draws)
-    found = [each for each in of_node if each.masks and len(each.rows) == 1]
-    made = tables.of(guess, [v for each in found[:_LOOKED_AT] for v in each.masks])
-    looked_at = [each for each in found[:_LOOKED_AT] if each.masks.keys() <= made.keys()]
-    if len(looked_at) < 2 or len({each.modulus for each in looked_at}) > 1:
+    masked = [relation for relation in of_node if relation.masks and len(relation.rows) == 1]
+    masks = tables.of(guess, [v for relation in masked[:_LOOKED_AT] for v in relation.masks])
+    compared = [relation for relation in masked[:_LOOKED_AT] if relation.masks.keys() <= masks.keys()]
+    if len(compared) < 2 or len({relation.modulus for relation in compared}) > 1:
         return
-    size = np.max([_left(each, made) for each in looked_at], axis=0)  # (values, runs)
+    size = np.max([_left(relation, masks) for relation in compared], axis=0)  # (values, runs)
     if (np.median(size, axis=0) > _PLAIN * size.min(axis=0)).all():
-        yield from _without(found, known, guess, size.argmin(axis=0).tolist())
+        yield from _without(masked, known, guess, size.argmin(axis=0).tolist())
 
 
-def _left(relation: Relation, made: dict[int, Any]) -> Array:
-    """Return how large a number is without the masks of each seed (values, runs)."""
+def _left(relation: Relation, draws: dict[int, Any]) -> Array:
+    """Compute the size of a number without the masks of each seed (values, runs)."""
     if relation.modulus == INF:
-        masks = np.sum([float(c) * made[v] for v, c in relation.masks.items()], axis=0)
+        masks = np.sum([float(c) * draws[v] for v, c in relation.masks.items()], axis=0)
         return np.asarray(np.abs(np.array(relation.values, float)[None] - masks[:, None]))
     modulus = int(relation.modulus)
     kind: Any = np.uint64 if modulus == _WORDS else object
     values = np.array([int(value) % modulus for value in relation.values], kind)
-    masks = np.sum([made[v].astype(kind) * _as(kind, int(c) % modulus) for v, c in relation.masks.items()], axis=0)
+    masks = np.sum([draws[v].astype(kind) * _as(kind, int(c) % modulus) for v, c in relation.masks.items()], axis=0)
     off = values[None] - masks[:, None]
     off = off if modulus == _WORDS else off % modulus
     other = (np.uint64(0) - off) if modulus == _WORDS else modulus - off
@@ -145,14 +145,15 @@ def _as(kind: Any, value: int) -> Any:
     return np.uint64(value) if kind is np.uint64 else value
 
 
-def _without(found: Sequence[Relation], known: Known, guess: Guess, best: Sequence[int]) -> Iterator[Relation]:
-    """Yield all relations without the masks of the seeds that were found."""
-    made: list[dict[int, Any]] = []
+def _without(masked: Sequence[Relation], known: Known, guess: Guess, best: Sequence[int]) -> Iterator[Relation]:
+    """Yield all relations without the masks of the best seeds."""
+    draws: list[dict[int, Any]] = []
     with following(known.trace):
         for k, seed in enumerate(best):
-            values = {v: of[k] for v, of in known.values.items()} | {guess.seed: seed}
-            made.append({v: x for stream in guess.streams for v, x in expanded(stream, known.trace, values).items()})
-    for each in found:
-        if each.masks.keys() <= made[0].keys():
-            left = [value - sum(c * made[k][v] for v, c in each.masks.items()) for k, value in enumerate(each.values)]
-            yield replace(each, values=left, masks={})
+            values = {v: x[k] for v, x in known.values.items()} | {guess.seed: seed}
+            draws.append({v: x for stream in guess.streams for v, x in expanded(stream, known.trace, values).items()})
+    for relation in masked:
+        if relation.masks.keys() <= draws[0].keys():
+            terms = relation.masks.items()
+            left = [value - sum(c * draws[k][v] for v, c in terms) for k, value in enumerate(relation.values)]
+            yield replace(relation, values=left, masks={})

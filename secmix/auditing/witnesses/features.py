@@ -1,7 +1,7 @@
-"""What a place says when it is read as other than a number: its bits, its rest, its frame.
+"""Features of messages besides their numbers: bits, residues, frames.
 
-A clue is a number for each run, or one for each entry of each run. None of them knows the data: they are the ways in
-which machine words and message frames can carry a number at all.
+A feature is a number for each run, or one for each entry of each run. No feature depends on the data: they are the ways
+in which machine words and message frames can carry a number at all.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from numpy.typing import NDArray
 from secmix._base.checks import Array
 from secmix.auditing.soundness.holding import Place
 from secmix.auditing.soundness.sight import Frame, numbers
-from secmix.auditing.witnesses.usage import Use
+from secmix.auditing.witnesses.instance import InstanceCall
 
-_ROWS = 40  # places that are read
-_PAIRED = 12  # of these, two by two
-_CANCELLED = 0.01  # of a message's size is left of it
+_ROWS = 40  # messages that are read
+_PAIRED = 12  # messages that are read in pairs
+_CANCELLED = 0.01  # largest size of a difference, as a share of the message's size
 _FRAMES = 60  # messages whose frames are read
 _NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?")
 _CODES = {"plain": 0.0, "encrypted": 1.0, "held": 2.0}
 
 
 @dataclass(frozen=True)
-class Clue:
-    """One reading.
+class Feature:
+    """One feature of the messages.
 
     Attributes
     ----------
     where, how : str
-        The message, and as what it is read.
+        The message, and how it is read.
     values : (runs, m) or (runs, 1)
-        NaN where a call has nothing there.
+        NaN if a call does not send it.
     """
 
     where: str
@@ -44,35 +44,35 @@ class Clue:
     values: Array
 
 
-def clues_in_numbers(
-    uses: Sequence[Use], first: Sequence[str], steps: Sequence[float], zeros: Mapping[Place, NDArray[Any]]
-) -> list[Clue]:
-    """All readings of the numbers; places whose words are in ``first`` come first.
+def number_features(
+    calls: Sequence[InstanceCall], first: Sequence[str], steps: Sequence[float], zeros: Mapping[Place, NDArray[Any]]
+) -> list[Feature]:
+    """Compute all readings of the numbers; messages whose kind is in ``first`` come first.
 
     Parameters
     ----------
-    uses : sequence of Use
+    calls : sequence of InstanceCall
     first : sequence of str
-        What the failed checks said.
+        Sentences of the failed checks.
     steps : sequence of float
-        Modulo which masks may vanish.
+        Moduli in which masks may vanish.
     zeros : dict of Place -> (calls, m)
-        What is read there when all inputs are zero.
+        Numbers read there when all inputs are zero.
     """
-    runs = [len(use.truth) for use in uses]
+    runs = [len(call.truth) for call in calls]
     count: dict[Place, int] = {}
-    for use in uses:
-        for place in use.rows:
+    for call in calls:
+        for place in call.rows:
             count[place] = count.get(place, 0) + 1
-    often = [place for place in count if 2 * count[place] >= len(uses) or len(uses) == 1]
+    often = [place for place in count if 2 * count[place] >= len(calls) or len(calls) == 1]
     often.sort(key=lambda place: not any(f"'{place[0].kind}'" in words for words in first))
-    m = uses[0].truth.shape[2]
-    out: list[Clue] = []
+    m = calls[0].truth.shape[2]
+    out: list[Feature] = []
     for place in often[:_ROWS]:
-        parts = [use.rows.get(place) for use in uses]
-        given = next(part for part in parts if part is not None)
+        parts = [call.rows.get(place) for call in calls]
+        sample = next(part for part in parts if part is not None)
         fits = [
-            part is not None and part.shape == (n, given.shape[1]) and part.dtype == given.dtype
+            part is not None and part.shape == (n, sample.shape[1]) and part.dtype == sample.dtype
             for part, n in zip(parts, runs, strict=True)
         ]
         where = np.repeat(fits, runs)
@@ -81,24 +81,27 @@ def clues_in_numbers(
         if place in zeros and words.dtype == np.float64 and words.shape[1] == zeros[place].shape[1]:
             readings["rest after the nearest number sent for zeros"] = _after_nearest(words, zeros[place])
         for how, values in readings.items():
-            table = np.full((len(where), given.shape[1]), np.nan)
+            table = np.full((len(where), sample.shape[1]), np.nan)
             table[where] = values
             if table.shape[1] == m:
-                out.append(Clue(str(place[0]), how, table))
+                out.append(Feature(str(place[0]), how, table))
             else:
-                out += [Clue(f"{place[0]}, entry {j}", how, table[:, [j]]) for j in range(min(table.shape[1], m))]
-    out = [clue for clue in out if _varies(clue.values)]
-    return [*out, *_differences([clue for clue in out if clue.how == "number" and clue.values.shape[1] == m])]
+                out += [Feature(f"{place[0]}, entry {j}", how, table[:, [j]]) for j in range(min(table.shape[1], m))]
+    out = [feature for feature in out if _varies(feature.values)]
+    return [
+        *out,
+        *_differences([feature for feature in out if feature.how == "number" and feature.values.shape[1] == m]),
+    ]
 
 
-def _differences(clues: Sequence[Clue]) -> Iterator[Clue]:
-    """Differences and sums of two messages in which most of both cancels."""
-    for place, one in enumerate(clues[:_PAIRED]):
-        for other in clues[place + 1 : _PAIRED]:
+def _differences(features: Sequence[Feature]) -> Iterator[Feature]:
+    """Yield differences and sums of two messages in which most of both cancels."""
+    for k, first in enumerate(features[:_PAIRED]):
+        for second in features[k + 1 : _PAIRED]:
             for sign, what in ((-1.0, "difference from"), (1.0, "sum with")):
-                both = one.values + sign * other.values
-                if np.nanmedian(np.abs(both)) < _CANCELLED * np.nanmedian(np.abs(one.values)) and _varies(both):
-                    yield Clue(one.where, f"{what} {other.where}", both)
+                both = first.values + sign * second.values
+                if np.nanmedian(np.abs(both)) < _CANCELLED * np.nanmedian(np.abs(first.values)) and _varies(both):
+                    yield Feature(first.where, f"{what} {second.where}", both)
 
 
 def _readings(row: NDArray[Any], steps: Sequence[float]) -> Iterator[tuple[str, Array]]:
@@ -113,7 +116,7 @@ def _readings(row: NDArray[Any], steps: Sequence[float]) -> Iterator[tuple[str, 
     if row.dtype == np.float64:
         words = np.ascontiguousarray(row).view(np.uint64)
         yield "sign", np.signbit(row).astype(float)
-        yield "whole word", words.astype(float)
+        yield "integer word", words.astype(float)
         lower = (words & np.uint64(0xFFFFFFFF)).astype(np.uint32).view(np.float32)
         yield "lower half as a short number", np.asarray(lower, dtype=float)
         for bits in (16, 8):
@@ -121,7 +124,7 @@ def _readings(row: NDArray[Any], steps: Sequence[float]) -> Iterator[tuple[str, 
 
 
 def _after_nearest(words: Array, zeros: Array) -> Array:
-    """Each number less the nearest of those that stand in its place when inputs are zero: masks that come again."""
+    """Subtract from each number the nearest one in its place when inputs are zero, since masks may come again."""
     out = np.full(words.shape, np.nan)
     for entry in range(words.shape[1]):
         known = np.sort(zeros[np.isfinite(zeros[:, entry]), entry])
@@ -133,36 +136,36 @@ def _after_nearest(words: Array, zeros: Array) -> Array:
     return out
 
 
-def clues_in_frames(uses: Sequence[Use]) -> list[Clue]:
-    """How many messages there are and of what, who says when what to whom, and numbers in their names."""
-    tables = [_of_frames(use.frames) for use in uses]
+def metadata_features(calls: Sequence[InstanceCall]) -> list[Feature]:
+    """Compute features of the frames: counts of messages, senders, receivers, order, and numbers in kinds."""
+    tables = [_of_frames(call.frames) for call in calls]
     out = []
     for how in dict.fromkeys(name for table in tables for name in table):
         values = np.array([[table.get(how, np.nan)] for table in tables])
         if _varies(values):
-            out.append(Clue("the messages that are noticed", how, values))
+            out.append(Feature("the metadata of the messages", how, values))
     return out
 
 
 def _of_frames(frames: Sequence[Frame]) -> dict[str, float]:
-    found: dict[str, float] = {"how many": float(len(frames))}
-    said = 0
+    features: dict[str, float] = {"how many": float(len(frames))}
+    numbers_in_kinds = 0
     for place, frame in enumerate(frames):
-        sender, receiver, iteration, turn, kind, line, *size = frame
+        sender, receiver, iteration, round_number, kind, line, *size = frame
         plain = _NUMBER.sub("", str(kind)).strip()
         for name in (f"how many '{plain}'", f"how many from {sender}", f"how many to {receiver}", f"how many {line}"):
-            found[name] = found.get(name, 0.0) + 1
-        found.setdefault(f"when {sender} speaks first", float(place))
+            features[name] = features.get(name, 0.0) + 1
+        features.setdefault(f"when {sender} sends first", float(place))
         for number in _NUMBER.findall(str(kind)):
-            found[f"number {said} in their names"] = float(number)
-            said += 1
+            features[f"number {numbers_in_kinds} in their kinds"] = float(number)
+            numbers_in_kinds += 1
         if place < _FRAMES:
-            spelt = np.dtype(str(size[1])).itemsize if len(size) == 3 else 1
-            fields = (sender, receiver, iteration, turn, _CODES.get(str(line), 3.0), size[0], spelt)
+            itemsize = np.dtype(str(size[1])).itemsize if len(size) == 3 else 1
+            fields = (sender, receiver, iteration, round_number, _CODES.get(str(line), 3.0), size[0], itemsize)
             names = ("sender", "receiver", "iteration", "round", "line", "length", "type")
             for name, value in zip(names, fields, strict=True):
-                found[f"{name} of message {place}"] = float(value)  # type: ignore[arg-type]
-    return found
+                features[f"{name} of message {place}"] = float(value)  # type: ignore[arg-type]
+    return features
 
 
 def _varies(values: Array) -> bool:

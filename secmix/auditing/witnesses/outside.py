@@ -1,4 +1,4 @@
-"""What an outsider reads: numbers in what plain calls really print, log, write to files or send by sockets."""
+"""Numbers that an outsider reads in what calls really print, log, write to files or send by sockets."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from secmix.transcript import SERVER, Origin, watched
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 OUTSIDE = "(an outsider reads it)"
-_MOST, _LONG = 1000, 100_000  # pieces of a call, and numbers of a piece, that are read
+_MOST, _LONG = 1000, 100_000  # most pieces of a call, and most numbers of a piece
 
 
 @dataclass(frozen=True)
 class Outlet(Origin):
-    """Where it is read: no message of any node's."""
+    """An outlet as the origin of numbers: no message of a node."""
 
     def __str__(self) -> str:
         return f"{self.kind} {OUTSIDE}"
@@ -30,7 +30,7 @@ class Outlet(Origin):
 
 @contextmanager
 def written() -> Iterator[dict[Place, NDArray[Any]]]:
-    """Collect the numbers in each piece that leaves meanwhile, (1, w): piece by piece for each way out.
+    """Collect the numbers in each piece of output meanwhile, (1, w), by outlet.
 
     Examples
     --------
@@ -44,8 +44,8 @@ def written() -> Iterator[dict[Place, NDArray[Any]]]:
     counts: dict[Origin, int] = {}
 
     def note(where: str, what: list[Any], leaves: bool) -> list[Any]:
-        for each in what if leaves and len(rows) < _MOST else ():
-            numbers = numbers_in(each)
+        for piece in what if leaves and len(rows) < _MOST else ():
+            numbers = numbers_in(piece)
             if len(numbers):
                 origin = Outlet(0, -1, f"what is {where}", "plain", SERVER, ())
                 counts[origin] = counts.get(origin, -1) + 1
@@ -57,7 +57,7 @@ def written() -> Iterator[dict[Place, NDArray[Any]]]:
 
 
 def numbers_in(data: Any) -> Array:
-    """Return the numbers that text spells, or that bytes and memory hold as doubles; none of what is neither.
+    """Parse the numbers in text, or in bytes and memory as doubles; empty for anything else.
 
     >>> numbers_in("x = -1.5e3, y = 7").tolist(), numbers_in(np.array([0.1]).tobytes()).tolist()
     ([-1500.0, 7.0], [0.1])
@@ -72,4 +72,4 @@ def numbers_in(data: Any) -> Array:
         if not octets.isascii():
             return np.frombuffer(octets) if len(octets) % 8 == 0 else np.empty(0)
         data = octets.decode("ascii")
-    return np.array([float(each) for each in _NUMBER.findall(data)])
+    return np.array([float(number) for number in _NUMBER.findall(data)])

@@ -1,8 +1,8 @@
-"""Ways out that the trace names: iterations in which a protocol takes another turn, and inputs that take a branch.
+"""Branches that the trace names: iterations in which a protocol does something else, and inputs that take a branch.
 
-The kernel notes of each turn which iterations take it, and with which public numbers secrets are compared. The smallest
-iteration of each turn is worked out from these conditions; inputs are made that are at, above, below or within such a
-number. In all of them the code itself then runs.
+For each branch the kernel records which iterations take it, and the public numbers that secrets are compared with. From
+these conditions the smallest iteration of each branch is computed, and inputs are made that are at, above, below or
+within such a number. The protocol's code then runs on all of them.
 """
 
 from __future__ import annotations
@@ -18,38 +18,38 @@ from secmix._base.checks import Array
 from secmix.kernel import Proof
 
 _WINDOWS = (2**12, 2**17, 2**22)
-"""Iterations of which a condition is worked out, all at once: the first window that has one ends it."""
+"""Windows of iterations for which conditions are evaluated; the search ends at the first that has a solution."""
 _MOST_TURNS, _MOST_LEVELS = 16, 8
 _MOST_FITS = 64
 _LARGEST = 1e12  # of the numbers that inputs are made of
-_NEAR = 1e-3  # by which two sizes differ that are of one unit
-_STEP = 1e-3  # by which an input is beyond a number, of its size
+_NEAR = 1e-3  # largest relative difference of two sizes of one unit
+_STEP = 1e-3  # distance of an input from a number, relative to its size
 
 
 def other_iterations(proof: Proof, audited: Sequence[int]) -> list[int]:
-    """Return the smallest iteration of each turn that the trace took, or did not take, and that was not audited."""
-    found: dict[int, None] = {}
+    """Return the smallest iteration of each branch that the trace took, or did not take, and that was not audited."""
+    iterations: dict[int, None] = {}
     for fit in proof.fits[:_MOST_FITS]:
         trace = fit.trace
-        for call in {of for *_, of, _ in trace.turns}:
+        for call in {number for *_, number, _ in trace.turns}:
             taken = [
                 trace.conditions[k] for k, turn in enumerate(trace.turns) if turn[2] == call and k in trace.conditions
             ]
             for k in range(len(taken)):
-                found |= dict.fromkeys(_smallest(taken[:k], taken[k]))
-            found |= dict.fromkeys(_smallest(taken) if taken else [])
-    return sorted(set(found) - set(audited))[:_MOST_TURNS]
+                iterations |= dict.fromkeys(_smallest(taken[:k], taken[k]))
+            iterations |= dict.fromkeys(_smallest(taken) if taken else [])
+    return sorted(set(iterations) - set(audited))[:_MOST_TURNS]
 
 
 def _smallest(taken: Sequence[Callable[[Any], Any]], other: Callable[[Any], Any] | None = None) -> list[int]:
-    """Return the smallest iteration that meets all conditions, and not the other one; none where there is none."""
+    """Find the smallest iteration that meets all conditions, but not ``other``; empty if there is none."""
     first = 0
     for end in _WINDOWS:
         numbers = np.arange(first, end)
         try:
-            meets = np.all([np.broadcast_to(each(numbers), numbers.shape) for each in taken], axis=0)
+            meets = np.all([np.broadcast_to(condition(numbers), numbers.shape) for condition in taken], axis=0)
             meets = meets & ~np.asarray(other(numbers), dtype=bool) if other is not None else meets
-        except Exception:  # a function of the user's that takes single numbers
+        except Exception:  # a user's function that takes single numbers
             return []
         if np.any(meets):
             return [int(numbers[np.broadcast_to(meets, numbers.shape)][0])]
@@ -66,11 +66,11 @@ class Special:
     level : float
         The number that secrets are compared with.
     side : {"at", "above", "below", "within"}
-        Where the special entries lie from there.
+        Side on which the special entries are.
     entries : tuple of int
-        Those that are special; the others are as they were.
+        The special entries; the others are unchanged.
     where : str
-        The line that compares.
+        The line of the comparison.
     """
 
     level: float
@@ -89,17 +89,17 @@ class Special:
 
     @property
     def near(self) -> Special:
-        """Return inputs that are one number close to this one."""
+        """Inputs that are one number close to this one."""
         return replace(self, level=self.level + _STEP * max(abs(self.level), 1.0))
 
     def of(self, inputs: Array, nodes: Sequence[int]) -> Array:
-        """Return inputs (n, runs, m) in which those of some nodes are special."""
+        """Make inputs (n, runs, m) in which those of some nodes are special."""
         out, spread = inputs.copy(), max(float(inputs.std()), 1e-300)
         for node in nodes:
-            out[node][:, list(self.entries)] = self._made(inputs[node][:, list(self.entries)], spread)
+            out[node][:, list(self.entries)] = self._changed(inputs[node][:, list(self.entries)], spread)
         return out
 
-    def _made(self, x: Array, spread: float) -> Array:
+    def _changed(self, x: Array, spread: float) -> Array:
         if self.side == "at":
             return np.full_like(x, self.level)
         if self.side == "within":
@@ -109,7 +109,7 @@ class Special:
 
 
 def specials(proof: Proof, inputs: Array) -> Iterator[Special]:
-    """Yield inputs at, above, below and within the numbers that secrets are compared with, where all of them vary."""
+    """Yield inputs at, above, below and within the numbers that secrets are compared with."""
     everything = tuple(np.flatnonzero((np.ptp(inputs, axis=1) > 0).all(axis=0)).tolist())
     half = everything[::2]
     for level, where in _levels(proof):
@@ -122,19 +122,19 @@ def specials(proof: Proof, inputs: Array) -> Iterator[Special]:
 
 
 def _levels(proof: Proof) -> list[tuple[float, str]]:
-    """Return the numbers that secrets are compared with, in the units of the inputs too, and the lines."""
-    found: dict[float, str] = {}
+    """Return the numbers that secrets are compared with, also in the units of the inputs, and the lines."""
+    levels: dict[float, str] = {}
     for fit in proof.fits[:_MOST_FITS]:
-        largest = max((abs(each.value) for each in fit.trace.variables.values() if each.kind == "input"), default=0.0)
+        largest = max((abs(v.value) for v in fit.trace.variables.values() if v.kind == "input"), default=0.0)
         for public, (place, size) in fit.trace.compared.items():
             for level in (float(public), float(public) / _unit(float(size), largest)):
                 if math.isfinite(level) and abs(level) < _LARGEST:
-                    found.setdefault(level, str(place))
-    return list(found.items())[:_MOST_LEVELS]
+                    levels.setdefault(level, str(place))
+    return list(levels.items())[:_MOST_LEVELS]
 
 
 def _unit(size: float, largest: float) -> float:
-    """Return the power of two or ten that makes words of that size of such inputs; 1 where there is none."""
+    """Return the power of two or ten that converts such inputs to words of that size; 1 if there is none."""
     if not (size > 0 and largest > 0 and math.isfinite(size)):
         return 1.0
     for base in (2.0, 10.0):

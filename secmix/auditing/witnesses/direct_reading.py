@@ -1,0 +1,155 @@
+"""Inputs that are sent unmasked: in ordinary calls, in other iterations, and on inputs that take a branch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from secmix._base.checks import Array
+from secmix.auditing.evidence.interface import Case
+from secmix.auditing.proof import proof_of, traced
+from secmix.auditing.report import Finding
+from secmix.auditing.witnesses.affine import DirectDecoding, decode_directly, marks, readings
+from secmix.auditing.witnesses.branches import Special, other_iterations, specials
+from secmix.auditing.witnesses.finding import in_all_runs
+from secmix.auditing.witnesses.instance import InstanceCall, ProtocolInstance, truth_of
+from secmix.auditing.witnesses.outside import OUTSIDE
+from secmix.kernel import KnownSums
+
+_FEW, _RUNS = 16, 60  # runs of the first test, and of the one that shows a violation
+KNOWN = 1 - 1e-6
+"""Share of a direction's variance above which it counts as known."""
+
+
+@dataclass(frozen=True)
+class DirectReading:
+    """The simplest decoder, applied to a protocol in use.
+
+    Attributes
+    ----------
+    case : Case
+    instance : ProtocolInstance
+    inputs : dict of iteration -> (n, runs, m)
+    steps : list of float
+        Moduli in which masks may vanish.
+    doubts : list of str
+        Reasons why nothing is proved.
+    """
+
+    case: Case
+    instance: ProtocolInstance
+    inputs: Mapping[int, Array]
+    steps: Sequence[float]
+    doubts: Sequence[str]
+
+    @property
+    def nodes(self) -> list[int]:
+        """The nodes asked about whose data are not known already."""
+        return [node for node in self.case.judged if node not in self.case.settled]
+
+    @property
+    def honest(self) -> list[int]:
+        """The nodes that are not corrupt."""
+        return [node for node in range(self.case.setup.network.n) if node not in self.case.setup.corrupt]
+
+    def as_audited(self) -> list[Finding]:
+        """Find what ordinary calls reveal, of one run at a time or in batches."""
+        for way in (self.instance.single_calls, self.instance.batches):
+            for halves in way(self.inputs).values():
+                if decoded := self._decoded(halves, self.nodes):
+                    return self._findings(decoded)
+        return []
+
+    def in_other_iterations(self) -> list[Finding]:
+        """Find what is revealed in iterations in which the protocol takes another branch."""
+        proof, outcome = traced(self.case), proof_of(self.case)
+        if proof is None or (isinstance(outcome, KnownSums) and max(outcome.exact.values(), default=0.0) < KNOWN):
+            return []
+        inputs = next(iter(self.inputs.values()))[:, :_RUNS]
+        for iteration in other_iterations(proof, sorted(self.inputs)):
+            halves = self.instance.single_calls({iteration: inputs})[iteration]
+            if decoded := self._decoded(halves, self.nodes):
+                return self._findings(decoded, f"in iteration {iteration} ")
+        return []
+
+    def on_special_inputs(self) -> list[Finding]:
+        """Find what is revealed if an input is at, above, below or within a number that it is compared with."""
+        proof = traced(self.case)
+        iteration, inputs = next(iter(self.inputs.items()))
+        findings: dict[int, Finding] = {}
+        for special in specials(proof, inputs) if proof is not None else []:
+            for finding in self._revealed(special, iteration, inputs) or self._marked(special, iteration, inputs):
+                findings.setdefault(finding.node, finding)
+            if set(self.nodes) <= set(findings):
+                break
+        return list(findings.values())
+
+    def _revealed(self, special: Special, iteration: int, inputs: Array) -> list[Finding]:
+        """Test all nodes at once, and again each node by itself if something is revealed."""
+        findings = []
+        for node in self._decoded(self._halves(special, iteration, inputs[:, :_FEW], self.honest), self.nodes):
+            decoded = self._decoded(self._halves(special, iteration, inputs[:, :_RUNS], [node]), [node])
+            findings += self._findings(decoded, f"if {special}, ")
+        return findings
+
+    def _marked(self, special: Special, iteration: int, inputs: Array) -> list[Finding]:
+        """Search for a number that is sent only if entries equal a code, and not in other calls or near that code."""
+        findings = []
+        for node in self.nodes if special.constant else ():
+            mark = self._mark(special, node, iteration, inputs[:, :_FEW])
+            mark = mark and self._mark(special, node, iteration, inputs[:, :_RUNS])
+            if mark:
+                text = f"if {special}, this is sent in the clear: {mark}, in all {_RUNS} runs and in no others"
+                findings.append(self._finding(node, 0.0, _RUNS, text, complete=False))
+        return findings
+
+    def _mark(self, special: Special, node: int, iteration: int, inputs: Array) -> str:
+        variants = (special.of(inputs, [node]), inputs, special.near.of(inputs, [node]))
+        calls = [self.instance.single_calls({iteration: variant})[iteration] for variant in variants]
+        return marks(node, *(list(readings([*first, *second], ())) for first, second in calls))
+
+    def _halves(
+        self, special: Special, iteration: int, inputs: Array, nodes: Sequence[int]
+    ) -> tuple[list[InstanceCall], list[InstanceCall]]:
+        return self.instance.single_calls({iteration: special.of(inputs, nodes)})[iteration]
+
+    def _decoded(
+        self, halves: tuple[list[InstanceCall], list[InstanceCall]], nodes: Sequence[int]
+    ) -> dict[int, DirectDecoding]:
+        train, test = halves
+        calls = [*train, *test]
+        if not calls:
+            return {}
+        read = readings(calls, self.steps)
+        return decode_directly(truth_of(calls), read, nodes, self.honest, len(truth_of(train)))
+
+    def _findings(self, decoded: Mapping[int, DirectDecoding], begin: str = "") -> list[Finding]:
+        return [
+            self._finding(node, result.error, result.runs, begin + _in_words(result), complete=result.complete)
+            for node, result in decoded.items()
+        ]
+
+    def _finding(self, node: int, error: float, runs: int, text: str, *, complete: bool) -> Finding:
+        return in_all_runs(
+            self.case.about(node),
+            runs,
+            [text, *self.doubts[:1]],
+            method=f"numbers that are sent unmasked, in {runs} runs that were not fitted on",
+            error=(error, "largest error in standard deviations"),
+            complete=complete,
+        )
+
+
+def _in_words(decoded: DirectDecoding) -> str:
+    counts = Counter((reading.where, reading.how) for reading, _ in decoded.readings)
+    where, how = max(counts, key=lambda source: counts[source])
+    listed = ", ".join(map(str, decoded.entries))
+    if decoded.complete:
+        what = "its input is"
+    elif decoded.entries:
+        what = f"entry {listed} of its input is" if len(decoded.entries) == 1 else f"entries {listed} of its input are"
+    else:
+        what = "a linear function of its entries is"
+    source = f"in {where}" if where.endswith(OUTSIDE) else f"sent unmasked: {where}"
+    return f"{what} {source}, read as {how}, in all {decoded.runs} runs"

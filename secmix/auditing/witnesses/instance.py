@@ -1,0 +1,161 @@
+"""A protocol instance in use: one object, call after call, that draws its masks itself, unlike in an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secmix._base.checks import Array
+from secmix._base.random import stream
+from secmix.adversaries import Adversary
+from secmix.adversaries.interfaces import AdversaryTraits
+from secmix.auditing.soundness.holding import Place, held
+from secmix.auditing.soundness.runner import Call, call_sum, fresh
+from secmix.auditing.soundness.sight import Eyes, Frame
+from secmix.auditing.witnesses.outside import written
+from secmix.network import Network
+from secmix.protocols import SumProtocol
+
+CALLS = 160
+LEAST = 100  # with fewer runs, a half of them is too few to judge a decoder
+_MESSAGES = 60_000
+_ZEROS = 1_500  # calls on zeros
+
+
+@dataclass(frozen=True)
+class InstanceCall:
+    """One call, as the adversary reads it.
+
+    Attributes
+    ----------
+    truth : (runs, n, m)
+        Inputs of the nodes.
+    rows : dict of Place -> (runs, w)
+        Numbers that the adversary reads, of any type; in single calls also those that any outsider reads.
+    frames : list of tuple
+        Metadata of the messages, in order.
+    """
+
+    truth: Array
+    rows: dict[Place, NDArray[Any]]
+    frames: list[Frame]
+
+
+def truth_of(calls: Sequence[InstanceCall]) -> Array:
+    """Return the inputs of the nodes in all runs (runs, n, m)."""
+    return np.concatenate([call.truth for call in calls]) if calls else np.empty((0, 0, 0))
+
+
+@dataclass(frozen=True)
+class ProtocolInstance:
+    """A protocol in use, and its adversary.
+
+    Attributes
+    ----------
+    protocol : sum protocol
+        As it was built; every instance begins with a copy.
+    """
+
+    protocol: SumProtocol
+    network: Network
+    adversary: Adversary
+    seed: int
+
+    def single_calls(self, inputs: Mapping[int, Array]) -> dict[int, tuple[list[InstanceCall], list[InstanceCall]]]:
+        """Make single calls in each iteration of ``inputs`` (n, runs, m) on two copies, train and test."""
+        runs = min(CALLS, *(x.shape[1] for x in inputs.values()))
+        calls = [slice(run, run + 1) for run in range(runs)]
+        return self._halves(inputs, calls[: runs // 2], calls[runs // 2 :])
+
+    def batches(self, inputs: Mapping[int, Array]) -> dict[int, tuple[list[InstanceCall], list[InstanceCall]]]:
+        """Make one call with many runs on each of two copies: train and test."""
+        runs = min(CALLS, *(x.shape[1] for x in inputs.values()))
+        return self._halves(inputs, [slice(0, runs // 2)], [slice(runs // 2, runs)])
+
+    def zeros(self, iteration: int, n: int, m: int) -> dict[Place, NDArray[Any]]:
+        """Collect what is read in calls on zeros: a row for each call with such a message."""
+        protocol, read = fresh(self.protocol), dict[Place, list[NDArray[Any]]]()
+        corrupt, messages = self.adversary.corrupt_nodes(self.network), 0
+        for place, runs in enumerate([_ZEROS, *[1] * _ZEROS]):
+            call = self._call(protocol, np.zeros((runs, n, m)), iteration, "zeros", place)
+            for where, row in held(call, self.adversary, self.network, corrupt).items():
+                if row.shape == (runs, m) and row.dtype == np.float64:
+                    read.setdefault(where, []).append(row)
+            messages += call.messages
+            if messages > _MESSAGES:
+                break
+        return {where: np.concatenate(rows) for where, rows in read.items()}
+
+    def _halves(
+        self, inputs: Mapping[int, Array], first: list[slice], second: list[slice]
+    ) -> dict[int, tuple[list[InstanceCall], list[InstanceCall]]]:
+        train, test = (self._used(inputs, calls) for calls in (first, second))
+        return {t: (train[t], test[t]) for t in inputs}
+
+    def _used(self, inputs: Mapping[int, Array], calls: list[slice]) -> dict[int, list[InstanceCall]]:
+        protocol, corrupt = fresh(self.protocol), self.adversary.corrupt_nodes(self.network)
+        eyes = Eyes(self.adversary, self.network, corrupt, _is_blind(self.adversary))
+        used: dict[int, list[InstanceCall]] = {t: [] for t in inputs}
+        messages = 0
+        for runs in calls:
+            for t, x in sorted(inputs.items()):
+                s = np.ascontiguousarray(x[:, runs].transpose(1, 0, 2), dtype=float)
+                with written() as outside:
+                    call = self._call(protocol, s, t, "use", runs.start, runs.stop)
+                if not call.failure:
+                    rows = held(call, self.adversary, self.network, corrupt) | (outside if len(s) == 1 else {})
+                    used[t].append(InstanceCall(s, rows, eyes.see(call).frames))
+                messages += call.messages
+            if messages > _MESSAGES:
+                break
+        return used
+
+    def _call(self, protocol: SumProtocol, inputs: Array, iteration: int, *names: object) -> Call:
+        rng = stream(self.seed, "soundness", *names, iteration)
+        return call_sum(protocol, inputs, self.network, rng, iteration=iteration)
+
+
+def _is_blind(adversary: Adversary) -> bool:
+    return not AdversaryTraits.of(adversary).sees_metadata
+
+
+def steps_of(values: Iterable[float]) -> list[float]:
+    """Find steps of which all ``values`` are multiples, up to noise of a tenth: the largest first, maybe none.
+
+    Powers of two and ten are tried, and the greatest common divisor of the values.
+
+    Examples
+    --------
+    >>> steps_of(3000.0 * np.random.default_rng(0).integers(-500, 500, size=60))[0]
+    3000.0
+    """
+    nonzero = np.asarray(list(values), dtype=float)
+    nonzero = nonzero[np.isfinite(nonzero) & (nonzero != 0)]
+    if len(nonzero) < 8:
+        return []
+    tried = {common_divisor(nonzero), *(2.0**k for k in range(-40, 41)), *(10.0**k for k in range(-9, 13))} - {0.0}
+    top, out = float(np.abs(nonzero).max()), []
+    for step in sorted(tried, reverse=True):
+        phase = np.exp(2j * np.pi * (nonzero / step - np.round(nonzero / step)))
+        # A step that is coarser than the values, or no coarser than their last digits, is meaningless.
+        if 1e-15 * top < step < top / 4 and abs(phase.mean()) > 0.8:
+            out.append(step)
+    return out[:6]
+
+
+def common_divisor(values: Array) -> float:
+    """Compute the greatest common divisor of floats, to 1e-8 of the smallest; 0 if there is none."""
+    left = np.abs(values[:40])
+    floor = 1e-8 * float(left.min())
+    divisor = float(left[0])
+    for value in left[1:]:
+        a, b = divisor, float(value)
+        while b > floor:
+            a, b = b, a % b
+            b = min(b, a - b) if b < a else b
+        divisor = a
+    return divisor if divisor > 100 * floor else 0.0
