@@ -36,7 +36,7 @@ from secmix.errors import SecmixError
 from secmix.scenario import Scenario
 
 _ASIDE = {"failed_matters": False, "late_matters": False}  # of what no verdict depends on
-_PUSHED, _SIZES, _CHANGES = "what colluders can do to the result", "the curve over sizes of masks", "what to change"
+_ROBUSTNESS, _SIZES, _CHANGES = "what colluders can do to the result", "the curve over sizes of masks", "what to change"
 
 
 def audit_cell(
@@ -56,34 +56,34 @@ def audit_cell(
     tell(Word(0.0, f"{cell.runs} runs"))
     case, sound = observed(cell, setup, seeds, partial(_look, tell, time.monotonic(), reproduce))
     case = replace(case, deadline=deadline)
-    names = [*map(_called, _in_order(case)), CONFIRMING, _PUSHED, _SIZES, _CHANGES]
+    names = [*map(_called, _in_order(case)), CONFIRMING, _ROBUSTNESS, _SIZES, _CHANGES]
     steps = Steps(names, tell, lambda found, left: _so_far(case, sound, found, left, reproduce))
     found = _gathered(case, steps)
     steps.begin(CONFIRMING, _certain(found), at_once=True)
     gathered = confirmed(case, found)
-    steps.begin(_PUSHED, gathered)
-    pushed, failed = _pushed(case)
+    steps.begin(_ROBUSTNESS, gathered)
+    robust, failed = _robustness(case)
     steps.begin(_SIZES, gathered)
     points = attempted(case, _SIZES, lambda: _mask_sizes(case), **_ASIDE) or []
-    summaries = _judged(case, gathered).nodes
+    nodes = _judged(case, gathered).nodes
 
     def weighed() -> list[Trial]:
-        advice = advised(cell, setup, summaries, points, pushed, solvable(case, summaries), readable(case))
-        colluders = pushed.colluders if pushed is not None and pushed.verdict == "violated" else 0
-        leaking = [each.node for each in summaries if each.standing in ("revealed", "partly leaked")]
+        advice = advised(cell, setup, nodes, points, robust, solvable(case, nodes), readable(case))
+        colluders = robust.colluders if robust is not None and robust.verdict == "violated" else 0
+        leaking = [node.node for node in nodes if node.standing in ("revealed", "partly leaked")]
         return tried(case, advice, colluders, leaking)
 
     steps.begin(_CHANGES, gathered)
     trials = attempted(case, _CHANGES, weighed, **_ASIDE) or []
-    return _judged_cell(case, sound, gathered, reproduce, _Beside(pushed, failed, points, trials))
+    return _judged_cell(case, sound, gathered, reproduce, _Beside(robust, failed, points, trials))
 
 
 def _look(tell: Tell, begun: float, reproduce: str, case: Case, after: str) -> None:
     """Tell what exact evidence says before ``after``, where the runs took a while: what follows may as well."""
     if time.monotonic() < begun + SELDOM:
         return
-    exact = [each for each in _in_order(case) if each.exact and not each.always]
-    found = [attempted(case, _called(each), partial(gather, each, case)) or Gathered() for each in exact]
+    exact = [evidence for evidence in _in_order(case) if evidence.exact and not evidence.always]
+    found = [attempted(case, _called(evidence), partial(gather, evidence, case)) or Gathered() for evidence in exact]
     left = [f"{after}, and what follows"]
     # What fails here fails again with all runs, and is named there.
     tell(Word(0.0, after, attempted(case, after, lambda: _so_far(case, Soundness([]), found, left, reproduce))))
@@ -93,7 +93,7 @@ def _look(tell: Tell, begun: float, reproduce: str, case: Case, after: str) -> N
 class _Beside:
     """What a cell holds beside what its evidences found."""
 
-    pushed: Robustness | None = None
+    robustness: Robustness | None = None
     failed: bool = False  # whether what colluders can do was asked for and not found out
     points: list[SigmaPoint] = field(default_factory=list)
     trials: list[Trial] = field(default_factory=list)
@@ -104,15 +104,17 @@ def _judged_cell(
 ) -> CellResult:
     """Put what was found into a cell of the report, with its verdict; one that is not ``finished`` holds nowhere."""
     privacy = _judged(case, gathered)
-    pushed: list[Verdict] = [beside.pushed.verdict] if beside.pushed else ["inconclusive"] * beside.failed
-    verdict = decide.of_cell([privacy.verdict, *pushed], finished=finished)
+    of_robustness: list[Verdict] = ["inconclusive"] * beside.failed
+    if beside.robustness is not None:
+        of_robustness = [beside.robustness.verdict]
+    verdict = decide.of_cell([privacy.verdict, *of_robustness], finished=finished)
     sums = case.observation if isinstance(case.observation, SumObservation) else None
     content = Cell(
         **cell_fields(case.cell, case.setup, reproduce),
         is_collaboration=sums is None,
         verdict=verdict,
-        sentence=sentence(verdict, privacy.nodes, beside.pushed) + not_measured(list(case.unmeasured)),
-        robustness=beside.pushed,
+        sentence=sentence(verdict, privacy.nodes, beside.robustness) + not_measured(list(case.unmeasured)),
+        robustness=beside.robustness,
         heard=sorted(case.observation.lines.read),
         used=sorted(case.observation.lines.used),
         leaked=leaked(case),
@@ -141,12 +143,12 @@ def _so_far(case: Case, sound: Soundness, found: list[Gathered], left: list[str]
     return _judged_cell(case, sound, found, reproduce, beside, finished=False)
 
 
-def _pushed(case: Case) -> tuple[Robustness | None, bool]:
+def _robustness(case: Case) -> tuple[Robustness | None, bool]:
     """Return the damage that colluders do, and whether that was asked for and could not be found out."""
     if AdversaryTraits.of(case.setup.adversary).against is None:
         return None, False
-    pushed = attempted(case, _PUSHED, lambda: robustness(case))
-    return pushed, pushed is None
+    damage = attempted(case, _ROBUSTNESS, lambda: robustness(case))
+    return damage, damage is None
 
 
 def revealed(cell: Scenario, setup: SumSetup, seeds: Seeds) -> list[int]:
@@ -158,14 +160,14 @@ def revealed(cell: Scenario, setup: SumSetup, seeds: Seeds) -> list[int]:
         If an evidence fails: it might have revealed somebody.
     """
     case = unchecked(cell, setup, seeds)
-    summaries = _judged(case, _gathered(case, None)).nodes
+    nodes = _judged(case, _gathered(case, None)).nodes
     if case.unmeasured:
         raise SecmixError("; ".join(case.unmeasured))
-    return [each.node for each in summaries if each.standing == "revealed"]
+    return [node.node for node in nodes if node.standing == "revealed"]
 
 
-def _called(each: Evidence) -> str:
-    return f"evidence '{each.name}'"
+def _called(evidence: Evidence) -> str:
+    return f"evidence '{evidence.name}'"
 
 
 def _in_order(case: Case) -> list[Evidence]:
@@ -177,19 +179,19 @@ def _gathered(case: Case, steps: Steps | None) -> list[Gathered]:
     """Return what each evidence found, in the order of reports."""
     found: dict[str, Gathered] = {}
     exact = False
-    for each in _in_order(case):
+    for evidence in _in_order(case):
         if steps is not None:
-            steps.begin(_called(each), _certain(found.values()), at_once=exact)
-        exact = each.exact
+            steps.begin(_called(evidence), _certain(found.values()), at_once=exact)
+        exact = evidence.exact
         # An evidence that a scenario may leave out accuses and clears nobody: so it may be left out for time.
-        needed = each.exact or each.always
-        gathered = attempted(case, _called(each), partial(gather, each, case), late_matters=needed)
-        found[each.name] = gathered or Gathered()
+        needed = evidence.exact or evidence.always
+        gathered = attempted(case, _called(evidence), partial(gather, evidence, case), late_matters=needed)
+        found[evidence.name] = gathered or Gathered()
         so_far = [finding for other in found.values() for finding in other.findings]
         for node in case.judged:
             if decide.settles((finding for finding in so_far if finding.node == node), case.cell.policy):
                 case.settled.add(node)
-    return [found[each.name] for each in asked(case)]
+    return [found[evidence.name] for evidence in asked(case)]
 
 
 def _certain(gathered: Iterable[Gathered]) -> list[Gathered]:

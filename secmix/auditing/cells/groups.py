@@ -18,15 +18,15 @@ _SMALL = 8  # groups of too few runs of which single runs are looked at
 _NAMED = 6  # groups that a report describes
 
 
-def gather(each: Evidence, case: Case) -> Gathered:
+def gather(evidence: Evidence, case: Case) -> Gathered:
     """Gather an evidence; of runs in groups, in the group where it is worst for the node."""
     cases = _cases(case)
-    if len(cases) == 1 or each.judges == "all runs":
-        return each.gather(case)
+    if len(cases) == 1 or evidence.judges == "all runs":
+        return evidence.gather(case)
     many = [one for one in cases if _runs(one) >= ENOUGH]
     few = [one for one in cases if _runs(one) < ENOUGH]
-    chosen = [*many, *(few[:_SMALL] if each.judges == "run" else [])]
-    found = [(one, each.gather(one)) for one in chosen]
+    chosen = [*many, *(few[:_SMALL] if evidence.judges == "run" else [])]
+    found = [(one, evidence.gather(one)) for one in chosen]
     for one, gathered in found:
         one.fitted.setdefault(_FOUND, []).extend(gathered.findings)
     return Gathered(
@@ -63,10 +63,10 @@ def _worst(case: Case, found: list[tuple[Case, Gathered]]) -> list[Finding]:
     """Return for each node and kind of finding those of the worst group, with how many runs that is of."""
     by_kind: dict[tuple[int, str], list[tuple[int, list[Finding]]]] = {}
     for one, gathered in found:
-        mine: dict[tuple[int, str], list[Finding]] = {}
+        of_group: dict[tuple[int, str], list[Finding]] = {}
         for finding in gathered.findings:
-            mine.setdefault((finding.node, finding.evidence), []).append(finding)
-        for key, findings in mine.items():
+            of_group.setdefault((finding.node, finding.evidence), []).append(finding)
+        for key, findings in of_group.items():
             by_kind.setdefault(key, []).append((_runs(one), findings))
 
     def badness(group: tuple[int, list[Finding]]) -> tuple[int, bool, float, float, int]:
