@@ -108,16 +108,14 @@ class Advice:
 
     @property
     def id(self) -> str:
-        """Which measure it is: steps of one measure, such as two and three times the rows, share it; empty: untried.
+        """Which measure it is: steps of one, such as two and three times the rows, share it; empty: no change.
 
         Examples
         --------
-        >>> more_rows, pdmm = {"data.rows_per_node": 6}, {"protocol": {"name": "pdmm"}}
-        >>> Advice("Give each node 6 rows.", more_rows).id, Advice("Sum by PDMM.", pdmm).id
-        ('data.rows_per_node', 'protocol=pdmm')
+        >>> Advice("Give each node 6 rows.", {"data.rows_per_node": 6}).id
+        'data.rows_per_node'
         """
-        parts = {key: part["name"] for key, part in self.change.items() if isinstance(part, Mapping) and "name" in part}
-        return ",".join(f"{key}={parts[key]}" if key in parts else key for key in sorted(self.change))
+        return ",".join(key if "." in key else f"{key}={value}" for key, value in sorted(self.change.items()))
 
 
 def nodes_in_words(nodes: tuple[int, ...]) -> str:

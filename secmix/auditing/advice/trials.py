@@ -66,19 +66,15 @@ def tried(case: Case, advised: Sequence[Advice], colluders: int, leaking: Collec
 
 
 def recommended(trials: Sequence[Trial], repairs: Sequence[str] = ()) -> list[str]:
-    """Return what a report advises: repairs of ``min_colluders``, then the measures by what they promise."""
-    return [*repairs, *map(in_words, by_promise(trials))]
+    """Return what a report advises: repairs of ``min_colluders``, what helps, what is open, what was not tried."""
+    order = ("helps", "open", "not tried")
+    tried = sorted((t for t in trials if t.recommended), key=lambda trial: order.index(trial.outcome))
+    return [*repairs, *map(in_words, tried)]
 
 
 def in_words(trial: Trial) -> str:
     """Put a measure and what trying it gave into words."""
     return f"{trial.advice} {trial.found}".strip()
-
-
-def by_promise(trials: Sequence[Trial]) -> list[Trial]:
-    """Order what may be recommended: what helps first, then what is open, then what was not tried."""
-    order = ("helps", "open", "not tried")
-    return sorted((t for t in trials if t.recommended), key=lambda trial: order.index(trial.outcome))
 
 
 def _untried(advice: Advice) -> Trial:
