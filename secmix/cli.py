@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import typer
 
 from secmix._front import console
-from secmix._front.folder import report_folder, what_is_kept
+from secmix._front.folder import report_folder, resumable
 from secmix.errors import SecmixError, one_line
 
 app = typer.Typer(
@@ -87,7 +87,7 @@ def audit(
         _audit_recorded(recorded, out or Path(f"audit-{recorded.resolve().name}"), format, show_private, debug)
     out = out or Path(f"audit-{flower.resolve().name if flower else Path(scenario or '').stem}")
     folder = report_folder(out, cell)
-    with _errors_shown(debug, lambda: what_is_kept(folder)):
+    with _errors_shown(debug, lambda: resumable(folder)):
         from secmix.auditing.engine.ahead import import_ahead
 
         import_ahead(workers, scheduler)

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from secmix._base import files
 from secmix._base.checks import Progress, positive
 from secmix._base.toml_text import read_text, read_toml
-from secmix._front.folder import discard_kept, kept_cells, report_folder, taken
+from secmix._front.folder import cell_cache, discard_cache, report_folder, taken
 from secmix._front.locations import lines_of_cells, located
 from secmix._front.paths import seen_from
 from secmix.auditing.report import Report
@@ -158,32 +158,32 @@ def audit(
     text = text if text is not None and path == name else render(scenario)
     folder = None if out is None else report_folder(Path(out), cell)
     with taken(folder), _errors_located(scenario, text, source, every):
-        kept = None if folder is None else kept_cells(folder)
+        cache = None if folder is None else cell_cache(folder)
         results = run_cells(
             [cells[i] for i in every],
             commands,
             given=given,
             workers=workers,
             scheduler=scheduler,
-            store=kept,
+            store=cache,
             progress=progress,
             allow_code=allow_code,
             meanwhile=partial(reporting.load, formats) if folder else lambda: None,
             deadline=deadline,
         )
         lines = lines_of_cells(scenario, text)
-        mine = [cells[i] for i in every]
+        audited = [cells[i] for i in every]
         numbers = [i + 1 for i in every]
-        report = assemble(scenario, results, command, path, [lines[i] for i in every], given, mine, numbers)
+        report = assemble(scenario, results, command, path, [lines[i] for i in every], given, audited, numbers)
         report = counted(report, before, scenario.accepted, date.today())
-        if folder is not None and kept is not None:
+        if folder is not None and cache is not None:
             draft = files.draft(
                 folder, render(seen_from(scenario, home, folder)).encode()
             )  # before the report, named after it: both or none
             reporting.write(report, folder, formats)
             draft.replace(folder / _BESIDE)
             if not any(each.unmeasured for each in report.cells):
-                discard_kept(kept)
+                discard_cache(cache)
     return report
 
 
@@ -198,12 +198,12 @@ def _command(name: str, own: Sequence[tuple[str, Mapping[str, Any] | None]], opt
     objects = {f"{table[:-1]}ies" if table.endswith("y") else f"{table}s": parts for table, parts in own if parts}
     given = {key: value for key, value in options.items() if value is not None and value is not False}
     if objects or isinstance(given.get("baseline"), Report):
-        said = [repr(name)]
-        said += [f"{key}={{{', '.join(f'{label!r}: ...' for label in parts)}}}" for key, parts in objects.items()]
+        arguments = [repr(name)]
+        arguments += [f"{key}={{{', '.join(f'{label!r}: ...' for label in parts)}}}" for key, parts in objects.items()]
         for key, value in given.items():
             plain = "..." if isinstance(value, Report) else repr(value if isinstance(value, int) else str(value))
-            said.append(f"{key}={plain}")
-        return f"# in Python, with the same objects in place of the dots: secmix.audit({', '.join(said)})"
+            arguments.append(f"{key}={plain}")
+        return f"# in Python, with the same objects in place of the dots: secmix.audit({', '.join(arguments)})"
     words = ["secmix", "audit", f"./{name}" if name.startswith("-") else name]
     for key, value in given.items():
         words += [f"--{key.replace('_', '-')}", *([] if value is True else [str(value)])]

@@ -1,1 +1,1 @@
-"""What the front door needs: the folder an audit writes to, where an error stands, what is said meanwhile."""
+"""Output folder, locations of errors, progress messages: what the command and ``secmix.audit`` share."""

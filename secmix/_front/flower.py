@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from secmix._front.scaffold import Looked, data_of, relative, toml_line
+from secmix._front.scaffold import DescribedFile, data_of, relative, toml_line
 from secmix.errors import ScenarioError, shown
 from secmix.protocols.flower.project import calls_for_data, read_project
 from secmix.scenario import Scenario, parse
@@ -53,24 +53,24 @@ def flower_scenario(folder: Path, beside: Path = Path(), csv: Path | None = None
     if isinstance(nodes, bool) or not isinstance(nodes, int) or not 2 <= nodes <= _MOST_NODES:
         raise ScenarioError(f"[tool.secmix] nodes is a whole number from 2 to {_MOST_NODES}; given {shown(nodes)}")
     calls = calls_for_data(project)
-    rows = Looked([], "") if csv is None else data_of(csv, beside, nodes)
+    rows = DescribedFile([], "") if csv is None else data_of(csv, beside, nodes)
     data = _data(own, rows, folder, beside)
     app: list[tuple[str, Any, str]] = [
         ("name", "flower_app", ""),
         ("label", f"Flower app {folder.resolve().name}", ""),
         ("project", relative(folder, beside), "from the folder of this file"),
     ]
-    said = [rows.said] if rows.said else []
+    remarks = [rows.summary] if rows.summary else []
     hook = own.get("data", calls[0] if calls else None)
     if hook is None:
-        said.append(
+        remarks.append(
             "no function was found from which the clients get data; name it under [protocol] as data = "
             '"package.module:name", else no row of the audit\'s goes in'
         )
     else:
         others = [name for name in calls if name != hook]
         app.append(("data", hook, "where clients get their rows" + (f"; or {', '.join(others[:5])}" * bool(others))))
-        said.append(f"the clients get their data from {shown(hook)}; the audit puts its rows in there")
+        remarks.append(f"the clients get their data from {shown(hook)}; the audit puts its rows in there")
     if "load" in own:
         app.append(("load", own["load"], "load(rows (N, d)) -> what that function returns"))
     several = nodes > 2
@@ -97,7 +97,7 @@ def flower_scenario(folder: Path, beside: Path = Path(), csv: Path | None = None
         *(['    { name = "honest_but_curious", corrupt = [1], label = "One client" },'] if several else []),
         "]",
     ]
-    return "\n".join(lines) + "\n", said
+    return "\n".join(lines) + "\n", remarks
 
 
 _NO_LOAD = [
@@ -107,7 +107,7 @@ _NO_LOAD = [
 ]
 
 
-def _data(own: Any, rows: Looked, folder: Path, beside: Path) -> list[tuple[str, Any, str]]:
+def _data(own: Any, rows: DescribedFile, folder: Path, beside: Path) -> list[tuple[str, Any, str]]:
     """Return the settings of ``[data]``: of the file, else those that the project names, else an example's."""
     if rows.settings:
         found = rows.settings

@@ -15,7 +15,7 @@ from secmix.errors import SecmixError
 KEPT = ".unfinished"
 """Where finished cells of an audit lie that is not finished; gone once the report is there."""
 
-_KEPT_CELL = re.compile(r"[0-9a-f]{32}\.json")
+_CACHED_CELL = re.compile(r"[0-9a-f]{32}\.json")
 _LOCK = ".secmix-lock"
 
 # What a disk answers that is full, over quota or limit, read-only, out of reach, or gone.
@@ -62,7 +62,7 @@ def taken(folder: Path | None) -> Iterator[None]:
             pass
 
 
-def kept_cells(folder: Path) -> Path:
+def cell_cache(folder: Path) -> Path:
     """Return where the cache of an audit in ``folder`` lies.
 
     Raises
@@ -77,7 +77,7 @@ def kept_cells(folder: Path) -> Path:
     return place
 
 
-def what_is_kept(folder: Path) -> str:
+def resumable(folder: Path) -> str:
     """Say what whoever interrupts an audit finds in ``folder``."""
     with suppress(OSError):
         if any((folder / KEPT).iterdir()):
@@ -85,15 +85,15 @@ def what_is_kept(folder: Path) -> str:
     return "no cell was finished"
 
 
-def discard_kept(kept: Path) -> None:
-    """Take away the kept cells, and their folder unless something else is in it."""
+def discard_cache(cache: Path) -> None:
+    """Remove cached cells, and their folder unless something else is in it."""
     with suppress(FileNotFoundError, NotADirectoryError):
-        for place in list(kept.iterdir()):
-            if _KEPT_CELL.fullmatch(place.name):
+        for place in list(cache.iterdir()):
+            if _CACHED_CELL.fullmatch(place.name):
                 with suppress(IsADirectoryError, PermissionError):
                     place.unlink()
-        if not any(kept.iterdir()):
-            kept.rmdir()
+        if not any(cache.iterdir()):
+            cache.rmdir()
 
 
 @contextmanager

@@ -34,7 +34,7 @@ def _sums(name: str) -> bool:
     return callable(getattr(part, "average", None)) and callable(getattr(part, "draw_masks", None))
 
 
-def without_what_fails(text: str, path: Path, said: list[str]) -> str:
+def without_what_fails(text: str, path: Path, remarks: list[str]) -> str:
     """Turn protocols that cannot run on this network or these data into comments of the scenario."""
     from secmix._front.paths import seen_from
     from secmix.auditing.engine.run_cell import try_out
@@ -43,19 +43,19 @@ def without_what_fails(text: str, path: Path, said: list[str]) -> str:
     scenario = parse(text, f"'{path}'")
     cells = [seen_from(cell, path.parent) for cell in scenario.cells()]
     ready: dict[str, Ready] = {}
-    kept = 0
+    left = 0
     first: SecmixError | None = None
     for spec in scenario.sweep["protocol"]:
-        mine: Sequence[Scenario] = [cell for cell in cells if cell.protocol.name == spec["name"]]
+        of_protocol: Sequence[Scenario] = [cell for cell in cells if cell.protocol.name == spec["name"]]
         try:
-            try_out(mine[-1], None, ready=ready)
-            kept += 1
+            try_out(of_protocol[-1], None, ready=ready)
+            left += 1
         except SecmixError as error:
             first = first or error
             pattern = rf'^    (\{{ name = "{spec["name"]}".*)$'
             why = one_line(str(error)).replace("\\", "/")
             text = re.sub(pattern, rf"    # \1  {why}", text, flags=re.M)
-            said.append(f"left out {spec['name']}: {error}")
-    if not kept and first is not None:
+            remarks.append(f"left out {spec['name']}: {error}")
+    if not left and first is not None:
         raise first
     return text

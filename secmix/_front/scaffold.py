@@ -1,6 +1,6 @@
 """The scenario that ``secmix init`` writes: the main example, about the user's data and network where they are named.
 
-The file is looked at, and what is found stands in the scenario as settings with a comment. No value of the data does.
+What a file holds stands in the scenario as settings with a comment. No value of the data does.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from secmix.errors import DataError, SecmixError, one_line, shown
 
 _NODES = 5  # of the example's network
 _SHOWN_NODES = 30
-_LINES = 50  # by which the delimiter is told
+_LINES = 50  # that show the delimiter
 _IDENTIFIERS = {"id", "index", "nr", "no", "number", "row", "key", "uuid", "patient", "patient_id", "subject"}
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
 
 @dataclass
-class Looked:
-    """What was found of a file: settings of a table, each with what is to be said of it."""
+class DescribedFile:
+    """A file described by settings of a table, each with a comment."""
 
     settings: list[tuple[str, Any, str]]
-    said: str
+    summary: str
     rows: int = 0
     columns: int = 0
     nodes: int = _NODES
@@ -56,7 +56,8 @@ def first_scenario(path: Path, csv: Path | None = None, network: Path | None = N
     graph = None if network is None else network_of(network)
     nodes = _NODES if graph is None else graph.nodes
     data = None if csv is None else data_of(csv, path.parent, nodes)
-    said = [line for looked in (data, graph) if looked is not None for line in (looked.said, *looked.more)]
+    described = [file for file in (data, graph) if file is not None]
+    remarks = [line for file in described for line in (file.summary, *file.more)]
     text = re.sub(r"\A(#[^\n]*\n)+", "", text).lstrip()
     text = re.sub(r"^description = .*\n", "", text, flags=re.M)
     corrupt = [1, 3] if nodes >= 5 else [1]
@@ -68,34 +69,34 @@ def first_scenario(path: Path, csv: Path | None = None, network: Path | None = N
     if graph is not None:
         text = _with_table(text, "network", graph)
     head = "# Written by secmix init. secmix validate says whether it can be audited; secmix audit audits it.\n\n"
-    return without_what_fails(with_all_sums(head + text), path, said), said
+    return without_what_fails(with_all_sums(head + text), path, remarks), remarks
 
 
-def _curious(corrupt: Sequence[int], graph: Looked | None) -> str:
+def _curious(corrupt: Sequence[int], graph: DescribedFile | None) -> str:
     names = next((value for key, value, _ in graph.settings if key == "names"), ()) if graph is not None else ()
     if names and not any(set('"\\') & set(names[node]) for node in corrupt):
         return f"Curious {' and '.join(one_line(names[node]) for node in corrupt)}"
     return f"Curious node{'s' * (len(corrupt) > 1)} {' and '.join(map(str, corrupt))}"
 
 
-def data_of(csv: Path, folder: Path, nodes: int) -> Looked:
+def data_of(csv: Path, folder: Path, nodes: int) -> DescribedFile:
     """Describe a delimited file by settings of ``[data]``, with the path as it is from ``folder``."""
     content, encoding = _decoded(csv)
     delimiter = _delimiter(content)
     table, header = _table(csv, delimiter, encoding)
     decimal = _decimal(table, delimiter)
-    kept, left, gaps = [], [], 0
+    used, dropped, gaps = [], [], 0
     columns = [[row[j] for row in table.rows] for j in range(len(table.names))]
     for j, fields in enumerate(columns):
         why = _no_measurement(table.names[j], fields, decimal)
         if why:
-            left.append((table.names[j], why))
+            dropped.append((table.names[j], why))
         else:
-            kept.append(j)
-    if not kept:
+            used.append(j)
+    if not used:
         raise DataError(f"no column of '{csv}' holds numbers that differ; is the delimiter {delimiter!r} right?")
     for row in table.rows:
-        gaps += any(number(row[j], decimal) != number(row[j], decimal) for j in kept)  # NaN alone differs from itself
+        gaps += any(number(row[j], decimal) != number(row[j], decimal) for j in used)  # NaN alone differs from itself
     usable = len(table.rows) - gaps
     settings: list[tuple[str, Any, str]] = [("name", "csv", "")]
     settings.append(("path", relative(csv, folder), "from the folder of this file"))
@@ -108,8 +109,8 @@ def data_of(csv: Path, folder: Path, nodes: int) -> Looked:
     if header is not None or not table.headed:
         words = "the first line is a row" if not table.headed else "the first line names the columns"
         settings.append(("header", table.headed, words))
-    if left:
-        settings.append(("drop", [name for name, _ in left], "; ".join(f"{name}: {why}" for name, why in left)))
+    if dropped:
+        settings.append(("drop", [name for name, _ in dropped], "; ".join(f"{name}: {why}" for name, why in dropped)))
     if gaps:
         drop = usable >= max(len(table.rows) // 2, nodes)
         words = f'{gaps} of {len(table.rows)} rows lack values; or "{"mean" if drop else "drop"}"'
@@ -117,16 +118,16 @@ def data_of(csv: Path, folder: Path, nodes: int) -> Looked:
         usable = usable if drop else len(table.rows)
     if usable < nodes:
         raise DataError(f"'{csv}' has {usable} rows for {nodes} nodes; each node needs one at least")
-    if len(kept) > 2:
-        settings.append(("features", 2, f"principal components of {len(kept)} columns; leave out to keep the columns"))
-    each = max(1, min(10, usable // nodes))
-    settings.append(("rows_per_node", each, f"dealt anew in each run from {usable} rows"))
-    without = f", without {', '.join(name for name, _ in left)}" if left else ""
-    said = f"{shown(str(csv))}: {usable} rows, {len(kept)} columns of numbers{without}"
-    return Looked(settings, said, usable, len(kept))
+    if len(used) > 2:
+        settings.append(("features", 2, f"principal components of {len(used)} columns; leave out to keep the columns"))
+    rows_per_node = max(1, min(10, usable // nodes))
+    settings.append(("rows_per_node", rows_per_node, f"dealt anew in each run from {usable} rows"))
+    without = f", without {', '.join(name for name, _ in dropped)}" if dropped else ""
+    summary = f"{shown(str(csv))}: {usable} rows, {len(used)} columns of numbers{without}"
+    return DescribedFile(settings, summary, usable, len(used))
 
 
-def network_of(path: Path) -> Looked:
+def network_of(path: Path) -> DescribedFile:
     """Describe the network of a file by settings of ``[network]``."""
     network = read_network(path)
     names, edges = network.names, network.edges
@@ -135,9 +136,9 @@ def network_of(path: Path) -> Looked:
     settings += [("names", list(names), "")] * named
     called = [f"{k} {shown(name)}" if named else name for k, name in enumerate(names)]
     lines = [f"{one_line(names[a])}–{one_line(names[b])}" for a, b in edges]
-    said = f"{shown(str(path))}: {len(names)} nodes, {len(edges)} line{'s' * (len(edges) != 1)} between them"
+    summary = f"{shown(str(path))}: {len(names)} nodes, {len(edges)} line{'s' * (len(edges) != 1)} between them"
     more = [*network.notes, f"nodes: {_first(called)}", f"lines: {_first(lines)}"]
-    return Looked(settings, said, nodes=len(names), more=more)
+    return DescribedFile(settings, summary, nodes=len(names), more=more)
 
 
 def _first(names: Sequence[str]) -> str:
@@ -145,9 +146,9 @@ def _first(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN_NODES]) + (f" and {left} more, in the scenario" if left > 0 else "")
 
 
-def _with_table(text: str, name: str, looked: Looked) -> str:
+def _with_table(text: str, name: str, described: DescribedFile) -> str:
     lines = [f"[{name}]"]
-    for key, value, words in looked.settings:
+    for key, value, words in described.settings:
         written = toml_line(key, value)
         lines.append(f"{written:<30} # {one_line(words)}" if words else written)
     table = "\n".join(lines) + "\n\n"

@@ -142,8 +142,8 @@ def _summary(scenario: Scenario, given: str, estimates: list[Estimate]) -> str:
     number = math.prod(map(len, scenario.sweep.values()))
     limits = ", ".join(f"{key} = {value:g}" for key, value in scenario.policy.model_dump(exclude_none=True).items())
     several = f"{number} combinations" if number > 1 else "one combination"
-    said = brief(
+    summary = brief(
         f"{shown(given)} is right: {several} on {scenario.network.nodes} nodes, {scenario.runs} runs each; policy: "
         f"{limits}"
     )
-    return f"{said}\nAn audit takes {in_words(estimates)}." if estimates else said
+    return f"{summary}\nAn audit takes {in_words(estimates)}." if estimates else summary

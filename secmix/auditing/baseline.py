@@ -59,20 +59,20 @@ def counted(
     ends = sorted({entry.until for entry in in_force if any(_names(entry, cell) for cell in cells)})
     over = [entry for entry in ended if any(_names(entry, cell) for cell in cells)]
     report = report.model_copy(update={"sentence": report.sentence + _ended(over)})
-    said = []
+    sentences = []
     if baseline is not None:
-        said.append(_against_baseline(len(counting), len(known)))
+        sentences.append(_against_baseline(len(counting), len(known)))
         if differing := different_scenarios(baseline, report):
-            said.append(f"the baseline is of another scenario, which differs in {', '.join(differing)}")
+            sentences.append(f"the baseline is of another scenario, which differs in {', '.join(differing)}")
     if accepting:
         last = f", the first until {ends[0]}, the last until {ends[-1]}" if len(ends) > 1 else f" until {ends[0]}"
-        said.append(f"{_counted(len(accepting), 'finding')} accepted{last}")
-    if not said:
+        sentences.append(f"{_counted(len(accepting), 'finding')} accepted{last}")
+    if not sentences:
         return report.model_copy(update={"cells": cells})
     without = " or ".join(
         ["the baseline"] * (baseline is not None) + [f"what is accepted ({reasons(in_force)})"] * bool(accepting)
     )
-    sentence = f"{'; '.join(said)}. Without {without}: {report.sentence}"
+    sentence = f"{'; '.join(sentences)}. Without {without}: {report.sentence}"
     sentence = sentence[0].upper() + sentence[1:]
     update: dict[str, Any] = {"cells": cells, "sentence": sentence}
     update["verdict"] = decide.of_report(cells)

@@ -276,8 +276,7 @@ def of_nodes(nodes: Sequence[NodeSummary], policy: PolicySpec) -> tuple[Verdict,
         if within == "holds":
             out = [s.model_copy(update={"verdict": within}) for s in nodes]
         else:
-            told = {s.node: s.model_copy(update={"why": f"{s.why}; {why}"}) for s in nodes if s.node in revealed}
-            out = [told.get(s.node, s) for s in nodes]
+            out = [s.model_copy(update={"why": f"{s.why}; {why}"}) if s.node in revealed else s for s in nodes]
     return worst(s.verdict for s in out), out
 
 

@@ -120,8 +120,8 @@ def _who(end: int) -> str:
 
 def _claimed(message: Message) -> float | None:
     """Return how many rows the sender says it has."""
-    said = [float(numbers[names.index(COUNT)]) for _, names, numbers in message.parts if COUNT in names]
-    return said[0] if said else None
+    counts = [float(numbers[names.index(COUNT)]) for _, names, numbers in message.parts if COUNT in names]
+    return counts[0] if counts else None
 
 
 def _rows(recording: Recording) -> list[KnownRow]:

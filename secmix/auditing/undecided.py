@@ -21,10 +21,10 @@ def explained(privacy: Privacy, premises: Mapping[int, Premises], runs: int | No
 def _explained(summary: NodeSummary, line: NodeVerdict, is_sum: bool, runs: int | None) -> NodeSummary:
     if summary.standing == "revealed" or not (is_sum or line.summary.verdict == "inconclusive"):
         return summary
-    said = reasons(line.findings, runs, cleared=line.cleared)
-    if not is_sum and summary.standing == "partly leaked" and not said:
-        said = ["more may be known: only a proof clears"]
-    return summary.model_copy(update={"why": "; ".join([summary.why, *said])})
+    open_findings = reasons(line.findings, runs, cleared=line.cleared)
+    if not is_sum and summary.standing == "partly leaked" and not open_findings:
+        open_findings = ["more may be known: only a proof clears"]
+    return summary.model_copy(update={"why": "; ".join([summary.why, *open_findings])})
 
 
 def reasons(findings: Sequence[Finding], runs: int | None, *, cleared: bool) -> list[str]:

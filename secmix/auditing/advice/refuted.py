@@ -64,9 +64,9 @@ def _judged(trial: Trial, same: Sequence[Cell]) -> Trial:
         return trial
     best = min(same, key=lambda cell: decide.ORDER.index(_verdict(cell)))
     verdict = _verdict(best)
-    said = f"This report audits it in full, as {best.protocol}: {verdict}."
+    sentence = f"This report audits it in full, as {best.protocol}: {verdict}."
     effect = "closed" if verdict == "holds" else ""
-    return trial.model_copy(update={"outcome": _OUTCOMES[verdict], "effect": effect, "found": said})
+    return trial.model_copy(update={"outcome": _OUTCOMES[verdict], "effect": effect, "found": sentence})
 
 
 def _verdict(cell: Cell) -> Verdict:

@@ -49,7 +49,7 @@ def tried(case: Case, advised: Sequence[Advice], colluders: int, leaking: Collec
     try:
         now = _model(case)
         before = None if now is None else _stands(now)
-    except Exception:  # a trial is never the reason why a cell fails; what cannot be tried is said to be untried
+    except Exception:  # a trial is never the reason why a cell fails; what cannot be tried is reported as untried
         now = before = None
     left = _MOST_TRIALS
 
@@ -121,19 +121,19 @@ def _tried(now: _Model, before: Mapping[int, Stand], advice: Advice, colluders: 
         proven = colluders <= withstood(then.setup.protocol, then.setup.network.n)
         bounded = "by proof" if proven else "but no proof"
         result = f"{bounded} bounds the error with {colluders} colluders then; {_in_words(after)}"
-        said = f"Tried with exact evidence: {result}."
-        return _helped(about, "bounded", said) if proven else Trial(**about, outcome="no use", found=said)
+        sentence = f"Tried with exact evidence: {result}."
+        return _helped(about, "bounded", sentence) if proven else Trial(**about, outcome="no use", found=sentence)
     better = any(after[node] < before[node] for node in before)
     worse = any(after[node][0] > before[node][0] for node in before)
     helps = better and not worse
     # What other evidence found a trial does not look at.
     seen = all(before.get(node, (_OUTPUT, 0.0))[0] > _OUTPUT for node in leaking)
     closed = seen and all(rank == _OUTPUT for rank, _ in after.values())
-    said = f"Tried with exact evidence: {_in_words(after)}."
+    sentence = f"Tried with exact evidence: {_in_words(after)}."
     return (
-        _helped(about, "closed" if closed else "reduced", said)
+        _helped(about, "closed" if closed else "reduced", sentence)
         if helps
-        else Trial(**about, outcome="no use", found=said)
+        else Trial(**about, outcome="no use", found=sentence)
     )
 
 
@@ -143,9 +143,9 @@ def _helped(about: Mapping[str, Any], effect: Effect, found: str) -> Trial:
 
 def _changed(now: _Model, change: Mapping[str, Any]) -> _Model:
     cell, setup = changed_setup(now.cell, now.setup, change)
-    kept = {t: size for t, size in now.sizes.items() if t < cell.model.iterations}
+    sizes = {t: size for t, size in now.sizes.items() if t < cell.model.iterations}
     same = setup.protocol is now.setup.protocol and setup.network is now.setup.network
-    return _Model(cell, setup, kept, now.seen if same else _probed(cell, setup))
+    return _Model(cell, setup, sizes, now.seen if same else _probed(cell, setup))
 
 
 def _stands(model: _Model) -> dict[int, Stand]:
@@ -178,18 +178,18 @@ def _in_words(stands: Mapping[int, Stand]) -> str:
     def those(rank: int) -> tuple[int, ...]:
         return tuple(node for node, (stand, _) in stands.items() if stand == rank)
 
-    said = []
+    parts = []
     if revealed := those(_REVEALED):
-        said.append(f"the summed vector of {nodes_in_words(revealed)} is known then")
+        parts.append(f"the summed vector of {nodes_in_words(revealed)} is known then")
     elif max((known for _, known in stands.values()), default=0.0) < 1e-9:
         return "nothing that the adversary holds then depends on anybody's input"
     else:
-        said.append("nobody's summed vector is known then")
+        parts.append("nobody's summed vector is known then")
     if solvable := those(_SOLVABLE):
-        said.append(f"the known sums may still be solved for the rows of {nodes_in_words(solvable)}")
+        parts.append(f"the known sums may still be solved for the rows of {nodes_in_words(solvable)}")
     if partly := those(_PARTLY):
         share = max(stands[node][1] for node in partly)
-        said.append(f"of {nodes_in_words(partly)} up to {share:.0%} of the vector's variance is known")
-    if len(said) == 1 and not revealed:
-        said.append("and no more than the output itself tells")
-    return "; ".join(said[:1]) + "".join(f", {each}" if each.startswith("and ") else f"; {each}" for each in said[1:])
+        parts.append(f"of {nodes_in_words(partly)} up to {share:.0%} of the vector's variance is known")
+    if len(parts) == 1 and not revealed:
+        parts.append("and no more than the output itself tells")
+    return "; ".join(parts[:1]) + "".join(f", {part}" if part.startswith("and ") else f"; {part}" for part in parts[1:])

@@ -39,7 +39,7 @@ def attempted(
 def why_failed(error: BaseException) -> str:
     """Say why something failed; an interrupt is raised again.
 
-    The message of an error that is not ours may hold private values: only its kind is told.
+    The message of an error that is not ours may hold private values: only its kind is reported.
     """
     if isinstance(error, KeyboardInterrupt):
         raise error
@@ -53,8 +53,8 @@ def why_failed(error: BaseException) -> str:
 def place_of(error: BaseException) -> str:
     """Say at which line of the user's code an error arose; nothing where it is not theirs."""
     frames = traceback.extract_tb(error.__traceback__)
-    mine = [each for each in frames if is_protocol(each.filename) and not each.filename.startswith(_PACKAGE)]
-    return f" at {os.path.basename(mine[-1].filename)}, line {mine[-1].lineno}" if mine else ""
+    own = [frame for frame in frames if is_protocol(frame.filename) and not frame.filename.startswith(_PACKAGE)]
+    return f" at {os.path.basename(own[-1].filename)}, line {own[-1].lineno}" if own else ""
 
 
 def in_doubt(case: Case) -> list[str]:

@@ -85,10 +85,10 @@ def _worst(case: Case, found: list[tuple[Case, Gathered]]) -> list[Finding]:
     out = []
     for groups in by_kind.values():
         runs, findings = max(groups, key=badness)
-        said = f"in {runs} of {case.cell.runs} runs, which send the same messages"
+        where = f"in {runs} of {case.cell.runs} runs, which send the same messages"
         for finding in findings:
             first, *rest = finding.notes or [finding.method]
-            out.append(finding.model_copy(update={"notes": [f"{first}; {said}", *rest]}))
+            out.append(finding.model_copy(update={"notes": [f"{first}; {where}", *rest]}))
     return out
 
 
