@@ -9,7 +9,9 @@ from secmix.auditing.report import FAULTS, Coalitions, NodeSummary, Robustness, 
 
 LEAKAGE = 0.01  # estimates of a share of the variance differ by as much between seeds
 _ERROR, _SMALL = 0.05, 1e-3
-"""Errors that a search finds and that differ by less, relative to the smaller or in honest spreads, differ by luck."""
+"""Found errors that differ by less, relative to the smaller or in honest spreads, differ by the luck of the search: on
+the same messages other random numbers move what it finds by up to 4.4 % (Krum, three of the eleven nodes of
+colluders-worst-case; trimmed mean and median by nothing, geometric median by 2.2 %, Multi-Krum by 1.7 %)."""
 _ROUNDING = 1e-9  # of fractions of the nodes
 _KNOWN = ("no more than the output itself reveals", "partly leaked", "revealed")
 """From best to worst among what is resolved; *inconclusive* has no place on this line."""
