@@ -1,7 +1,6 @@
 """Mixture: Gaussian mixtures, any number of them at once.
 
-Every function takes leading batch axes: one mixture, one a run, or one a run and node. Parameters and rows may be
-arrays of any library that keeps to the Array API standard, all of the same one; what comes back is of that library.
+Every function takes leading batch axes: one mixture, one a run, or one a run and node.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from secmix._base import arrays
 from secmix._base.checks import Array, Ints
 from secmix.errors import DataError
 
@@ -41,11 +39,8 @@ class Mixture:
     covariances: Array
 
     def __post_init__(self) -> None:
-        given = (self.weights, self.means, self.covariances)
-        xp = arrays.namespace(*given)
-        like = None if arrays.is_numpy(xp) else next(array for array in given if arrays.is_array(array))
-        for name, array in zip(("weights", "means", "covariances"), given, strict=True):
-            object.__setattr__(self, name, arrays.floats(xp, array, None if arrays.is_array(array) else like))
+        for name in ("weights", "means", "covariances"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
         batch, k, d = self.weights.shape[:-1], self.weights.shape[-1], self.means.shape[-1]
         if tuple(self.means.shape) != (*batch, k, d) or tuple(self.covariances.shape) != (*batch, k, d, d):
             raise DataError(
@@ -54,13 +49,8 @@ class Mixture:
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy or a pickle holds: not what was worked out on the way, such as the namespace, a module."""
+        """Return what a copy or a pickle holds: not what was worked out on the way."""
         return {"weights": self.weights, "means": self.means, "covariances": self.covariances}
-
-    @cached_property
-    def xp(self) -> Any:
-        """The namespace of the arrays."""
-        return arrays.namespace(self.weights)
 
     @property
     def n_components(self) -> int:
@@ -74,18 +64,14 @@ class Mixture:
 
     def __getitem__(self, index: int | slice | Ints | tuple[int | slice | Ints | None, ...]) -> Mixture:
         """Select the mixtures at ``index`` of the batch axes."""
-        if arrays.is_numpy(self.xp):
-            return Mixture(self.weights[index], self.means[index], self.covariances[index])
-        key: Any = (*(index if isinstance(index, tuple) else (index,)), ...)  # the standard wants all axes named
-        return Mixture(self.weights[key], self.means[key], self.covariances[key])
+        return Mixture(self.weights[index], self.means[index], self.covariances[index])
 
     def expand(self, *batch: int) -> Mixture:
         """Broadcast the mixture(s) to new leading axes ``batch``; no copy."""
-        spread = self.xp.broadcast_to
         return Mixture(
-            spread(self.weights, (*batch, *self.weights.shape)),
-            spread(self.means, (*batch, *self.means.shape)),
-            spread(self.covariances, (*batch, *self.covariances.shape)),
+            np.broadcast_to(self.weights, (*batch, *self.weights.shape)),
+            np.broadcast_to(self.means, (*batch, *self.means.shape)),
+            np.broadcast_to(self.covariances, (*batch, *self.covariances.shape)),
         )
 
     def log_joint(self, rows: Array) -> Array:
@@ -96,68 +82,61 @@ class Mixture:
         DataError
             If a covariance is not positive definite.
         """
-        return self.xp.matrix_transpose(self._joint(self._as_columns(rows)))  # type: ignore[no-any-return]
+        return self._joint(_as_columns(rows)).swapaxes(-1, -2)
 
     def log_density(self, rows: Array) -> Array:
         """Compute log p(x) for rows (..., N, d): (..., N)."""
-        return self.column_responsibilities(self._as_columns(rows))[1]
+        return self.column_responsibilities(_as_columns(rows))[1]
 
     def responsibilities(self, rows: Array) -> tuple[Array, Array]:
         """Compute P_j(x) (Li 2022, eq. 2) and log p(x) for rows (..., N, d): (..., N, K) and (..., N)."""
-        resp, density = self.column_responsibilities(self._as_columns(rows))
-        return self.xp.matrix_transpose(resp), density
+        resp, density = self.column_responsibilities(_as_columns(rows))
+        return resp.swapaxes(-1, -2), density
 
     def column_responsibilities(self, columns: Array) -> tuple[Array, Array]:
         """Compute :meth:`responsibilities` for points laid out as columns (..., d, N): (..., K, N) and (..., N).
 
         The E-step uses this layout: sums over features and components then run along memory, at half the cost.
         """
-        xp = self.xp
         joint = self._joint(columns)
-        top = xp.max(joint, axis=-2)
+        top = joint.max(axis=-2)
         joint -= top[..., None, :]
-        joint = arrays.exponential(xp, joint)
-        total = xp.sum(joint, axis=-2)
+        np.exp(joint, out=joint)
+        total = joint.sum(axis=-2)
         joint /= total[..., None, :]
-        top += xp.log(total)
+        top += np.log(total)
         return joint, top
 
     @cached_property
     def _whitening(self) -> tuple[Array, Array]:
         """L⁻¹ with Σ = L Lᵀ, (..., K, d, d), and log β − log det L − ½ d log 2π, (..., K)."""
-        xp = self.xp
-        lower = arrays.cholesky(xp, self.covariances)
-        if lower is None:
+        try:
+            lower = np.linalg.cholesky(self.covariances)
+        except np.linalg.LinAlgError:
             raise DataError(
                 "a covariance is not positive definite: a component has collapsed onto too few rows; raise "
                 "reg_covar or lower the number of components"
-            )
-        log_det = xp.sum(xp.log(xp.linalg.diagonal(lower)), axis=-1)
+            ) from None
+        log_det = np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1)
         with np.errstate(divide="ignore"):  # a component of weight zero has log weight -inf, and takes no row
-            log_weights = xp.log(self.weights)
+            log_weights = np.log(self.weights)
         constant = log_weights - log_det - 0.5 * self.n_features * math.log(2 * math.pi)
         # d is small, and one product with the inverse then serves every row.
-        return xp.linalg.inv(lower), constant
+        return np.linalg.inv(lower), constant
 
     def _joint(self, columns: Array) -> Array:
         """Compute log β_j N(x; μ_j, Σ_j) for points (..., d, N): (..., K, N)."""
-        xp = self.xp
         whiten, constant = self._whitening
         batch = np.broadcast_shapes(tuple(columns.shape[:-2]), tuple(self.weights.shape[:-1]))
         shape = (*batch, self.n_components, columns.shape[-1])
-        out: Array = xp.empty(shape, dtype=xp.float64, device=arrays.device_of(self.weights))
+        out = np.empty(shape)
         for j in range(self.n_components):
             # Centred before it is scaled: far from the origin the other order loses digits.
-            standard = xp.matmul(whiten[..., j, :, :], columns - self.means[..., j, :, None])
-            arrays.put_column_squares(xp, standard, out, j)
+            standard = whiten[..., j, :, :] @ (columns - self.means[..., j, :, None])
+            np.einsum("...dn,...dn->...n", standard, standard, out=out[..., j, :])
         out *= -0.5
         out += constant[..., None]
         return out
-
-    def _as_columns(self, rows: Array) -> Array:
-        """Convert rows (..., N, d) to contiguous columns (..., d, N)."""
-        xp = arrays.namespace(rows, self.weights)
-        return arrays.contiguous(xp, xp.matrix_transpose(arrays.floats(xp, rows)))  # type: ignore[no-any-return]
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
         """Draw ``size`` rows (size, d) from a single mixture."""
@@ -165,3 +144,8 @@ class Mixture:
         lower = np.linalg.cholesky(self.covariances)
         noise = rng.standard_normal((size, self.n_features))
         return np.asarray(self.means[which] + np.einsum("nij,nj->ni", lower[which], noise))
+
+
+def _as_columns(rows: Array) -> Array:
+    """Convert rows (..., N, d) to contiguous columns (..., d, N)."""
+    return np.ascontiguousarray(np.asarray(rows, dtype=np.float64).swapaxes(-1, -2))

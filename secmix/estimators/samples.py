@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from secmix._base.arrays import is_array, numpy_of
 from secmix.errors import DataError
 
 Floats = NDArray[np.float64]
@@ -33,7 +32,7 @@ def validated(x: ArrayLike, y: ArrayLike, z: ArrayLike | None, k: int) -> tuple[
 def columns(name: str, values: ArrayLike) -> Floats:
     """Make (N, d) floats of (N, d) or (N,) real numbers, all finite."""
     try:
-        array = numpy_of(values) if is_array(values) else np.asarray(values)
+        array = np.asarray(values)
     except ValueError as error:  # ragged rows
         raise DataError(f"{name} is not an array: {error}; give (N, d) or (N,) numbers") from error
     if array.dtype.kind not in "biuf":

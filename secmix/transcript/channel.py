@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -225,9 +226,7 @@ class Channel:
 def _arriving(rows: Array, content: Any) -> Array:
     """Copy ``rows`` without those that no message carries."""
     if not isinstance(rows, np.ndarray):  # of another library
-        from array_api_compat import array_namespace
-
-        return array_namespace(rows).asarray(rows, copy=True)
+        return rows.clone() if hasattr(rows, "clone") else copy.deepcopy(rows)
     arrived = as_it_passes(rows)
     if content is not None and rows.ndim == 3 and len(rows) > 1:
         sent = set(np.asarray(content).ravel().tolist())

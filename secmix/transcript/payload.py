@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from secmix._base.arrays import is_array
 from secmix._base.checks import Array
 from secmix.errors import SecmixError
 from secmix.transcript.objects import fields_of, is_importable, with_fields
@@ -127,7 +126,8 @@ def _single_passed(payload: Any, kind: str, write: Write, messages: int, runs: i
 
 def _of_a_library(payload: Any) -> bool:
     """Check that it is an array of a known library, and not of a class that merely claims to be one."""
-    return is_array(payload) and is_importable(type(payload)) and type(payload).__module__.split(".")[0] in _LIBRARIES
+    known = type(payload).__module__.split(".")[0] in _LIBRARIES
+    return known and hasattr(payload, "dtype") and is_importable(type(payload))
 
 
 _LIBRARIES = frozenset({"array_api_strict", "cupy", "dask", "jax", "jaxlib", "ndonnx", "sparse", "torch"})

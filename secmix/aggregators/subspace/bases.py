@@ -1,7 +1,4 @@
-"""Bases that come in: repaired by QR where they can be, else rejected, counted as Byzantine and reported.
-
-They may be arrays of any library that keeps to the Array API standard; the work on n rows is then that library's.
-"""
+"""Bases that come in: repaired by QR where they can be, else rejected, counted as Byzantine and reported."""
 
 from __future__ import annotations
 
@@ -15,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import lapack
 
-from secmix._base import arrays
 from secmix._base.checks import Array, integer
 from secmix.aggregators.messages import RejectedMessages
 from secmix.errors import DataError, SecmixError
@@ -72,7 +68,7 @@ def orthonormal(basis: ArrayLike, name: str = "basis") -> Array:
     >>> np.abs(orthonormal([[2.0], [0.0]])).tolist()
     [[1.0], [0.0]]
     """
-    repaired = _repaired(arrays.namespace(basis), basis, None)
+    repaired = _repaired(basis, None)
     if isinstance(repaired, str):
         raise DataError(f"{name} cannot be used: {repaired}; give (n, r) finite numbers with independent columns")
     return repaired
@@ -90,12 +86,11 @@ def admitted_bases(bases: ArrayLike | Sequence[ArrayLike], f: int | None, *, sta
     if f > most:
         raise SecmixError(f"f = {f} of {total} bases may be Byzantine; with {total} f can be at most {most}")
     shape = _shape(messages)
-    xp = arrays.namespace(*messages)
     kept: list[Array] = []
     origin: list[int] = []
     bad: dict[int, str] = {}
     for i, message in enumerate(messages):
-        repaired = _repaired(xp, message, shape)
+        repaired = _repaired(message, shape)
         if isinstance(repaired, str):
             bad[i] = repaired
         else:
@@ -114,44 +109,41 @@ def projection_distances(bases: Sequence[Array]) -> Array:
     ‖P_i − P_j‖² = 2 r − 2 ⟨P_i, P_j⟩; where that has lost digits, 2 ‖U_j − U_i (U_iᵀ U_j)‖², which has them.
     Bases that are equal, as those of colluders of one mind are, count once. Costs O(L² n r²), or O(L n² r + L² n²)
     where that is less, which is where L r is large beside n; and beside the bases next to no memory, or theirs again.
-    The L² numbers are NumPy's, whatever the bases are.
     """
-    xp = arrays.namespace(*bases)
-    same = _first_equals(xp, bases)
+    same = _first_equals(bases)
     firsts = sorted(set(same))
     distinct = [bases[i] for i in firsts]
-    squared = 2 * (distinct[0].shape[1] - _overlaps(xp, distinct))
+    squared = 2 * (distinct[0].shape[1] - _overlaps(distinct))
     np.fill_diagonal(squared, 0.0)
     for i, j in np.argwhere(np.triu(squared < 2 * distinct[0].shape[1] * _CLOSE, 1)):
-        left = distinct[j] - xp.matmul(distinct[i], xp.matmul(distinct[i].T, distinct[j]))
-        squared[i, j] = squared[j, i] = 2 * arrays.square(xp, left)
+        left = distinct[j] - distinct[i] @ (distinct[i].T @ distinct[j])
+        squared[i, j] = squared[j, i] = 2 * np.vdot(left, left)
     where = np.searchsorted(firsts, same)
     return np.asarray(squared[np.ix_(where, where)])
 
 
-def _first_equals(xp: Any, bases: Sequence[Array]) -> list[int]:
+def _first_equals(bases: Sequence[Array]) -> list[int]:
     """Find for each basis the first that is equal to it, entry by entry; the first rows mostly tell them apart."""
     by_first_row: dict[bytes, list[int]] = {}
     firsts = []
     for j, basis in enumerate(bases):
-        alike = by_first_row.setdefault(arrays.numpy_of(basis[0, :]).tobytes(), [])
-        known = next((i for i in alike if bool(xp.all(bases[i] == basis))), None)
+        alike = by_first_row.setdefault(basis[0].tobytes(), [])
+        known = next((i for i in alike if (bases[i] == basis).all()), None)
         if known is None:
             alike.append(j)
         firsts.append(j if known is None else known)
     return firsts
 
 
-def _overlaps(xp: Any, bases: Sequence[Array]) -> Array:
+def _overlaps(bases: Sequence[Array]) -> Array:
     """Compute ⟨P_i, P_j⟩ = ‖U_iᵀ U_j‖² (L, L) pair by pair or, where that is more work, r rows of all P at a time."""
     count, (n, r) = len(bases), bases[0].shape
     products = np.zeros((count, count))
-    # The strips are NumPy's alone, since in the standard no product is written into a place that is there.
-    if count * r * r < _STRIPS * n * (r + count / 2) or not arrays.is_numpy(xp):
+    if count * r * r < _STRIPS * n * (r + count / 2):
         for i in range(count):
             for j in range(i + 1, count):
-                inner = xp.matmul(bases[i].T, bases[j])
-                products[i, j] = products[j, i] = arrays.square(xp, inner)
+                inner = bases[i].T @ bases[j]
+                products[i, j] = products[j, i] = np.vdot(inner, inner)
         return products
     room = np.empty(count * r * n)
     for top in range(0, n, r):
@@ -194,17 +186,13 @@ def subspace_distance(U: ArrayLike, V: ArrayLike, ord: Literal["fro", 2] = "fro"
     u, v = orthonormal(U, "U"), orthonormal(V, "V")
     if u.shape[0] != v.shape[0]:
         raise DataError(f"U lies in {u.shape[0]} dimensions, V in {v.shape[0]}; give bases of one space")
-    xp = arrays.namespace(u, v)
-    left = v - xp.matmul(u, xp.matmul(u.T, v))
-    return math.sqrt(arrays.square(xp, left)) if ord == "fro" else float(xp.max(xp.linalg.svdvals(left)))
+    left = v - u @ (u.T @ v)
+    return math.sqrt(np.vdot(left, left)) if ord == "fro" else float(np.linalg.svd(left, compute_uv=False).max())
 
 
 def _listed(bases: ArrayLike | Sequence[ArrayLike]) -> list[Any]:
-    if arrays.is_array(bases):
-        array: Any = bases
-        if array.ndim != 3:
-            raise DataError(f"bases must have shape (L, n, r), one (n, r) a node; given {tuple(array.shape)}")
-        bases = [array[i, ...] for i in range(array.shape[0])]
+    if isinstance(bases, np.ndarray) and bases.ndim != 3:
+        raise DataError(f"bases must have shape (L, n, r), one (n, r) a node; given {bases.shape}")
     try:
         messages: list[Any] = list(bases)  # type: ignore[arg-type]
     except TypeError:
@@ -218,7 +206,7 @@ def _shape(messages: Sequence[Any]) -> tuple[int, ...]:
     shapes: Counter[tuple[int, ...]] = Counter()
     for message in messages:
         try:
-            shapes[tuple(message.shape) if arrays.is_array(message) else np.shape(message)] += 1
+            shapes[np.shape(message)] += 1
         except ValueError:  # rows of different lengths
             shapes[()] += 1
     shape, votes = shapes.most_common(1)[0]
@@ -230,43 +218,40 @@ def _shape(messages: Sequence[Any]) -> tuple[int, ...]:
     return shape
 
 
-def _repaired(xp: Any, message: Any, shape: tuple[int, ...] | None) -> Array | str:
+def _repaired(message: Any, shape: tuple[int, ...] | None) -> Array | str:
     """Repair a message into an orthonormal basis, or say why it cannot be one."""
-    if arrays.is_numpy(xp) or not arrays.is_array(message):
-        try:
-            message = np.asarray(message)
-        except ValueError:
-            return "rows of different lengths"
-        if message.dtype.kind not in "fiub":
-            return f"entries of type {message.dtype}, not real numbers"
-    elif not xp.isdtype(message.dtype, ("bool", "integral", "real floating")):
+    try:
+        message = np.asarray(message)
+    except ValueError:
+        return "rows of different lengths"
+    if message.dtype.kind not in "fiub":
         return f"entries of type {message.dtype}, not real numbers"
-    given = tuple(message.shape)
+    given = message.shape
     if shape is not None and given != shape:
         return f"shape {given} instead of {shape}"
     if len(given) != 2 or not 1 <= given[1] <= given[0]:
         return f"shape {given}"
     with np.errstate(over="ignore"):
-        basis = arrays.floats(xp, message)
+        basis: Array = np.asarray(message, dtype=np.float64)
     # The largest entry of each column; NaN stays NaN; no copy of |basis|.
-    largest = arrays.numpy_of(xp.maximum(xp.max(basis, axis=0), -xp.min(basis, axis=0)))
+    largest = np.maximum(basis.max(axis=0), -basis.min(axis=0))
     if not np.isfinite(largest).all():
         return "NaN or infinity"
     if not largest.all():
         return "a column of zeros"
     n, r = given
     if largest.max() < 2:
-        off = xp.matmul(basis.T, basis) - xp.eye(r, dtype=xp.float64, device=arrays.device_of(basis))
-        if float(xp.max(xp.abs(off))) <= _ORTHONORMAL:
-            return basis  # type: ignore[no-any-return]
+        off = basis.T @ basis - np.eye(r)
+        if np.abs(off).max() <= _ORTHONORMAL:
+            return basis
     # By powers of two each column comes to a size at which nothing over- or underflows; in two steps, as the power
     # itself may be out of range.
     power = -np.frexp(largest)[1]
     for part in (power // 2, power - power // 2):
-        basis = basis * arrays.floats(xp, np.ldexp(1.0, part), basis)
-    basis = basis / xp.linalg.vector_norm(basis, axis=0)
-    q, triangle = _factored(basis) if arrays.is_numpy(xp) else xp.linalg.qr(basis)
-    sizes = arrays.numpy_of(xp.linalg.svdvals(triangle))
+        basis = basis * np.ldexp(1.0, part)
+    basis = basis / np.linalg.norm(basis, axis=0)
+    q, triangle = _factored(basis)
+    sizes = np.linalg.svd(triangle, compute_uv=False)
     if sizes[-1] <= max(n, r) * np.finfo(float).eps * sizes[0]:
         rank = int((sizes > max(n, r) * np.finfo(float).eps * sizes[0]).sum())
         return f"rank {rank} instead of {r}"

@@ -40,7 +40,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base import arrays
 from secmix._base.checks import Array
 from secmix.aggregators.numerics.median_of_points import weights_from_distances
 from secmix.aggregators.subspace.bases import admitted_bases, projection_distances
@@ -85,8 +84,7 @@ def subspace_median(bases: ArrayLike | Sequence[ArrayLike], f: int | None = None
     bases : (L, n, r), or L arrays (n, r)
         Columns span the subspaces; they need not be orthonormal. Messages of another shape than most, of lower rank,
         or with entries that are not finite real numbers are rejected, counted as Byzantine and reported by a
-        ``RejectedBases`` warning (a ``RejectedMessages``). Arrays of any library that keeps to the Array API standard:
-        the result is of that library.
+        ``RejectedBases`` warning (a ``RejectedMessages``).
     f : int, optional
         How many Byzantine messages are allowed for, at most (L − 1) // 2, the default. Only the warning depends on it.
 
@@ -125,15 +123,7 @@ def subspace_median(bases: ArrayLike | Sequence[ArrayLike], f: int | None = None
     where = list(admitted.origin)
     weights[where], distances[where] = median.weights, median.distances
     basis = admitted.kept[best]
-    xp = arrays.namespace(basis)
-    # What comes back is a copy, of the library of what was given.
-    return SubspaceMedian(
-        xp.asarray(basis, copy=True),
-        admitted.origin[best],
-        arrays.floats(xp, weights, basis),
-        arrays.floats(xp, distances, basis),
-        admitted.rejected,
-    )
+    return SubspaceMedian(basis.copy(), admitted.origin[best], weights, distances, admitted.rejected)
 
 
 def subspace_median_bound(tau: float, which: Literal["sharp", "triangle", "published"] = "sharp") -> float:

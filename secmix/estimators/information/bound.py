@@ -44,8 +44,7 @@ def information_lower_bound(
     ----------
     x, y : (N, d) or (N,) arrays
         Rows must be independent draws of (X, Y): rows in order of time, or each given twice, make the bound void. Units
-        matter to one critic only, which asks whether entries of x and y are (nearly) equal. Arrays of other Array API
-        libraries are taken too.
+        matter to one critic only, which asks whether entries of x and y are (nearly) equal.
     level : float, default 0.95
         Confidence, at least 0.5 and below 1.
     rng : int or Generator, default 0

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import digamma
 
-from secmix._base.arrays import accelerated
 from secmix.errors import DataError
 from secmix.estimators.estimate import Estimate, Kind, Status
 from secmix.estimators.ksg.checks import gaussian_surrogate
@@ -72,9 +71,7 @@ def ksg(
     Parameters
     ----------
     x, y, z : (N, d) or (N,) arrays
-        The target, the view and, if given, what is known already. Numbers of any real type, in any units. Arrays of
-        another Array API library are taken too; where the first such lies on an accelerator, so does the search for
-        neighbours, in that library.
+        The target, the view and, if given, what is known already. Numbers of any real type, in any units.
     k : int, default 3
         Neighbours; more lowers the variance and raises the bias.
     base : float, optional
@@ -133,15 +130,14 @@ def ksg(
     method = _method(samples, k, npeet_compatible)
     unit = {math.e: "nats", 2.0: "bits"}.get(base, f"base-{base:g} units")
     if npeet_compatible:
-        number = npeet_reading(samples, k, rng, accelerated(x, y, z)) / math.log(base)
+        number = npeet_reading(samples, k, rng) / math.log(base)
         note = "reproduces npeet, which depends on the units of the data; nothing was checked"
         return Estimate(number, -math.inf, math.inf, unit, method, "estimate", "unresolved", (note,))
 
     given, samples = samples, standardised_samples(samples)
     for_ties, for_levels, for_checks, for_scales, for_bound = np.random.default_rng(rng).spawn(5)
     apart = untied(samples, for_ties)
-    like = accelerated(x, y, z)
-    read = reader(k, like)
+    read = reader(k)
     nats = read(*apart)
     notes = [] if interval else ["no interval was asked for"]
     low, high = -math.inf, math.inf
@@ -163,10 +159,10 @@ def ksg(
     else:
         calibration = gaussian_surrogate(read, samples, for_checks)
         # Growth is excused for a pair of columns only: there copies are looked for whatever the other rows do.
-        by_neighbours = steps(lambda count: reader(count, like), apart, nats, k) if _a_pair(samples) else None
+        by_neighbours = steps(reader, apart, nats, k) if _a_pair(samples) else None
         doubts = doubts_about(read, samples, nats, parts, calibration, by_neighbours, k, for_checks)
         if not doubts:
-            readers = read, reader(min(max(SMOOTH, k), len(apart[0]) - 1), like)
+            readers = read, reader(min(max(SMOOTH, k), len(apart[0]) - 1))
             found = cross_checked(given, samples, nats, parts.error, bound, readers, (for_scales, for_bound))
             doubts = found.doubts
             if interval:
@@ -213,7 +209,7 @@ def ksg_number(x: ArrayLike, y: ArrayLike, *, k: int = 3, rng: int | np.random.G
     samples, k = validated(x, y, None, k)
     samples = standardised_samples(samples)
     for_ties, _, for_checks, _, _ = np.random.default_rng(rng).spawn(5)
-    nats = reader(k, accelerated(x, y))(*untied(samples, for_ties))
+    nats = reader(k)(*untied(samples, for_ties))
     return math.inf if determined(samples, nats, for_checks) else nats
 
 
@@ -242,7 +238,7 @@ def nmi_paper(x: ArrayLike, y: ArrayLike, *, k: int = 3) -> float:
     """
     samples, k = validated(x, y, None, k)
     apart = untied(standardised_samples(samples), np.random.default_rng(0))
-    return reader(k, accelerated(x, y))(*apart) / float(digamma(len(apart[0])) - digamma(k))
+    return reader(k)(*apart) / float(digamma(len(apart[0])) - digamma(k))
 
 
 def permutation_null(
@@ -286,7 +282,7 @@ def permutation_null(
     permutations = positive("permutations", permutations)
     draw = np.random.default_rng(rng)
     first, second, none = untied(standardised_samples(samples), draw)
-    read = reader(k, accelerated(x, y))
+    read = reader(k)
     number = read(first, second, none)
     # Equal neighbour counts summed in another order differ by rounding; they count as equally high.
     as_high = sum(read(first, draw.permutation(second), none) >= number - 1e-12 for _ in range(permutations))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import digamma
 
-from secmix._base.arrays import floats, namespace, numpy_of
 from secmix.errors import DataError
 from secmix.estimators.ksg.levels import Read
 from secmix.estimators.neighbours.counts import kth_distances, neighbour_counts
@@ -19,36 +17,30 @@ _NPEET_NOISE = 1e-10
 _NPEET_SHRINK = 1e-15
 
 
-def reader(k: int, like: Any = None) -> Read:
-    """Return the estimator of Kraskov et al. with k neighbours, as a function of x, y and z in nats.
-
-    Neighbours are searched in the library and on the device of the array ``like``, if one is given.
-    """
-    return lambda x, y, z: _information(x, y, z, k, like=like)
+def reader(k: int) -> Read:
+    """Return the estimator of Kraskov et al. with k neighbours, as a function of x, y and z in nats."""
+    return lambda x, y, z: _information(x, y, z, k)
 
 
-def npeet_reading(samples: Samples, k: int, rng: int | np.random.Generator, like: Any = None) -> float:
-    """Repeat the reference's arithmetic, in its order, in nats; ``like`` as in :func:`reader`."""
+def npeet_reading(samples: Samples, k: int, rng: int | np.random.Generator) -> float:
+    """Repeat the reference's arithmetic, in its order, in nats."""
     x, y, z = samples
     # The reference draws from numpy's legacy global generator; this is the same stream, without the global.
     draw = rng.random if isinstance(rng, np.random.Generator) else np.random.RandomState(rng).random_sample
     x = x + _NPEET_NOISE * draw(x.shape)
     y = y + _NPEET_NOISE * draw(y.shape)
-    return _information(x, y, z, k, _NPEET_SHRINK, like)
+    return _information(x, y, z, k, _NPEET_SHRINK)
 
 
-def _information(x: Floats, y: Floats, z: Floats, k: int, shrink: float = 0.0, like: Any = None) -> float:
+def _information(x: Floats, y: Floats, z: Floats, k: int, shrink: float = 0.0) -> float:
     """Compute Frenzel and Pompe's equation (5), in nats; without z all N rows are close: Kraskov's equation (8)."""
-    if like is not None:
-        xp = namespace(like)
-        x, y, z = (floats(xp, part, like) for part in (x, y, z))
     epsilon, closer = neighbour_counts(x, y, z, k, shrink)
-    if (numpy_of(epsilon) < shrink).any():
+    if (epsilon < shrink).any():
         raise DataError(
             "rows coincide even after npeet's noise of 1e-10, and npeet's number is infinite; "
             "use npeet_compatible=False"
         )
-    in_xz, in_yz, in_z = (digamma(numpy_of(count)).mean() for count in closer)
+    in_xz, in_yz, in_z = (digamma(count).mean() for count in closer)
     return float(digamma(k) + in_z - in_xz - in_yz)
 
 

@@ -2,18 +2,13 @@
 
 Three ways to the same numbers. A scan compares every pair, coordinate by coordinate in vector instructions: for few
 rows nothing is quicker. A tree prunes, which in few dimensions leaves next to nothing. In many dimensions nothing can
-be pruned; there bitmaps compare 64 rows at once. All are compiled for NumPy's arrays. Those of another library are
-compared pair by pair in that library, a block of rows at a time: worth it on an accelerator; on a processor the
-compiled ways are many times as fast.
+be pruned; there bitmaps compare 64 rows at once.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from secmix._base.arrays import device_of, is_numpy, namespace
 from secmix.estimators.neighbours.bitmaps import by_bitmaps
 from secmix.estimators.neighbours.compiled import compiled, in_threads
 from secmix.estimators.neighbours.scan import by_scan
@@ -29,7 +24,7 @@ def neighbour_counts(
 
     Parameters
     ----------
-    x, y, z : (N, d) arrays of float64, all of one library that keeps to the Array API standard
+    x, y, z : (N, d) arrays of float64
         z may have no columns; then all N rows are closer.
     k : int
     shrink : float
@@ -42,9 +37,6 @@ def neighbour_counts(
     counts : three (N,) arrays
         At least 1 each: with ε = 0 the row itself is still counted.
     """
-    xp = namespace(x, y, z)
-    if not is_numpy(xp):
-        return _blocked(xp, x, y, z, k, shrink)
     together = np.hstack([x, z, y])
     n, dimension = together.shape
     ends = x.shape[1], x.shape[1] + z.shape[1]
@@ -59,37 +51,6 @@ def neighbour_counts(
         counts = np.stack([_counts_within(np.hstack(part), radii) for part in ((x, z), (y, z), (z,))])
     first, second, third = np.maximum(counts, 1)
     return epsilon, (first, second, third)
-
-
-def _blocked(
-    xp: Any, x: Any, y: Any, z: Any, k: int, shrink: float, numbers: int = 2**24
-) -> tuple[Any, tuple[Any, Any, Any]]:
-    """Count as :func:`neighbour_counts`, by the functions of any library; ``numbers`` distances at a time."""
-    n = x.shape[0]
-    block = max(1, numbers // n)
-    found = []
-    for begin in range(0, n, block):
-        some = slice(begin, min(begin + block, n))
-        in_x, in_y, in_z = (_distances(xp, part[some, :], part) for part in (x, y, z))
-        in_xz, in_yz = xp.maximum(in_x, in_z), xp.maximum(in_y, in_z)
-        # The row itself is at distance 0 and comes first, whether or not others are there too.
-        epsilon = xp.sort(xp.maximum(in_xz, in_y), axis=1)[:, k]
-        radius = (epsilon - shrink)[:, None]
-        near = [inside <= radius if shrink else inside < radius for inside in (in_xz, in_yz, in_z)]
-        counts = [xp.sum(xp.astype(inside, xp.int64), axis=1) for inside in near]
-        found.append((epsilon, *(xp.where(count < 1, xp.ones_like(count), count) for count in counts)))
-    epsilon, first, second, third = (xp.concat(list(parts)) for parts in zip(*found, strict=True))
-    if not z.shape[1]:  # without z every row is close
-        third = xp.full_like(third, n)
-    return epsilon, (first, second, third)
-
-
-def _distances(xp: Any, some: Any, every: Any) -> Any:
-    """Return maximum-norm distances (M, N) of (M, d) rows to (N, d) rows; zeros where d = 0."""
-    out = xp.zeros((some.shape[0], every.shape[0]), dtype=xp.float64, device=device_of(every))
-    for axis in range(every.shape[1]):
-        out = xp.maximum(out, xp.abs(every[None, :, axis] - some[:, None, axis]))
-    return out
 
 
 def kth_distances(points: Floats, k: int) -> Floats:

@@ -16,7 +16,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.arrays import checked, floats, numpy_of
 from secmix._base.checks import Array, integer, positive, probability
 from secmix.errors import NotConverged, SecmixError
 from secmix.network import Network
@@ -148,9 +147,6 @@ class PDMM:
     ) -> tuple[Array, Transcript]:
         """Average ``inputs`` (runs, n, m); return the averages (runs, n, m) and the transcript.
 
-        Arrays of another library than NumPy are taken, and averages of that library returned; the work in between is
-        NumPy's, since sums over sparse neighbourhoods are not in the Array API standard.
-
         Raises
         ------
         NotConverged
@@ -158,8 +154,7 @@ class PDMM:
         NetworkError
             If a drop-out leaves the network unconnected, or names a node that does not exist.
         """
-        xp, given = checked(inputs, lambda array: checked_inputs(array, network))
-        s = numpy_of(given)
+        s = checked_inputs(inputs, network)
         runs, n, m = s.shape
         schedule_rng, mask_rng = rng.spawn(2)
         arcs = network.arcs
@@ -197,7 +192,7 @@ class PDMM:
             )
         averages = np.full_like(s, np.nan)
         averages[plan.living] = y[plan.living]
-        return floats(xp, averages.transpose(1, 0, 2).copy(), given), channel.transcript
+        return averages.transpose(1, 0, 2).copy(), channel.transcript
 
     @property
     def _settings(self) -> Settings:

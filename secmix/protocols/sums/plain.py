@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.arrays import checked, send_as_numpy
 from secmix._base.checks import Array
 from secmix.network import Network
 from secmix.protocols.interfaces import Advice, Revealed, checked_inputs
@@ -66,24 +65,13 @@ class Plain:
         masks: Array | None = None,
         channel: Channel | None = None,
     ) -> tuple[Array, Transcript]:
-        """Average ``inputs`` (runs, n, m); return the averages (runs, n, m) and the transcript.
-
-        Inputs may be arrays of any library that keeps to the Array API standard: the averages are of that library, the
-        transcript is NumPy's.
-        """
-        xp, s = checked(inputs, lambda given: checked_inputs(given, network))
+        """Average ``inputs`` (runs, n, m); return the averages (runs, n, m) and the transcript."""
+        s = checked_inputs(inputs, network)
         channel = channel or Channel()
         nodes = np.arange(network.n)
-        rows = xp.permute_dims(s, (1, 0, 2))
-
-        def collect(payload: Array) -> Array:
-            channel.hold(-1, nodes, "input", payload)
-            return channel.send(0, nodes, SERVER, "input", payload, encrypted=self.encrypted)
-
-        def hand_out(payload: Array) -> Array:
-            back = np.zeros(network.n, dtype=np.intp)  # one content for all
-            return channel.send(1, SERVER, nodes, "average", payload, encrypted=self.encrypted, content=back)
-
-        mean = xp.mean(send_as_numpy(xp, rows, collect), axis=0)
-        mean = send_as_numpy(xp, mean[None, ...], hand_out)
-        return xp.repeat(xp.permute_dims(mean, (1, 0, 2)), network.n, axis=1), channel.transcript
+        rows = s.transpose(1, 0, 2)
+        channel.hold(-1, nodes, "input", rows)
+        mean = channel.send(0, nodes, SERVER, "input", rows, encrypted=self.encrypted).mean(axis=0)
+        to_all = np.zeros(network.n, dtype=np.intp)  # one content for all
+        mean = channel.send(1, SERVER, nodes, "average", mean[None], encrypted=self.encrypted, content=to_all)
+        return np.repeat(mean.transpose(1, 0, 2), network.n, axis=1), channel.transcript

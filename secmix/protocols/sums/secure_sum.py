@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.arrays import checked, floats, numpy_of, send_as_numpy
 from secmix._base.checks import Array, integer, positive
 from secmix.errors import DataError, NetworkError, SecmixError
 from secmix.network import Network
@@ -125,9 +124,6 @@ class SecureSum:
     ) -> tuple[Array, Transcript]:
         """Average ``inputs`` (runs, n, m); return the averages (runs, n, m) and the transcript.
 
-        Inputs may be arrays of any library that keeps to the Array API standard: the averages are of that library, the
-        transcript is NumPy's.
-
         Raises
         ------
         NetworkError
@@ -135,30 +131,28 @@ class SecureSum:
         DataError
             If a sum does not fit the modular range.
         """
-        xp, s = checked(inputs, lambda given: checked_inputs(given, network))
+        s = checked_inputs(inputs, network)
         runs, n, m = s.shape
         order = self._order(network)
         channel = channel or Channel()
         if masks is None:
             masks = self.draw_masks(runs, m, network, rng)
-        r = floats(xp, checked_masks(masks, runs, 1, m), s)[:, 0, :]
-        s = self._encode(xp, s)
-        channel.hold(-1, np.arange(n), "input", numpy_of(xp.permute_dims(s, (1, 0, 2))))
-        channel.hold(-1, order[0], "mask", numpy_of(r))
+        r = checked_masks(masks, runs, 1, m)[:, 0, :]
+        s = self._encode(s)
+        channel.hold(-1, np.arange(n), "input", s.transpose(1, 0, 2))
+        channel.hold(-1, order[0], "mask", r)
 
-        def hand_on(round: int, step: int, kind: str, payload: Any) -> Any:
+        def hand_on(round: int, step: int, kind: str, payload: Array) -> Array:
             tail, head = order[step], order[(step + 1) % n]
-            return send_as_numpy(
-                xp, payload, lambda sent: channel.send(round, tail, head, kind, sent, encrypted=self.encrypted)
-            )
+            return channel.send(round, tail, head, kind, payload, encrypted=self.encrypted)
 
-        running = self._add(xp, s[:, order[0], :], r)
+        running = self._add(s[:, order[0], :], r)
         for step in range(n):
             running = hand_on(step, step, "running sum", running)
             if step < n - 1:
-                running = self._add(xp, running, s[:, order[step + 1], :])
-        total = self._decode(xp, self._add(xp, running, -r))
-        averages = xp.empty_like(s)
+                running = self._add(running, s[:, order[step + 1], :])
+        total = self._decode(self._add(running, -r))
+        averages = np.empty_like(s)
         averages[:, order[0], :] = total / n
         for step in range(n - 1):
             total = hand_on(n + step, step, "total", total)
@@ -181,12 +175,12 @@ class SecureSum:
                 )
         return order
 
-    def _encode(self, xp: Any, s: Any) -> Any:
+    def _encode(self, s: Array) -> Array:
         """Round inputs to the fixed-point grid; in real arithmetic leave them."""
         if self.modulus is None:
             return s
-        fixed = xp.round(s * 2.0**self.fraction_bits) * 2.0**-self.fraction_bits
-        largest = xp.max(xp.sum(xp.abs(fixed), axis=1))
+        fixed = np.round(s * 2.0**self.fraction_bits) * 2.0**-self.fraction_bits
+        largest = np.abs(fixed).sum(axis=1).max()
         if largest >= self.modulus / 2:
             raise DataError(
                 f"a sum may reach {float(largest):.3g}, beyond ±{self.modulus / 2:.3g}, the range of {self.bits} bits "
@@ -194,14 +188,14 @@ class SecureSum:
             )
         return fixed
 
-    def _add(self, xp: Any, a: Any, b: Any) -> Any:
+    def _add(self, a: Array, b: Array) -> Array:
         # Words are below 2^52, so sums and remainders of these float64 are exact integers (times the grid).
-        return a + b if self.modulus is None else xp.remainder(a + b, self.modulus)
+        return a + b if self.modulus is None else np.remainder(a + b, self.modulus)
 
-    def _decode(self, xp: Any, word: Any) -> Any:
+    def _decode(self, word: Array) -> Array:
         if self.modulus is None:
             return word
-        return xp.where(word >= self.modulus / 2, word - self.modulus, word)
+        return np.where(word >= self.modulus / 2, word - self.modulus, word)
 
 
 def _another_cycle(revealed: Revealed) -> list[Advice]:
