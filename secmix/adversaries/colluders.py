@@ -20,9 +20,9 @@ from secmix.transcript import Transcript, View
 class Colluders:
     """Corrupt nodes of one mind, who know everything and choose what they send or learn from.
 
-    Of a sum they control what they contribute. Whatever else a colluder does inside secure summation comes down to
-    that: it shifts the running sum. In PDMM it could also keep the others from agreeing, which all notice. In a
-    collaboration they replace messages on the channel, or learn from other rows than their own.
+    They control their contributions to a sum. Whatever else a colluder does inside secure summation comes down to that:
+    it shifts the running sum. In PDMM it could also keep the others from agreeing, which all notice. In a collaboration
+    they replace messages on the channel, or learn from other rows than their own.
 
     Parameters
     ----------

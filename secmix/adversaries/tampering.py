@@ -126,7 +126,7 @@ def _sender_of_each_row(rows: int, sender: ArrayLike, receiver: ArrayLike, conte
 class Attacked(ProtocolWrapper):
     """A sum protocol in which corrupt nodes contribute what an attack says, knowing all honest contributions.
 
-    Where some of many runs are summed by themselves, ``first`` says which is the first. All draw from ``rng``, or each
+    Where only some runs of many are summed, ``first`` is the index of the first of them. All draw from ``rng``, or each
     from its own of a list.
 
     Examples

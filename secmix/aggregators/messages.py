@@ -94,7 +94,7 @@ def screened(messages: ArrayLike, f: int = 0) -> Screened:
 def admitted(messages: ArrayLike, f: int, rule: str | Traits | None, *, stacklevel: int = 3) -> tuple[Messages, int]:
     """Screen the messages for a rule, and check f by its traits; a warning reports the rejected.
 
-    The rule itself calls this: the warning points at whoever called the rule.
+    The rule itself calls this: the warning points at the caller of the rule.
     """
     traits = TRAITS[rule] if isinstance(rule, str) else rule
     kept, left, rejected = screened(messages, f)

@@ -1,8 +1,8 @@
 """Several sets of messages at once: a rule makes of each, bit for bit, what it makes of it by itself.
 
-Small arrays cost more in calls than in arithmetic. Whoever tries a rule on many sets of few messages gives them to it
-as a stack (s, n, p). A rule of ours is written for stacks, as its *core*, and called with one set it works on a stack
-of one: there is no second way to compute it. Any other rule is called set by set.
+Small arrays cost more in calls than in arithmetic. To try a rule on many sets of few messages, give them to it as a
+stack (s, n, p). A rule of ours is written for stacks, as its *core*; called with one set, it works on a stack of one,
+so that there is no second way to compute it. Any other rule is called set by set.
 """
 
 from __future__ import annotations

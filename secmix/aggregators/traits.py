@@ -17,9 +17,9 @@ class Traits:
     """A rule's claims. n is the number of messages, f the number of Byzantine ones it is set to.
 
     A rule of your own declares its claims by an attribute ``traits``: ``my_rule.traits = Traits("my_rule", "who proves
-    it", tolerates=lambda n, f: f)``. What it leaves out is not claimed, and a rule without traits claims nothing: in
-    an audit nothing is proven of either. Declared claims are shown as declared, with their source, and an attack
-    that breaks them refutes them.
+    it", tolerates=lambda n, f: f)``. A trait left out is not claimed, and a rule without traits claims nothing: in an
+    audit nothing is proven of either. Declared claims are shown as declared, with their source, and an attack that
+    breaks them refutes them.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """Numeric columns of a delimited text file of a user's own.
 
-What stands in such a file may be private: errors name places, never values.
+The values in such a file may be private: errors name places, never values.
 """
 
 from __future__ import annotations

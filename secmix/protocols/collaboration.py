@@ -95,8 +95,8 @@ Once = Callable[[list[Array], Channel], ArrayLike]
 def run_by_run(once: Once, parts: Sequence[ArrayLike], channel: Channel) -> Array:
     """Run ``once`` for each run by itself, and join all messages in the channel's transcript.
 
-    For protocols that are written for one data set. Where every run sends messages of the same kinds, in the same order
-    and of the same length, ``channel`` holds its axis of runs then as if all had been sent together.
+    For protocols that are written for one data set. Where all runs send messages of the same kinds, in the same order
+    and of the same length, ``channel`` then holds them along its axis of runs, as if they had been sent together.
 
     Returns
     -------

@@ -1,9 +1,8 @@
 """Hops: candidates that got stuck near the rows are shaken and let down again.
 
 Where the equations are ill-conditioned the misfit has many minima within a few hundredths of a standard deviation of
-the rows, with residuals of 1e-10: solutions to the eye, and not solutions. From a new start the way down ends in
-another of them; from a candidate that is shaken a little it often ends in the right one (basin hopping: Wales and
-Doye 1997).
+the rows, with residuals of 1e-10: they look like solutions and are none. From a new start the way down ends in another
+of them; from a candidate that is shaken a little it often ends in the right one (basin hopping: Wales and Doye 1997).
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ def invert_sums(
         Starts and hops at most.
     noisiest : float
         Sums with more error than this share of their scale are never certified; ``error`` then says how far off the
-        rows can be. Who can compare the rows with the truth needs no such caution.
+        rows can be. An audit, which can compare the rows with the truth, needs no such caution.
 
     Raises
     ------

@@ -18,8 +18,8 @@ _LEAST = 1e-3
 def isolated_rows(sums: Array, parameters: Sequence[Mixture]) -> Array:
     """Find the rows that the sums (T, c, q) of T rounds show by themselves: (r, d), each once.
 
-    Sums of one component that are those of a single row, whatever its share a in them, satisfy a C = b bᵀ (with b and C
-    about the same point) and no others do, so that b / a is the row. Differences between two sums, of other rounds or
+    The sums of one component satisfy a C = b bᵀ (with b and C about the same point) if and only if they are those of a
+    single row, whatever its share a in them; then b / a is the row. Differences between two sums, of other rounds or
     components, are tried where they count one row.
 
     Examples

@@ -96,7 +96,7 @@ def draw_starts(
 def samples(last: Mixture, standard: Standard, size: int, rng: np.random.Generator) -> Array:
     """Draw about ``size`` rows (N, d) of the last mixture in standard coordinates, none further out than √(3d).
 
-    What functions do out there would weigh more than what they do among the rows.
+    The values of functions farther out would outweigh those among the rows.
     """
     rows = _standardised(last.sample(size, rng), standard)
     near = rows[(rows**2).sum(axis=1) < 3 * last.n_features]

@@ -2,11 +2,11 @@
 
 One row x moves the weights of a unit along x, and its bias by the same factor (Phong et al. 2018, section 3). After any
 number of steps of gradient descent the sum of all moves is along x still, so κ = 1 gives the row. Weight decay leaves
-the share κ of what was there before, and adds up the moves with other factors, the same ones for W and b: then κ is the
-one number at which all units and rounds give the same row. If biases do not decay, this holds for a single step.
+the share κ of the weights before, and adds up the moves with other factors, the same for W and b: κ is then the only
+number at which all units and rounds give the same row. If biases do not decay, this holds for a single step.
 
-Nothing is presumed of κ, of the loss or of the steps. What is found is certified where more equations hold than there
-are numbers to choose.
+Nothing is presumed of κ, of the loss or of the steps. A row is certified where more equations hold than there are
+numbers to choose.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ In unit j the gradients are Σ_i δ_ij x_i and Σ_i δ_ij. With one row their ra
 after any number of steps (Phong et al. 2018, section 3; Fowl et al. 2022, section 3). With several rows a ReLU unit
 sums over the rows that it is active on; where units differ by one row, their difference is that row's.
 
-A message determines a row only as well as its numbers are rounded. What is found is trained on by the protocol itself:
-it is certified where that ends at the message, to its precision, and no other row does.
+A message determines a row only as well as its numbers are rounded. So the protocol itself trains on the rows found:
+they are certified where that ends at the message, to its precision, and training on no other row does.
 """
 
 from __future__ import annotations

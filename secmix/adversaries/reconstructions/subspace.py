@@ -20,7 +20,7 @@ def reconstruct_basis(known: KnownMessages) -> Reconstruction | None:
 
     *Basis.* The right singular vectors of q <= r rows are the first q columns of what is sent, whatever fills up the
     others. Every row x has N x = 0, N a basis of their complement: n − q equations (n − r where q = r), so that the
-    share (n − q)/n of its dimensions is known. Of one row that leaves its length and its sign.
+    share (n − q)/n of its dimensions is known. A single row is known up to its length and sign.
 
     *Products.* Every column of Φ U = Dᵀ D U/q (D the rows) lies in the span of the rows. Once the products of all
     rounds have q independent columns they span it, with as many equations; this can happen with more rows than r.
@@ -30,7 +30,7 @@ def reconstruct_basis(known: KnownMessages) -> Reconstruction | None:
     Reconstruction or None
         Without ``rows``: in their span they may lie anywhere. None where there is no such message, where the node has
         too many rows, where the subspace is the whole space, or where rounding hides how many columns are independent:
-        then no equation is claimed, which does not say that nothing leaked.
+        then no equation is claimed; something may have leaked all the same.
 
     Examples
     --------

@@ -123,8 +123,8 @@ def geometric_median_worst(cloud: Array, f: int, directions: Array) -> Array | N
     """Find the furthest point that f colluders can make the geometric median of h > f honest messages: b (p,).
 
     f messages at b make b the geometric median exactly when ‖Σ_i (b − x_i)/‖b − x_i‖‖ <= f (Vardi and Zhang 2000),
-    and no messages can move it where this fails, since each of them pulls with at most force 1. So the worst case
-    is the largest ‖b‖ under that inequality, which this climbs to by its gradient from each of ``directions``.
+    and no messages can move it where this fails, since each of them pulls with at most force 1. So the worst case is
+    the largest ‖b‖ under that inequality. It is found by gradient ascent from each of ``directions``.
     """
     h = len(cloud)
     if f >= h:

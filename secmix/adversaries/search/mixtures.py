@@ -95,8 +95,8 @@ def collude(
         Only count what the rule keeps.
     reach : float
         How far each component may be from the oracle's: its mean so many standard deviations (Mahalanobis), its weight
-        and its variance in any direction by factors up to e^reach. Whoever knows the data roughly would notice more.
-        Below 10⁶ nothing is called unbounded.
+        and its variance in any direction by factors up to e^reach. Anyone who knows the data roughly would notice
+        components further off. Below 10⁶ nothing is called unbounded.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def collude(
     its covariance; covariances grown and shrunk; weights moved; further along the oracle's own error; towards the
     honest machines furthest out. Each is taken as far as it pays, by a line search, and taken to 10⁶ standard
     deviations, where an error that keeps growing is called unbounded. The best is then varied in all means, weights
-    and scales at once by CMA-ES. What is found is a lower bound of the worst case.
+    and scales at once by CMA-ES. The result is a lower bound of the worst case.
     """
     integer(f, "f", least=1)
     integer(budget, "budget", least=LEAST_BUDGET)

@@ -39,7 +39,7 @@ class Combining:
 def configured(rule: Rule | str) -> tuple[Rule, int | None]:
     """Split a rule into one that takes f and the f that it is fixed to, if it is; ``rule`` may be a name.
 
-    ``functools.partial(rule, f=2)`` is a rule set to 2 whoever attacks; so is a function that takes no f.
+    ``functools.partial(rule, f=2)`` is a rule set to 2 however many attack; so is a function that takes no f.
     """
     rule = rule_named(rule)
     if isinstance(rule, functools.partial) and "f" in rule.keywords:
@@ -151,7 +151,7 @@ class Oracle:
     def tried(self, zs: Array, messages: Array | None = None) -> Tried:
         """Try several ``z`` (k, f, p), as many as the budget still allows, and leave it to :meth:`note` to count them.
 
-        So a search may try side by side what it then reads one after the other.
+        A search may then try messages side by side, and note them one after the other.
         """
         zs = zs[: self.budget - self.used]
         sent = self.messages(zs) if messages is None else messages[: len(zs)]

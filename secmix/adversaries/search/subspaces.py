@@ -110,8 +110,8 @@ def tightest(n: int, r: int, h: int, f: int, delta: float) -> tuple[Array, Array
     """Construct bases that attain √(2(1 − τ)/(1 − 2τ)) δ as δ → 0: U* (n, r), honest (h, n, r), Byzantine (f, n, r).
 
     From the proof in ``secmix.aggregators.subspace.median``: with s = f/h and g = 1/√(2(1 − s)), the honest lie at
-    (g, 0) + g(−s, ±√(1 − s²)), at distance 1 from U* = (0, 0), the colluders all at (2g, 0), a little nearer; so that
-    the geometric median is (g, 0) and all are as far from it. Where h is even the pulls across cancel.
+    (g, 0) + g(−s, ±√(1 − s²)), at distance 1 from U* = (0, 0), the colluders all at (2g, 0), a little nearer. The
+    geometric median is then (g, 0), and all are equally far from it. Where h is even the pulls across cancel.
 
     Parameters
     ----------

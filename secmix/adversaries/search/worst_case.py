@@ -85,8 +85,8 @@ class WorstCase:
     The search starts from every fixed attack and a line search on its scale, in both directions; goes on with exact
     worst cases where the rule's theory gives them (coordinate-wise rules; the geometric median, by the gradient
     of its optimality condition); with steps towards groups of honest messages; and with CMA-ES in the span of the
-    honest messages and a few random directions, first for f identical messages, then for f different ones. What it
-    finds is a lower bound of the worst case: it shows damage, it never shows that there is no more.
+    honest messages and a few random directions, first for f identical messages, then for f different ones. The result
+    is a lower bound of the worst case: it shows damage, and never that there is no more.
 
     Messages that are not finite are tried too: a rule that lets them through is broken.
 

@@ -105,8 +105,8 @@ def coat(mixtures: Mixtures, *, squared: ArrayLike | None = None) -> Coat:
     Notes
     -----
     The median is that of m numbers with the zero for itself included, with the midpoint of the two in the middle.
-    For odd m two machines can be the median of each other; of such ties the one with the smaller sum of distances
-    to its nearer half wins, and then the one first by value, so that the order of the machines does not matter.
+    For odd m two machines can be the median of each other. Such a tie goes to the machine with the smaller sum of
+    distances to the nearer half, then to the first by value, so that the order of the machines does not matter.
 
     Examples
     --------

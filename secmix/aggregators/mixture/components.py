@@ -1,9 +1,9 @@
 """A rule of our own for failures that touch single components of many machines.
 
-Where nearly every machine has some component wrong, none is in the thick of the others as a whole, and each rule that
-keeps or rejects whole machines fails. Component by component a majority is still right. So COAT is sought among
-components: the one that most machines have a counterpart of nearby. Those are taken together, and the search goes on
-among what is left.
+Where nearly every machine has some component wrong, none lies amid the others as a whole, and each rule that keeps or
+rejects whole machines fails. Component by component a majority is still right. So COAT is sought among components: the
+one with counterparts nearby on most machines. These counterparts are reduced together, and the search goes on among the
+components left.
 """
 
 from __future__ import annotations

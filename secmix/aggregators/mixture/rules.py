@@ -175,7 +175,7 @@ def trim(
 ) -> Aggregate:
     """Reduce all components but the ``alpha`` of the total weight that fits worst (del Barrio et al. 2019).
 
-    It trims components, not machines: ``shares`` of the result says what is left of each.
+    It trims components, not machines: ``shares`` of the result says how much of each is kept.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The geometric median of n points in few dimensions, by Newton's method with Weiszfeld steps to fall back on.
 
-Of points of which only the inner products or the distances are known, the median's weights are found the same way.
+Where only the inner products of points or their distances are known, the median's weights are found the same way.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ def weights_from_gram(gram: Array) -> Weights:
     """Compute the geometric median of points x_i of which only ``gram`` (n, n), ⟨x_i, x_j⟩, is known.
 
     Where two points are much nearer to each other than to the origin, their difference has lost digits in ``gram``;
-    who knows it better gives it to :func:`weights_from_distances`.
+    where it is known better, use :func:`weights_from_distances`.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def weights_from_distances(squared: Array) -> Weights:
     """Compute the geometric median of points of which only ‖x_i − x_j‖² (n, n) are known.
 
     Seen from a point p in their midst, ⟨x_i − x_p, x_j − x_p⟩ = (d_ip² + d_jp² − d_ij²)/2, so that the points can be
-    rebuilt in fewer than n dimensions. Of points on a line, an even number, it is the midpoint of the two in the
+    rebuilt in fewer than n dimensions. For an even number of points on a line it is the midpoint of the two in the
     middle, as in :func:`secmix.aggregators.vector.geometric_median`.
 
     Examples

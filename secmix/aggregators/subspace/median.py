@@ -101,8 +101,8 @@ def subspace_median(bases: ArrayLike | Sequence[ArrayLike], f: int | None = None
 
     Notes
     -----
-    Rotating the space or changing the basis of any subspace changes nothing but the numbers in ``basis``. Of
-    subspaces equally near, to nine digits, the first is taken. Time O(L² n r²); memory that of the bases once more
+    Rotating the space or changing the basis of any subspace changes nothing but the numbers in ``basis``. Where
+    subspaces are equally near, to nine digits, the first is taken. Time O(L² n r²); memory that of the bases once more
     at most (where they were not orthonormal), and L × L.
 
     Examples

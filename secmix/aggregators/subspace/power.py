@@ -1,6 +1,6 @@
 """Power methods over L nodes, with and without resilience.
 
-Node ℓ holds D_ℓ (n × q_ℓ), zero mean, its samples as columns; Φ_ℓ = D_ℓ D_ℓᵀ/q_ℓ. What a node sends in a round is
+Node ℓ holds D_ℓ (n × q_ℓ), zero mean, its samples as columns; Φ_ℓ = D_ℓ D_ℓᵀ/q_ℓ. In a round a node sends
 Φ_ℓ U = D_ℓ (D_ℓᵀ U)/q_ℓ, so that Φ_ℓ is never formed. ``exchange`` is the way the messages take: what comes out of
 it is what arrives, with the colluders' messages in place of their honest ones.
 """

@@ -27,9 +27,9 @@ def mda(messages: ArrayLike, f: int) -> Vector:
     """Average the n − f messages whose largest distance among each other is least.
 
     Where several sets have the same diameter, the one with the least sum of squared distances counts, and then
-    the one whose mean comes first by value. The search is exact: leaving out f messages so that no two of the rest
-    are farther apart than t is covering the far pairs by f of their ends, which a search tree of at most 2^f
-    leaves decides.
+    the one whose mean comes first by value. The search is exact. To leave out f messages so that no two of the rest are
+    farther apart than t, every pair farther apart must lose one of its two; a search tree of at most 2^f leaves decides
+    whether f suffice.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def _covers(far: Bools, f: int, *, first: bool = False) -> list[frozenset[int]]:
 def _completed(covers: list[frozenset[int]], place: NDArray[np.intp], f: int) -> list[list[int]]:
     """List the messages outside each cover; of a cover below f, any others leave too (only with equal distances).
 
-    Of messages at one ``place`` (n,) it does not matter which leave, but how many.
+    Among messages at one ``place`` (n,) only the number that leave matters.
     """
     n = len(place)
     size = np.bincount(place, minlength=n)

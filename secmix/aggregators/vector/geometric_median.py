@@ -137,7 +137,7 @@ def _equal(stack: Messages, at: Ints) -> NDArray[np.bool_]:
 def _points(stack: Messages, pivots: Array, sizes: Array, cosines: Array, shifts: Ints, exact: bool) -> Array:
     """Place points at the messages' distances from the pivot, ``sizes`` (s, n), and from each other.
 
-    Of a message so far away that only its direction counts, the distance is cut.
+    Where a message is so far away that only its direction counts, its distance is cut.
     """
     if exact:
         down = -shifts[:, None, None]
@@ -172,7 +172,7 @@ def _on_a_line(sizes: Array, cosines: Array) -> NDArray[np.bool_]:
 def _middle_of_line(messages: Messages, pivot: Array, sizes: Array, cosines: Array) -> Array | None:
     """Compute the median of messages that look as if they lay on one line; None where they do not.
 
-    Whether they do is decided by whether that median is optimal.
+    They look so where that median is optimal.
     """
     n = len(messages)
     order = np.argsort(cosines[int(np.argmax(sizes))] * sizes)

@@ -66,7 +66,7 @@ def bucketing(rule: Rule, size: int = 2, rng: Seed = 0) -> Rule:
         ``rule(messages, f=...)``, one of ours or any other.
     size : int
     rng : int or Generator
-        A seed makes the same buckets each time, which whoever knows it can foresee; a Generator new ones at each
+        A seed makes the same buckets each time, and whoever knows it can foresee them; a Generator new ones at each
         call.
 
     Source: Karimireddy, He and Jaggi 2022, Byzantine-robust learning on heterogeneous datasets via bucketing.

@@ -77,8 +77,8 @@ def bulyan(messages: ArrayLike, f: int) -> Vector:
     """Select n − 2f messages by Krum, one after the other, then take the mean around their median.
 
     After each choice the message chosen leaves, and the others are scored anew: with m left, each by its
-    m − f − 2 nearest, or by the nearest one where that is none. Of the n − 2f selected values in a coordinate, the
-    n − 4f nearest to their median are averaged.
+    m − f − 2 nearest, or by the nearest one where that is none. In each coordinate, the n − 4f of the n − 2f selected
+    values that are nearest to their median are averaged.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ def unmet_mask_premises(
 def unmet_independence(drawn: Sequence[Array], grid: float = 0.0, *, given: Sequence[Array] | None = None) -> list[str]:
     """List what is wrong with masks of any distribution: that they are constant, correlated, or come in steps.
 
-    Where those that are ``drawn`` are known to be mixed, steps are looked for in the masks that are ``given``.
+    Where the masks ``drawn`` are known to be mixed, steps are searched for in the masks ``given``.
     """
     masks = _drawn(drawn)
     if _constant(masks):
@@ -70,7 +70,7 @@ def unmet_independence(drawn: Sequence[Array], grid: float = 0.0, *, given: Sequ
 def unmet_shape(drawn: Sequence[Array], modulus: float | None) -> list[str]:
     """Test whether masks are normal and of one size, or uniform over the modulus; list what is wrong.
 
-    Where every mask was traced to a draw of its own, that is the better judge.
+    Where every mask was traced to a draw of its own, the trace decides instead.
     """
     masks = _drawn(drawn)
     if not masks or _constant(masks):
@@ -149,7 +149,7 @@ def _step(values: Array) -> float:
 def _correlation(a: Array, b: Array, *, all_pairs: bool = False) -> float:
     """Find the largest significant correlation between standardised columns (..., runs, k) and (..., runs, l), or 0.
 
-    What is significant goes by the pairs of one table (k, l).
+    Significance is judged for the pairs of one table (k, l).
     """
     n = a.shape[-2]
     if n < 3:  # two runs always lie on a line

@@ -127,7 +127,7 @@ def subspace_of(view: LinearView, corrupt: frozenset[int], reach: MaskRange | No
 def mask_range(view: LinearView) -> MaskRange:
     """Compute an orthonormal basis (F, q) of the combinations that masks reach, and the q singular values of M.
 
-    Of M as it meets independent masks: those that all but cancel reach next to nothing.
+    M is taken as it meets independent masks: masks that all but cancel reach next to nothing.
     """
     return _range(view.spread)
 

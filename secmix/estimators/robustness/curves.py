@@ -221,10 +221,10 @@ def breakdown_point(
 
     m of n messages *break* the rule when the error they cause grows in proportion to their scale over four decades
     (or is not finite, or exceeds ``limit``), or when the rule refuses to be set to them; the least such m is found
-    by bisection. With t = m − 1 the most that are withstood, the value is t/n; except that a rule which withstands
-    every strict minority, t = ⌈n/2⌉ − 1, has the value 1/2, the most that any translation-equivariant rule can have
-    (Lopuhaä and Rousseeuw 1991, theorem 2.1). So the mean has 0, the trimmed mean set to f has f/n, the medians
-    1/2, and Krum, which needs n >= 2f + 3 and is set to the number that attack, (n − 3)/(2n) at odd n.
+    by bisection. With t = m − 1 the most that are withstood, the value is t/n; but a rule that withstands every strict
+    minority, t = ⌈n/2⌉ − 1, has the value 1/2, the largest for any translation-equivariant rule (Lopuhaä and Rousseeuw
+    1991, theorem 2.1). So the mean has 0, the trimmed mean set to f has f/n, the medians 1/2, and Krum, which needs
+    n >= 2f + 3 and is set to the number that attack, (n − 3)/(2n) at odd n.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def breakdown_point(
     n, p : int
     rng : numpy.random.Generator
     f : int, optional
-        What the rule is set to, whoever attacks; ``functools.partial(rule, f=2)`` says the same. By default it is
+        What the rule is set to, however many attack; ``functools.partial(rule, f=2)`` says the same. By default it is
         always set to the number of Byzantine messages.
     limit : float, optional
         A policy: an error above ``limit`` · ε counts as broken too. The whole search then looks for it.
@@ -245,8 +245,8 @@ def breakdown_point(
     Returns
     -------
     Estimate
-        ``low`` is the least t/n over the clouds, ``high`` the largest (t + 1)/n. What the search could not break
-        counts as withstood: with a sly enough attack the truth may be lower.
+        ``low`` is the least t/n over the clouds, ``high`` the largest (t + 1)/n. A number of colluders with whom the
+        search found no breaking attack counts as withstood: with a sly enough attack the truth may be lower.
 
     Examples
     --------

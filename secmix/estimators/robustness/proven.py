@@ -129,9 +129,9 @@ def geometric_median_at_the_mean(tau: float) -> float:
     """Compute the largest error, in ε, about the *mean* of the honest messages over all clouds of many messages.
 
     With g at distance d on an axis, a message on the sphere at height a along it pulls back with
-    φ(a) = (d − a)/√(d² − 2 a d + 1). The mean is at the origin when the heights average zero, so that the least
-    pull is the lower convex envelope of φ at 0: some messages at height −1, where φ = 1, the rest at one height
-    a. The answer is the largest d at which it is within τ/(1 − τ), and 1 where that is smaller.
+    φ(a) = (d − a)/√(d² − 2 a d + 1). The mean is at the origin when the heights average zero, so the least pull is the
+    lower convex envelope of φ at 0: some messages at height −1, where φ = 1, the rest at one height a. The answer is
+    the largest d at which it is within τ/(1 − τ), and 1 where that is smaller.
 
     >>> round(geometric_median_at_the_mean(0.4), 2), round(geometric_median_at_the_mean(0.1), 2)
     (1.07, 1.0)

@@ -48,9 +48,9 @@ class Defences:
         Gaussian noise of this standard deviation on the sums, whatever the rows: without clipping a single row may
         change a sum by any amount, so that *no* (ε, δ) follows from it.
     noise_nodes : int
-        How many nodes' noise together makes up the noise above; by default all. Each node adds its share
-        std / √noise_nodes. With f nodes who may disclose or leave out their shares take n − f; with 1, each vector by
-        itself is protected, from a server who reads it too.
+        How many nodes together add the noise above; by default all. Each node adds its share std / √noise_nodes. With f
+        nodes who may disclose or leave out their shares take n − f; with 1, each vector by itself is protected, from a
+        server who reads it too.
 
     Raises
     ------

@@ -38,11 +38,11 @@ class FlowerApp:
     ----------
     server_app, client_app : str
         Where they are, as ``package.module:name``; by default as the project's ``[tool.flwr.app.components]`` says.
-        Running them is running that code: in a scenario it must be allowed.
+        This runs their code: in a scenario it must be allowed.
     data : str, optional
         The function in which clients get their data, ``package.module:name``, under the name by which they call it: if
         ``client_app.py`` says ``from task import load_data``, that is ``client_app:load_data``. Without it the clients
-        get no data of the audit's, and nothing can be found out about any.
+        get none of the audit's data, and nothing can be found out about any.
     load : str or callable, optional
         ``load(rows (N, d)) -> what data returns``; by default the rows as they are.
     config : mapping, optional

@@ -38,7 +38,7 @@ class Speech:
     """The states of the process-wide generators when one party speaks.
 
     NumPy's is a bit generator of its own, since saving and setting its state takes a thousand times as long as
-    exchanging it. What NumPy keeps beside it, the second of two normal numbers, is dropped.
+    exchanging it. The second of two normal numbers, which NumPy stores beside it, is dropped.
     """
 
     python: Any

@@ -6,8 +6,8 @@ are numbers of the same length from the stream of who speaks. That keys of the r
 therefore taken for granted, not tested.
 
 Replaced are ``os.urandom``, the copies of it that PyCryptodome keeps, elliptic curve keys of ``cryptography``, which
-OpenSSL draws, and the time that its Fernet writes into a message. What draws in another way stays unrepeatable, and is
-found out as such. Threads that Flower starts to split secrets would draw in any order: one after the other instead.
+OpenSSL draws, and the time that its Fernet writes into a message. Draws in any other way stay unrepeatable, and the
+audit finds that. Threads that Flower starts to split secrets would draw in any order: one after the other instead.
 """
 
 from __future__ import annotations

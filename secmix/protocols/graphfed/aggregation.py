@@ -76,8 +76,8 @@ def packed(message: NodeMessage) -> Array:
 def unpacked(message: Array, k: int) -> NodeMessage | None:
     """Read a message (m,) about K components; return None where it describes no mixture.
 
-    It does not if a number is not finite or beyond 1e50, a count or weight is negative, or a covariance is not
-    positive definite: whoever sent it did not follow the protocol, and nothing can be averaged with it.
+    A message with a number that is not finite or beyond 1e50, a negative count or weight, or a covariance that is not
+    positive definite describes none: its sender did not follow the protocol, and it cannot be averaged.
     """
     content = unpacked_by_run(message, k)
     return None if np.isnan(content.counts).any() else content
@@ -102,8 +102,8 @@ def matched(own: Mixture, message: NodeMessage) -> NodeMessage:
 def pairing(own: Mixture, other: Mixture) -> Ints:
     """Pair each component of ``own`` with one of ``other``, and return its index: (..., K).
 
-    EM on few rows ends with components that are equal but for rounding, and which of them is paired with whom must not
-    hang on the processor's last bit: distances, in units of the covariances, that differ in the tenth digit are tied.
+    EM on few rows ends with components that are equal but for rounding, and their pairing must not depend on the
+    processor's last bit: distances, in units of the covariances, that differ in the tenth digit are tied.
     """
     apart = bhattacharyya(
         own.means[..., :, None, :],
@@ -147,9 +147,9 @@ def neighbourhood(
 def weighted_mean(messages: NodeMessage, claims: Array, own: int, *, mixing: str) -> Mixture:
     """Average matched messages (J, runs), of which ``own`` is the node's, to θ_aggr (eq. 2).
 
-    ``claims`` (J, runs) holds A_ij, 1 for the node's own and 0 for what is left out. A component behind which nobody
-    has any rows stays as the node has it. Covariances are averaged as eq. 2 says, without the spread of the means among
-    the nodes, so that this is no moment matching.
+    ``claims`` (J, runs) holds A_ij, 1 for the node's own and 0 for those left out. A component behind which nobody has
+    any rows stays as the node has it. Covariances are averaged as eq. 2 says, without the spread of the means among the
+    nodes, so that this is no moment matching.
     """
     # A neighbour may claim any number of rows up to ``LARGEST``, so that the sum does not overflow.
     rows = claims[..., None] * messages.counts

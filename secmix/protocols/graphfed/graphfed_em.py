@@ -52,8 +52,8 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
     n_rounds, local_steps : int
         T rounds of T_i steps of EM.
     shrinkage : float in [0, 1)
-        s in Σ ← (1 − s) Σ + s (tr Σ / d) I, at every covariance that a node estimates. 0 is plain EM. What is averaged
-        is symmetrised and loaded, and not shrunk again (the paper's section III).
+        s in Σ ← (1 − s) Σ + s (tr Σ / d) I, at every covariance that a node estimates. 0 is plain EM. The averaged
+        covariance is symmetrised and loaded, and not shrunk again (the paper's section III).
     reg_covar : float
         Added to the diagonal of the covariances after each M-step, and the least eigenvalue of an averaged one.
     mixing : {"counts", "weights"}
@@ -90,9 +90,9 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
     Every round each node sends all its neighbours the same message: N_k, π_k, μ_k and the upper triangle of Σ_k for
     each component, flattened. Components are matched to the receiver's by the least total Bhattacharyya distance.
 
-    What it reveals by design: every neighbour, and whoever reads the lines, gets a node's mixture and counts in every
-    round. It is sold as sending no raw data. But a component behind which a single row stands has that row as its mean,
-    and of few rows the mixture is made of the rows themselves.
+    What it reveals by design: every neighbour, and everyone who reads the lines, gets a node's mixture and counts in
+    every round. It is sold as sending no raw data. But a component behind which a single row stands has that row as its
+    mean, and of few rows the mixture is made of the rows themselves.
 
     Examples
     --------

@@ -25,8 +25,8 @@ def kmeans_start(rows: Array, k: int, seed: int, n_init: int, *, shrinkage: floa
     """Compute weights, means and covariances of the clusters that k-means finds in rows (N, d).
 
     The seed is the same at all nodes, a public coin: nodes with equal rows start equal. Clusters come in the order of
-    their centres, by the first feature: k-means numbers them by draws in which two rows can be alike but for rounding,
-    and an order of the rows would show where in the data a cluster's rows are.
+    their centres, by the first feature: k-means numbers them by draws that rounding may decide, and an order by rows
+    would show where in the data a cluster's rows are.
     """
     key = _CLUSTERS.key(rows, k, seed, n_init)
     known = _CLUSTERS.get(key)

@@ -104,7 +104,7 @@ def answers(
 def kept_rows(model: Any) -> Array | None:
     """Read (X, y) of the rows (N, p + 1) that a nearest-neighbour or Gaussian-process regressor keeps, else None.
 
-    Whoever is sent such a model is sent these. Support vectors, or the thresholds of a tree, are not looked for.
+    A message with such a model contains these rows. Support vectors, and the thresholds of a tree, are not read.
     """
     for names in (("_fit_X", "_y"), ("X_train_", "y_train_")):
         X, y = (getattr(model, name, None) for name in names)

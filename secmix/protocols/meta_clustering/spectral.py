@@ -27,7 +27,7 @@ _EQUAL = 1e-9
 def dissimilarities(losses: Array, fitted: Array) -> Array:
     """Compute d_ij = |L_{i→j} − ê_j| + |L_{j→i} − ê_i|, d_ii = 0, from L (M, M) and ê (M,).
 
-    ``losses[i, j]`` is the MSE of i's model on j's rows. What is not finite makes learners infinitely unlike.
+    ``losses[i, j]`` is the MSE of i's model on j's rows. A loss that is not finite makes learners infinitely unlike.
     """
     with np.errstate(invalid="ignore", over="ignore"):
         excess = np.abs(losses - fitted[None, :])
@@ -77,8 +77,8 @@ def decomposed(matrix: Array, degree: Array) -> tuple[Array, Array]:
     """Decompose a symmetric matrix (M, M): eigenvalues, largest first, and eigenvectors in columns.
 
     Disconnected pieces have one eigenvalue in common, and any mixture of their vectors is as good for
-    it: which of them are among the top K would hang on the last bit. The piece of the larger degree comes first, and of
-    equal ones that of the earlier learners.
+    it: which of them are among the top K would depend on the last bit. The piece of the larger degree comes first, and
+    of equal ones that of the earlier learners.
     """
     values, vectors = np.linalg.eigh(matrix)
     values, vectors = values[::-1], vectors[:, ::-1].copy()

@@ -93,11 +93,11 @@ class DistributedMixture:
     all nodes read the result. At the end of EM a mixture is as good as the sums of the node's statistics, K q − 1
     numbers with q = 1 + d + d (d + 1) / 2: for nodes with few rows that is more than the rows themselves hold.
 
-    All nodes count the same, whatever number of rows they have: one that a node claims is one more thing to lie about.
+    All nodes count the same, however many rows they have: a claimed number is one more thing to lie about.
 
-    What is not a mixture (numbers that are not finite, negative weights, a sum other than 1, covariances that are not
-    positive definite) is set aside, its sender counted as Byzantine and named in a warning. A server that is left
-    without a majority sends nothing of use; the error of that run is infinite.
+    A message that is no mixture (numbers that are not finite, negative weights, a sum other than 1, covariances that
+    are not positive definite) is set aside, its sender counted as Byzantine and named in a warning. A server that is
+    left without a majority sends nothing of use; the error of that run is infinite.
 
     Examples
     --------

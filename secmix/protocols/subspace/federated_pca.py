@@ -71,8 +71,8 @@ class FederatedPCA:
 
     Notes
     -----
-    What it reveals by design: the server reads every node's basis, or its products in every round. Of a node with fewer
-    rows than r, q of them, a basis gives n − q exact equations on each; nodes read only what the server sends back.
+    What it reveals by design: the server reads every node's basis, or its products in every round. With q rows at a
+    node, fewer than r, its basis gives n − q exact equations on each row; nodes read only what the server sends back.
 
     A :class:`~secmix.protocols.Collaboration`: by :meth:`collaborate`, :meth:`error` and :meth:`bound` it is audited as
     a whole. Samples count as they are, without their mean taken off.
@@ -161,10 +161,10 @@ class FederatedPCA:
         """Bound how far ``colluders`` can take the Subspace Median from ``reference``: √(2(1 − τ)/(1 − 2τ)) δ.
 
         δ is the largest SD_F of a node's basis, as sent in an honest run, from the reference (runs, nodes, n r);
-        τ = colluders/L. Proven in ``secmix.aggregators.subspace.median``, with lemma 2.1 of Minsker 2015. Of means, the
-        bases are the groups', which follow from their last products, and each colluder may spoil another group. None
-        for the power methods, which have no such bound here; from half of the bases on; and where it is no less than
-        :attr:`broken`, as where honest nodes differ much: then it does not exclude the worst.
+        τ = colluders/L. Proven in ``secmix.aggregators.subspace.median``, with lemma 2.1 of Minsker 2015. With the
+        median of means, the bases are those of the groups, which follow from their last products, and each colluder may
+        spoil another group. None for the power methods, which have no such bound here; from half of the bases on; and
+        where it is no less than :attr:`broken`, as where honest nodes differ much: then it does not exclude the worst.
         """
         bases = self._medianed(transcript)
         if bases is None or 2 * colluders >= len(bases):

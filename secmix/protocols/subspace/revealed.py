@@ -34,11 +34,10 @@ class SampleLeakage:
 def revealed(basis: ArrayLike, rows: ArrayLike, *, tolerance: float = 1e-9) -> SampleLeakage:
     """Measure what a basis U_ℓ (n, r), as sent, reveals of the node's samples ``rows`` (q, n).
 
-    Whoever holds U_ℓ knows of a sample d in its span that (I − U_ℓ U_ℓᵀ) d = 0: n − r equations on n numbers, without
-    any error, which no amount of further samples at other nodes would have shown. This happens to every sample of a
-    node with q <= r; where q < r the order of the columns gives r − q more. No mutual information is finite then. Of a
-    sample outside the span nothing is claimed here beyond the share captured: ``equations`` = 0 does not say that
-    nothing leaked.
+    A sample d in the span of U_ℓ satisfies (I − U_ℓ U_ℓᵀ) d = 0: n − r exact equations on n numbers for whoever holds
+    U_ℓ, which no number of samples at other nodes would have shown. This happens to every sample of a node with q <= r;
+    where q < r the order of the columns gives r − q more. No mutual information is finite then. For a sample outside
+    the span only the share captured is claimed: where ``equations`` is 0, something may have leaked all the same.
 
     Parameters
     ----------

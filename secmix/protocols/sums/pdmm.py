@@ -126,9 +126,9 @@ class PDMM:
         """Declare the network: corrupt nodes learn the sum over each piece left of it without them, and nothing else.
 
         No more: a flow on z along the edges of a piece, with divergence −δ, hides any change δ of its inputs that keeps
-        their sum, since by (8) no y changes then and (9) keeps the change; so it is for any schedule, and where
-        messages are lost. No less: in the limit the pairs of z inside a piece sum to 2 c y*. None where masks are
-        reused, which gives differences away, or a node drops out, whose own input then follows.
+        their sum, since by (8) no y then changes and (9) keeps the change, for any schedule and where messages are
+        lost. No less: in the limit the pairs of z inside a piece sum to 2 c y*. None where masks are reused, which
+        gives differences away, or a node drops out, whose own input then follows.
         """
         return None if self.reuses_masks or self.dropout is not None else network
 

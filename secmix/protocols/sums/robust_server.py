@@ -32,7 +32,7 @@ class RobustServer:
     rule : str or callable
         A rule of ``secmix.aggregators``, such as "trimmed_mean" or "geometric_median", or one of your own: a function
         ``rule(messages (n, m), f=...) -> (m,)``, its name ``package.module:function``, or that of an entry point of the
-        group ``secmix.aggregators``. What it claims it declares (:class:`secmix.aggregators.Traits`).
+        group ``secmix.aggregators``. It declares its claims (:class:`secmix.aggregators.Traits`).
     f : int
         How many Byzantine nodes the rule is set to.
     encrypted : bool

@@ -153,8 +153,8 @@ class SecureAggregation:
     ) -> tuple[Array, Transcript]:
         """Average the survivors' ``inputs`` (runs, n, m), NaN at nodes that are gone; return the transcript too.
 
-        Where the server asked for something else than the protocol says, and too few clients answered to unmask the
-        sum, the protocol ends without one: all averages are NaN.
+        Where the server asks for something else than the protocol says, and too few clients answer to unmask the sum,
+        the protocol ends without a sum: all averages are NaN.
 
         Raises
         ------
