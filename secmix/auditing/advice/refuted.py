@@ -15,12 +15,7 @@ from secmix.auditing.setup import Given
 from secmix.errors import SecmixError
 from secmix.scenario import Scenario
 
-_OUTCOMES: dict[Verdict, Outcome] = {
-    "holds": "helps",
-    "not asked": "helps",
-    "inconclusive": "open",
-    "violated": "no use",
-}
+_OUTCOMES: dict[Verdict, Outcome] = {"inconclusive": "open", "violated": "no use"}  # else it helps
 
 
 @dataclass(frozen=True)
@@ -66,7 +61,7 @@ def _judged(trial: Trial, same: Sequence[Cell]) -> Trial:
     verdict = _verdict(best)
     sentence = f"This report audits it in full, as {best.protocol}: {verdict}."
     effect = "closed" if verdict == "holds" else ""
-    return trial.model_copy(update={"outcome": _OUTCOMES[verdict], "effect": effect, "found": sentence})
+    return trial.model_copy(update={"outcome": _OUTCOMES.get(verdict, "helps"), "effect": effect, "found": sentence})
 
 
 def _verdict(cell: Cell) -> Verdict:
@@ -78,14 +73,10 @@ def _verdict(cell: Cell) -> Verdict:
 
 
 def _unlabelled(cell: Scenario) -> dict[str, Any]:
-    content = cell.to_dict()
-    return {
-        key: {name: each for name, each in value.items() if name != "label"}
-        if key in ("protocol", "adversary")
-        else value
-        for key, value in content.items()
-        if key not in ("title", "description")
-    }
+    content = {key: value for key, value in cell.to_dict().items() if key not in ("title", "description")}
+    for part in ("protocol", "adversary"):
+        content[part] = {key: value for key, value in content.get(part, {}).items() if key != "label"}
+    return content
 
 
 def _others(content: Mapping[str, Any]) -> dict[str, Any]:

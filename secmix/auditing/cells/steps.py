@@ -1,4 +1,4 @@
-"""What is told of a cell while it runs: which step begins, and what the cell says if it ends there."""
+"""Report the progress of a cell: which step begins, and what the cell says if it ends there."""
 
 from __future__ import annotations
 
@@ -15,21 +15,11 @@ SELDOM = 1.0  # seconds between results so far, which take a moment to make
 
 @dataclass(frozen=True)
 class Word:
-    """What is said of a cell while it runs.
+    """Progress of a cell while it runs."""
 
-    Attributes
-    ----------
-    share : float
-        Of its steps that are done.
-    what : str
-        What begins now.
-    so_far : CellResult or None
-        What the cell says if it ends now, where that is new; nobody is cleared in it.
-    """
-
-    share: float
-    what: str
-    so_far: CellResult | None = None
+    share: float  # of its steps that are done
+    what: str  # begins now
+    so_far: CellResult | None = None  # what the cell says if it ends now, where that is new; nobody is cleared in it
 
 
 Tell = Callable[[Word], None]

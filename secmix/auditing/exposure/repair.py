@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from secmix._base.checks import Progress
@@ -23,41 +23,21 @@ from secmix.transcript import SERVER
 
 _MOST_NODES = 40  # on which the cheapest edges are sought; above, few enough by a heuristic
 _AUDITED = 3  # coalitions that exposed somebody before, tried by a real audit
-SETTINGS = {
-    "network",
-    "protocol.cycle",
-    "protocol.encrypted",
-    "protocol.masks",
-    "data.rows_per_node",
-    "model.iterations",
-}
+SETTINGS = {"network", "data.rows_per_node", "model.iterations"}
+SETTINGS |= {f"protocol.{name}" for name in ("cycle", "encrypted", "masks")}
 """Keys of a scenario that repairs change: other measures that change them were weighed already."""
 
 
 @dataclass(frozen=True)
 class Repair:
-    """A change that meets the policy.
+    """A change that meets the policy."""
 
-    Attributes
-    ----------
-    words : str
-        The change, as one says it to who runs the protocol.
-    change : dict
-        Keys of the scenario with their new values.
-    cost : float or None
-        Of new lines, each of which costs 1.
-    before, after : float or None
-        Smallest coalition; None where there is none up to the limit.
-    audited : int
-        Coalitions that exposed somebody before, by which a real audit of the changed scenario found nobody revealed.
-    """
-
-    words: str
-    change: dict[str, Any]
-    cost: float | None
-    before: float | None
+    words: str  # as one says it to who runs the protocol
+    change: dict[str, Any]  # keys of the scenario with their new values
+    cost: float | None  # of new lines, each of which costs 1
+    before: float | None  # smallest coalition; None where there is none up to the limit
     after: float | None
-    audited: int = field(default=0)
+    audited: int  # coalitions that exposed somebody before, and reveal nobody in an audit of the changed scenario
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
