@@ -99,34 +99,19 @@ def _searched(cell: Scenario, parts: SumSetup | CollaborationSetup, level: str, 
 
 @dataclass(frozen=True)
 class Judged:
-    """The exposure of one protocol of a scenario, and what the policy says of it.
+    """The exposure of one protocol of a scenario, and what the policy says of it."""
 
-    Attributes
-    ----------
-    title : str
-        Of the protocol, with what else is swept.
-    verdict : {"violated", "holds", "inconclusive"} or None
-        Under ``min_colluders``; without that None, or *inconclusive* where something is not proven.
-    why : str
-    repairs : tuple of Repair
-        Changes that meet the policy, each audited again.
-    unrepaired : str
-        Why there are none, where they were asked for.
-    names : tuple of str
-        Of the nodes, where the scenario names them.
-    """
-
-    title: str
+    title: str  # of the protocol, with what else is swept
     exposure: Exposure
-    verdict: Verdict | None
+    verdict: Verdict | None  # under ``min_colluders``; without that None, or *inconclusive* where something is unproven
     why: str
-    repairs: tuple[Repair, ...] = ()
-    names: tuple[str, ...] = ()
-    unrepaired: str = ""
+    repairs: tuple[Repair, ...] = ()  # changes that meet the policy, each audited again
+    names: tuple[str, ...] = ()  # of the nodes, where the scenario names them
+    unrepaired: str = ""  # why there are no repairs, where they were asked for
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        head: dict[str, Any] = {"protocol": self.title, "verdict": self.verdict, "why": self.why}
+        head = {"protocol": self.title, "verdict": self.verdict, "why": self.why}
         head |= {"names": list(self.names)} if self.names else {}
         repairs = {"repairs": [repair.to_dict() for repair in self.repairs], "unrepaired": self.unrepaired}
         return {**head, **self.exposure.to_dict(), **repairs}
