@@ -12,7 +12,7 @@ from pathlib import Path
 
 import secmix
 from secmix import Report
-from secmix.catalogue import entries
+from secmix.scenario.catalogue import entries
 
 ROOT = Path(__file__).parent.parent
 

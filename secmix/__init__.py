@@ -9,19 +9,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from secmix.api import audit
     from secmix.auditing import Finding, Report
-    from secmix.exposing import exposure
+    from secmix.auditing.exposure.exposures import exposure
     from secmix.mixture import Mixture
     from secmix.network import Network
-    from secmix.run import audit
     from secmix.scenario import Scenario
 
 __version__ = "0.1.0"
 __all__ = ["Finding", "Mixture", "Network", "Report", "Scenario", "__version__", "audit", "exposure"]
 
 _HOMES = {
-    "audit": "secmix.run",
-    "exposure": "secmix.exposing",
+    "audit": "secmix.api",
+    "exposure": "secmix.auditing.exposure.exposures",
     "Report": "secmix.auditing",
     "Finding": "secmix.auditing",
     "Mixture": "secmix.mixture",

@@ -8,12 +8,12 @@ import sys
 def main() -> None:
     """Run the command line; an interrupt at any moment ends in one line and status 130."""
     try:
-        from secmix import cli
+        from secmix.cli import app as cli
 
         cli.main()
     except KeyboardInterrupt:
         print("secmix: interrupted", file=sys.stderr)
-        exec("")  # see secmix._front.console.end
+        exec("")  # see secmix.cli.console.end
         sys.exit(130)
 
 

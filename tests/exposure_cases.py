@@ -9,7 +9,7 @@ import numpy as np
 
 from secmix import Network
 from secmix.adversaries import Eavesdropper, HonestButCurious
-from secmix.coalitions import CoalitionQuery, Equations, least_coalitions
+from secmix.auditing.exposure.coalitions import CoalitionQuery, Equations, least_coalitions
 from secmix.estimators import leaked_subspace
 
 

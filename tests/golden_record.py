@@ -26,8 +26,8 @@ import secmix
 from secmix.auditing import Cell, Finding
 from secmix.auditing.evidence.decoding import MOST
 from secmix.auditing.report import Robustness
-from secmix.catalogue import entries, find
 from secmix.scenario import Scenario
+from secmix.scenario.catalogue import entries, find
 
 FILE = Path(__file__).parent / "golden" / "catalogue.json"
 RUNS = 100

@@ -42,7 +42,7 @@ from analysis.benchmarks.work import (
     mixture_work,
     subspace_work,
 )
-from secmix.catalogue import entries, find
+from secmix.scenario.catalogue import entries, find
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUPS = ("ksg", "em", "aggregation", "subspaces", "mixtures", "growth", "catalogue")

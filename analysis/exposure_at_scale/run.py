@@ -17,7 +17,7 @@ from analysis.exposure_at_scale.figures import random_figure, targeted_figure
 from analysis.exposure_at_scale.networks import KINDS, drawn
 from analysis.exposure_at_scale.report import report
 from analysis.study import options, provenance, run_parts, write
-from secmix.coalitions.graph import cheapest_boundaries
+from secmix.auditing.exposure.coalitions.graph import cheapest_boundaries
 
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from secmix._base import plugins
 from secmix.auditing.evidence.interface import Evidence, installed
-from secmix.catalogue import entries
+from secmix.scenario.catalogue import entries
 
 
 def evidence() -> str:

@@ -13,11 +13,11 @@ import secmix
 from secmix.adversaries import HonestButCurious
 from secmix.auditing import proof
 from secmix.auditing.evidence import decoders, ksg
-from secmix.catalogue import find
 from secmix.estimators.trees import boosted
 from secmix.kernel import Clearance, clear, prove
 from secmix.network import Network
 from secmix.protocols import PDMM, SecureSum
+from secmix.scenario.catalogue import find
 
 pytestmark = pytest.mark.build
 

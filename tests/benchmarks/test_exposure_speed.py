@@ -15,9 +15,9 @@ from threadpoolctl import threadpool_limits
 
 from secmix import Network
 from secmix.adversaries import HonestButCurious
-from secmix.coalitions.graph import arrays, cheapest_boundaries
-from secmix.coalitions.knowledge import knowledge
-from secmix.coalitions.known_messages import record_messages
+from secmix.auditing.exposure.coalitions.graph import arrays, cheapest_boundaries
+from secmix.auditing.exposure.coalitions.knowledge import knowledge
+from secmix.auditing.exposure.coalitions.known_messages import record_messages
 from secmix.estimators import leaked_subspace
 from secmix.protocols import PDMM
 

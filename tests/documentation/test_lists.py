@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from secmix.auditing.evidence.interface import installed
-from secmix.catalogue import entries
 from secmix.scenario import Scenario
+from secmix.scenario.catalogue import entries
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "hooks"))
 

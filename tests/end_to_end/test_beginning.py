@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from secmix.catalogue import entries
-from secmix.cli import app
+from secmix.cli.app import app
 from secmix.errors import SecmixError
 from secmix.scenario import faults, load
+from secmix.scenario.catalogue import entries
 from secmix.scenario.schema import json_schema
 
 DIGITS = re.compile(r"line (\d+)")
@@ -281,7 +281,7 @@ def test_what_the_schema_refuses_the_audit_refuses() -> None:
 
 def _parts_are_wrong(content: dict[str, Any], text: str) -> bool:
     from secmix._base.plugins import code_allowed
-    from secmix._front.validation import faults_of_parts
+    from secmix.cli.validation import faults_of_parts
 
     with code_allowed(False):
         return next(iter(faults_of_parts(content, "it", text)), None) is not None

@@ -15,10 +15,10 @@ from typer.testing import CliRunner, Result
 
 import secmix
 from secmix._base.locations import line_of, locations
-from secmix._front import console
 from secmix.auditing.baseline import counted, different_scenarios
 from secmix.auditing.report import Report
-from secmix.cli import app
+from secmix.cli import console
+from secmix.cli.app import app
 from secmix.errors import SecmixError
 from secmix.protocols import Plain
 from secmix.reporting import compare, direction

@@ -9,9 +9,9 @@ import pytest
 from golden_record import read
 
 import secmix
-from secmix.catalogue import entries, find
 from secmix.errors import ScenarioError
 from secmix.scenario import parse, render
+from secmix.scenario.catalogue import entries, find
 
 FILES = Path(__file__).parents[2] / "attacks"
 FIVE, TWO, NONE = {0, 1, 2, 3, 4}, {0, 2, 4}, set[int]()

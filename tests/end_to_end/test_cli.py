@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from secmix._base.plugins import available
-from secmix.cli import app
+from secmix.cli.app import app
 from secmix.reporting import json_schema
 from secmix.scenario import load
 
@@ -346,7 +346,7 @@ def test_init_writes_a_scenario_that_reads() -> None:
 def test_a_users_module_beside_the_scenario_is_found() -> None:
     written("from secmix.protocols import Plain\n\nclass Mine(Plain):\n    pass\n", "module_beside_scenario.py")
     written(BASE + "[protocol]\nname = 'module_beside_scenario:Mine'\n")
-    script = "import sys; sys.path[:] = [p for p in sys.path if p]; from secmix.cli import main; main()"
+    script = "import sys; sys.path[:] = [p for p in sys.path if p]; from secmix.cli.app import main; main()"
     ran = subprocess.run(
         [sys.executable, "-P", "-c", script, "audit", "mine.toml", "--out", "out", "--workers", "1", "--allow-code"],
         capture_output=True,

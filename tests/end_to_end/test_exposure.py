@@ -12,13 +12,13 @@ from typer.testing import CliRunner
 
 import secmix
 from secmix.adversaries import Eavesdropper, HonestButCurious
+from secmix.auditing.exposure.exposures import exposures, parsed_costs
 from secmix.auditing.exposure.policy import against, listed, named, read
-from secmix.catalogue import find
-from secmix.cli import app
+from secmix.cli.app import app
 from secmix.errors import ScenarioError, SecmixError
-from secmix.exposing import exposures, parsed_costs
 from secmix.protocols import PDMM
 from secmix.reporting import read_json
+from secmix.scenario.catalogue import find
 
 TRIANGLES = [[0, 1], [1, 2], [0, 2], [3, 4], [4, 5], [3, 5], [2, 3]]
 NETWORKS = {

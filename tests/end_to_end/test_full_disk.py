@@ -16,7 +16,7 @@ from filelock import FileLock
 from typer.testing import CliRunner
 
 import secmix
-from secmix.cli import app
+from secmix.cli.app import app
 from secmix.errors import SecmixError
 
 SCENARIO = {

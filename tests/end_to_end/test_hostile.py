@@ -15,8 +15,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import secmix
-from secmix.auditing.engine import keeping
-from secmix.cli import app
+from secmix.auditing.engine import cell_cache as keeping
+from secmix.cli.app import app
 from secmix.errors import UNSEEN, SecmixError
 
 ROOT = Path(__file__).parents[2]
@@ -361,7 +361,7 @@ def test_escapes_do_not_reach_the_terminal() -> None:
 
 
 def test_the_progress_bar_shows_labels_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
-    from secmix._front import console
+    from secmix.cli import console
 
     with console._bar() as tell:
         tell(0, 3, "a\x1b[31m\nb" * 100)
@@ -370,7 +370,7 @@ def test_the_progress_bar_shows_labels_as_they_are(capsys: pytest.CaptureFixture
 
 
 def test_a_verdict_stays_to_be_read_once(capsys: pytest.CaptureFixture[str]) -> None:
-    from secmix._front import console
+    from secmix.cli import console
 
     with console._bar() as tell:
         for done in (0, 1):
@@ -414,7 +414,7 @@ def test_what_nobody_foresaw_has_a_status_of_its_own(monkeypatch: pytest.MonkeyP
     def broken(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("5.25 is private")
 
-    monkeypatch.setattr("secmix.run.resolve", broken)
+    monkeypatch.setattr("secmix.api.resolve", broken)
     said = line(audit(BASE), 70)
     assert "ZeroDivisionError" in said
     assert "--debug" in said

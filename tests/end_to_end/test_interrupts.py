@@ -19,8 +19,8 @@ import pytest
 import typer
 
 import secmix
-from secmix import cli
-from secmix._front import console
+from secmix.cli import app as cli
+from secmix.cli import console
 
 ROOT = Path(__file__).parents[2]
 KEPT = "secmix: interrupted; finished cells are kept in out; the same command resumes"
@@ -189,7 +189,7 @@ def test_an_interrupt_before_the_command_has_begun_is_told(
     def interrupted() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("secmix.cli.main", interrupted)
+    monkeypatch.setattr("secmix.cli.app.main", interrupted)
     with pytest.raises(SystemExit) as ended:
         __main__.main()
     assert ended.value.code == 130
@@ -226,7 +226,7 @@ def test_a_second_interrupt_waits_until_the_first_has_been_dealt_with(monkeypatc
 def test_the_status_stays_130_where_the_interrupt_came_in_an_exec() -> None:
     # Python itself ends by the signal then, though it was caught: an import that makes a dataclass is such an exec.
     Path("ends.py").write_text(
-        "import os, signal\nfrom secmix._front.console import end\n"
+        "import os, signal\nfrom secmix.cli.console import end\n"
         "def interrupt():\n    os.kill(os.getpid(), signal.SIGINT)\n    [None for _ in range(1000)]\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "try:\n    exec('interrupt()')\nexcept KeyboardInterrupt:\n    end(130)\n"

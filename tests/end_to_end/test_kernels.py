@@ -13,7 +13,7 @@ from kernels import NEEDED, environment, obstacle
 JOB = """
 import json
 import secmix
-from secmix.catalogue import find
+from secmix.scenario.catalogue import find
 
 report = secmix.audit({**find("passive-neighbours").scenario.to_dict(), "runs": 200})
 print(json.dumps([

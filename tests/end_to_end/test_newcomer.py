@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from secmix.cli import app
+from secmix.cli.app import app
 from secmix.scenario import load
 
 pytestmark = pytest.mark.build

@@ -20,7 +20,7 @@ from types import ModuleType
 import pytest
 from typer.testing import CliRunner
 
-from secmix.cli import app
+from secmix.cli.app import app
 from secmix.errors import UNSEEN
 
 pytestmark = pytest.mark.build

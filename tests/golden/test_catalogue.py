@@ -15,8 +15,8 @@ import pytest
 from golden_record import RUNS, differences, read, record_of, recorded, written
 
 import secmix
-from secmix.catalogue import entries, find
 from secmix.scenario import Scenario
+from secmix.scenario.catalogue import entries, find
 
 pytestmark = pytest.mark.delicate
 

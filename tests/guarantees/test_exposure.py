@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from strategies import networks, seeds
 
 from secmix import Network
-from secmix.coalitions.graph import arrays, cheapest_boundaries, component
-from secmix.coalitions.hitting import least_hitting_set
-from secmix.coalitions.programme import cheapest_choice
+from secmix.auditing.exposure.coalitions.graph import arrays, cheapest_boundaries, component
+from secmix.auditing.exposure.coalitions.hitting import least_hitting_set
+from secmix.auditing.exposure.coalitions.programme import cheapest_choice
 from secmix.protocols import PDMM, Plain, RobustServer, SecureSum
 
 GRAPHS = int(os.environ.get("SECMIX_EXPOSURE_GRAPHS", "8"))

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from strategies import seeds
 
 from secmix._base import plugins
-from secmix._front.validation import faults_of_parts
 from secmix.auditing.setup import build_setup
+from secmix.cli.validation import faults_of_parts
 from secmix.data import (
     Dataset,
     breast_cancer,

@@ -9,7 +9,7 @@ import pytest
 from exposure_cases import brute_force, random_network
 
 from secmix import Network
-from secmix.coalitions.edges import cheapest_edges
+from secmix.auditing.exposure.coalitions.edges import cheapest_edges
 
 TRIANGLES = Network.from_edges(6, [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5), (2, 3)])
 

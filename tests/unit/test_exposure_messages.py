@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import io
+import sys
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from secmix import exposing
 from secmix.auditing.exposure import repair, search
+from secmix.auditing.exposure.exposures import Judged, exposures
 from secmix.errors import SecmixError
-from secmix.exposing import Judged, exposures
 from secmix.reporting.formats import exposure_tables
 
 # A node of one neighbour beside a complete network.
@@ -52,7 +52,7 @@ def test_who_exposes_whom_is_searched_once_before_repairs(monkeypatch: pytest.Mo
         searches.append(f"{cell.protocol.name} {cell.network.kind}")
         return search.exposure_of(cell, *given, **more)
 
-    for module in (repair, exposing):
+    for module in (repair, sys.modules[exposures.__module__]):
         monkeypatch.setattr(module, "exposure_of", exposure_of)
     assert searched(RING, min_colluders=3, repair=True).repairs
     assert searches.count("pdmm cycle") == 1

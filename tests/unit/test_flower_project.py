@@ -9,13 +9,13 @@ import pytest
 from typer.testing import CliRunner
 
 from secmix._base.plugins import code_allowed
-from secmix._front.paths import seen_from
-from secmix.auditing.engine.keeping import fingerprint
-from secmix.cli import app
+from secmix.auditing.engine.cell_cache import fingerprint
+from secmix.cli.app import app
 from secmix.errors import ScenarioError, SecmixError
 from secmix.protocols.flower import FlowerApp
 from secmix.protocols.flower.project import calls_for_data, read_project
 from secmix.scenario import load, parse
+from secmix.scenario.paths import seen_from
 
 APP = """
 [tool.flwr.app.components]

@@ -16,7 +16,7 @@ from secmix import Network
 from secmix.adversaries import Colluders, CuriousServer
 from secmix.auditing.robustness.collaborations import errors_of_collaborations
 from secmix.auditing.setup import build_setup
-from secmix.cli import app
+from secmix.cli.app import app
 from secmix.scenario import from_dict
 from secmix.transcript import Channel
 

@@ -13,8 +13,8 @@ from rich.console import Console
 
 import secmix
 from secmix._base.naming import called, label, named
+from secmix.auditing.exposure.exposures import exposures
 from secmix.errors import ScenarioError
-from secmix.exposing import exposures
 from secmix.reporting import FORMATS, compare, print_changes, print_report
 from secmix.reporting.formats.exposure_tables import print_exposures
 from secmix.scenario import from_dict
@@ -107,7 +107,7 @@ def test_names_in_sentences() -> None:
 
 
 def test_init_writes_the_names_of_a_network(tmp_path: Path) -> None:
-    from secmix._front.scaffold import network_of
+    from secmix.cli.scaffold import network_of
 
     path = tmp_path / "net.csv"
     path.write_text("St. Gallen,Bern\nBern,Chur\nChur,St. Gallen\n", encoding="utf-8")

@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from secmix._front.network_file import NetworkFile, read_network
+from secmix.cli.network_file import NetworkFile, read_network
 from secmix.errors import NetworkError
 
 RING = [("St. Gallen", "Bern"), ("Bern", "Bad Ragaz"), ("Bad Ragaz", "Chur"), ("Chur", "St. Gallen")]

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import secmix
 from secmix.auditing.report import Picture
-from secmix.cli import app
+from secmix.cli.app import app
 from secmix.reporting.figures.curves import picture_alt, picture_figure
 
 SCENARIO: dict[str, Any] = {

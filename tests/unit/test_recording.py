@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from secmix._front.recorded import as_lines, as_plain, audited
 from secmix.auditing.recorded import audit_recording
+from secmix.cli.recorded_audit import as_lines, as_plain, audited
 from secmix.errors import DataError, SecmixError
 from secmix.recording import Recorder, Recording, read_recording
 from secmix.transcript import SERVER

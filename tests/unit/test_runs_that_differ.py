@@ -13,13 +13,13 @@ from soundness.verdict import audited
 
 from secmix._base.checks import Array
 from secmix.adversaries import Attack, Colluders, CuriousServer, Eavesdropper
+from secmix.api import audit
 from secmix.auditing.observation.collaborations import COLUMNS, _columns, block_size
 from secmix.auditing.report import Report
 from secmix.auditing.setup import CollaborationSetup, build_setup
 from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols import run_by_run
-from secmix.run import audit
 from secmix.scenario import from_dict
 from secmix.transcript import SERVER, Channel, Origin
 

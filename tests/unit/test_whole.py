@@ -12,12 +12,12 @@ from example_protocols import Averaging
 
 from secmix._base.checks import Array
 from secmix.adversaries import Attack, Colluders
+from secmix.api import audit
 from secmix.auditing.report import Report
 from secmix.auditing.robustness import collaborations
 from secmix.errors import ScenarioError, SecmixError
 from secmix.network import Network
 from secmix.protocols import Collaboration
-from secmix.run import audit
 from secmix.transcript import SERVER, Channel
 
 

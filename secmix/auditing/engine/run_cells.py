@@ -18,7 +18,7 @@ from secmix.auditing import proof
 from secmix.auditing.cells.attempt import LATE
 from secmix.auditing.cells.fields import without_rest
 from secmix.auditing.cells.steps import CellResult, Word
-from secmix.auditing.engine import keeping
+from secmix.auditing.engine import cell_cache as keeping
 from secmix.auditing.engine.estimate import Estimate, warning
 from secmix.auditing.engine.processes import Lost, NotBegun, Tell, Workers
 from secmix.auditing.engine.run_cell import lost, run_cell, try_out

@@ -13,10 +13,18 @@ from secmix._base.random import sequence, stream
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.decide import is_revealed
 from secmix.auditing.evidence import interface, inversion
+from secmix.auditing.exposure.coalitions import (
+    Agent,
+    CoalitionQuery,
+    Equations,
+    Exposure,
+    Least,
+    NodeExposure,
+    least_coalitions,
+)
 from secmix.auditing.observation.known import KnownSums
 from secmix.auditing.observation.observe import observe
 from secmix.auditing.setup import CollaborationSetup, SumSetup, build_model
-from secmix.coalitions import Agent, CoalitionQuery, Equations, Exposure, Least, NodeExposure, least_coalitions
 from secmix.estimators.exact.linear import Probed
 from secmix.protocols import Defences, Plain
 from secmix.protocols.interfaces import SumTraits

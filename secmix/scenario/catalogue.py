@@ -8,7 +8,8 @@ from pathlib import Path
 from secmix.errors import ScenarioError, nearest
 from secmix.scenario import Scenario, load
 
-_PLACES = (Path(__file__).parent / "_catalogue", Path(__file__).parent.parent / "attacks")
+_PACKAGE = Path(__file__).parents[1]
+_PLACES = (_PACKAGE / "_catalogue", _PACKAGE.parent / "attacks")
 """In an installed wheel; in a checkout."""
 
 

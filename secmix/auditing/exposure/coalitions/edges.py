@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from secmix._base.checks import Array
-from secmix.coalitions.graph import arrays, cheapest_boundaries, component
+from secmix.auditing.exposure.coalitions.graph import arrays, cheapest_boundaries, component
 from secmix.network import Network
 
 Edge = tuple[int, int]

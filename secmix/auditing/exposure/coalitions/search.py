@@ -9,15 +9,15 @@ from functools import cached_property
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.coalitions.declared import checked_in_small, contradiction, declared_graph
-from secmix.coalitions.graph import arrays, cheapest_boundaries, component
-from secmix.coalitions.hitting import Choice, Searched, fewest, search, total
-from secmix.coalitions.knowledge import Knowledge, knowledge
-from secmix.coalitions.known_messages import Recorded, record_messages
-from secmix.coalitions.programme import cheapest_choice
-from secmix.coalitions.query import CoalitionQuery
-from secmix.coalitions.result import Agent, Exposure, Least, NodeExposure, Proof
-from secmix.coalitions.rows import Undecided, input_group, rows_group
+from secmix.auditing.exposure.coalitions.declared import checked_in_small, contradiction, declared_graph
+from secmix.auditing.exposure.coalitions.graph import arrays, cheapest_boundaries, component
+from secmix.auditing.exposure.coalitions.hitting import Choice, Searched, fewest, search, total
+from secmix.auditing.exposure.coalitions.knowledge import Knowledge, knowledge
+from secmix.auditing.exposure.coalitions.known_messages import Recorded, record_messages
+from secmix.auditing.exposure.coalitions.programme import cheapest_choice
+from secmix.auditing.exposure.coalitions.query import CoalitionQuery
+from secmix.auditing.exposure.coalitions.result import Agent, Exposure, Least, NodeExposure, Proof
+from secmix.auditing.exposure.coalitions.rows import Undecided, input_group, rows_group
 from secmix.estimators.exact.masks import unmet_mask_premises
 from secmix.network import Network
 from secmix.protocols.interfaces import SumTraits

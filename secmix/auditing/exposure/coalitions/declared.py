@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from secmix.coalitions.graph import component
-from secmix.coalitions.knowledge import knowledge
-from secmix.coalitions.known_messages import Recorded, record_messages
+from secmix.auditing.exposure.coalitions.graph import component
+from secmix.auditing.exposure.coalitions.knowledge import knowledge
+from secmix.auditing.exposure.coalitions.known_messages import Recorded, record_messages
 from secmix.errors import SecmixError
 from secmix.estimators.exact.masks import unmet_mask_premises
 from secmix.network import Network

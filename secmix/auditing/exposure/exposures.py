@@ -10,14 +10,14 @@ from typing import Any, cast
 from secmix._base import naming as node_names
 from secmix._base.checks import Progress, positive
 from secmix.auditing.exposure import policy
+from secmix.auditing.exposure.coalitions import Agent, Exposure
 from secmix.auditing.exposure.repair import Repair, proposals
 from secmix.auditing.exposure.search import Level, exposure_of
 from secmix.auditing.report import Verdict
 from secmix.auditing.setup import CollaborationSetup, SumSetup, build_setup
-from secmix.coalitions import Agent, Exposure
 from secmix.errors import ScenarioError, nearest
-from secmix.run import combinations
 from secmix.scenario import Scenario, render
+from secmix.scenario.resolve import combinations
 from secmix.transcript import SERVER
 
 Owners = Sequence[str] | Mapping[int, str]
@@ -111,7 +111,7 @@ class Judged:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        head = {"protocol": self.title, "verdict": self.verdict, "why": self.why}
+        head: dict[str, Any] = {"protocol": self.title, "verdict": self.verdict, "why": self.why}
         head |= {"names": list(self.names)} if self.names else {}
         repairs = {"repairs": [repair.to_dict() for repair in self.repairs], "unrepaired": self.unrepaired}
         return {**head, **self.exposure.to_dict(), **repairs}

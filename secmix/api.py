@@ -12,20 +12,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from secmix._base import files
 from secmix._base.checks import Progress, positive
-from secmix._base.toml_text import read_text, read_toml
-from secmix._front.folder import cell_cache, discard_cache, report_folder, taken
-from secmix._front.locations import lines_of_cells, located
-from secmix._front.paths import seen_from
+from secmix.auditing.engine.results_folder import cell_cache, discard_cache, report_folder, taken
 from secmix.auditing.report import Report
 from secmix.errors import ScenarioError, SecmixError, nearest, shown
-from secmix.scenario import AcceptedSpec, PolicySpec, Scenario, from_dict, parse, render
-
-_BESIDE = "scenario.toml"
-"""The scenario as it was run, beside the report."""
+from secmix.scenario import PolicySpec, Scenario, render
+from secmix.scenario.lines import lines_of_cells, located
+from secmix.scenario.paths import seen_from
+from secmix.scenario.resolve import AS_IT_WAS_RUN, home_of, resolve, with_changes
 
 
 def audit(
@@ -120,10 +115,11 @@ def audit(
     leave_unguarded_worker()
     deadline = math.inf if time_limit is None else time.time() + positive(time_limit, "time_limit")
     scenario, name, text = resolve(scenario_or_path)
-    home = _home(name, text)
+    home = home_of(name, text)
     own = (("protocol", protocols), ("adversary", adversaries))
     given = {(table, name): part for table, parts in own for name, part in (parts or {}).items()}
-    scenario = _with(scenario, protocols, adversaries, {"seed": seed, "memory_limit": memory_limit}, policy, accepted)
+    numbers = {"seed": seed, "memory_limit": memory_limit}
+    scenario = with_changes(scenario, protocols, adversaries, numbers, policy, accepted)
     if colluders is not None:
         colluders = sorted(set(colluders))
         scenario = against(scenario, colluders)
@@ -137,7 +133,7 @@ def audit(
             raise SecmixError(f"no format is called {shown(wanted)}; {nearest(wanted, reporting.FORMATS)}")
     cells = [seen_from(each, home) for each in scenario.cells()]
     if isinstance(policy, PolicySpec):
-        name = _BESIDE  # where that policy is written too
+        name = AS_IT_WAS_RUN  # where that policy is written too
     options = {
         "seed": scenario.seed,
         "colluders": None if colluders is None else listed(colluders),
@@ -153,7 +149,7 @@ def audit(
     commands = [_command(name, own, {**options, "cell": i + 1}) if len(cells) > 1 else command for i in every]
     if cell is not None:
         command = commands[0]
-    path = name if name.endswith(".toml") else _BESIDE
+    path = name if name.endswith(".toml") else AS_IT_WAS_RUN
     source = None if text is None or path != name else path
     text = text if text is not None and path == name else render(scenario)
     folder = None if out is None else report_folder(Path(out), cell)
@@ -173,15 +169,15 @@ def audit(
         )
         lines = lines_of_cells(scenario, text)
         audited = [cells[i] for i in every]
-        numbers = [i + 1 for i in every]
-        report = assemble(scenario, results, command, path, [lines[i] for i in every], given, audited, numbers)
+        counted_from_1 = [i + 1 for i in every]
+        report = assemble(scenario, results, command, path, [lines[i] for i in every], given, audited, counted_from_1)
         report = counted(report, before, scenario.accepted, date.today())
         if folder is not None and cache is not None:
             draft = files.draft(
                 folder, render(seen_from(scenario, home, folder)).encode()
             )  # before the report, named after it: both or none
             reporting.write(report, folder, formats)
-            draft.replace(folder / _BESIDE)
+            draft.replace(folder / AS_IT_WAS_RUN)
             if not any(each.unmeasured for each in report.cells):
                 discard_cache(cache)
     return report
@@ -223,92 +219,3 @@ def _errors_located(scenario: Scenario, text: str, source: str | None, every: ra
         elif not error.key:
             raise
         raise located(error, scenario, text, source) from error.__cause__
-
-
-def resolve(given: Scenario | Mapping[str, Any] | str | Path) -> tuple[Scenario, str, str | None]:
-    """Return a scenario, the name by which the command line finds it again, and its text if it is a file.
-
-    The paths in such a file start from the folder that it is in.
-    """
-    if isinstance(given, Scenario):
-        return given, _BESIDE, None
-    if isinstance(given, Mapping):
-        return from_dict(given), _BESIDE, None
-    path = Path(given)
-    if path.exists() or path.suffix == ".toml":
-        text = read_text(path)
-        return parse(text, f"'{path}'"), str(given), text
-    from secmix.catalogue import find
-
-    return find(str(given)).scenario, str(given), None
-
-
-def _home(name: str, text: str | None) -> Path:
-    """Return where the paths of a scenario start from that ``resolve`` found."""
-    return Path() if text is None else Path(name).parent
-
-
-def combinations(given: Scenario | Mapping[str, Any] | str | Path) -> list[Scenario]:
-    """Return every cell of a scenario, its paths as they are from here."""
-    scenario, name, text = resolve(given)
-    return [seen_from(cell, _home(name, text)) for cell in scenario.cells()]
-
-
-def read_policy(path: str | Path) -> PolicySpec:
-    """Read the limits in a TOML file, at its top or under ``[policy]``."""
-    content = _read_table(path, "policy")
-    allowed = f"; allowed are {', '.join(PolicySpec.model_fields)}"
-    with _faults_named(f"the policy '{path}'", "policy", allowed):
-        return PolicySpec.model_validate(content.get("policy", content))
-
-
-def read_accepted(path: str | Path) -> list[AcceptedSpec]:
-    """Read the accepted findings in a TOML file: tables ``[[accepted]]``."""
-    entries = _read_table(path, "list of accepted findings").get("accepted")
-    if not isinstance(entries, list):
-        raise ScenarioError(f"'{path}' holds no [[accepted]]; write one such table a finding")
-    with _faults_named(f"the accepted findings of '{path}'", "accepted"):
-        return [AcceptedSpec.model_validate(entry) for entry in entries]
-
-
-@contextmanager
-def _faults_named(what: str, table: str, allowed: str = "") -> Iterator[None]:
-    """Turn the first fault of a table into an error that names its key."""
-    try:
-        yield
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(step) for step in first["loc"]) or table
-        reason = str(first["msg"]).removeprefix("Value error, ")
-        raise ScenarioError(f"{what}: {shown(key)}: {reason}{allowed}") from None
-
-
-def _read_table(path: str | Path, what: str) -> dict[str, Any]:
-    try:
-        return read_toml(Path(path).read_text(encoding="utf-8-sig"), f"the {what} '{path}'")
-    except OSError as error:
-        raise ScenarioError(f"the {what} '{path}' cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise ScenarioError(f"the {what} '{path}' cannot be read: it is not UTF-8 text") from None
-
-
-def _with(
-    scenario: Scenario,
-    protocols: Mapping[str, Any] | None,
-    adversaries: Mapping[str, Any] | None,
-    numbers: Mapping[str, int | None],
-    policy: PolicySpec | str | Path | None,
-    accepted: str | Path | None,
-) -> Scenario:
-    content = scenario.to_dict()
-    for table, objects in (("protocol", protocols), ("adversary", adversaries)):
-        if objects:
-            content.setdefault("sweep", {})[table] = [{"name": label, "label": label} for label in objects]
-    content.update({key: number for key, number in numbers.items() if number is not None})
-    if policy is not None:
-        chosen = policy if isinstance(policy, PolicySpec) else read_policy(policy)
-        content["policy"] = chosen.model_dump(exclude_none=True)
-    if accepted is not None:
-        more = [entry.model_dump(exclude_none=True) for entry in read_accepted(accepted)]
-        content["accepted"] = [*content.get("accepted", []), *more]
-    return from_dict(content)

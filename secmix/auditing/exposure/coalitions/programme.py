@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
-from secmix.coalitions.result import Agent
+from secmix.auditing.exposure.coalitions.result import Agent
 from secmix.network import Network
 
 

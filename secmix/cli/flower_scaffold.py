@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from secmix._front.scaffold import DescribedFile, data_of, relative, toml_line
+from secmix.cli.scaffold import DescribedFile, data_of, relative, toml_line
 from secmix.errors import ScenarioError, shown
 from secmix.protocols.flower.project import calls_for_data, read_project
 from secmix.scenario import Scenario, parse

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from secmix._base.checks import integer
-from secmix.coalitions.knowledge import Knowledge
+from secmix.auditing.exposure.coalitions.knowledge import Knowledge
 
 _MOST_TIED = 14  # up to so many nodes that several known sums connect, all parts are tried
 

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from secmix._base.checks import Array
-from secmix.coalitions.known_messages import KnownMessages, Recorded
-from secmix.coalitions.result import Agent
+from secmix.auditing.exposure.coalitions.known_messages import KnownMessages, Recorded
+from secmix.auditing.exposure.coalitions.result import Agent
 from secmix.estimators.exact.linear import LinearView
 from secmix.estimators.exact.structure import INPUT_TOL, MASK_TOL, mask_range
 from secmix.transcript import SERVER

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from secmix._base.checks import Array, Progress, positive
-from secmix.coalitions.result import Agent
-from secmix.coalitions.rows import Equations
+from secmix.auditing.exposure.coalitions.result import Agent
+from secmix.auditing.exposure.coalitions.rows import Equations
 from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols import SumProtocol

@@ -13,10 +13,10 @@ from secmix._base import plugins
 from secmix._base.locations import line_of
 from secmix._base.settings import faults_of_settings, takes
 from secmix._base.toml_text import read_text, read_toml
-from secmix._front.locations import located
-from secmix._front.paths import in_table, seen_from
 from secmix.errors import NotConverged, SecmixError, brief, cause, shown
 from secmix.scenario import DataSpec, Scenario, faults, from_dict
+from secmix.scenario.lines import located
+from secmix.scenario.paths import in_table, seen_from
 
 if TYPE_CHECKING:
     from secmix.auditing.engine.estimate import Estimate
@@ -47,7 +47,7 @@ def validated(given: str, allow_code: bool = False) -> tuple[list[str], str]:
     """
     path = Path(given)
     if not path.exists() and path.suffix != ".toml":
-        from secmix.catalogue import find
+        from secmix.scenario.catalogue import find
 
         path = find(given).path
     text, source = read_text(path), f"'{given}'"

@@ -36,9 +36,9 @@ def _sums(name: str) -> bool:
 
 def without_what_fails(text: str, path: Path, remarks: list[str]) -> str:
     """Turn protocols that cannot run on this network or these data into comments of the scenario."""
-    from secmix._front.paths import seen_from
     from secmix.auditing.engine.run_cell import try_out
     from secmix.auditing.setup import Ready
+    from secmix.scenario.paths import seen_from
 
     scenario = parse(text, f"'{path}'")
     cells = [seen_from(cell, path.parent) for cell in scenario.cells()]

@@ -17,8 +17,8 @@ from typing import Annotated, Any
 
 import typer
 
-from secmix._front import console
-from secmix._front.folder import report_folder, resumable
+from secmix.auditing.engine.results_folder import report_folder, resumable
+from secmix.cli import console
 from secmix.errors import SecmixError, one_line
 
 app = typer.Typer(
@@ -34,7 +34,7 @@ COMPARED = {"worse": 4, "unclear": 3}
 
 def _catalogue(incomplete: str) -> list[str]:
     """Return names of the catalogue that begin so, for the shell's completion."""
-    from secmix.catalogue import entries
+    from secmix.scenario.catalogue import entries
 
     return [name for name in entries() if name.startswith(incomplete)]
 
@@ -94,9 +94,9 @@ def audit(
         from rich.console import Console
 
         from secmix import reporting
-        from secmix._front.flower import chosen
+        from secmix.api import audit as run
         from secmix.auditing.exposure.policy import read
-        from secmix.run import audit as run
+        from secmix.cli.flower_scaffold import chosen
 
         formats = _listed("html,json,md" if format is None else format)
         with console.progress() as tell:
@@ -130,7 +130,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 def _audit_recorded(recording: Path, folder: Path, format: str | None, show_private: bool, debug: bool) -> None:
     with _errors_shown(debug):
-        from secmix._front.recorded import as_lines, audited
+        from secmix.cli.recorded_audit import as_lines, audited
 
         found, files = audited(recording, folder, show_private, None if format is None else _listed(format))
         with console.printed():
@@ -158,7 +158,7 @@ def exposure(
         from rich.console import Console
 
         from secmix.auditing.decide import worst
-        from secmix.exposing import exposures, parsed_costs
+        from secmix.auditing.exposure.exposures import exposures, parsed_costs
         from secmix.reporting.formats.exposure_tables import print_exposures
 
         whose = None if owners is None else [owner.strip() for owner in owners.split(",")]
@@ -188,8 +188,8 @@ def attacks(
 ) -> None:
     """List the catalogue of adversary configurations, or explain one."""
     with _errors_shown(debug):
-        from secmix._front.listing import forgeries_listed
-        from secmix.catalogue import entries, find
+        from secmix.cli.listing import forgeries_listed
+        from secmix.scenario.catalogue import entries, find
 
         if forgeries:
             for line in forgeries_listed():
@@ -209,7 +209,7 @@ def attacks(
 def protocols(debug: Debug = False) -> None:
     """List what can be audited, and what each reveals by design."""
     with _errors_shown(debug):
-        from secmix._front.listing import protocols_listed
+        from secmix.cli.listing import protocols_listed
 
         for line in protocols_listed():
             typer.echo(line)
@@ -255,8 +255,8 @@ def init(
 ) -> None:
     """Write a commented scenario to start from, about your own data, network or Flower app if you name them."""
     with _errors_shown(debug):
-        from secmix._front.flower import flower_scenario
-        from secmix._front.scaffold import first_scenario, write_new
+        from secmix.cli.flower_scaffold import flower_scenario
+        from secmix.cli.scaffold import first_scenario, write_new
 
         if flower and network:
             raise SecmixError("a Flower app's nodes talk to the server alone: give --flower or --network, not both")
@@ -283,7 +283,7 @@ def validate(
     Exit status: 0 it can be audited, 2 it cannot.
     """
     with _errors_shown(debug):
-        from secmix._front.validation import validated
+        from secmix.cli.validation import validated
 
         faults, summary = validated(scenario, allow_code)
         for fault in faults:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from secmix.coalitions.result import Agent
+from secmix.auditing.exposure.coalitions.result import Agent
 
 Choice = frozenset[Agent]
 

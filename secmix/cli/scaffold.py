@@ -16,8 +16,8 @@ from typing import Any
 import tomli_w
 
 from secmix._base.files import read_regular
-from secmix._front.network_file import read_network
-from secmix._front.offered import with_all_sums, without_what_fails
+from secmix.cli.network_file import read_network
+from secmix.cli.offered import with_all_sums, without_what_fails
 from secmix.data.delimited import Table, decoded, number, read_table
 from secmix.errors import DataError, SecmixError, one_line, shown
 
@@ -48,7 +48,7 @@ def first_scenario(path: Path, csv: Path | None = None, network: Path | None = N
     SecmixError
         If a file cannot be read, or holds nothing to audit.
     """
-    from secmix.catalogue import find
+    from secmix.scenario.catalogue import find
 
     text = find("passive-neighbours").path.read_text(encoding="utf-8")
     if csv is None and network is None:

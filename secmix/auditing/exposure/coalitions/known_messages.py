@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from secmix._base.checks import Array, Ints
-from secmix.coalitions.result import Agent
+from secmix.auditing.exposure.coalitions.result import Agent
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed, misfit, residue
 from secmix.estimators.exact.provenance import unexplained

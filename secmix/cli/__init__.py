@@ -1,0 +1,1 @@
+"""The command line: audit, exposure, compare, init, validate, and what they print."""

@@ -1,0 +1,107 @@
+"""Resolve what an audit is asked of: a scenario by object, dict, file or name, and what a call changes in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from secmix._base.toml_text import read_text, read_toml
+from secmix.errors import ScenarioError, shown
+from secmix.scenario.catalogue import find
+from secmix.scenario.paths import seen_from
+from secmix.scenario.scenario import Scenario, from_dict, parse
+from secmix.scenario.specs import AcceptedSpec, PolicySpec
+
+AS_IT_WAS_RUN = "scenario.toml"
+"""The scenario as it was run, beside the report."""
+
+
+def resolve(given: Scenario | Mapping[str, Any] | str | Path) -> tuple[Scenario, str, str | None]:
+    """Return a scenario, the name by which the command line finds it again, and its text if it is a file.
+
+    The paths in such a file start from the folder that it is in.
+    """
+    if isinstance(given, Scenario):
+        return given, AS_IT_WAS_RUN, None
+    if isinstance(given, Mapping):
+        return from_dict(given), AS_IT_WAS_RUN, None
+    path = Path(given)
+    if path.exists() or path.suffix == ".toml":
+        text = read_text(path)
+        return parse(text, f"'{path}'"), str(given), text
+    return find(str(given)).scenario, str(given), None
+
+
+def home_of(name: str, text: str | None) -> Path:
+    """Return where the paths of a scenario start from that ``resolve`` found."""
+    return Path() if text is None else Path(name).parent
+
+
+def combinations(given: Scenario | Mapping[str, Any] | str | Path) -> list[Scenario]:
+    """Return every cell of a scenario, its paths as they are from here."""
+    scenario, name, text = resolve(given)
+    return [seen_from(cell, home_of(name, text)) for cell in scenario.cells()]
+
+
+def read_policy(path: str | Path) -> PolicySpec:
+    """Read the limits in a TOML file, at its top or under ``[policy]``."""
+    content = _read_table(path, "policy")
+    allowed = f"; allowed are {', '.join(PolicySpec.model_fields)}"
+    with _faults_named(f"the policy '{path}'", "policy", allowed):
+        return PolicySpec.model_validate(content.get("policy", content))
+
+
+def read_accepted(path: str | Path) -> list[AcceptedSpec]:
+    """Read the accepted findings in a TOML file: tables ``[[accepted]]``."""
+    entries = _read_table(path, "list of accepted findings").get("accepted")
+    if not isinstance(entries, list):
+        raise ScenarioError(f"'{path}' holds no [[accepted]]; write one such table a finding")
+    with _faults_named(f"the accepted findings of '{path}'", "accepted"):
+        return [AcceptedSpec.model_validate(entry) for entry in entries]
+
+
+@contextmanager
+def _faults_named(what: str, table: str, allowed: str = "") -> Iterator[None]:
+    """Turn the first fault of a table into an error that names its key."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(step) for step in first["loc"]) or table
+        reason = str(first["msg"]).removeprefix("Value error, ")
+        raise ScenarioError(f"{what}: {shown(key)}: {reason}{allowed}") from None
+
+
+def _read_table(path: str | Path, what: str) -> dict[str, Any]:
+    try:
+        return read_toml(Path(path).read_text(encoding="utf-8-sig"), f"the {what} '{path}'")
+    except OSError as error:
+        raise ScenarioError(f"the {what} '{path}' cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise ScenarioError(f"the {what} '{path}' cannot be read: it is not UTF-8 text") from None
+
+
+def with_changes(
+    scenario: Scenario,
+    protocols: Mapping[str, Any] | None,
+    adversaries: Mapping[str, Any] | None,
+    numbers: Mapping[str, int | None],
+    policy: PolicySpec | str | Path | None,
+    accepted: str | Path | None,
+) -> Scenario:
+    content = scenario.to_dict()
+    for table, objects in (("protocol", protocols), ("adversary", adversaries)):
+        if objects:
+            content.setdefault("sweep", {})[table] = [{"name": label, "label": label} for label in objects]
+    content.update({key: number for key, number in numbers.items() if number is not None})
+    if policy is not None:
+        chosen = policy if isinstance(policy, PolicySpec) else read_policy(policy)
+        content["policy"] = chosen.model_dump(exclude_none=True)
+    if accepted is not None:
+        more = [entry.model_dump(exclude_none=True) for entry in read_accepted(accepted)]
+        content["accepted"] = [*content.get("accepted", []), *more]
+    return from_dict(content)
