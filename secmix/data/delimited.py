@@ -245,7 +245,7 @@ def _used_columns(
 
 
 def _groups(table: Table, path: str | Path, group: str, used: NDArray[np.bool_]) -> tuple[str, ...]:
-    """Return whose each of the used rows is."""
+    """Read the group of each row that is used."""
     j = table.place(group)
     assert j is not None  # looked for with the columns to drop
     owners = [row[j].strip() for row in table.rows]

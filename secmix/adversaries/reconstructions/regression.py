@@ -143,7 +143,7 @@ _Fit = tuple[Array, float, bool]
 
 
 def _contradicts(trainer: Trainer, exchange: _Exchange, fit: _Fit) -> bool:
-    """Say whether training on the rows of ``fit`` does not end where another exchange did."""
+    """Check whether training on the rows of ``fit`` ends elsewhere than another exchange did."""
     if np.abs(_moved(trainer, exchange)[1]).max() <= exchange.rounding:
         return False
     there = _refined(trainer, exchange, fit[0])

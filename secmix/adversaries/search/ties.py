@@ -53,7 +53,7 @@ def ranked(errors: Sequence[float] | Array, *, within: float | None = None) -> l
 
 
 def in_order(values: Array) -> list[int]:
-    """Return the places of ``values`` (n,) in ascending order; what differs by rounding keeps the order of places.
+    """Sort the places of ``values`` (n,) by value; values that differ by rounding keep the order of places.
 
     Values differ by rounding where they are within 1e-9 of the largest size. A cut among numbers that are equal but for
     their last bits then takes the same on every processor.
