@@ -83,7 +83,9 @@ def audit(
             "--baseline": baseline, "--cell": cell, "--colluders": colluders, "--accepted": accepted,
         }  # fmt: skip
         if given := [name for name, value in elsewhere.items() if value is not None]:
-            raise typer.BadParameter(f"--recorded goes without {', '.join(given)}: one run was recorded, as it was")
+            raise typer.BadParameter(
+                f"--recorded cannot be combined with {', '.join(given)}: one run was recorded, as it was"
+            )
         _audit_recorded(recorded, out or Path(f"audit-{recorded.resolve().name}"), format, show_private, debug)
     out = out or Path(f"audit-{flower.resolve().name if flower else Path(scenario or '').stem}")
     folder = report_folder(out, cell)

@@ -206,7 +206,7 @@ def test_a_protocol_of_ones_own_and_owners_by_name():
     assert owned.least is None
     turn = secmix.exposure(scenario(RING), owners=list("ababab"), costs={"a": 2.0}, taps=False)
     assert [each.colluders.cost for each in turn.nodes] == [1.0, 2.0] * 3
-    with pytest.raises(SecmixError, match="names nobody for node 5"):
+    with pytest.raises(SecmixError, match="no entry for node 5"):
         secmix.exposure(scenario(RING), owners=dict.fromkeys(range(5), "a"))
     with pytest.raises(SecmixError, match="costs: unknown node or owner 'c'"):
         secmix.exposure(scenario(RING), owners=list("ababab"), costs={"c": 2.0})

@@ -12,7 +12,7 @@ import secmix
 from secmix.adversaries import HonestButCurious
 from secmix.auditing.advice.change import changed_scenario
 from secmix.auditing.advice.trials import in_words, tried
-from secmix.auditing.cells.sound import observed
+from secmix.auditing.cells.observed import observed
 from secmix.auditing.observation.observe import seeds_of
 from secmix.auditing.report import Cell, Report
 from secmix.auditing.setup import build_setup

@@ -20,7 +20,7 @@ from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, no
 from secmix.auditing.cells.groups import gather, notes_on_groups
 from secmix.auditing.cells.mask_size import sigma_curve
 from secmix.auditing.cells.node_status import leaked, notes, premises_of, readable, solvable
-from secmix.auditing.cells.sound import observed, unchecked
+from secmix.auditing.cells.observed import observed, unchecked
 from secmix.auditing.cells.steps import SELDOM, CellResult, Steps, Tell, Word
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered, asked
 from secmix.auditing.evidence.premises import finite

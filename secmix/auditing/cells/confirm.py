@@ -18,7 +18,7 @@ from scipy.stats import t as student
 from secmix.auditing.cells.attempt import attempted
 from secmix.auditing.cells.groups import gather
 from secmix.auditing.cells.node_status import given_away
-from secmix.auditing.cells.sound import again
+from secmix.auditing.cells.observed import again
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered, asked, evidence_of
 from secmix.auditing.observation.collaborations import CollaborationObservation
 from secmix.auditing.report import Finding

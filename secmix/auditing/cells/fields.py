@@ -22,7 +22,7 @@ def failed(cell: Scenario, setup: Setup, cause: str, reproduce: str) -> Cell:
     return Cell(
         **cell_fields(cell, setup, reproduce),
         verdict="inconclusive",
-        sentence=f"Nothing is known of this cell: {cause}",
+        sentence=f"This cell was not audited: {cause}",
         leaked=[],
         output_error=None,
         nodes=nodes,

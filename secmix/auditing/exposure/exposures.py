@@ -239,6 +239,6 @@ def _owners(owners: Owners | None, n: int) -> tuple[str, ...] | None:
     if isinstance(owners, Mapping):
         missing = sorted(set(range(n)) - set(owners))
         if missing:
-            raise ScenarioError(f"owners names nobody for node {missing[0]}; give one a node, 0 to {n - 1}")
+            raise ScenarioError(f"owners has no entry for node {missing[0]}; give nodes 0 to {n - 1} one each")
         return tuple(str(owners[i]) for i in range(n))
     return tuple(str(owner) for owner in owners)

@@ -23,7 +23,7 @@ from secmix.auditing.witnesses.unsealed import sealed_check
 from secmix.kernel import KnownSums
 from secmix.scenario import Scenario
 
-_FICKLE = "the adversary says at one time that it controls some nodes, and at another that it controls others"
+_FICKLE = "the adversary named different corrupt nodes in two calls"
 
 
 def observed(
