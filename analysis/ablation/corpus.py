@@ -24,7 +24,7 @@ from soundness.corpus import WRONG
 
 import secmix
 from analysis.study import Numbers
-from secmix.auditing import verdicts
+from secmix.auditing import decide
 from secmix.auditing.evidence import interface
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered
 from secmix.auditing.report import Finding
@@ -58,7 +58,7 @@ def convicting(every: int, seed: int, i: int) -> Numbers:
     scenario = {**scenario, "measure": {**scenario["measure"], "evidence": [*EVIDENCE, *slow]}}
     convict: set[str] = set()
     about: Numbers = {"case": case.name, "class": case.family}
-    with warnings.catch_warnings(), _all_asked(convict), patch.object(verdicts, "settles", lambda *_: False):
+    with warnings.catch_warnings(), _all_asked(convict), patch.object(decide, "settles", lambda *_: False):
         warnings.simplefilter("ignore")
         try:
             report = secmix.audit(scenario, protocols=protocols, adversaries=adversaries, seed=seed)
@@ -115,5 +115,5 @@ def _only(look: Any, other: str) -> Any:
 
 def _convicts(finding: Finding, case: Case) -> bool:
     policy = case.cell.policy
-    by_leakage = verdicts.of_leakage(finding, policy).verdict == "violated"
-    return by_leakage or (policy.max_revealed_nodes is not None and verdicts.is_revealed(finding))
+    by_leakage = decide.of_leakage(finding, policy).verdict == "violated"
+    return by_leakage or (policy.max_revealed_nodes is not None and decide.is_revealed(finding))

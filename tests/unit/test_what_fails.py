@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import secmix
-from secmix.auditing.cells import attempt, audit_cell, confirm, sound
+from secmix.auditing.cells import attempt, audit_cell, confirm, observed
 from secmix.auditing.cells.attempt import LATE
 from secmix.auditing.cells.groups import gather
 from secmix.auditing.engine import processes, run_cell, run_cells
@@ -303,7 +303,7 @@ def test_progress_tells_the_steps_of_a_cell() -> None:
 
 def test_an_early_look_tells_a_violation_before_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_cell, "SELDOM", -1.0)
-    monkeypatch.setattr(sound, "proof_of", failing(MemoryError()))
+    monkeypatch.setattr(observed, "proof_of", failing(MemoryError()))
     cell = audited()
     assert cell.verdict == "violated"
     assert cell.unmeasured[0] == "the proof, and what follows: not reached"
