@@ -40,24 +40,14 @@ SAME_IN_EVERY_RUN = settings().derandomize
 
 @pytest.fixture(scope="session", autouse=True)
 def _same_in_every_run() -> Iterator[None]:
-    """Fix what ``derandomize`` leaves open: the seeds that the checks of ``secmix.testing`` draw, and constants.
+    """Fix what ``derandomize`` leaves open.
 
     Hypothesis also tries constants of the project's modules imported so far, and these depend on the tests run before.
     """
     with pytest.MonkeyPatch.context() as patch:
         if SAME_IN_EVERY_RUN:
-            patch.setattr("secrets.randbits", lambda bits: 0)
             patch.setattr("hypothesis.internal.conjecture.providers._get_local_constants", Constants)
         yield
-
-
-@pytest.fixture
-def same_in_every_process(tmp_path: Path) -> Path:
-    """Fix those seeds in processes that a test starts too: the folder goes to their PYTHONPATH."""
-    (tmp_path / "sitecustomize.py").write_text(
-        "import secrets\n\nsecrets.randbits = lambda bits: 0\n", encoding="utf-8"
-    )
-    return tmp_path
 
 
 @pytest.fixture(scope="session")

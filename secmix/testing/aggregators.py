@@ -1,14 +1,14 @@
-"""check_aggregator: every promise on drawn cases, then the worst-case search, and what fails made small."""
+"""check_aggregator: every promise on drawn inputs, then the worst-case search, and what fails made small."""
 
 from __future__ import annotations
 
 import copy
-import secrets
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import cycle, islice, product
-from typing import Literal
+from itertools import product
+from random import Random
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,21 +17,33 @@ from secmix.adversaries.search.oracle import Rule, configured, quietly
 from secmix.adversaries.search.worst_case import RuleRefuses, WorstCase
 from secmix.aggregators import rule_named, traits_of
 from secmix.errors import SecmixError
-from secmix.testing.cases import Case, of_zeros
-from secmix.testing.counterexample import Promise, as_test, failure, name_of, rule_defined
-from secmix.testing.drawing import Space, draw_for
-from secmix.testing.rule_promises import BY_TITLE, CONSENSUS, DRAWN, ITSELF, NO_MEMORY, REACH, REPEATED, SHAPE, WORST
-from secmix.testing.sizes import BEYOND, MOST_ENTRIES, accepted, beyond, numbers_of
+from secmix.testing.counterexample import Failure, Promise, name_of, rule_defined
+from secmix.testing.rule_inputs import CHAINS, SPREAD, Drawn, RuleInputs, Space, filled, of_zeros
+from secmix.testing.rule_promises import (
+    BY_TITLE,
+    CONSENSUS,
+    DRAWN,
+    EQUIVARIANCES,
+    ITSELF,
+    JUDGED,
+    NO_MEMORY,
+    REACH,
+    REPEATED,
+    SHAPE,
+    WORST,
+)  # fmt: skip
+from secmix.testing.sizes import BEYOND, MOST_ENTRIES, WIDTHS, Pair, accepted, beyond, largest, numbers_of
+from secmix.testing.strategies import smallest_failure
 from secmix.testing.summary import AggregatorCheck
 from secmix.testing.trials import UNBOUNDED, Trials, values_of
 
 Bound = float | Callable[[int, int], float]
 DEFAULT_EQUIVARIANCES = ("permutation", "translation", "scale", "embedding")
 
-# Cases of each promise that are small, and of all that are wide; those about numbers that the code names; calls of one
-# and the same; worst-case searches of drawn sizes. A fault in one call of 997 is missed in 7,000 with 0.1 %.
-_EFFORT = {"quick": [40, 1600, 600, 4400, 4], "thorough": [300, 20_000, 4000, 20_000, 24]}
-_FEW = 6  # cases of each size beyond the usual
+# Examples of each promise for a reader, and of all together at any size; those about numbers that the code names; calls
+# of one and the same; worst-case searches. A fault in one call of 997 is missed in 7,000 with 0.1 %.
+_EFFORT = {"quick": [30, 480, 240, 4400, 4], "thorough": [225, 6000, 1600, 20_000, 24]}
+_GROUPS = ((CONSENSUS, REACH), JUDGED, (NO_MEMORY, *ITSELF), EQUIVARIANCES)  # tried on one example together
 _LATER = 10_000  # calls in which a failure must come back that came once and not again
 
 
@@ -75,13 +87,13 @@ def check_aggregator(
     skip : collection of str
         Properties, by title, that the rule does not promise.
     level : {"quick", "thorough"}
-        How much is tried: some 3,000 cases and 7,000 results, or ten times as many.
+        How much is tried: some 3,000 cases and 8,000 results, or ten times as many.
     examples : int, optional
         How many small cases each property is tried on, and in proportion the others; by default as ``level`` says.
     budget : int
         Evaluations of each worst-case search.
     seed : int, optional
-        Draws the same cases again; by default each run draws others, and a failure names its seed.
+        Another seed draws other cases; the same call draws the same ones.
 
     Returns
     -------
@@ -91,7 +103,8 @@ def check_aggregator(
     Raises
     ------
     AssertionError
-        A promise is broken; the message holds the smallest counterexample that was found, as a test to paste.
+        A promise is broken; the message holds the smallest counterexample that was found, as a test to paste. It is
+        made small by Hypothesis, where that is installed (``pip install 'secmix[test]'``).
     SecmixError
         The arguments make no sense.
 
@@ -112,12 +125,12 @@ def check_aggregator(
         raise SecmixError(f"skip names {sorted(unknown)}; the promises are {sorted(BY_TITLE)}")
     if not callable(bound) and bound is not None and not bound > 0:
         raise SecmixError(f"bound must be above 0; given {bound!r}")
-    seed = secrets.randbits(32) if seed is None else integer(seed, "seed", least=0)
-    return _Battery(rule_named(rule), f, bound, n, p, equivariances, frozenset(skip), effort, budget, seed).run()
+    seed = integer(seed or 0, "seed", least=0)
+    return _RuleCheck(rule_named(rule), f, bound, n, p, equivariances, frozenset(skip), effort, budget, seed).run()
 
 
 @dataclass
-class _Battery:
+class _RuleCheck:
     """One check, from the first call to the summary."""
 
     rule: Rule
@@ -132,8 +145,8 @@ class _Battery:
     seed: int
 
     def __post_init__(self) -> None:
+        self.random = Random(self.seed)
         self.searches = self.evaluations = 0
-        self.rng = np.random.default_rng(self.seed)
         traits = traits_of(configured(self.rule)[0])
         if self.equivariances is None:
             self.equivariances = DEFAULT_EQUIVARIANCES if traits is None else traits.equivariances
@@ -145,36 +158,44 @@ class _Battery:
         self.trials = Trials(self.rule, self._allowed, fresh)
         self.named = numbers_of(self.rule)
         self.counts = {int(v) + step for v in self.named if v == int(v) and abs(v) < 1e9 for step in (-1, 0, 1)}
-        pairs, widths = accepted(self._refusal, self.f, self.n), None if self.p is None else (self.p,)
-        self.small = Space(
+        pairs = accepted(self._refusal, self.f, self.n)
+        self.plain = Space(
             [pair for pair in pairs if pair[1] == self.f][:5:2] if self.n is None else pairs[:1],
-            widths or (1, 2, 3),
+            (1, 2, 3) if self.p is None else (self.p,),
+            plain=True,
             moves="translation" in self.equivariances,
             scales="scale" in self.equivariances,
             withstands=lambda n, g: g if traits is None or g == self.f else traits.tolerates(n, g),
         )
-        self.wide = replace(self.small, pairs=pairs, widths=widths or (1, MOST_ENTRIES), wide=True)
+        # An off-by-one, and a breakdown point below one half, show where f is the largest that n messages allow.
+        often = [*pairs, *pairs[: len(pairs) // 2], *(largest(pairs) * (len(pairs) // (4 * len(largest(pairs))) + 1))]
+        widths = WIDTHS if self.p is None else (self.p,)
+        self.wide = replace(self.plain, pairs=often, widths=widths, plain=False)
 
     def run(self) -> AggregatorCheck:
-        """Go through all stages, from what shrinks well to what takes long."""
+        """Go through all stages, from what is read well to what takes long."""
         few, many, named, repeated, searches = self.effort
         promises = [one for one in DRAWN if self._promises(one)]
         for one in promises:
-            for _ in range(min(few, one.most or few)):
-                self._try(one, self.small)
-        weighted = [one for one in promises if one.most is None for _ in range(5 if one in (CONSENSUS, REACH) else 1)]
-        for one in islice(cycle(weighted), many):
-            self._try(one, self.wide)
-        robust = [one for one in weighted if one in (CONSENSUS, REACH)] or weighted
-        if REACH in robust:
-            self._in_series(few * 3 // 4)
+            self._search([(one,)], self.plain, min(few, one.most or few))
+        promises = [one for one in promises if one.most is None]
+        groups = [tuple(one for one in group if one in promises) for group in _GROUPS]
+        robust, *others = [group for group in groups if group]
+        self._search([*[robust] * 5, *others], self.wide, many)
+        if REACH in robust:  # many colluders, each next farther by the same factor: one that goes along is led away
+            series = replace(self.wide, pairs=largest(self.wide.pairs)[-3:], kinds=CHAINS)
+            self._search([(REACH,)], replace(series, widths=(self.p,) if self.p else range(1, 10)), few)
         self._named_numbers(robust, named)
-        self._beyond(robust, max(_FEW * named // 600, 1))
+        shapes = beyond({*self.counts, *BEYOND}, self._refusal, self.wide.pairs, self.f, self.n, self.p)
+        self._search([robust], replace(self.wide, most=np.inf), 0, shapes * max(named // 60, 1))
         if REPEATED.title not in self.skip and not self.stochastic:
             self._every_call(repeated)
         if WORST.title not in self.skip:
-            for space in [self.small] * min(4, searches) + [self.wide] * searches:
-                self._worst(space)
+            medium = [pair for pair in self.wide.pairs if pair[0] <= 20] or self.wide.pairs[:1]
+            small = [width for width in self.wide.widths if width <= 30] or self.wide.widths
+            self._search([(WORST,)], replace(self.plain, kinds=SPREAD), min(4, searches))
+            medium_size = replace(self.wide, pairs=medium, widths=small, kinds=SPREAD)
+            self._search([(WORST,)], medium_size, searches)
         return self._summary()
 
     def _allowed(self, n: int, f: int) -> float:
@@ -193,107 +214,121 @@ class _Battery:
 
     def _refusal(self, n: int, f: int) -> ValueError | None:
         """Return why the rule takes no n messages with f; another error is a failure."""
-        case = of_zeros(n, f, self.p or 2, f, {})
+        inputs = of_zeros(n, f, self.p or 2, f, {})
         try:
-            quietly(lambda: self.rule(case.harmless(), f=f))
+            quietly(lambda: self.rule(inputs.harmless(), f=f))
         except ValueError as error:
             return error
         except (Exception, SystemExit) as error:
-            self._fail(SHAPE, case, error)
+            self._raise(self._broken(SHAPE, inputs, error))
         return None
 
-    def _try(self, one: Promise, space: Space) -> None:
-        case = draw_for(one, space, self.rng)
-        why = self.trials.hold(one, case)
+    def _search(
+        self,
+        groups: Sequence[tuple[Promise, ...]],
+        space: Space,
+        examples: int,
+        shapes: Iterable[tuple[Pair, int]] = (),
+    ) -> None:
+        """Try the promises of a group on inputs of ``shapes`` and others from ``space``; raise the smallest failure."""
+
+        def fails(drawn: Any, first: Failure | None) -> Failure | None:
+            if first is not None:  # simpler inputs are to break the same promise in the same way
+                failure = self._failure(first.promise, Drawn(*drawn[1:]), space)
+                return failure if failure and type(failure.why) is type(first.why) else None
+            tried = (self._failure(one, Drawn(*drawn[1:]), space, count=True) for one in drawn[0])
+            return next(filter(None, tried), None)
+
+        options, choice = (groups, *space.options), self.random.choice
+        first = ((choice(groups), *shape, *map(choice, options[3:])) for shape in shapes)
+        self._raise(smallest_failure(options, fails, examples=examples, random=self.random, first=first))
+
+    def _failure(self, one: Promise, drawn: Drawn, space: Space, *, count: bool = False) -> Failure | None:
+        if drawn.pair[0] * drawn.p > space.most:
+            return None
+        if one is WORST:
+            return self._worst(drawn, space)
+        inputs = filled(one, drawn, space)
+        why = self.trials.hold(one, inputs) if count else self.trials.fails(one, inputs)
         if why is None and self.trials.written_on and "shape" not in self.skip:
-            one, why = SHAPE, self.trials.fails(SHAPE, case)
+            one, why = SHAPE, self.trials.fails(SHAPE, inputs)
         if why is None:
-            return
-        changed = self.trials.changed(one, case)
-        if changed or self.trials.fades(one, case):
+            return None
+        return self._steady(one, inputs, why) if count else self._broken(one, inputs, why)
+
+    def _broken(
+        self, one: Promise, inputs: RuleInputs, why: BaseException, note: str = "", tries: int = 600
+    ) -> Failure:
+        sizes = f"n = {inputs.n}, p = {inputs.p}, f = {inputs.f}, {inputs.dtype}"
+        return Failure(one, values_of(one, inputs, self._allowed), why, sizes, note, inputs.layout, tries)
+
+    def _steady(self, one: Promise, inputs: RuleInputs, why: BaseException) -> Failure:
+        """Return the failure; in place of one that comes and goes, many calls in which one comes."""
+        changed = self.trials.changed(one, inputs)
+        if REPEATED.title not in self.skip and (changed or self.trials.fades(one, inputs)):
             # The rule counts, remembers or draws, or a value is special. The test to paste calls it many times.
-            for (n, f), p in ((self.small.pairs[0], 2), ((case.n, case.f), case.p)):
-                often = self._often(n, self.p or p, f, _LATER)
-                if REPEATED.title not in self.skip and (later := self.trials.fails(REPEATED, often)):
-                    self._fail(REPEATED, often, later, f'("{one.title}" failed too, in some calls)')
-        if changed:
-            self._fail(one, case, why, "(in some calls, not in all)")
-        self._fail(one, *self.trials.smallest(one, case, why))
+            for (n, f), p in ((self.plain.pairs[0], self.p or 2), ((inputs.n, inputs.f), inputs.p)):
+                often = self._often(n, p, f, _LATER)
+                if later := self.trials.fails(REPEATED, often):
+                    return self._broken(REPEATED, often, later, f'("{one.title}" failed too, in some calls)', tries=0)
+        note = "(in some calls, not in all)" * changed
+        return self._broken(one, inputs, why, note, tries=0) if changed else self._broken(one, inputs, why)
 
-    def _in_series(self, count: int) -> None:
-        """Try many colluders, each next farther by the same factor: who reaches from one to the next goes along."""
-        pairs = self.wide.largest[-3:]
-        space = replace(self.wide, widths=(self.p,) if self.p else (1, 9), how="chain")
-        for i in range(count):
-            self._try(REACH, replace(space, pairs=[pairs[i % len(pairs)]]))
-
-    def _named_numbers(self, robust: list[Promise], count: int) -> None:
-        """Try the numbers that the code names, as entries and sizes of messages, and as how many there are."""
-        space = replace(self.wide, values=self.named)
-        named = [pair for pair in space.pairs if pair[0] in self.counts]
-        space = replace(space, pairs=named + space.pairs[:: max(1, len(space.pairs) // max(len(named), 10))])
+    def _named_numbers(self, robust: tuple[Promise, ...], count: int) -> None:
+        """Try the numbers that the code names: as entries and sizes of messages, and as how many there are."""
+        pairs = sorted(set(self.wide.pairs))
+        named = [pair for pair in pairs if pair[0] in self.counts]
+        pairs = sorted([*named, *pairs[:: max(1, len(pairs) // max(len(named), 10))]])
         widths = [self.p] if self.p else [c for c in sorted(self.counts) if 1 <= c <= MOST_ENTRIES]
-        both = [(pair, width) for pair in named for width in widths]
-        for i in self.rng.permutation(len(both))[: count // 2].tolist():
-            self._try(robust[i % len(robust)], replace(space, pairs=[both[i][0]], widths=(both[i][1],)))
-        for one, width in zip(islice(cycle(robust), count), cycle([*widths, *(() if self.p else (1, 2, 3, 7))])):
-            self._try(one, replace(space, widths=(width,)))
-
-    def _beyond(self, robust: list[Promise], count: int) -> None:
-        """Try a few cases of each size that is larger than the usual ones."""
-        for n, f, p in beyond({*self.counts, *BEYOND}, self._refusal, self.wide.pairs, self.f, self.n, self.p):
-            for one in robust[:count]:
-                self._try(one, replace(self.wide, pairs=[(n, f)], widths=(p,)))
+        both = list(product(named, widths))
+        shapes = self.random.sample(both, min(len(both), count // 2))
+        widths = widths if self.p else sorted({*widths, 1, 2, 3, 7})
+        space = replace(self.wide, pairs=pairs, widths=widths, most=np.inf, values=self.named)
+        self._search([robust], space, count, shapes)
 
     def _every_call(self, count: int) -> None:
-        pairs, widths = self.small.pairs[:2], (1, 3, 40) if self.p is None else (self.p,)
+        pairs, widths = self.plain.pairs[:2], (1, 3, 40) if self.p is None else (self.p,)
         for (n, f), p in product(pairs, widths):
-            case = self._often(n, p, f, -(-count // (len(widths) * len(pairs))))
-            if why := self.trials.hold(REPEATED, case):
-                self._fail(REPEATED, replace(case, numbers={**case.numbers, "calls": _LATER}), why)
+            inputs = self._often(n, p, f, -(-count // (len(widths) * len(pairs))))
+            if why := self.trials.hold(REPEATED, inputs):
+                self._raise(self._broken(REPEATED, replace(inputs, extra={**inputs.extra, "calls": _LATER}), why))
 
-    def _often(self, n: int, p: int, f: int, calls: int) -> Case:
+    def _often(self, n: int, p: int, f: int, calls: int) -> RuleInputs:
         """Return so many calls, each with other messages, on which all but f agree."""
-        numbers = {"n": n, "p": p, "calls": calls, "seed": int(self.rng.integers(2**31))}
-        return of_zeros(n, f, p, min(f, self.small.withstands(n, f)), numbers)
+        extra = {"n": n, "p": p, "calls": calls, "seed": self.seed}
+        return of_zeros(n, f, p, min(f, self.plain.withstands(n, f)), extra)
 
-    def _worst(self, space: Space) -> None:
+    def _worst(self, drawn: Drawn, space: Space) -> Failure | None:
         """Search for the worst messages beside a drawn cloud."""
-        case = draw_for(REACH, space, self.rng)
-        if case.n * case.p > 600 or not len(case.byzantine) or np.abs(case.cloud).max() > 1e12:
-            case = draw_for(REACH, self.small, self.rng)
-        if not len(case.byzantine):
-            return
-        case = replace(case, dtype="float64", layout="C", keys=np.arange(case.n, dtype=np.float64), numbers={})
+        inputs = filled(REACH, drawn, space)
+        if inputs.n * inputs.p > 600 or not len(inputs.byzantine) or np.abs(inputs.honest).max() > 1e12:
+            return None
+        inputs = replace(inputs, dtype="float64", layout="C", order=np.arange(inputs.n), extra={})
+        rule_f = inputs.f if configured(self.rule)[1] is None else None
+        search = WorstCase(self.rule, len(inputs.byzantine), self.budget, rule_f)
         try:
-            rule_f = case.f if configured(self.rule)[1] is None else None
-            found = WorstCase(self.rule, len(case.byzantine), self.budget, rule_f).search(case.cloud, self.rng)
+            found = search.search(inputs.honest, np.random.default_rng(drawn.seed))
         except RuleRefuses:
-            return
+            return None
         except SecmixError as error:
-            self._fail(REACH, case, error)
-            return
+            return self._broken(REACH, inputs, error, tries=0)
         self.searches += 1
         self.evaluations += found.evaluations
         grows = "The error grows in proportion to the messages: the rule breaks down." * found.unbounded
         # The messages in few digits, if they do as much harm; the message is for a reader.
         few = np.array([float(f"{x:.3g}") for x in found.messages.ravel()]).reshape(found.messages.shape)
+        finite = np.isfinite(found.messages).all()
         for messages in (few, found.messages):
-            worst = replace(case, byzantine=messages)
-            if np.isfinite(messages).all() != np.isfinite(found.messages).all():
-                continue
-            if why := self.trials.fails(WORST, worst):
-                self._fail(WORST, *self.trials.smallest(WORST, worst, why), grows)
-        if found.unbounded:
-            self._fail(WORST, case, AssertionError("the error grows with the messages"), grows)
+            worst = replace(inputs, byzantine=messages)
+            if np.isfinite(messages).all() == finite and (why := self.trials.fails(WORST, worst)):
+                return self._broken(WORST, worst, why, grows, tries=20)
+        unbounded = AssertionError("the error grows with the messages")
+        return self._broken(WORST, inputs, unbounded, grows, tries=0) if grows else None
 
-    def _fail(self, one: Promise, case: Case, why: BaseException, note: str = "") -> None:
-        name, tried = name_of(self.rule), sum(self.trials.cases.values())
-        sizes = f"n = {case.n}, p = {case.p}, f = {case.f}, {case.dtype}"
-        notes = [*([note] if note else []), f"{sizes}; found with seed={self.seed} after {tried} cases."]
-        values = values_of(one, case, self._allowed)
-        test = as_test(name, "rule", rule_defined(self.rule), one, values, case.layout)
-        raise failure(one, name, "rule", why, notes, test) from None
+    def _raise(self, failure: Failure | None) -> None:
+        if failure is not None:
+            found = f"found with seed={self.seed} after {sum(self.trials.cases.values())} cases"
+            raise failure.error(name_of(self.rule), "rule", rule_defined(self.rule), found) from None
 
     def _summary(self) -> AggregatorCheck:
         trials = self.trials

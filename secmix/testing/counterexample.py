@@ -7,7 +7,7 @@ import importlib.util
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -56,41 +56,55 @@ class Promise:
         return tuple(inspect.signature(self.check).parameters)[1:]
 
 
-def failure(
-    one: Promise, name: str, subject: str, why: BaseException, notes: Iterable[str], test: str
-) -> AssertionError:
-    """Return the error that says which promise is broken and how, with the ``test``; ``notes`` follow the cause."""
-    must = " ".join(str(inspect.getdoc(one.check)).split())
-    cause = f"{type(why).__name__}: {why}".splitlines()[0][:300]
-    cause = cause if isinstance(why, AssertionError) else f"the {subject} raises {cause}"
-    head = [f'{name} fails "{one.title}": it must {must[0].lower()}{must[1:]}', cause, *notes]
-    return AssertionError("\n".join(head) + f"\n\n{test}\n")
+@dataclass(frozen=True)
+class Failure:
+    """A promise that is broken, and on what."""
 
+    promise: Promise
+    values: Mapping[str, Any]  # what the promise needs, by name
+    why: BaseException
+    where: str  # sizes, in words
+    note: str = ""
+    layout: str = "C"  # of messages among the values, in memory
+    tries: int = 600  # simpler values that are worth a try
 
-def as_test(
-    name: str, subject: str, defined: list[str], one: Promise, values: Mapping[str, Any], layout: str = "C"
-) -> str:
-    """Write the test, complete with imports; run as a script it calls itself.
+    @cached_property
+    def cost(self) -> int:
+        """Say how hard the values are to read."""
+        large = [value.size for value in self.values.values() if isinstance(value, np.ndarray) and value.size > 2000]
+        return 20 * sum(large) or len("".join(map(written, self.values.values()))) + 9 * (self.layout != "C")
 
-    ``defined`` are import lines for the ``subject``, "rule" or "protocol", and last what defines it. Messages among the
-    ``values`` lie in memory as ``layout`` says.
-    """
-    *imports, definition = defined
-    lines = {key: written(value) for key, value in values.items()}
-    if "messages" in lines:
-        lines["messages"] = LAYOUTS[layout][1].format(lines["messages"])
-    body = [f"{key} = {line}" for key, line in lines.items()]
-    body += ["messages.flags.writeable = False"] * (layout == "read-only")
-    body.append(f"{one.check.__name__}({', '.join((subject, *one.needs))})")
-    used = [each for each in ("Network", "adversaries") if any(f"{each}." in line for line in body)]
-    imports += [f"from secmix import {', '.join(used)}"] * bool(used)
-    imports += ["from secmix.kernel import prove"] * ("proof" in lines)
-    head = ["import numpy as np", *([""] * bool(imports)), *sorted(imports)]
-    test = re.sub(r"\W+", "_", f"test_{name}_{one.title}").strip("_")
-    function = f"def {test}():\n" + textwrap.indent("\n".join(body), "    ")
-    call = f'if __name__ == "__main__":\n    {test}()'
-    pieces = ("\n".join(head), definition, inspect.getsource(one.check), function, call)
-    return "\n\n\n".join(piece.strip("\n") for piece in pieces if piece.strip())
+    def error(self, name: str, subject: str, defined: list[str], found: str) -> AssertionError:
+        """Return the error that says which promise is broken and how, with the test to paste.
+
+        ``name`` is that of the ``subject``, a "rule" or a "protocol"; ``defined`` are import lines for it, and last
+        what defines it; ``found`` says how to find the failure again.
+        """
+        must = " ".join(str(inspect.getdoc(self.promise.check)).split())
+        cause = f"{type(self.why).__name__}: {self.why}".splitlines()[0][:300]
+        cause = cause if isinstance(self.why, AssertionError) else f"the {subject} raises {cause}"
+        head = [f'{name} fails "{self.promise.title}": it must {must[0].lower()}{must[1:]}', cause]
+        head += [*([self.note] if self.note else []), f"{self.where}; {found}."]
+        return AssertionError("\n".join(head) + f"\n\n{self._test(name, subject, defined)}\n")
+
+    def _test(self, name: str, subject: str, defined: list[str]) -> str:
+        """Write the test, complete with imports; run as a script it calls itself."""
+        *imports, definition = defined
+        lines = {key: written(value) for key, value in self.values.items()}
+        if "messages" in lines:
+            lines["messages"] = LAYOUTS[self.layout][1].format(lines["messages"])
+        body = [f"{key} = {line}" for key, line in lines.items()]
+        body += ["messages.flags.writeable = False"] * (self.layout == "read-only")
+        body.append(f"{self.promise.check.__name__}({', '.join((subject, *self.promise.needs))})")
+        used = [each for each in ("Network", "adversaries") if any(f"{each}." in line for line in body)]
+        imports += [f"from secmix import {', '.join(used)}"] * bool(used)
+        imports += ["from secmix.kernel import prove"] * ("proof" in lines)
+        head = ["import numpy as np", *([""] * bool(imports)), *sorted(imports)]
+        test = re.sub(r"\W+", "_", f"test_{name}_{self.promise.title}").strip("_")
+        function = f"def {test}():\n" + textwrap.indent("\n".join(body), "    ")
+        call = f'if __name__ == "__main__":\n    {test}()'
+        pieces = ("\n".join(head), definition, inspect.getsource(self.promise.check), function, call)
+        return "\n\n\n".join(piece.strip("\n") for piece in pieces if piece.strip())
 
 
 def laid_out(array: Array, layout: str) -> Any:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import copy
-import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import cycle, islice
+from random import Random
 from typing import Any, Literal
 
 import numpy as np
@@ -23,18 +22,20 @@ from secmix.network import Network
 from secmix.protocols import Collaboration, SumProtocol
 from secmix.protocols.collaboration import checked_parts
 from secmix.protocols.interfaces import SumTraits
-from secmix.testing.cases import smallest
-from secmix.testing.counterexample import Promise, as_test, failure, protocol_defined
+from secmix.testing.call_inputs import Drawn, large_calls, options
+from secmix.testing.counterexample import Failure, Promise, protocol_defined
 from secmix.testing.protocol_promises import COLLABORATION, LIGHT, MASKS, SUM, WITHOUT_PROOF
-from secmix.testing.sizes import numbers_of, small_networks, wide_networks
+from secmix.testing.sizes import numbers_of
+from secmix.testing.strategies import smallest_failure
 from secmix.testing.summary import ProtocolCheck
 
 NodeSets = Iterable[Iterable[int]]
 Reveals = Literal["nothing", "total", "everything"] | NodeSets | Callable[[Network, frozenset[int]], NodeSets]
-Case = dict[str, Any]
+CallInputs = dict[str, Any]
 """What the promises need, by name."""
 # Cases of small networks; those of drawn sizes, and twice as many that the code names.
 _EFFORT = {"quick": (14, 18), "thorough": (200, 180)}
+_TRIES = 60  # simpler calls that are tried where one breaks a promise
 
 
 def check_protocol(
@@ -75,7 +76,7 @@ def check_protocol(
         Promises, by title, that the protocol does not make; without "reveals" nothing is proved.
     level : {"quick", "thorough"}
     seed : int, optional
-        Draws the same cases again; by default each check draws others.
+        Another seed draws other cases; the same call draws the same ones.
 
     Returns
     -------
@@ -86,7 +87,8 @@ def check_protocol(
     Raises
     ------
     AssertionError
-        A promise is broken; the message holds the smallest case that was found, as a test to paste.
+        A promise is broken; the message holds the smallest case that was found, as a test to paste. It is made small
+        by Hypothesis, where that is installed (``pip install 'secmix[test]'``).
     SecmixError
         The arguments make no sense.
 
@@ -112,7 +114,7 @@ def check_protocol(
     promises = COLLABORATION if isinstance(protocol, Collaboration) else SUM
     if unknown := set(skip) - {one.title for one in promises}:
         raise SecmixError(f"skip names {sorted(unknown)}; the promises are {[one.title for one in promises]}")
-    seed = secrets.randbits(32) if seed is None else integer(seed, "seed", least=0)
+    seed = integer(seed or 0, "seed", least=0)
     given = None if parts is None else checked_parts(parts)
     check = _Check(protocol, reveals, network, adversary, given, tolerance, seed)
     return check.run([one for one in promises if one.title not in skip], *_EFFORT[level])
@@ -131,7 +133,7 @@ class _Check:
     seed: int
 
     def __post_init__(self) -> None:
-        self.rng = np.random.default_rng(self.seed)
+        self.random = Random(self.seed)
         self.sums = not isinstance(self.protocol, Collaboration)
         self.proofs: dict[Any, Proof] = {}
         self.cases, self.kinds, self.unproved = Counter[str](), Counter[str](), Counter[str]()
@@ -140,27 +142,42 @@ class _Check:
 
     def run(self, promises: list[Promise], few: int, many: int) -> ProtocolCheck:
         """Try every promise on small cases, and those that take little time on large ones."""
-        small = small_networks(self.network, None if self.parts is None else len(self.parts), self.rng)
-        plan = list(islice(cycle(small), few))
-        if self.sums:
-            whole = [int(number) for number in numbers_of(self.protocol) if number == int(number)]
-            plan += wide_networks(self.protocol, self.network, whole, many, self.rng)
-        runs = (SUM if self.sums else COLLABORATION)[0]  # fails where the protocol does not run
-        for place, (network, kind, size) in enumerate(plan):
-            case = self._inputs(network, place, size) if self.sums else self._rows(network)
-            case |= {"network": network, "seed": int(self.rng.integers(2**31))}
-            if isinstance(self._failure(runs, case), NetworkError):
-                self.refused += 1
-                continue
-            for one in self._tried(promises, case, wide=size is not None):
-                self.cases[one.title] += 1
-                self.calls += one.calls
-                if why := self._failure(one, case):
-                    self._fail(one, case, why, kind)
-            self.kinds[kind] += 1
-            sample = case["inputs"] if self.sums else case["parts"][0]
-            self.sizes.append((network.n, sample.shape[0], sample.shape[2]))
+
+        def fails(values: Any, first: Failure | None) -> Failure | None:
+            drawn = Drawn(*values)
+            inputs = self._sum_inputs(drawn) if self.sums else self._rows(drawn)
+            if first is None:
+                return self._first_broken(promises, drawn, inputs)
+            if "proof" in first.promise.needs:
+                inputs["proof"] = self._proof(inputs)
+            failure = self._failure(first.promise, drawn, inputs)
+            return failure if failure and type(failure.why) is type(first.why) else None
+
+        numbers = [int(number) for number in numbers_of(self.protocol) if number == int(number)]
+        large = large_calls(self.protocol, self.network, numbers, many, self.random) if self.sums else []
+        usual = options(self.network, None if self.parts is None else len(self.parts))
+        for examples, first in ((few, []), (0, large)):
+            failure = smallest_failure(usual, fails, examples=examples, random=self.random, first=first)
+            if failure is not None:
+                defined, found = protocol_defined(self.protocol), f"found with seed={self.seed}"
+                raise failure.error(type(self.protocol).__name__, "protocol", defined, found) from None
         return self._summary()
+
+    def _first_broken(self, promises: list[Promise], drawn: Drawn, inputs: CallInputs) -> Failure | None:
+        """Try the promises, and count; return the first that is broken."""
+        runs = (SUM if self.sums else COLLABORATION)[0]  # fails where the protocol does not run
+        if (refusal := self._failure(runs, drawn, inputs)) and isinstance(refusal.why, NetworkError):
+            self.refused += 1
+            return None
+        for one in self._tried(promises, inputs, light=drawn.light):
+            self.cases[one.title] += 1
+            self.calls += one.calls
+            if failure := self._failure(one, drawn, inputs):
+                return failure
+        self.kinds[drawn.kind] += 1
+        sample = inputs["inputs"] if self.sums else inputs["parts"][0]
+        self.sizes.append((inputs["network"].n, sample.shape[0], sample.shape[2]))
+        return None
 
     def _summary(self) -> ProtocolCheck:
         name = type(self.protocol).__name__
@@ -172,26 +189,30 @@ class _Check:
             dict(self.unproved), self.less, self.seed,
         )  # fmt: skip
 
-    def _tried(self, promises: list[Promise], case: Case, *, wide: bool) -> list[Promise]:
+    def _tried(self, promises: list[Promise], inputs: CallInputs, *, light: bool) -> list[Promise]:
         """Return the promises to try: what no proof implies, on large cases what is quick."""
         if not self.sums:
             return promises
         asked = any(one.title == "reveals" for one in promises)
-        left = {MASKS} if not asked else {*WITHOUT_PROOF} if self._proves(case) else set()
-        return [one for one in promises if one not in left and (one in LIGHT or not wide)]
+        left = {MASKS} if not asked else {*WITHOUT_PROOF} if self._proves(inputs) else set()
+        return [one for one in promises if one not in left and (one in LIGHT or not light)]
 
-    def _proves(self, case: Case) -> bool:
-        """Ask the kernel, count its answer, and say whether it holds for every call."""
-        network, adversary, shape = case["network"], case["adversary"], case["shape"]
+    def _proof(self, inputs: CallInputs) -> Proof:
+        network, shape = inputs["network"], inputs["shape"]
         key = network.n, network.edges.tobytes(), shape
         if key not in self.proofs:
             calls = np.asarray(np.random.default_rng(0).uniform(-1, 1, shape))  # as ``written`` prints them
             self.proofs[key] = quietly(lambda: prove(self.protocol, network, list(calls), in_other_calls=shape[1] == 1))
-        proof = case["proof"] = self.proofs[key]
+        return self.proofs[key]
+
+    def _proves(self, inputs: CallInputs) -> bool:
+        """Ask the kernel, count its answer, and say whether it holds for every call."""
+        network, adversary = inputs["network"], inputs["adversary"]
+        proof = inputs["proof"] = self._proof(inputs)
         found = quietly(lambda: clear(proof, network, adversary))
         if isinstance(found, KnownSums):
             honest = [i for i in range(network.n) if i not in adversary.corrupt_nodes(network)]
-            stated = np.array([[float(i in nodes) for i in honest] for nodes in case["stated"]])
+            stated = np.array([[float(i in nodes) for i in honest] for nodes in inputs["stated"]])
             self.less += len(found.sums) < (np.linalg.matrix_rank(stated) if stated.size else 0)
         sealed = SumTraits.of(self.protocol).cipher(network) is not None
         if reason := _unproved(found, adversary, sealed=sealed):
@@ -200,69 +221,52 @@ class _Check:
         self.proved += 1
         return True
 
-    def _inputs(self, network: Network, place: int, size: tuple[int, int] | None) -> Case:
-        rng = self.rng
-        runs, entries = (1, 1) if place == 0 else (int(rng.integers(1, 9)), int(np.exp(rng.uniform(0, np.log(40)))))
-        entries, runs = size or (entries, runs)
-        scale = 1.0 if place < 3 else float(10.0 ** rng.uniform(-3, 3))
-        inputs = scale * rng.standard_normal((runs, network.n, entries))
-        inputs = np.rint(9 * inputs / scale) if place == 0 else inputs
+    def _sum_inputs(self, drawn: Drawn) -> CallInputs:
+        rng, network = np.random.default_rng(drawn.seed), drawn.network(self.network)
+        scale = 1.0 if drawn.plain or drawn.light else float(10.0 ** rng.uniform(-3, 3))
+        inputs = scale * rng.standard_normal((drawn.runs, network.n, drawn.entries))
+        inputs = np.rint(9 * inputs) if drawn.plain else inputs
         adversary, traits = self.adversary, SumTraits.of(self.protocol)
         if adversary is None:
-            count = 1 if place < 3 else int(rng.integers(1, max(network.n - 1, 2)))
+            count = min(drawn.corrupt, max(network.n - 2, 1))
             adversary = HonestButCurious(sorted(int(i) for i in rng.choice(network.n, count, replace=False)))
         few = inputs[:2, :, :2].transpose(1, 0, 2)
         return {
+            "network": network,
+            "seed": drawn.seed % 2**31,
             "inputs": inputs,
             "parts": list(few),
             "others": list(few + scale * rng.standard_normal(few.shape)),
             # What is rounded to a grid is off by half a step.
             "tolerance": self.tolerance * max(1.0, float(np.abs(inputs).max())) + min(traits.grid, 0.125) / 2,
             "adversary": adversary,
-            "shape": (3, runs, network.n, entries) if size else (3, 1, network.n, 2),
+            "shape": (3, drawn.runs, network.n, drawn.entries) if drawn.light else (3, 1, network.n, 2),
             "stated": _stated(self.reveals, network, adversary.corrupt_nodes(network)),
             "rounds": 2 if traits.reuses_masks else 1,
             "grid": traits.grid,
             "modulus": traits.modulus,
         }
 
-    def _rows(self, network: Network) -> Case:
+    def _rows(self, drawn: Drawn) -> CallInputs:
+        rng, network = np.random.default_rng(drawn.seed), drawn.network(self.network)
         if self.parts is not None:
+            first = [part.copy() for part in self.parts]
             # In place of one's rows, the same in another order and moved: other rows of the same kind.
-            others = [part[:, self.rng.permutation(part.shape[1])] + 0.1 * part.std() for part in self.parts]
-            return {"parts": [part.copy() for part in self.parts], "others": others}
-        count, features = int(self.rng.integers(8, 20)), int(self.rng.integers(2, 4))
-        first, second = (list(self.rng.standard_normal((network.n, 1, count, features))) for _ in "ab")
-        return {"parts": first, "others": second}
+            others = [part[:, rng.permutation(part.shape[1])] + 0.1 * part.std() for part in self.parts]
+        else:
+            count, features = int(rng.integers(8, 20)), int(rng.integers(2, 4))
+            first, others = (list(rng.standard_normal((network.n, 1, count, features))) for _ in "ab")
+        return {"network": network, "seed": drawn.seed % 2**31, "parts": first, "others": others}
 
-    def _failure(self, one: Promise, case: Case) -> BaseException | None:
-        values = {name: case[name] for name in one.needs}
+    def _failure(self, one: Promise, drawn: Drawn, inputs: CallInputs) -> Failure | None:
+        values = {name: inputs[name] for name in one.needs}
         # Copies: a protocol that writes on its inputs must not change the case.
-        values |= {name: copy.deepcopy(values[name]) for name in {"inputs", "parts", "others"} & set(values)}
+        copies = {name: copy.deepcopy(values[name]) for name in {"inputs", "parts", "others"} & set(values)}
         try:
-            quietly(lambda: one.check(self.protocol, **values))
+            quietly(lambda: one.check(self.protocol, **{**values, **copies}))
         except (Exception, SystemExit) as error:
-            return error
+            return Failure(one, values, error, f"{drawn.kind} network of {inputs['network'].n} nodes", tries=_TRIES)
         return None
-
-    def _fail(self, one: Promise, case: Case, why: BaseException, kind: str) -> None:
-        """Raise the failure of a case with as few runs and entries, and as round inputs, as fails alike."""
-        if "inputs" in one.needs:
-            case, why = smallest(case, why, _smaller, lambda small: self._failure(one, small))
-        name, values = type(self.protocol).__name__, {key: case[key] for key in one.needs}
-        test = as_test(name, "protocol", protocol_defined(self.protocol), one, values)
-        where = f"{kind} network of {case['network'].n} nodes; found with seed={self.seed}."
-        raise failure(one, name, "protocol", why, [where], test) from None
-
-
-def _smaller(case: Case) -> Iterator[Case]:
-    inputs = case["inputs"]
-    runs, _, width = inputs.shape
-    fewer = [inputs[: runs // 2], inputs[runs // 2 :], inputs[1:]] if runs > 1 else []
-    fewer += [inputs[:, :, : width // 2], inputs[:, :, width // 2 :], inputs[:, :, 1:]] if width > 1 else []
-    rounder = [0 * inputs, np.sign(inputs), np.rint(inputs), np.round(inputs, 1)]
-    fewer += [other for other in rounder if len(repr(other)) < len(repr(inputs))]
-    return ({**case, "inputs": other} for other in fewer)
 
 
 def _unproved(found: KnownSums | Open, adversary: Adversary, *, sealed: bool) -> str:

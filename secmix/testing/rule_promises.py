@@ -176,6 +176,8 @@ def orthogonal(rule, messages, axis, f, tolerance):
 
 SHAPE, CONSENSUS, REACH = Promise(shape), Promise(consensus), Promise(within_reach)
 F_LIMITS, NOT_FINITE = Promise(f_limits), Promise(not_finite)
+JUDGED = (SHAPE, F_LIMITS, NOT_FINITE)
+"""Tried on single results, beside the two that say what robust means."""
 AGREEING = (CONSENSUS, NOT_FINITE)
 """Tried where all honest nodes send the same."""
 NO_MEMORY = Promise(no_memory, calls=3)

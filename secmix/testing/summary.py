@@ -4,51 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class AggregatorCheck:
-    """What ``check_aggregator`` tried without finding a broken promise.
-
-    Attributes
-    ----------
-    rule : str
-    cases : mapping from promise to count
-    calls : int
-        Results of the rule that were compared with what they should be.
-    n, p, f : (least, most)
-        Numbers of messages, of entries, and what the rule was set to.
-    types, layouts : mapping to count
-        Number types of the messages, and how they lay in memory.
-    refused : mapping from (n, p, f, type, layout) to count
-        Shapes of which the rule takes no messages, whatever they hold: nothing was tried on them.
-    searches, evaluations : int
-        Worst-case searches, and how often they called the rule.
-    values : int
-        Numbers that the rule's code names, and that were tried on purpose.
-    seed : int
-        With which everything can be drawn again.
-    """
+    """What ``check_aggregator`` tried without finding a broken promise; spans are (least, most)."""
 
     rule: str
-    cases: Mapping[str, int]
-    calls: int
+    cases: Mapping[str, int]  # by promise
+    calls: int  # results of the rule that were compared with what they should be
     n: tuple[int, int]
     p: tuple[int, int]
-    f: tuple[int, int]
-    types: Mapping[str, int]
-    layouts: Mapping[str, int]
-    refused: Mapping[tuple[int, int, int, str, str], int] = field(default_factory=dict)
-    searches: int = 0
-    evaluations: int = 0
-    values: int = 0
-    seed: int = 0
+    f: tuple[int, int]  # what the rule was set to
+    types: Mapping[str, int]  # number types of the messages
+    layouts: Mapping[str, int]  # how they lay in memory
+    refused: Mapping[tuple[int, int, int, str, str], int]  # (n, p, f, type, layout) of which the rule takes no messages
+    searches: int  # for the worst case
+    evaluations: int  # of the rule, in these searches
+    values: int  # numbers that the rule's code names, tried on purpose
+    seed: int
 
     def missed(self, share: float) -> float:
         """Return the probability that a fault in this share of the calls went unseen.
 
-        >>> check = AggregatorCheck("rule", {"consensus": 50}, 7000, (3, 9), (1, 3), (1, 1), {}, {})
+        >>> check = AggregatorCheck("rule", {}, 7000, (3, 9), (1, 3), (1, 1), {}, {}, {}, 0, 0, 0, 0)
         >>> round(check.missed(1 / 997), 4)
         0.0009
         """
@@ -88,40 +68,20 @@ class AggregatorCheck:
 
 @dataclass(frozen=True)
 class ProtocolCheck:
-    """What ``check_protocol`` tried without finding a broken promise, and what it proved.
-
-    Attributes
-    ----------
-    protocol : str
-    cases : mapping from promise to count
-    calls : int
-        Runs of the protocol that were looked at.
-    nodes, runs, entries : (least, most)
-        Sizes of the networks, of the batches, and of the vectors (of a collaboration: features of a row).
-    networks : mapping from kind to count
-    refused : int
-        Networks that the protocol does not run on.
-    proved : int
-        Adversaries of whom the kernel proves that they learn what is stated and no more, whatever the data are.
-    unproved : mapping from reason to count
-        Adversaries of whom it does not, and why: the line at which the proof ends, or for which calls alone it holds.
-    less : int
-        Adversaries who learn less than is stated.
-    seed : int
-    """
+    """What ``check_protocol`` tried without finding a broken promise, and what it proved; spans are (least, most)."""
 
     protocol: str
-    cases: Mapping[str, int]
-    calls: int
+    cases: Mapping[str, int]  # by promise
+    calls: int  # runs of the protocol that were looked at
     nodes: tuple[int, int]
-    runs: tuple[int, int]
-    entries: tuple[int, int]
-    networks: Mapping[str, int]
-    refused: int = 0
-    proved: int = 0
-    unproved: Mapping[str, int] = field(default_factory=dict)
-    less: int = 0
-    seed: int = 0
+    runs: tuple[int, int]  # at once
+    entries: tuple[int, int]  # of a vector; of a collaboration, features of a row
+    networks: Mapping[str, int]  # by kind
+    refused: int  # networks that the protocol does not run on
+    proved: int  # adversaries of whom the kernel proves that they learn what is stated and no more, whatever the data
+    unproved: Mapping[str, int]  # others, by the line at which the proof ends or the calls for which alone it holds
+    less: int  # adversaries who learn less than is stated
+    seed: int
 
     @property
     def coalitions(self) -> int:

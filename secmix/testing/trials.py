@@ -1,10 +1,10 @@
-"""A promise tried on a case: which values it needs, whether it is kept, and whether a failure counts."""
+"""A promise tried on inputs: which values it needs, whether it is kept, and whether a failure counts."""
 
 from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,15 +12,15 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.search.oracle import Rule, quietly
-from secmix.testing.cases import Case, smaller, smallest
 from secmix.testing.counterexample import Promise
+from secmix.testing.rule_inputs import RuleInputs
 from secmix.testing.rule_promises import AGREEING, F_LIMITS, ITSELF, REACH, WORST
 
 UNBOUNDED = 1e3
 """Without a bound given, an error of so many honest spreads counts as one."""
 ROUNDING = {"float32": 2e-4, "float16": 3e-2}
 """What a rule may be wrong by, in units of the largest entry; 1e-7 for the other number types."""
-_REMEMBERED = 40  # cases that passed
+_REMEMBERED = 40  # inputs that passed
 _NEARBY = (24, 160)  # moves by a few digits to find a tie; more if most is explained
 _EPS = float(np.finfo(float).eps)
 
@@ -36,36 +36,36 @@ class Trials:
     calls: int = 0
     shapes: Counter[tuple[int, int, int, str, str]] = field(default_factory=Counter)
     refused: Counter[tuple[int, int, int, str, str]] = field(default_factory=Counter)  # whatever messages hold
-    passed: list[tuple[Promise, Case]] = field(default_factory=list)  # to be tried again when something fails
-    written_on: bool = False  # the messages of the last case were others afterwards
+    passed: list[tuple[Promise, RuleInputs]] = field(default_factory=list)  # to be tried again when something fails
+    written_on: bool = False  # the messages of the last inputs were others afterwards
 
-    def hold(self, one: Promise, case: Case) -> BaseException | None:
-        """Try ``case``, and count it; return what was raised, or None where the promise is kept."""
-        why = self.fails(one, case)
+    def hold(self, one: Promise, inputs: RuleInputs) -> BaseException | None:
+        """Try the promise, and count it; return what was raised, or None where the promise is kept."""
+        why = self.fails(one, inputs)
         self.cases[one.title] += 1
-        self.calls += one.calls * int(case.numbers.get("calls", 1))
-        self.shapes[case.shape] += 1
+        self.calls += one.calls * int(inputs.extra.get("calls", 1))
+        self.shapes[inputs.shape] += 1
         if why is None and one in AGREEING and len(self.passed) < _REMEMBERED:
-            self.passed.append((one, case))
+            self.passed.append((one, inputs))
         return why
 
-    def changed(self, one: Promise, case: Case) -> bool:
-        """Say whether a failing case sometimes passes, or one that passed fails now: the rule counts or draws."""
-        if any(self.fails(one, case) is None for _ in range(3)):
+    def changed(self, one: Promise, inputs: RuleInputs) -> bool:
+        """Say whether failing inputs sometimes pass, or one that passed fails now: the rule counts or draws."""
+        if any(self.fails(one, inputs) is None for _ in range(3)):
             return True
-        if self.fresh is not None and Trials(copy.deepcopy(self.fresh), self.allowed).fails(one, case) is None:
+        if self.fresh is not None and Trials(copy.deepcopy(self.fresh), self.allowed).fails(one, inputs) is None:
             return True
         return any(self.fails(*before) is not None for before in self.passed)
 
-    def fades(self, one: Promise, case: Case) -> bool:
-        """Say whether a case of numbers a little larger passes: the rule may know the old ones from another call."""
-        step = 1e-9 if case.dtype in ("float64", ">f8") else 3.0  # fewer digits, or whole numbers
-        more = {name: getattr(case, name) * (1 + step) + step for name in ("cloud", "byzantine")}
-        return self.fails(one, replace(case, **more)) is None
+    def fades(self, one: Promise, inputs: RuleInputs) -> bool:
+        """Say whether inputs of numbers a little larger pass: the rule may know the old ones from another call."""
+        step = 1e-9 if inputs.dtype in ("float64", ">f8") else 3.0  # fewer digits, or whole numbers
+        more = {name: getattr(inputs, name) * (1 + step) + step for name in ("honest", "byzantine")}
+        return self.fails(one, replace(inputs, **more)) is None
 
-    def fails(self, one: Promise, case: Case) -> BaseException | None:
-        """Return what is raised on ``case``; None too where the rule refuses all messages of this shape."""
-        values = values_of(one, case, self.allowed)
+    def fails(self, one: Promise, inputs: RuleInputs) -> BaseException | None:
+        """Return what is raised; None too where the rule refuses all messages of this shape."""
+        values = values_of(one, inputs, self.allowed)
         before = np.array(values["messages"]) if "messages" in values else None
         self.written_on = False
         try:
@@ -75,44 +75,35 @@ class Trials:
             return None if a_tie(one, self.rule, values, error) else error
         except (Exception, SystemExit) as error:
             # Refused are messages of this shape, such as differ and such as are all alike.
-            if one is not F_LIMITS and all(self._refuses(case, alike=alike) for alike in (False, True)):
-                self.refused[case.shape] += 1
+            if one is not F_LIMITS and all(self._refuses(inputs, alike=alike) for alike in (False, True)):
+                self.refused[inputs.shape] += 1
                 return None
             return error
         return None
 
-    def _refuses(self, case: Case, *, alike: bool) -> bool:
+    def _refuses(self, inputs: RuleInputs, *, alike: bool) -> bool:
         try:
-            quietly(lambda: self.rule(case.harmless(alike=alike), f=case.f))
+            quietly(lambda: self.rule(inputs.harmless(alike=alike), f=inputs.f))
         except ValueError:
             return True
         except Exception as error:  # a number type that the rule does not take
-            return isinstance(error, TypeError) and case.dtype != "float64"
+            return isinstance(error, TypeError) and inputs.dtype != "float64"
         return False
 
-    def smallest(self, one: Promise, case: Case, why: BaseException) -> tuple[Case, BaseException]:
-        """Return the smallest case found that still fails, and what it raises."""
 
-        def tellable(large: Case) -> Iterator[Case]:  # of too few messages nobody could tell
-            return (small for small in smaller(large) if 2 * large.f >= large.n or 2 * small.f < small.n)
-
-        return smallest(case, why, tellable, lambda small: self.fails(one, small))
-
-
-def values_of(one: Promise, case: Case, allowed: Callable[[int, int], float]) -> dict[str, Any]:
+def values_of(one: Promise, inputs: RuleInputs, allowed: Callable[[int, int], float]) -> dict[str, Any]:
     """Return what a promise needs, by name."""
-    found: dict[str, Any] = {**case.arrays(), **case.vectors, **case.numbers, "f": case.f}
-    if "order" in one.needs:
-        found["order"] = np.argsort(case.vectors["second order"], kind="stable")
+    found: dict[str, Any] = {**inputs.arrays(), **inputs.extra, "f": inputs.f}
     if "tolerance" in one.needs:
         size = float(np.abs(found["honest"]).max())
         if one not in (*AGREEING, REACH, WORST):
-            finite = np.abs(np.asarray(found["messages"], dtype=np.float64))
-            size = max(size, float(finite.max()), *(float(np.abs(v).max()) for v in case.vectors.values() if v.size))
-        size = max(size, case.numbers.get("unit", 1.0)) or 1.0
-        found["tolerance"] = float(f"{ROUNDING.get(case.dtype, 1e-7) * size:.3g}")
+            added = [inputs.extra[name] for name in ("shift", "axis", "common") if name in inputs.extra]
+            numbers = [np.asarray(found["messages"], dtype=np.float64), *added]
+            size = max(size, *(float(np.abs(array).max()) for array in numbers))
+        size = max(size, inputs.extra.get("unit", 1.0)) or 1.0
+        found["tolerance"] = float(f"{ROUNDING.get(inputs.dtype, 1e-7) * size:.3g}")
     if "allowed" in one.needs:
-        found["allowed"] = float(allowed(case.n, case.f))
+        found["allowed"] = float(allowed(inputs.n, inputs.f))
     return {name: found[name] for name in one.needs}
 
 

@@ -67,7 +67,6 @@ def alike(wanted: str, got: str) -> bool:
 
 
 @pytest.mark.build
-@pytest.mark.usefixtures("same_in_every_process")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_examples_print_what_the_page_says(page: Path, tmp_path: Path) -> None:
     if not DUE.get(page.stem, True):

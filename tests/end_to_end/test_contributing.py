@@ -47,7 +47,6 @@ def test_a_recipe_is_the_thing_its_test_and_one_line(title: str) -> None:
 
 
 @pytest.mark.build
-@pytest.mark.usefixtures("same_in_every_process")
 @pytest.mark.parametrize("title", WITH_CODE)
 def test_a_recipe_works(title: str, tmp_path: Path) -> None:
     if not DUE[title]:

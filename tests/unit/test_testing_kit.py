@@ -10,7 +10,7 @@ from functools import partial
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from secmix import aggregators
@@ -209,11 +209,32 @@ def test_arguments_that_make_no_sense():
             check_aggregator(sound, **wrong)
 
 
-def test_without_hypothesis_rules_are_checked_and_strategies_say_what_to_install(monkeypatch):
+def test_without_hypothesis_failures_stay_large_and_strategies_say_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "hypothesis", None)
     check_aggregator(sound, f=1, examples=2, budget=150)
+    message = counterexample(one_sided, f=1)
+    assert "pip install 'secmix[test]'" in message
+    fails_by_itself(message)
     with pytest.raises(ImportError, match=r"secmix\[test\]"):
         honest_clouds()
+
+
+@given(st.integers(0, 2**16))
+@settings(max_examples=2)
+def test_a_check_within_a_test_of_hypothesis_finds_as_much(seed):
+    fails_by_itself(counterexample(one_sided, f=1, seed=seed))
+
+
+def wrong_for_eleven_entries(messages, f):
+    return sound(messages, f) + (messages.mean(axis=0) if messages.shape[1] == 11 else 0.0)
+
+
+def test_what_fails_at_one_size_is_simple_in_all_else():
+    message = counterexample(wrong_for_eleven_entries, f=1, skip=["more entries"])
+    assert "n = 3, p = 11, f = 1, float64" in message
+    found = re.search(r"np\.array\((\[\[.*?\]\])\)", message)
+    assert found is not None
+    assert literal_eval(found[1]) == [[0.0] * 11, [0.0] * 11, [-1.0] * 11]
 
 
 @given(st.data())
