@@ -16,11 +16,11 @@ from secmix._base import files
 from secmix._base.checks import Progress, positive
 from secmix.auditing.engine.results_folder import cell_cache, discard_cache, report_folder, taken
 from secmix.auditing.report import Report
-from secmix.errors import ScenarioError, SecmixError, nearest, shown
+from secmix.errors import SecmixError, nearest, shown
 from secmix.scenario import PolicySpec, Scenario, render
 from secmix.scenario.lines import lines_of_cells, located
 from secmix.scenario.paths import seen_from
-from secmix.scenario.resolve import AS_IT_WAS_RUN, home_of, resolve, with_changes
+from secmix.scenario.resolve import AS_IT_WAS_RUN, cell_at, home_of, resolve, with_changes
 
 
 def audit(
@@ -145,7 +145,7 @@ def audit(
         "baseline": baseline,
     }
     command = _command(name, own, options)
-    every = range(len(cells)) if cell is None else _one_of(cells, cell)
+    every = list(range(len(cells))) if cell is None else [cell_at(cells, cell)]
     commands = [_command(name, own, {**options, "cell": i + 1}) if len(cells) > 1 else command for i in every]
     if cell is not None:
         command = commands[0]
@@ -183,12 +183,6 @@ def audit(
     return report
 
 
-def _one_of(cells: Sequence[Scenario], cell: int) -> range:
-    if not 1 <= cell <= len(cells):
-        raise ScenarioError(f"there is no cell {cell}: the scenario has {len(cells)}, counted from 1")
-    return range(cell - 1, cell)
-
-
 def _command(name: str, own: Sequence[tuple[str, Mapping[str, Any] | None]], options: Mapping[str, Any]) -> str:
     """Return the line that audits the same again: for a shell, or in Python where objects were given."""
     objects = {f"{table[:-1]}ies" if table.endswith("y") else f"{table}s": parts for table, parts in own if parts}
@@ -207,7 +201,7 @@ def _command(name: str, own: Sequence[tuple[str, Mapping[str, Any] | None]], opt
 
 
 @contextmanager
-def _errors_located(scenario: Scenario, text: str, source: str | None, every: range) -> Iterator[None]:
+def _errors_located(scenario: Scenario, text: str, source: str | None, every: Sequence[int]) -> Iterator[None]:
     """Let errors about the scenario tell its line, where it is a file."""
     try:
         yield

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,13 @@ def combinations(given: Scenario | Mapping[str, Any] | str | Path) -> list[Scena
     """Return every cell of a scenario, its paths as they are from here."""
     scenario, name, text = resolve(given)
     return [seen_from(cell, home_of(name, text)) for cell in scenario.cells()]
+
+
+def cell_at(cells: Sequence[Scenario], cell: int) -> int:
+    """Return the place of a cell that is counted from 1."""
+    if not 1 <= cell <= len(cells):
+        raise ScenarioError(f"there is no cell {cell}: the scenario has {len(cells)}, counted from 1")
+    return cell - 1
 
 
 def read_policy(path: str | Path) -> PolicySpec:

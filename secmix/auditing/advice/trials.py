@@ -16,7 +16,7 @@ from secmix.auditing.advice.change import changed_setup, try_in_turn
 from secmix.auditing.evidence.interface import Case
 from secmix.auditing.evidence.premises import equations_and_unknowns
 from secmix.auditing.observation.observe import SumObservation
-from secmix.auditing.report import Effect, Trial
+from secmix.auditing.report import Trial
 from secmix.auditing.robustness.theorems import withstood
 from secmix.auditing.setup import SumSetup
 from secmix.auditing.soundness import fresh
@@ -117,28 +117,18 @@ def _tried(now: _Model, before: Mapping[int, Stand], advice: Advice, colluders: 
         return Trial(**about, outcome="cannot be run", found=brief(f"Tried: it cannot be run here ({error})."))
     except Exception:  # a part of the user's own may fail in any way; a change that does is none to recommend
         return Trial(**about, outcome="cannot be run", found="Tried: it cannot be run here.")
+    result = _in_words(after)
     if advice.against == "falsehood":
-        proven = colluders <= withstood(then.setup.protocol, then.setup.network.n)
-        bounded = "by proof" if proven else "but no proof"
-        result = f"{bounded} bounds the error with {colluders} colluders then; {_in_words(after)}"
-        sentence = f"Tried with exact evidence: {result}."
-        return _helped(about, "bounded", sentence) if proven else Trial(**about, outcome="no use", found=sentence)
-    better = any(after[node] < before[node] for node in before)
-    worse = any(after[node][0] > before[node][0] for node in before)
-    helps = better and not worse
-    # What other evidence found a trial does not look at.
-    seen = all(before.get(node, (_OUTPUT, 0.0))[0] > _OUTPUT for node in leaking)
-    closed = seen and all(rank == _OUTPUT for rank, _ in after.values())
-    sentence = f"Tried with exact evidence: {_in_words(after)}."
-    return (
-        _helped(about, "closed" if closed else "reduced", sentence)
-        if helps
-        else Trial(**about, outcome="no use", found=sentence)
-    )
-
-
-def _helped(about: Mapping[str, Any], effect: Effect, found: str) -> Trial:
-    return Trial(**about, outcome="helps", effect=effect, found=found)
+        helps, effect = colluders <= withstood(then.setup.protocol, then.setup.network.n), "bounded"
+        result = f"{'by' if helps else 'but no'} proof bounds the error with {colluders} colluders then; {result}"
+    else:
+        better = any(after[node] < before[node] for node in before)
+        helps = better and not any(after[node][0] > before[node][0] for node in before)
+        # What other evidence found a trial does not look at.
+        seen = all(before.get(node, (_OUTPUT, 0.0))[0] > _OUTPUT for node in leaking)
+        effect = "closed" if seen and all(rank == _OUTPUT for rank, _ in after.values()) else "reduced"
+    about |= {"outcome": "helps", "effect": effect} if helps else {"outcome": "no use"}
+    return Trial(**about, found=f"Tried with exact evidence: {result}.")
 
 
 def _changed(now: _Model, change: Mapping[str, Any]) -> _Model:

@@ -17,7 +17,7 @@ from secmix.auditing.report import Verdict
 from secmix.auditing.setup import CollaborationSetup, SumSetup, build_setup
 from secmix.errors import ScenarioError, nearest
 from secmix.scenario import Scenario, render
-from secmix.scenario.resolve import combinations
+from secmix.scenario.resolve import cell_at, combinations
 from secmix.transcript import SERVER
 
 Owners = Sequence[str] | Mapping[int, str]
@@ -211,9 +211,7 @@ def _chosen(
     """Choose the one combination that is asked about."""
     cells = combinations(scenario)
     if cell is not None:
-        if not 1 <= cell <= len(cells):
-            raise ScenarioError(f"there is no cell {cell}: the scenario has {len(cells)}, counted from 1")
-        return cells[cell - 1]
+        return cells[cell_at(cells, cell)]
     chosen = settings(scenario)
     if len(chosen) > 1 and not several:
         names = ", ".join(f"{number} ({found.protocol.title})" for number, found in chosen.items())
