@@ -323,6 +323,13 @@ def of_cell(parts: Iterable[Verdict], *, finished: bool = True) -> Verdict:
     return verdict if finished or verdict != "holds" else "inconclusive"
 
 
+def of_leak(cell: Cell) -> Verdict:
+    """Decide on the nodes of a cell, whatever colluders do to its result; a revealed one is known, permitted or not."""
+    if any(node.standing == "revealed" for node in cell.nodes):
+        return "violated"
+    return worst(node.verdict for node in cell.nodes) if cell.nodes else cell.verdict
+
+
 def of_coalition(cost: float | None, at_least: float, need: float, *, known: bool, open_: bool) -> Accusation:
     """Say what the least coalition against a node accuses of, where ``min_colluders`` is ``need``.
 

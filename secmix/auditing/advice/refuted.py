@@ -57,19 +57,11 @@ def _judged(trial: Trial, same: Sequence[Cell]) -> Trial:
     """Return the trial as the full audits of the same change have it; the best of them counts."""
     if not same:
         return trial
-    best = min(same, key=lambda cell: decide.ORDER.index(_verdict(cell)))
-    verdict = _verdict(best)
+    best = min(same, key=lambda cell: decide.ORDER.index(decide.of_leak(cell)))
+    verdict = decide.of_leak(best)
     sentence = f"This report audits it in full, as {best.protocol}: {verdict}."
     effect = "closed" if verdict == "holds" else ""
     return trial.model_copy(update={"outcome": _OUTCOMES.get(verdict, "helps"), "effect": effect, "found": sentence})
-
-
-def _verdict(cell: Cell) -> Verdict:
-    """Return the verdict on its nodes, whatever colluders do to the result: that is another question."""
-    if not cell.nodes:
-        return cell.verdict
-    revealed = any(node.standing == "revealed" for node in cell.nodes)
-    return "violated" if revealed else decide.worst(node.verdict for node in cell.nodes)
 
 
 def _unlabelled(cell: Scenario) -> dict[str, Any]:
