@@ -23,7 +23,7 @@ _COVERS = {
     "partly leaked": {"partly leaked", "no more than the output itself reveals"},
     "inconclusive": {"inconclusive"},
 }
-"""What an acceptance of one standing covers. What is inconclusive may be worse than partly leaked."""
+"""Standings that an acceptance of one covers. What is inconclusive may be worse than partly leaked."""
 
 _BENIGN = {"title", "description", "seed", "protocol", "adversary", "sweep", "accepted", "memory_limit"}
 

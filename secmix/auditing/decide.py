@@ -37,8 +37,8 @@ _OUTPUT: Standing = "no more than the output itself reveals"
 _MARGIN = 1e-3  # of a share of the variance: what rounding may add to the share that the output gives away
 _NOTHING = 1e-9  # shares below are rounding
 _NEARLY = 0.99
-"""Of a node of whose variance this share is known the error is a tenth of its spread at most. Whether it counts as
-revealed a limit on revealed nodes does not say; so that limit alone does not clear it."""
+"""Share of a node's variance; where it is known the error is a tenth of the node's spread at most. A limit on revealed
+nodes does not say whether that counts as revealed; so that limit alone does not clear it."""
 
 
 def judged(accusations: Iterable[Accusation], clearance: Clearance | Open | None) -> Verdict:
@@ -121,7 +121,7 @@ def _exact(findings: Iterable[Finding]) -> list[Finding]:
 
 @dataclass(frozen=True, kw_only=True)
 class Premises:
-    """What a verdict on a node rests on beside the findings about it."""
+    """Premises of a verdict on a node, beside the findings about it."""
 
     clearance: Clearance | Open | None  # what the kernel proves of the messages that the adversary reads
     output_share: float  # of the node's variance that the outcome itself gives away; of a collaboration at most
@@ -282,7 +282,7 @@ def of_nodes(nodes: Sequence[NodeSummary], policy: PolicySpec) -> tuple[Verdict,
 
 @dataclass(frozen=True)
 class Privacy:
-    """What a cell's findings come to: its verdict, its nodes, the findings with what each accuses of, and why."""
+    """Privacy of a cell: its verdict, its nodes, and the findings with what each accuses of."""
 
     verdict: Verdict
     nodes: list[NodeSummary]

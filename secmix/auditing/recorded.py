@@ -1,4 +1,4 @@
-"""What one recorded run says by itself: who read what, rows that follow from it, and what a coalition could compute.
+"""Audit of one recorded run: who read what, rows that follow from it, and what a coalition could compute.
 
 One run has no truth beside it and no repetitions. So nothing here clears anybody: what is found is there, and the
 verdict is *violated* or *inconclusive*, never *holds*.
@@ -31,7 +31,7 @@ _ROUNDING = 64.0
 
 @dataclass(frozen=True)
 class Reading:
-    """What one party reads of another's messages of one kind: how many messages, of how many numbers at most."""
+    """Messages of one kind that one party reads of another: how many, and of how many numbers at most."""
 
     party: str
     sender: str
@@ -53,7 +53,7 @@ class KnownRow:
 
 @dataclass(frozen=True)
 class RecordedAudit:
-    """What is said of a recording.
+    """Result of auditing a recording.
 
     Attributes
     ----------

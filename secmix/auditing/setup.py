@@ -33,7 +33,7 @@ Given = Mapping[tuple[str, str], Any]
 
 @dataclass(frozen=True)
 class Setup:
-    """What one cell runs on, whatever its protocol."""
+    """Parts that one cell runs on, whatever its protocol."""
 
     rows: Array  # (N, d), prepared
     source: str
@@ -59,8 +59,7 @@ class Setup:
 
     @cached_property
     def possible_rows(self) -> int:
-        """How many rows can be made of the values that each column takes, which are no secret; a million or more are
-        not counted further."""
+        """Number of rows that the public values of the columns can make; above a million it is not counted further."""
         possible = 1
         for column in self.rows.T:
             possible *= len(np.unique(column))
@@ -71,7 +70,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class SumSetup(Setup):
-    """What distributed EM over a sum protocol runs on."""
+    """Parts of distributed EM over a sum protocol."""
 
     protocol: SumProtocol
     start: Mixture | str  # as DistributedEM's init
@@ -79,7 +78,7 @@ class SumSetup(Setup):
 
 @dataclass(frozen=True)
 class CollaborationSetup(Setup):
-    """What a collaboration runs on, which is audited as a whole."""
+    """Parts of a collaboration, which is audited as a whole."""
 
     protocol: Collaboration
 

@@ -1,4 +1,4 @@
-"""Why a finding leaves a verdict open, and what would decide it: a sentence for the line of its node."""
+"""Sentences for the line of a node: why a finding leaves its verdict open, and what would decide it."""
 
 from __future__ import annotations
 

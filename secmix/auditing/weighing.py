@@ -1,4 +1,4 @@
-"""Whether a cell's messages fit into memory, found out without sending all of them."""
+"""Check whether a cell's messages fit into memory, without sending all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command says while it works: errors in a line, progress as a bar or as log lines, in any encoding."""
+"""Output of the command while it works: errors in a line, progress as a bar or as log lines, in any encoding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is installed, in lines: protocols with what each reveals by design, and attacks with what each forges."""
+"""Lists of what is installed: protocols with what each reveals by design, and attacks with what each forges."""
 
 from __future__ import annotations
 

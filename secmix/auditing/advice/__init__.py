@@ -1,1 +1,1 @@
-"""What to change: measures, which are tried, and left out where the trial or the same report refutes them."""
+"""Advice: measures, which are tried, and left out where the trial or the same report refutes them."""

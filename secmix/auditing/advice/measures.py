@@ -1,4 +1,4 @@
-"""What to change: the measures that might mend what a cell shows, each with the change of the scenario it means.
+"""Measures that might mend what a cell shows, each with the change of the scenario that it means.
 
 What a protocol advises about itself is its own ``advise``; what holds for every protocol stands here. What of it a
 report recommends is decided where it is tried (``secmix.auditing.advice.trials``).

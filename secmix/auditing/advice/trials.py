@@ -31,7 +31,7 @@ _MOST_TRIALS = 24
 
 _REVEALED, _SOLVABLE, _PARTLY, _OUTPUT = 3, 2, 1, 0
 Stand = tuple[int, float]
-"""How a node stands by exact evidence alone, worst highest, and the share of its summed vector that is known."""
+"""Standing of a node by exact evidence alone, worst highest, and the known share of its summed vector."""
 
 
 def tried(case: Case, advised: Sequence[Advice], colluders: int, leaking: Collection[int] = ()) -> list[Trial]:
@@ -84,7 +84,7 @@ def _untried(advice: Advice) -> Trial:
 
 @dataclass(frozen=True)
 class _Model:
-    """What exact evidence of a cell goes by."""
+    """Quantities that exact evidence of a cell goes by."""
 
     cell: Scenario
     setup: SumSetup

@@ -91,7 +91,7 @@ def _look(tell: Tell, begun: float, reproduce: str, case: Case, after: str) -> N
 
 @dataclass(frozen=True)
 class _Beside:
-    """What a cell holds beside what its evidences found."""
+    """Contents of a cell beside what its evidences found."""
 
     robustness: Robustness | None = None
     failed: bool = False  # whether what colluders can do was asked for and not found out

@@ -1,4 +1,4 @@
-"""What every cell of a report says of itself, whatever was audited: who against whom, and its verdict in a sentence."""
+"""Fields of every cell of a report, whatever was audited: who against whom, and its verdict in a sentence."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Who would have to collude, in an audit: the search, the policy it is held to, and what would mend it."""
+"""Exposure: the search for those who would have to collude, the policy it is judged by, and repairs."""

@@ -85,7 +85,7 @@ def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, repr
 
 @dataclass
 class _Answer:
-    """What holds whoever the adversary of a cell is."""
+    """Answers that hold whoever the adversary of a cell is."""
 
     exposures: list[Exposure]
     repairs: list[str] | None = None
@@ -128,7 +128,7 @@ def _solved_for(cell: Scenario, setup: SumSetup, counted: Exposure, need: int) -
 
 
 class Judgement(NamedTuple):
-    """What ``min_colluders`` makes of who exposes whom; ``nodes`` has for each node the level that accuses most."""
+    """Judgement by ``min_colluders``; ``nodes`` has for each node the level that accuses most."""
 
     verdict: Verdict
     why: str

@@ -1,4 +1,4 @@
-"""What would mend a violated ``min_colluders``: changes to the scenario, each searched and audited again."""
+"""Repairs of a violated ``min_colluders``: changes to the scenario, each searched and audited again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who would have to collude, for the protocol of a cell: the search, and whether what it counts does come out."""
+"""Search for who would have to collude against the protocol of a cell, and try whether rows do come out."""
 
 from __future__ import annotations
 
