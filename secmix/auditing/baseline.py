@@ -33,16 +33,8 @@ def counted(
 ) -> Report:
     """Return ``report`` judged by what got worse than in ``baseline`` and is not ``accepted``.
 
-    What is worse is defined in ``secmix.auditing.worse``.
-
-    Parameters
-    ----------
-    report : Report
-    baseline : Report, optional
-        Without it everything counts that is not accepted.
-    accepted : sequence of AcceptedSpec
-    today : date, optional
-        Without it nothing has ended.
+    What is worse is defined in ``secmix.auditing.worse``. Without a baseline everything counts that is not accepted;
+    without ``today`` no acceptance has ended.
     """
     if baseline is None and not accepted:
         return report

@@ -30,14 +30,8 @@ def _explained(summary: NodeSummary, line: NodeVerdict, is_sum: bool, runs: int 
 def reasons(findings: Sequence[Finding], runs: int | None, *, cleared: bool) -> list[str]:
     """Say of the finding that reaches highest above the limit why it leaves the verdict open; count the others.
 
-    Parameters
-    ----------
-    findings : sequence of Finding
-        About one node, with their verdicts.
-    runs : int or None
-        Of the audit; None where it is not known.
-    cleared : bool
-        Whether the node would be cleared but for these findings.
+    They are about one node and have their verdicts; but for them it would be ``cleared``. Of the audit ``runs`` may be
+    unknown.
     """
     open_ = [finding for finding in findings if finding.verdict == "inconclusive" and finding.limit is not None]
     if not open_:

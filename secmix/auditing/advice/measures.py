@@ -30,12 +30,8 @@ def advised(
 ) -> list[Advice]:
     """Return measures for the findings of one cell, the most effective first; empty where there is nothing to mend.
 
-    Parameters
-    ----------
-    solvable : bool
-        Whether the sums that are known may be solved for the rows of a node that is not revealed otherwise.
-    readable : sequence of Origin
-        Of a collaboration, the messages of other nodes that the adversary reads.
+    ``solvable`` are known sums that may give away the rows of a node that is not revealed otherwise; ``readable`` of a
+    collaboration the messages of other nodes that the adversary reads.
     """
     if isinstance(setup, SumSetup):
         measures = _of_sums(cell, setup, nodes, points, robustness, solvable)

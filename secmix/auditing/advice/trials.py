@@ -37,14 +37,8 @@ Stand = tuple[int, float]
 def tried(case: Case, advised: Sequence[Advice], colluders: int, leaking: Collection[int] = ()) -> list[Trial]:
     """Try each measure; of the steps of one measure the first that helps is enough.
 
-    Parameters
-    ----------
-    case : Case
-    advised : sequence of Advice
-    colluders : int
-        How many push the result too far; 0 where none do.
-    leaking : collection of int
-        Nodes of which more is known than the output tells, by any evidence.
+    ``colluders`` push the result too far (0: none do); of the nodes ``leaking`` more is known than the output tells, by
+    any evidence.
     """
     try:
         now = _model(case)

@@ -26,15 +26,9 @@ Tell = Callable[[Word], None]
 
 
 class Steps:
-    """Tells of each step of a cell as it begins.
+    """Reports of each step of a cell as it begins.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Of the steps, in their order.
-    tell : callable
-    judge : callable
-        ``judge(found, left)``: what the cell says where the steps ``left`` are not reached.
+    ``judge(found, left)`` gives what the cell says where the steps ``left``, of ``names``, are not reached.
     """
 
     def __init__(

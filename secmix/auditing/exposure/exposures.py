@@ -235,8 +235,7 @@ def _owners(owners: Owners | None, n: int) -> tuple[str, ...] | None:
     if owners is None:
         return None
     if isinstance(owners, Mapping):
-        missing = sorted(set(range(n)) - set(owners))
-        if missing:
+        if missing := sorted(set(range(n)) - set(owners)):
             raise ScenarioError(f"owners has no entry for node {missing[0]}; give nodes 0 to {n - 1} one each")
-        return tuple(str(owners[i]) for i in range(n))
-    return tuple(str(owner) for owner in owners)
+        owners = [owners[i] for i in range(n)]
+    return tuple(map(str, owners))
