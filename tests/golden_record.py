@@ -39,12 +39,8 @@ TOLERANCES: dict[str, tuple[float, float]] = {
     "gaussian": (1e-6, 1e-9),
     "sigma": (1e-6, 1e-9),
     "proven": (1e-6, 1e-9),
-    # Estimates that count neighbours or split at thresholds: a last bit may move a count of a hundred runs.
-    "ksg": (0.02, 0.02),
-    "ksg as a bound": (0.05, 0.05),  # read off what trees make of the view, which split at thresholds
     "linear decoder": (1e-3, 1e-3),
     "linear decoder as a bound": (0.03, 0.03),  # k-means starts one run of a hundred elsewhere, by the last bit
-    "tree decoder": (0.05, 0.05),
     # Shares of a few runs in which an attack recovers a row: one run more or less.
     "direct reading": (0.0, 0.02),
     "inversion": (0.0, 0.25),
@@ -118,7 +114,7 @@ def differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
 def _kind(name: str, finding: list[Any]) -> str:
     """How the number of a finding is got, as ``TOLERANCES`` calls it."""
     evidence = name.split(": ")[1].split(", ")[0]
-    bound = evidence in ("ksg", "linear decoder") and finding[0].startswith("lower bound")
+    bound = evidence == "linear decoder" and finding[0].startswith("lower bound")
     return f"{evidence} as a bound" if bound else evidence
 
 

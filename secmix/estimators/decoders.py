@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,9 +12,7 @@ from numpy.typing import ArrayLike
 from secmix._base.checks import Array, Ints, finite_array
 from secmix.errors import DataError
 from secmix.estimators.estimate import Estimate
-from secmix.estimators.trees import boosted
 
-Decoder = Literal["linear", "tree"]
 RECOVERED = 1e-6
 """Relative error below which a run counts as recovered."""
 
@@ -54,19 +50,16 @@ class Decoding:
         return value, low, high
 
 
-def reconstruct(
-    target: ArrayLike, view: ArrayLike, *, decoder: Decoder = "linear", rng: int | np.random.Generator = 0
-) -> Decoding:
+def reconstruct(target: ArrayLike, view: ArrayLike, *, rng: int | np.random.Generator = 0) -> Decoding:
     """Reconstruct ``target`` (N, d) from the features ``view`` (N, p).
 
-    Each of three folds is predicted by a decoder fitted on the other two, so that no memory of a target helps.
+    Each of three folds is predicted by least squares fitted on the other two, with a penalty chosen by leave-one-out
+    error, so that no memory of a target helps.
 
     Parameters
     ----------
     target : (N, d)
     view : (N, p)
-    decoder : {"linear", "tree"}
-        Least squares with a penalty chosen by leave-one-out error, or gradient-boosted trees.
 
     Returns
     -------
@@ -95,11 +88,10 @@ def reconstruct(
         raise DataError("a column of the target is constant: there is nothing to reconstruct")
     scaled = (y - y.mean(axis=0)) / spread
     features = _informative(features)
-    prediction, guess = cross_fitted(scaled, features, decoder, rng)
+    prediction, guess = cross_fitted(scaled, features, rng)
     missed = ((scaled - prediction) ** 2).mean(axis=1)
     scale = np.maximum(np.sqrt((scaled**2).mean(axis=1)), 1e-3)
-    names = {"linear": "ridge regression", "tree": "gradient-boosted trees"}
-    method = f"{names[decoder]} on {features.shape[1]} features, cross-fitted, N = {len(y)}"
+    method = f"ridge regression on {features.shape[1]} features, cross-fitted, N = {len(y)}"
     return Decoding(
         relative_error(missed, ((scaled - guess) ** 2).mean(axis=1), method),
         float((np.sqrt(missed) < RECOVERED * scale).mean()),
@@ -108,17 +100,14 @@ def reconstruct(
     )
 
 
-def cross_fitted(
-    target: Array, features: Array, decoder: Decoder = "linear", rng: int | np.random.Generator = 0
-) -> tuple[Array, Array]:
+def cross_fitted(target: Array, features: Array, rng: int | np.random.Generator = 0) -> tuple[Array, Array]:
     """Predict each third of ``target`` (N, d) by a decoder, and by the mean, of the other two thirds of the rows."""
     features = _informative(features)
     prediction, guess = np.empty_like(target), np.empty_like(target)
-    predict = _PREDICT[decoder]
     for held_out, rest in _folds(len(target), rng) if isinstance(rng, int) else _dealt(len(target), rng):
         guess[held_out] = target[rest].mean(axis=0)
         if features.shape[1]:
-            prediction[held_out] = predict(features[rest], target[rest], features[held_out])
+            prediction[held_out] = linear_prediction(features[rest], target[rest], features[held_out])
         else:
             prediction[held_out] = guess[held_out]
     return prediction, guess
@@ -208,6 +197,3 @@ def linear_prediction(x: Array, y: Array, new: Array) -> Array:
         for _ in range(2):
             weights += vt.T @ ((u.T @ (goal - centred @ weights)) / s[:, None])
     return np.asarray(new @ weights + (mean_y - mean_x @ weights))
-
-
-_PREDICT: dict[Decoder, Callable[[Array, Array, Array], Array]] = {"linear": linear_prediction, "tree": boosted}

@@ -167,8 +167,8 @@ class ModelSpec(Strict):
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
-NOT_BY_DEFAULT = ("information", "witness")
-"""Evidence that takes long and is gathered where it is named, and one that is gathered wherever it applies."""
+NOT_BY_DEFAULT = ("information", "ksg", "witness")
+"""Two estimates of information, made where they are named, and evidence that is gathered wherever it applies."""
 
 
 class MeasureSpec(Strict):
@@ -177,7 +177,8 @@ class MeasureSpec(Strict):
     Attributes
     ----------
     evidence : list of str
-        Names of installed evidence; by default all of it but ``information``, which takes seconds a node.
+        Names of installed evidence; by default all of it but ``information``, which takes seconds a node, and ``ksg``,
+        which convicts in no cell of the catalogue.
     """
 
     evidence: list[str] = Field(

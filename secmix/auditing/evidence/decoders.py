@@ -1,8 +1,7 @@
-"""Decoders: rows rebuilt from the view by regressions, judged on runs not used for fitting, and by direct reading.
+"""Decoders: rows rebuilt from the view by regression, judged on runs not used for fitting, and by direct reading.
 
-How it is got: A linear regression and gradient-boosted trees learn to rebuild the secret from the view. Each third
-of the runs is predicted by decoders that were fitted on the other two. A direct reading divides the sums of a
-single row by its count. No trees are grown for a node whose data are known already, and the report says so.
+How it is got: A linear regression learns to rebuild the secret from the view. Each third of the runs is predicted by
+one that was fitted on the other two. A direct reading divides the sums of a single row by its count.
 
 What it assumes: Nothing but that runs are independent. It is a lower bound: a better decoder may exist, so it
 convicts and never acquits.
@@ -15,28 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from secmix.auditing import decide
 from secmix.auditing.evidence.decoding import MOST, Target, as_measured, decoded, leakage_curve, recovered
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
 from secmix.auditing.observation.observe import DIFFERENCES, SumObservation
 from secmix.auditing.report import Finding
-from secmix.estimators.decoders import RECOVERED, Decoder, Decoding
+from secmix.estimators.decoders import RECOVERED, Decoding
 
 
 def _gather(case: Case) -> Gathered:
-    findings, curves, spared = [], [], []
+    findings, curves = [], []
     for node in case.setup.asked:
-        mine = as_measured(case, node, _by_line(case, node))
-        read: list[Finding] = []
+        findings += as_measured(case, node, _by_line(case, node))
         if isinstance(case.observation, SumObservation) and case.cell.measure.target == "row":
-            read += _direct(case.observation, node, case.about(node)) if case.setup.counts[node] == 1 else []
-        if node in case.settled or decide.settles([*mine, *read], case.cell.policy):
-            spared += [("tree decoders", node)] if mine else []
-        else:
-            mine += as_measured(case, node, _by_trees(case, node))
-        findings += [*mine, *read]
+            findings += _direct(case.observation, node, case.about(node)) if case.setup.counts[node] == 1 else []
         curves += [curve] if (curve := leakage_curve(case, node)) else []
-    return Gathered(findings, curves, spared=tuple(spared))
+    return Gathered(findings, curves)
 
 
 def _by_line(case: Case, node: int) -> list[Finding]:
@@ -44,25 +36,18 @@ def _by_line(case: Case, node: int) -> list[Finding]:
     if known is None or not known.iterations:
         return []
     return [
-        _decoded(known.alone[known.worst], "linear", "single", known.target, about),
-        _decoded(known.last, "linear", "cumulative", known.target, about),
+        _decoded(known.alone[known.worst], "single", known.target, about),
+        _decoded(known.last, "cumulative", known.target, about),
     ]
 
 
-def _by_trees(case: Case, node: int) -> list[Finding]:
-    known = decoded(case, node)
-    if known is None or not known.iterations:
-        return []
-    return [_decoded(known.tree(), "tree", "cumulative", known.target, case.about(node))]
-
-
-def _decoded(found: Decoding, decoder: Decoder, view: str, target: Target, about: dict[str, Any]) -> Finding:
+def _decoded(found: Decoding, view: str, target: Target, about: dict[str, Any]) -> Finding:
     value, low, _ = found.explained
     got = f"recovered to 1e-6 relative in {found.recovered:.1%} of the runs"
     known = found.recovered >= MOST
     return Finding(
         **about,
-        evidence="linear decoder" if decoder == "linear" else "tree decoder",
+        evidence="linear decoder",
         view=view,
         target=target.name,
         method=found.error.method,
@@ -108,11 +93,6 @@ EVIDENCE = Evidence(
             "Reconstruction by a linear decoder",
             "A linear regression trained to rebuild the secret from the view, and scored on runs it was not"
             " trained on. Gives a lower bound: a better decoder may exist.",
-        ),
-        Kind(
-            "tree decoder",
-            "Reconstruction by a tree decoder",
-            "The same with gradient-boosted trees, which also find nonlinear relations. A lower bound as well.",
         ),
         Kind(
             "direct reading",

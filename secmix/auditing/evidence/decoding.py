@@ -43,8 +43,6 @@ class Decoded:
     target : Target
     features : dict of iteration -> (runs, p)
     alone : dict of iteration -> Decoding
-    trees : list of Decoding
-        Of all iterations together, once somebody has asked for them.
     joined : dict of iteration -> Decoding
         Of all iterations up to that one, those that somebody has asked for.
     """
@@ -52,7 +50,6 @@ class Decoded:
     target: Target
     features: dict[int, Array]
     alone: dict[int, Decoding]
-    trees: list[Decoding] = field(default_factory=list)
     joined: dict[int, Decoding] = field(default_factory=dict)
 
     @property
@@ -83,12 +80,6 @@ class Decoded:
     def worst(self) -> int:
         """The iteration that gives away most by itself."""
         return min(self.iterations, key=lambda t: self.alone[t].error.value)
-
-    def tree(self) -> Decoding:
-        """A decoder of trees, from everything."""
-        if not self.trees:
-            self.trees.append(reconstruct(self.target.values, self.stacked, decoder="tree"))
-        return self.trees[0]
 
 
 def decoded(case: Case, node: int) -> Decoded | None:

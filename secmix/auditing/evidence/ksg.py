@@ -53,7 +53,7 @@ def _found(case: Case, node: int) -> list[Finding]:
     limited = case.cell.policy.max_normalised_leakage is not None and case.observation.reads_low is None
     single = _measured(known.target, known.features[known.worst], [known.alone[known.worst]], k, limited)
     # What one iteration tells, all of them tell.
-    cumulative = _measured(known.target, known.stacked, [known.last, *known.trees], k, limited, part=single)
+    cumulative = _measured(known.target, known.stacked, [known.last], k, limited, part=single)
     return [
         _information(single, "single", known.target, about),
         _information(cumulative, "cumulative", known.target, about),
