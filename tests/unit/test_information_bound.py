@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from secmix.errors import DataError
 from secmix.estimators import information_lower_bound
-from secmix.estimators.information import copula, near_equality, towers
+from secmix.estimators.information import copula, near_equality
 from secmix.estimators.information.contrast import contrasts, pseudo_values
 from secmix.estimators.information.critic import Rows
 from secmix.estimators.information.neighbours import fit_neighbours
@@ -162,28 +162,6 @@ def test_the_neighbours_critic_counts():
                 radius = np.sort(np.maximum(to_x, to_y))[k - 1]
                 ratio = k * 60 / ((to_x <= radius).sum() * (to_y <= radius).sum())
                 assert scores[f"k = {k}"](x, y)[i, j] == pytest.approx(math.log(ratio), abs=1e-12)
-
-
-def test_the_slopes_of_the_towers_are_those_of_the_loss():
-    rng = np.random.default_rng(0)
-    x, y, known = rng.standard_normal((9, 3)), rng.standard_normal((9, 2)), rng.standard_normal((9, 9))
-    parameters = towers.new_layers(3, rng) + towers.new_layers(2, rng)
-    split = len(parameters) // 2
-
-    def loss():
-        scores = known + towers.forward(parameters[:split], x)[-1] @ towers.forward(parameters[split:], y)[-1].T
-        return -0.5 * (contrasts(scores).mean() + contrasts(scores.T).mean())
-
-    slopes = towers.contrast_slopes(parameters, split, x, y, known)
-    for part, slope in zip(parameters, slopes, strict=True):
-        at = np.unravel_index(np.abs(slope).argmax(), slope.shape)
-        step = 1e-6
-        part[at] += step
-        up = loss()
-        part[at] -= 2 * step
-        down = loss()
-        part[at] += step
-        assert slope[at] == pytest.approx((up - down) / (2 * step), rel=1e-4, abs=1e-9)
 
 
 @pytest.mark.parametrize("family", near_equality.FAMILIES, ids=lambda family: family.name)

@@ -37,8 +37,8 @@ def information_lower_bound(
     Rows are dealt into five folds. Critics (functions that score how well an x and a y go together) are fitted on
     three, chosen and weighted on the fourth, and judged by InfoNCE on the fifth, in all five rotations. What is
     expected there is at most I(X; Y) for any critic at all: a bad one shows little, none shows too much. The critics
-    are a t-copula, kernel CCA, ratios of neighbour counts, histograms of how nearly x and y are equal, two small
-    networks, and the caller's own.
+    are a t-copula, kernel CCA, ratios of neighbour counts, histograms of how nearly x and y are equal, and the caller's
+    own.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def lower_confidence(contrasts: Floats, pseudo_values: Floats, level: float) -> 
     """Return what the expected contrast exceeds with that confidence, at least 0; see `information_lower_bound`."""
     n, mean = len(contrasts), float(contrasts.mean())
     noise = float(student.ppf(level, n - 1)) * float(pseudo_values.std(ddof=1)) / math.sqrt(n)
-    unseen = -math.log(1 - level) * (max(mean, 0.0) - math.log(MIXED[0])) / (3 * n)
+    unseen = -math.log(1 - level) * (max(mean, 0.0) - math.log(MIXED)) / (3 * n)
     return max(0.0, mean - noise - unseen)
 
 

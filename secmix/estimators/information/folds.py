@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from secmix.errors import DataError
-from secmix.estimators.information import copula, kernel_cca, near_equality, towers
+from secmix.estimators.information import copula, kernel_cca, near_equality
 from secmix.estimators.information.contrast import batches, contrasts, matrices, pseudo_values
 from secmix.estimators.information.critic import Family, Rows, Score, UserCritic
 from secmix.estimators.information.neighbours import fit_neighbours
 from secmix.estimators.information.scores import normal_scores
-from secmix.estimators.information.stacking import best_mixed, frugal_weights, stacked, stacking_weights
+from secmix.estimators.information.stacking import MIXED, frugal_weights, stacked
 from secmix.estimators.samples import Floats
 
 _FEW_DIMENSIONS = 6  # up to which balls are counted in the scores themselves
@@ -44,10 +44,10 @@ class _Fitted(NamedTuple):
 def judge_fold(
     train: Rows, validation: Rows, test: Rows, user: Sequence[UserCritic], rng: np.random.Generator
 ) -> Verdict:
-    """Fit critics on ``train``, weigh and mix them on ``validation``, and return their contrasts in ``test``."""
+    """Fit critics on ``train``, choose and weigh them on ``validation``, and return their contrasts in ``test``."""
     asked = batches(validation)
     critics: dict[str, _Fitted] = {}
-    streams = rng.spawn(6 + len(user))
+    streams = rng.spawn(5 + len(user))
 
     def choose(family: Family, stream: np.random.Generator) -> None:
         variants = family.fit(train, validation, stream)
@@ -57,9 +57,7 @@ def judge_fold(
                 family.fit(train.joined(validation), validation, stream)[name] if family.refitted else variants[name]
             )
             critics[family.name] = _Fitted(again, seen, len(variants))
-            base.setdefault(family.name, variants[name])
 
-    base: dict[str, Score] = {}  # as fitted on the training rows alone
     choose(copula.FAMILY, streams[0])
     variates = kernel_cca.fit_variates(train, validation, streams[1])
     embeddings = normal_scores(train.x), normal_scores(train.y)
@@ -67,17 +65,12 @@ def judge_fold(
         found = {name: kernel_cca.variates_score(each) for name, each in variates.items()}
         name, seen = _best(found, asked)
         critics[kernel_cca.NAME] = _Fitted(found[name], seen, len(found) * kernel_cca.PAIRS)
-        base[kernel_cca.NAME] = found[name]
         if train.x.shape[1] + train.y.shape[1] > _FEW_DIMENSIONS:
             embeddings = variates[name].of_x, variates[name].of_y
-    if base:
-        tower = towers.fit_towers(train, validation, _sum_of(base, critics), streams[2])
-        if tower is not None:
-            critics[towers.NAME] = _Fitted(tower, matrices(tower, asked))
-    choose(Family("neighbours", lambda rows, _, stream: fit_neighbours(rows, *embeddings, stream), True), streams[3])
-    for family, stream in zip(near_equality.FAMILIES, streams[4:6], strict=True):
+    choose(Family("neighbours", lambda rows, _, stream: fit_neighbours(rows, *embeddings, stream), True), streams[2])
+    for family, stream in zip(near_equality.FAMILIES, streams[3:5], strict=True):
         choose(family, stream)
-    for i, (critic, stream) in enumerate(zip(user, streams[6:], strict=True), 1):
+    for i, (critic, stream) in enumerate(zip(user, streams[5:], strict=True), 1):
         score = _checked(critic(train.x.copy(), train.y.copy(), stream), asked[0], i)
         critics[f"critic {i} of the caller"] = _Fitted(score, matrices(score, asked))
     return _judged(critics, test)
@@ -89,13 +82,13 @@ def _judged(critics: dict[str, _Fitted], test: Rows) -> Verdict:
         return nothing
     seen = _layers([fitted.seen for fitted in critics.values()])
     weights = frugal_weights(seen, [fitted.choices for fitted in critics.values()])
-    mixed, gain = best_mixed(stacked(weights, seen))
+    gain = np.concatenate([contrasts(scores, MIXED) for scores in stacked(weights, seen)]).mean()
     if gain <= 0 or not weights.any():
         return nothing
     carried = {name: float(weight) for name, weight in zip(critics, weights, strict=True) if weight}
     asked = batches(test)
     found = _layers([matrices(critics[name].score, asked) for name in carried])
-    parts = [pseudo_values(scores, mixed) for scores in stacked(np.array(list(carried.values())), found)]
+    parts = [pseudo_values(scores, MIXED) for scores in stacked(np.array(list(carried.values())), found)]
     shares = {
         name: weight * float(np.mean([np.diag(part[i]).mean() - part[i].mean() for part in found]))
         for i, (name, weight) in enumerate(carried.items())
@@ -109,13 +102,6 @@ def _best(variants: dict[str, Score], asked: list[Rows]) -> tuple[str, list[Floa
     means = {name: np.concatenate([contrasts(part) for part in parts]).mean() for name, parts in scores.items()}
     best = max(means, key=means.__getitem__)
     return best, scores[best]
-
-
-def _sum_of(base: dict[str, Score], critics: dict[str, _Fitted]) -> Score:
-    """Return the weighted sum of the critics in ``base``, with weights from the validation rows."""
-    weights = stacking_weights(_layers([critics[name].seen for name in base]))
-    carried = [(weight, score) for weight, score in zip(weights, base.values(), strict=True) if weight]
-    return lambda x, y: sum((weight * score(x, y) for weight, score in carried), np.zeros((len(x), len(y))))
 
 
 def _layers(scores: list[list[Floats]]) -> list[Floats]:
