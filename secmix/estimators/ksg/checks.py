@@ -7,7 +7,6 @@ the estimate is computed: it is handed the estimator as a function ``read(x, y, 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -112,26 +111,6 @@ def determined_directions(samples: Samples, rng: np.random.Generator) -> tuple[i
 
 def _affine(y: Floats) -> Floats:
     return np.hstack([np.ones((len(y), 1)), y])
-
-
-class Surrogate(NamedTuple):
-    """A reading on Gaussian data of the same covariance, rows and dimensions, and the truth there (nats)."""
-
-    reading: float
-    truth: float
-
-
-def gaussian_surrogate(read: Read, samples: Samples, rng: np.random.Generator) -> Surrogate:
-    """Read a Gaussian sample with the covariance of ``samples``, whose information has a closed form."""
-    dx, dy = samples[0].shape[1], samples[1].shape[1]
-    together = np.hstack(samples)
-    covariance = np.cov(together, rowvar=False)
-    drawn = rng.standard_normal(together.shape) @ _axes(together)
-    truth = mutual_information_gaussian(covariance, dx)
-    if samples[2].shape[1] and math.isfinite(truth):  # I(X; Y | Z) = I(X; Y, Z) − I(X; Z)
-        xz = np.r_[:dx, dx + dy : together.shape[1]]
-        truth -= mutual_information_gaussian(covariance[np.ix_(xz, xz)], dx)
-    return Surrogate(read(drawn[:, :dx], drawn[:, dx : dx + dy], drawn[:, dx + dy :]), truth)
 
 
 def planted(read: Read, samples: Samples, rng: np.random.Generator) -> float:

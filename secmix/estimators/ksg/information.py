@@ -14,7 +14,6 @@ from scipy.special import digamma
 
 from secmix.errors import DataError
 from secmix.estimators.estimate import Estimate, Kind, Status
-from secmix.estimators.ksg.checks import gaussian_surrogate
 from secmix.estimators.ksg.doubts import determined, doubts_about
 from secmix.estimators.ksg.fading import steps
 from secmix.estimators.ksg.invariance import SMOOTH, cross_checked
@@ -56,7 +55,7 @@ def ksg(
     What it cannot see: information that cancels. For x against (x + mask, mask) with a wide mask the number
     falls to nothing although x is determined. A linear relation is caught by the regression check, a
     non-linear one is not; structure has to be asked first. An x of M distinct rows cannot show more than
-    ln M; near that, and where rows of (x, y) repeat more than k times, the result is left unresolved.
+    ln M; near that the result is left unresolved.
 
     Neither does it see a few rows that leak wholly, and under heavy tails it reads low without wavering. A number is
     therefore resolved only where it agrees on several scales of the same data and with `information_lower_bound`,
@@ -82,7 +81,7 @@ def ksg(
         and no checks.
     interval : bool
         Give a 95 % interval, by subsampling without replacement (m = N/4): the noise of the sample, what the
-        number moved from N/4 to N and, with ``checks``, above it what a Gaussian surrogate reads low.
+        number moved from N/4 to N and, with ``checks``, above it a tenth of the largest reading on several scales.
     checks : bool
         Test for determinism, saturation and too many dimensions, on other scales and against a lower bound. Without
         them nothing is known of how far the number can be relied on, and it is returned *unresolved*.
@@ -90,7 +89,7 @@ def ksg(
         What `information_lower_bound` said of the same x and y, where it is known already. True computes it where it
         can change the status; False does not, and leaves the number *unresolved* for want of it.
     rng : int or Generator, default 0
-        Randomness of the subsamples, the surrogate and the breaking of ties, the only part of it that touches
+        Randomness of the subsamples, the planted data and the breaking of ties, the only part of it that touches
         the number (or of npeet's noise: an integer gives what npeet draws after ``numpy.random.seed`` of it).
 
     Returns
@@ -98,9 +97,9 @@ def ksg(
     Estimate
         In nats, bits or "base-b units". *determined* (value ``inf``, ``low`` from the number) where a
         combination of x is a linear function of y; *unresolved* (a lower bound, ``high = inf``) where the
-        number follows N or nears the most that x can show, a Gaussian surrogate of the same size and
-        covariance reads low, other scales of the data or a lower bound contradict it, the rows are too few to
-        tell, or z is given (no bound is known for conditional information); else *resolved*. Not clipped at 0.
+        number follows N or nears the most that x can show, what is planted in data of the same shape is not
+        found, other scales of the data or a lower bound contradict it, the rows are too few to tell, or z is given
+        (no bound is known for conditional information); else *resolved*. Not clipped at 0.
 
     Raises
     ------
@@ -157,10 +156,9 @@ def ksg(
         value, high, status = math.inf, math.inf, "determined"
         notes += findings
     else:
-        calibration = gaussian_surrogate(read, samples, for_checks)
         # Growth is excused for a pair of columns only: there copies are looked for whatever the other rows do.
         by_neighbours = steps(reader, apart, nats, k) if _a_pair(samples) else None
-        doubts = doubts_about(read, samples, nats, parts, calibration, by_neighbours, k, for_checks)
+        doubts = doubts_about(read, samples, nats, parts, by_neighbours, for_checks)
         if not doubts:
             readers = read, reader(min(max(SMOOTH, k), len(apart[0]) - 1))
             found = cross_checked(given, samples, nats, parts.error, bound, readers, (for_scales, for_bound))
@@ -169,16 +167,9 @@ def ksg(
                 low, high = (low if found.low is None else min(found.low, nats)), max(high, found.high)
         if doubts:
             high, kind, status = math.inf, "lower bound", "unresolved"
-        elif interval:  # what the surrogate is known to miss is itself a reading, as noisy as the number
-            missed = calibration.truth - calibration.reading
-            high = max(high, nats + missed + math.sqrt(2) * parts.noise)
-            if by_neighbours:
-                high = max(high, nats + by_neighbours.to_go + parts.noise)
+        elif interval and by_neighbours:
+            high = max(high, nats + by_neighbours.to_go + parts.noise)
         notes += [f"at least this much: {doubt}" for doubt in doubts]
-        notes.append(
-            "a Gaussian with the same covariance, rows and dimensions reads "
-            f"{calibration.reading:.3g} nats where {calibration.truth:.3g} is true"
-        )
     scale = math.log(base)
     return Estimate(value / scale, low / scale, high / scale, unit, method, kind, status, tuple(notes))
 
