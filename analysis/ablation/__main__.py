@@ -21,7 +21,7 @@ from analysis.study import ROOT, Numbers, options, provenance, run_parts, write
 from secmix.errors import SecmixError
 
 PARTS = ("record", "corpus", "vouching", "cases", "critics")
-_EVERY = 10  # so many cases of the corpus stand behind one that is audited, the first of each class aside
+_EVERY = 40  # so many cases of the corpus stand behind one that is audited, the first of each class aside
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,10 +52,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ),
         "vouching": lambda: repeated("vouching", seed, counted(len(bounds)), partial(vouching.of_study, bounds, seed)),
         "cases": lambda: repeated("cases", seed, counted(vouching.count_of_cases()), partial(vouching.of_cases, seed)),
-        "critics": lambda: repeated("critics", (seed, quick), counted(len(fits)), partial(critics.of_job, quick, seed)),
+        "critics": lambda: repeated(
+            "critics", (seed, quick), counted(len(fits) + 1), partial(critics.of_job, quick, seed)
+        ),
+    }
+    numbers["files"] = {
+        "vouching": {name: each.file for name, each in vouching.SAFEGUARDS.items()},
+        "critics": {name: file for name, (file, _) in critics.OFF.items() if file} | critics.AFTERWARDS,
     }
     found = run_parts(given.out, numbers, parts, given.only)
-    write(given.out, found, report(found), indent=None)
+    before = given.out / "before.json"
+    earlier = json.loads(before.read_text(encoding="utf-8")) if before.is_file() else None
+    write(given.out, found, report(found, earlier), indent=None)
     return 0
 
 

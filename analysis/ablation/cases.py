@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.stats import norm
 
-from analysis.information.tasks import Array, Draw, Task
+from analysis.information.tasks import Array, Draw, Task, student
 
 Sum = Callable[[np.random.Generator, int], tuple[Array, Array]]
 
@@ -103,6 +103,24 @@ def _distinct(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
     return x, x + 0.05 * rng.standard_normal(x.shape)
 
 
+def _redrawn(values: int, share: float) -> Task:
+    """One of some values, drawn anew in a share of the rows."""
+    same, other = 1 - share + share / values, share / values
+
+    def draw(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+        x, y = rng.integers(values, size=(2, n, 1)).astype(float)
+        return x, np.where(rng.uniform(size=(n, 1)) < share, y, x)
+
+    truth = math.log(values) + same * math.log(same) + (values - 1) * other * math.log(other)
+    return Task(f"{values} values, {share:.0%} drawn anew", "", truth, draw)
+
+
+def _few_atoms(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    """Five rows that lie apart, and little noise."""
+    x = np.linspace(-2, 2, 5)[rng.integers(5, size=(n, 1))]
+    return x, x + 0.05 * rng.standard_normal(x.shape)
+
+
 def _strangers(features: int) -> Draw:
     return lambda rng, n: (rng.standard_normal((n, 1)), rng.standard_normal((n, features)))
 
@@ -143,6 +161,9 @@ def cases() -> list[tuple[Task, int]]:
         (Task("Sum and sum of squares of three", "", 1.1121, _moments), 2000),
         *((_dealt(100, sigma), 2000) for sigma in (0.1, 1.0)),
         (Task("Twenty rows, little noise", "", math.log(20), _distinct), 2000),
+        (Task("Five rows, little noise", "", math.log(5), _few_atoms), 2000),
+        *((_redrawn(values, share), 1000) for values, share in ((2, 0.1), (4, 0.3), (10, 0.9), (50, 0.5))),
+        *((student(2, dof), 500) for dof in (1, 2)),
         *((Task(f"Independent, {p} features", "", 0.0, _strangers(p)), n) for p, n in ((1, 30), (60, 100), (12, 1000))),
         *((_sum_in(d), 1000) for d in (2, 3, 6)),
         (Task("Independent bits", "", 0.0, _bits), 500),

@@ -23,8 +23,14 @@ def row(text: str, name: str) -> list[str]:
     return [part.strip() for part in found.strip("|").split("|")][1:]
 
 
+FILES = {
+    "vouching": {"nearness": "nearness.py", "copies on a line": "copies.py"},
+    "critics": {"kernel CCA": "kernel_cca.py", "neighbours": "neighbours.py"},
+}
+
+
 def numbers(**parts: object) -> dict[str, object]:
-    return {"command": "it", "versions": {}, **parts}
+    return {"command": "it", "versions": {}, "files": FILES, **parts}
 
 
 def test_alone_is_who_convicts_where_nobody_else_does(study: ModuleType) -> None:
@@ -37,7 +43,7 @@ def test_alone_is_who_convicts_where_nobody_else_does(study: ModuleType) -> None
     text = study.report(numbers(record=record, corpus=corpus))
     assert row(text, "inversion") == ["2", "2", "1", "0", "0"]
     assert row(text, "structure") == ["1", "1", "0", "0", "0"]
-    assert row(text, "KSG") == ["2", "0", "0", "0", "0"]
+    assert row(text, "ksg") == ["2", "0", "0", "0", "0"]
     assert row(text, "frames") == ["0", "0", "0", "1", "1"]
 
 
@@ -66,11 +72,8 @@ def test_wrong_is_what_is_vouched_for_without_the_safeguard_and_misses(study: Mo
 
 
 def test_lost_is_a_bound_that_falls_by_a_tenth(study: ModuleType) -> None:
-    critics = importlib.import_module("analysis.ablation.critics")
-    names = [*critics.OFF, *critics.AFTERWARDS]
-
     def draw(truth: float | None, whole: float, without: float) -> dict[str, object]:
-        read = {name: [whole, whole] for name in names} | {"two towers": [without, without]}
+        read = {"all": [whole, whole], "neighbours": [whole, whole], "kernel CCA": [without, without]}
         return {"task": "a task", "rows": 500, "truth": truth, "read": read}
 
     draws = [
@@ -81,9 +84,20 @@ def test_lost_is_a_bound_that_falls_by_a_tenth(study: ModuleType) -> None:
         draw(0.0, 0.0, 0.0),
     ]
     text = study.report(numbers(critics=draws))
-    assert row(text, "two towers")[:4] == ["`information/towers.py`", "1", "2", "1"]
+    assert row(text, "kernel CCA")[:4] == ["`information/kernel_cca.py`", "1", "2", "1"]
     assert row(text, "neighbours")[:4] == ["`information/neighbours.py`", "0", "0", "0"]
-    assert "Without two towers lost: a task (N = 500); a task (N = 500)." in text
+    assert "Lost without kernel CCA: a task (N = 500); a task (N = 500)." in text
+
+
+def test_what_is_there_no_more_keeps_its_figures(study: ModuleType) -> None:
+    gone = {"task": "a task", "rows": 500, "part": "own", "truth": 0.3}
+    read = {"all": ["resolved", 0.0, 0.5], "lengths": ["resolved", 0.0, 0.5]}
+    record = [{"gathered": {"ksg": 1}, "convict": []}]
+    before = numbers(vouching=[gone | {"read": read}], record=record)
+    before["files"] = FILES | {"vouching": {"lengths": "invariance.py"}}
+    text = study.report(numbers(), before)
+    assert row(text, "ksg") == ["1", "0", "0", "0", "0"]
+    assert row(text, "lengths") == ["`ksg/invariance.py`", "0", "0", "0", "0", "0"]
 
 
 @pytest.mark.build
@@ -109,6 +123,6 @@ def test_what_is_remembered_changes_no_bound(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.syspath_prepend(ROOT)
     critics = importlib.import_module("analysis.ablation.critics")
     x, e = np.random.default_rng(5).standard_normal((2, 120, 1))
-    found = critics.bounds(x, x + e, 3, ("all", "two towers", "all"))
+    found = critics.bounds(x, x + e, 3, ("all", "kernel CCA", "all"))
     alone = information_lower_bound(x, x + e, rng=3)
     assert found["all"] == [alone.value, alone.low]
