@@ -159,18 +159,17 @@ class _RuleCheck:
         self.named = numbers_of(self.rule)
         self.counts = {int(v) + step for v in self.named if v == int(v) and abs(v) < 1e9 for step in (-1, 0, 1)}
         pairs = accepted(self._refusal, self.f, self.n)
-        self.plain = Space(
-            [pair for pair in pairs if pair[1] == self.f][:5:2] if self.n is None else pairs[:1],
-            (1, 2, 3) if self.p is None else (self.p,),
-            plain=True,
+        small = [pair for pair in pairs if pair[1] == self.f][:5:2] if self.n is None else pairs[:1]
+        # An off-by-one, and a breakdown point below one half, show where f is the largest that n messages allow.
+        often = [*pairs, *pairs[: len(pairs) // 2], *(largest(pairs) * (len(pairs) // (4 * len(largest(pairs))) + 1))]
+        self.space = Space(
+            often,
+            WIDTHS if self.p is None else (self.p,),
             moves="translation" in self.equivariances,
             scales="scale" in self.equivariances,
             withstands=lambda n, g: g if traits is None or g == self.f else traits.tolerates(n, g),
         )
-        # An off-by-one, and a breakdown point below one half, show where f is the largest that n messages allow.
-        often = [*pairs, *pairs[: len(pairs) // 2], *(largest(pairs) * (len(pairs) // (4 * len(largest(pairs))) + 1))]
-        widths = WIDTHS if self.p is None else (self.p,)
-        self.wide = replace(self.plain, pairs=often, widths=widths, plain=False)
+        self.plain = self.space.plain(small)
 
     def run(self) -> AggregatorCheck:
         """Go through all stages, from what is read well to what takes long."""
@@ -180,22 +179,21 @@ class _RuleCheck:
             self._search([(one,)], self.plain, min(few, one.most or few))
         promises = [one for one in promises if one.most is None]
         groups = [tuple(one for one in group if one in promises) for group in _GROUPS]
-        robust, *others = [group for group in groups if group]
-        self._search([*[robust] * 5, *others], self.wide, many)
+        robust, *others = [group for group in groups if group] or [()]
+        self._search([*[robust] * 5, *others], self.space, many)
         if REACH in robust:  # many colluders, each next farther by the same factor: one that goes along is led away
-            series = replace(self.wide, pairs=largest(self.wide.pairs)[-3:], kinds=CHAINS)
+            series = replace(self.space, pairs=largest(self.space.pairs)[-3:], kinds=CHAINS)
             self._search([(REACH,)], replace(series, widths=(self.p,) if self.p else range(1, 10)), few)
         self._named_numbers(robust, named)
-        shapes = beyond({*self.counts, *BEYOND}, self._refusal, self.wide.pairs, self.f, self.n, self.p)
-        self._search([robust], replace(self.wide, most=np.inf), 0, shapes * max(named // 60, 1))
+        shapes = beyond({*self.counts, *BEYOND}, self._refusal, self.space.pairs, self.f, self.n, self.p)
+        self._search([robust], replace(self.space, most=np.inf), 0, shapes * max(named // 60, 1))
         if REPEATED.title not in self.skip and not self.stochastic:
             self._every_call(repeated)
         if WORST.title not in self.skip:
-            medium = [pair for pair in self.wide.pairs if pair[0] <= 20] or self.wide.pairs[:1]
-            small = [width for width in self.wide.widths if width <= 30] or self.wide.widths
+            medium = [pair for pair in self.space.pairs if pair[0] <= 20] or self.space.pairs[:1]
+            small = [width for width in self.space.widths if width <= 30] or self.space.widths
             self._search([(WORST,)], replace(self.plain, kinds=SPREAD), min(4, searches))
-            medium_size = replace(self.wide, pairs=medium, widths=small, kinds=SPREAD)
-            self._search([(WORST,)], medium_size, searches)
+            self._search([(WORST,)], replace(self.space, pairs=medium, widths=small, kinds=SPREAD), searches)
         return self._summary()
 
     def _allowed(self, n: int, f: int) -> float:
@@ -206,7 +204,7 @@ class _RuleCheck:
     def _promises(self, one: Promise) -> bool:
         if one.title in self.skip or (one.only_if and one.only_if not in (self.equivariances or ())):
             return False
-        if one.only_if == "embedding" and self.p is not None:
+        if (one.only_if == "embedding" and self.p is not None) or (one.only_if and self.p == 1):
             return False
         if self.stochastic and (one in (NO_MEMORY, *ITSELF) or one.title == "permutation"):
             return False
@@ -276,14 +274,14 @@ class _RuleCheck:
 
     def _named_numbers(self, robust: tuple[Promise, ...], count: int) -> None:
         """Try the numbers that the code names: as entries and sizes of messages, and as how many there are."""
-        pairs = sorted(set(self.wide.pairs))
+        pairs = sorted(set(self.space.pairs))
         named = [pair for pair in pairs if pair[0] in self.counts]
         pairs = sorted([*named, *pairs[:: max(1, len(pairs) // max(len(named), 10))]])
         widths = [self.p] if self.p else [c for c in sorted(self.counts) if 1 <= c <= MOST_ENTRIES]
         both = list(product(named, widths))
         shapes = self.random.sample(both, min(len(both), count // 2))
         widths = widths if self.p else sorted({*widths, 1, 2, 3, 7})
-        space = replace(self.wide, pairs=pairs, widths=widths, most=np.inf, values=self.named)
+        space = replace(self.space, pairs=pairs, widths=widths, most=np.inf, values=self.named)
         self._search([robust], space, count, shapes)
 
     def _every_call(self, count: int) -> None:
@@ -296,7 +294,7 @@ class _RuleCheck:
     def _often(self, n: int, p: int, f: int, calls: int) -> RuleInputs:
         """Return so many calls, each with other messages, on which all but f agree."""
         extra = {"n": n, "p": p, "calls": calls, "seed": self.seed}
-        return of_zeros(n, f, p, min(f, self.plain.withstands(n, f)), extra)
+        return of_zeros(n, f, p, min(f, self.space.withstands(n, f)), extra)
 
     def _worst(self, drawn: Drawn, space: Space) -> Failure | None:
         """Search for the worst messages beside a drawn cloud."""

@@ -16,9 +16,6 @@ from secmix.testing.rule_promises import AGREEING, EQUIVARIANCES, F_LIMITS, ITSE
 
 RELATIONS = (NO_MEMORY, *ITSELF, *EQUIVARIANCES)
 """Promises that compare results of the rule with one another."""
-GENERAL = (*(one.title for one in ITSELF), "more entries", "orthogonal")
-"""Tried on messages in general position, since nobody can break a tie alike in another guise."""
-_TIED = 16  # messages; of many more that tie, no small move shows that each result was one of equals
 FARTHEST = {"float64": 1e9, ">f8": 1e9, "int64": 1e6, "int32": 1e3, "uint64": 1e6, "float32": 1e6, "float16": 60.0}
 """The largest entries drawn for each number type: their squares can still be summed in it."""
 
@@ -49,7 +46,7 @@ _COLLUSIONS = (
     "by as much", *("together", "ratios", "axis", "sizes") * 2, "apart", "one far", "opposite", "mirrored", "near",
     "stretched", "shuffled", "chain",
 )  # fmt: skip
-_SIZES = (-1.0, 1.0, 1e3, 1e6, 1e9)
+SIZES = (-1.0, 1.0, 1e3, 1e6, 1e9, *(None,) * 20)
 
 
 def _together(*options: Sequence[str]) -> tuple[tuple[str, ...], ...]:
@@ -59,7 +56,8 @@ def _together(*options: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     )
 
 
-HANDED, PLAIN = _together(_TYPES, _LAYOUTS, _ARRIVALS), _together(("float64",), ("C",), _ARRIVALS)
+HANDED = _together(_TYPES, _LAYOUTS, _ARRIVALS)
+PLAIN = _together(("float64",), ("C",), _ARRIVALS)
 KINDS, CHAINS = _together((*_CLOUDS, "general", "tight"), _COLLUSIONS), _together(tuple(_CLOUDS), ("chain",))
 SPREAD = _together(("general", "one far"), ("by as much",))
 ALIKE: tuple[Callable[[Array], Array], ...] = (
@@ -82,18 +80,23 @@ class Space:
     pairs: Sequence[tuple[int, int]]  # (n, f) that the rule accepts, from small to large
     widths: Sequence[int]  # numbers of entries, from small to large
     most: float = 20_000  # numbers of all messages together: large in one way at a time
-    plain: bool = False  # whole numbers for a reader, not every scale
     moves: bool = True  # the rule promises to be indifferent to where the origin is,
     scales: bool = True  # and to what the unit is
     withstands: Callable[[int, int], int] = lambda n, f: f  # how many colluders of n when set to f
     values: tuple[float, ...] = ()  # numbers that the rule's code names: entries, sizes and ratios
     kinds: Sequence[tuple[str, ...]] = KINDS  # of honest messages and of collusion
+    handed: Sequence[tuple[str, ...]] = HANDED  # number types, layouts in memory, orders of arrival
+    sizes: Sequence[float | None] = SIZES  # of whole numbers for a reader; None for messages of every scale
+
+    def plain(self, pairs: Sequence[tuple[int, int]]) -> Space:
+        """Return the inputs that are easy to read."""
+        widths = (1, 2, 3) if len(self.widths) > 1 else self.widths
+        return replace(self, pairs=pairs, widths=widths, handed=PLAIN, sizes=SIZES[:5])
 
     @functools.cached_property
     def options(self) -> tuple[Sequence[Any], ...]:
         """Return what each part of ``Drawn`` is one of."""
-        sizes = _SIZES if self.plain else (*_SIZES, *(None,) * 45)
-        return self.pairs, self.widths, PLAIN if self.plain else HANDED, self.kinds, sizes, range(2**32)
+        return self.pairs, self.widths, self.handed, self.kinds, self.sizes, range(2**32)
 
 
 class Drawn(NamedTuple):
@@ -166,26 +169,26 @@ def _typed(values: Array, dtype: str) -> Any:
 
 def filled(one: Promise, drawn: Drawn, space: Space) -> RuleInputs:
     """Draw the numbers that the promise is to be tried on."""
-    rng, relation = np.random.default_rng(drawn.seed), one in RELATIONS
-    (n, f), p = drawn.pair, drawn.p
+    rng = np.random.default_rng(drawn.seed)
+    if one in RELATIONS:
+        return _compared(one, drawn, space, rng)
+    ((n, f), p), (dtype, layout, arrival) = (drawn.pair, drawn.p), drawn.handed
     b = max(0, min(f, space.withstands(n, f)))
     if b > 1 and not drawn.plain and rng.random() < 0.2:
         b = int(rng.integers(1, b + 1))
-    dtype, layout, arrival = drawn.handed
-    dtype, layout = "float64" if relation or drawn.plain else dtype, "C" if drawn.plain else layout
     cloud, floats = _cloud(drawn, space, n - b, p, rng), dtype in ("float64", ">f8")
-    if floats and not relation and not drawn.plain and space.scales and rng.random() < 0.2:
+    if floats and not drawn.plain and space.scales and rng.random() < 0.2:
         cloud = cloud * 10.0 ** rng.uniform(-30, 30)
     if not floats:
         cloud = np.clip(cloud, -FARTHEST[dtype] / 4, FARTHEST[dtype] / 4)
-    sent = _byzantine(drawn, space, cloud, b, dtype, rng, mild=relation)
-    if not drawn.plain and not relation and np.abs(sent).max(initial=0.0) < 1e100 and rng.random() < 0.12:
+    sent = _byzantine(drawn, space, cloud, b, dtype, rng)
+    if not drawn.plain and np.abs(sent).max(initial=0.0) < 1e100 and rng.random() < 0.12:
         alike = ALIKE[int(rng.integers(len(ALIKE)))]
         cloud, sent = alike(cloud), alike(sent)
     if one in AGREEING:
         cloud = np.repeat(cloud[:1], n - b, axis=0)
     inputs = RuleInputs(cloud, sent, _order(arrival, cloud, sent, rng), f, dtype, layout)
-    return _compared(one, inputs, drawn, space, rng) if relation else _judged(one, inputs, drawn, space, rng)
+    return _judged(one, inputs, drawn, space, rng)
 
 
 def _judged(one: Promise, inputs: RuleInputs, drawn: Drawn, space: Space, rng: np.random.Generator) -> RuleInputs:
@@ -206,12 +209,23 @@ def _judged(one: Promise, inputs: RuleInputs, drawn: Drawn, space: Space, rng: n
     return replace(inputs, byzantine=spoilt, dtype="float32" if inputs.dtype == "float32" else "float64")
 
 
-def _compared(one: Promise, inputs: RuleInputs, drawn: Drawn, space: Space, rng: np.random.Generator) -> RuleInputs:
-    """Add what a promise needs that compares two results."""
-    if one.title in GENERAL or inputs.n > _TIED:
-        inputs = _in_general_position(one, inputs, drawn, rng)
-    n, p, more = inputs.n, inputs.p, len(space.widths) > 1
-    extra: dict[str, Any] = {}
+def _compared(one: Promise, drawn: Drawn, space: Space, rng: np.random.Generator) -> RuleInputs:
+    """Draw messages in general position: of two that are equally good, nobody can choose alike in another guise.
+
+    On a line even those of general position may tie, as sums of distances do; so there are two entries at least.
+    """
+    (n, f), more = drawn.pair, len(space.widths) > 1
+    p, (dtype, layout, _) = max(drawn.p, 2) if more else drawn.p, drawn.handed
+    numbers, extra = rng.standard_normal((n, p)).round(6), dict[str, Any]()
+    numbers[: max(f, 0)] *= float(rng.choice([1.0, 10.0]))
+    if one.title != "number type":
+        dtype = "float64"
+    elif dtype not in (
+        "float64",
+        ">f8",
+    ):  # whole ones, whose squares can be summed without rounding in any of the types
+        top, dtype = max(int(np.sqrt(2**23 / p)), 6) // 2, "int32" if dtype in ("uint64", "float16") else dtype
+        numbers = rng.integers(-top, top + 1, (n, p)).astype(np.float64)
     if one is NO_MEMORY:
         width = int(rng.integers(1, 12)) if more else p
         extra["other"] = rng.standard_normal((n, width)).round(3) * 10.0 ** rng.integers(-2, 5)
@@ -220,8 +234,6 @@ def _compared(one: Promise, inputs: RuleInputs, drawn: Drawn, space: Space, rng:
     elif one.title == "permutation":
         extra["order"] = rng.permutation(n)
     elif one.title == "translation":
-        # Eighths are added without rounding: messages that tie still tie when all are moved.
-        inputs = replace(inputs, honest=np.rint(inputs.honest * 8) / 8, byzantine=np.rint(inputs.byzantine * 8) / 8)
         extra["shift"] = np.rint(rng.standard_normal(p) * 40) * float(rng.choice([1.0, 1e3]))
     elif one.title == "scale":
         # Powers of two round nothing, so that a rule has no excuse; some are far out.
@@ -229,20 +241,7 @@ def _compared(one: Promise, inputs: RuleInputs, drawn: Drawn, space: Space, rng:
     elif one.title == "orthogonal":
         wider = int(rng.integers(0, 3 if drawn.plain else 8)) if more else 0
         extra["axis"] = np.round(rng.standard_normal(p + wider), 3) + 0.001
-    return replace(inputs, extra=extra)
-
-
-def _in_general_position(one: Promise, inputs: RuleInputs, drawn: Drawn, rng: np.random.Generator) -> RuleInputs:
-    h, dtype, layout, size = len(inputs.honest), inputs.dtype, inputs.layout, (inputs.n, inputs.p)
-    if one.title != "number type" or drawn.plain:
-        numbers = rng.standard_normal(size).round(3 if drawn.plain else 6)
-        numbers[h:] *= float(rng.choice([1.0, 10.0]))
-    elif (dtype := str(rng.choice(["float64", "float32", "int64", "int32", ">f8"]))) == "float64":
-        numbers, layout = rng.standard_normal(size).round(3), str(rng.choice(["F", "transposed view"]))
-    else:  # whole numbers whose squares can be summed without rounding in any of the types
-        top = max(int(np.sqrt(2**23 / inputs.p)), 6) // 2
-        numbers = rng.integers(-top, top + 1, size).astype(np.float64)
-    return replace(inputs, honest=numbers[:h], byzantine=numbers[h:], dtype=dtype, layout=layout)
+    return RuleInputs(numbers, np.empty((0, p)), np.arange(n), f, dtype, layout, extra)
 
 
 def _cloud(drawn: Drawn, space: Space, h: int, p: int, rng: np.random.Generator) -> Array:
@@ -257,18 +256,14 @@ def _cloud(drawn: Drawn, space: Space, h: int, p: int, rng: np.random.Generator)
     return np.asarray(cloud, dtype=np.float64)
 
 
-def _byzantine(
-    drawn: Drawn, space: Space, cloud: Array, b: int, dtype: str, rng: np.random.Generator, *, mild: bool
-) -> Array:
-    """Draw the messages (b, p) of the colluders; ``mild`` ones are of the size of the honest ones."""
+def _byzantine(drawn: Drawn, space: Space, cloud: Array, b: int, dtype: str, rng: np.random.Generator) -> Array:
+    """Draw the messages (b, p) of the colluders."""
     p, floats = cloud.shape[1], dtype in ("float64", ">f8")
     most = min(FARTHEST[dtype], float(np.sqrt(2e4 / p))) if dtype == "float16" else FARTHEST[dtype]
     size = drawn.size or 10.0 ** rng.uniform(-1, np.log10(most))
-    if mild:
-        size = float(rng.choice([1.0, 10.0]))
     if space.values and rng.random() < 0.4:
         size = abs(float(rng.choice(space.values))) * float(rng.choice([1.0, 1.01, 0.99, 2.0]))
-    elif not drawn.plain and not mild and dtype == "float64" and rng.random() < 0.15:
+    elif not drawn.plain and dtype == "float64" and rng.random() < 0.15:
         size = 10.0 ** rng.uniform(9, rng.choice([40, 140, 300]))
     with np.errstate(all="ignore"):
         scale = 1.0 if drawn.plain else float(np.abs(cloud).max()) or 1.0

@@ -10,19 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from secmix._base.checks import Array
 from secmix.adversaries.search.oracle import Rule, quietly
 from secmix.testing.counterexample import Promise
 from secmix.testing.rule_inputs import RuleInputs
-from secmix.testing.rule_promises import AGREEING, F_LIMITS, ITSELF, REACH, WORST
+from secmix.testing.rule_promises import AGREEING, F_LIMITS, REACH, WORST
 
 UNBOUNDED = 1e3
 """Without a bound given, an error of so many honest spreads counts as one."""
 ROUNDING = {"float32": 2e-4, "float16": 3e-2}
 """What a rule may be wrong by, in units of the largest entry; 1e-7 for the other number types."""
 _REMEMBERED = 40  # inputs that passed
-_NEARBY = (24, 160)  # moves by a few digits to find a tie; more if most is explained
-_EPS = float(np.finfo(float).eps)
 
 
 @dataclass
@@ -72,7 +69,7 @@ class Trials:
             quietly(lambda: one.check(self.rule, **values))
             self.written_on = before is not None and not np.array_equal(before, values["messages"], equal_nan=True)
         except AssertionError as error:
-            return None if a_tie(one, self.rule, values, error) else error
+            return error
         except (Exception, SystemExit) as error:
             # Refused are messages of this shape, such as differ and such as are all alike.
             if one is not F_LIMITS and all(self._refuses(inputs, alike=alike) for alike in (False, True)):
@@ -105,64 +102,3 @@ def values_of(one: Promise, inputs: RuleInputs, allowed: Callable[[int, int], fl
     if "allowed" in one.needs:
         found["allowed"] = float(allowed(inputs.n, inputs.f))
     return {name: found[name] for name in one.needs}
-
-
-def a_tie(one: Promise, rule: Rule, values: dict[str, Any], failed: AssertionError) -> bool:
-    """Return whether the rule takes the other result, too, on messages that are off by a last digit, or half of them.
-
-    Of two results that are equally good, as two midmost messages are, nobody can choose alike in another guise. Scores
-    that are equal whatever the numbers are, as those of two messages that are each other's nearest, are no excuse: a
-    rule that then takes the first to come does depend on the order of arrival.
-    """
-    pair = _pair_of(failed)
-    if not (one.only_if or one in ITSELF) or pair is None or np.shape(pair[0]) != np.shape(pair[1]):
-        return False
-    (result, expected), messages = pair, values["messages"]
-    if messages.dtype != np.float64:
-        messages = messages.astype(np.float64)  # as it lies in memory
-    rng = np.random.default_rng(0)
-    # Entry by entry: a rule may choose in each by itself.
-    one_way = other_way = np.abs(result - expected) <= values["tolerance"]
-    for tried in range(_NEARBY[1]):
-        if tried == _NEARBY[0] and max(np.mean(one_way), np.mean(other_way)) < 0.9:
-            return False
-        moved = _moved(messages, tried, rng)
-        widened = moved.shape != messages.shape
-        pair = _compared(one, rule, {**values, "messages": moved})
-        if pair is None and not widened:
-            return False
-        if pair is None:  # the rule, or the promise's own numbers, may be for one dimension
-            continue
-        theirs, mine = (each[:1] if widened else each for each in pair)
-        one_way = one_way | (np.abs(result - mine) <= values["tolerance"])
-        other_way = other_way | (np.abs(expected - theirs) <= values["tolerance"])
-        if np.all(one_way) or np.all(other_way):
-            return True
-    return False
-
-
-def _moved(messages: Array, tried: int, rng: np.random.Generator) -> Array:
-    """Return messages that are off by a last digit or by half of them; on a line, every second time in a plane."""
-    moved = messages.copy(order="K")
-    # Scores that are sums of squares part only where messages do by half of their digits.
-    few = (16 * _EPS if tried % 4 < 2 else 4 * _EPS**0.5) * np.abs(messages).max(axis=0, initial=0.0)
-    moved[...] += few * rng.uniform(-1.0, 1.0, messages.shape)
-    if tried % 2 == 1 and moved.ndim == 2 and moved.shape[1] == 1:
-        # On a line, sums of distances are equal all over a region: only another dimension takes that away.
-        moved = np.hstack([moved, 1e-4 * np.abs(moved).max() * rng.uniform(-1.0, 1.0, moved.shape)])
-    return moved
-
-
-def _compared(one: Promise, rule: Rule, values: dict[str, Any]) -> tuple[Array, Array] | None:
-    """Return the two results that a promise compares, agreeing or not; None where there are none."""
-    try:
-        return quietly(lambda: one.check(rule, **values))  # type: ignore[no-any-return]
-    except AssertionError as error:
-        return _pair_of(error)
-    except (Exception, SystemExit):
-        return None
-
-
-def _pair_of(error: AssertionError) -> tuple[Array, Array] | None:
-    said = error.args[0] if error.args else None
-    return said if isinstance(said, tuple) and len(said) == 2 else None

@@ -275,13 +275,10 @@ def krum_by_squares(messages, f):
 
 
 @pytest.mark.build
-@pytest.mark.parametrize(
-    ("rule", "examples", "seed"),
-    # Two pairs of equal messages and one beside them: the squares of the last digits vanish in the scores of Krum.
-    [(nearest_to_the_median, 10, 89019954), (nearest_to_the_median, 10, 685016583), (krum_by_squares, 40, 5)],
-)
-def test_who_takes_the_first_of_equals_breaks_no_promise(rule, examples, seed):
-    check_aggregator(rule, f=1, examples=examples, budget=200, seed=seed)
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("rule", [nearest_to_the_median, krum_by_squares])
+def test_who_takes_the_first_of_equals_breaks_no_promise(rule, seed):
+    check_aggregator(rule, f=1, seed=seed)
 
 
 def in_many_steps(messages, f):
