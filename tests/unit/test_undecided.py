@@ -9,9 +9,9 @@ import pytest
 
 import secmix
 from secmix.auditing.cells.fields import sentence
+from secmix.auditing.cells.undecided import explained, reasons, runs_needed
 from secmix.auditing.decide import Premises, of_findings, of_leakage
 from secmix.auditing.report import Finding, NodeSummary
-from secmix.auditing.undecided import explained, reasons, runs_needed
 from secmix.kernel import Clearance, Open, clear_bounds
 from secmix.scenario import PolicySpec
 

@@ -22,6 +22,7 @@ from secmix.auditing.cells.mask_size import sigma_curve
 from secmix.auditing.cells.node_status import leaked, notes, premises_of, readable, solvable
 from secmix.auditing.cells.observed import observed, unchecked
 from secmix.auditing.cells.steps import SELDOM, CellResult, Steps, Tell, Word
+from secmix.auditing.cells.undecided import explained
 from secmix.auditing.evidence.interface import Case, Evidence, Gathered, asked
 from secmix.auditing.evidence.premises import finite
 from secmix.auditing.observation.observe import Seeds, SumObservation
@@ -31,7 +32,6 @@ from secmix.auditing.report import Cell, Robustness, SigmaPoint, Trial, Verdict
 from secmix.auditing.robustness import robustness
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness import Soundness
-from secmix.auditing.undecided import explained
 from secmix.errors import SecmixError
 from secmix.scenario import Scenario
 

@@ -15,13 +15,13 @@ from secmix.auditing.cells.fields import failed, without_rest
 from secmix.auditing.cells.steps import CellResult, Tell, Word
 from secmix.auditing.engine.estimate import Estimate, estimate, runs_that_fit
 from secmix.auditing.engine.memory import within
+from secmix.auditing.engine.weighing import weigh
 from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaborations, observe
 from secmix.auditing.observation.observe import seeds_of
 from secmix.auditing.report import Cell
 from secmix.auditing.setup import CollaborationSetup, Given, Ready, SumSetup, build_setup
 from secmix.auditing.soundness import fresh
-from secmix.auditing.weighing import weigh
 from secmix.errors import SecmixError
 from secmix.scenario import Scenario
 from secmix.transcript import at_most, unrelated
