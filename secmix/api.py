@@ -158,7 +158,7 @@ def audit(
         results = run_cells(
             [cells[i] for i in every],
             commands,
-            given=given,
+            ready_parts=given,
             workers=workers,
             scheduler=scheduler,
             store=cache,

@@ -114,10 +114,10 @@ def shown(value: Any, most: int = 60) -> str:
     """Format ``value`` as Python writes it, shortened to ``most`` characters.
 
     >>> shown("a" * 100, 12), shown(2**20000)
-    ("'aaa...aaaa'", 'a whole number of 20001 bits')
+    ("'aaa...aaaa'", 'an integer of 20001 bits')
     """
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 160:
-        return f"a whole number of {value.bit_length()} bits"
+        return f"an integer of {value.bit_length()} bits"
     try:
         text = str(value) if isinstance(value, date | time) else one_line(_shortly.repr(value))
     except Exception:  # a user's repr may raise anything, and so does that of a list of huge numbers

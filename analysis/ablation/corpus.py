@@ -19,14 +19,14 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))  # the corpus is a part of the tests
 
-from soundness.case import Case as Protocol
+from soundness.case import CellContext as Protocol
 from soundness.corpus import WRONG
 
 import secmix
 from analysis.study import Numbers
 from secmix.auditing import decide
 from secmix.auditing.evidence import interface
-from secmix.auditing.evidence.interface import Case, Evidence, Gathered
+from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered
 from secmix.auditing.report import Finding
 from secmix.auditing.witnesses import evidence as witness
 from secmix.errors import SecmixError
@@ -74,7 +74,7 @@ def convicting(every: int, seed: int, i: int) -> Numbers:
 def _all_asked(convict: set[str]) -> Iterator[None]:
     """Ask every look of a witness; those that convict are added to ``convict``."""
 
-    def gather(case: Case) -> Gathered:
+    def gather(case: CellContext) -> Gathered:
         found, missed = [], []
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -96,7 +96,7 @@ def _all_asked(convict: set[str]) -> Iterator[None]:
         yield
 
 
-def _named(case: Case) -> Iterator[tuple[str, Any]]:
+def _named(case: CellContext) -> Iterator[tuple[str, Any]]:
     """Yield the looks with their names; where nothing is asked there are fewer."""
     looks = list(witness._looks(case, []))
     yield from zip(_LOOKS, looks[:-1], strict=False)
@@ -113,7 +113,7 @@ def _only(look: Any, other: str) -> Any:
     return asked
 
 
-def _convicts(finding: Finding, case: Case) -> bool:
+def _convicts(finding: Finding, case: CellContext) -> bool:
     policy = case.cell.policy
     by_leakage = decide.of_leakage(finding, policy).verdict == "violated"
     return by_leakage or (policy.max_revealed_nodes is not None and decide.is_revealed(finding))

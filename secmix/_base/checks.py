@@ -33,10 +33,10 @@ def finite_array(values: ArrayLike, name: str, ndim: int | None = None) -> Array
 
 def _not_finite(array: Array, name: str) -> DataError:
     """Make the error that locates the first number that is not finite; called only if there is one."""
-    places = np.argwhere(~np.isfinite(array))
+    indices = np.argwhere(~np.isfinite(array))
     return DataError(
-        f"{name} holds {len(places)} value(s) that are not finite, the first at index "
-        f"{tuple(int(i) for i in places[0])}; drop or impute those rows first"
+        f"{name} holds {len(indices)} value(s) that are not finite, the first at index "
+        f"{tuple(int(i) for i in indices[0])}; drop or impute those rows first"
     )
 
 
@@ -60,9 +60,9 @@ def probability(value: Any, name: str, *, below_one: bool = True) -> float:
 
 
 def integer(value: Any, name: str, least: int = 1) -> int:
-    """Convert ``value`` to an int of at least ``least``; 2.0 and True are not whole numbers."""
+    """Convert ``value`` to an int of at least ``least``; 2.0 and True are not integers."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise SecmixError(f"{name} must be a whole number of at least {least}; given {value!r}")
+        raise SecmixError(f"{name} must be an integer of at least {least}; given {value!r}")
     if value < least:
         raise SecmixError(f"{name} must be at least {least}; given {value}")
     return int(value)

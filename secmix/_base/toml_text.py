@@ -49,7 +49,7 @@ def check_size(content: Any, source: str, text: str) -> None:
         count += 1
         fault = ""
         if isinstance(value, int) and value.bit_length() > 63:
-            fault = f"a whole number beyond 64 bits; given {shown(value)}"
+            fault = f"an integer beyond 64 bits; given {shown(value)}"
         elif len(path) > _DEEPEST:
             fault = f"nested more than {_DEEPEST} deep"
         elif count > _MOST_VALUES:

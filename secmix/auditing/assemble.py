@@ -14,7 +14,7 @@ from secmix.auditing.advice.refuted import with_what_the_report_says
 from secmix.auditing.cells.steps import CellResult
 from secmix.auditing.evidence.interface import installed
 from secmix.auditing.report import Cell, Conclusion, Report, Verdict
-from secmix.auditing.setup import Given
+from secmix.auditing.setup import ReadyParts
 from secmix.scenario import Scenario
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "networkx")
@@ -33,7 +33,7 @@ def assemble(
     reproduce: str,
     source: str,
     lines: Sequence[Mapping[str, int]] = (),
-    given: Given | None = None,
+    given: ReadyParts | None = None,
     audited: Sequence[Scenario] | None = None,
     numbers: Sequence[int] | None = None,
 ) -> Report:

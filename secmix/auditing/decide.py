@@ -310,7 +310,7 @@ def _with_node(line: NodeVerdict, summary: NodeSummary) -> list[Finding]:
         return [f.model_copy(update={"verdict": "violated"}) if is_revealed(f) else f for f in line.findings]
     if summary.verdict != "inconclusive" or not line.doubts:
         return line.findings
-    doubtful = {id(f) for f in _made_by(line.findings, lambda evidence: evidence.states_doubts)}
+    doubtful = {id(f) for f in _made_by(line.findings, lambda evidence: evidence.needs_premises)}
     return [
         f.model_copy(update={"verdict": "inconclusive", "notes": [*f.notes, *line.doubts]}) if id(f) in doubtful else f
         for f in line.findings

@@ -14,12 +14,12 @@ from secmix._base.checks import Array
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import unequal
 from secmix.auditing.evidence.gaussian import share_behind_masks
-from secmix.auditing.evidence.interface import Case
+from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.observation.collaborations import CollaborationObservation
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.observation.reading import reading_of
 from secmix.auditing.setup import SumSetup
-from secmix.auditing.soundness.mixed import Mixed
+from secmix.auditing.soundness.linear_masks import LinearMasks
 from secmix.kernel import Clearance, KnownSums, Open, Proof, clear, clear_unheard, prove
 from secmix.network import Network
 from secmix.protocols import PDMM
@@ -32,7 +32,7 @@ _VISIBLE = 0.9  # of the variance: the kernel reckons with the largest number of
 _MARGIN = 1e-6  # between shares that algebra finds in two ways
 
 
-def proof_of(case: Case) -> Clearance | Open | None:
+def proof_of(case: CellContext) -> Clearance | Open | None:
     """Return the kernel's answer for this cell, worked out once; None where no proof is asked."""
     if _KEY not in case.fitted:
         observation = case.observation
@@ -47,29 +47,29 @@ def proof_of(case: Case) -> Clearance | Open | None:
     return outcome
 
 
-def traced(case: Case) -> Proof | None:
+def traced(case: CellContext) -> Proof | None:
     """Return what the kernel traced of this cell's protocol, whoever looks; None where nothing was."""
     proof_of(case)
     found: Proof | None = case.fitted.get(_TRACED)
     return found
 
 
-def without_proof(case: Case) -> Case:
+def without_proof(case: CellContext) -> CellContext:
     """Return ``case``, of which no proof is asked: it tells what is revealed and clears nobody."""
     case.fitted[_KEY] = None
     return case
 
 
-def with_proof_of(case: Case, other: Case) -> Case:
+def with_proof_of(case: CellContext, other: CellContext) -> CellContext:
     """Return ``other``, runs of the same cell as ``case``, of which the same is proved."""
     other.fitted.update({key: case.fitted[key] for key in (_KEY, _TRACED) if key in case.fitted})
     return other
 
 
-def _proved(case: Case, setup: SumSetup, observation: SumObservation) -> KnownSums | Open:
+def _proved(case: CellContext, setup: SumSetup, observation: SumObservation) -> KnownSums | Open:
     active = AdversaryTraits.of(setup.adversary).active
     protocol = case.built if case.built is not None else setup.protocol
-    if isinstance(protocol, Mixed):  # the kernel follows the draws themselves
+    if isinstance(protocol, LinearMasks):  # the kernel follows the draws themselves
         protocol = protocol.inner
     played = protocol if active is None else active(protocol)
     proof = case.fitted[_TRACED] = _proof(played, setup.network, _calls(observation), case.cell.seed)
@@ -125,7 +125,7 @@ def as_proved(seen: SumObservation, setup: SumSetup, proof: KnownSums) -> SumObs
     in so many (Efron, Stein 1981, The jackknife estimate of variance: first-order terms of a symmetric function).
     """
     if not proof.symmetric or seen.joint is not None or unequal.are_unequal(setup):
-        return replace(seen, doubts=[*seen.doubts, *seen.unread])
+        return replace(seen, unmet_premises=[*seen.unmet_premises, *seen.unread])
     reading = reading_of(proof.sums, setup.network.n, setup.corrupt)
     encoded = "; ".join(map(str, proof.encoders))
     return replace(
@@ -133,7 +133,7 @@ def as_proved(seen: SumObservation, setup: SumSetup, proof: KnownSums) -> SumObs
     )
 
 
-def unproved(case: Case, node: int) -> list[str]:
+def unproved(case: CellContext, node: int) -> list[str]:
     """Say why no proof clears ``node``; nothing where one does."""
     outcome = proof_of(case)
     if isinstance(outcome, Open):
@@ -163,7 +163,7 @@ def unproved(case: Case, node: int) -> list[str]:
     return []
 
 
-def _holds_for_all_coins(case: Case, use: str) -> bool:
+def _holds_for_all_coins(case: CellContext, use: str) -> bool:
     """Say whether, by a theorem, what is known does not hang on public coins, which the kernel traced as drawn.
 
     It is PDMM's: a flow along the edges of a piece hides every change of its inputs that keeps their sum, whoever is

@@ -27,7 +27,7 @@ from secmix.scenario import ModelSpec, NetworkSpec, PartSpec, Scenario
 _MANY_ROWS = 10**6
 _BYTES_PER_EDGE = 500  # of a networkx graph, measured
 
-Given = Mapping[tuple[str, str], Any]
+ReadyParts = Mapping[tuple[str, str], Any]
 """Ready-made parts by table ("protocol", "adversary") and name."""
 
 
@@ -47,8 +47,8 @@ class Setup:
     groups: tuple[Ints, ...] | None = None  # which rows are each node's, where the data say it
     names: tuple[str, ...] = ()  # of the nodes, where they have any
 
-    def deal(self, runs: int, rng: np.random.Generator) -> list[Array]:
-        """Deal rows to the nodes, in each run anew: n arrays (runs, counts[i], d)."""
+    def sample_rows(self, runs: int, rng: np.random.Generator) -> list[Array]:
+        """Sample rows for the nodes, in each run anew: n arrays (runs, counts[i], d)."""
         return sample_rows(self.rows, self.counts, runs, rng, self.groups)
 
     def has_rows(self, counts: Sequence[int]) -> bool:
@@ -84,7 +84,7 @@ class CollaborationSetup(Setup):
 
 
 @dataclass(frozen=True)
-class Ready:
+class PreparedData:
     """Rows made ready for a mixture, and where fits of them begin: the same in all cells that name the same data."""
 
     rows: Array  # (N, d)
@@ -106,7 +106,7 @@ def data_key(cell: Scenario) -> str:
 
 
 def build_setup(
-    cell: Scenario, given: Given | None = None, ready: dict[str, Ready] | None = None
+    cell: Scenario, given: ReadyParts | None = None, ready: dict[str, PreparedData] | None = None
 ) -> SumSetup | CollaborationSetup:
     """Build the parts of ``cell``; ``given`` holds ready-made ones, in place of named ones.
 
@@ -157,7 +157,7 @@ def build_setup(
     return SumSetup(*setting, asked, protocol, start, **theirs)
 
 
-def _made_ready(cell: Scenario) -> Ready:
+def _made_ready(cell: Scenario) -> PreparedData:
     settings, features = dict(cell.data.settings), cell.data.features
     with suppress(SecmixError):  # what is wrong with the name is told below, with its place
         if features is not None and takes(plugins.load("datasets", cell.data.name), "features"):
@@ -171,7 +171,7 @@ def _made_ready(cell: Scenario) -> Ready:
         named = DataError(f"[data] {error}")
         named.key = ("data",)
         raise named from error
-    return Ready(rows, data.source, data.public, data.groups)
+    return PreparedData(rows, data.source, data.public, data.groups)
 
 
 def _only_for_collaborations(cell: Scenario) -> None:
@@ -268,7 +268,7 @@ def public_start(rows: Array, components: int, reg_covar: float) -> Mixture:
     return Mixture(weights, means, np.array(spread) + reg_covar * np.eye(rows.shape[1]))
 
 
-def _part(group: str, spec: PartSpec, table: str, given: Given | None) -> Any:
+def _part(group: str, spec: PartSpec, table: str, given: ReadyParts | None) -> Any:
     # By name: the label may have grown by what else is swept.
     if given and (table, spec.name) in given:
         return given[table, spec.name]

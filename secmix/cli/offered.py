@@ -37,18 +37,18 @@ def _sums(name: str) -> bool:
 def without_what_fails(text: str, path: Path, remarks: list[str]) -> str:
     """Turn protocols that cannot run on this network or these data into comments of the scenario."""
     from secmix.auditing.engine.run_cell import try_out
-    from secmix.auditing.setup import Ready
+    from secmix.auditing.setup import PreparedData
     from secmix.scenario.paths import seen_from
 
     scenario = parse(text, f"'{path}'")
     cells = [seen_from(cell, path.parent) for cell in scenario.cells()]
-    ready: dict[str, Ready] = {}
+    ready: dict[str, PreparedData] = {}
     left = 0
     first: SecmixError | None = None
     for spec in scenario.sweep["protocol"]:
         of_protocol: Sequence[Scenario] = [cell for cell in cells if cell.protocol.name == spec["name"]]
         try:
-            try_out(of_protocol[-1], None, ready=ready)
+            try_out(of_protocol[-1], None, prepared=ready)
             left += 1
         except SecmixError as error:
             first = first or error

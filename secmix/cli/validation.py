@@ -118,14 +118,14 @@ def _placed(error: SecmixError, path: tuple[str | int, ...], source: str, text: 
 def _misfits(scenario: Scenario, text: str, source: str, folder: Path) -> tuple[list[str], list[Estimate]]:
     """Return what does not fit together, of every combination, and what those that fit take."""
     from secmix.auditing.engine.run_cell import try_out
-    from secmix.auditing.setup import Ready
+    from secmix.auditing.setup import PreparedData
 
     found, estimates = [], []
-    ready: dict[str, Ready] = {}
+    ready: dict[str, PreparedData] = {}
     for k, cell in enumerate(scenario.cells()):
         try:
             with suppress(NotConverged):
-                estimates.append(try_out(seen_from(cell, folder), None, plugins.is_code_allowed(), ready=ready))
+                estimates.append(try_out(seen_from(cell, folder), None, plugins.is_code_allowed(), prepared=ready))
         except SecmixError as error:
             error.cell = k
             found.append(str(located(error, scenario, text, source)))

@@ -36,7 +36,7 @@ class _RecordedGrid:
     def __init__(self, grid: Any, folder: str | os.PathLike[str]) -> None:
         self._grid, self._recorder = grid, Recorder(folder)
         self._numbers: dict[int, int] = {}  # of Flower's node ids
-        self._pushed: dict[str, tuple[int, int, str]] = {}  # messages without a reply so far
+        self._requests: dict[str, tuple[int, int, str]] = {}  # messages without a reply so far
         self._iteration = -1
 
     def __getattr__(self, name: str) -> Any:
@@ -46,38 +46,38 @@ class _RecordedGrid:
 
     def push_messages(self, messages: Iterable[Any]) -> Iterable[str]:
         """Push messages as the Grid does, and record them."""
-        pushed = self._record_requests(messages)
-        ids = list(self._grid.push_messages(pushed))
-        for message, identifier in zip(pushed, ids, strict=True):
-            self._pushed[identifier] = (self._iteration, self._node(message.metadata.dst_node_id), _type(message))
+        requests = self._record_requests(messages)
+        ids = list(self._grid.push_messages(requests))
+        for message, identifier in zip(requests, ids, strict=True):
+            self._requests[identifier] = (self._iteration, self._node(message.metadata.dst_node_id), _type(message))
         return ids
 
     def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Any]:
         """Pull replies as the Grid does, and record them."""
         replies = list(self._grid.pull_messages(message_ids))
         for reply in replies:
-            known = self._pushed.pop(reply.metadata.reply_to_message_id, None)
+            known = self._requests.pop(reply.metadata.reply_to_message_id, None)
             if known is not None:
                 _write(self._recorder, known[0], 1, known[1], SERVER, f"{known[2]} reply", reply)
         return replies
 
     def send_and_receive(self, messages: Iterable[Any], *, timeout: float | None = None) -> Iterable[Any]:
         """Send messages and receive replies as the Grid does, and record both."""
-        pushed = self._record_requests(messages)
-        replies = list(self._grid.send_and_receive(pushed, timeout=timeout))
-        kinds = {self._node(message.metadata.dst_node_id): _type(message) for message in pushed}
+        requests = self._record_requests(messages)
+        replies = list(self._grid.send_and_receive(requests, timeout=timeout))
+        kinds = {self._node(message.metadata.dst_node_id): _type(message) for message in requests}
         for reply in replies:
             node = self._node(reply.metadata.src_node_id)
             _write(self._recorder, self._iteration, 1, node, SERVER, f"{kinds.get(node, _type(reply))} reply", reply)
         return replies
 
     def _record_requests(self, messages: Iterable[Any]) -> list[Any]:
-        pushed = list(messages)
+        requests = list(messages)
         self._iteration += 1
-        for message in pushed:
+        for message in requests:
             node = self._node(message.metadata.dst_node_id)
             _write(self._recorder, self._iteration, 0, SERVER, node, _type(message), message)
-        return pushed
+        return requests
 
     def _node(self, flower_id: int) -> int:
         return self._numbers.setdefault(flower_id, len(self._numbers))

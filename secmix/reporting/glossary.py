@@ -19,7 +19,7 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     (
         "holds",
         "holds",
-        "It is proved that the limit of the policy is kept: the protocol's own code was traced, and what its messages "
+        "It is proved that the limit of the policy is met: the protocol's own code was traced, and what its messages "
         "determine was computed. The assumptions of the proof are listed with each combination; nothing else is "
         "promised.",
     ),

@@ -41,8 +41,8 @@ def linked_summary(report: Report) -> list[str]:
 def _about(cells: Sequence[Cell]) -> list[str]:
     """Write what one adversary learns, under which protocols, and how far it changes the result."""
     who = _who(cells[0])
-    known = [cell for cell in cells if _those(cell, "revealed")]
-    partly = [cell for cell in cells if cell not in known and _those(cell, "partly leaked")]
+    known = [cell for cell in cells if _with_standing(cell, "revealed")]
+    partly = [cell for cell in cells if cell not in known and _with_standing(cell, "partly leaked")]
     others = [cell for cell in cells if cell not in known and cell not in partly]
     unclear = [cell for cell in others if _asked(cell) and _open(cell)]
     clear = [cell for cell in others if _asked(cell) and not _open(cell)]
@@ -51,9 +51,9 @@ def _about(cells: Sequence[Cell]) -> list[str]:
         parts.append(f"can compute the private data of {_of_whom(known, 'revealed')} {_under(known)}")
     if partly:
         parts.append(f"learns part of the private data of {_of_whom(partly, 'partly leaked')} {_under(partly)}")
-    pushed = [cell for cell in cells if cell.robustness and cell.robustness.verdict == "violated"]
-    if pushed:
-        parts.append(f"can change the joint result more than allowed {_under(pushed)}")
+    changed = [cell for cell in cells if cell.robustness and cell.robustness.verdict == "violated"]
+    if changed:
+        parts.append(f"can change the joint result more than allowed {_under(changed)}")
     sentences = [f"{who} {', and '.join(parts)}."] if parts else []
     if unclear:
         whether = "it learns anything it should not" if sentences else f"{who} learns anything it should not"
@@ -97,13 +97,13 @@ def _who(cell: Cell) -> str:
     return f"“{cell.adversary}” ({more})"
 
 
-def _those(cell: Cell, standing: str) -> list[NodeSummary]:
+def _with_standing(cell: Cell, standing: str) -> list[NodeSummary]:
     return [node for node in cell.nodes if node.standing == standing]
 
 
 def _open(cell: Cell) -> bool:
     """Check whether anything about what it learns is undecided: a cell counts as clear only if all of it holds."""
-    doubtful = any(node.verdict != "holds" for node in words.honest(cell)) or bool(_those(cell, "inconclusive"))
+    doubtful = any(node.verdict != "holds" for node in words.honest(cell)) or bool(_with_standing(cell, "inconclusive"))
     return doubtful or not cell.nodes or cell.verdict == "inconclusive"
 
 
@@ -113,8 +113,8 @@ def _asked(cell: Cell) -> bool:
 
 
 def _of_whom(cells: Sequence[Cell], standing: str) -> str:
-    counts = {(len(_those(cell, standing)), len(words.honest(cell))) for cell in cells}
-    worst = max(cells, key=lambda cell: len(_those(cell, standing)))
+    counts = {(len(_with_standing(cell, standing)), len(words.honest(cell))) for cell in cells}
+    worst = max(cells, key=lambda cell: len(_with_standing(cell, standing)))
     where = f"{_place(worst)}-nodes"
     other = "other " if cells[0].corrupt else ""
     if len(counts) > 1:
@@ -143,8 +143,10 @@ def _listed(names: Iterable[str]) -> str:
 
 def _how_sure(report: Report) -> list[str]:
     """Write what is certain, and for the rest in how many runs it came out, by the findings that decide."""
-    revealed = [(cell, node) for cell in report.cells for node in _those(cell, "revealed")]
-    partly = any(_those(cell, "partly leaked") and not _those(cell, "revealed") for cell in report.cells)
+    revealed = [(cell, node) for cell in report.cells for node in _with_standing(cell, "revealed")]
+    partly = any(
+        _with_standing(cell, "partly leaked") and not _with_standing(cell, "revealed") for cell in report.cells
+    )
     tried = [(cell, node) for cell, node in revealed if not node.certain]
     sentences = []
     if revealed and not tried:
@@ -242,4 +244,4 @@ def _least(effects: set[Effect]) -> Effect:
 
 
 def _rank(cell: Cell) -> tuple[int, int]:
-    return words.VERDICTS.index(cell.verdict), -len(_those(cell, "revealed"))
+    return words.VERDICTS.index(cell.verdict), -len(_with_standing(cell, "revealed"))

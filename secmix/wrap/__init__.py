@@ -1,6 +1,6 @@
 """Audit a secure-aggregation library that you did not write, with a few lines of glue.
 
-:class:`ShareSum` makes a sum protocol of functions that share one whole number among n nodes, and join the shares.
+:class:`ShareSum` makes a sum protocol of functions that share one integer among n nodes, and join the shares.
 :class:`SealedSum` makes one of a cipher under which a server adds ciphertexts.
 :class:`MaskedSum` makes one of masks that pairs of nodes expand from seeds, and a server that adds up.
 :func:`supplied_coins` replaces a library's coins by those that the audit draws, so that the audit knows them.

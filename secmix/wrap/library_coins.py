@@ -27,7 +27,7 @@ _ODD = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio: its multiples are sprea
 
 @dataclass
 class Coins:
-    """Coins in the order in which they are drawn, each a whole number below its bound.
+    """Coins in the order in which they are drawn, each an integer below its bound.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Coins:
     drawn: int = 0
 
     def below(self, bound: int) -> Any:
-        """Draw a whole number below ``bound``."""
+        """Draw an integer below ``bound``."""
         if self.drawn >= len(self.bounds):
             raise SecmixError(
                 f"the library draws a coin below {bound} after the {len(self.bounds)} that were supplied; the number "
@@ -189,7 +189,7 @@ def _instead(coins: Coins, octets: Callable[[int], Any]) -> Callable[[Any], Any]
             return coins.below(n)
 
         def random(self) -> Any:
-            raise SecmixError("the library draws a float of SystemRandom; only whole numbers and bytes are supplied")
+            raise SecmixError("the library draws a float of SystemRandom; only integers and bytes are supplied")
 
     functions: dict[str, Any] = {
         "randbelow": coins.below,
@@ -218,7 +218,7 @@ def _instead(coins: Coins, octets: Callable[[int], Any]) -> Callable[[Any], Any]
 
 def _like(module: Any, members: dict[str, Any]) -> types.ModuleType:
     """Make a module with these members, and all other members of another module."""
-    made = types.ModuleType(module.__name__)
-    made.__dict__.update(members)
-    made.__getattr__ = lambda name: getattr(module, name)  # type: ignore[method-assign]
-    return made
+    copy = types.ModuleType(module.__name__)
+    copy.__dict__.update(members)
+    copy.__getattr__ = lambda name: getattr(module, name)  # type: ignore[method-assign]
+    return copy

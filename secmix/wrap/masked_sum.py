@@ -30,7 +30,7 @@ class MaskedSum:
     Parameters
     ----------
     hide : callable
-        ``hide(vector, plus, minus)`` returns the masked vector (m,) of a node: whole numbers below 2^64. ``plus``
+        ``hide(vector, plus, minus)`` returns the masked vector (m,) of a node: integers below 2^64. ``plus``
         are the seeds of masks that it adds, ``minus`` of those that it subtracts, each an array of words of 64 bits:
         NumPy's generators accept it, and ``seed.tobytes()`` are its bytes.
     add_up : callable

@@ -38,11 +38,11 @@ class SealedSum:
     Parameters
     ----------
     encrypt : callable
-        ``encrypt(word)`` returns the ciphertext of a signed whole number: a whole number, bytes, or a tuple of such.
+        ``encrypt(word)`` returns the ciphertext of a signed integer: an integer, bytes, or a tuple of such.
     add : callable
         ``add(first, second)`` returns the ciphertext of the sum.
     decrypt : callable
-        ``decrypt(sealed)`` returns the signed whole number.
+        ``decrypt(sealed)`` returns the signed integer.
     public : sequence of int
         The moduli of the public key; for Paillier the product of the two primes.
     holders : sequence of int, optional

@@ -1,4 +1,4 @@
-"""Sums by secret sharing, with the functions of a library that shares one whole number at a time.
+"""Sums by secret sharing, with the functions of a library that shares one integer at a time.
 
 Each node shares every word of its vector among all nodes, each node adds the shares that it receives, and a server, or
 every node, joins the sums of shares (Ben-Or, Goldwasser, Wigderson 1988, section 2: addition is local).
@@ -39,9 +39,9 @@ class ShareSum:
     Parameters
     ----------
     split : callable
-        ``split(word, n)`` returns the n shares of a whole number below ``modulus``, each a whole number below it.
+        ``split(word, n)`` returns the n shares of an integer below ``modulus``, each an integer below it.
     join : callable
-        ``join(shares)`` returns the whole number whose n shares these are.
+        ``join(shares)`` returns the integer whose n shares these are.
     modulus : int
         Shares are added modulo this, at most 2^64.
     coins : module or sequence of modules
@@ -94,12 +94,12 @@ class ShareSum:
 
     @property
     def grid(self) -> float:
-        """Step of the fixed-point numbers; 0 if messages are whole words."""
+        """Step of the fixed-point numbers; 0 if messages are integers."""
         return 2.0**-self.fraction_bits if self._in_units else 0.0
 
     @property
     def modulus(self) -> float | None:
-        """The modulus of the messages in the units of the inputs; None if messages are whole words."""
+        """The modulus of the messages in the units of the inputs; None if messages are integers."""
         return self.words_modulo * self.grid if self._in_units else None
 
     @property
@@ -145,10 +145,10 @@ class ShareSum:
         channel.hold(-1, nodes, "input", s.transpose(1, 0, 2))
         for k in range(len(bounds)):
             channel.hold(-1, nodes, "coin", self._payload(coins[:, :, k].transpose(1, 0, 2)))
-        encoded, places = self._encoded(s), [(run, entry) for run in range(runs) for entry in range(m)]
+        encoded, entries = self._encoded(s), [(run, entry) for run in range(runs) for entry in range(m)]
         with self._supplied(bounds) as supplied:
             shared = [
-                [self._split(encoded[r, i, k].item(), n, coins[r, i, :, k], supplied) for r, k in places]
+                [self._split(encoded[r, i, k].item(), n, coins[r, i, :, k], supplied) for r, k in entries]
                 for i in range(n)
             ]
         arrived: dict[int, list[Any]] = {j: [] for j in range(n)}  # at each node, the shares of each sender
@@ -159,10 +159,10 @@ class ShareSum:
             received = self._words(sent)
             for j in range(n):
                 arrived[j].append(shares[i] if i == j else received[j - (j > i)])
-        sums = self._array([self._added(arrived[j], places) for j in range(n)], runs)
+        sums = self._array([self._added(arrived[j], entries) for j in range(n)], runs)
         if self.to_server:
             gathered = self._words(channel.send(1, nodes, SERVER, "sum of shares", self._payload(sums)))
-            mean = self._joined(gathered, places)[None] / n
+            mean = self._joined(gathered, entries)[None] / n
             mean = channel.send(2, SERVER, nodes, "average", mean, content=np.zeros(n, dtype=int))
             return np.repeat(mean.transpose(1, 0, 2), n, axis=1), channel.transcript
         sender, receiver = np.nonzero(~np.eye(n, dtype=bool))
@@ -170,13 +170,13 @@ class ShareSum:
         means = []
         for i in range(n):
             gathered = np.stack([sums[j] if i == j else self._words(sent)[j] for j in range(n)])
-            means.append(self._joined(gathered, places) / n)
+            means.append(self._joined(gathered, entries) / n)
         return np.stack(means, axis=1), channel.transcript
 
     # ------------------------------------------------------------------ words
 
     def _words(self, payload: Array) -> Any:
-        """Convert a message to the whole words that it carries."""
+        """Convert a message to the integers that it carries."""
         if not self._in_units:
             return payload
         return np.rint(payload * 2.0**self.fraction_bits).astype(np.int64)
@@ -198,14 +198,14 @@ class ShareSum:
             )
         return words.astype(np.int64)
 
-    def _added(self, rows: list[Any], places: list[tuple[int, int]]) -> list[Any]:
-        return [sum(row[place].item() for row in rows) % self.words_modulo for place in places]
+    def _added(self, rows: list[Any], entries: list[tuple[int, int]]) -> list[Any]:
+        return [sum(row[place].item() for row in rows) % self.words_modulo for place in entries]
 
-    def _joined(self, gathered: Any, places: list[tuple[int, int]]) -> Array:
+    def _joined(self, gathered: Any, entries: list[tuple[int, int]]) -> Array:
         """Compute the sums (runs, m) from sums of shares (n, runs, m), in the units of the inputs."""
         integers = [
             _integer(self._called(self.join, [row[place].item() for row in gathered]), "join", self.join)
-            for place in places
+            for place in entries
         ]
         words = np.array(integers, dtype=np.uint64).reshape(gathered.shape[1:])
         negative = words > self.words_modulo // 2
@@ -268,9 +268,9 @@ def _where(error: Exception, function: Callable[..., Any]) -> str:
 
 
 def _integer(value: Any, name: str, function: Callable[..., Any]) -> Any:
-    """Check that a function of the user returned a whole number."""
+    """Check that a function of the user returned an integer."""
     if not isinstance(value, (int, np.integer)):
-        raise SecmixError(f"{name} returns a {type(value).__name__}, expected a whole number, at {_place(function)}")
+        raise SecmixError(f"{name} returns a {type(value).__name__}, expected an integer, at {_place(function)}")
     return value
 
 

@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import secmix
-from secmix.auditing.engine import cell_cache as keeping
+from secmix.auditing.engine import cell_cache
 from secmix.cli.app import app
 from secmix.errors import UNSEEN, SecmixError
 
@@ -207,7 +207,7 @@ def test_an_editor_who_knows_how_cannot_forge_the_digest_without_the_key() -> No
     for key in (b"", b"\0" * 32, b"secmix"):
         kept = interrupted()
         cell = json.loads(kept.read_text())["kept"].replace("violated", "holds")
-        kept.write_text(json.dumps({"kept": cell, "digest": keeping._digest(key, kept.stem, cell)}))
+        kept.write_text(json.dumps({"kept": cell, "digest": cell_cache._digest(key, kept.stem, cell)}))
         assert resumed()[1] == 0
 
 
@@ -245,16 +245,16 @@ def test_something_else_in_place_of_a_kept_cell(kind: str, caplog: pytest.LogCap
 @pytest.mark.build
 def test_the_key_is_the_users_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    keeping._key.cache_clear()
+    cell_cache._key.cache_clear()
     try:
-        key = keeping._key()
+        key = cell_cache._key()
         place = tmp_path / "state" / "secmix" / "key"
         assert key == place.read_bytes()
         assert stat.S_IMODE(place.stat().st_mode) == 0o600
         assert [p.name for p in place.parent.iterdir()] == ["key"]
         place.chmod(0o644)
-        keeping._key.cache_clear()
-        assert keeping._key() is None
+        cell_cache._key.cache_clear()
+        assert cell_cache._key() is None
         assert secmix.audit(
             {
                 "runs": 100,
@@ -265,7 +265,7 @@ def test_the_key_is_the_users_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             "a",
         ).cells
     finally:
-        keeping._key.cache_clear()
+        cell_cache._key.cache_clear()
 
 
 # Links and pipes.

@@ -61,7 +61,7 @@ class Late(Plain):
     def advise(self, shown):  # what an audit asks last
         os.kill(os.getpid(), signal.SIGKILL)
 """
-DIED = "a worker process died (SIGKILL), perhaps for want of memory; run the same command again, with fewer --workers"
+DIED = "a worker process died (SIGKILL), perhaps for lack of memory; run the same command again, with fewer --workers"
 WAITS = "while Path('closed').exists(): time.sleep(0.05)"
 DIES = "os.kill(os.getpid(), signal.SIGKILL)"
 RUNS_OUT = "resource.setrlimit(resource.RLIMIT_AS, (2**20, 2**20)); held = [bytes(2**24) for _ in range(64)]"
@@ -178,7 +178,7 @@ def test_a_worker_that_runs_out_of_memory_leaves_one_cell_open_and_the_others_st
     assert (process.returncode, said(stderr)) == (1, []), stderr
     cells = json.loads(Path("out/report.json").read_text())["cells"]
     assert [cell["verdict"] for cell in cells] == ["violated", "holds", "inconclusive"]
-    assert "for want of memory; run it again with fewer --workers" in cells[2]["sentence"]
+    assert "for lack of memory; run it again with fewer --workers" in cells[2]["sentence"]
 
 
 def test_an_interrupt_before_the_command_has_begun_is_told(

@@ -360,9 +360,9 @@ def alone(protocol, channel, means):
     channel.send(7, 0, SERVER, "aside", means[0], encrypted=means.shape[1] > 1)
 
 
-@pytest.mark.parametrize(("after", "by"), [(late, "other rows"), (aside, "transcript"), (alone, "company")])
+@pytest.mark.parametrize(("after", "by"), [(late, "other rows"), (aside, "transcript"), (alone, "batch size")])
 def test_who_hears_nothing_of_a_collaboration_must_notice_nothing(after: Any, by: str) -> None:
     medians = {"rule": "median", "encrypted": True}
-    assert examine_collaboration(Averaging(**medians), NETWORK, OUT, deal).doubts == []
+    assert examine_collaboration(Averaging(**medians), NETWORK, OUT, deal).unmet_premises == []
     sound = examine_collaboration(with_steps(Averaging, "mean", "median", True, after=after), NETWORK, OUT, deal)
     assert by in {check.name for check in sound.checks if check.failed}

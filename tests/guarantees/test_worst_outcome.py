@@ -120,7 +120,11 @@ SCENARIO = {
 def report(request: pytest.FixtureRequest) -> Iterator[Report]:
     protocol = {"name": "robust_server", "rule": request.param, "f": 1, "encrypted": True}
     with pytest.MonkeyPatch.context() as patch:  # the searches of single rounds are not what is tested
-        for module, budget, size in ((sums, "_BUDGET", 100), (worst_case, "_BUDGET", 100), (sums, "_DEALS", 5)):
+        for module, budget, size in (
+            (sums, "_BUDGET", 100),
+            (worst_case, "_BUDGET", 100),
+            (sums, "_RUNS_OF_ATTACK", 5),
+        ):
             patch.setattr(module, budget, size)
         yield secmix.audit(Scenario.model_validate({**SCENARIO, "protocol": protocol}))
 

@@ -12,7 +12,7 @@ import pytest
 from example_protocols import Pairwise
 
 from secmix.aggregators import krum
-from secmix.auditing.soundness.runner import observation
+from secmix.auditing.soundness.runner import record_call
 from secmix.network import Network
 from secmix.testing import check_aggregator, check_protocol
 from secmix.transcript import Channel
@@ -42,7 +42,7 @@ def left_behind(work):
         threading.Thread(target=work, daemon=True).start()
         return np.zeros((1, 3, 1))
 
-    return observation(run, Channel()).untold
+    return record_call(run, Channel()).unrecorded
 
 
 @pytest.mark.usefixtures("_busy")
@@ -53,7 +53,7 @@ def test_a_thread_that_ends_after_a_little_work_is_no_doubt():
 def test_a_thread_that_goes_on_is_one():
     done = threading.Event()
     try:
-        assert "still runs" in left_behind(done.wait)
+        assert "runs after it" in left_behind(done.wait)
     finally:
         done.set()
 

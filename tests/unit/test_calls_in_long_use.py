@@ -34,7 +34,7 @@ def found(protocol: Any, adversary: Adversary = OUT, m: int = 8) -> dict[int, Fi
         nodes=honest,
         honest=honest,
         steps=[2.0**-20, 2.0**32],
-        doubts=["not proved"],
+        reasons=["not proved"],
         inputs={0: inputs},
         instance=ProtocolInstance(protocol, NETWORK, adversary, 0),
         case=SimpleNamespace(about=lambda node: {"protocol": "it", "adversary": "theirs", "node": node}),

@@ -50,7 +50,7 @@ def test_a_protocol_that_renumbers_the_iterations_is_told_so() -> None:
 
     cell = audited(with_steps(Pairwise, body=body))
     assert cell.verdict == "inconclusive"
-    assert "leaves the iteration of its channel as it is" in " ".join(cell.notes)
+    assert "must not change channel.iteration" in " ".join(cell.notes)
 
 
 def test_a_message_that_is_the_same_in_all_runs_stands_beside_others_where_seeds_are_drawn() -> None:

@@ -217,7 +217,7 @@ def test_fewer_distinct_rows_than_components_still_give_a_mixture():
     [
         ({"alpha": 1.5}, SecmixError, r"alpha must lie in \[0, 1\]"),
         ({"n_rounds": 0}, SecmixError, "n_rounds must be at least 1"),
-        ({"local_steps": 2.0}, SecmixError, "local_steps must be a whole number"),
+        ({"local_steps": 2.0}, SecmixError, "local_steps must be an integer"),
         ({"shrinkage": 1.0}, SecmixError, "shrinkage must lie in"),
         ({"mixing": "sum"}, SecmixError, "mixing is 'counts' or 'weights'"),
         ({"rule": "krumm"}, SecmixError, "did you mean 'krum'"),

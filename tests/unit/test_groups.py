@@ -50,7 +50,7 @@ def test_each_node_draws_from_its_own_rows(file: Path) -> None:
     setup = build_setup(from_dict(scenario(file)))
     assert setup.names == tuple(SIZES)
     assert setup.counts == (30, 12, 3)
-    dealt = setup.deal(50, np.random.default_rng(0))
+    dealt = setup.sample_rows(50, np.random.default_rng(0))
     assert [part.shape for part in dealt] == [(50, 30, 2), (50, 12, 2), (50, 3, 2)]
     assert setup.groups is not None
     for part, own in zip(dealt, setup.groups, strict=True):

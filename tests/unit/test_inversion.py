@@ -140,7 +140,7 @@ SUMS = sums_of(np.array([[0.0, 0.0], [1.0, 0.5]]), [PAIR])
         ({"sums": SUMS[:, :, :5]}, r"shape \(1, 2, 5\); with 2 components in 2 dimensions"),
         ({"sums": np.concatenate([SUMS, SUMS])}, "sums of 2 rounds but parameters of 1"),
         ({"n_rows": 0}, "n_rows must be at least 1"),
-        ({"n_rows": 2.0}, "n_rows must be a whole number"),
+        ({"n_rows": 2.0}, "n_rows must be an integer"),
         ({"n_rows": 3}, "the sums count 2 rows in a round, but n_rows is 3"),
         ({"parameters": PAIR}, "a sequence of mixtures"),
         ({"parameters": ["θ"]}, r"parameters\[0\] must be one Mixture"),

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from secmix import Network
-from secmix.auditing.soundness import understood
-from secmix.auditing.soundness.mixed import Mixed, factor_of, independent
+from secmix.auditing.soundness import with_linear_masks
+from secmix.auditing.soundness.linear_masks import LinearMasks, factor_of, independent
 from secmix.estimators.exact.linear import LinearView
 from secmix.estimators.exact.structure import subspace_of
 
@@ -65,25 +65,25 @@ OTHERS = {
 @pytest.mark.parametrize("name", IMAGES)
 def test_the_map_from_draws_to_masks_is_found(name):
     how, rank, due = IMAGES[name]
-    found = understood(Drawn(how), NETWORK)
-    assert isinstance(found, Mixed)
-    np.testing.assert_allclose(found.law.mixing @ found.law.mixing.T, due @ due.T, atol=1e-9)
+    found = with_linear_masks(Drawn(how), NETWORK)
+    assert isinstance(found, LinearMasks)
+    np.testing.assert_allclose(found.distribution.mixing @ found.distribution.mixing.T, due @ due.T, atol=1e-9)
     kept = found.draw_masks(2000, 2, NETWORK, np.random.default_rng(0))
     assert kept.shape == (2000, rank, 2)
-    np.testing.assert_allclose(found.law.all(kept), how(np.random.default_rng(0), 2000, 2), atol=1e-12)
+    np.testing.assert_allclose(found.distribution.all(kept), how(np.random.default_rng(0), 2000, 2), atol=1e-12)
     white = independent(found, kept).transpose(0, 2, 1).reshape(-1, rank)
     np.testing.assert_allclose(np.corrcoef(white.T), np.eye(rank), atol=0.08)
 
 
 def test_sums_of_draws_of_their_own_are_draws_of_their_own():
     protocol = Drawn(lambda rng, runs, m: normals(rng, runs, m) + normals(rng, runs, m))
-    assert understood(protocol, NETWORK) is protocol
+    assert with_linear_masks(protocol, NETWORK) is protocol
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_masks_that_are_no_such_image_are_left_alone(name):
     protocol = Drawn(OTHERS[name])
-    assert understood(protocol, NETWORK) is protocol
+    assert with_linear_masks(protocol, NETWORK) is protocol
 
 
 def test_residues_follow_from_others_by_whole_coefficients():
@@ -91,13 +91,13 @@ def test_residues_follow_from_others_by_whole_coefficients():
         words = rng.integers(0, 64, size=(runs, 3, m))
         return np.concatenate([words, np.mod(-words.sum(axis=1, keepdims=True), 64)], axis=1) / 4
 
-    found = understood(Drawn(how, modulus=16.0, grid=0.25), NETWORK)
-    assert isinstance(found, Mixed)
+    found = with_linear_masks(Drawn(how, modulus=16.0, grid=0.25), NETWORK)
+    assert isinstance(found, LinearMasks)
     assert factor_of(found) is None
     kept = found.draw_masks(50, 2, NETWORK, np.random.default_rng(0))
-    assert np.array_equal(found.law.all(kept), how(np.random.default_rng(0), 50, 2))
+    assert np.array_equal(found.distribution.all(kept), how(np.random.default_rng(0), 50, 2))
     twice = Drawn(lambda *a: 2 * how(*a), modulus=16.0, grid=0.25)
-    assert understood(twice, NETWORK) is twice
+    assert with_linear_masks(twice, NETWORK) is twice
 
 
 def test_masks_that_all_but_cancel_reach_next_to_nothing():

@@ -11,9 +11,9 @@ import pytest
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.evidence.premises import known_of_sums
 from secmix.auditing.observation import observe as module
-from secmix.auditing.observation.known import _groups
+from secmix.auditing.observation.invertible_sums import _groups
 from secmix.auditing.observation.observe import SumObservation, block_size, observe, seeds_of
-from secmix.auditing.setup import Ready, SumSetup, build_setup
+from secmix.auditing.setup import PreparedData, SumSetup, build_setup
 from secmix.errors import SecmixError
 from secmix.mixture import Mixture
 from secmix.protocols import PDMM, Plain, SecureSum, SumProtocol
@@ -54,7 +54,7 @@ def test_shapes() -> None:
     assert all(found.features[i][t].shape == (RUNS, m + 2) for i in (0, 2, 4) for t in range(3))
     assert found.mask_size == pytest.approx(100.0, rel=0.05)
     assert found.output_error < 1e-6
-    assert not found.doubts
+    assert not found.unmet_premises
 
 
 def test_what_the_server_reads_is_the_input_itself() -> None:
@@ -78,13 +78,13 @@ def test_reused_masks_are_read_jointly() -> None:
     assert seen(PDMM(sigma=10.0), Eavesdropper()).joint is None
     for init in ("kmeans", "moments"):
         model = {"iterations": 3, "init": init}
-        (doubt,) = seen(PDMM(sigma=1000.0, masks="reused"), Eavesdropper(), model=model).doubts
-        assert "the same masks serve in several iterations" in doubt
+        (doubt,) = seen(PDMM(sigma=1000.0, masks="reused"), Eavesdropper(), model=model).unmet_premises
+        assert "several iterations use the same masks" in doubt
     found = seen(PDMM(sigma=1000.0, masks="reused"), Eavesdropper())
     assert found.joint is not None
     # What the differences between two of three iterations give of each input: a share of 2/3.
     assert all(found.joint.subspace.explained(i).max() > 0.6 for i in range(5))
-    assert not any("correlated" in doubt for doubt in found.doubts)
+    assert not any("correlated" in doubt for doubt in found.unmet_premises)
 
 
 def test_data_do_not_depend_on_the_protocol() -> None:
@@ -138,7 +138,7 @@ def test_later_blocks_need_no_probes_and_are_read_alike(
     assert blocks.count(True) <= 3  # done again only where a block took longer than any before it
     monkeypatch.setattr(module.ProbeCache, "of", _unprecedented)
     probed = seen(protocol, adversary)
-    assert probed.doubts == found.doubts
+    assert probed.unmet_premises == found.unmet_premises
     for i, per_node in probed.features.items():
         for t, features in per_node.items():
             np.testing.assert_allclose(found.features[i][t], features, rtol=1e-6, atol=1e-7)
@@ -204,7 +204,7 @@ def test_known_sums_are_as_far_off_the_rows_as_is_said() -> None:
 
 def test_rows_are_made_ready_once_for_all_cells_of_the_same_data() -> None:
     given = {("protocol", "p"): PDMM(), ("adversary", "a"): Eavesdropper()}
-    ready: dict[str, Ready] = {}
+    ready: dict[str, PreparedData] = {}
     first, again = (build_setup(cell, given, ready) for cell in (scenario(), scenario(runs=2 * RUNS)))
     other = build_setup(scenario(data={"name": "wine", "features": 3}), given, ready)
     assert isinstance(first, SumSetup)
@@ -280,7 +280,10 @@ def test_what_is_not_linear_is_noticed(bend: float) -> None:
 @pytest.mark.parametrize("init", ["public", "kmeans", "moments"])
 def test_nothing_is_doubted_in_the_protocols_of_the_house(protocol: Any, adversary: Any, init: str) -> None:
     model = {"iterations": 2, "init": init}
-    assert seen(protocol, adversary, model=model, data={"name": "wine", "features": 2, "rows_per_node": 8}).doubts == []
+    assert (
+        seen(protocol, adversary, model=model, data={"name": "wine", "features": 2, "rows_per_node": 8}).unmet_premises
+        == []
+    )
 
 
 def test_blocks_in_which_more_messages_were_not_linear_join_the_others():

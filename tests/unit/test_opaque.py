@@ -33,12 +33,12 @@ def known(trial: opaque.Trial) -> np.ndarray:
 
 def test_nothing_is_found_of_the_right_one_but_the_length_of_its_key() -> None:
     trial = tried(SMALL.encrypt)
-    assert (trial.doubts, trial.opened, trial.tried) == ([BITS], None, WORDS.size)
+    assert (trial.faults, trial.opened, trial.tried) == ([BITS], None, WORDS.size)
 
 
 def test_without_blinding_words_are_counted_up_to() -> None:
     trial = tried(lambda word: SMALL.encrypt(word, 1))
-    assert "encrypting the same word twice gives the same bytes" in trial.doubts[-1]
+    assert "encrypting the same word twice gives the same bytes" in trial.faults[-1]
     assert known(trial).all()
     assert "one after the other" in trial.opened.how
 
@@ -65,7 +65,7 @@ def test_randomness_that_comes_again_tells_differences() -> None:
     few = [secrets.randbelow(SMALL.n - 1) + 1 for _ in range(5)]
     order = iter(range(10**6))
     trial = tried(lambda word: SMALL.encrypt(word, few[next(order) % len(few)]))
-    assert "words are encrypted with the same randomness as others" in trial.doubts
+    assert "words are encrypted with the same randomness as others" in trial.faults
     assert 0 < known(trial).mean() < 1
 
 
@@ -78,7 +78,7 @@ def test_a_secret_key_among_what_passes_opens_all(beside: int, as_bytes: bool) -
         add=lambda one, other: (SMALL.add(one[0], other[0]), sent),
         decrypt=lambda sealed: SMALL.decrypt(sealed[0]),
     )
-    assert "the secret key follows from the public one" in trial.doubts[-1]
+    assert "the secret key follows from the public one" in trial.faults[-1]
     assert known(trial).all()
 
 
@@ -88,12 +88,12 @@ def test_a_secret_key_among_what_passes_opens_all(beside: int, as_bytes: bool) -
 )
 def test_a_key_whose_factors_anybody_finds_opens_all(key: Paillier, words: str) -> None:
     trial = tried(key.encrypt, key)
-    assert words in trial.doubts[-1]
+    assert words in trial.faults[-1]
     assert known(trial).all()
 
 
 def test_what_opens_to_another_sum_is_doubted() -> None:
-    assert "decrypts to a wrong sum in entry 0" in tried(SMALL.encrypt, add=lambda one, other: one).doubts[0]
+    assert "decrypts to a wrong sum in entry 0" in tried(SMALL.encrypt, add=lambda one, other: one).faults[0]
 
 
 def test_a_part_that_tells_some_of_a_word_is_doubted() -> None:
@@ -102,5 +102,5 @@ def test_a_part_that_tells_some_of_a_word_is_doubted() -> None:
         add=lambda one, other: (SMALL.add(one[0], other[0]), 0),
         decrypt=lambda sealed: SMALL.decrypt(sealed[0]),
     )
-    assert "encrypting the same word twice" in trial.doubts[-1]
+    assert "encrypting the same word twice" in trial.faults[-1]
     assert trial.opened is None

@@ -33,11 +33,11 @@ def ends_with_more_or_fewer(protocol, ends, parts):
 @pytest.mark.parametrize(
     ("steps", "what"),
     [
-        ({"result": ends_with_a_row_of_node_1}, "what node 0 ends with changes with the data of node 1"),
+        ({"result": ends_with_a_row_of_node_1}, "the result of node 0 changes with the data of node 1"),
         ({"after": sends_for_node_1}, "the 'whisper' of node 0 in round 2 changes with the data of node 1"),
         (
             {"result": ends_with_more_or_fewer},
-            "how many numbers the protocol ends with changes with the data of node 0",
+            "the shape of the result changes with the data of node 0",
         ),
     ],
     ids=["result", "message", "numbers"],

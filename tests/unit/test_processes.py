@@ -75,7 +75,7 @@ def test_what_ends_a_task_ends_the_block_and_all_its_processes(task: str, kind: 
     ("task", "says"),
     [
         ("no memory", "a worker process ran out of memory; run the same command again, with fewer --workers"),
-        ("killed", "a worker process died (SIGKILL), perhaps for want of memory; run the same command again"),
+        ("killed", "a worker process died (SIGKILL), perhaps for lack of memory; run the same command again"),
     ],
 )
 @pytest.mark.parametrize("count", [1, 2])

@@ -131,7 +131,7 @@ def test_page_says_what_colluders_can_do(written: dict[str, str], report: Report
         "<0.001",
         "breakdown: 2 of 5 push it without bound",
         "no unbounded error found up to 2 of 5",
-        "a search shows damage, never that there is no more",
+        "a search shows damage, but never that there is no larger damage",
         "attack: min-max",
         "policy: max error ratio",
     ):

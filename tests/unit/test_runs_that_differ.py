@@ -83,7 +83,7 @@ def test_each_group_of_sampled_nodes_is_judged_by_itself() -> None:
     assert first + second == 200
     notes = " ".join(found.cells[0].notes)
     assert "2 groups of runs" in notes
-    assert f"group 2: {second} runs; against group 1, message 0" in notes
+    assert f"group 2: {second} runs; sender of message 0 differs from that in group 1" in notes
     assert "row of node" not in notes.split("group 1")[0]
 
 
@@ -135,7 +135,7 @@ def test_groups_of_too_few_runs_are_never_cleared() -> None:
 
     cell = report(Sampled(anyhow), Eavesdropper(), runs=100).cells[0]
     assert cell.verdict == "inconclusive"
-    assert any("too few to be judged by what needs repetitions" in note for note in cell.notes)
+    assert any("too few to fit decoders on" in note for note in cell.notes)
 
 
 def test_sampling_that_all_groups_bear_out_clears_who_hears_nothing() -> None:

@@ -50,7 +50,7 @@ def test_the_sum_of_three_rows_gives_them_away() -> None:
     assert report.verdict == "violated"
     node = next(s for s in report.cells[0].nodes if s.node == 0)
     assert node.standing == "revealed"
-    assert "the records are known, not whose they are" in node.why
+    assert "the records are known, but not their owners" in node.why
 
 
 def test_what_is_known_already_is_not_solved_for_and_said() -> None:
@@ -97,7 +97,7 @@ def test_sums_that_defences_alter_are_never_certified_but_the_error_is_told() ->
     report = audit({"name": "secure_sum"}, PASSIVE, model={"iterations": 4, "noise_std": 1e-3})
     assert set(found(report).values()) == {0.0}
     notes = [note for f in report.findings if f.evidence == "inversion" for note in f.notes]
-    assert any("the rows that fit them best are off by" in note for note in notes)
+    assert any("the median error of the rows that fit best is" in note for note in notes)
     assert report.verdict != "holds"  # node 2 stands alone on its arc, and the others are not cleared
 
 

@@ -224,4 +224,4 @@ def test_an_audit_finds_what_steering_reveals():
     assert {f.node for f in found} == {1, 2, 3, 4, 5, 6}
     assert max(f.value for f in found) >= 0.5
     assert report.verdict == "violated"
-    assert any(s.standing == "revealed" and "stood alone" in s.why for s in report.cells[0].nodes)
+    assert any(s.standing == "revealed" and "was alone" in s.why for s in report.cells[0].nodes)

@@ -20,7 +20,7 @@ from secmix.auditing.cells.groups import gather
 from secmix.auditing.engine import processes, run_cell, run_cells
 from secmix.auditing.engine.memory import within
 from secmix.auditing.evidence import interface
-from secmix.auditing.evidence.interface import Case, Evidence, Gathered
+from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered
 from secmix.auditing.exposure import policy
 from secmix.auditing.observation import observe
 from secmix.auditing.report import Cell
@@ -57,7 +57,7 @@ def with_evidence(monkeypatch: pytest.MonkeyPatch, gather: Callable[..., Gathere
 
 
 MEND = "run it again with fewer --workers, runs, nodes or columns, or raise memory_limit"
-NO_ROOM = f"the run failed for want of memory; {MEND}"
+NO_ROOM = f"the run failed for lack of memory; {MEND}"
 FAILURES = [
     (MemoryError(), "it ran out of memory"),
     (SecmixError("it does not fit"), "it does not fit"),
@@ -174,7 +174,7 @@ def test_what_fresh_runs_could_not_confirm_accuses_nobody(monkeypatch: pytest.Mo
 def ends_with(monkeypatch: pytest.MonkeyPatch, last: str) -> None:
     """Let the time of a cell be up once the evidence ``last`` has been gathered."""
 
-    def gathered(each: Evidence, case: Case) -> Gathered:
+    def gathered(each: Evidence, case: CellContext) -> Gathered:
         found = gather(each, case)
         if each.name == last:
             object.__setattr__(case, "deadline", 0.0)
@@ -347,7 +347,7 @@ def test_more_memory_than_the_limit_is_not_had() -> None:
 @pytest.mark.build
 def test_no_more_runs_are_made_than_fit_and_the_report_says_so() -> None:
     few = audited(data={"name": "breast_cancer", "features": 20}, memory_limit=100, runs=3000)
-    note = "of 3000 runs were made: memory_limit = 100 MiB holds no more"
+    note = "of 3000 runs were made: memory_limit = 100 MiB allows no more"
     assert any(note in each for each in few.notes)
     assert not any("runs were made" in each for each in audited().notes)
 

@@ -205,4 +205,4 @@ def test_what_passes_outside_the_channel_clears_nobody() -> None:
 
     report = _report(_outsider(), Whisper(encrypted=True))
     assert report.verdict == "inconclusive"
-    assert "what node 0 ends with changes with the data of node 1" in report.cells[0].nodes[0].why
+    assert "the result of node 0 changes with the data of node 1" in report.cells[0].nodes[0].why

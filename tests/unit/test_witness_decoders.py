@@ -9,8 +9,8 @@ import pytest
 
 from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
-from secmix.auditing.soundness.holding import held
-from secmix.auditing.soundness.runner import observation
+from secmix.auditing.soundness.numbers_read import numbers_read
+from secmix.auditing.soundness.runner import record_call
 from secmix.auditing.witnesses.decode import decode, from_total
 from secmix.auditing.witnesses.features import Feature, metadata_features
 from secmix.auditing.witnesses.instance import InstanceCall, ProtocolInstance, common_divisor, steps_of
@@ -111,10 +111,10 @@ def test_corrupt_nodes_hold_their_own_and_no_more() -> None:
     network = Network.cycle(5)
     rng = np.random.default_rng(0)
     channel = Channel()
-    call = observation(
+    call = record_call(
         lambda channel: Plain().average(rng.normal(size=(2, 5, M)), network, rng, channel=channel)[0], channel
     )
-    ends = [{origin.sender, *origin.receivers} for origin, _ in held(call, Deaf({2}), network, frozenset({2}))]
+    ends = [{origin.sender, *origin.receivers} for origin, _ in numbers_read(call, Deaf({2}), network, frozenset({2}))]
     assert ends
     assert all(2 in each for each in ends)
 

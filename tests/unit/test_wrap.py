@@ -109,11 +109,11 @@ def test_an_error_names_the_line_of_the_user() -> None:
         ),
         (
             lambda: shamir(lambda word, n: [(k, x) for k, x in enumerate(library.shamir(word, n))]),
-            r"split returns a tuple, expected a whole number, at test_wrap.py, line \d+",
+            r"split returns a tuple, expected an integer, at test_wrap.py, line \d+",
         ),
         (
             lambda: ShareSum(library.shamir, lambda shares: 1.5, modulus=library.PRIME),
-            r"join returns a float, expected a whole number, at test_wrap.py, line \d+",
+            r"join returns a float, expected an integer, at test_wrap.py, line \d+",
         ),
         (lambda: shamir(modulus=2**65), "expected 2 to 2"),
         (lambda: shamir(fraction_bits=53), "expected 0 to 52"),

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from secmix._base import plugins
 from secmix.auditing.setup import SumSetup, build_network
-from secmix.auditing.soundness import fresh
+from secmix.auditing.soundness import deep_copy
 from secmix.errors import SecmixError
 from secmix.protocols.interfaces import Advice
 from secmix.scenario import Scenario, from_dict
@@ -55,7 +55,7 @@ def changed_setup(cell: Scenario, setup: SumSetup, change: Mapping[str, Any]) ->
     elif settings:
         if not dataclasses.is_dataclass(protocol) or isinstance(protocol, type):
             raise SecmixError("its settings cannot be changed by name")
-        protocol = dataclasses.replace(fresh(protocol), **settings)
+        protocol = dataclasses.replace(deep_copy(protocol), **settings)
     counts = setup.counts
     if "data.rows_per_node" in change:
         rows = changed.data.rows_per_node or 1
@@ -85,4 +85,4 @@ def fewer_iterations(cell: Scenario) -> Iterator[Advice]:
 def fresh_masks(protocol: Any) -> Advice:
     """Return the advice to use no masks twice, with the change of a setting where the protocol has that setting."""
     change = {"protocol.masks": "fresh"} if getattr(protocol, "masks", None) == "reused" else {}
-    return Advice("Draw fresh masks for every averaging", change, "use new masks in every round")
+    return Advice("Draw deep_copy masks for every averaging", change, "use new masks in every round")

@@ -11,7 +11,7 @@ from secmix.auditing import decide
 from secmix.auditing.advice.change import changed_scenario
 from secmix.auditing.advice.trials import recommended
 from secmix.auditing.report import Cell, Outcome, Trial, Verdict
-from secmix.auditing.setup import Given
+from secmix.auditing.setup import ReadyParts
 from secmix.errors import SecmixError
 from secmix.scenario import Scenario
 
@@ -26,7 +26,9 @@ class _Audited:
     cell: Cell
 
 
-def with_what_the_report_says(cells: Sequence[Scenario], results: Sequence[Cell], given: Given | None) -> list[Cell]:
+def with_what_the_report_says(
+    cells: Sequence[Scenario], results: Sequence[Cell], given: ReadyParts | None
+) -> list[Cell]:
     """Return the cells of a report, each advised by what all of them came to; ``given`` as in ``secmix.audit``."""
     pairs = zip(cells, results, strict=True)
     audited = [_Audited(cell, _unlabelled(cell), _kind(cell, given), result) for cell, result in pairs]
@@ -75,7 +77,7 @@ def _others(content: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in content.items() if key != "protocol"}
 
 
-def _kind(cell: Scenario, given: Given | None) -> object:
+def _kind(cell: Scenario, given: ReadyParts | None) -> object:
     """Return the class of a cell's protocol."""
     part = (given or {}).get(("protocol", cell.protocol.name))
     return type(part) if part is not None else _installed({"name": cell.protocol.name})

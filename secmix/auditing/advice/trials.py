@@ -13,13 +13,13 @@ from typing import Any
 
 from secmix._base.checks import Array
 from secmix.auditing.advice.change import changed_setup, try_in_turn
-from secmix.auditing.evidence.interface import Case
+from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.evidence.premises import equations_and_unknowns
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Trial
 from secmix.auditing.robustness.theorems import withstood
 from secmix.auditing.setup import SumSetup
-from secmix.auditing.soundness import fresh
+from secmix.auditing.soundness import deep_copy
 from secmix.errors import SecmixError, brief
 from secmix.estimators.exact.structure import LeakedSubspace, leaked_subspace
 from secmix.protocols.interfaces import Advice, SumTraits, nodes_in_words
@@ -34,7 +34,7 @@ Stand = tuple[int, float]
 """Standing of a node by exact evidence alone, worst highest, and the known share of its summed vector."""
 
 
-def tried(case: Case, advised: Sequence[Advice], colluders: int, leaking: Collection[int] = ()) -> list[Trial]:
+def tried(case: CellContext, advised: Sequence[Advice], colluders: int, leaking: Collection[int] = ()) -> list[Trial]:
     """Try each measure; of the steps of one measure the first that helps is enough.
 
     ``colluders`` push the result too far (0: none do); of the nodes ``leaking`` more is known than the output tells, by
@@ -86,7 +86,7 @@ class _Model:
     seen: LeakedSubspace  # of one averaging, or of two where masks are reused
 
 
-def _model(case: Case) -> _Model | None:
+def _model(case: CellContext) -> _Model | None:
     if not isinstance(case.setup, SumSetup) or not isinstance(case.observation, SumObservation):
         return None
     if case.setup.network.n > _MOST_NODES or len(case.setup.network.edges) > _MOST_EDGES:
@@ -96,7 +96,7 @@ def _model(case: Case) -> _Model | None:
 
 
 def _probed(cell: Scenario, setup: SumSetup) -> LeakedSubspace:
-    protocol = fresh(setup.protocol)
+    protocol = deep_copy(setup.protocol)
     rounds = 2 if SumTraits.of(protocol).reuses_masks else 1
     with at_most(cell.message_limit * 2**20, "the messages of the trial take more than memory_limit leaves for them"):
         return leaked_subspace(protocol, setup.network, setup.adversary, rounds=rounds)

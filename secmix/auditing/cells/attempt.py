@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from secmix.auditing.evidence.interface import Case
+from secmix.auditing.evidence.interface import CellContext
 from secmix.errors import SecmixError
 from secmix.kernel.state import is_protocol
 
@@ -20,7 +20,7 @@ LATE = "the time limit had passed"
 
 
 def attempted(
-    case: Case, what: str, do: Callable[[], T], *, failed_matters: bool = True, late_matters: bool = True
+    case: CellContext, what: str, do: Callable[[], T], *, failed_matters: bool = True, late_matters: bool = True
 ) -> T | None:
     """Return what ``do`` returns; where it fails, or the case's time is up, note why and return None.
 
@@ -57,6 +57,6 @@ def place_of(error: BaseException) -> str:
     return f" at {os.path.basename(own[-1].filename)}, line {own[-1].lineno}" if own else ""
 
 
-def in_doubt(case: Case) -> list[str]:
+def in_doubt(case: CellContext) -> list[str]:
     """Return what was not measured and might have spoken against a clearance, in words."""
     return [f"not measured: {what}" for what, needed in case.unmeasured.items() if needed]

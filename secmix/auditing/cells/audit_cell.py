@@ -23,7 +23,7 @@ from secmix.auditing.cells.node_status import leaked, notes, premises_of, readab
 from secmix.auditing.cells.observed import observed, unchecked
 from secmix.auditing.cells.steps import SELDOM, CellResult, Steps, Tell, Word
 from secmix.auditing.cells.undecided import explained
-from secmix.auditing.evidence.interface import Case, Evidence, Gathered, asked
+from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, asked
 from secmix.auditing.evidence.premises import finite
 from secmix.auditing.observation.observe import Seeds, SumObservation
 from secmix.auditing.proof import in_words as proof_in_words
@@ -78,7 +78,7 @@ def audit_cell(
     return _judged_cell(case, sound, gathered, reproduce, _Beside(robust, failed, points, trials))
 
 
-def _look(tell: Tell, begun: float, reproduce: str, case: Case, after: str) -> None:
+def _look(tell: Tell, begun: float, reproduce: str, case: CellContext, after: str) -> None:
     """Tell what exact evidence says before ``after``, where the runs took a while: what follows may as well."""
     if time.monotonic() < begun + SELDOM:
         return
@@ -100,7 +100,13 @@ class _Beside:
 
 
 def _judged_cell(
-    case: Case, sound: Soundness, gathered: list[Gathered], reproduce: str, beside: _Beside, *, finished: bool = True
+    case: CellContext,
+    sound: Soundness,
+    gathered: list[Gathered],
+    reproduce: str,
+    beside: _Beside,
+    *,
+    finished: bool = True,
 ) -> CellResult:
     """Put what was found into a cell of the report, with its verdict; one that is not ``finished`` holds nowhere."""
     privacy = _judged(case, gathered)
@@ -135,7 +141,7 @@ def _judged_cell(
     return content, privacy.findings
 
 
-def _so_far(case: Case, sound: Soundness, found: list[Gathered], left: list[str], reproduce: str) -> CellResult:
+def _so_far(case: CellContext, sound: Soundness, found: list[Gathered], left: list[str], reproduce: str) -> CellResult:
     """Put what was found before steps that are ``left`` into a cell in which nobody is cleared."""
     unmeasured = {**case.unmeasured, **{f"{what}: not reached": True for what in left}}
     case = with_proof_of(case, replace(case, unmeasured=unmeasured))
@@ -143,7 +149,7 @@ def _so_far(case: Case, sound: Soundness, found: list[Gathered], left: list[str]
     return _judged_cell(case, sound, found, reproduce, beside, finished=False)
 
 
-def _robustness(case: Case) -> tuple[Robustness | None, bool]:
+def _robustness(case: CellContext) -> tuple[Robustness | None, bool]:
     """Return the damage that colluders do, and whether that was asked for and could not be found out."""
     if AdversaryTraits.of(case.setup.adversary).against is None:
         return None, False
@@ -170,12 +176,12 @@ def _called(evidence: Evidence) -> str:
     return f"evidence '{evidence.name}'"
 
 
-def _in_order(case: Case) -> list[Evidence]:
+def _in_order(case: CellContext) -> list[Evidence]:
     """Return what is gathered; evidence that only bounds the leakage of nodes not settled comes last."""
     return sorted(asked(case), key=lambda each: each.bounds_only)
 
 
-def _gathered(case: Case, steps: Steps | None) -> list[Gathered]:
+def _gathered(case: CellContext, steps: Steps | None) -> list[Gathered]:
     """Return what each evidence found, in the order of reports."""
     found: dict[str, Gathered] = {}
     exact = False
@@ -190,7 +196,7 @@ def _gathered(case: Case, steps: Steps | None) -> list[Gathered]:
         so_far = [finding for other in found.values() for finding in other.findings]
         for node in case.judged:
             if decide.settles((finding for finding in so_far if finding.node == node), case.cell.policy):
-                case.settled.add(node)
+                case.decided.add(node)
     return [found[evidence.name] for evidence in asked(case)]
 
 
@@ -199,7 +205,7 @@ def _certain(gathered: Iterable[Gathered]) -> list[Gathered]:
     return [replace(each, findings=[f for f in each.findings if not is_estimated(f)]) for each in gathered]
 
 
-def _judged(case: Case, gathered: list[Gathered]) -> decide.Privacy:
+def _judged(case: CellContext, gathered: list[Gathered]) -> decide.Privacy:
     """Decide on the privacy of a cell, and say of each node what leaves its verdict open."""
     premises = {node: premises_of(case, node) for node in case.judged}
     findings = [finding for each in gathered for finding in each.findings]
@@ -210,7 +216,7 @@ def _judged(case: Case, gathered: list[Gathered]) -> decide.Privacy:
 def _spared(gathered: list[Gathered]) -> list[str]:
     """Say what was not measured because the data of a node were known already."""
     nodes: dict[str, list[str]] = {}
-    for what, node in (pair for each in gathered for pair in each.spared):
+    for what, node in (pair for each in gathered for pair in each.skipped):
         nodes.setdefault(what, []).append(str(node))
     return [
         f"{what}: not measured of node{'s' * (len(which) > 1)} {', '.join(which)}, whose data are known already"
@@ -218,13 +224,13 @@ def _spared(gathered: list[Gathered]) -> list[str]:
     ]
 
 
-def _missed(case: Case, gathered: list[Gathered]) -> list[str]:
+def _missed(case: CellContext, gathered: list[Gathered]) -> list[str]:
     """Return what could not be measured, and why, in words."""
     missed = (why for each in gathered for why in each.missed)
     return [f"not measured: {why}" for why in dict.fromkeys([*missed, *case.unmeasured])]
 
 
-def _mask_sizes(case: Case) -> list[SigmaPoint]:
+def _mask_sizes(case: CellContext) -> list[SigmaPoint]:
     """Return the curve, or none where messages are no finite numbers: all else that is known still counts."""
     try:
         with np.errstate(all="ignore"):

@@ -19,7 +19,7 @@ from secmix.auditing.cells.attempt import attempted
 from secmix.auditing.cells.groups import gather
 from secmix.auditing.cells.node_status import given_away
 from secmix.auditing.cells.observed import again
-from secmix.auditing.evidence.interface import Case, Evidence, Gathered, asked, evidence_of
+from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, asked, evidence_of
 from secmix.auditing.observation.collaborations import CollaborationObservation
 from secmix.auditing.report import Finding
 
@@ -44,7 +44,7 @@ def is_estimated(finding: Finding) -> bool:
     return not follows
 
 
-def confirmed(case: Case, gathered: list[Gathered]) -> list[Gathered]:
+def confirmed(case: CellContext, gathered: list[Gathered]) -> list[Gathered]:
     """Return what the evidences of ``case`` found, with what accuses replaced by what fresh runs say of it."""
     share = case.cell.measure.level / 2
     counts = sum(is_counted(finding) for each in gathered for finding in each.findings)
@@ -53,7 +53,7 @@ def confirmed(case: Case, gathered: list[Gathered]) -> list[Gathered]:
     doubtful: list[tuple[Evidence, Finding]] = []
     for evidence, each in zip(asked(case), gathered, strict=True):
         for finding in each.findings:
-            if finding.normalised_low <= limits.get(finding.node, 1.0) or finding.node in case.settled:
+            if finding.normalised_low <= limits.get(finding.node, 1.0) or finding.node in case.decided:
                 continue
             if is_counted(finding) and finding.status != "determined":
                 new[id(finding)] = _recounted(finding, share / counts)
@@ -63,14 +63,14 @@ def confirmed(case: Case, gathered: list[Gathered]) -> list[Gathered]:
     return [replace(each, findings=[new.get(id(f), f) for f in each.findings]) for each in gathered]
 
 
-def _accuses_from(case: Case, node: int) -> float:
+def _accuses_from(case: CellContext, node: int) -> float:
     """Return the share of a node's data from which on its being known is held against the protocol."""
     limit = case.cell.policy.max_normalised_leakage
     return min(1.0 if limit is None else limit, given_away(case, node) + 1e-3)
 
 
 def _measured_again(
-    case: Case, doubtful: list[tuple[Evidence, Finding]], share: float, new: dict[int, Finding]
+    case: CellContext, doubtful: list[tuple[Evidence, Finding]], share: float, new: dict[int, Finding]
 ) -> None:
     """Put into ``new`` what fresh runs say of doubtful findings, by their ``id``."""
     if not doubtful:
@@ -90,11 +90,11 @@ def _measured_again(
         )
 
 
-def _groups(case: Case) -> int:
+def _groups(case: CellContext) -> int:
     return len(case.observation.groups) if isinstance(case.observation, CollaborationObservation) else 1
 
 
-def _readings(case: Case, finding: Finding) -> int:
+def _readings(case: CellContext, finding: Finding) -> int:
     """Return of how many numbers on the same runs the finding is the largest: of groups of runs, and of iterations.
 
     KSG takes the largest of two an iteration, and of two of all of them; a linear decoder of one an iteration.

@@ -76,7 +76,7 @@ def checked(sound: Soundness) -> list[Checked]:
             name=check.name,
             outcome=check.outcome,
             sentence=check.sentence,
-            witness=None if check.witness is None else str(check.witness),
+            witness=None if check.counterexample is None else str(check.counterexample),
         )
         for check in sound.checks
     ]

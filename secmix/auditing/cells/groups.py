@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from secmix.auditing import decide
-from secmix.auditing.evidence.interface import Case, Evidence, Gathered
+from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered
 from secmix.auditing.observation.collaborations import ENOUGH, CollaborationObservation
 from secmix.auditing.report import Finding
-from secmix.auditing.soundness.sight import other_frames
+from secmix.auditing.soundness.adversary_observer import other_frames
 
 _SMALL = 8  # groups of too few runs of which single runs are looked at
 _NAMED = 6  # groups that a report describes
 
 
-def gather(evidence: Evidence, case: Case) -> Gathered:
+def gather(evidence: Evidence, case: CellContext) -> Gathered:
     """Gather an evidence; of runs in groups, in the group where it is worst for the node."""
     cases = _cases(case)
     if len(cases) == 1 or evidence.judges == "all runs":
@@ -33,7 +33,7 @@ def gather(evidence: Evidence, case: Case) -> Gathered:
         _worst(case, found),
         curves=[curve for _, gathered in found for curve in gathered.curves],
         picture=next((gathered.picture for _, gathered in found if gathered.picture), None),
-        spared=tuple(dict.fromkeys(pair for _, gathered in found for pair in gathered.spared)),
+        skipped=tuple(dict.fromkeys(pair for _, gathered in found for pair in gathered.skipped)),
         missed=tuple(dict.fromkeys(why for _, gathered in found for why in gathered.missed)),
     )
 
@@ -41,25 +41,25 @@ def gather(evidence: Evidence, case: Case) -> Gathered:
 _GROUPS, _FOUND = "groups of runs", "findings in a group"
 
 
-def _cases(case: Case) -> list[Case]:
+def _cases(case: CellContext) -> list[CellContext]:
     """Return the case of each group, the largest first; the same ones at every call."""
     if not isinstance(case.observation, CollaborationObservation) or not case.observation.others:
         return [case]
     if _GROUPS not in case.fitted:
         case.fitted[_GROUPS] = [
-            replace(case, observation=replace(group, doubts=case.observation.doubts), fitted={})
+            replace(case, observation=replace(group, unmet_premises=case.observation.unmet_premises), fitted={})
             for group in case.observation.groups
         ]
-    cases: list[Case] = case.fitted[_GROUPS]
+    cases: list[CellContext] = case.fitted[_GROUPS]
     return cases
 
 
-def _runs(case: Case) -> int:
+def _runs(case: CellContext) -> int:
     assert isinstance(case.observation, CollaborationObservation)
     return case.observation.runs
 
 
-def _worst(case: Case, found: list[tuple[Case, Gathered]]) -> list[Finding]:
+def _worst(case: CellContext, found: list[tuple[CellContext, Gathered]]) -> list[Finding]:
     """Return for each node and kind of finding those of the worst group, with how many runs that is of."""
     by_kind: dict[tuple[int, str], list[tuple[int, list[Finding]]]] = {}
     for one, gathered in found:
@@ -92,7 +92,7 @@ def _worst(case: Case, found: list[tuple[Case, Gathered]]) -> list[Finding]:
     return out
 
 
-def notes_on_groups(case: Case) -> list[str]:
+def notes_on_groups(case: CellContext) -> list[str]:
     """Describe the groups: how many runs they are of, how they differ, and whose rows are known in each."""
     cases = _cases(case)
     if len(cases) == 1:
@@ -106,11 +106,11 @@ def notes_on_groups(case: Case) -> list[str]:
     return [*notes, *(_in_words(k, one, cases[0], case) for k, one in enumerate(cases[:_NAMED], 1))]
 
 
-def _in_words(place: int, one: Case, first: Case, case: Case) -> str:
+def _in_words(place: int, one: CellContext, first: CellContext, case: CellContext) -> str:
     assert isinstance(one.observation, CollaborationObservation)
     assert isinstance(first.observation, CollaborationObservation)
-    witness = other_frames(first.observation.noticed, one.observation.noticed)
-    differs = f"; against group 1, {witness}" if witness is not None else ""
+    witness = other_frames(first.observation.metadata, one.observation.metadata)
+    differs = f"; {witness.where} differs from that in group 1" if witness is not None else ""
     found = one.fitted.get(_FOUND, [])
     revealed = [str(i) for i in case.judged if any(f.node == i and decide.is_revealed(f) for f in found)]
     known = f"rows of node{'s' * (len(revealed) > 1)} {', '.join(revealed)} known" if revealed else "no row known"

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from secmix._base.random import stream
-from secmix.auditing.evidence.interface import Case
+from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import SigmaPoint
 from secmix.auditing.setup import SumSetup
@@ -22,7 +22,7 @@ from secmix.transcript import Channel
 _RUNS = 8
 
 
-def sigma_curve(case: Case) -> list[SigmaPoint]:
+def sigma_curve(case: CellContext) -> list[SigmaPoint]:
     """Return exact Gaussian leakage and float64 error of one averaging at each mask size of the scenario.
 
     Empty for a protocol without masks of a variable size or with seeds in place of masks, and where a message is no

@@ -10,7 +10,7 @@ from secmix.auditing.cells.attempt import in_doubt
 from secmix.auditing.decide import Premises
 from secmix.auditing.evidence.decoding import target_of
 from secmix.auditing.evidence.gaussian import share_behind_masks
-from secmix.auditing.evidence.interface import Case
+from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.evidence.premises import known_of_sums, output_share
 from secmix.auditing.observation.collaborations import COLUMNS, CollaborationObservation
 from secmix.auditing.observation.observe import SumObservation
@@ -26,7 +26,7 @@ from secmix.transcript import SEALED, Origin
 _ROWS, _SAMPLES = 10, 100  # rows of a group, and ways to draw from it, below which runs are much alike
 
 
-def premises_of(case: Case, node: int) -> Premises:
+def premises_of(case: CellContext, node: int) -> Premises:
     """Return what a verdict on ``node`` rests on beside the findings about it."""
     observation, clearance = case.observation, proof_of(case)
     share, unmeasured = given_away(case, node), in_doubt(case)
@@ -35,7 +35,7 @@ def premises_of(case: Case, node: int) -> Premises:
         return Premises(
             clearance=clearance,
             output_share=share,
-            unmet=list(observation.doubts),
+            unmet=list(observation.unmet_premises),
             unmeasured=unmeasured,
             is_sum=False,
             sealed=sealed,
@@ -44,15 +44,15 @@ def premises_of(case: Case, node: int) -> Premises:
     return Premises(
         clearance=clearance,
         output_share=share,
-        unmet=[*observation.doubts, *_solvable_sums(case.setup, observation, node)],
+        unmet=[*observation.unmet_premises, *_solvable_sums(case.setup, observation, node)],
         unproved=unproved(case, node),
         unmeasured=unmeasured,
-        exact=not observation.doubts,
+        exact=not observation.unmet_premises,
         behind_masks=share_behind_masks(case.setup, observation, node),
     )
 
 
-def given_away(case: Case, node: int) -> float:
+def given_away(case: CellContext, node: int) -> float:
     """Return which share of a node's data the outcome itself gives away, of a collaboration at most."""
     if isinstance(case.setup, SumSetup):
         assert isinstance(case.observation, SumObservation)
@@ -61,7 +61,7 @@ def given_away(case: Case, node: int) -> float:
     return _output_leakage(case.observation, node)
 
 
-def notes(case: Case) -> list[str]:
+def notes(case: CellContext) -> list[str]:
     """Say what a reader of the cell's numbers must know."""
     cell, observation = case.cell, case.observation
     draws = [
@@ -69,10 +69,10 @@ def notes(case: Case) -> list[str]:
         *_few_rows(case.setup),
     ]
     if isinstance(case.setup, SumSetup):
-        return [*draws, *_notes_on_sums(cell), *observation.doubts]
+        return [*draws, *_notes_on_sums(cell), *observation.unmet_premises]
     assert isinstance(case.setup, CollaborationSetup)
     premises = CollaborationTraits.of(case.setup.protocol).premises(readable(case))
-    return [*draws, *_notes_on_collaborations(cell), *premises, *observation.doubts]
+    return [*draws, *_notes_on_collaborations(cell), *premises, *observation.unmet_premises]
 
 
 def _few_rows(setup: Setup) -> list[str]:
@@ -93,7 +93,7 @@ def _few_rows(setup: Setup) -> list[str]:
     return [own + "; ".join(sizes), *few]
 
 
-def readable(case: Case) -> list[Origin]:
+def readable(case: CellContext) -> list[Origin]:
     """Return the messages of other nodes that the adversary reads in a collaboration; none of a sum."""
     if not isinstance(case.observation, CollaborationObservation):
         return []
@@ -101,7 +101,7 @@ def readable(case: Case) -> list[Origin]:
     return [each for each in dict.fromkeys(origins) if each.line != "held" and each.sender not in case.setup.corrupt]
 
 
-def leaked(case: Case) -> list[str]:
+def leaked(case: CellContext) -> list[str]:
     """Return the basis of the leaked subspaces in words; nothing where the protocol does not sum."""
     if not isinstance(case.observation, SumObservation):
         return []
@@ -119,7 +119,7 @@ def _solvable_sums(setup: SumSetup, observation: SumObservation, node: int) -> l
     return [f"{equations} known sums over all iterations may be solved for {behind} behind them"]
 
 
-def solvable(case: Case, summaries: list[NodeSummary]) -> bool:
+def solvable(case: CellContext, summaries: list[NodeSummary]) -> bool:
     """Say whether of some node that is not revealed as many numbers are known as there are behind its sums."""
     if not isinstance(case.setup, SumSetup) or not isinstance(case.observation, SumObservation):
         return False

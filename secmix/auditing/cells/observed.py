@@ -10,14 +10,14 @@ from secmix._base.random import sequence, stream
 from secmix.adversaries import Adversary
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import soundness
-from secmix.auditing.evidence.interface import Case
-from secmix.auditing.observation.collaborations import watch
+from secmix.auditing.evidence.interface import CellContext
+from secmix.auditing.observation.collaborations import observe_collaboration
 from secmix.auditing.observation.observe import Seeds, SumObservation, observe, seeds_of
 from secmix.auditing.proof import as_proved, proof_of, with_proof_of, without_proof
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness import Soundness
 from secmix.auditing.soundness.collaborations.undeclared import undeclared_flow
-from secmix.auditing.soundness.mixed import understood
+from secmix.auditing.soundness.linear_masks import with_linear_masks
 from secmix.auditing.soundness.result import BLIND
 from secmix.auditing.witnesses.unsealed import sealed_check
 from secmix.kernel import KnownSums
@@ -30,53 +30,57 @@ def observed(
     cell: Scenario,
     setup: SumSetup | CollaborationSetup,
     seeds: Seeds,
-    look: Callable[[Case, str], None] = lambda case, after: None,
-) -> tuple[Case, Soundness]:
-    """Return all runs of ``cell`` and the checks of its protocol; what fails is among the observation's doubts.
+    look: Callable[[CellContext, str], None] = lambda case, after: None,
+) -> tuple[CellContext, Soundness]:
+    """Return all runs of ``cell`` and the checks of its protocol; what fails is among the observation's unmet premises.
 
     ``look`` is called before what may take long, with the runs until then and the name of what follows: with the first
     runs before the others, and with all before anything is proved of them. Nobody is cleared there.
     """
-    setup = setup if isinstance(setup, CollaborationSetup) else _understood(cell, setup)
+    setup = setup if isinstance(setup, CollaborationSetup) else _with_linear_masks(cell, setup)
     # As they were before any run.
-    built, asked = soundness.fresh(setup.protocol), soundness.fresh(setup.adversary)
+    built, asked = soundness.deep_copy(setup.protocol), soundness.deep_copy(setup.adversary)
     case, sound = _observed(cell, setup, seeds, built, asked, look)
     if setup.adversary.corrupt_nodes(setup.network) != setup.corrupt:
-        case = replace(case, observation=replace(case.observation, doubts=[_FICKLE, *case.observation.doubts]))
+        case = replace(
+            case, observation=replace(case.observation, unmet_premises=[_FICKLE, *case.observation.unmet_premises])
+        )
     return case, sound
 
 
-def unchecked(cell: Scenario, setup: SumSetup, seeds: Seeds) -> Case:
+def unchecked(cell: Scenario, setup: SumSetup, seeds: Seeds) -> CellContext:
     """Return all runs of ``cell``, of which nothing is proved: for asking whether a node is revealed."""
-    setup = _understood(cell, setup)
-    built = soundness.fresh(setup.protocol)
+    setup = _with_linear_masks(cell, setup)
+    built = soundness.deep_copy(setup.protocol)
     seen = observe(cell, setup, seeds)
-    return without_proof(Case(cell, setup, replace(seen, doubts=[*seen.doubts, *seen.unread]), built=built))
+    return without_proof(
+        CellContext(cell, setup, replace(seen, unmet_premises=[*seen.unmet_premises, *seen.unread]), built=built)
+    )
 
 
-def again(case: Case, nodes: list[int]) -> Case:
+def again(case: CellContext, nodes: list[int]) -> CellContext:
     """Return fresh runs of the same cell, which share no draw with those of ``case``, seen as those are."""
     seed = int(sequence(case.cell.seed, "fresh runs").generate_state(1)[0])
     cell = case.cell.model_copy(update={"seed": seed})
     asked = tuple(node for node in nodes if node in case.setup.asked)
     if isinstance(case.setup, CollaborationSetup):
         setup = replace(case.setup, asked=asked)
-        watched = watch(cell, setup, seeds_of(cell))
-        return with_proof_of(case, replace(case, cell=cell, setup=setup, observation=watched, fitted={}, settled=set()))
+        watched = observe_collaboration(cell, setup, seeds_of(cell))
+        return with_proof_of(case, replace(case, cell=cell, setup=setup, observation=watched, fitted={}, decided=set()))
     assert isinstance(case.setup, SumSetup)
     setup_of_sum = replace(case.setup, asked=asked)
     seen, proof = observe(cell, setup_of_sum, seeds_of(cell)), proof_of(case)
     if isinstance(proof, KnownSums) and seen.unread:
         seen = as_proved(seen, setup_of_sum, proof)
-    seen = replace(seen, doubts=case.observation.doubts)
-    return with_proof_of(case, replace(case, cell=cell, setup=setup_of_sum, observation=seen, fitted={}, settled=set()))
+    seen = replace(seen, unmet_premises=case.observation.unmet_premises)
+    return with_proof_of(case, replace(case, cell=cell, setup=setup_of_sum, observation=seen, fitted={}, decided=set()))
 
 
-def _understood(cell: Scenario, setup: SumSetup) -> SumSetup:
+def _with_linear_masks(cell: Scenario, setup: SumSetup) -> SumSetup:
     """Return ``setup`` with the masks from which all others follow, where the distribution of all is known."""
     entries = cell.model.components * (1 + setup.rows.shape[1])  # what exact EM sums at least
     shapes = [(6, 3), (1, entries)]
-    return replace(setup, protocol=understood(setup.protocol, setup.network, shapes, cell.seed))
+    return replace(setup, protocol=with_linear_masks(setup.protocol, setup.network, shapes, cell.seed))
 
 
 def _observed(
@@ -85,35 +89,35 @@ def _observed(
     seeds: Seeds,
     built: Any,
     asked: Adversary,
-    look: Callable[[Case, str], None],
-) -> tuple[Case, Soundness]:
+    look: Callable[[CellContext, str], None],
+) -> tuple[CellContext, Soundness]:
     if isinstance(setup, CollaborationSetup):
-        watched = watch(cell, setup, seeds)
+        watched = observe_collaboration(cell, setup, seeds)
         sound = soundness.examine_collaboration(
             built,
             setup.network,
             asked,
-            lambda runs, key: setup.deal(runs, stream(cell.seed, "soundness", key)),
-            heard=not all(watched.holds_nothing_of(node) for node in setup.asked),
+            lambda runs, key: setup.sample_rows(runs, stream(cell.seed, "soundness", key)),
+            reads_messages=not all(watched.holds_nothing_of(node) for node in setup.asked),
             used=setup.protocol,
             seed=cell.seed,
         )
         if sound.public:
             watched = replace(watched, features={node: {} for node in watched.features}, same_in=sound.calls)
         hidden = undeclared_flow(cell, setup)
-        doubts = [*([hidden] if hidden else sound.doubts), *watched.doubts]
-        return Case(cell, setup, replace(watched, doubts=doubts)), sound
+        unmet_premises = [*([hidden] if hidden else sound.unmet_premises), *watched.unmet_premises]
+        return CellContext(cell, setup, replace(watched, unmet_premises=unmet_premises)), sound
 
     def before(seen: SumObservation, after: str) -> None:
         made = cell.model_copy(update={"runs": seen.runs})
-        look(without_proof(Case(made, setup, _doubted(seen), built=built)), after)
+        look(without_proof(CellContext(made, setup, _doubted(seen), built=built)), after)
 
     seen = observe(cell, setup, seeds, lambda first: before(first, f"the other {cell.runs - first.runs} runs"))
     before(seen, "the proof")
-    case = Case(cell, setup, seen, built=built)
+    case = CellContext(cell, setup, seen, built=built)
     sealed = sealed_check(case)
     if sealed is not None and sealed.failed:
-        seen = replace(seen, doubts=[*seen.doubts, str(sealed)])
+        seen = replace(seen, unmet_premises=[*seen.unmet_premises, str(sealed)])
         case = replace(case, observation=seen)
     proof = proof_of(case)
     if not isinstance(proof, KnownSums):  # a proof reckons with the law of the masks
@@ -126,4 +130,4 @@ def _observed(
 
 def _doubted(seen: SumObservation) -> SumObservation:
     """Return what was seen with all doubts that a proof could dispel."""
-    return replace(seen, doubts=[*seen.doubts, *seen.unread, *seen.mask_shape])
+    return replace(seen, unmet_premises=[*seen.unmet_premises, *seen.unread, *seen.mask_shape])

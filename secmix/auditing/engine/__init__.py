@@ -1,4 +1,4 @@
-"""Running: all cells of an audit, in one process or several, kept where they can be resumed.
+"""Run all cells of an audit, in one process or several, with a cache for resuming.
 
-Nothing is imported here: a command starts other processes before it imports what they run.
+Nothing is imported here, since a command starts other processes before it imports what they run.
 """

@@ -1,4 +1,4 @@
-"""Import what an audit needs, in this process and in the one that workers are copies of, at the same time."""
+"""Import what an audit needs, in this process and in the server of worker processes, at the same time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from secmix.auditing.engine.processes import start_server
 
 
 def import_ahead(workers: int, scheduler: str | None) -> None:
-    """Import what cells need, while another process does so for workers; they then begin at once."""
+    """Import what cells need, while the server imports it for workers, so that they start at once."""
     if workers != 1 and scheduler is None:
         start_server()
     with importing():
@@ -19,7 +19,7 @@ def import_ahead(workers: int, scheduler: str | None) -> None:
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """Collect no garbage while the block imports: to look through all modules again and again takes a while."""
+    """Pause garbage collection while the block imports, since scanning all modules repeatedly is slow."""
     gc.disable()
     try:
         yield

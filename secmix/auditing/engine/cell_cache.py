@@ -1,8 +1,8 @@
-"""Finished cells of an audit that is not: kept in a folder, and read back only if nobody changed them.
+"""Cache of finished cells, for resuming an audit: read back only if nobody changed them.
 
-Each kept cell carries a keyed digest (HMAC-SHA-256) over its content, over all that determines it, and over the version
-of secmix. The key is the user's own, in a file that nobody else reads: who can write to the folder alone can remove a
-kept cell, but not forge one. Who can read the user's files can.
+Each stored cell has a keyed digest (HMAC-SHA-256) of its content, of all that determines it, and of the version of
+secmix. The key is the user's own, in a file that only the user can read. Somebody who can only write to the folder can
+remove a stored cell, but not forge one; somebody who can read the user's files can.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from typing import Any
 from secmix._base import files, plugins
 from secmix.auditing.cells.steps import CellResult
 from secmix.auditing.report import Cell, Finding
-from secmix.auditing.setup import Given
+from secmix.auditing.setup import ReadyParts
 from secmix.errors import SecmixError
 from secmix.scenario import Scenario, render
 
 _log = logging.getLogger("secmix")
 _LIBRARIES = ("secmix", "numpy", "scipy", "scikit-learn", "networkx")
-_MOST = 2**28  # bytes of a kept cell; none comes near
+_MOST = 2**28  # bytes of a stored cell; real ones are much smaller
 _KEY_BYTES = 32
 
 
-def fingerprint(cell: Scenario, given: Given | None) -> str:
-    """What determines a cell's result: its scenario, our code, the libraries, and the source of parts not ours.
+def fingerprint(cell: Scenario, ready_parts: ReadyParts | None) -> str:
+    """Hash what determines a cell's result: scenario, our code, the libraries, and the source of other parts.
 
-    Call it when the cell's parts have been built once: a part's module is then loaded.
+    Call it after the cell's parts were built once, so that their modules are loaded.
     """
     described = [render(cell), _own_source(), *(f"{name} {version(name)}" for name in _LIBRARIES)]
     for table, spec in (("protocol", cell.protocol), ("adversary", cell.adversary)):
-        part = (given or {}).get((table, spec.name))
+        part = (ready_parts or {}).get((table, spec.name))
         if part is not None:
             described += [repr(part), _source(type(part))]
-    # A setting may name a part too, such as a forgery.
+    # A setting may also name a part, such as a forgery.
     for named in (cell.protocol, cell.adversary, cell.data):
         for name in _strings([named.name, named.settings]):
             if plugins.names_code(name) and (module := sys.modules.get(name.partition(":")[0])) is not None:
                 described.append(_source(module))
-    if isinstance(folder := cell.protocol.settings.get("project"), str):  # of a Flower app, in many modules
+    if isinstance(folder := cell.protocol.settings.get("project"), str):  # a Flower app has many modules
         for place in sorted([*Path(folder).rglob("*.py"), *Path(folder).glob("pyproject.toml")]):
             described.append(f"{place} {_digest_of(place)}")
     if (path := cell.data.settings.get("path")) is not None:
@@ -62,11 +62,11 @@ def _digest_of(path: Any) -> str:
     try:
         return hashlib.sha256(files.read_regular(Path(path))).hexdigest()
     except (OSError, TypeError, ValueError):
-        return secrets.token_hex(16)  # it cannot be compared: never read back
+        return secrets.token_hex(16)  # not comparable: never read back
 
 
-def keep(place: Path, result: CellResult) -> None:
-    """Write a finished cell to ``place``, all of it or nothing."""
+def store(place: Path, result: CellResult) -> None:
+    """Store a finished cell at ``place`` atomically."""
     if (key := _key()) is None:
         return
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -75,15 +75,15 @@ def keep(place: Path, result: CellResult) -> None:
         "cell": cell.model_dump(mode="json", by_alias=True),
         "findings": [f.model_dump(mode="json") for f in findings],
     }
-    kept = json.dumps(content)
+    stored = json.dumps(content)
     try:
-        files.write(place, json.dumps({"digest": _digest(key, place.stem, kept), "kept": kept}).encode())
+        files.write(place, json.dumps({"digest": _digest(key, place.stem, stored), "kept": stored}).encode())
     except IsADirectoryError:
-        raise SecmixError(f"'{place}' is a folder, where a finished cell is due; remove it") from None
+        raise SecmixError(f"'{place}' is a folder, expected the file of a finished cell; remove it") from None
 
 
-def read_back(place: Path, command: str) -> CellResult | None:
-    """The cell kept at ``place``; None, and a warning in the log, where what is there is not what was kept."""
+def load(place: Path, command: str) -> CellResult | None:
+    """Load the cell stored at ``place``; None, with a warning in the log, if it was changed."""
     try:
         text = files.read_regular(place, follow=False, most=_MOST)
     except FileNotFoundError:
@@ -93,50 +93,54 @@ def read_back(place: Path, command: str) -> CellResult | None:
     key = _key()
     try:
         content = json.loads(text)
-        kept, digest = content["kept"], content["digest"]
-        if key is None or not hmac.compare_digest(digest.encode(), _digest(key, place.stem, kept).encode()):
+        stored, digest = content["kept"], content["digest"]
+        if key is None or not hmac.compare_digest(digest.encode(), _digest(key, place.stem, stored).encode()):
             raise ValueError
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        _log.warning("a kept cell is not as this secmix and this user kept it; it is computed again")
+        _log.warning("a stored cell was changed, or stored by another user or version of secmix; it is computed again")
         return None
-    values = json.loads(kept)
+    values = json.loads(stored)
     cell = Cell.model_validate(values["cell"]).model_copy(update={"reproduce": command})
     return cell, [Finding.model_validate(f) for f in values["findings"]]
 
 
-def _digest(key: bytes, stem: str, kept: str) -> str:
-    return hmac.new(key, f"{version('secmix')}\n{stem}\n{kept}".encode("utf-8", "surrogatepass"), "sha256").hexdigest()
+def _digest(key: bytes, stem: str, stored: str) -> str:
+    return hmac.new(
+        key, f"{version('secmix')}\n{stem}\n{stored}".encode("utf-8", "surrogatepass"), "sha256"
+    ).hexdigest()
 
 
 @functools.cache
 def _key() -> bytes | None:
-    """The user's own key, made when there is none; None where it cannot be kept, and so no cell can be."""
+    """Load the user's own key, or create it; None if it cannot be stored, so that no cell can be."""
     place = _state_folder() / "secmix" / "key"
     try:
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not place.exists():
-            made = files.draft(place.parent, secrets.token_bytes(_KEY_BYTES), 0o600)
+            draft = files.draft(place.parent, secrets.token_bytes(_KEY_BYTES), 0o600)
             try:
-                os.link(made, place)  # not replace: two audits that start at once must end with one key
+                os.link(draft, place)  # not replace(): two audits that start together must get the same key
             except FileExistsError:
                 pass
             except OSError:  # a file system without links
-                made.replace(place)
-            made.unlink(missing_ok=True)
+                draft.replace(place)
+            draft.unlink(missing_ok=True)
         status = place.lstat()
-        mine = not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not stat.S_IMODE(status.st_mode) & 0o077)
+        private = not hasattr(os, "getuid") or (
+            status.st_uid == os.getuid() and not stat.S_IMODE(status.st_mode) & 0o077
+        )
         key = files.read_regular(place, follow=False, most=1024)
-        if mine and len(key) == _KEY_BYTES:
+        if private and len(key) == _KEY_BYTES:
             return key
-        fault = "it is not yours alone to read; remove it"
+        fault = "others can read it; remove it"
     except OSError as error:
         fault = str(error.strerror or type(error).__name__)
-    _log.warning("no finished cells are kept for another run: the key file %s cannot be used (%s)", place, fault)
+    _log.warning("finished cells are not stored for resuming: the key file %s cannot be used (%s)", place, fault)
     return None
 
 
 def _state_folder() -> Path:
-    """Where programs keep what is theirs, by the conventions of the system."""
+    """Return the folder for programs' state, by the conventions of the system."""
     if state_home := os.environ.get("XDG_STATE_HOME") or os.environ.get("LOCALAPPDATA"):
         return Path(state_home)
     return Path(os.path.expanduser("~")) / ".local" / "state"
@@ -144,11 +148,11 @@ def _state_folder() -> Path:
 
 @functools.cache
 def _own_source() -> str:
-    """A digest of secmix itself: in a checkout the version stays while the code changes."""
-    here = Path(__file__).parents[1]
+    """Hash the source of secmix itself, since in a checkout the code changes without the version."""
+    root = Path(__file__).parents[1]
     digest = hashlib.sha256()
-    for place in sorted(here.rglob("*.py")):
-        digest.update(str(place.relative_to(here)).encode() + b"\0" + place.read_bytes())
+    for place in sorted(root.rglob("*.py")):
+        digest.update(str(place.relative_to(root)).encode() + b"\0" + place.read_bytes())
     return digest.hexdigest()
 
 
@@ -156,7 +160,7 @@ def _source(part: Any) -> str:
     try:
         return inspect.getsource(inspect.getmodule(part) or part)
     except (OSError, TypeError):
-        # No source to compare: never read such a cell back.
+        # Without source the cell is not comparable: never read back.
         return secrets.token_hex(16)
 
 

@@ -1,4 +1,4 @@
-"""Roughly how long an audit takes and how much memory, from the sizes of its cells and a trial of each.
+"""Rough estimates of the time and memory of an audit, from the sizes of its cells and a trial of each.
 
 The constants are fitted to audits of 5 to 20 nodes with 2 to 30 columns. A cell may take several times as long.
 """
@@ -12,26 +12,26 @@ from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.scenario import FEWEST_RUNS, Scenario
 
 _LEAST = 2.0  # seconds of any cell
-_SUMMED = 300  # numbers that are summed, over nodes and iterations, for each second of measuring
-_EXACT = 0.1  # of that time, where nothing is measured
+_SUMMED = 300  # summed numbers, over nodes and iterations, per second of measuring
+_EXACT = 0.1  # share of that time if nothing is measured
 _MEASURES = {"decoders", "information", "inversion", "ksg", "reconstruction"}
-_SAFETY = 2  # the figure may be off by as much
-_LONG, _LARGE = 30, 2048  # seconds, and MiB, from which on it is told
-_BASE, _BLOCKS, _COPIES = 250, 2, 6  # MiB of any process; copies of a block of runs, and of what is summed in all
+_SAFETY = 2  # factor by which the estimate may be too small
+_LONG, _LARGE = 30, 2048  # seconds, and MiB, above which a warning is given
+_BASE, _BLOCKS, _COPIES = 250, 2, 6  # MiB of any process; copies of a block of runs, and of all summed numbers
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds of one processor, and MiB, that a cell takes."""
+    """Seconds of one processor, and MiB, of a cell."""
 
     seconds: float
     mebibytes: float
 
 
 def estimate(cell: Scenario, setup: SumSetup | CollaborationSetup, trial: float) -> Estimate:
-    """Estimate one cell, of which one run took ``trial`` seconds."""
+    """Estimate one cell, of which a trial of one run took ``trial`` seconds."""
     base = _BASE + _BLOCKS * cell.message_limit
-    if isinstance(setup, CollaborationSetup):  # its runs follow one another
+    if isinstance(setup, CollaborationSetup):  # its runs are made one after the other
         return Estimate(_LEAST + trial * cell.runs, base)
     summed = _numbers_summed(cell, setup)
     share = 1.0 if _MEASURES & set(cell.measure.evidence) else _EXACT
@@ -40,8 +40,8 @@ def estimate(cell: Scenario, setup: SumSetup | CollaborationSetup, trial: float)
 
 
 def runs_that_fit(cell: Scenario, setup: SumSetup | CollaborationSetup) -> int:
-    """Count how many of a cell's runs its ``memory_limit`` holds, at least the fewest that a scenario may ask for."""
-    if isinstance(setup, CollaborationSetup):  # of whose runs little is kept
+    """Count how many of a cell's runs fit into ``memory_limit``, at least the fewest a scenario may ask for."""
+    if isinstance(setup, CollaborationSetup):  # little is stored of its runs
         return cell.runs
     room = cell.memory_limit - _BLOCKS * cell.message_limit
     return min(cell.runs, max(int(room / (_SAFETY * _of_a_run(_numbers_summed(cell, setup)))), FEWEST_RUNS))
@@ -54,12 +54,12 @@ def _numbers_summed(cell: Scenario, setup: SumSetup) -> int:
 
 
 def _of_a_run(summed: int) -> float:
-    """MiB that are kept of a run in all."""
+    """Compute the MiB that one run needs in all."""
     return _COPIES * 8 * summed / 2**20
 
 
 def in_words(estimates: Sequence[Estimate], workers: int = 1) -> str:
-    """Put estimates of cells into words.
+    """Describe estimates of cells in words.
 
     Examples
     --------
@@ -69,9 +69,9 @@ def in_words(estimates: Sequence[Estimate], workers: int = 1) -> str:
     'roughly 20 s on 2 processors and up to 300 MiB of memory each, by its sizes and a trial'
     """
     used = min(workers, len(estimates))
-    longest = max(each.seconds for each in estimates)
-    seconds = max(longest, sum(each.seconds for each in estimates) / used)
-    most = max(each.mebibytes for each in estimates)
+    longest = max(cell.seconds for cell in estimates)
+    seconds = max(longest, sum(cell.seconds for cell in estimates) / used)
+    most = max(cell.mebibytes for cell in estimates)
     on = "one processor" if used == 1 else f"{used} processors"
     memory = f"{most:.0f} MiB" if most < 1000 else f"{most / 1024:.1f} GiB"
     return (
@@ -80,8 +80,8 @@ def in_words(estimates: Sequence[Estimate], workers: int = 1) -> str:
 
 
 def warning(estimates: Sequence[Estimate], workers: int) -> str:
-    """Say before the start what is ahead, where that is long or large; else nothing."""
-    if sum(each.seconds for each in estimates) < _LONG * workers and all(e.mebibytes < _LARGE for e in estimates):
+    """Warn before the start if an audit is long or large; otherwise return ""."""
+    if sum(cell.seconds for cell in estimates) < _LONG * workers and all(e.mebibytes < _LARGE for e in estimates):
         return ""
     number = len(estimates)
     return f"estimate: {number} combination{'s' * (number > 1)}, {in_words(estimates, workers)}"

@@ -1,4 +1,4 @@
-"""Hold a process to the memory that an audit may take: what asks for more fails, and the audit goes on without it."""
+"""Limit the memory of a process: allocations beyond the limit fail, and the audit continues without them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 
 @contextmanager
 def within(mebibytes: float) -> Iterator[None]:
-    """Let this process take so many MiB beyond what it has; asking for more is a ``MemoryError``.
+    """Limit this process to ``mebibytes`` MiB beyond its current memory; more is a ``MemoryError``.
 
-    Linux alone holds a process to that (RLIMIT_DATA of setrlimit(2)): elsewhere nothing is limited.
+    Only Linux enforces this (RLIMIT_DATA of setrlimit(2)); elsewhere nothing is limited.
     """
     if not sys.platform.startswith("linux"):
         yield
@@ -21,8 +21,8 @@ def within(mebibytes: float) -> Iterator[None]:
     import resource
 
     before, hardest = resource.getrlimit(resource.RLIMIT_DATA)
-    wanted = _taken() + int(mebibytes * 2**20)
-    limits = [wanted, *(each for each in (before, hardest) if each != resource.RLIM_INFINITY)]
+    soft = _taken() + int(mebibytes * 2**20)
+    limits = [soft, *(limit for limit in (before, hardest) if limit != resource.RLIM_INFINITY)]
     resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hardest))
     try:
         yield
@@ -31,6 +31,6 @@ def within(mebibytes: float) -> Iterator[None]:
 
 
 def _taken() -> int:
-    """Bytes that this process has for its data, touched or not."""
-    found = re.search(r"^VmData:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.M)
-    return int(found[1]) * 1024 if found else 0
+    """Return the bytes that this process has reserved for its data."""
+    match = re.search(r"^VmData:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.M)
+    return int(match[1]) * 1024 if match else 0

@@ -1,4 +1,4 @@
-"""What the process holds that workers are copied from: all that they import, and compiled functions made ready."""
+"""Imports of the server process that workers are forked from, with compiled functions initialised."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ with importing():
 
 __all__ = ["run_in_worker"]
 
-# The first call of a compiled function makes numba ready, which takes longer than the reading. Should it fail, whoever
-# needs it will say so.
+# The first call of a compiled function initialises numba, which takes longer than the estimate. If it fails, the audit
+# that needs it reports the error.
 with suppress(Exception):
     ksg(*np.random.default_rng(0).normal(size=(2, 32, 1)))

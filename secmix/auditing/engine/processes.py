@@ -1,7 +1,7 @@
-"""Worker processes: each has a pipe of its own, so that the parent knows from whom a message comes, and who has ended.
+"""Worker processes, each with its own pipe; the parent handles interrupts.
 
-An executor from the standard library or joblib hands tasks on through queues and threads that an interrupt, or a worker
-that dies, leaves in any state. Here the parent alone reads and writes, and nothing is used that is not public.
+Executors of the standard library and of joblib use queues and threads, which an interrupt or a dead worker leaves in an
+undefined state. Here only the parent reads and writes, and only public functions are used.
 """
 
 from __future__ import annotations
@@ -24,32 +24,31 @@ from secmix.errors import SecmixError, cause
 
 Tell = Callable[[Any], None]
 Work = Callable[[Any, Any, Tell], Any]
-"""Called in a worker with what all tasks share, a task, and a function that sends the parent word before the answer."""
+"""Called in a worker with the data shared by all tasks, a task, and a function that sends reports to the parent."""
 
 _PRELOADED = "secmix.auditing.engine.preloaded"
 _NAME = "secmix worker"
 _BEGUN, _WORD, _ANSWER, _FAILURE, _LOST = range(5)  # kinds of messages from a worker
-_GRACE = 2.0  # seconds after a deadline in which a process may put in order what it has
-_GLANCE = 0.5  # seconds: Windows does not interrupt a wait
-_PATIENCE = 10.0  # seconds in which a process that was asked to end should have ended
+_GRACE = 2.0  # seconds after a deadline in which a process may send its results
+_GLANCE = 0.5  # seconds, since Windows does not interrupt a wait
+_PATIENCE = 10.0  # seconds that a process has to end after it was asked to
 _at_work = False  # in a worker: whether it is past the import of the script that started it
 
 
 def start_server() -> Any:
-    """Start the process that workers are copies of, and return the context that starts workers.
+    """Start the server process that workers are forked from, and return the context that starts workers.
 
-    It imports what they need while the command goes on. Where the system has no such process, workers are new
-    interpreters.
+    It imports what they need while the command continues. On systems without fork, workers are new interpreters.
     """
     if "forkserver" in multiprocessing.get_all_start_methods():
         from multiprocessing import forkserver, resource_tracker
 
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([_PRELOADED])
-        # Its socket lies in the folder for temporary files, whose name may be too long for one.
+        # Its socket is in the temporary folder, whose name may be too long for a socket.
         with suppress(OSError):
-            resource_tracker.ensure_running()  # else the server would start it, and unblock interrupts doing so
-            with _interrupts_blocked():  # the server and its copies inherit that: Ctrl-C is for the parent
+            resource_tracker.ensure_running()  # otherwise the server would start it, and unblock interrupts
+            with _interrupts_blocked():  # inherited by the server and workers: the parent handles Ctrl-C
                 forkserver.ensure_running()
             return context
     return multiprocessing.get_context("spawn")
@@ -66,7 +65,7 @@ def _interrupts_blocked() -> Iterator[None]:
 
 @dataclass
 class _Worker:
-    """A worker process, the parent's end of its pipe, the place of the task it is at, and whether it has begun."""
+    """A worker process, the parent's end of its pipe, its current task, and whether it has begun."""
 
     process: BaseProcess
     pipe: Connection
@@ -75,30 +74,30 @@ class _Worker:
 
 
 class Lost(SecmixError):
-    """Says why a task has no answer: its process died or ran out of memory. The others go on."""
+    """Raised if a task has no answer because its process died or ran out of memory. Other tasks continue."""
 
 
 class NotBegun(SecmixError):
-    """Says why a process ended before it began."""
+    """Raised if a process ended before it began."""
 
 
 class Workers:
-    """Processes that run ``work`` on tasks, for use in a ``with`` block, at whose end none of them is left.
+    """Processes that run ``work`` on tasks, in a ``with`` block; all have ended at its end.
 
     Parameters
     ----------
     count : int
-        How many processes.
+        Number of processes.
     work : function of a module
         See ``Work``.
     shared : object
         Sent to each process once.
     tasks : sequence
-        Each is sent to the first process that is free, in their order.
+        Each is sent, in order, to the first process that is free.
     deadline : float
-        Time (as of ``time.time``) soon after which all are ended, whatever they do.
+        Time (as of ``time.time``) shortly after which all processes are ended.
     late : str
-        What the answer to a task that was ended, or not begun, says.
+        Reason in the answer to a task that was ended, or not begun.
     """
 
     def __init__(
@@ -127,16 +126,16 @@ class Workers:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._end(at_once=kind is not None)
 
-    def answers(self, told: Callable[[int, Any], None]) -> Iterator[tuple[int, Any]]:
-        """Yield the place and the answer of each task as they come; ``told`` is called with a place and a word on it.
+    def answers(self, progress: Callable[[int, Any], None]) -> Iterator[tuple[int, Any]]:
+        """Yield the place and the answer of each task as they arrive; call ``progress`` with a place and a report.
 
-        The answer to a task whose process dies is ``Lost``; another process takes its place. After the deadline it is
-        that of all tasks that are left.
+        If the process of a task dies, its answer is ``Lost``, and another process replaces it. After the deadline this
+        is the answer to all remaining tasks.
 
         Raises
         ------
         SecmixError
-            If a process dies before it begins. What ``work`` raises in a process is raised here.
+            If a process dies before it begins. Errors of ``work`` in a process are raised here.
         """
         while busy := {w.pipe: w for w in self._workers if w.task is not None}:
             ended = {w.process.sentinel: w for w in busy.values()}
@@ -149,7 +148,7 @@ class Workers:
                 elif kind == _FAILURE:
                     raise content
                 elif kind == _WORD and place is not None:
-                    told(place, content)
+                    progress(place, content)
                 elif place is not None:
                     self._send_next(worker)
                     yield place, content
@@ -176,15 +175,15 @@ class Workers:
         died = _died(worker)
         if not worker.begun:
             raise NotBegun(str(died))
-        worker.process.kill()  # its pipe may end before it does
+        worker.process.kill()  # its pipe may close before it ends
         if self._next < len(self._tasks):
             self._replace(worker)
         return _LOST, Lost(str(died))
 
     def _replace(self, worker: _Worker) -> None:
         worker.pipe.close()
-        fresh = _started(start_server(), self._work, len(self._workers))
-        worker.process, worker.pipe, worker.begun = fresh.process, fresh.pipe, False
+        new = _started(start_server(), self._work, len(self._workers))
+        worker.process, worker.pipe, worker.begun = new.process, new.pipe, False
         self._send(worker, self._shared)
 
     def _send_next(self, worker: _Worker) -> None:
@@ -201,7 +200,7 @@ class Workers:
             raise (died if worker.begun else NotBegun(str(died))) from None
 
     def _end(self, at_once: bool) -> None:
-        """End all processes: those that are idle when their pipe closes, the others ``at_once`` where that is due."""
+        """End all processes: idle ones when their pipe closes, others ``at_once`` if asked to."""
         processes = [worker.process for worker in self._workers]
         for worker in self._workers:
             worker.pipe.close()
@@ -210,7 +209,7 @@ class Workers:
                 process.terminate()
         for process in processes:
             process.join(_PATIENCE)
-            if process.exitcode is None:  # it does not heed what others do
+            if process.exitcode is None:  # it ignored the request
                 process.kill()
                 process.join()
 
@@ -226,22 +225,22 @@ def _pickled(content: Any) -> bytes:
 
 
 def _started(context: Any, work: Work, number: int) -> _Worker:
-    ours, theirs = context.Pipe()
+    parent_end, worker_end = context.Pipe()
     try:
-        process = context.Process(target=_serve, args=(theirs, work), name=f"{_NAME} {number}")
+        process = context.Process(target=_serve, args=(worker_end, work), name=f"{_NAME} {number}")
         process.start()
     except (OSError, EOFError) as error:
-        ours.close()
+        parent_end.close()
         raise SecmixError(
-            f"no worker process can be started ({cause(error)}), perhaps for want of memory; use fewer --workers, or 1"
+            f"cannot start a worker process ({cause(error)}), perhaps for lack of memory; use fewer --workers, or 1"
         ) from error
     finally:
-        theirs.close()
-    return _Worker(process, ours)
+        worker_end.close()
+    return _Worker(process, parent_end)
 
 
 def _died(worker: _Worker) -> SecmixError:
-    """Why the process has ended, as far as its exit status and what it has sent tell."""
+    """Explain why the process has ended, as far as its exit status and its messages show."""
     process = worker.process
     process.join(_PATIENCE)
     status = process.exitcode
@@ -252,25 +251,25 @@ def _died(worker: _Worker) -> SecmixError:
         )
     how = f" ({signal.Signals(-status).name})" if status is not None and -status in set(signal.Signals) else ""
     return SecmixError(
-        f"a worker process died{how}, perhaps for want of memory; run the same command again, with fewer --workers"
+        f"a worker process died{how}, perhaps for lack of memory; run the same command again, with fewer --workers"
     )
 
 
 UNGUARDED = 79
-"""Exit status of a worker process that, on being started, ran the script that started it; 1 from a server's copy."""
+"""Exit status of a new worker process that ran the script that started it; a forked one exits with 1."""
 
 
 def leave_unguarded_worker() -> None:
-    """End this process where it is a worker that is only importing the script it belongs to.
+    """End this process if it is a worker that is only importing its script.
 
-    Such a script audits at its top level: each worker would start the whole audit anew.
+    Such a script audits at its top level, so that each worker would start the whole audit again.
     """
     if multiprocessing.current_process().name.startswith(_NAME) and not _at_work:
         raise SystemExit(UNGUARDED)
 
 
 def _serve(pipe: Connection, work: Work) -> None:
-    """Answer tasks until the parent closes the pipe or is gone."""
+    """Answer tasks until the parent closes the pipe or has ended."""
     global _at_work
     _at_work = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -290,7 +289,7 @@ def _serve(pipe: Connection, work: Work) -> None:
 
 
 def _failure(error: BaseException) -> bytes:
-    """The message that says what was raised; of what cannot be sent, the kind and the place."""
+    """Make the message that reports an error; if it cannot be sent, its kind and place."""
     if isinstance(error, MemoryError):
         why = "a worker process ran out of memory; run the same command again, with fewer --workers"
         return pickle.dumps((_LOST, Lost(why)))

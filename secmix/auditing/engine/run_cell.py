@@ -20,8 +20,8 @@ from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaborations, observe
 from secmix.auditing.observation.observe import seeds_of
 from secmix.auditing.report import Cell
-from secmix.auditing.setup import CollaborationSetup, Given, Ready, SumSetup, build_setup
-from secmix.auditing.soundness import fresh
+from secmix.auditing.setup import CollaborationSetup, PreparedData, ReadyParts, SumSetup, build_setup
+from secmix.auditing.soundness import deep_copy
 from secmix.errors import SecmixError
 from secmix.scenario import Scenario
 from secmix.transcript import at_most, unrelated
@@ -31,41 +31,41 @@ _CELLS = threading.RLock()
 
 def run_cell(
     cell: Scenario,
-    given: Given | None,
+    ready_parts: ReadyParts | None,
     reproduce: str,
     allow_code: bool = False,
-    tell: Tell | None = None,
-    ready: dict[str, Ready] | None = None,
+    notify: Tell | None = None,
+    prepared: dict[str, PreparedData] | None = None,
     deadline: float = math.inf,
 ) -> CellResult:
     """Run and judge one cell. A protocol that fails while running is a finding too: *inconclusive*, with the cause.
 
-    Names like ``package.module:name`` are loaded only where ``allow_code`` says so. ``tell`` is told what begins, and
-    the result so far; a violation in it stays one whatever fails later. ``ready`` holds rows, as in
-    :func:`build_setup`. After ``deadline`` (as of ``time.time``) nothing more is begun. No more runs are made than
-    ``memory_limit`` holds, and what asks for more memory fails.
+    Names like ``package.module:name`` are loaded only if ``allow_code`` is set. ``notify`` is called with each new step
+    and the result so far; a violation in it stays one whatever fails later. ``prepared`` has rows read before, as in
+    :func:`build_setup`. After ``deadline`` (as of ``time.time``) nothing new starts. At most as many runs are made as
+    fit into ``memory_limit``, and allocations beyond it fail.
     """
     from threadpoolctl import threadpool_limits
 
-    # One thread, always: the sums inside BLAS would else depend on how many there are, and so on the workers.
-    # One cell at a time in a process: the kernel replaces names in the modules of a protocol while it follows it.
+    # Always one thread, since sums inside BLAS depend on the number of threads, and so on the number of workers.
+    # One cell at a time in a process, since the kernel replaces names in a protocol's modules while it traces it.
     with _CELLS, threadpool_limits(limits=1), code_allowed(allow_code), unrelated():
-        setup = build_setup(cell, _new(given), ready)
+        setup = build_setup(cell, _new(ready_parts), prepared)
         fitting = cell.model_copy(update={"runs": runs_that_fit(cell, setup)})
         shown: list[CellResult] = []
 
-        def noted(word: Word) -> None:
+        def report(word: Word) -> None:
             if word.so_far is not None:
                 shown[:] = [_with_runs(word.so_far, cell, fitting)]
                 word = replace(word, so_far=shown[0])
-            if tell is not None:
-                tell(word)
+            if notify is not None:
+                notify(word)
 
         if time.time() > deadline:
             return failed(cell, setup, LATE, reproduce), []
         try:
             with within(cell.memory_limit):
-                result = audit_cell(fitting, setup, seeds_of(cell), reproduce, noted, deadline)
+                result = audit_cell(fitting, setup, seeds_of(cell), reproduce, report, deadline)
         except BaseException as error:  # sys.exit too
             why = _cause(error)
             return without_rest(shown[0], why) if shown else (failed(cell, setup, why, reproduce), [])
@@ -73,29 +73,29 @@ def run_cell(
         return _with_coalitions(cell, setup, judged, reproduce, deadline), findings
 
 
-def _with_runs(result: CellResult, asked: Scenario, made: Scenario) -> CellResult:
-    """Return the result with a note where fewer runs were made than the scenario asks for."""
-    if made.runs == asked.runs:
+def _with_runs(result: CellResult, asked: Scenario, fitting: Scenario) -> CellResult:
+    """Add a note to the result if fewer runs were made than the scenario asks for."""
+    if fitting.runs == asked.runs:
         return result
-    note = f"{made.runs} of {asked.runs} runs were made: memory_limit = {asked.memory_limit} MiB holds no more"
+    note = f"{fitting.runs} of {asked.runs} runs were made: memory_limit = {asked.memory_limit} MiB allows no more"
     cell, findings = result
     return cell.model_copy(update={"notes": [note, *cell.notes]}), findings
 
 
 def _cause(error: BaseException) -> str:
-    why = why_failed(error)  # raises what interrupts
+    why = why_failed(error)  # re-raises interrupts
     if isinstance(error, SecmixError):
         return f"the run failed: {why}"
     if isinstance(error, MemoryError):
-        mend = "run it again with fewer --workers, runs, nodes or columns, or raise memory_limit"
-        return f"the run failed for want of memory; {mend}"
+        remedy = "run it again with fewer --workers, runs, nodes or columns, or raise memory_limit"
+        return f"the run failed for lack of memory; {remedy}"
     return f"the run failed with {type(error).__name__}{place_of(error)}"
 
 
 def _with_coalitions(
     cell: Scenario, setup: SumSetup | CollaborationSetup, judged: Cell, reproduce: str, deadline: float
 ) -> Cell:
-    """Return the cell judged by ``min_colluders``, where the policy sets it; where that fails, nothing holds."""
+    """Judge the cell by ``min_colluders``, if the policy sets it; if that fails, nothing holds."""
     if cell.policy.min_colluders is None:
         return judged
     try:
@@ -109,19 +109,27 @@ def _with_coalitions(
 
 
 def lost(
-    cell: Scenario, given: Given | None, reproduce: str, why: str, allow_code: bool, ready: dict[str, Ready] | None
+    cell: Scenario,
+    ready_parts: ReadyParts | None,
+    reproduce: str,
+    why: str,
+    allow_code: bool,
+    prepared: dict[str, PreparedData] | None,
 ) -> CellResult:
-    """Return the result of a cell of which nothing came back."""
+    """Make the result of a cell whose process returned nothing."""
     with code_allowed(allow_code):
-        return failed(cell, build_setup(cell, _new(given), ready), why, reproduce), []
+        return failed(cell, build_setup(cell, _new(ready_parts), prepared), why, reproduce), []
 
 
 def try_out(
-    cell: Scenario, given: Given | None, allow_code: bool = False, ready: dict[str, Ready] | None = None
+    cell: Scenario,
+    ready_parts: ReadyParts | None,
+    allow_code: bool = False,
+    prepared: dict[str, PreparedData] | None = None,
 ) -> Estimate:
-    """Build what the cell names and run them once, in small: whatever does not fit together shows here.
+    """Build what the cell names and run it once, in small, so that parts that do not fit together fail here.
 
-    Return what the whole cell takes, roughly. ``ready`` holds rows, as in :func:`build_setup`.
+    Returns a rough estimate of the whole cell. ``prepared`` has rows read before, as in :func:`build_setup`.
 
     Raises
     ------
@@ -129,18 +137,20 @@ def try_out(
         If it cannot be run.
     """
     with code_allowed(allow_code), unrelated():
-        setup = build_setup(cell, _new(given), ready)
+        setup = build_setup(cell, _new(ready_parts), prepared)
         begun = time.process_time()
         _trial(cell, setup)
         return estimate(cell, setup, time.process_time() - begun)
 
 
 def _trial(cell: Scenario, setup: SumSetup | CollaborationSetup) -> None:
-    setup = replace(setup, protocol=fresh(setup.protocol))  # an object that remembers begins its life in the audit
+    setup = replace(
+        setup, protocol=deep_copy(setup.protocol)
+    )  # an object that keeps state must start anew in the audit
     if isinstance(setup, CollaborationSetup):
         too_large = (
-            f"its messages take more in one run than the {cell.message_limit:.1f} MiB that memory_limit = "
-            f"{cell.memory_limit} leaves for them; raise it, or use less"
+            f"the messages of one run take more than the {cell.message_limit:.1f} MiB that memory_limit = "
+            f"{cell.memory_limit} leaves for them; raise memory_limit, or use fewer nodes or rows"
         )
         with at_most(2 * cell.message_limit * 2**20, too_large):  # the messages of a run, and of all runs joined
             collaborations.block_size(cell, setup)
@@ -149,8 +159,8 @@ def _trial(cell: Scenario, setup: SumSetup | CollaborationSetup) -> None:
         observe.block_size(cell, setup)
 
 
-def _new(given: Given | None) -> Given | None:
-    """``given`` with copies of the adversaries: one that remembers is asked for the first time in every cell."""
-    if given is None:
+def _new(ready_parts: ReadyParts | None) -> ReadyParts | None:
+    """Copy the adversaries of ``ready_parts``, since one that keeps state must start anew in every cell."""
+    if ready_parts is None:
         return None
-    return {key: fresh(part) if key[0] == "adversary" else part for key, part in given.items()}
+    return {key: deep_copy(part) if key[0] == "adversary" else part for key, part in ready_parts.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from secmix._base.random import stream
-from secmix.auditing.observation.observe import as_played
+from secmix.auditing.observation.observe import with_active_adversary
 from secmix.auditing.setup import SumSetup, build_model
 from secmix.estimators.exact.linear import Probed
 from secmix.scenario import Scenario
@@ -32,5 +32,5 @@ def weigh(cell: Scenario, setup: SumSetup) -> None:
     )
     trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
     with at_most(cell.message_limit * 2**20 / (1 + probes), message):
-        sums = as_played(setup, Probed(setup.protocol, probing=False))
-        build_model(trial, setup, sums).run(setup.deal(1, rng), network=setup.network, rng=rng)
+        sums = with_active_adversary(setup, Probed(setup.protocol, probing=False))
+        build_model(trial, setup, sums).run(setup.sample_rows(1, rng), network=setup.network, rng=rng)

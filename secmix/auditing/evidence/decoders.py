@@ -1,10 +1,10 @@
-"""Decoders: rows rebuilt from the view by regression, judged on runs not used for fitting, and by direct reading.
+"""Decoders: rows rebuilt from the view by regression, tested on runs not used for fitting, and by direct reading.
 
 How it is got: A linear regression learns to rebuild the secret from the view. Each third of the runs is predicted by
-one that was fitted on the other two. A direct reading divides the sums of a single row by its count.
+one that was fitted on the other two. Direct reading divides the sums of a single row by its count.
 
-What it assumes: Nothing but that runs are independent. It is a lower bound: a better decoder may exist, so it
-convicts and never acquits.
+What it assumes: Only that runs are independent. It is a lower bound: a better decoder may exist, so it can show a
+violation, but never clears a node.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from secmix.auditing.evidence.decoding import MOST, Target, as_measured, decoded, leakage_curve, recovered
-from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
+from secmix.auditing.evidence.decoding import MOST, Target, as_measured, leakage_curve, node_decoders, recovered
+from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
 from secmix.auditing.observation.observe import DIFFERENCES, SumObservation
 from secmix.auditing.report import Finding
 from secmix.estimators.decoders import RECOVERED, Decoding
 
 
-def _gather(case: Case) -> Gathered:
+def _gather(case: CellContext) -> Gathered:
     findings, curves = [], []
     for node in case.setup.asked:
         findings += as_measured(case, node, _by_line(case, node))
@@ -31,57 +31,57 @@ def _gather(case: Case) -> Gathered:
     return Gathered(findings, curves)
 
 
-def _by_line(case: Case, node: int) -> list[Finding]:
-    known, about = decoded(case, node), case.about(node)
-    if known is None or not known.iterations:
+def _by_line(case: CellContext, node: int) -> list[Finding]:
+    decoders, about = node_decoders(case, node), case.about(node)
+    if decoders is None or not decoders.iterations:
         return []
     return [
-        _decoded(known.alone[known.worst], "single", known.target, about),
-        _decoded(known.last, "cumulative", known.target, about),
+        _decoded(decoders.alone[decoders.worst], "single", decoders.target, about),
+        _decoded(decoders.last, "cumulative", decoders.target, about),
     ]
 
 
-def _decoded(found: Decoding, view: str, target: Target, about: dict[str, Any]) -> Finding:
-    value, low, _ = found.explained
-    got = f"recovered to 1e-6 relative in {found.recovered:.1%} of the runs"
-    known = found.recovered >= MOST
+def _decoded(decoding: Decoding, view: str, target: Target, about: dict[str, Any]) -> Finding:
+    value, low, _ = decoding.explained
+    note = f"recovered to 1e-6 relative in {decoding.recovered:.1%} of the runs"
+    known = decoding.recovered >= MOST
     return Finding(
         **about,
         evidence="linear decoder",
         view=view,
         target=target.name,
-        method=found.error.method,
-        value=found.error.value,
-        unit=found.error.unit,
-        low=found.error.low,
-        high=found.error.high,
+        method=decoding.error.method,
+        value=decoding.error.value,
+        unit=decoding.error.unit,
+        low=decoding.error.low,
+        high=decoding.error.high,
         kind="upper bound",
         status="determined" if known else "resolved",
         normalised_leakage=value,
         normalised_low=low,
         normalised_high=1.0,
-        runs=len(found.prediction),
-        hits=round(found.recovered * len(found.prediction)),
-        notes=[got],
+        runs=len(decoding.prediction),
+        hits=round(decoding.recovered * len(decoding.prediction)),
+        notes=[note],
     )
 
 
 def _direct(observation: SumObservation, node: int, about: dict[str, Any]) -> Iterator[Finding]:
-    """How often the node's only row comes out of the ratios of its statistics, b / a, to 1e-6."""
+    """Count in how many runs the node's only row follows from the ratios of its statistics, b / a, to 1e-6."""
     truth = observation.rows[node]
     scale = np.maximum(np.linalg.norm(truth, axis=1), 1e-3)
     for way, guess in observation.guesses[node].items():
-        hit = np.linalg.norm(guess - truth, axis=1) < RECOVERED * scale
-        note = f"its row is recovered to 1e-6 in {hit.mean():.1%} of the runs, from the {way}"
+        hits = np.linalg.norm(guess - truth, axis=1) < RECOVERED * scale
+        note = f"its row is recovered to 1e-6 in {hits.mean():.1%} of the runs, from the {way}"
         yield recovered(
             about,
-            int(hit.sum()),
-            len(hit),
+            int(hits.sum()),
+            len(hits),
             evidence="direct reading",
             view="cumulative" if way == DIFFERENCES else "single",
-            method=f"{way} of what the adversary knows of its statistics, N = {len(hit)}",
+            method=f"{way} of what the adversary knows of its statistics, N = {len(hits)}",
             unit="share of runs in which the row is recovered to 1e-6",
-            notes=[note] if hit.any() else [],
+            notes=[note] if hits.any() else [],
         )
 
 
@@ -91,8 +91,8 @@ EVIDENCE = Evidence(
         Kind(
             "linear decoder",
             "Reconstruction by a linear decoder",
-            "A linear regression trained to rebuild the secret from the view, and scored on runs it was not"
-            " trained on. Gives a lower bound: a better decoder may exist.",
+            "A linear regression trained to rebuild the secret from the view, and tested on runs that it was "
+            "not trained on. Gives a lower bound: a better decoder may exist.",
         ),
         Kind(
             "direct reading",

@@ -1,4 +1,4 @@
-"""What the measured evidences share: what is private about a node, and decoders of it, fitted once for all of them."""
+"""Shared by measured evidence: the private values of a node, and decoders of them, fitted once for all evidence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.auditing.evidence.interface import Case
+from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.evidence.premises import at_least
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Finding, LeakageCurve
@@ -17,25 +17,25 @@ from secmix.estimators.estimate import normalised, wilson
 from secmix.estimators.ksg.information import ksg
 
 MOST = 0.5
-"""Share of runs recovered from which on a node counts as revealed."""
+"""Share of recovered runs from which on a node counts as revealed."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is private about a node, in all runs (N, d), and how a report calls it."""
+    """The private values of a node, in all runs (N, d), and their name in a report."""
 
     values: Array
     name: Any  # "row" or "input"
 
 
 def target_of(name: str, values: Array) -> Target | None:
-    """What is private, (runs, d), without what never varies; None where nothing does."""
+    """Select the private values that vary, (runs, d); None if none does."""
     varying = values[:, np.ptp(values, axis=0) > 1e-12]
     return Target(varying, name) if varying.shape[1] else None
 
 
 @dataclass(frozen=True)
-class Decoded:
+class NodeDecoders:
     """Linear decoders of one node's secret, from the view of each iteration and of all up to it.
 
     Attributes
@@ -44,7 +44,7 @@ class Decoded:
     features : dict of iteration -> (runs, p)
     alone : dict of iteration -> Decoding
     joined : dict of iteration -> Decoding
-        Of all iterations up to that one, those that somebody has asked for.
+        Decodings from all iterations up to that one, once they were asked for.
     """
 
     target: Target
@@ -54,7 +54,7 @@ class Decoded:
 
     @property
     def iterations(self) -> list[int]:
-        """Those whose view holds anything, in order."""
+        """Iterations with a view that is not empty, in order."""
         return sorted(self.features)
 
     @property
@@ -63,7 +63,7 @@ class Decoded:
         return np.hstack([self.features[t] for t in self.iterations])
 
     def upto(self, t: int) -> Decoding:
-        """From the views of all iterations up to ``t``; up to the first there is that one alone."""
+        """Decode from the views of all iterations up to ``t``; for the first, from that one alone."""
         if t == self.iterations[0]:
             return self.alone[t]
         if t not in self.joined:
@@ -73,24 +73,24 @@ class Decoded:
 
     @property
     def last(self) -> Decoding:
-        """From everything."""
+        """Decoding from all iterations."""
         return self.upto(self.iterations[-1])
 
     @property
     def worst(self) -> int:
-        """The iteration that gives away most by itself."""
+        """The iteration that alone reveals most."""
         return min(self.iterations, key=lambda t: self.alone[t].error.value)
 
 
-def decoded(case: Case, node: int) -> Decoded | None:
-    """The decoders of ``node``, fitted at the first call; None where nothing about it varies."""
-    if (Decoded, node) not in case.fitted:
-        case.fitted[Decoded, node] = _fit(case, node)
-    found: Decoded | None = case.fitted[Decoded, node]
-    return found
+def node_decoders(case: CellContext, node: int) -> NodeDecoders | None:
+    """Return the decoders of ``node``, fitted at the first call; None if nothing about it varies."""
+    if (NodeDecoders, node) not in case.fitted:
+        case.fitted[NodeDecoders, node] = _fit(case, node)
+    decoders: NodeDecoders | None = case.fitted[NodeDecoders, node]
+    return decoders
 
 
-def _fit(case: Case, node: int) -> Decoded | None:
+def _fit(case: CellContext, node: int) -> NodeDecoders | None:
     observation, name = case.observation, case.cell.measure.target
     if name == "input" and isinstance(observation, SumObservation):
         first = max(min(observation.iterations), 0)
@@ -102,29 +102,30 @@ def _fit(case: Case, node: int) -> Decoded | None:
     features = observation.features[node]
     iterations = sorted(features)
     if not iterations:
-        return Decoded(target, features, {})
-    return Decoded(target, features, {t: reconstruct(target.values, features[t]) for t in iterations})
+        return NodeDecoders(target, features, {})
+    return NodeDecoders(target, features, {t: reconstruct(target.values, features[t]) for t in iterations})
 
 
-def as_measured(case: Case, node: int, findings: list[Finding]) -> list[Finding]:
-    """``findings`` as lower bounds where the observation holds only a part of what the adversary does."""
+def as_measured(case: CellContext, node: int, findings: list[Finding]) -> list[Finding]:
+    """Weaken ``findings`` to lower bounds if the observation has only a part of what the adversary reads."""
     reason = case.observation.reads_low
-    if reason is None or not case.observation.features[node]:  # only who holds nothing is known to know nothing
+    if reason is None or not case.observation.features[node]:  # an adversary that reads nothing knows nothing
         return findings
     return [at_least(finding, [reason]) for finding in findings]
 
 
-def leakage_curve(case: Case, node: int) -> LeakageCurve | None:
-    """Normalised leakage against iteration: KSG on the outputs of the decoders; None where nothing varies."""
+def leakage_curve(case: CellContext, node: int) -> LeakageCurve | None:
+    """Compute normalised leakage against iteration, by KSG on decoders; None if nothing varies."""
     if (LeakageCurve, node) not in case.fitted:
-        found = decoded(case, node)
-        case.fitted[LeakageCurve, node] = None if found is None else _curve(found, node, case.cell.measure.neighbours)
+        decoders = node_decoders(case, node)
+        neighbours = case.cell.measure.neighbours
+        case.fitted[LeakageCurve, node] = None if decoders is None else _curve(decoders, node, neighbours)
     curve: LeakageCurve | None = case.fitted[LeakageCurve, node]
     return curve
 
 
-def _curve(found: Decoded, node: int, k: int) -> LeakageCurve:
-    target, iterations = found.target, found.iterations
+def _curve(decoders: NodeDecoders, node: int, k: int) -> LeakageCurve:
+    target, iterations = decoders.target, decoders.iterations
     if not iterations:
         return LeakageCurve(node=node, evidence="the view is empty", iterations=[0], single=[0.0], cumulative=[0.0])
 
@@ -136,10 +137,10 @@ def _curve(found: Decoded, node: int, k: int) -> LeakageCurve:
         reading = ksg(target.values, decoding.prediction, k=k, interval=False, checks=False)
         return normalised(reading.value, target.values.shape[1])
 
-    singles = [height(found.alone[t]) for t in iterations]
+    singles = [height(decoders.alone[t]) for t in iterations]
     known = list(np.maximum.accumulate(singles))
-    both = [  # where one iteration shows everything, the curve of all so far cannot rise, and none is fitted for it
-        single if t == iterations[0] or most == 1.0 else max(height(found.upto(t)), single)
+    both = [  # if one iteration reveals everything, the cumulative curve cannot rise, and nothing is fitted
+        single if t == iterations[0] or most == 1.0 else max(height(decoders.upto(t)), single)
         for t, single, most in zip(iterations, singles, known, strict=True)
     ]
     return LeakageCurve(
@@ -152,7 +153,7 @@ def _curve(found: Decoded, node: int, k: int) -> LeakageCurve:
 
 
 def recovered(about: dict[str, Any], hits: int, runs: int, **fields: Any) -> Finding:
-    """What an attack recovered in ``hits`` of ``runs`` runs: at least that much is known."""
+    """Make the finding of an attack that recovered a row in ``hits`` of ``runs`` runs: a lower bound."""
     low, high = wilson(hits, runs)
     share = hits / runs
     return Finding(

@@ -3,9 +3,9 @@
 How it is got: With inputs and masks that are jointly Gaussian, mutual information has a closed form in A, M and the
 ratio of their sizes (Li 2022, section 5). The number is that of the worst entry of the summed vector.
 
-What it assumes: Masks are independent draws of the size they were measured to have. For inputs that are not
-Gaussian the upper end adds the negentropy of what hides an input: among inputs of equal variance a Gaussian gives
-the sum the largest entropy, and what hides it falls short of a Gaussian by just that.
+What it assumes: Masks are independent draws of their measured size. For inputs that are not Gaussian the upper end adds
+the negentropy of the other terms of the sum: for equal variance, a Gaussian gives the sum the largest entropy, and the
+entropy of the other terms is smaller than a Gaussian's by their negentropy.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from scipy.special import ndtr
 
 from secmix._base.checks import Array
 from secmix.auditing import unequal
-from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
-from secmix.auditing.evidence.premises import finite, held_to_premises, is_linear, output_share
+from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
+from secmix.auditing.evidence.premises import finite, is_linear, output_share, under_premises
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.observation.reading import Reading
 from secmix.auditing.report import Finding
@@ -32,21 +32,26 @@ from secmix.estimators.estimate import normalised
 from secmix.estimators.ksg.reading import entropy
 
 
-def _gather(case: Case) -> Gathered:
+def _gather(case: CellContext) -> Gathered:
     setup, observation = case.setup, case.observation
     assert isinstance(setup, SumSetup)
     assert isinstance(observation, SumObservation)
     widest = _widest(observation)
-    found = [each for node in case.judged for each in _found(setup, observation, node, case.about(node), widest)]
-    return Gathered(held_to_premises(case, found))
+    nodes = ((node, case.about(node)) for node in case.judged)
+    findings = [
+        finding for node, about in nodes for finding in _findings_about(setup, observation, node, about, widest)
+    ]
+    return Gathered(under_premises(case, findings))
 
 
-def _found(
+def _findings_about(
     setup: SumSetup, observation: SumObservation, node: int, about: dict[str, Any], widest: dict[int, float]
 ) -> Iterator[Finding]:
-    """``widest`` holds, by iteration, the standard deviation of the entry whose inputs spread widest."""
+    """Yield the findings about ``node``; ``widest`` has the largest standard deviation of an entry, by iteration."""
     masks = observation.mask_size
-    single = max(_nats(r, node, masks, widest, of) for of, r in observation.all_readings if len(of) == 1)
+    single = max(
+        _nats(r, node, masks, widest, iterations) for iterations, r in observation.all_readings if len(iterations) == 1
+    )
     cumulative = _cumulative(setup, observation, node, widest)
     more = _negentropy_of_the_rest(setup, observation, node)
     baseline = output_share(setup, observation, node)
@@ -61,7 +66,7 @@ def _found(
         notes = ["its summed vector is known exactly, so the information is infinite"] * math.isinf(nats)
         notes += [unequal.NOTE] * estimated
         if more and not math.isinf(nats):
-            notes.append("the inputs are not Gaussian: the upper end adds the negentropy of what hides this one")
+            notes.append("the inputs are not Gaussian: the upper end adds the negentropy of the other terms of the sum")
         yield Finding(
             **about,
             evidence="gaussian",
@@ -83,7 +88,7 @@ def _found(
 
 
 def share_behind_masks(setup: SumSetup, observation: SumObservation, node: int) -> float:
-    """The share of the node's variance that is known through masks of this size, nodes taken as equal."""
+    """Compute the share of the node's variance that is known through masks of this size, for nodes of equal size."""
     return normalised(_cumulative(setup, observation, node, _widest(observation)), 1)
 
 
@@ -94,21 +99,24 @@ def _widest(observation: SumObservation) -> dict[int, float]:
 def _cumulative(setup: SumSetup, observation: SumObservation, node: int, widest: dict[int, float]) -> float:
     n, masks = setup.network.n, observation.mask_size
     return max(
-        _nats(r, node + n * place, masks, widest, of) for of, r in observation.all_readings for place in range(len(of))
+        _nats(r, node + n * place, masks, widest, iterations)
+        for iterations, r in observation.all_readings
+        for place in range(len(iterations))
     )
 
 
 def _negentropy_of_the_rest(setup: SumSetup, observation: SumObservation, node: int) -> float:
-    """How much more than the Gaussian formula a known sum may say of one input, in nats an entry.
+    """Bound how much more than the Gaussian formula a known sum may reveal of one input, in nats an entry.
 
-    I(s_i; s_i + R) = h(s_i + R) − h(R), R being the sum of the others. Given the variances the first is largest for a
-    Gaussian, and the second short of one by the negentropy of R. So the formula is exceeded by no more than that: the
-    worst over the known sums and their entries, estimated from the runs, with two standard errors; 0 for Gaussians.
+    I(s_i; s_i + R) = h(s_i + R) − h(R), where R is the sum of the others. For given variances the first term is largest
+    for a Gaussian, and the second is smaller than a Gaussian's by the negentropy of R. So the formula is exceeded by at
+    most that: the largest over the known sums and their entries, estimated from the runs, with two standard errors;
+    0 for Gaussians.
     """
     worst = 0.0
-    shown = [(of[0], reading.subspace.basis) for of, reading in observation.all_readings if len(of) == 1]
-    # Schedules differ between runs, and mostly show the same.
-    for t, basis in {(t, basis.round(9).tobytes()): (t, basis) for t, basis in shown}.values():
+    bases = [(ts[0], reading.subspace.basis) for ts, reading in observation.all_readings if len(ts) == 1]
+    # Message schedules may differ between runs, but mostly reveal the same.
+    for t, basis in {(t, basis.round(9).tobytes()): (t, basis) for t, basis in bases}.values():
         vectors = observation.inputs[t]
         for row in basis:
             others = [k for k in range(len(vectors)) if k != node and k not in setup.corrupt and abs(row[k]) > 1e-6]
@@ -119,7 +127,7 @@ def _negentropy_of_the_rest(setup: SumSetup, observation: SumObservation, node: 
 
 
 def _negentropy(values: Array) -> float:
-    """½ ln(2πe σ²) − h(values), at least; 0 where nothing speaks against a Gaussian, infinite where values repeat."""
+    """Estimate ½ ln(2πe σ²) − h(values), plus two errors; 0 if a Gaussian is not refuted, infinite if values repeat."""
     spread = float(values.std())
     if spread <= 1e-9 * float(np.abs(values).max()):
         return 0.0
@@ -133,7 +141,7 @@ def _negentropy(values: Array) -> float:
 
 
 def _far_from_gaussian(standard: Array) -> float:
-    """Kolmogorov's distance: the largest between the values' distribution function and the standard Gaussian's."""
+    """Compute Kolmogorov's distance between the values and the standard Gaussian."""
     n = len(standard)
     below = ndtr(np.sort(standard))
     return float(max((np.arange(1, n + 1) / n - below).max(), (below - np.arange(n) / n).max()))
@@ -141,14 +149,14 @@ def _far_from_gaussian(standard: Array) -> float:
 
 @cache
 def _refuting(n: int) -> float:
-    """The distance that n draws of a Gaussian reach once in a thousand times."""
+    """Compute the distance that n draws of a Gaussian exceed once in a thousand times."""
     from scipy.stats import kstwo
 
     return float(kstwo.isf(1e-3, n))
 
 
 def _nats(reading: Reading, place: int, mask_size: float, widest: dict[int, float], iterations: list[int]) -> float:
-    """Information about one input, masks against the entry whose inputs spread widest."""
+    """Compute the information about one input, with masks relative to the entry with the largest spread."""
     spread = max(widest[t] for t in iterations)
     if spread == 0:
         return 0.0
@@ -170,7 +178,7 @@ EVIDENCE = Evidence(
     rank=2,
     exact=True,
     bounds_leakage=True,
-    # Masks so small that the input is known to a millionth, as a row that counts as recovered.
+    # Masks so small that the input is known to 1e-6, the criterion for a recovered row.
     reveals_from=1 - RECOVERED**2,
     not_tried="exact Gaussian information (evidence 'gaussian' was not asked for)",
 )

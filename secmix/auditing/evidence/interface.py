@@ -1,7 +1,7 @@
-"""An evidence is one object in one file: its name, its meaning, whether it applies to a cell, and how it is gathered.
+"""Evidence: one object in one file, with its name, its meaning, whether it applies to a cell, and how it is gathered.
 
-Scenarios, reports, the JSON schema, SARIF and the glossary read everything they say of an evidence from its object.
-Its line in pyproject.toml (group ``secmix.evidence``) makes it known.
+Scenarios, reports, the JSON schema, SARIF and the glossary take all text about an evidence from its object. Its line in
+pyproject.toml (group ``secmix.evidence``) registers it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from secmix.scenario import Scenario
 
 
 @dataclass(frozen=True)
-class Case:
-    """One cell, with its runs seen through the adversary.
+class CellContext:
+    """One cell, with the observation of its runs by the adversary.
 
     Attributes
     ----------
@@ -30,24 +30,24 @@ class Case:
     setup : Setup
     observation : Observation
     fitted : dict
-        What several evidences need and one computes, such as decoders: kept for the others.
-    settled : set of int
-        Nodes whose data are known already, and no measurement can change what the policy says of them.
+        Cache of results that several kinds of evidence need, such as decoders.
+    decided : set of int
+        Nodes whose data are known already, so that no measurement can change their verdict.
     built : object, optional
-        The protocol as it was before any run; without it, as it is after them.
+        The protocol as it was before any run; if None, as it is after them.
     level : float
-        Chance that a lower confidence bound may lie above the truth.
+        Probability with which a lower confidence bound may exceed the truth.
     deadline : float
-        Time (as of ``time.time``) after which nothing more is begun.
+        Time (as of ``time.time``) after which nothing new starts.
     unmeasured : dict
-        What could not be measured and why; the value says whether it keeps nodes from being cleared.
+        What could not be measured and why; the value says whether that prevents a clearance of nodes.
     """
 
     cell: Scenario
     setup: Setup
     observation: Observation
     fitted: dict[Any, Any] = field(default_factory=dict)
-    settled: set[int] = field(default_factory=set)
+    decided: set[int] = field(default_factory=set)
     built: Any = None
     level: float = 0.05
     deadline: float = math.inf
@@ -55,30 +55,30 @@ class Case:
 
     @property
     def judged(self) -> tuple[int, ...]:
-        """The nodes the policy asks about: where the protocol sums every honest one, whatever is measured of it."""
+        """The nodes the policy asks about: every honest node if the protocol sums, whatever is measured of it."""
         if not isinstance(self.setup, SumSetup):
             return self.setup.asked
         honest = (i for i in range(self.setup.network.n) if i not in self.setup.corrupt)
         return (*self.setup.asked, *(i for i in honest if i not in self.setup.asked))
 
     def about(self, node: int) -> dict[str, Any]:
-        """The fields of a finding that say which cell and which node it is about."""
+        """Return the fields of a finding that name its cell and node."""
         return {"protocol": self.cell.protocol.title, "adversary": self.cell.adversary.title, "node": node}
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """What an evidence found in one cell.
+    """Result of an evidence in one cell.
 
     Attributes
     ----------
     findings : list of Finding
-        About any of the nodes asked about; their verdicts are set later.
+        Findings about any of the nodes asked about; their verdicts are set later.
     curves : list of LeakageCurve
     picture : Picture or None
-        Rows that were recovered, where they may be shown.
-    spared : tuple of (str, int)
-        What was not measured, and of which node, because the node was settled.
+        Recovered rows, if they may be shown.
+    skipped : tuple of (str, int)
+        What was not measured, and of which node, because the node was decided.
     missed : tuple of str
         What could not be measured, and why.
     """
@@ -86,7 +86,7 @@ class Gathered:
     findings: list[Finding] = field(default_factory=list)
     curves: list[LeakageCurve] = field(default_factory=list)
     picture: Picture | None = None
-    spared: tuple[tuple[str, int], ...] = ()
+    skipped: tuple[tuple[str, int], ...] = ()
     missed: tuple[str, ...] = ()
 
 
@@ -97,11 +97,11 @@ class Kind:
     Attributes
     ----------
     name : str
-        As findings carry it.
+        Name in findings.
     title : str
-        In a few words, for other tools.
+        Title in a few words, for other tools.
     meaning : str
-        For a reader who meets it for the first time.
+        Explanation for a reader who meets it for the first time.
     of_runs : bool
         Whether its number is the share of runs in which a row came out.
     """
@@ -114,50 +114,50 @@ class Kind:
 
 @dataclass(frozen=True)
 class Evidence:
-    """One way to find out what an adversary knows of a node.
+    """One way to determine what an adversary knows of a node.
 
     Attributes
     ----------
     name : str
-        As scenarios ask for it (``[measure] evidence``).
+        Name in scenarios (``[measure] evidence``).
     kinds : tuple of Kind
-        The findings it makes.
+        Kinds of findings that it makes.
     applies : callable
-        ``applies(case)``: whether it says anything about such a cell.
+        ``applies(case)``: whether it applies to such a cell.
     gather : callable
         ``gather(case) -> Gathered``.
     rank : int
-        Its place among the others, in gathering and in reports.
+        Position among the others, in gathering and in reports.
     exact : bool
         Whether it follows from the protocol itself, by algebra.
     bounds_leakage : bool
-        Whether it bounds the leakage from above: without such an evidence a limit on leakage is never met.
+        Whether it bounds the leakage from above; only such evidence can meet a limit on leakage.
     reveals_from : float or None
-        Lower end of the normalised leakage from which on the node's data count as known.
+        Lower end of the normalised leakage above which the node's data count as known.
     bounds_only : bool
-        Whether it says by how much a node leaks at least, and may leave out settled nodes: it is gathered after others.
-    states_doubts : bool
-        Whether its findings become inconclusive with the node, where the premises of exact evidence are in doubt.
+        Whether it gives lower bounds only, and may skip decided nodes: it is gathered after the others.
+    needs_premises : bool
+        Whether its findings become inconclusive with the node if premises of exact evidence are in doubt.
     not_tried : str
-        What a report says that was not tried where a scenario leaves it out.
+        What a report lists as not tried if a scenario leaves it out.
     always : bool
-        Whether it is gathered wherever it applies, asked for or not.
+        Whether it is gathered wherever it applies, even if not asked for.
     judges : {"group", "run", "all runs"}
-        Of a collaboration whose runs send different messages: whether it needs repetitions of the same messages, and
-        so is gathered in every group that has enough; is of single runs, and so of groups of any size; or compares
-        the groups.
+        For a collaboration whose runs send different messages: "group" if it needs many runs with the same metadata,
+        and is gathered in every group that has enough; "run" if it needs single runs, and is gathered in groups of any
+        size; "all runs" if it compares the groups.
     """
 
     name: str
     kinds: tuple[Kind, ...]
-    applies: Callable[[Case], bool]
-    gather: Callable[[Case], Gathered]
+    applies: Callable[[CellContext], bool]
+    gather: Callable[[CellContext], Gathered]
     rank: int
     exact: bool = False
     bounds_leakage: bool = False
     reveals_from: float | None = None
     bounds_only: bool = False
-    states_doubts: bool = False
+    needs_premises: bool = False
     not_tried: str = ""
     always: bool = False
     judges: Literal["group", "run", "all runs"] = "group"
@@ -165,42 +165,42 @@ class Evidence:
 
 @cache
 def installed() -> tuple[Evidence, ...]:
-    """Every installed evidence, in order.
+    """Return every installed evidence, in order.
 
     Raises
     ------
     ScenarioError
-        If an entry point of the group ``secmix.evidence`` is no Evidence, or bears another name than its own.
+        If an entry point of the group ``secmix.evidence`` is not an Evidence, or has another name than its own.
     """
-    found = []
+    loaded = []
     for name in plugins.available("evidence"):
-        each = plugins.load("evidence", name)
-        if not isinstance(each, Evidence) or each.name != name:
+        evidence = plugins.load("evidence", name)
+        if not isinstance(evidence, Evidence) or evidence.name != name:
             raise ScenarioError(
-                f"the entry point '{name}' of secmix.evidence is not an Evidence of that name: {each!r:.80}"
+                f"the entry point '{name}' of secmix.evidence is {evidence!r:.80}, expected an Evidence of that name"
             )
-        found.append(each)
-    return tuple(sorted(found, key=lambda each: each.rank))
+        loaded.append(evidence)
+    return tuple(sorted(loaded, key=lambda evidence: evidence.rank))
 
 
 def kinds() -> list[Kind]:
-    """Every kind of finding, in order."""
-    return [kind for each in installed() for kind in each.kinds]
+    """Return every kind of finding, in order."""
+    return [kind for evidence in installed() for kind in evidence.kinds]
 
 
 @cache
 def evidence_of(kind: str) -> Evidence | None:
-    """The evidence that makes findings of this kind; None for a kind from elsewhere."""
-    return next((each for each in installed() if any(k.name == kind for k in each.kinds)), None)
+    """Return the evidence that makes findings of this kind; None for an unknown kind."""
+    return next((evidence for evidence in installed() if any(k.name == kind for k in evidence.kinds)), None)
 
 
 @cache
 def is_of_runs(kind: str) -> bool:
-    """Whether the number of such findings is the share of runs in which a row came out."""
-    return any(each.of_runs for each in kinds() if each.name == kind)
+    """Check whether the number of such findings is the share of runs in which a row came out."""
+    return any(known.of_runs for known in kinds() if known.name == kind)
 
 
-def asked(case: Case) -> list[Evidence]:
-    """Those that the scenario asks for, or that are always gathered, and that apply to the cell, in order."""
-    wanted = (each for each in installed() if each.always or each.name in case.cell.measure.evidence)
-    return [each for each in wanted if each.applies(case)]
+def asked(case: CellContext) -> list[Evidence]:
+    """Return the evidence that the scenario asks for, or that is always gathered, and that applies to the cell."""
+    wanted = (evidence for evidence in installed() if evidence.always or evidence.name in case.cell.measure.evidence)
+    return [evidence for evidence in wanted if evidence.applies(case)]

@@ -1,6 +1,6 @@
-"""What becomes of an exact finding whose premises are in doubt, or that is of blurred vectors.
+"""Adjust exact findings if their premises are in doubt, or if inputs are blurred.
 
-And whether what is known exactly of sums is as many numbers as the rows behind them.
+Also count whether exactly known sums are as many numbers as the rows behind them.
 """
 
 from __future__ import annotations
@@ -12,48 +12,48 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.auditing import unequal
-from secmix.auditing.evidence.interface import Case
+from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.protocols import Defences
 
 
-def is_linear(case: Case) -> bool:
-    """Whether the protocol sums what nodes hold: only then does linear algebra speak of their data."""
+def is_linear(case: CellContext) -> bool:
+    """Check whether the protocol sums the data of nodes: only then does linear algebra apply to their data."""
     return isinstance(case.setup, SumSetup) and not is_encoded(case)
 
 
-def is_encoded(case: Case) -> bool:
-    """Whether a proof says what is known of sums of encodings."""
+def is_encoded(case: CellContext) -> bool:
+    """Check whether a proof gives the known sums of encodings."""
     return isinstance(case.observation, SumObservation) and bool(case.observation.encoded)
 
 
-def held_to_premises(case: Case, findings: list[Finding]) -> list[Finding]:
-    """Exact ``findings`` as lower bounds where their premises are in doubt, and as upper bounds behind a blur."""
-    if doubts := case.observation.doubts:
-        findings = [at_least(finding, doubts) for finding in findings]
+def under_premises(case: CellContext, findings: list[Finding]) -> list[Finding]:
+    """Weaken exact ``findings``: to lower bounds if premises are in doubt, to upper bounds if inputs are blurred."""
+    if unmet_premises := case.observation.unmet_premises:
+        findings = [at_least(finding, unmet_premises) for finding in findings]
     defences = Defences(**case.cell.model.defences)
     if defences.blurs:
         findings = [at_most(finding, defences) for finding in findings]
     return findings
 
 
-def at_least(finding: Finding, doubts: list[str]) -> Finding:
-    """An exact finding whose premises are in doubt: what it shows is there, but there may be more."""
+def at_least(finding: Finding, unmet_premises: list[str]) -> Finding:
+    """Weaken an exact finding whose premises are in doubt to a lower bound."""
     if finding.status == "determined":
         return finding
     weaker = {"kind": "lower bound", "status": "unresolved", "high": None, "normalised_high": 1.0}
-    return finding.model_copy(update={**weaker, "notes": [*finding.notes, *doubts]})
+    return finding.model_copy(update={**weaker, "notes": [*finding.notes, *unmet_premises]})
 
 
 def at_most(finding: Finding, defences: Defences) -> Finding:
-    """An exact finding about vectors that were blurred before they were summed: of the rows it is an upper bound.
+    """Weaken an exact finding about blurred vectors: for the rows it is an upper bound.
 
-    View and rows are independent given what is sent, so that the view says no more of the rows than of that.
+    Given what a node sends, view and rows are independent, so that the view reveals no more of the rows than of that.
     """
     blurred = ", ".join(defences.words)
-    note = f"this is of what the node sends, blurred ({blurred}): of its rows no more is known, maybe less"
+    note = f"this is about what the node sends, blurred ({blurred}): no more is known of its rows, maybe less"
     bound = {
         "value": finding.high,
         "low": 0.0,
@@ -66,9 +66,9 @@ def at_most(finding: Finding, defences: Defences) -> Finding:
 
 
 def output_share(setup: SumSetup, observation: SumObservation, node: int) -> float:
-    """Share of the variance of one honest input that the total gives, the corrupt inputs being known: 1/|honest|.
+    """Compute the share of the variance of one honest input that the total reveals to corrupt nodes: 1/|honest|.
 
-    Where nodes hold unequally many rows it is measured.
+    If nodes have different numbers of rows it is measured.
     """
     if unequal.are_unequal(setup):
         return unequal.output_share(setup, observation, node)
@@ -76,20 +76,22 @@ def output_share(setup: SumSetup, observation: SumObservation, node: int) -> flo
 
 
 def finite(value: float) -> float | None:
-    """JSON has no infinity: null stands for it."""
+    """Convert infinity to None, since JSON has no infinity."""
     return value if math.isfinite(value) else None
 
 
 def known_of_sums(setup: SumSetup, observation: SumObservation, node: int) -> tuple[int, int]:
-    """As :func:`equations_and_unknowns`, of the sums that are known exactly: enough where no fewer than the rows.
+    """Count :func:`equations_and_unknowns` of the sums that are known exactly.
 
-    Where schedules differ between runs, of the schedule that shows most of each iteration.
+    The rows may be determined if the equations are at least as many. If message schedules differ between runs, the one
+    that reveals most of each iteration counts.
     """
     bases: dict[int, Array] = {}
-    for of, reading in observation.all_readings:
+    for iterations, reading in observation.all_readings:
         basis = reading.subspace.basis
-        if len(of) == 1 and (of[0] not in bases or len(basis) > len(bases[of[0]])):
-            bases[of[0]] = basis
+        t = iterations[0]
+        if len(iterations) == 1 and (t not in bases or len(basis) > len(bases[t])):
+            bases[t] = basis
     sizes = {t: max(observation.inputs[t].shape[2], observation.numbers) for t in bases}
     rows = [count * setup.rows.shape[1] for count in setup.counts]
     return equations_and_unknowns(bases, sizes, rows, setup.corrupt, node, setup.possible_rows)
@@ -103,23 +105,23 @@ def equations_and_unknowns(
     node: int,
     possible: int,
 ) -> tuple[int, int]:
-    """How many numbers are known of the sums that ``node`` is part of, and how many numbers their rows are.
+    """Count the known numbers of the sums that include ``node``, and the unknown numbers of their rows.
 
-    Where rows are made of few values, such as yes and no, the numbers are how often each possible row occurs: sums are
-    linear in them.
+    If rows have few possible values, such as yes and no, the unknowns are the counts of each possible row, in which
+    sums are linear.
 
     Parameters
     ----------
     bases : mapping from iteration to (rank, n)
-        The leaked subspace of each.
+        The leaked subspace of each iteration.
     sizes : mapping from iteration to int
         Entries of the summed vector.
     unknowns : sequence of int, length n
-        Numbers that the rows of each node are.
+        Number of entries of all rows of each node.
     corrupt : frozenset of int
     node : int
     possible : int
-        How many different rows there can be.
+        Number of possible rows.
     """
     honest = np.array([i not in corrupt for i in range(len(unknowns))])
     group, equations, before = {node}, 0, -1

@@ -1,11 +1,11 @@
 """Structure: what is known whatever the distribution of the data, by linear algebra (Li 2022, section 4).
 
-How it is got: The audit passes unit inputs and unit masks through the protocol's own code, in the same messages as
-the real runs, and reads off view = A s + M r. Combinations of rows in which all masks cancel span the leaked
-subspace (Li 2022, section 4). A node whose input lies in it is *revealed*, however large the masks are.
+How it is got: The audit passes unit inputs and unit masks through the protocol's own code, in the same messages as the
+real runs, and reads off view = A s + M r. Combinations of rows in which all masks cancel span the leaked subspace (Li
+2022, section 4). A node whose input is in it is *revealed*, however large the masks are.
 
-What it assumes: The view is this linear map and nothing besides; every audit tests that. It speaks of sums only. It
-says nothing of what finite masks leave visible: the Gaussian evidence does.
+What it assumes: The view is this linear map and nothing else, which every audit tests. It applies to sums only. It does
+not measure what finite masks leave visible; Gaussian evidence does.
 """
 
 from __future__ import annotations
@@ -14,22 +14,27 @@ from collections.abc import Iterator
 from typing import Any
 
 from secmix.auditing import unequal
-from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
-from secmix.auditing.evidence.premises import held_to_premises, is_linear
+from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
+from secmix.auditing.evidence.premises import is_linear, under_premises
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 
 
-def _gather(case: Case) -> Gathered:
+def _gather(case: CellContext) -> Gathered:
     assert isinstance(case.setup, SumSetup)
     assert isinstance(case.observation, SumObservation)
-    found = [each for node in case.judged for each in _found(case.setup, case.observation, node, case.about(node))]
-    return Gathered(held_to_premises(case, found))
+    nodes = ((node, case.about(node)) for node in case.judged)
+    findings = [
+        finding for node, about in nodes for finding in _findings_about(case.setup, case.observation, node, about)
+    ]
+    return Gathered(under_premises(case, findings))
 
 
-def _found(setup: SumSetup, observation: SumObservation, node: int, about: dict[str, Any]) -> Iterator[Finding]:
-    shares = [(len(of), float(r.subspace.explained(node).max())) for of, r in observation.all_readings]
+def _findings_about(
+    setup: SumSetup, observation: SumObservation, node: int, about: dict[str, Any]
+) -> Iterator[Finding]:
+    shares = [(len(iterations), float(r.subspace.explained(node).max())) for iterations, r in observation.all_readings]
     single = max(share for iterations, share in shares if iterations == 1)
     for view, share in (("single", single), ("cumulative", max(share for _, share in shares))):
         known = share > 1 - 1e-6
@@ -73,6 +78,6 @@ EVIDENCE = Evidence(
     rank=1,
     exact=True,
     reveals_from=1 - 1e-9,
-    states_doubts=True,
+    needs_premises=True,
     not_tried="the leaked subspace (evidence 'structure' was not asked for)",
 )

@@ -22,7 +22,7 @@ from secmix.auditing.exposure.coalitions import (
     NodeExposure,
     least_coalitions,
 )
-from secmix.auditing.observation.known import KnownSums
+from secmix.auditing.observation.invertible_sums import InvertibleSums
 from secmix.auditing.observation.observe import observe
 from secmix.auditing.setup import CollaborationSetup, SumSetup, build_model
 from secmix.estimators.exact.linear import Probed
@@ -96,7 +96,7 @@ def _asked(cell: Scenario, setup: SumSetup | CollaborationSetup) -> tuple[int, .
 def _summed(cell: Scenario, setup: SumSetup) -> tuple[list[np.ndarray], int]:
     """Return what nodes put into the sums of a few runs, EM's iterations first, and the length of those before."""
     watching = Probed(Plain(), probing=False)
-    rows_by_node = setup.deal(_RUNS, stream(cell.seed, "coalitions", "rows"))
+    rows_by_node = setup.sample_rows(_RUNS, stream(cell.seed, "coalitions", "rows"))
     build_model(cell, setup, watching, record=False).run(
         rows_by_node, network=setup.network, rng=stream(cell.seed, "coalitions", "protocol")
     )
@@ -129,11 +129,11 @@ def recovered(cell: Scenario, setup: SumSetup, exposed: NodeExposure) -> bool:
     tried = cell.model_copy(update={"adversary": spec_of(coalition), "runs": 100, "measure": measure})
     observation = observe(tried, against, (sequence(cell.seed, "data"), sequence(cell.seed, "coalitions")))
     sums = [_short(known) for known in observation.sums if set(known.members) == exposed.group]
-    found = inversion.EVIDENCE.gather(interface.Case(tried, against, replace(observation, sums=sums)))
+    found = inversion.EVIDENCE.gather(interface.CellContext(tried, against, replace(observation, sums=sums)))
     return any(is_revealed(finding) for finding in found.findings if finding.node == exposed.node)
 
 
-def _short(known: KnownSums) -> KnownSums:
+def _short(known: InvertibleSums) -> InvertibleSums:
     """Take one run of it: solving takes seconds to minutes."""
     parameters = [mixture[:1] for mixture in known.parameters]
     first = {name: getattr(known, name)[:1] for name in ("values", "error", "rows")}

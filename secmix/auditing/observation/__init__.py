@@ -1,1 +1,1 @@
-"""One cell's runs seen through the adversary: probes, the linear part of its view, and what passes elsewhere."""
+"""Observations of one cell's runs by its adversary: probes, the linear part of its view, and its other messages."""

@@ -1,7 +1,7 @@
-"""The runs of a collaboration, seen through the adversary: each node's messages, and what the adversary ends with.
+"""Observe the runs of a collaboration: each node's messages, and the result that the adversary ends with.
 
-Runs whose messages differ, by who is sampled, who drops out, how long a message is, are put into groups: in a group the
-adversary notices the same messages and holds numbers of the same places. Each group is judged by itself.
+Runs may send different messages, because nodes are sampled, drop out, or send longer ones. Runs in which the adversary
+observes the same metadata and reads numbers in the same places form a group. Each group is judged by itself.
 """
 
 from __future__ import annotations
@@ -17,48 +17,48 @@ from secmix._base.random import stream
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.observation.lines import Lines, joined, lines_of
 from secmix.auditing.observation.observation import Observation
-from secmix.auditing.observation.observe import Seeds, deals, fitting
+from secmix.auditing.observation.observe import Seeds, fitting, sampled_rows
 from secmix.auditing.setup import CollaborationSetup
+from secmix.auditing.soundness.adversary_observer import AdversaryObserver, Frame
 from secmix.auditing.soundness.runner import Call
-from secmix.auditing.soundness.sight import Eyes, Frame
 from secmix.errors import SecmixError
 from secmix.protocols.collaboration import BYTES, RunsDiffer
 from secmix.scenario import Scenario
 from secmix.transcript import Channel, Origin, Transcript, View
 
 COLUMNS = 60
-"""Numbers of a node's messages in one iteration that decoders get."""
+"""Most numbers of a node's messages in one iteration that decoders get."""
 TRIED = 5
-"""Runs on which reconstructions are tried."""
+"""Number of runs on which reconstructions are tried."""
 ENOUGH = 60
-"""Runs of a group from which on it is judged by what needs repetitions; no decoder is fitted on fewer."""
+"""Least number of runs of a group for decoders to be fitted on."""
 
 
 @dataclass(frozen=True)
 class CollaborationObservation(Observation):
-    """The runs of a collaboration; where their messages differ, those of the largest group.
+    """The runs of a collaboration; if their messages differ, those of the largest group.
 
     Attributes
     ----------
     output : (runs, p) or None
-        What the adversary ends with by right, being a participant or because all end with the same.
+        The result that the adversary legitimately ends with, as a participant or because it is the same for all.
     view, rows_by_node : View, list of (runs, N_i, d)
-        Of the first runs, for reconstructions.
+        View and rows of the first runs, for reconstructions.
     runs : int
-        Of this group.
-    noticed : list of tuple
-        The messages that the adversary notices in each of them, without their numbers; none where it is blind to that.
+        Number of runs of this group.
+    metadata : list of tuple
+        Metadata of the messages in each of these runs; empty if the adversary is blind to it.
     others : tuple of CollaborationObservation
         The smaller groups, the largest first.
     same_in : int
-        In how many calls on other rows all that the adversary reads was the same to the last bit; 0 where it was not.
+        Number of calls on other rows in which all that the adversary reads was bit-identical; 0 if it was not.
     """
 
     output: Array | None
     view: View
     rows_by_node: list[Array]
     runs: int
-    noticed: list[Frame]
+    metadata: list[Frame]
     others: tuple[CollaborationObservation, ...] = ()
     same_in: int = 0
 
@@ -69,30 +69,30 @@ class CollaborationObservation(Observation):
 
     @property
     def reads_low(self) -> str:
-        """The features of a node are its own messages."""
+        """Why the features are less than the adversary reads."""
         return "measured on the node's own messages: more may be known"
 
     def holds_nothing_of(self, node: int) -> bool:
-        """Whether the adversary holds no message in any run."""
+        """Check that the adversary reads no message in any run."""
         return not any(group.features[node] for group in (self, *self.others))
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """Runs that came of one call and look alike: copies of what is needed, lest all transcripts stay in memory."""
+    """Runs of one call with the same metadata: copies of what is needed, so that transcripts can be freed."""
 
     key: tuple[object, ...]
-    noticed: list[Frame]
-    seen: dict[int, tuple[Array, dict[int, Array]]]  # by node, its first row and what is held of it by iteration
+    metadata: list[Frame]
+    read: dict[int, tuple[Array, dict[int, Array]]]  # by node, its first row and its readable messages by iteration
     output: Array | None
-    view: View  # of the first runs, as are the rows
+    view: View  # view and rows are of the first runs
     rows_by_node: list[Array]
     runs: int
     lines: Lines
 
 
 def block_size(cell: Scenario, setup: CollaborationSetup) -> int:
-    """Runs in a block, from what a single run sends. Running it finds out whether the parts fit together."""
+    """Compute the runs of a block from the messages of one run, which also checks that the parts fit together."""
     transcript = _single_run(setup, stream(cell.seed, "trial run"))
     setup.adversary.observe(transcript, setup.network)
     if (against := AdversaryTraits.of(setup.adversary).against) is not None:
@@ -101,11 +101,11 @@ def block_size(cell: Scenario, setup: CollaborationSetup) -> int:
 
 
 def _single_run(setup: CollaborationSetup, rng: np.random.Generator) -> Transcript:
-    """Return what one run sends. Nodes may fail on some rows: only where every run that is tried fails, this does."""
+    """Record the messages of one run; try several, since nodes may fail on some rows."""
     for left in reversed(range(TRIED)):
         channel = Channel()
         try:
-            _run(setup, setup.deal(1, rng), rng, channel)
+            _run(setup, setup.sample_rows(1, rng), rng, channel)
         except SecmixError:
             if not left:
                 raise
@@ -115,8 +115,8 @@ def _single_run(setup: CollaborationSetup, rng: np.random.Generator) -> Transcri
 
 
 def _run(setup: CollaborationSetup, rows_by_node: list[Array], rng: np.random.Generator, channel: Channel) -> Array:
-    given = [part.copy() for part in rows_by_node]  # a protocol may work on its rows where they lie
-    results = setup.protocol.collaborate(given, setup.network, rng, channel=channel)
+    rows = [part.copy() for part in rows_by_node]  # a protocol may change its rows in place
+    results = setup.protocol.collaborate(rows, setup.network, rng, channel=channel)
     return _checked(setup, results, len(rows_by_node[0]))
 
 
@@ -124,34 +124,35 @@ def _checked(setup: CollaborationSetup, results: Any, runs: int) -> Array:
     shape = np.shape(results)
     if len(shape) != 3 or shape[:2] != (runs, setup.network.n):
         raise SecmixError(
-            f"collaborate returned an array of shape {shape}; due is what each node ends with, (runs, n, p) = "
-            f"({runs}, {setup.network.n}, p)"
+            f"collaborate returned an array of shape {shape}; expected (runs, n, p) = ({runs}, {setup.network.n}, "
+            "p), the "
+            "result at each node"
         )
     return np.asarray(results, dtype=np.float64)
 
 
-def watch(cell: Scenario, setup: CollaborationSetup, seeds: Seeds) -> CollaborationObservation:
-    """All runs of ``cell``, in groups."""
+def observe_collaboration(cell: Scenario, setup: CollaborationSetup, seeds: Seeds) -> CollaborationObservation:
+    """Observe all runs of ``cell``, in groups."""
     blind = not AdversaryTraits.of(setup.adversary).sees_metadata
-    eyes = Eyes(setup.adversary, setup.network, setup.corrupt, blind)
+    observer = AdversaryObserver(setup.adversary, setup.network, setup.corrupt, blind)
     groups: dict[tuple[object, ...], list[_Piece]] = {}
-    for rows_by_node, seed in deals(cell, setup, block_size(cell, setup), seeds):
-        for piece in _pieces(setup, eyes, rows_by_node, seed):
+    for rows_by_node, seed in sampled_rows(cell, setup, block_size(cell, setup), seeds):
+        for piece in _pieces(setup, observer, rows_by_node, seed):
             groups.setdefault(piece.key, []).append(piece)
-    found = sorted((_joined(pieces, setup) for pieces in groups.values()), key=lambda group: -group.runs)
-    few = sum(group.runs for group in found if group.runs < ENOUGH)
-    doubts = []
-    if len(found) > 1 and few:
-        doubts = [
-            f"{few} of {cell.runs} runs sent messages like those of fewer than {ENOUGH} runs: too few to be judged by "
-            "what needs repetitions"
+    ordered = sorted((_joined(pieces, setup) for pieces in groups.values()), key=lambda group: -group.runs)
+    few = sum(group.runs for group in ordered if group.runs < ENOUGH)
+    unmet_premises = []
+    if len(ordered) > 1 and few:
+        unmet_premises = [
+            f"{few} of {cell.runs} runs are in groups of fewer than {ENOUGH} runs with equal metadata: too few to fit "
+            "decoders on"
         ]
-    lines = joined(group.lines for group in found)
-    return replace(found[0], others=tuple(found[1:]), doubts=doubts, lines=lines)
+    lines = joined(group.lines for group in ordered)
+    return replace(ordered[0], others=tuple(ordered[1:]), unmet_premises=unmet_premises, lines=lines)
 
 
 def _pieces(
-    setup: CollaborationSetup, eyes: Eyes, rows_by_node: list[Array], seed: np.random.SeedSequence
+    setup: CollaborationSetup, observer: AdversaryObserver, rows_by_node: list[Array], seed: np.random.SeedSequence
 ) -> Iterator[_Piece]:
     channel = Channel()
     try:
@@ -160,21 +161,25 @@ def _pieces(
         for group in differing.groups:
             rows = [part[list(group.runs)] for part in rows_by_node]
             ends = _checked(setup, np.stack(group.results), len(group.runs))
-            yield _piece(setup, eyes, rows, group.transcript, ends)
+            yield _piece(setup, observer, rows, group.transcript, ends)
         return
-    yield _piece(setup, eyes, rows_by_node, channel.transcript, results)
+    yield _piece(setup, observer, rows_by_node, channel.transcript, results)
 
 
 def _piece(
-    setup: CollaborationSetup, eyes: Eyes, rows_by_node: list[Array], transcript: Transcript, results: Array
+    setup: CollaborationSetup,
+    observer: AdversaryObserver,
+    rows_by_node: list[Array],
+    transcript: Transcript,
+    results: Array,
 ) -> _Piece:
     view = setup.adversary.observe(transcript, setup.network)
-    noticed = eyes.see(Call(tuple(transcript), results, "")).frames
+    metadata = observer.observe(Call(tuple(transcript), results, "")).frames
     shapes = tuple((row.shape[1], row.dtype.str) for row in view.rows)
     return _Piece(
-        key=(view.origins, shapes, results.shape[2], tuple(noticed)),
-        noticed=noticed,
-        seen=_seen(setup, rows_by_node, view),
+        key=(view.origins, shapes, results.shape[2], tuple(metadata)),
+        metadata=metadata,
+        read=_read(setup, rows_by_node, view),
         output=_output(setup, results),
         view=View(view.origins, tuple(row[:TRIED].copy() for row in view.rows)),
         rows_by_node=[part[:TRIED].copy() for part in rows_by_node],
@@ -185,15 +190,15 @@ def _piece(
 
 def _joined(pieces: list[_Piece], setup: CollaborationSetup) -> CollaborationObservation:
     first = pieces[0]
-    few = pieces[:TRIED]  # each holds one run at least
+    few = pieces[:TRIED]  # each has at least one run
     outputs = [piece.output for piece in pieces if piece.output is not None]
     return CollaborationObservation(
-        rows={i: np.concatenate([piece.seen[i][0] for piece in pieces]) for i in setup.asked},
+        rows={i: np.concatenate([piece.read[i][0] for piece in pieces]) for i in setup.asked},
         features={
-            i: {t: np.concatenate([piece.seen[i][1][t] for piece in pieces]) for t in first.seen[i][1]}
+            i: {t: np.concatenate([piece.read[i][1][t] for piece in pieces]) for t in first.read[i][1]}
             for i in setup.asked
         },
-        doubts=[],
+        unmet_premises=[],
         output=np.concatenate(outputs) if len(outputs) == len(pieces) else None,
         view=View(
             first.view.origins,
@@ -203,29 +208,29 @@ def _joined(pieces: list[_Piece], setup: CollaborationSetup) -> CollaborationObs
             np.concatenate(parts)[:TRIED] for parts in zip(*(piece.rows_by_node for piece in few), strict=True)
         ],
         runs=sum(piece.runs for piece in pieces),
-        noticed=first.noticed,
+        metadata=first.metadata,
         lines=joined(piece.lines for piece in pieces),
     )
 
 
-def _seen(setup: CollaborationSetup, rows_by_node: list[Array], view: View) -> dict[int, Any]:
-    """Each asked node's first row, and its own messages by iteration; those of others where it sends none."""
-    seen = {}
+def _read(setup: CollaborationSetup, rows_by_node: list[Array], view: View) -> dict[int, Any]:
+    """Collect each asked node's first row, and its own messages by iteration; those of others if it sends none."""
+    read = {}
     for node in setup.asked:
         used = [origin.sender == node and origin.line != "held" for origin in view.origins]
         if not any(used):
             used = [origin.line != "held" for origin in view.origins]
-        mine: dict[int, list[tuple[Origin, Array]]] = {}
+        own: dict[int, list[tuple[Origin, Array]]] = {}
         for row, origin, use in zip(view.rows, view.origins, used, strict=True):
             if use:
-                mine.setdefault(origin.iteration, []).append((origin, row))
-        features = {t: _columns(messages) for t, messages in mine.items()}
-        seen[node] = (rows_by_node[node][:, 0].copy(), features)
-    return seen
+                own.setdefault(origin.iteration, []).append((origin, row))
+        features = {t: _columns(messages) for t, messages in own.items()}
+        read[node] = (rows_by_node[node][:, 0].copy(), features)
+    return read
 
 
 def _columns(messages: list[tuple[Origin, Array]]) -> Array:
-    """At most ``COLUMNS`` numbers of them, (runs, p): short messages whole, then long ones in order, bytes last."""
+    """Select at most ``COLUMNS`` numbers (runs, p): short messages completely, then long ones in order, bytes last."""
     widths = [row.shape[1] for _, row in messages]
     last = [origin.kind.endswith(BYTES) for origin, _ in messages]
     long = [width > COLUMNS / len(messages) for width in widths]

@@ -1,4 +1,4 @@
-"""The lines of a network on which messages go, and those of them on which an adversary reads any."""
+"""The lines of a network that carry messages, and those on which an adversary reads any."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Lines:
     Attributes
     ----------
     used : frozenset of (a, b)
-        On which messages go.
+        Lines that carry messages.
     read : frozenset of (a, b)
-        On which the adversary reads one at least; an encrypted line that ends at its own node is among them.
+        Lines with at least one message that the adversary reads, including encrypted lines that end at its nodes.
     """
 
     used: frozenset[Pair] = frozenset()
@@ -28,8 +28,8 @@ class Lines:
 
 
 def lines_of(transcript: Transcript, view: View) -> Lines:
-    """Return the lines of a transcript, and those that ``view`` holds messages of."""
-    # Rounds repeat who tells whom.
+    """Return the lines of a transcript, and those of which ``view`` has messages."""
+    # Rounds repeat senders and receivers.
     blocks = {(b.sender.tobytes(), b.receiver.tobytes()): b for b in transcript if b.line != "held"}
     used = {
         _ordered(*ends)
@@ -43,9 +43,10 @@ def lines_of(transcript: Transcript, view: View) -> Lines:
 
 
 def joined(lines: Iterable[Lines]) -> Lines:
-    """Return all lines that are used, and all that are read, in any of the runs."""
-    each = list(lines)
-    return Lines(frozenset().union(*(one.used for one in each)), frozenset().union(*(one.read for one in each)))
+    """Merge the used lines, and the read lines, of several runs."""
+    parts = list(lines)
+    used = frozenset().union(*(part.used for part in parts))
+    return Lines(used, frozenset().union(*(part.read for part in parts)))
 
 
 def _ordered(a: int, b: int) -> Pair:

@@ -1,4 +1,4 @@
-"""What is kept of a cell's runs, whatever its protocol."""
+"""Data of a cell's runs for the evidence, whatever its protocol."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from secmix.auditing.observation.lines import Lines
 
 @dataclass(frozen=True)
 class Observation:
-    """A cell's runs, seen through the adversary.
+    """Observation of a cell's runs by its adversary.
 
     Attributes
     ----------
     rows : dict of node -> (runs, d)
-        The first row of each node that is asked about: the usual target.
+        The first row of each node asked about: the usual target.
     features : dict of node -> dict of iteration -> (runs, p)
-        What the adversary makes of its view, for each of these nodes.
-    doubts : list of str
-        Why more may be known about every node than any finding shows.
+        What the adversary computes from its view, for each of these nodes.
+    unmet_premises : list of str
+        Reasons why more may be known about every node than findings show.
     lines : Lines
-        On which messages go, and on which the adversary reads any.
+        Lines that carry messages, and lines on which the adversary reads any.
     """
 
     rows: dict[int, Array]
     features: dict[int, dict[int, Array]]
-    doubts: list[str]
+    unmet_premises: list[str]
     lines: Lines = field(default_factory=Lines, kw_only=True)
 
     @property
     def reads_low(self) -> str | None:
-        """Why the features are less than the adversary holds; None where they are not."""
+        """Why the features are less than the adversary reads; None if they are not."""
         return None

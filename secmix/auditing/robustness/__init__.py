@@ -1,7 +1,7 @@
 """What colluders can do to the result of a cell."""
 
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.auditing.evidence.interface import Case
+from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Robustness
 from secmix.auditing.robustness.collaborations import errors_of_collaborations
@@ -10,8 +10,8 @@ from secmix.auditing.robustness.sums import errors_of_sums
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 
 
-def robustness(case: Case) -> Robustness | None:
-    """The damage that the cell's colluders do; None where the adversary is passive."""
+def robustness(case: CellContext) -> Robustness | None:
+    """Measure the damage of the cell's colluders; None if the adversary is passive."""
     if AdversaryTraits.of(case.setup.adversary).against is None:
         return None
     if isinstance(case.setup, CollaborationSetup):

@@ -1,7 +1,7 @@
-"""What colluders do to a collaboration: its outcome is pushed, for every number of them.
+"""Damage of colluders in a collaboration: the error of its outcome, for every number of colluders.
 
-The protocol that runs is the one attacked, over a channel on which the colluders send. Errors are counted in the error
-that other rows make: the median between two honest runs on different deals.
+The protocol runs over a channel on which colluders replace messages. The unit of errors is the error that other rows
+make: the median between two honest runs on different rows.
 """
 
 from __future__ import annotations
@@ -24,15 +24,17 @@ from secmix.protocols.collaboration import CollaborationTraits, RunsDiffer
 from secmix.scenario import Scenario
 from secmix.transcript import Channel
 
-_DEALS = 8  # runs under each attack
-_BEYOND = 1e3  # times as large as any honest outcome: no error that is small then measures how far outcomes are apart
-_SEARCHED = 2  # runs for an attack that searches
+_RUNS_OF_ATTACK = 8  # runs under each attack
+_BEYOND = 1e3  # outcomes larger than honest ones by this factor must have a large error
+_SEARCHED = 2  # runs under an attack that searches
 
 
 def errors_of_collaborations(cell: Scenario, setup: CollaborationSetup) -> Errors:
-    """Errors of the outcome at honest nodes against the run in which all follow the protocol."""
+    """Measure errors of the outcome at honest nodes, relative to the run in which all follow the protocol."""
     traits, adversary = CollaborationTraits.of(setup.protocol), AdversaryTraits.of(setup.adversary)
-    first, second = (setup.deal(_DEALS, stream(cell.seed, "attacked rows", k)) for k in ("first", "other"))
+    first, second = (
+        setup.sample_rows(_RUNS_OF_ATTACK, stream(cell.seed, "attacked rows", k)) for k in ("first", "other")
+    )
     channel = Channel()
     honest = _run(cell, setup, first, channel)
     others = _run(cell, setup, second, Channel(record=False))
@@ -44,38 +46,38 @@ def errors_of_collaborations(cell: Scenario, setup: CollaborationSetup) -> Error
 
     overlooked: set[int] = set()
 
-    def looked_at(colluders: int, tried: tuple[Array, Array]) -> Array:
-        errors, sizes = tried
+    def checked_errors(colluders: int, measured: tuple[Array, Array]) -> Array:
+        errors, sizes = measured
         if ((sizes > _BEYOND * largest) & (errors <= typical)).any():
             overlooked.add(colluders)
         return errors
 
     @functools.cache
     def by_attack(colluders: int) -> dict[str, Array]:
-        """By attack, the error of each run, the worse of two sizes: a rule that sees the large may miss the small."""
-        found = {}
+        """Return, by attack, the error of each run at the worse of two scales, since a rule may miss small outliers."""
+        worst = {}
         for name, attack in attacks.items():
             sizes = (1.0,) if attack.searches else (1.0, FARTHEST)
             ends = [_errors(cell, setup, first, honest, attack, order[:colluders], adversary.scale * s) for s in sizes]
-            tried = [looked_at(colluders, each) for each in ends]
-            found[name] = max(tried, key=lambda errors: float(errors.max()))
-        return found
+            tried = [checked_errors(colluders, measured) for measured in ends]
+            worst[name] = max(tried, key=lambda errors: float(errors.max()))
+        return worst
 
     def ratio(error: float) -> float:
         return error / max(typical, 1e-12)
 
     def size(errors: Array) -> float | None:
         worst = float(errors.max())
-        # Where other rows alone make an outcome that bad, it says nothing of colluders.
+        # If other rows alone make such an outcome, it proves nothing about colluders.
         return None if worst >= traits.broken > typical else bounded(ratio(worst))
 
     def push(colluders: int) -> Push:
         errors = by_attack(colluders)
         by = max(errors, key=lambda name: float(errors[name].max()))
-        # A bound is derived from the messages of all runs; where those differ there is none for all.
-        together = all(block.runs == len(honest) for block in channel.transcript)
-        # What the protocol calls no error, while its outcome is beyond all others, is no measure to prove anything of.
-        measured = together and colluders not in overlooked and proven_protocol(setup.protocol)
+        # A bound is derived from the messages of all runs; if these differ there is no bound for all.
+        same_messages = all(block.runs == len(honest) for block in channel.transcript)
+        # An error measure that is small for an outcome far beyond all others supports no bound.
+        measured = same_messages and colluders not in overlooked and proven_protocol(setup.protocol)
         allowed = traits.bound(channel.transcript, honest, colluders) if measured else None
         return size(errors[by]), None if allowed is None else ratio(float(allowed)), by.replace("_", " ")
 
@@ -85,17 +87,17 @@ def errors_of_collaborations(cell: Scenario, setup: CollaborationSetup) -> Error
         is_proven=lambda point: point.proven is not None,
         spread=f"median error between two honest runs on other rows, {typical:.3g} {traits.unit}",
         outcome=f"the outcome at honest nodes, {traits.unit}",
-        majority="half of the nodes: nothing tells the honest half from the other",
-        doubt="" if typical < traits.broken else "other rows alone make the outcome worthless; ",
+        majority="half of the nodes: the honest half cannot be distinguished from the other",
+        doubt="" if typical < traits.broken else "different rows alone make the outcome worthless; ",
     )
 
 
 def _run(cell: Scenario, setup: CollaborationSetup, rows_by_node: list[Array], channel: Channel) -> Array:
-    """With the same draws whoever attacks, so that the colluders alone make the difference."""
+    """Run the protocol with the same draws under every attack, so that only the colluders make a difference."""
     rng = stream(cell.seed, "attacked protocol")
     try:
         results = setup.protocol.collaborate(rows_by_node, setup.network, rng, channel=channel)
-    except RunsDiffer as differing:  # outcomes can be compared, whatever was sent
+    except RunsDiffer as differing:  # outcomes can be compared even if messages differ
         results = differing.results
         channel.transcript = max(differing.groups, key=lambda group: len(group.runs)).transcript
     return np.asarray(results, dtype=np.float64)
@@ -110,8 +112,8 @@ def _errors(
     corrupt: list[int],
     scale: float,
 ) -> tuple[Array, Array]:
-    """The error of each run under ``attack``, infinite where the protocol gave up, and the outcome's largest number."""
-    runs = _SEARCHED if attack.searches else _DEALS
+    """Measure the error of each run under ``attack``, infinite if the protocol fails, and the largest result."""
+    runs = _SEARCHED if attack.searches else _RUNS_OF_ATTACK
     rng = stream(cell.seed, "attack", attack.name, len(corrupt))
     rows_by_node = [part[:runs] for part in rows_by_node]
     if attack.poison is not None:
@@ -121,13 +123,12 @@ def _errors(
     channel = TamperingChannel(attack, corrupt, rng, protocol=setup.protocol, scale=scale, record=False)
     loyal = [i for i in range(setup.network.n) if i not in corrupt]
     try:
-        # What colluders send may overflow; that is their aim, and counts as a run that failed. Nor is it news that
-        # some of it is set aside.
+        # Colluders' messages may overflow, which counts as a failed run; warnings about ignored messages are expected.
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             results = _run(cell, setup, rows_by_node, channel)
             errors = setup.protocol.error(results[:, loyal], reference[:runs, loyal])
-    except ScenarioError:  # the attack itself is at fault
+    except ScenarioError:  # the fault is in the attack itself
         raise
     except (SecmixError, FloatingPointError):
         return np.full(runs, np.inf), np.zeros(runs)

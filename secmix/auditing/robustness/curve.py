@@ -1,6 +1,6 @@
 """The error of a protocol against the number of its colluders: points, damages and verdict, for any protocol.
 
-What the kinds of protocol differ in is how an error comes about: that is :class:`Errors`, which each of them makes.
+Kinds of protocol differ in how errors arise, which :class:`Errors` describes.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from secmix.kernel import clear_bounds
 from secmix.scenario import PolicySpec
 
 Push = tuple[float | None, float | None, str]
-"""The worst error found, in honest spreads (None: unbounded), what a theorem allows (or None), and found by what."""
+"""The worst error found, in honest spreads (None: unbounded), the bound of a theorem (or None), and the attack."""
 Outcome = tuple[str, float | None, Array]
-"""An attack, the error of the aggregate under it as in a Push, and that of the outcome in each run."""
+"""An attack, its error of the aggregate as in a Push, and its error of the outcome in each run."""
 
 
 @dataclass(frozen=True)
@@ -32,19 +32,19 @@ class Errors:
     Attributes
     ----------
     push : callable
-        ``push(colluders)``: the worst that so many of them, fewer than half of the nodes, can do.
+        ``push(colluders)``: the worst error of so many colluders, fewer than half of the nodes.
     outcomes : callable
-        ``outcomes()``: what each attack of the cell's own colluders does.
+        ``outcomes()``: the damage of each attack of the cell's own colluders.
     is_proven : callable
         ``is_proven(point)``: whether a theorem bounds the error with so many colluders.
     spread, outcome : str
-        What errors of the aggregate are measured in, and what those of the outcome are of.
+        Unit of errors of the aggregate, and quantity of errors of the outcome.
     majority : str
-        Why half of the nodes can do what they like.
+        Why half of the nodes can do anything.
     doubt : str
-        What must be said before all else.
+        A doubt that precedes the reason of the verdict.
     remark : callable
-        ``remark(broken)``: what to add, given the least number that broke it.
+        ``remark(broken)``: a remark to add, given the least number that broke it.
     """
 
     push: Callable[[int], Push]
@@ -58,13 +58,13 @@ class Errors:
 
 
 def curve(policy: PolicySpec, setup: Setup, errors: Errors) -> Robustness:
-    """Points for every number of colluders up to the cell's own or a minority, its damages, and the verdict."""
+    """Compute points for every number of colluders, the cell's damages, and the verdict."""
     n, f = setup.network.n, len(setup.corrupt)
     points = [_point(errors, colluders, n) for colluders in range(1, max(f, (n - 1) // 2) + 1)]
     broken = [point.colluders for point in points if point.found is None]
     breakdown = (min(broken, default=len(points) + 1) - 1) / n
     withstood = max((point.colluders for point in points if errors.is_proven(point)), default=0)
-    proven = min(withstood / n, breakdown)  # what an attack has broken is not proven, whatever the theorem
+    proven = min(withstood / n, breakdown)  # a bound that an attack broke is not proven
     damages = [_damage(*outcome) for outcome in errors.outcomes()]
     verdict, why = judged(policy, points, f, n, breakdown, proven, bool(broken))
     return Robustness(
@@ -81,8 +81,8 @@ def curve(policy: PolicySpec, setup: Setup, errors: Errors) -> Robustness:
 
 
 def _point(errors: Errors, colluders: int, n: int) -> RobustnessPoint:
-    found, proven, found_by = (None, None, errors.majority) if 2 * colluders >= n else errors.push(colluders)
-    return RobustnessPoint(colluders=colluders, fraction=colluders / n, found=found, proven=proven, found_by=found_by)
+    error, proven, attack = (None, None, errors.majority) if 2 * colluders >= n else errors.push(colluders)
+    return RobustnessPoint(colluders=colluders, fraction=colluders / n, found=error, proven=proven, found_by=attack)
 
 
 def _damage(attack: str, aggregate: float | None, outcome: Array) -> Damage:
@@ -97,7 +97,7 @@ def _damage(attack: str, aggregate: float | None, outcome: Array) -> Damage:
 
 
 def bounded(ratio: float) -> float | None:
-    """An error in honest spreads; None where it can only come of an attack whose scale has no bound."""
+    """Return an error in honest spreads; None if only an attack of unbounded scale can make it."""
     return ratio if ratio <= 1e-3 * FARTHEST else None
 
 
@@ -115,33 +115,37 @@ def judged(
         sentences.append(
             fails
             if broken
-            else f"no unbounded error was found, but none is excluded by proof above a fraction {proven:.2f}"
+            else f"no unbounded error was found, but no proof excludes one above a fraction {proven:.2f}"
         )
     limit = policy.max_error_ratio
-    here = next((p for p in points if p.colluders == f), None)
-    if limit is not None and here is not None:
-        if here.found is None or here.found > limit:
+    own = next((p for p in points if p.colluders == f), None)
+    if limit is not None and own is not None:
+        if own.found is None or own.found > limit:
             accused = "violated"
-            much = "without bound" if here.found is None else f"by {here.found:.2g} times the honest spread"
-            sentences.append(f"{f} colluders push the aggregate {much}")
-        elif here.proven is None or here.proven > limit:
+            size = "without bound" if own.found is None else f"by {own.found:.2g} times the honest spread"
+            sentences.append(f"{f} colluders push the aggregate {size}")
+        elif own.proven is None or own.proven > limit:
             accused = accused or "inconclusive"
-            sentences.append(f"the worst push found is {here.found:.2g} honest spreads; no proof excludes {limit:g}")
+            sentences.append(
+                f"the largest error found is {own.found:.2g} honest spreads; no proof excludes more than {limit:g}"
+            )
         else:
-            bounds.append(("the error of the aggregate in honest spreads", here.proven, limit))
+            bounds.append(("the error of the aggregate in honest spreads", own.proven, limit))
     if policy.min_breakdown is not None:
-        bounds.append(("what the proved breakdown falls short by", max(0.0, policy.min_breakdown - proven), 0.0))
+        bounds.append(
+            ("the amount by which the proved breakdown is too small", max(0.0, policy.min_breakdown - proven), 0.0)
+        )
     if limit is None and policy.min_breakdown is None:
         verdict: Verdict = "not asked"
     else:
-        source = "the theorems of the rule (see its documentation) hold of the code that runs"
+        source = "the theorems of the rule (see its documentation) apply to the code that runs"
         verdict = decide.judged([accused], clear_bounds(bounds, source=source))
     if policy.min_breakdown is not None and accused is None:
         sentences.append(
-            f"the policy asks to withstand {policy.min_breakdown:.2f} of the nodes, proven is {proven:.2f}"
+            f"the policy requires robustness against {policy.min_breakdown:.2f} of the nodes; proved is {proven:.2f}"
         )
     if not sentences:
         sentences.append(
-            fails if broken else f"no number of colluders up to {len(points)} was found to break the result"
+            fails if broken else f"no number of colluders up to {len(points)} broke the result in the search"
         )
     return verdict, "; ".join(sentences)

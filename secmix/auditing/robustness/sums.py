@@ -1,6 +1,6 @@
-"""What colluders do to a sum protocol and to EM over it: the aggregate is pushed, and with it the fitted mixture.
+"""Damage of colluders in a sum protocol and in EM: the error of the aggregate, and of the fitted mixture.
 
-The attacked protocol is the one that runs: colluders' contributions go through its own ``average``.
+Colluders' contributions go through the protocol's own ``average``.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from secmix.protocols.interfaces import SumTraits
 from secmix.scenario import Scenario
 from secmix.transcript import Channel
 
-_CLOUDS = 3  # honest clouds on which the worst case is searched, for each number of colluders
-_DEALS = 12  # runs of the whole EM under each attack
-_BUDGET = 600  # tries of the rule for each cloud
+_CLOUDS = 3  # honest clouds for the worst-case search, for each number of colluders
+_RUNS_OF_ATTACK = 12  # runs of the whole EM under each attack
+_BUDGET = 600  # evaluations of the rule for each cloud
 
 
 def errors_of_sums(cell: Scenario, setup: SumSetup, observation: SumObservation) -> Errors:
-    """Errors of the first aggregate by search, and of the fitted means under each attack."""
+    """Measure errors of the first aggregate by search, and of the fitted means under each attack."""
     clouds = observation.inputs[max(min(observation.iterations), 0)][:, :_CLOUDS].transpose(1, 0, 2)
     return Errors(
         push=lambda colluders: _push(cell, setup, clouds, colluders),
@@ -46,13 +46,13 @@ def errors_of_sums(cell: Scenario, setup: SumSetup, observation: SumObservation)
         is_proven=lambda point: point.colluders <= withstood(setup.protocol, setup.network.n),
         spread="largest distance of an honest contribution from their mean, in the first iteration",
         outcome="the fitted means, in standard deviations of the data",
-        majority="half of the nodes: no rule that follows the data withstands them",
+        majority="half of the nodes: no rule that depends on the data withstands them",
         remark=lambda broken: _declared(setup.protocol, setup.network.n, broken),
     )
 
 
 def _push(cell: Scenario, setup: SumSetup, clouds: Array, colluders: int) -> Push:
-    """The largest error over some honest clouds; the cell's own colluders come first, and stay in their places."""
+    """Search for the largest error on some honest clouds; the cell's own colluders come first, in their places."""
     n, combining = setup.network.n, rule_of(setup.protocol)
     if combining is None:
         rng = stream(cell.seed, "worst case", colluders)
@@ -63,17 +63,17 @@ def _push(cell: Scenario, setup: SumSetup, clouds: Array, colluders: int) -> Pus
     search = WorstCase(_in_places(rule, loyal, n), f=colluders, rule_f=rule_f, budget=_BUDGET)
     worst, found_by = 0.0, ""
     for place, cloud in enumerate(clouds):
-        found = search.search(cloud[loyal], stream(cell.seed, "worst case", colluders, place))
-        if found.unbounded or found.error > FARTHEST * found.spread:
-            return None, None, found.found_by
-        ratio = found.error / found.spread if found.spread else 0.0
+        result = search.search(cloud[loyal], stream(cell.seed, "worst case", colluders, place))
+        if result.unbounded or result.error > FARTHEST * result.spread:
+            return None, None, result.found_by
+        ratio = result.error / result.spread if result.spread else 0.0
         if ratio >= worst:
-            worst, found_by = ratio, found.found_by
+            worst, found_by = ratio, result.found_by
     return worst, _allowed(setup.protocol, n, colluders, rule_f), found_by
 
 
 def _in_places(rule: Combining, loyal: Ints, n: int) -> Combining:
-    """``rule`` on messages of which the honest come first, in the order of their nodes: of those at ``loyal``."""
+    """Wrap ``rule`` for messages with the honest ones first, in the order of ``loyal`` nodes."""
     back = np.argsort(np.concatenate([loyal, np.setdiff1d(np.arange(n), loyal)]))
     return Combining(
         lambda messages, f: rule(messages[back], f=f),
@@ -82,21 +82,21 @@ def _in_places(rule: Combining, loyal: Ints, n: int) -> Combining:
 
 
 def _push_of_a_sum(setup: SumSetup, honest: Array, colluders: int, rng: np.random.Generator) -> Push:
-    """Whether one message moves the result in proportion, over four decades: through the protocol itself."""
+    """Check whether one message moves the result in proportion, over four decades, through the protocol itself."""
     near, most = (
         _error(setup.protocol, setup.network, np.concatenate([honest, far(honest, colluders, scale)]), honest, 0, rng)
         for scale in (FARTHEST * 1e-4, FARTHEST)
     )
-    return None if most > 1e3 * near else max(near, most), None, "one message from afar"
+    return None if most > 1e3 * near else max(near, most), None, "one distant message"
 
 
 def _error(
     protocol: SumProtocol, network: Network, sent: Array, honest: Array, node: int, rng: np.random.Generator
 ) -> float:
-    """How far the average at ``node`` is from the honest mean, in honest spreads."""
+    """Measure the distance of the average at ``node`` from the honest mean, in honest spreads."""
     try:
         average, _ = protocol.average(sent[None], network, rng, channel=Channel(record=False))
-    except SecmixError:  # colluders who stop the protocol have it as they like
+    except SecmixError:  # colluders that stop the protocol have succeeded
         return math.inf
     middle = honest.mean(axis=0)
     spread = float(np.linalg.norm(honest - middle, axis=1).max())
@@ -104,25 +104,25 @@ def _error(
 
 
 def _allowed(protocol: SumProtocol, n: int, colluders: int, rule_f: int) -> float | None:
-    """What is proven of a rule set to ``rule_f`` with so many colluders, in spreads ε, whatever honest nodes send.
+    """Compute the proven error of a rule set to ``rule_f``, in spreads ε, whatever honest nodes send.
 
-    The theorems speak of any n − rule_f honest messages; with fewer colluders those are a part of the honest ones. All
-    lie within ε of the mean μ of all, so that the mean of the squared distances of a part from its own mean is at most
-    ε². The k messages that are not in it, beside m that are, keep that mean within min(1, k/m) ε of μ.
+    The theorems apply to any n − rule_f honest messages; with fewer colluders these are a part of the honest ones. All
+    are within ε of the mean μ of all, so the mean squared distance of a part from its own mean is at most ε². If k
+    messages are not in the part, and m are, the mean of the part is within min(1, k/m) ε of μ.
     """
     rule = SumTraits.of(protocol).function
     if rule is None or colluders > min(rule_f, withstood(protocol, n)):
         return None
     aside = min(1.0, (rule_f - colluders) / (n - rule_f))
-    found = [
+    errors = [
         aside + (math.sqrt(bound.coefficient) if bound.form == "kappa" else bound.coefficient * (1 + aside))
         for bound in proven.bounds(rule, n=n, f=rule_f)
     ]
-    return min(found, default=None)
+    return min(errors, default=None)
 
 
 def _declared(protocol: SumProtocol, n: int, broken: int | None) -> str:
-    """What to add to the verdict's reason where a claim has no theorem; ``broken`` is the least that broke it."""
+    """Return the remark on a claim without a theorem; ``broken`` is the least number that broke it."""
     claimed = declared(protocol, n)
     if not claimed or withstood(protocol, n):
         return ""
@@ -131,66 +131,67 @@ def _declared(protocol: SumProtocol, n: int, broken: int | None) -> str:
 
 
 def _outcomes(cell: Scenario, setup: SumSetup, clouds: Array) -> Iterator[Outcome]:
-    """Fixed attacks first; one that searches starts from all of them, and so is no milder than any."""
+    """Yield the outcome of each attack, fixed attacks first; a search starts from all of them."""
     adversary = AdversaryTraits.of(setup.adversary)
     assert adversary.against is not None
-    rows_by_node = setup.deal(_DEALS, stream(cell.seed, "attacked rows"))
+    rows_by_node = setup.sample_rows(_RUNS_OF_ATTACK, stream(cell.seed, "attacked rows"))
     honest = [i for i in range(setup.network.n) if i not in setup.corrupt]
-    wanted = _honest_fit(cell, setup, [rows_by_node[i] for i in honest])
+    reference = _honest_fit(cell, setup, [rows_by_node[i] for i in honest])
 
     def fits(attack: Attack, runs: range, protocol: SumProtocol = setup.protocol) -> Array:
-        """The error of each of these runs, fitted side by side; infinite where the fit fails."""
-        # A run draws by itself, so that what happens in it does not hang on those beside it. A plan brings its own.
+        """Measure the error of each of these runs, fitted side by side; infinite if the fit fails."""
+        # Each run has its own generator, so that it does not depend on other runs; a plan has fixed draws.
         drawn = [stream(cell.seed, "attack", attack.name, run) for run in (runs[:1] if attack.searches else runs)]
         attacked = Attacked(
             protocol, attack, setup.corrupt, drawn[0] if attack.searches else drawn, adversary.scale, runs.start
         )
         rows = [part[runs.start : runs.stop] for part in rows_by_node]
         try:
-            return _fits(cell, setup, attacked, rows, wanted[runs.start : runs.stop], honest[0])
+            return _fits(cell, setup, attacked, rows, reference[runs.start : runs.stop], honest[0])
         except (SecmixError, ArithmeticError, np.linalg.LinAlgError):
-            middle = len(runs) // 2  # a run that fails takes no other with it
+            middle = len(runs) // 2  # a failing run must not fail others
             halves = (runs[:middle], runs[middle:]) if middle else ()
             return np.concatenate([fits(attack, half, protocol) for half in halves]) if halves else np.array([np.inf])
 
     fixed: dict[str, Attack] = {}
-    push, errors = 0.0, np.zeros(_DEALS)  # the worst so far
+    push, errors = 0.0, np.zeros(_RUNS_OF_ATTACK)  # the worst errors so far
     for name, attack in adversary.against([CONTRIBUTION]).items():
         rng = stream(cell.seed, "attack", name)
         attacked = Attacked(setup.protocol, attack, setup.corrupt, rng, adversary.scale)
         error = max(_error(attacked, setup.network, cloud, cloud[honest], honest[0], rng) for cloud in clouds)
         if attack.searches:
-            # What a sum makes of contributions is their mean, however it is reached; the worst is then run as it is.
+            # A sum protocol computes the mean of contributions, so the search uses Plain; the worst case then runs on
+            # the protocol itself.
             summed = setup.protocol if rule_of(setup.protocol) else Plain()
             starts = {**FIXED, **fixed, name: attack}
-            found = worst_outcome(
-                lambda plan, summed=summed: fits(plan, range(_DEALS), summed),  # type: ignore[misc]
-                starts, _DEALS, cell.model.iterations, len(honest), rng,
+            search = worst_outcome(
+                lambda plan, summed=summed: fits(plan, range(_RUNS_OF_ATTACK), summed),  # type: ignore[misc]
+                starts, _RUNS_OF_ATTACK, cell.model.iterations, len(honest), rng,
             )  # fmt: skip
-            worst = fits(found.attack(found.plans), range(_DEALS))
+            worst = fits(search.attack(search.plans), range(_RUNS_OF_ATTACK))
             error, by_run = max(error, push), np.maximum(worst, errors)
         else:
-            fixed[name], by_run = attack, fits(attack, range(_DEALS))
+            fixed[name], by_run = attack, fits(attack, range(_RUNS_OF_ATTACK))
         push, errors = max(push, error), np.maximum(errors, by_run)
         yield name, bounded(error), by_run
 
 
 def _fits(
-    cell: Scenario, setup: SumSetup, attacked: Attacked, rows_by_node: list[Array], wanted: Array, node: int
+    cell: Scenario, setup: SumSetup, attacked: Attacked, rows_by_node: list[Array], reference: Array, node: int
 ) -> Array:
-    """Largest error of a fitted mean in each run, in standard deviations of the data."""
-    # What the colluders send may overflow; that is their aim, and counts as a fit that fails.
+    """Measure the largest error of a fitted mean in each run, in standard deviations of the data."""
+    # Colluders' messages may overflow, which counts as a failed fit.
     with np.errstate(all="ignore"):
         model = build_model(cell, setup, attacked, record=False)
         fit: EMRun = model.run(rows_by_node, network=setup.network, rng=stream(cell.seed, "attacked protocol"))
-        apart = np.linalg.norm(fit.mixtures[-1].means[:, node] - wanted, axis=-1).max(axis=-1)
-        return np.where(np.isfinite(apart), apart / float(setup.rows.std(axis=0).mean()), np.inf)
+        distances = np.linalg.norm(fit.mixtures[-1].means[:, node] - reference, axis=-1).max(axis=-1)
+        return np.where(np.isfinite(distances), distances / float(setup.rows.std(axis=0).mean()), np.inf)
 
 
 def _honest_fit(cell: Scenario, setup: SumSetup, rows_by_node: list[Array]) -> Array:
-    """The means (runs, K, d) that the honest nodes would fit by themselves, without anybody's interference."""
+    """Fit the means (runs, K, d) on the honest nodes alone."""
     if len(rows_by_node) == 1:
-        rows_by_node = rows_by_node * 2  # twice the same rows fit the same mixture
+        rows_by_node = rows_by_node * 2  # duplicated rows fit the same mixture
     network = Network.complete(len(rows_by_node))
     model = build_model(cell, replace(setup, network=network, protocol=Plain()), Plain(), record=False)
     run = model.run(rows_by_node, network=network, rng=stream(cell.seed, "attacked protocol"))

@@ -1,6 +1,7 @@
-"""Whose theorems count: a proof speaks of a protocol and a rule of this package.
+"""Theorems that count as proofs: those about protocols and rules of this package.
 
-What a stranger declares, or borrows from one of ours, is no proof: it is shown as declared, and clears nobody.
+A declaration of other code, or one inherited from a class of ours, is not a proof: it is shown as declared, and clears
+no node.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from secmix.protocols.interfaces import SumTraits
 
 
 def proven_protocol(protocol: Any) -> bool:
-    """Whether ``protocol`` is one of ours of which there are theorems: of that very class, with no method of its own.
+    """Check whether ``protocol`` is of a class of ours with theorems, without methods of its own.
 
     Examples
     --------
@@ -31,7 +32,7 @@ def proven_protocol(protocol: Any) -> bool:
 
 
 def withstood(protocol: Any, n: int) -> int:
-    """With how many colluders of n nodes a theorem bounds the error of a sum; 0 where none speaks of it.
+    """Return the number of colluders of n nodes for which a theorem bounds the error of a sum; 0 if none applies.
 
     Examples
     --------
@@ -45,6 +46,6 @@ def withstood(protocol: Any, n: int) -> int:
 
 
 def declared(protocol: Any, n: int) -> int:
-    """With how many colluders of n nodes it says itself that the error of a sum is bounded."""
+    """Return the number of colluders of n nodes for which the protocol itself declares a bounded error."""
     own = SumTraits.of(protocol)
     return min(own.traits.tolerates(n, own.f), own.f) if isinstance(own.traits, Traits) else 0

@@ -1,13 +1,12 @@
-"""Whether the exact evidence may be believed: what every protocol passes, whoever wrote it.
+"""Checks of the premises of exact evidence, and of collaborations.
 
-The audit reads a protocol off unit inputs and unit masks. That is right if what the adversary sees is a linear function
-of inputs and masks, and nothing else. The checks here look for anything else, each in one file; what fails one is not
-cleared.
+Exact evidence reads a protocol off unit inputs and unit masks. That is correct if all that the adversary reads is a
+linear function of inputs and masks. The checks here search for anything else; a node is not cleared if one fails.
 """
 
 from secmix.auditing.soundness.collaborations.checks import examine_collaboration
-from secmix.auditing.soundness.mixed import understood
-from secmix.auditing.soundness.result import Check, Soundness, Witness
-from secmix.auditing.soundness.runner import fresh
+from secmix.auditing.soundness.linear_masks import with_linear_masks
+from secmix.auditing.soundness.result import Check, Counterexample, Soundness
+from secmix.auditing.soundness.runner import deep_copy
 
-__all__ = ["Check", "Soundness", "Witness", "examine_collaboration", "fresh", "understood"]
+__all__ = ["Check", "Counterexample", "Soundness", "deep_copy", "examine_collaboration", "with_linear_masks"]

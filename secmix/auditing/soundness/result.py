@@ -1,4 +1,4 @@
-"""What a soundness check found: passed, failed with a witness, or not applicable."""
+"""Result of a soundness check: passed, failed with a counterexample, or not applicable."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ Outcome = Literal["passed", "failed", "not applicable"]
 
 
 @dataclass(frozen=True)
-class Witness:
-    """Where a check failed. It names places and sizes, never a value of anybody's data.
+class Counterexample:
+    """Where a check failed. It names places and sizes, but never a value of anybody's data.
 
     Attributes
     ----------
     where : str
-        Which message, or which result.
+        The message or result.
     what : str
-        What differed.
+        What was expected and found.
     entry : int or None
-        Which entry of the vector.
+        Entry of the vector.
     """
 
     where: str
@@ -34,41 +34,42 @@ class Witness:
 
 @dataclass(frozen=True)
 class Check:
-    """One mechanism and what it found.
+    """One check and its result.
 
     Attributes
     ----------
     name : str
     outcome : {"passed", "failed", "not applicable"}
     sentence : str
-        What was tried and found, for the report.
-    witness : Witness or None
-        Of a check that failed.
+        What was checked and found, for the report.
+    counterexample : Counterexample or None
+        If the check failed.
     calls : int
-        How often the protocol was called for it.
+        Number of calls of the protocol.
     assumes : str
-        What a verdict still assumes after this check passed; empty if nothing worth a line.
+        What a verdict assumes after this check passed; empty if nothing.
 
     Examples
     --------
-    >>> print(Check("state", "failed", "A used object sends other messages.", Witness("mask from 0 to 1", "values")))
-    state: A used object sends other messages (mask from 0 to 1: values)
+    >>> counterexample = Counterexample("mask from 0 to 1", "values")
+    >>> print(Check("state", "failed", "An object in use sends other messages.", counterexample))
+    state: An object in use sends other messages (mask from 0 to 1: values)
     """
 
     name: str
     outcome: Outcome
     sentence: str
-    witness: Witness | None = None
+    counterexample: Counterexample | None = None
     calls: int = 0
     assumes: str = ""
 
     @property
     def failed(self) -> bool:
-        """Whether it found something."""
+        """Whether the check failed."""
         return self.outcome == "failed"
 
     def __str__(self) -> str:
-        where = "" if self.witness is None else f" ({self.witness})"
+        where = "" if self.counterexample is None else f" ({self.counterexample})"
         return f"{self.name}: {self.sentence.rstrip('.')}{where}"
 
 
@@ -80,25 +81,25 @@ class Soundness:
     ----------
     checks : list of Check
     public : bool
-        Of a collaboration: whether what the adversary hears, if anything, is to the last bit the same on all rows.
+        For a collaboration: whether all that the adversary reads is bit-identical on all rows.
     """
 
     checks: list[Check]
     public: bool = False
 
     @property
-    def doubts(self) -> list[str]:
-        """Why more may be known than the exact evidence says; empty where every check passed."""
+    def unmet_premises(self) -> list[str]:
+        """Reasons why more may be known than exact evidence says; empty if every check passed."""
         return [str(check) for check in self.checks if check.failed]
 
     @property
     def calls(self) -> int:
-        """How often the protocol was called."""
+        """Number of calls of the protocol."""
         return sum(check.calls for check in self.checks)
 
     @property
     def assumptions(self) -> list[str]:
-        """What the verdict rests on, in at most five lines."""
+        """What the verdict assumes after these checks, in at most five lines."""
         return [check.assumes for check in self.checks if check.assumes and not check.failed][:5]
 
 
@@ -106,15 +107,15 @@ BLIND = Check(
     "metadata",
     "not applicable",
     "The adversary is declared blind to metadata.",
-    assumes="The adversary is declared not to see how many messages there are, of which kind, size and time.",
+    assumes="The adversary is declared not to observe the number, kind, size and time of messages.",
 )
-"""What stands first where an adversary is declared blind."""
+"""The first check if an adversary is declared blind to metadata."""
 
 
 def guarded(name: str, check: Callable[[], Check]) -> Check:
-    """``check()``; one that cannot be completed counts as failed, with the kind of error but not its text.
+    """Run ``check``; if it raises, count it as failed, with the kind of error but not its text.
 
-    The text of an error in a stranger's code may hold private values.
+    The text of an error in the protocol's code may contain private values.
     """
     try:
         return check()

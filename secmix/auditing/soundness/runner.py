@@ -1,7 +1,7 @@
-"""A protocol called once, under watch: every message, and what the nodes end with.
+"""One recorded call of a protocol: every message, and the result at each node.
 
-A call is what was sent, whatever becomes of the transcript that the protocol can reach. It is bounded: at so many
-messages it ends, and an exception ends it with its kind.
+Messages are recorded when they are sent, whatever the protocol does to its transcript. A call ends at a limit of
+messages, or with the kind of its exception.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.transcript import Block, Channel, listening
 
-_TURNS, _WORK = 100, 20_000  # turns that threads of a call have to end after it, and rounds of a hash in each (10 ms)
-_LARGE = 2**16  # bytes that are compared where they lie, not copied first
-ALLOWED = 4  # times as many messages as a reference call sent
+_TURNS, _WORK = 100, 20_000  # turns that threads have to end after a call, and rounds of a hash in each (10 ms)
+_LARGE = 2**16  # larger arrays are compared without a copy
+ALLOWED = 4  # limit of messages, relative to a reference call
 
 
 class Runaway(SecmixError):
-    """A call that sends many more messages than another did."""
+    """Raised when a call sends many more messages than another did."""
 
 
 class _Watch:
-    """A listener that keeps what it hears of one channel, and notices any other."""
+    """A listener that records the messages of one channel, and notices any other."""
 
     def __init__(self, channel: Channel, most: int | None) -> None:
         self.channel, self.most, self.count = channel, most, 0
@@ -51,48 +51,48 @@ class _Watch:
 
 @dataclass(frozen=True)
 class Call:
-    """What came of one call.
+    """Record of one call.
 
     Attributes
     ----------
     blocks : tuple of Block
-        As they were sent, whatever became of the transcript since.
+        As they were sent, whatever the protocol did to its transcript.
     results : (runs, n, p)
-        What each node ends with; empty where the call failed.
+        Result of each node; empty if the call failed.
     failure : str
-        The kind of error that ended it; empty for none.
-    untold : str
-        Why the blocks are not all that was sent; empty if they are.
+        Kind of the error that ended it; empty if none did.
+    unrecorded : str
+        Why the blocks are not all messages; empty if they are.
     """
 
     blocks: tuple[Block, ...]
     results: NDArray[Any]
     failure: str = ""
-    untold: str = ""
+    unrecorded: str = ""
 
     @property
     def messages(self) -> int:
-        """How many messages were sent or held."""
+        """Number of messages that were sent or held."""
         return sum(len(block.sender) for block in self.blocks)
 
 
-def fresh(protocol: Any) -> Any:
-    """A deep copy of ``protocol``; a shallow one where parts of it (a lock, a file) cannot be copied, or the object.
+def deep_copy(protocol: Any) -> Any:
+    """Copy ``protocol`` deeply; shallowly if parts of it (a lock, a file) cannot be copied, or not at all.
 
-    What a copy shares with the object is seen by the check of state, like all else that outlives a call.
+    The check of state finds what a copy shares with the object, like all else that outlives a call.
     """
     for how in (copy.deepcopy, copy.copy):
         try:
             return how(protocol)
-        except Exception:  # an object may refuse in any way
+        except Exception:  # a copy may raise anything
             continue
     return protocol
 
 
-def observation(run: Callable[[Channel], ArrayLike], channel: Channel, most: int | None = None) -> Call:
-    """What came of ``run(channel)``, which returns what each node ends with; ended at ``most`` messages, if given."""
+def record_call(run: Callable[[Channel], ArrayLike], channel: Channel, most: int | None = None) -> Call:
+    """Record ``run(channel)``, which returns the results of all nodes; stop it after ``most`` messages, if given."""
     results: NDArray[Any] = np.empty((0, 0, 0))
-    failure, untold, watch = "", "", _Watch(channel, most)
+    failure, unrecorded, watch = "", "", _Watch(channel, most)
     with listening(watch), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         before = set(threading.enumerate())
@@ -102,16 +102,16 @@ def observation(run: Callable[[Channel], ArrayLike], channel: Channel, most: int
             failure = type(error).__name__
         running = _still_running(before)
     if watch.others:
-        untold = "something went through another channel than the one given"
+        unrecorded = "a message went through a channel that the audit does not record"
     elif running:
-        untold = "a thread that a call started still runs after it, and what it sends then is not recorded"
-    return Call(tuple(watch.log), results, failure, untold)
+        unrecorded = "a thread that the call started runs after it, and its messages are not recorded"
+    return Call(tuple(watch.log), results, failure, unrecorded)
 
 
 def _still_running(before: set[threading.Thread]) -> bool:
-    """Return whether a thread that was not there ``before`` goes on, as one that reports later.
+    """Check whether a thread that did not exist ``before`` continues to run.
 
-    Threads may end while a fixed amount of work is done, not within a time: a loaded machine slows both alike.
+    Threads may end within a fixed amount of work, not within a time, since a loaded machine slows both.
     """
     started = [thread for thread in threading.enumerate() if thread not in before]
     for _ in range(_TURNS):
@@ -122,36 +122,36 @@ def _still_running(before: set[threading.Thread]) -> bool:
 
 
 def call_sum(protocol: Any, inputs: Array, network: Network, rng: np.random.Generator, *, iteration: int = 0) -> Call:
-    """Call a sum protocol's ``average`` on a copy of inputs (runs, n, m), with masks of its own."""
+    """Call ``average`` of a sum protocol on a copy of inputs (runs, n, m), with masks that it draws itself."""
     channel = Channel()
     channel.iteration = iteration
-    return observation(lambda line: protocol.average(np.copy(inputs), network, rng, channel=line)[0], channel)
+    return record_call(lambda line: protocol.average(np.copy(inputs), network, rng, channel=line)[0], channel)
 
 
-def same_block(one: Block, other: Block) -> bool:
-    """Whether two blocks are the same to the last bit."""
-    return frame_of(one) == frame_of(other) and same_bits(one.payload, other.payload)
+def same_block(left: Block, right: Block) -> bool:
+    """Check whether two blocks are bit-identical."""
+    return frame_of(left) == frame_of(right) and same_bits(left.payload, right.payload)
 
 
-def same_blocks(one: Sequence[Block], other: Sequence[Block]) -> bool:
-    """Whether the same was sent, in the same order, to the last bit."""
-    return len(one) == len(other) and all(map(same_block, one, other))
+def same_blocks(left: Sequence[Block], right: Sequence[Block]) -> bool:
+    """Check whether the same messages were sent, in the same order, bit for bit."""
+    return len(left) == len(right) and all(map(same_block, left, right))
 
 
-def same_bits(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Whether two arrays are the same to the last bit, signs of zeros and NaN included."""
-    if one.dtype != other.dtype or one.shape != other.shape:
+def same_bits(left: NDArray[Any], right: NDArray[Any]) -> bool:
+    """Check whether two arrays are bit-identical, including signs of zeros and NaN."""
+    if left.dtype != right.dtype or left.shape != right.shape:
         return False
-    if one.dtype == object:
-        return bool(one.tolist() == other.tolist())
-    if one.nbytes > _LARGE:
-        first, second = (np.ascontiguousarray(each).reshape(-1).view(np.uint8) for each in (one, other))
+    if left.dtype == object:
+        return bool(left.tolist() == right.tolist())
+    if left.nbytes > _LARGE:
+        first, second = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (left, right))
         return bool(np.array_equal(first, second))
-    return np.ascontiguousarray(one).tobytes() == np.ascontiguousarray(other).tobytes()
+    return np.ascontiguousarray(left).tobytes() == np.ascontiguousarray(right).tobytes()
 
 
 def frame_of(block: Block) -> tuple[Any, ...]:
-    """All but the numbers and how many runs they are of, the type of number included."""
+    """Return all of a block but its numbers and the number of runs; the type of its numbers is included."""
     payload = block.payload
     return (
         block.iteration,

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix._base.checks import Array
-from secmix.auditing.soundness.holding import Place
-from secmix.auditing.soundness.sight import numbers
+from secmix.auditing.soundness.adversary_observer import numbers
+from secmix.auditing.soundness.numbers_read import Place
 from secmix.auditing.witnesses.instance import InstanceCall
 from secmix.estimators.decoders import RECOVERED
 from secmix.kernel import Proof
@@ -106,7 +106,7 @@ def read_as(place: Place, rows: NDArray[Any], steps: Sequence[float]) -> Iterato
     if kind.kind == "u":
         yield Reading(where, "two's complement", sender, words.view(f"i{kind.itemsize}").astype(float), ones)
     else:
-        yield Reading(where, "a whole number", sender, words.astype(float), ones)
+        yield Reading(where, "an integer", sender, words.astype(float), ones)
     for modulus in {int(step) for step in steps if step == int(step) and step > _FINE} | set(_HALVES):
         if modulus < 2 ** (8 * kind.itemsize - 1):
             rest = np.mod(words, words.dtype.type(modulus))
@@ -214,7 +214,7 @@ class _Judge:
         """Return the numbers that are an affine function of this input in all runs that were not fitted on."""
         values = np.concatenate([reading.values for reading in batch], axis=1)
         digits = np.concatenate([reading.digits for reading in batch])
-        places = [(reading, column) for reading in batch for column in range(reading.values.shape[1])]
+        sources = [(reading, column) for reading in batch for column in range(reading.values.shape[1])]
         finite = np.isfinite(values).all(axis=0)
         values = np.where(finite, values, 0.0)
         out: dict[int, _Exact] = {}
@@ -224,7 +224,7 @@ class _Judge:
                 if k not in out:
                     full = np.zeros(self.y.shape[1])
                     full[list(entries)] = weights[:, k]
-                    out[int(k)] = _Exact(*places[k], full, float(off[k]))
+                    out[int(k)] = _Exact(*sources[k], full, float(off[k]))
         return list(out.values())
 
     def _blocks(self) -> Iterator[tuple[int, ...]]:

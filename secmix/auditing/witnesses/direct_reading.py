@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from secmix._base.checks import Array
-from secmix.auditing.evidence.interface import Case
+from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.proof import proof_of, traced
 from secmix.auditing.report import Finding
 from secmix.auditing.witnesses.affine import DirectDecoding, decode_directly, marks, readings
@@ -28,25 +28,25 @@ class DirectReading:
 
     Attributes
     ----------
-    case : Case
+    case : CellContext
     instance : ProtocolInstance
     inputs : dict of iteration -> (n, runs, m)
     steps : list of float
         Moduli in which masks may vanish.
-    doubts : list of str
+    reasons : list of str
         Reasons why nothing is proved.
     """
 
-    case: Case
+    case: CellContext
     instance: ProtocolInstance
     inputs: Mapping[int, Array]
     steps: Sequence[float]
-    doubts: Sequence[str]
+    reasons: Sequence[str]
 
     @property
     def nodes(self) -> list[int]:
         """The nodes asked about whose data are not known already."""
-        return [node for node in self.case.judged if node not in self.case.settled]
+        return [node for node in self.case.judged if node not in self.case.decided]
 
     @property
     def honest(self) -> list[int]:
@@ -134,7 +134,7 @@ class DirectReading:
         return in_all_runs(
             self.case.about(node),
             runs,
-            [text, *self.doubts[:1]],
+            [text, *self.reasons[:1]],
             method=f"numbers that are sent unmasked, in {runs} runs that were not fitted on",
             error=(error, "largest error in standard deviations"),
             complete=complete,

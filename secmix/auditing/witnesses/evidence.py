@@ -27,12 +27,12 @@ from numpy.typing import NDArray
 from secmix._base.random import stream
 from secmix.auditing import soundness
 from secmix.auditing.evidence.decoding import MOST
-from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
+from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.proof import proof_of, traced, unproved
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
-from secmix.auditing.soundness.holding import Place
+from secmix.auditing.soundness.numbers_read import Place
 from secmix.auditing.witnesses.affine import moduli
 from secmix.auditing.witnesses.calls.long_use import in_long_use
 from secmix.auditing.witnesses.decode import Decoded, decode, from_total
@@ -50,7 +50,7 @@ from secmix.protocols.interfaces import SumTraits
 _STREAM = ("soundness", "witness")
 
 
-def _applies(case: Case) -> bool:
+def _applies(case: CellContext) -> bool:
     """Check that a sum is not proved, or a proof reveals an encoding, and that the data themselves are summed."""
     summed = isinstance(case.setup, SumSetup) and not Defences(**case.cell.model.defences).blurs
     policy = case.cell.policy
@@ -58,7 +58,7 @@ def _applies(case: Case) -> bool:
     return summed and asks and (bool(_reasons(case)) or _knows_an_encoding(case))
 
 
-def _knows_an_encoding(case: Case) -> bool:
+def _knows_an_encoding(case: CellContext) -> bool:
     """Check whether a proof shows that an encoding of a node is known, whose leakage is then measured."""
     outcome = proof_of(case)
     return (
@@ -66,13 +66,13 @@ def _knows_an_encoding(case: Case) -> bool:
     )
 
 
-def _reasons(case: Case) -> list[str]:
+def _reasons(case: CellContext) -> list[str]:
     """Return the reasons why no node is cleared; empty if a node is."""
     reasons = [unproved(case, node) for node in case.judged]
-    return [*case.observation.doubts, *min(reasons, key=len, default=[])]
+    return [*case.observation.unmet_premises, *min(reasons, key=len, default=[])]
 
 
-def _gather(case: Case) -> Gathered:
+def _gather(case: CellContext) -> Gathered:
     """Try the decoders one after the other, the simplest first, until one finds something."""
     missed: list[str] = []
     # The protocol's numbers may be anything; errors here must not prevent other evidence.
@@ -87,13 +87,13 @@ def _gather(case: Case) -> Gathered:
     return Gathered(missed=tuple(missed))
 
 
-def _decoders(case: Case, missed: list[str]) -> Iterator[Callable[[], list[Finding]]]:
+def _decoders(case: CellContext, missed: list[str]) -> Iterator[Callable[[], list[Finding]]]:
     assert isinstance(case.setup, SumSetup)
     assert isinstance(case.observation, SumObservation)
     setup, reasons = case.setup, _reasons(case)
     later = [t for t in case.observation.iterations if t >= 0] or case.observation.iterations
     inputs = {t: case.observation.inputs[t] for t in sorted({later[0], later[-1]})}
-    built = soundness.fresh(case.built if case.built is not None else setup.protocol)
+    built = soundness.deep_copy(case.built if case.built is not None else setup.protocol)
     instance = ProtocolInstance(built, setup.network, setup.adversary, case.cell.seed)
     reading = DirectReading(case, instance, inputs, _steps(case, inputs[later[0]].shape[2]), reasons)
     if not reading.nodes:
@@ -109,7 +109,7 @@ def _decoders(case: Case, missed: list[str]) -> Iterator[Callable[[], list[Findi
 
 def _masks_off(reading: DirectReading, built: Any, missed: list[str]) -> list[Finding]:
     """Find what remains where masks cancel, or are known."""
-    removal = MaskRemoval.of(reading.case, built, reading.inputs, reading.doubts)
+    removal = MaskRemoval.of(reading.case, built, reading.inputs, reading.reasons)
     if removal is None:
         return []
     findings = removal.findings(reading.nodes)
@@ -145,19 +145,19 @@ def _decoded(
     case, calls, rng = reading.case, [*train, *test], stream(reading.case.cell.seed, *_STREAM, iteration)
     truth, fitted = truth_of(calls), len(truth_of(train))
     frames = metadata_features(calls) if len(calls) > 2 else []
-    features = [*frames, *number_features(calls, reading.doubts, reading.steps, zeros)]
+    features = [*frames, *number_features(calls, reading.reasons, reading.steps, zeros)]
     decoded = decode(truth, features, reading.nodes, fitted, rng, from_total(truth, reading.honest, fitted))
     violations = {node: result for node, result in decoded.items() if _is_violation(result, case)}
-    return [_finding(result, case.about(node), reading.doubts) for node, result in violations.items()]
+    return [_finding(result, case.about(node), reading.reasons) for node, result in violations.items()]
 
 
-def _is_violation(decoded: Decoded, case: Case) -> bool:
+def _is_violation(decoded: Decoded, case: CellContext) -> bool:
     """Check whether the decoding is a violation by itself."""
     limit = case.cell.policy.max_normalised_leakage
     return decoded.exact >= MOST * decoded.runs or (limit is not None and _low(decoded) > limit)
 
 
-def _steps(case: Case, m: int) -> list[float]:
+def _steps(case: CellContext, m: int) -> list[float]:
     """Collect moduli in which masks vanish: of the draws, of what the trace reduced, and factors of a modulus.
     modulus."""
     assert isinstance(case.setup, SumSetup)
@@ -165,7 +165,7 @@ def _steps(case: Case, m: int) -> list[float]:
     steps = [] if proof is None else moduli(proof)
     rng = stream(case.cell.seed, "soundness", "steps of masks")
     try:
-        masks = np.asarray(soundness.fresh(case.setup.protocol).draw_masks(60, m, case.setup.network, rng))
+        masks = np.asarray(soundness.deep_copy(case.setup.protocol).draw_masks(60, m, case.setup.network, rng))
     except Exception:  # the protocol's code may raise anything: its masks are then unknown
         return steps
     words = masks.dtype.kind in "iu"
@@ -186,7 +186,7 @@ def _low(decoded: Decoded) -> float:
     return max(0.0, 1.0 - decoded.error.high**2)
 
 
-def _finding(decoded: Decoded, about: dict[str, Any], doubts: Sequence[str]) -> Finding:
+def _finding(decoded: Decoded, about: dict[str, Any], reasons: Sequence[str]) -> Finding:
     value = max(0.0, 1.0 - decoded.error.value**2)
     share, known = wilson(decoded.exact, decoded.runs)[0], decoded.exact >= MOST * decoded.runs
     notes = [
@@ -211,7 +211,7 @@ def _finding(decoded: Decoded, about: dict[str, Any], doubts: Sequence[str]) -> 
         normalised_high=1.0,
         runs=decoded.runs,
         hits=decoded.exact,
-        notes=[*notes, *doubts[:1]],
+        notes=[*notes, *reasons[:1]],
     )
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix._base.checks import Array
-from secmix.auditing.soundness.holding import Place
-from secmix.auditing.soundness.sight import Frame, numbers
+from secmix.auditing.soundness.adversary_observer import Frame, numbers
+from secmix.auditing.soundness.numbers_read import Place
 from secmix.auditing.witnesses.instance import InstanceCall
 
 _ROWS = 40  # messages that are read

@@ -14,7 +14,7 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.auditing.evidence.decoding import MOST
-from secmix.auditing.evidence.interface import Case, Evidence, Gathered, Kind
+from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
 from secmix.auditing.observation.collaborations import CollaborationObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.witnesses.decode import Decoded, decode
@@ -25,21 +25,21 @@ from secmix.estimators.estimate import wilson
 _MEMBERS = 10  # least number of runs of a group for membership in it to be a feature
 
 
-def _applies(case: Case) -> bool:
+def _applies(case: CellContext) -> bool:
     observation = case.observation
     if not isinstance(observation, CollaborationObservation):
         return False
-    return len({tuple(group.noticed) for group in observation.groups}) > 1
+    return len({tuple(group.metadata) for group in observation.groups}) > 1
 
 
-def _gather(case: Case) -> Gathered:
+def _gather(case: CellContext) -> Gathered:
     assert isinstance(case.observation, CollaborationObservation)
     groups, asked = case.observation.groups, case.setup.asked
     sizes = [group.runs for group in groups]
     truth = np.concatenate([np.stack([group.rows[i] for i in asked], axis=1) for group in groups])  # (runs, nodes, d)
     rng = stream(case.cell.seed, "frames")
     order = rng.permutation(len(truth))
-    calls = [InstanceCall(np.empty((1, 0, 0)), {}, group.noticed) for group in groups]
+    calls = [InstanceCall(np.empty((1, 0, 0)), {}, group.metadata) for group in groups]
     features = [
         _of_runs(feature, np.repeat(feature.values[:, 0], sizes)[order]) for feature in metadata_features(calls)
     ]
@@ -57,7 +57,7 @@ def _of_runs(feature: Feature, values: Array) -> Feature:
     return Feature(feature.where, feature.how, np.where(np.isnan(values), lowest - 1.0, values)[:, None])
 
 
-def _finding(decoded: Decoded, case: Case, node: int) -> Finding:
+def _finding(decoded: Decoded, case: CellContext, node: int) -> Finding:
     value, low = (max(0.0, 1.0 - error**2) for error in (decoded.error.value, decoded.error.high))
     share = wilson(decoded.exact, decoded.runs)[0] if decoded.exact else 0.0
     notes = (

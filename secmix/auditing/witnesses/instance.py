@@ -13,9 +13,9 @@ from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.adversaries import Adversary
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.auditing.soundness.holding import Place, held
-from secmix.auditing.soundness.runner import Call, call_sum, fresh
-from secmix.auditing.soundness.sight import Eyes, Frame
+from secmix.auditing.soundness.adversary_observer import AdversaryObserver, Frame
+from secmix.auditing.soundness.numbers_read import Place, numbers_read
+from secmix.auditing.soundness.runner import Call, call_sum, deep_copy
 from secmix.auditing.witnesses.outside import written
 from secmix.network import Network
 from secmix.protocols import SumProtocol
@@ -78,11 +78,11 @@ class ProtocolInstance:
 
     def zeros(self, iteration: int, n: int, m: int) -> dict[Place, NDArray[Any]]:
         """Collect what is read in calls on zeros: a row for each call with such a message."""
-        protocol, read = fresh(self.protocol), dict[Place, list[NDArray[Any]]]()
+        protocol, read = deep_copy(self.protocol), dict[Place, list[NDArray[Any]]]()
         corrupt, messages = self.adversary.corrupt_nodes(self.network), 0
         for place, runs in enumerate([_ZEROS, *[1] * _ZEROS]):
             call = self._call(protocol, np.zeros((runs, n, m)), iteration, "zeros", place)
-            for where, row in held(call, self.adversary, self.network, corrupt).items():
+            for where, row in numbers_read(call, self.adversary, self.network, corrupt).items():
                 if row.shape == (runs, m) and row.dtype == np.float64:
                     read.setdefault(where, []).append(row)
             messages += call.messages
@@ -97,8 +97,8 @@ class ProtocolInstance:
         return {t: (train[t], test[t]) for t in inputs}
 
     def _used(self, inputs: Mapping[int, Array], calls: list[slice]) -> dict[int, list[InstanceCall]]:
-        protocol, corrupt = fresh(self.protocol), self.adversary.corrupt_nodes(self.network)
-        eyes = Eyes(self.adversary, self.network, corrupt, _is_blind(self.adversary))
+        protocol, corrupt = deep_copy(self.protocol), self.adversary.corrupt_nodes(self.network)
+        observer = AdversaryObserver(self.adversary, self.network, corrupt, _is_blind(self.adversary))
         used: dict[int, list[InstanceCall]] = {t: [] for t in inputs}
         messages = 0
         for runs in calls:
@@ -107,8 +107,8 @@ class ProtocolInstance:
                 with written() as outside:
                     call = self._call(protocol, s, t, "use", runs.start, runs.stop)
                 if not call.failure:
-                    rows = held(call, self.adversary, self.network, corrupt) | (outside if len(s) == 1 else {})
-                    used[t].append(InstanceCall(s, rows, eyes.see(call).frames))
+                    rows = numbers_read(call, self.adversary, self.network, corrupt) | (outside if len(s) == 1 else {})
+                    used[t].append(InstanceCall(s, rows, observer.observe(call).frames))
                 messages += call.messages
             if messages > _MESSAGES:
                 break

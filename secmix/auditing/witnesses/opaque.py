@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from secmix.protocols.cipher import Cipher
 
 Words = NDArray[Any]
-"""Whole numbers (runs, n, m)."""
+"""Integers (runs, n, m)."""
 Parts = tuple[Any, ...]
 """The ciphertext of one word: integers and bytes."""
 
@@ -55,14 +55,14 @@ class Trial:
 
     Attributes
     ----------
-    doubts : list of str
+    faults : list of str
         Why ciphertexts may reveal more than their length; empty if no test found anything.
     opened : Opened or None
     tried : int
         Number of words that were encrypted.
     """
 
-    doubts: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
     opened: Opened | None = None
     tried: int = 0
 
@@ -82,14 +82,14 @@ def tried(cipher: Cipher, words: Words) -> Trial:
         decrypted = [cipher.decrypt(ciphertext) for ciphertext in sealed]
         trial.opened = _known(f"the secret key, which are {keys}", decrypted, words)
     if same := _deterministic(cipher, words, passed):
-        trial.doubts.append(
+        trial.faults.append(
             "encrypting the same word twice gives the same bytes: anybody with the public key can try words"
         )
         if len(same) == len(passed[0]):
             trial.opened = trial.opened or _counted_up(cipher, words, passed)
     for modulus in cipher.public:
         if opened := _same_randomness(cipher, modulus, words, passed):
-            trial.doubts += [] if same else ["words are encrypted with the same randomness as others"]
+            trial.faults += [] if same else ["words are encrypted with the same randomness as others"]
             trial.opened = trial.opened or opened
     return trial
 
@@ -128,13 +128,13 @@ def _weak_keys(cipher: Cipher, trial: Trial, passed: Sequence[Parts]) -> str:
     numbers = dict.fromkeys(number for parts in passed for number in numbers_in(parts))
     for modulus in cipher.public:
         if modulus.bit_length() < BITS:
-            trial.doubts.append(
+            trial.faults.append(
                 f"the public key has a modulus of {modulus.bit_length()} bits, expected at least {BITS}: its factors "
                 "are "
                 "the secret key"
             )
         if factored := factor(modulus) or _among(modulus, numbers):
-            trial.doubts.append(f"the secret key follows from the public one: {factored[1]}")
+            trial.faults.append(f"the secret key follows from the public one: {factored[1]}")
             return f"factors of the public key ({factored[1]})"
     return ""
 

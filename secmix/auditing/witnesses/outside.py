@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix._base.checks import Array
-from secmix.auditing.soundness.holding import Place
+from secmix.auditing.soundness.numbers_read import Place
 from secmix.transcript import SERVER, Origin, watched
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from secmix._base.random import stream
-from secmix.auditing.evidence.interface import Case
+from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
@@ -35,20 +35,20 @@ class _Try:
     read: tuple[int, ...]  # nodes whose ciphertexts the adversary reads
 
 
-def sealed_check(case: Case) -> Check | None:
+def sealed_check(case: CellContext) -> Check | None:
     """Report what cheap tests of the cipher find; None if there is none, or the adversary has the key."""
     tested = _tried(case)
     if tested is None:
         return None
     where, count = tested.cipher.place, tested.trial.tried
-    if tested.trial.doubts:
-        return Check("cipher", "failed", f"{tested.trial.doubts[-1]} ({where})")
+    if tested.trial.faults:
+        return Check("cipher", "failed", f"{tested.trial.faults[-1]} ({where})")
     sentence = f"Cheap tests of {count} ciphertexts found nothing ({where})."
     assumes = f"Ciphertexts ({where}) are assumed to be opaque without the key: the cipher is tested, but not traced."
     return Check("cipher", "passed", sentence, assumes=assumes)
 
 
-def sealed_findings(case: Case, nodes: list[int]) -> list[Finding]:
+def sealed_findings(case: CellContext, nodes: list[int]) -> list[Finding]:
     """Find words of ``nodes`` that follow from ciphertexts without the key."""
     tested = _tried(case)
     if tested is None or tested.trial.opened is None or not tested.read:
@@ -60,13 +60,15 @@ def sealed_findings(case: Case, nodes: list[int]) -> list[Finding]:
     opened = tried(tested.cipher, selected).opened
     if opened is None:
         return []
-    places = {node: place for place, node in enumerate(tested.read) if node in nodes}
+    positions = {node: place for place, node in enumerate(tested.read) if node in nodes}
     return [
-        finding for node, place in places.items() for finding in _finding(case.about(node), place, selected, opened, m)
+        finding
+        for node, place in positions.items()
+        for finding in _finding(case.about(node), place, selected, opened, m)
     ]
 
 
-def _tried(case: Case) -> _Try | None:
+def _tried(case: CellContext) -> _Try | None:
     """Test the cipher of a cell once; None if there is none, or its adversary has the key or reads no ciphertext."""
     if _KEY not in case.fitted:
         cipher = _cipher(case)
@@ -76,7 +78,7 @@ def _tried(case: Case) -> _Try | None:
     return tested
 
 
-def _first_trial(case: Case, cipher: Cipher, read: tuple[int, ...]) -> _Try:
+def _first_trial(case: CellContext, cipher: Cipher, read: tuple[int, ...]) -> _Try:
     words = _words(case, cipher)
     _, n, m = words.shape
     entries = min(m, max(1, _FIRST // (2 * n)))
@@ -89,7 +91,7 @@ def _first_trial(case: Case, cipher: Cipher, read: tuple[int, ...]) -> _Try:
         return _Try(cipher, Trial([f"testing the cipher ends in {type(error).__name__}"]), 1.0, read)
 
 
-def _cipher(case: Case) -> Cipher | None:
+def _cipher(case: CellContext) -> Cipher | None:
     setup = case.setup
     if not isinstance(setup, SumSetup) or not isinstance(case.observation, SumObservation):
         return None
@@ -98,7 +100,7 @@ def _cipher(case: Case) -> Cipher | None:
     return None if cipher is None or setup.corrupt & set(cipher.holders) else cipher
 
 
-def _read(case: Case) -> tuple[int, ...] | None:
+def _read(case: CellContext) -> tuple[int, ...] | None:
     """Return the nodes whose ciphertexts the adversary reads; None if it reads none."""
     setup, channel = case.setup, Channel()
     assert isinstance(setup, SumSetup)
@@ -110,7 +112,7 @@ def _read(case: Case) -> tuple[int, ...] | None:
     return tuple(sorted(senders - {SERVER})) if senders else None
 
 
-def _words(case: Case, cipher: Cipher) -> Words:
+def _words(case: CellContext, cipher: Cipher) -> Words:
     assert isinstance(case.observation, SumObservation)
     first = max(min(case.observation.iterations), 0)
     return np.asarray(cipher.words(case.observation.inputs[first].transpose(1, 0, 2)))

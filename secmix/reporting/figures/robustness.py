@@ -87,16 +87,16 @@ def _plain(value: float, _: int) -> str:
 def _lines(axes: Any, points: Sequence[RobustnessPoint]) -> None:
     """Draw both lines with their names at the last point, the higher named above and the lower below."""
     fraction = [p.fraction for p in points]
-    found = np.array([np.nan if p.found is None else p.found for p in points])
+    errors = np.array([np.nan if p.found is None else p.found for p in points])
     proven = np.array([np.nan if p.proven is None else p.proven for p in points])
-    axes.plot(fraction, found, color=FOUND, marker="o", markersize=5.5, linewidth=1.8, zorder=4, clip_on=False)
+    axes.plot(fraction, errors, color=FOUND, marker="o", markersize=5.5, linewidth=1.8, zorder=4, clip_on=False)
     axes.plot(
         fraction, proven, color=PROVEN, marker="s", markersize=5.5, markerfacecolor=COLOUR["paper"], linewidth=1.6,
         linestyle=(0, (4, 2)), zorder=3, clip_on=False,
     )  # fmt: skip
-    both = bool(np.isfinite(found).any() and np.isfinite(proven).any())
+    both = bool(np.isfinite(errors).any() and np.isfinite(proven).any())
     _name(axes, fraction, proven, "proven bound", PROVEN, above=True)
-    _name(axes, fraction, found, "found", FOUND, above=not both)
+    _name(axes, fraction, errors, "found", FOUND, above=not both)
 
 
 def _name(axes: Any, fraction: Sequence[float], values: Any, text: str, colour: str, *, above: bool) -> None:

@@ -78,7 +78,7 @@ def search(
 
 
 def _above(limit: float) -> float:
-    """Return the next whole number if costs are whole; otherwise ``limit`` itself."""
+    """Return the next integer if costs are integers; otherwise ``limit`` itself."""
     return limit + 1 if float(limit).is_integer() else limit
 
 

@@ -1,1 +1,1 @@
-"""Soundness of collaborations: how they are called and looked at, on which rows, handed what, and all that is asked."""
+"""Soundness of collaborations: calls and their comparison, unusual rows, call variants, and the checks."""

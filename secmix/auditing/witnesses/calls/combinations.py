@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.auditing.soundness.holding import Place
-from secmix.auditing.soundness.sight import numbers
+from secmix.auditing.soundness.adversary_observer import numbers
+from secmix.auditing.soundness.numbers_read import Place
 from secmix.auditing.witnesses.calls.patterns import Run
 
 _MORE = 2  # least number of runs for each fitted number
@@ -31,7 +31,7 @@ class Combination:
     node : int
     weights : (m,)
         Weights of its entries; the largest is 1.
-    places : list of Place
+    locations : list of Place
         The messages that it is made of, the largest weight first.
     runs : int
         Number of runs that confirmed it: all of them.
@@ -39,7 +39,7 @@ class Combination:
 
     node: int
     weights: Array
-    places: list[Place]
+    locations: list[Place]
     runs: int
 
 
@@ -63,8 +63,10 @@ def combinations(
             if _is_known(tables, own, direction) and not _is_known(totals, own, direction):
                 largest = np.argsort(-np.abs(coefficients @ direction)[1:])
                 columns = [place for place in shared for _ in range(len(first[0].rows[place]))]
-                places = list(dict.fromkeys(columns[k] for k in largest[: len(direction)]))
-                known.append(Combination(node, direction / direction[np.abs(direction).argmax()], places, len(second)))
+                locations = list(dict.fromkeys(columns[k] for k in largest[: len(direction)]))
+                known.append(
+                    Combination(node, direction / direction[np.abs(direction).argmax()], locations, len(second))
+                )
                 break
     return known
 

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from secmix.auditing.report import Finding
-from secmix.auditing.soundness.holding import Place
+from secmix.auditing.soundness.numbers_read import Place
 from secmix.auditing.witnesses.calls.combinations import Combination, combinations
 from secmix.auditing.witnesses.calls.matches import FIRST, Fits, Match, confirmed_calls, matches
 from secmix.auditing.witnesses.calls.patterns import PATTERNS, LongUse, Pattern, Run
@@ -26,7 +26,7 @@ _MOST = 0.95  # share that counts as all calls: in the others an input may hardl
 
 
 @dataclass(frozen=True)
-class _Shown:
+class _Revealed:
     """A match that two instances of a protocol show in the same calls.
 
     Attributes
@@ -80,9 +80,9 @@ def in_long_use(reading: DirectReading) -> list[Finding]:
 
 def _shown(
     reading: DirectReading, pattern: Pattern, first: Mapping[Match, Fits], instances: Sequence[list[Run]]
-) -> dict[int, _Shown]:
+) -> dict[int, _Revealed]:
     second = matches(instances[1], reading.nodes, reading.honest, reading.steps) if first else {}
-    simplest: dict[int, _Shown] = {}
+    simplest: dict[int, _Revealed] = {}
     for match in first.keys() & second.keys():
         shown = _of(pattern, match, first[match], second[match], instances)
         if shown and (match.node not in simplest or shown.rank < simplest[match.node].rank):
@@ -90,7 +90,7 @@ def _shown(
     return simplest
 
 
-def _of(pattern: Pattern, match: Match, first: Fits, second: Fits, instances: Sequence[list[Run]]) -> _Shown | None:
+def _of(pattern: Pattern, match: Match, first: Fits, second: Fits, instances: Sequence[list[Run]]) -> _Revealed | None:
     if pattern.is_unlike:
         always = _always(first, instances[0]) & _always(second, instances[1])
         fits = zip((first, second), instances, strict=True)
@@ -102,17 +102,17 @@ def _of(pattern: Pattern, match: Match, first: Fits, second: Fits, instances: Se
     if not calls or (len(calls) < 2 and not (pattern.is_batches or pattern.hands_masks)):
         return None
     runs = [instances[1][run] for run in second if instances[1][run].call in set(calls)]
-    return _Shown(match, calls, runs, len({run.call for run in instances[1]}), is_input)
+    return _Revealed(match, calls, runs, len({run.call for run in instances[1]}), is_input)
 
 
 def _always(fits: Fits, runs: Sequence[Run]) -> set[str]:
     """Return the kinds of inputs for which every run shows it."""
     shown = Counter(runs[run].special for run in fits)
-    made = Counter(run.special for run in runs)
-    return {special for special, count in shown.items() if count == made[special]}
+    total = Counter(run.special for run in runs)
+    return {special for special, count in shown.items() if count == total[special]}
 
 
-def _finding(reading: DirectReading, use: LongUse, pattern: Pattern, shown: _Shown) -> Finding:
+def _finding(reading: DirectReading, use: LongUse, pattern: Pattern, shown: _Revealed) -> Finding:
     text = _in_words(pattern, shown, use.lines)
     view: View = "single" if shown.match.lag == 0 else "cumulative"
     return _in_all_runs(reading, shown.match.node, len(shown.runs), text, view, complete=shown.is_determined)
@@ -125,7 +125,7 @@ def _of_combination(reading: DirectReading, use: LongUse, known: Combination) ->
         for k, weight in enumerate(known.weights.round(9))
         if abs(weight) > _WEIGHS
     ]
-    kinds = list(dict.fromkeys(place[0].kind for place in known.places))[:_LISTED]
+    kinds = list(dict.fromkeys(place[0].kind for place in known.locations))[:_LISTED]
     lines = "; ".join(str(use.lines[kind]) for kind in kinds[:1] if kind in use.lines)
     text = (
         f"masks cancel in a combination of messages ({', '.join(map(repr, kinds))}; {lines}): "
@@ -139,14 +139,14 @@ def _in_all_runs(reading: DirectReading, node: int, runs: int, text: str, view: 
     return in_all_runs(
         reading.case.about(node),
         runs,
-        [text, *reading.doubts[:1]],
+        [text, *reading.reasons[:1]],
         method=f"entry by entry, in {runs} runs that were not fitted on",
         view=view,
         complete=complete,
     )
 
 
-def _in_words(pattern: Pattern, shown: _Shown, lines: Mapping[str, object]) -> str:
+def _in_words(pattern: Pattern, shown: _Revealed, lines: Mapping[str, object]) -> str:
     match, when = shown.match, _when(pattern, shown)
     kind = match.where[0].kind
     line = f" ({lines[kind]})" if kind in lines else ""
@@ -180,7 +180,7 @@ def _named(where: Place) -> str:
     return f"'{origin.kind}'{str(origin)[len(origin.kind) :]}"
 
 
-def _when(pattern: Pattern, shown: _Shown) -> str:
+def _when(pattern: Pattern, shown: _Revealed) -> str:
     """Describe the calls that show it."""
     calls, count = shown.calls, len(shown.calls)
     if not pattern.has_channel:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix._base.checks import Array, Ints
-from secmix.auditing.soundness.holding import Place
+from secmix.auditing.soundness.numbers_read import Place
 from secmix.auditing.witnesses.affine import read_as
 from secmix.auditing.witnesses.calls.patterns import Run
 from secmix.estimators.decoders import RECOVERED

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from secmix import transcript
 from secmix._base.checks import Array
 from secmix._base.random import stream
-from secmix.auditing.soundness.holding import Place, held
-from secmix.auditing.soundness.runner import Call, fresh, observation
+from secmix.auditing.soundness.numbers_read import Place, numbers_read
+from secmix.auditing.soundness.runner import Call, deep_copy, record_call
 from secmix.auditing.witnesses.instance import ProtocolInstance
 from secmix.kernel.state import Place as Line
 from secmix.kernel.state import here
@@ -76,7 +76,7 @@ UNLIKE: tuple[tuple[str, Callable[[Array, Array], Array]], ...] = (
     ("smaller by 1,000 than usual", lambda own, other: own - 1e3),
     ("above zero", lambda own, other: np.abs(own) + 1.0),
     ("below zero", lambda own, other: -np.abs(own) - 1.0),
-    ("of whole numbers above zero", lambda own, other: np.abs(np.rint(8.0 * own)) + 1.0),
+    ("of integers above zero", lambda own, other: np.abs(np.rint(8.0 * own)) + 1.0),
     ("that of another node", lambda own, other: other),
 )
 """The input (runs, m) of one node, made of its own and that of the next node."""
@@ -139,7 +139,7 @@ class LongUse:
 
     def runs(self, pattern: Pattern, copy: int) -> list[Run]:
         """Make all calls of one instance, up to a limit on messages, and return their runs."""
-        protocol, channel, runs, messages = fresh(self.instance.protocol), Channel(), list[Run](), 0
+        protocol, channel, runs, messages = deep_copy(self.instance.protocol), Channel(), list[Run](), 0
         coins = stream(self.instance.seed, "soundness", "long use", pattern.name, "coins", copy)
         for number, size in enumerate(pattern.sizes):
             if number % _FIT == 0:
@@ -156,7 +156,7 @@ class LongUse:
                 break
             runs += self._runs_of(call, Run(number, size, inputs, {}, special))
             messages += call.messages
-            if messages > _MESSAGES or "thread" in call.untold:
+            if messages > _MESSAGES or "thread" in call.unrecorded:
                 break
         return runs
 
@@ -194,13 +194,13 @@ class LongUse:
 
         # Output of hundreds of calls is not shown.
         with listening(recorder), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            call = observation(in_use, channel)
+            call = record_call(in_use, channel)
         return replace(call, blocks=tuple(recorder.blocks))
 
     def _runs_of(self, call: Call, batch: Run) -> Iterator[Run]:
         """Yield the runs of a call with the numbers that are read; equal origins of any iteration are numbered."""
         network = self.instance.network
-        rows = held(call, self.instance.adversary, network, self.instance.adversary.corrupt_nodes(network))
+        rows = numbers_read(call, self.instance.adversary, network, self.instance.adversary.corrupt_nodes(network))
         fits, counts = dict[Place, NDArray[Any]](), Counter[Origin]()
         for (origin, _), row in rows.items():
             if row.ndim == 2 and len(row) == batch.size:

@@ -28,7 +28,7 @@ class PublicSeeds:
         The fit that is replayed.
     runs : sequence of Replayed
     read : sequence of set of int
-        The whole numbers that the adversary reads in each run.
+        The integers that the adversary reads in each run.
     """
 
     protocol: Any

@@ -74,9 +74,9 @@ def whole_numbers_read(
     fit: Fit, network: Network, adversary: Adversary, payloads: Sequence[Mapping[int, Any]]
 ) -> list[set[int]]:
     """Return the integers that are read in each run, of messages in words."""
-    places = _read(fit, network, adversary)
+    locations = _read(fit, network, adversary)
     return [
-        {number for k, row in places if payload[k].dtype.kind in "iu" for number in payload[k][row, 0].tolist()}
+        {number for k, row in locations if payload[k].dtype.kind in "iu" for number in payload[k][row, 0].tolist()}
         for payload in payloads
     ]
 

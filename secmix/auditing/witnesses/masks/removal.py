@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.auditing.evidence.interface import Case
+from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.proof import traced
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
@@ -52,7 +52,7 @@ class Claim:
 class MaskRemoval:
     """A protocol with the relations of its trace, and the runs on which these are tested."""
 
-    case: Case
+    case: CellContext
     fit: Fit
     network: Network
     runs: Sequence[Replayed]
@@ -60,7 +60,7 @@ class MaskRemoval:
     known: Known
     truth: Array  # (runs, n, entries of all calls)
     columns: Mapping[int, tuple[int, int]]  # node and place in truth, of each input
-    doubts: Sequence[str]
+    reasons: Sequence[str]
     tables: Tables
     public: PublicSeeds
 
@@ -70,7 +70,7 @@ class MaskRemoval:
         return sorted({str(guess) for guess in guesses(self.known) if not guess.is_tried})
 
     @staticmethod
-    def of(case: Case, protocol: Any, inputs: Any, doubts: Sequence[str]) -> MaskRemoval | None:
+    def of(case: CellContext, protocol: Any, inputs: Any, reasons: Sequence[str]) -> MaskRemoval | None:
         """Replay the protocol; return None if nothing was traced, or if it sends different messages untraced."""
         proof = traced(case)
         if proof is None or not isinstance(case.setup, SumSetup):
@@ -90,7 +90,7 @@ class MaskRemoval:
         known = Known.of(fit.trace, rows, data)
         read = whole_numbers_read(fit, network, adversary, [run.payloads for run in runs])
         public = PublicSeeds(protocol, network, fit, case.cell.seed, runs, read)
-        return MaskRemoval(case, fit, network, runs, rows, known, truth, columns, doubts, Tables(known), public)
+        return MaskRemoval(case, fit, network, runs, rows, known, truth, columns, reasons, Tables(known), public)
 
     def findings(self, nodes: Sequence[int]) -> list[Finding]:
         """Compute the data of the nodes, by the simplest way first."""
@@ -135,12 +135,12 @@ class MaskRemoval:
         entries: dict[str, set[int]] = {}
         for claim in claims:
             behind = {v for variable in claim.relation.data for v in self.fit.encoded.get(variable, {variable})}
-            places = sorted({columns[v][1] for v in behind if v in columns and columns[v][0] == node})
+            components = sorted({columns[v][1] for v in behind if v in columns and columns[v][0] == node})
             values = centred(claim.relation.values, claim.relation.modulus)[:, None]
             reading = Reading("", claim.how, node, values, np.array([self._digits(claim.relation)]))
-            if places and decode_directly(self.truth[:, :, places], [reading], [node], honest, fitted):
-                entries.setdefault(claim.how, set()).update(places)
-                alone |= {claim.how} if len(places) == 1 else set()
+            if components and decode_directly(self.truth[:, :, components], [reading], [node], honest, fitted):
+                entries.setdefault(claim.how, set()).update(components)
+                alone |= {claim.how} if len(components) == 1 else set()
         if not entries:
             return None
         how = max(entries, key=lambda claim: len(entries[claim]))
@@ -207,7 +207,7 @@ class MaskRemoval:
         return in_all_runs(
             self.case.about(node),
             runs,
-            [f"{how}; shown in {runs} of {runs} runs", *self.doubts[:1]],
+            [f"{how}; shown in {runs} of {runs} runs", *self.reasons[:1]],
             method=f"what the adversary computes from the relations of the trace, in {runs} runs that were not traced",
             view="cumulative" if "is used again" in how else "single",
             complete=complete,

@@ -12,7 +12,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix._base.random import stream
-from secmix.auditing.soundness.runner import fresh
+from secmix.auditing.soundness.runner import deep_copy
 from secmix.kernel.state import Place, is_protocol
 from secmix.kernel.trace import RESULT, Fit
 from secmix.network import Network
@@ -65,7 +65,7 @@ def replayed(
     fits = []
     for run, calls in enumerate(inputs):
         replay = Replayed(list(calls))
-        blocks = _blocks(fresh(protocol), network, replay, seed, run, zeros=zeros, reseeded=reseeded)
+        blocks = _blocks(deep_copy(protocol), network, replay, seed, run, zeros=zeros, reseeded=reseeded)
         messages = {k: message for k, message in enumerate(fit.messages) if message.frame[2] != RESULT}
         if len(blocks) < len(messages):
             continue

@@ -1,4 +1,4 @@
-"""What an adversary holds of a call beyond doubt: what it says it observes, and all that is of its own nodes."""
+"""Numbers that an adversary certainly reads in a call: what it observes, and all that its own nodes know."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ from secmix.transcript import Origin, Transcript, View, collect
 from secmix.transcript.messages import touching
 
 Place = tuple[Origin, int]
-"""A message, and which it is of those of the same origin in one call."""
+"""An origin, and the index among the messages of that origin in one call."""
 
 
-def held(call: Call, adversary: Adversary, network: Network, corrupt: frozenset[int]) -> dict[Place, NDArray[Any]]:
-    """The numbers that ``adversary`` certainly reads of ``call``: what it says it observes, and all of its own nodes.
+def numbers_read(
+    call: Call, adversary: Adversary, network: Network, corrupt: frozenset[int]
+) -> dict[Place, NDArray[Any]]:
+    """Return the numbers that ``adversary`` certainly reads: what it observes, and all of its own nodes.
 
-    What corrupt nodes hold, send and are sent is theirs, whatever the adversary makes of it.
+    What corrupt nodes hold, send and receive counts, whatever ``adversary.observe`` returns.
     """
     nodes = sorted(corrupt)
     numbers = np.array(nodes, dtype=np.intp)
-    mine = ((block, np.flatnonzero(touching(block, numbers))) for block in call.blocks)
-    rows = _placed(collect((block, which) for block, which in mine if len(which)))
+    own = ((block, np.flatnonzero(touching(block, numbers))) for block in call.blocks)
+    rows = _placed(collect((block, which) for block, which in own if len(which)))
     try:
         observed = _placed(adversary.observe(Transcript(list(call.blocks)), network))
-    except Exception:  # made for other messages: it is taken to see nothing but its own
+    except Exception:  # observe() does not support these messages: only those of its nodes count
         observed = {}
     rows = {**observed, **rows}
     if call.results.ndim == 3:

@@ -1,4 +1,4 @@
-"""Rows as they hardly come by chance: of all nodes, of one row, and of a node that is unlike all others."""
+"""Unusual rows: of all nodes, of one row, and of a single node."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ FAR = 2.0**12
 
 
 def _one_row_far(rows: Array) -> Array:
-    """A row that lies beyond all others of its node."""
+    """Move one row beyond all others of its node."""
     return np.concatenate([FAR * (1 + np.abs(rows[:, :1])), rows[:, 1:]], axis=1)
 
 
 def _every_other_column(rows: Array) -> Array:
-    """Columns that go together go against each other."""
+    """Flip the sign of every other column."""
     return rows * np.where(np.arange(rows.shape[2]) % 2, -1.0, 1.0)
 
 
@@ -49,13 +49,13 @@ CHANGES: tuple[Change, ...] = (
     _one_column_constant,
     lambda rows: np.concatenate([rows[:, : (rows.shape[1] + 1) // 2]] * 2, axis=1)[:, : rows.shape[1]],
 )
-"""Of the rows (runs, N_i, d) of every honest node alike: other units, other signs, equal, sorted, far out."""
+"""Changes of the rows (runs, N_i, d) of every honest node: other units, other signs, equal, sorted, distant."""
 
 _OF_ONE: tuple[Change, ...] = (lambda rows: FAR * rows, lambda rows: rows + FAR, lambda rows: rows - FAR, np.zeros_like)
 
 
 def one_unlike_all(rows: Sequence[Array], honest: Sequence[int], most: int) -> Iterator[list[Array]]:
-    """Rows where one honest node is larger, farther out or emptier than all, or has a row of another; first nodes."""
+    """Yield rows in which one honest node has unusual rows, or a row of another node."""
     for node in honest[:most]:
         for change in _OF_ONE:
             yield [change(part) if i == node else part for i, part in enumerate(rows)]
