@@ -225,7 +225,7 @@ class Squaring(SecureSum):
 
 @pytest.mark.parametrize(
     ("protocol", "reason"),
-    [(Hidden(), "does not follow"), (Lottery(), "by lot"), (Squaring(), "not linear")],
+    [(Hidden(), "does not follow"), (Lottery(), "schedule is random"), (Squaring(), "not linear")],
     ids=["hidden", "lottery", "squaring"],
 )
 def test_what_is_not_proven_is_inconclusive_and_never_none(protocol, reason):
