@@ -58,7 +58,7 @@ def read_regular(place: Path, *, follow: bool = True, most: int | None = None) -
     with os.fdopen(os.open(place, _flags(kind)), "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
-            raise OSError(0, "it is no regular file", str(place))
+            raise OSError(0, "it is not a regular file", str(place))
         if most is not None and status.st_size > most:
             raise OSError(0, f"it is larger than {most >> 20} MiB", str(place))
         return file.read()

@@ -134,7 +134,7 @@ def damaged(tmp_path, how):
         ({"what": "line", "said": {"parts": []}}, "does not contain the 0 parts"),
         ({"what": "line", "said": {"file": "000099.npz"}}, "cannot read"),
         ({"what": "link"}, "cannot read"),
-        ({"what": "pipe"}, "no regular file"),
+        ({"what": "pipe"}, "not a regular file"),
         ({"what": "pickle"}, "is damaged"),
         ({"what": "bomb", "compression": zipfile.ZIP_DEFLATED}, "uncompressed"),
         ({"what": "table"}, "something else than vectors"),

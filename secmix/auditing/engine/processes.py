@@ -22,8 +22,8 @@ from typing import Any
 
 from secmix.errors import SecmixError, cause
 
-Tell = Callable[[Any], None]
-Work = Callable[[Any, Any, Tell], Any]
+Notify = Callable[[Any], None]
+Work = Callable[[Any, Any, Notify], Any]
 """Called in a worker with the data shared by all tasks, a task, and a function that sends reports to the parent."""
 
 _PRELOADED = "secmix.auditing.engine.preloaded"

@@ -20,7 +20,7 @@ from secmix.auditing.cells.fields import without_rest
 from secmix.auditing.cells.steps import CellResult, Word
 from secmix.auditing.engine import cell_cache
 from secmix.auditing.engine.estimate import Estimate, warning
-from secmix.auditing.engine.processes import Lost, NotBegun, Tell, Workers
+from secmix.auditing.engine.processes import Lost, NotBegun, Notify, Workers
 from secmix.auditing.engine.run_cell import lost, run_cell, try_out
 from secmix.auditing.report import Verdict
 from secmix.auditing.setup import PreparedData, ReadyParts
@@ -180,7 +180,7 @@ def _report(early: Callable[[int, Word], None], i: int, raised: list[BaseExcepti
 
 
 def run_in_worker(
-    shared: tuple[ReadyParts | None, bool, dict[str, PreparedData], float], task: tuple[Scenario, str], notify: Tell
+    shared: tuple[ReadyParts | None, bool, dict[str, PreparedData], float], task: tuple[Scenario, str], notify: Notify
 ) -> CellResult:
     """Run a cell and its command in a worker process; ``notify`` sends reports to the parent."""
     (ready_parts, allow_code, prepared, deadline), (cell, command) = shared, task
