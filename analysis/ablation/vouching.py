@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -29,9 +29,9 @@ from secmix.estimators.ksg.nearness import Nearness
 
 _information = importlib.import_module("secmix.estimators.ksg.information")  # the package has a function of its name
 _SAID = "at least this much: "
-_DRAWS = {"peers": 1, "draws": 2, "own": 3, "again": 3, "independent": 5}  # the first so many of each task
+_PARTS = ("peers", "draws", "own", "again", "independent")
 _MOST_ROWS = 2000
-REPLAYS = 2  # of each case of the tests
+_REPLAYS = 2  # of each case of the tests, at most
 
 
 @dataclass(frozen=True)
@@ -152,14 +152,16 @@ def _plain(found: Estimate) -> list[Any]:
     return [found.status, *(end if math.isfinite(end) else None for end in (found.low, found.high))]
 
 
-def recorded_bounds(numbers: Numbers) -> dict[Job, Estimate]:
-    """Return the lower bounds that the study of information has read, by draw, of the first draws of each task."""
+def recorded_bounds(numbers: Numbers, draws: int) -> dict[Job, Estimate]:
+    """Return the lower bounds that the study of information has read, of the first ``draws`` draws of each task."""
     empty = information_lower_bound(*np.random.default_rng(0).standard_normal((2, 10)))
     found = {}
-    for part, draws in _DRAWS.items():
+    for part in _PARTS:
         cells = [cell for cell in numbers[part] if cell["method"] == "lower bound"]
+        # Of the public tasks the first draw stands in one part, and the others in the next.
+        most = min(draws, 2) if part == "draws" else draws
         for job, cell in zip(jobs_of()[part], cells, strict=True):
-            if job.draw < draws and job.rows <= _MOST_ROWS:
+            if job.draw < most and job.rows <= _MOST_ROWS:
                 found[job] = replace(empty, value=cell["value"], low=cell["low"])
     return found
 
@@ -173,10 +175,11 @@ def of_study(bounds: dict[Job, Estimate], seed: int, i: int) -> Numbers:
     return about | {"read": readings(x, y, bound, seed + job.draw)}
 
 
-def of_cases(seed: int, i: int) -> Numbers:
-    """Read the i-th draw of the cases of the tests, with a bound where one is asked for."""
-    (task, rows), draw = _cases()[i // REPLAYS], i % REPLAYS
-    x, y = task.draw(np.random.default_rng([seed, 7, i // REPLAYS, draw]), rows)
+def of_case(replays: Sequence[tuple[int, int]], seed: int, i: int) -> Numbers:
+    """Read the i-th of some draws of the cases of the tests, with a bound where one is asked for."""
+    case, draw = replays[i]
+    task, rows = _cases()[case]
+    x, y = task.draw(np.random.default_rng([seed, 7, case, draw]), rows)
     truth = None if math.isinf(task.truth) else task.truth
     return {"task": task.name, "truth": truth, "rows": rows, "part": "cases", "read": readings(x, y, True, seed + draw)}
 
@@ -186,6 +189,6 @@ def _cases() -> list[Any]:
     return cases()
 
 
-def count_of_cases() -> int:
-    """Return how many draws of the cases there are."""
-    return REPLAYS * len(_cases())
+def replays(draws: int) -> list[tuple[int, int]]:
+    """Return the draws of the cases: which case, and the how manieth."""
+    return [(case, draw) for case in range(len(_cases())) for draw in range(min(draws, _REPLAYS))]
