@@ -9,7 +9,7 @@ import numpy as np
 
 from secmix import Network
 from secmix.adversaries import Eavesdropper, HonestButCurious
-from secmix.auditing.exposure.coalitions import CoalitionQuery, Equations, least_coalitions
+from secmix.auditing.exposure.coalitions import CoalitionQuery, RowEquations, least_coalitions
 from secmix.estimators import leaked_subspace
 
 
@@ -43,7 +43,7 @@ def search(protocol, network, *, counts=None, most=None, seed=0, **asked):
     """The search, at level "rows" with at most ``most`` rows where that is given."""
     n = network.n
     rng = np.random.default_rng(seed)
-    equations = None if most is None else Equations(numbers=most, features=1)
+    equations = None if most is None else RowEquations(numbers=most, features=1)
     inputs = [rng.normal(size=(2, n, 3)) for _ in range(2)]
     keywords = {"asked": tuple(range(n)), **asked}
     query = CoalitionQuery(protocol, network, inputs, tuple(counts or (1,) * n), equations, **keywords)

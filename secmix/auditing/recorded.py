@@ -15,7 +15,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.reconstructions.flower import only_row
-from secmix.recording import Message, Recording
+from secmix.recording import RecordedMessage, Recording
 from secmix.transcript import SERVER, Origin
 
 COUNT = "num-examples"
@@ -30,7 +30,7 @@ _ROUNDING = 64.0
 
 
 @dataclass(frozen=True)
-class Reading:
+class RecordedReading:
     """Messages of one kind that one party reads of another: how many, and of how many numbers at most."""
 
     party: str
@@ -59,7 +59,7 @@ class RecordedAudit:
     ----------
     verdict : {"violated", "inconclusive"}
         Whether a row was found. One run never clears anybody.
-    read : list of Reading
+    read : list of RecordedReading
         By the server, and by whoever hears lines that are not encrypted.
     rows : list of KnownRow
         Certified without the truth.
@@ -70,7 +70,7 @@ class RecordedAudit:
     """
 
     verdict: Literal["violated", "inconclusive"]
-    read: list[Reading]
+    read: list[RecordedReading]
     rows: list[KnownRow]
     coalitions: list[str]
     seen: list[str]
@@ -101,7 +101,7 @@ def audit_recording(recording: Recording) -> RecordedAudit:
     )
 
 
-def _read(party: str, messages: Iterable[Message]) -> list[Reading]:
+def _read(party: str, messages: Iterable[RecordedMessage]) -> list[RecordedReading]:
     """Return messages of nodes by sender and kind; what the server sends is known to it anyway."""
     found: dict[tuple[int, str], list[tuple[int, tuple[str, ...]]]] = {}
     for message in messages:
@@ -109,7 +109,9 @@ def _read(party: str, messages: Iterable[Message]) -> list[Reading]:
             for kind, names, numbers in message.parts:
                 found.setdefault((message.sender, kind), []).append((len(numbers), names))
     return [
-        Reading(party, _who(sender), kind, len(held), max(size for size, _ in held), max(names for _, names in held))
+        RecordedReading(
+            party, _who(sender), kind, len(held), max(size for size, _ in held), max(names for _, names in held)
+        )
         for (sender, kind), held in sorted(found.items())
     ]
 
@@ -118,7 +120,7 @@ def _who(end: int) -> str:
     return "the server" if end == SERVER else f"node {end}"
 
 
-def _claimed(message: Message) -> float | None:
+def _claimed(message: RecordedMessage) -> float | None:
     """Return how many rows the sender says it has."""
     counts = [float(numbers[names.index(COUNT)]) for _, names, numbers in message.parts if COUNT in names]
     return counts[0] if counts else None
@@ -138,7 +140,7 @@ def _rows(recording: Recording) -> list[KnownRow]:
     return found
 
 
-def _with_origins(messages: Iterable[Message], node: int) -> list[tuple[Origin, Array]]:
+def _with_origins(messages: Iterable[RecordedMessage], node: int) -> list[tuple[Origin, Array]]:
     return [
         (Origin(m.iteration, m.round, kind, "encrypted" if m.encrypted else "plain", m.sender, (m.receiver,)), numbers)
         for m in messages
@@ -147,7 +149,7 @@ def _with_origins(messages: Iterable[Message], node: int) -> list[tuple[Origin, 
     ]
 
 
-def _arrays(message: Message) -> dict[str, Array]:
+def _arrays(message: RecordedMessage) -> dict[str, Array]:
     """Return the arrays of a model by name."""
     return {kind.rpartition(": ")[2]: np.asarray(numbers) for kind, _, numbers in message.parts if "/" in kind}
 
@@ -174,7 +176,7 @@ def _coalitions(recording: Recording) -> list[str]:
     return ["no next model was found to be an average of what nodes sent; what a coalition could compute is open"]
 
 
-def _weights(messages: list[Message]) -> list[tuple[Array, str]]:
+def _weights(messages: list[RecordedMessage]) -> list[tuple[Array, str]]:
     claims = [_claimed(m) for m in messages]
     found = [(np.ones(len(messages)), "with equal weights")]
     known = [claim for claim in claims if claim is not None]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from secmix._base import files
-from secmix.auditing.recorded import Reading, RecordedAudit, audit_recording
+from secmix.auditing.recorded import RecordedAudit, RecordedReading, audit_recording
 from secmix.errors import SecmixError
 from secmix.recording import read_recording
 
@@ -74,7 +74,7 @@ def _json(found: RecordedAudit, show_private: bool) -> str:
 _FORMATS: dict[str, Callable[[RecordedAudit, bool], str]] = {"md": _markdown, "json": _json}
 
 
-def _in_words(reading: Reading) -> str:
+def _in_words(reading: RecordedReading) -> str:
     names = ", ".join(reading.names[:_NAMED]) + ", ..." * (len(reading.names) > _NAMED)
     return (
         f"{reading.party} reads of {reading.sender}: {reading.kind}, {reading.messages} time"

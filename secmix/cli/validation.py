@@ -19,7 +19,7 @@ from secmix.scenario.lines import located
 from secmix.scenario.paths import in_table, seen_from
 
 if TYPE_CHECKING:
-    from secmix.auditing.engine.estimate import Estimate
+    from secmix.auditing.engine.estimate import CostEstimate
 
 _PARTS = {"protocol": "protocols", "adversary": "adversaries", "data": "datasets"}
 _OWN = {"protocol": ("label",), "adversary": ("label",), "data": ("standardise", "features", "rows_per_node")}
@@ -115,7 +115,7 @@ def _placed(error: SecmixError, path: tuple[str | int, ...], source: str, text: 
     return f"{source}{f', line {line}' if line else ''}: {shown(name)}: {error}"
 
 
-def _misfits(scenario: Scenario, text: str, source: str, folder: Path) -> tuple[list[str], list[Estimate]]:
+def _misfits(scenario: Scenario, text: str, source: str, folder: Path) -> tuple[list[str], list[CostEstimate]]:
     """Return what does not fit together, of every combination, and what those that fit take."""
     from secmix.auditing.engine.run_cell import try_out
     from secmix.auditing.setup import PreparedData
@@ -136,7 +136,7 @@ def _misfits(scenario: Scenario, text: str, source: str, folder: Path) -> tuple[
     return found, estimates
 
 
-def _summary(scenario: Scenario, given: str, estimates: list[Estimate]) -> str:
+def _summary(scenario: Scenario, given: str, estimates: list[CostEstimate]) -> str:
     from secmix.auditing.engine.estimate import in_words
 
     number = math.prod(map(len, scenario.sweep.values()))

@@ -17,7 +17,7 @@ _SLACK = 1e-10  # of delta: what the accountant adds where it cuts tails off, an
 
 
 @dataclass(frozen=True)
-class Family:
+class NoiseFamily:
     """The curves δ(ε) of one mechanism at several noise scales, the least noise first.
 
     Attributes
@@ -66,7 +66,7 @@ class Family:
         return self.epsilons[np.where(exceeded.any(axis=1), last, 0)]
 
 
-def family_of(event: Callable[[float], Any], scales: Iterable[float], *, name: str = "declared family") -> Family:
+def family_of(event: Callable[[float], Any], scales: Iterable[float], *, name: str = "declared family") -> NoiseFamily:
     """Work out the curves of a mechanism at many noise scales by its privacy loss distribution (dp-accounting).
 
     Parameters
@@ -103,4 +103,4 @@ def family_of(event: Callable[[float], Any], scales: Iterable[float], *, name: s
         accountant = pld.PLDAccountant()
         accountant.compose(event(scale))
         deltas.append(np.clip(np.asarray(accountant.get_delta(_EPSILONS), dtype=float), 0.0, 1.0))
-    return Family(name, grid, _EPSILONS, np.stack(deltas))
+    return NoiseFamily(name, grid, _EPSILONS, np.stack(deltas))

@@ -19,7 +19,7 @@ from scipy.stats import beta, nct, norm
 
 from secmix._base.checks import Array, finite_array, integer, positive, probability
 from secmix.errors import DataError, SecmixError
-from secmix.privacy.families import Family
+from secmix.privacy.families import NoiseFamily
 from secmix.privacy.gaussian import gaussian_epsilon
 from secmix.privacy.scores import Score, scores_of
 
@@ -65,7 +65,7 @@ def epsilon_lower_bound(
     delta: float = 0.0,
     runs: int = 20_000,
     seed: int = 0,
-    family: Family | str | None = None,
+    family: NoiseFamily | str | None = None,
     confidence: float = 0.95,
     looks: int = 1,
 ) -> LowerBound:
@@ -82,7 +82,7 @@ def epsilon_lower_bound(
     runs : int
         On each of the two.
     seed : int
-    family : Family, "gaussian" or None
+    family : NoiseFamily, "gaussian" or None
         Which noise the mechanism adds, where that is *proved* of its code. Declared only, it would convict the right:
         Laplace noise with ε = 1 reads 7 as Gaussian noise.
     confidence : float
@@ -121,7 +121,7 @@ def epsilon_lower_bound_of(
     second: ArrayLike,
     *,
     delta: float = 0.0,
-    family: Family | str | None = None,
+    family: NoiseFamily | str | None = None,
     confidence: float = 0.95,
     looks: int = 1,
 ) -> LowerBound:
@@ -154,8 +154,8 @@ def epsilon_lower_bound_of(
         mu, name = _gaussian_mu(a, b, level)
         epsilon = gaussian_epsilon(mu, delta) if mu > 0 else 0.0
         return LowerBound(epsilon, delta, confidence, len(a), "Gaussian noise", name, math.nan, math.nan)
-    if family is not None and not isinstance(family, Family):
-        raise SecmixError(f'family: expected a Family, "gaussian" or None; given {family!r}')
+    if family is not None and not isinstance(family, NoiseFamily):
+        raise SecmixError(f'family: expected a NoiseFamily, "gaussian" or None; given {family!r}')
     score, threshold = _chosen(a[:half], b[:half], delta, family, level)
     wrong = _limit((score(a[half:]) > threshold).sum(), len(a) - half, level)
     miss = _limit((score(b[half:]) <= threshold).sum(), len(b) - half, level)
@@ -238,7 +238,7 @@ def _limit(errors: Any, runs: int, level: float) -> Array:
         return np.where(errors < runs, beta.isf(level / 2, errors + 1, np.maximum(runs - errors, 1e-300)), 1.0)
 
 
-def _epsilon(wrong: Array, miss: Array, delta: float, family: Family | None) -> Array:
+def _epsilon(wrong: Array, miss: Array, delta: float, family: NoiseFamily | None) -> Array:
     """Return the epsilon that upper limits of error rates (tests,) leave: the larger of both directions."""
     if family is not None:
         return np.maximum(family.epsilon(wrong, miss, delta), family.epsilon(miss, wrong, delta))
@@ -247,7 +247,7 @@ def _epsilon(wrong: Array, miss: Array, delta: float, family: Family | None) -> 
     return np.maximum(np.maximum(*ratios), 0.0)
 
 
-def _chosen(a: Array, b: Array, delta: float, family: Family | None, level: float) -> tuple[Score, float]:
+def _chosen(a: Array, b: Array, delta: float, family: NoiseFamily | None, level: float) -> tuple[Score, float]:
     """Return the score and threshold that read the most on the runs (runs, m) that choose."""
     most, choice = -1.0, (Score("nothing", lambda outputs: np.zeros(len(outputs))), 0.0)
     for score in scores_of(a, b):

@@ -42,7 +42,7 @@ _KINDS = "fiub"
 
 
 @dataclass(frozen=True)
-class Message:
+class RecordedMessage:
     """One message.
 
     Attributes
@@ -67,7 +67,7 @@ class Recording:
     """The recorded messages: of all clients, by the server, or of one node, by itself."""
 
     by: str
-    messages: tuple[Message, ...]
+    messages: tuple[RecordedMessage, ...]
 
     @property
     def nodes(self) -> tuple[int, ...]:
@@ -224,7 +224,7 @@ def _lines(place: Path) -> Iterator[Any]:
             raise DataError(f"line {number} of {place / 'index.jsonl'} is not JSON") from None
 
 
-def _message(place: Path, line: Any, number: int, left: int) -> tuple[Message, int]:
+def _message(place: Path, line: Any, number: int, left: int) -> tuple[RecordedMessage, int]:
     bad = DataError(f"line {number} of {place / 'index.jsonl'} is not a message of this format")
     try:
         name, parts = line["file"], line["parts"]
@@ -249,7 +249,7 @@ def _message(place: Path, line: Any, number: int, left: int) -> tuple[Message, i
         raise bad
     content = tuple((kind, names, array) for (kind, names), array in zip(kinds, arrays, strict=True))
     iteration, round_number, sender, receiver = ends
-    return Message(iteration, round_number, sender, receiver, encrypted, content), size
+    return RecordedMessage(iteration, round_number, sender, receiver, encrypted, content), size
 
 
 def _numbers(place: Path, count: int, left: int) -> tuple[list[NDArray[Any]], int]:

@@ -9,14 +9,14 @@ import pytest
 
 import secmix
 from secmix.auditing.engine import run_cells
-from secmix.auditing.engine.estimate import Estimate, estimate, warning
+from secmix.auditing.engine.estimate import CostEstimate, estimate, warning
 from secmix.auditing.setup import build_setup
 from secmix.scenario import from_dict
 
 RING: dict[str, Any] = {"network": {"kind": "cycle", "nodes": 4}, "runs": 100, "protocol": {"name": "secure_sum"}}
 
 
-def estimated(trial: float = 0.0, **changes: Any) -> Estimate:
+def estimated(trial: float = 0.0, **changes: Any) -> CostEstimate:
     cell = from_dict({**RING, "data": {"name": "wine", "features": 2}, **changes})
     return estimate(cell, build_setup(cell), trial)
 
@@ -36,11 +36,11 @@ def test_what_grows_with_the_audit_grows_in_the_estimate() -> None:
 
 
 def test_only_what_is_long_or_large_is_told_before_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    short = Estimate(10.0, 300.0)
+    short = CostEstimate(10.0, 300.0)
     assert warning([], 1) == warning([short] * 2, 1) == warning([short] * 5, 2) == ""
     assert warning([short] * 5, 1).startswith("estimate: 5 combinations, roughly 50 s on one processor")
     assert "up to 9.8 GiB of memory" in warning([replace(short, mebibytes=1e4)], 1)
-    assert "roughly 2 h" in warning([Estimate(7200.0, 300.0), short], 8)
+    assert "roughly 2 h" in warning([CostEstimate(7200.0, 300.0), short], 8)
 
     told: list[str] = []
     trial = run_cells.try_out

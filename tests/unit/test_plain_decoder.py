@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from secmix._base.checks import Array
-from secmix.auditing.witnesses.affine import DirectDecoding, Reading, decode_directly, marks, read_as
+from secmix.auditing.witnesses.affine import AffineReading, DirectDecoding, decode_directly, marks, read_as
 from secmix.transcript import Origin
 
 RUNS, N, M = 100, 4, 6
@@ -125,7 +125,7 @@ def test_a_few_runs_tell_nothing() -> None:
 def test_a_code_marks_entries_only_where_it_is_theirs() -> None:
     rng = np.random.default_rng(0)
 
-    def call(code: float) -> list[Reading]:
+    def call(code: float) -> list[AffineReading]:
         x, y = rng.normal(size=(20, 1)), rng.normal(scale=1e6, size=(20, 1))
         return [*read_as(PLACE, np.hstack([np.full_like(x, code) if code == -999 else x + y, np.ones_like(x)]), ())]
 

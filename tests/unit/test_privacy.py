@@ -364,7 +364,7 @@ def test_the_same_seed_reads_the_same() -> None:
         (lambda: epsilon_lower_bound_of(np.zeros(50), np.zeros((50, 2))), "must have one shape"),
         (lambda: epsilon_lower_bound_of(np.zeros(9), np.zeros(9)), "expected at least 40 runs each; given 9"),
         (lambda: epsilon_lower_bound_of(np.full(50, np.nan), np.zeros(50)), "not finite"),
-        (lambda: epsilon_lower_bound_of(np.zeros(50), np.zeros(50), family="laplace"), "expected a Family"),
+        (lambda: epsilon_lower_bound_of(np.zeros(50), np.zeros(50), family="laplace"), "expected a NoiseFamily"),
         (lambda: epsilon_lower_bound_of(np.zeros(50), np.zeros(50), delta=1.0), "delta must lie in"),
         (lambda: gaussian_mu_lower_bound(np.zeros(50), np.zeros(50), sigma=1.0), "give both"),
         (lambda: gaussian_epsilon(1.0, 0.0), "delta must lie above 0"),

@@ -24,7 +24,7 @@ _FAR = 1e-2
 
 
 @dataclass(frozen=True)
-class Fit:
+class Solution:
     """Rows that solve the sums, in standard coordinates, and what the sums say about them.
 
     Attributes
@@ -63,7 +63,7 @@ class Fit:
         return float(self.errors.max())
 
 
-def fit(equations: Equations, target: Array, noise: Array, rows: Array, start: int = 0) -> Fit:
+def fit(equations: Equations, target: Array, noise: Array, rows: Array, start: int = 0) -> Solution:
     """Judge ``rows`` (h, d) against the sums ``target`` (T c q,) with absolute errors ``noise`` (T c q,)."""
     values, slopes = equations.with_jacobian(np.ascontiguousarray(rows.T))
     scale = 1.0 + np.abs(values).sum(axis=1)
@@ -73,7 +73,7 @@ def fit(equations: Equations, target: Array, noise: Array, rows: Array, start: i
     # (T c q, d, h) to one column an unknown, row by row.
     jacobian = slopes.transpose(0, 2, 1).reshape(len(slopes), -1)
     if not np.isfinite(jacobian).all() or not np.isfinite(residual):
-        return Fit(rows, np.inf, False, np.inf, np.full(len(rows), np.inf), 0, np.inf, start)
+        return Solution(rows, np.inf, False, np.inf, np.full(len(rows), np.inf), 0, np.inf, start)
     outward, strength, directions = np.linalg.svd(jacobian / noise[:, None])
     plain = np.linalg.svd(jacobian / scale[:, None], compute_uv=False)
     unknowns = jacobian.shape[1]
@@ -88,7 +88,7 @@ def fit(equations: Equations, target: Array, noise: Array, rows: Array, start: i
     along = outward[:, :used].T @ (off / noise) / np.maximum(strength, _SIGMAS * certain[:used] / 2)
     errors += np.linalg.norm((directions[:used].T @ along).reshape(rows.shape), axis=1)
     complete = len(plain) >= unknowns and plain[-1] > 0
-    return Fit(
+    return Solution(
         rows,
         residual,
         bool((misfit <= tolerance(scale, noise)).all()),
@@ -111,23 +111,23 @@ def distance(first: Array, second: Array) -> float:
     return float(np.sqrt(apart[linear_sum_assignment(apart)].max()))
 
 
-def same(first: Fit, second: Fit) -> bool:
+def same(first: Solution, second: Solution) -> bool:
     """Check whether two fits are the same multiset of rows, within their errors."""
     return distance(first.rows, second.rows) <= max(SAME, min(USEFUL, first.error + second.error))
 
 
-def agreeing(best: Fit, fits: Sequence[Fit]) -> int:
+def agreeing(best: Solution, fits: Sequence[Solution]) -> int:
     """Count the starts, each of its own, that led to consistent fits with the same rows as ``best``."""
     return len({other.start for other in fits if other.consistent and same(best, other)})
 
 
-def likeliest(fits: Sequence[Fit]) -> list[Fit]:
+def likeliest(fits: Sequence[Solution]) -> list[Solution]:
     """Select the fits that are consistent with the sums and about as good as the best: others got stuck on the way."""
     fitting = [each for each in fits if each.consistent]
     least = min((each.misfit for each in fitting), default=0.0)
     return [each for each in fitting if each.misfit <= 3 * least]
 
 
-def rivals(best: Fit, fits: Sequence[Fit]) -> int:
+def rivals(best: Solution, fits: Sequence[Solution]) -> int:
     """Count the ``fits`` whose rows are further from ``best`` than both errors."""
     return sum(distance(best.rows, other.rows) > max(SAME, min(_FAR, best.error + other.error)) for other in fits)

@@ -13,7 +13,7 @@ import numpy as np
 
 from secmix._base.arrays import oriented
 from secmix._base.checks import Array, Ints
-from secmix.adversaries.inversion.certificate import Fit
+from secmix.adversaries.inversion.certificate import Solution
 from secmix.adversaries.inversion.equations import Equations
 from secmix.adversaries.inversion.solver import Basis, jacobians, solve
 
@@ -25,10 +25,10 @@ _FINE = 1e-9
 _LEVELS = (None, 1e-3, 1e-5, 1e-7, _FINE)
 
 
-def parents(fits: Sequence[Fit]) -> list[Fit]:
+def parents(fits: Sequence[Solution]) -> list[Solution]:
     """Select the best candidates, one a start, but of no start that has arrived: what it found needs confirming."""
     arrived = {each.start for each in fits if each.consistent and each.misfit <= _ARRIVED}
-    best: dict[int, Fit] = {}
+    best: dict[int, Solution] = {}
     for candidate in sorted(fits, key=lambda candidate: candidate.misfit):
         if candidate.start not in arrived and np.isfinite(candidate.misfit):
             best.setdefault(candidate.start, candidate)
@@ -36,7 +36,12 @@ def parents(fits: Sequence[Fit]) -> list[Fit]:
 
 
 def hop(
-    equations: Equations, functions: Basis, target: Array, stuck: Sequence[Fit], count: int, rng: np.random.Generator
+    equations: Equations,
+    functions: Basis,
+    target: Array,
+    stuck: Sequence[Solution],
+    count: int,
+    rng: np.random.Generator,
 ) -> tuple[Array, Ints]:
     """Shake candidates, and let them down to fine equations: row sets (count, h, d) and their starts (count,)."""
     chosen = rng.integers(len(stuck), size=count)

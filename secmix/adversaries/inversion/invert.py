@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, integer
-from secmix.adversaries.inversion.certificate import NOISIEST, USEFUL, Fit, agreeing, fit, likeliest, rivals, same
+from secmix.adversaries.inversion.certificate import NOISIEST, USEFUL, Solution, agreeing, fit, likeliest, rivals, same
 from secmix.adversaries.inversion.equations import Equations, Standard, rounds_needed
 from secmix.adversaries.inversion.hops import hop, parents
 from secmix.adversaries.inversion.input import checked, distinct_rounds, numbers
@@ -167,12 +167,12 @@ def _search(
     h: int,
     rng: np.random.Generator,
     most: int,
-) -> tuple[list[Fit], int]:
+) -> tuple[list[Solution], int]:
     """Fit from batch after batch of starts, until a fit is certain, none can be, or ``most`` starts are made."""
     sample_rng, start_rng, hop_rng = rng.spawn(3)
     counts = target.reshape(*equations.means.shape[:2], -1)[-1, :, 0]
     functions = basis(equations, samples(last, standard, 3 * equations.size + 500, sample_rng).T)
-    fits: list[Fit] = []
+    fits: list[Solution] = []
     made = batch = drawn = hopped = 0
     while made < most:
         stuck, iterations = parents(fits), 300
@@ -205,19 +205,21 @@ def _search(
     return fits, made
 
 
-def _certain(fitting: list[Fit], fits: list[Fit]) -> bool:
+def _certain(fitting: list[Solution], fits: list[Solution]) -> bool:
     best = min(fitting, key=lambda each: each.error)
     return best.error <= USEFUL and agreeing(best, fits) >= 2 and not rivals(best, fitting)
 
 
-def _stalled(fits: list[Fit]) -> bool:
+def _stalled(fits: list[Solution]) -> bool:
     """Check whether start after start ends at the same best rows, and these do not fit: the sums were altered."""
     best = min(fits, key=lambda each: each.misfit)
     there = {each.start for each in fits if each.misfit < 1.001 * best.misfit and same(best, each)}
     return not best.consistent and len(there) >= _ENOUGH
 
 
-def _conclude(fits: list[Fit], made: int, standard: Standard, noisy: bool, needed: float, *, spare: int) -> Inversion:
+def _conclude(
+    fits: list[Solution], made: int, standard: Standard, noisy: bool, needed: float, *, spare: int
+) -> Inversion:
     fitting = likeliest(fits)
     best = min(fitting, key=lambda each: each.error) if fitting else min(fits, key=lambda each: each.residual)
     together = agreeing(best, fits) if best.consistent else 0

@@ -21,22 +21,22 @@ _BASE, _BLOCKS, _COPIES = 250, 2, 6  # MiB of any process; copies of a block of 
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CostEstimate:
     """Seconds of one processor, and MiB, of a cell."""
 
     seconds: float
     mebibytes: float
 
 
-def estimate(cell: Scenario, setup: SumSetup | CollaborationSetup, trial: float) -> Estimate:
+def estimate(cell: Scenario, setup: SumSetup | CollaborationSetup, trial: float) -> CostEstimate:
     """Estimate one cell, of which a trial of one run took ``trial`` seconds."""
     base = _BASE + _BLOCKS * cell.message_limit
     if isinstance(setup, CollaborationSetup):  # its runs are made one after the other
-        return Estimate(_LEAST + trial * cell.runs, base)
+        return CostEstimate(_LEAST + trial * cell.runs, base)
     summed = _numbers_summed(cell, setup)
     share = 1.0 if _MEASURES & set(cell.measure.evidence) else _EXACT
     seconds = _LEAST + trial * cell.model.iterations + share * summed / _SUMMED
-    return Estimate(seconds, base + runs_that_fit(cell, setup) * _of_a_run(summed))
+    return CostEstimate(seconds, base + runs_that_fit(cell, setup) * _of_a_run(summed))
 
 
 def runs_that_fit(cell: Scenario, setup: SumSetup | CollaborationSetup) -> int:
@@ -58,14 +58,14 @@ def _of_a_run(summed: int) -> float:
     return _COPIES * 8 * summed / 2**20
 
 
-def in_words(estimates: Sequence[Estimate], workers: int = 1) -> str:
+def in_words(estimates: Sequence[CostEstimate], workers: int = 1) -> str:
     """Describe estimates of cells in words.
 
     Examples
     --------
-    >>> in_words([Estimate(10.0, 300.0), Estimate(150.0, 5000.0)])
+    >>> in_words([CostEstimate(10.0, 300.0), CostEstimate(150.0, 5000.0)])
     'roughly 3 min on one processor and up to 4.9 GiB of memory, by its sizes and a trial'
-    >>> in_words([Estimate(10.0, 300.0)] * 4, workers=2)
+    >>> in_words([CostEstimate(10.0, 300.0)] * 4, workers=2)
     'roughly 20 s on 2 processors and up to 300 MiB of memory each, by its sizes and a trial'
     """
     used = min(workers, len(estimates))
@@ -79,7 +79,7 @@ def in_words(estimates: Sequence[Estimate], workers: int = 1) -> str:
     )
 
 
-def warning(estimates: Sequence[Estimate], workers: int) -> str:
+def warning(estimates: Sequence[CostEstimate], workers: int) -> str:
     """Warn before the start if an audit is long or large; otherwise return ""."""
     if sum(cell.seconds for cell in estimates) < _LONG * workers and all(e.mebibytes < _LARGE for e in estimates):
         return ""

@@ -13,7 +13,7 @@ from secmix.auditing.cells.attempt import LATE, place_of, why_failed
 from secmix.auditing.cells.audit_cell import audit_cell
 from secmix.auditing.cells.fields import failed, without_rest
 from secmix.auditing.cells.steps import CellResult, Tell, Word
-from secmix.auditing.engine.estimate import Estimate, estimate, runs_that_fit
+from secmix.auditing.engine.estimate import CostEstimate, estimate, runs_that_fit
 from secmix.auditing.engine.memory import within
 from secmix.auditing.engine.weighing import weigh
 from secmix.auditing.exposure.policy import with_coalitions
@@ -126,7 +126,7 @@ def try_out(
     ready_parts: ReadyParts | None,
     allow_code: bool = False,
     prepared: dict[str, PreparedData] | None = None,
-) -> Estimate:
+) -> CostEstimate:
     """Build what the cell names and run it once, in small, so that parts that do not fit together fail here.
 
     Returns a rough estimate of the whole cell. ``prepared`` has rows read before, as in :func:`build_setup`.

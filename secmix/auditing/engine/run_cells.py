@@ -19,7 +19,7 @@ from secmix.auditing.cells.attempt import LATE
 from secmix.auditing.cells.fields import without_rest
 from secmix.auditing.cells.steps import CellResult, Word
 from secmix.auditing.engine import cell_cache
-from secmix.auditing.engine.estimate import Estimate, warning
+from secmix.auditing.engine.estimate import CostEstimate, warning
 from secmix.auditing.engine.processes import Lost, NotBegun, Notify, Workers
 from secmix.auditing.engine.run_cell import lost, run_cell, try_out
 from secmix.auditing.report import Verdict
@@ -58,7 +58,7 @@ def run_cells(
     notify: Progress = progress or (lambda done, total, what: None)
     notify(0, len(cells), "checking the scenario")
     prepared: dict[str, PreparedData] = {}
-    estimates: dict[int, Estimate] = {}
+    estimates: dict[int, CostEstimate] = {}
     tried: list[float] = []  # processor seconds of each trial
     with threadpool_limits(limits=1):
         for i, cell in enumerate(cells):

@@ -10,7 +10,7 @@ from secmix._base.checks import Progress
 from secmix._base.random import sequence
 from secmix.auditing.advice.change import changed_setup, fewer_iterations, fresh_masks, more_rows, try_in_turn
 from secmix.auditing.cells.audit_cell import revealed
-from secmix.auditing.exposure.coalitions import Agent, Equations, Exposure
+from secmix.auditing.exposure.coalitions import Agent, Exposure, RowEquations
 from secmix.auditing.exposure.coalitions.declared import declared_graph
 from secmix.auditing.exposure.coalitions.edges import Edge, cheapest_edges
 from secmix.auditing.exposure.search import Level, equations_of, exposure_of, facing, spec_of
@@ -133,7 +133,7 @@ def _measures(
         yield Advice("Sum by PDMM on the same network", {"protocol": {"name": "pdmm"}})
 
 
-def _edges(setup: SumSetup, need: int, levels: Sequence[Level], equations: Equations) -> Iterator[Advice]:
+def _edges(setup: SumSetup, need: int, levels: Sequence[Level], equations: RowEquations) -> Iterator[Advice]:
     graph = declared_graph(setup.protocol, setup.network)
     if graph is None or graph != setup.network:
         return

@@ -16,10 +16,10 @@ from secmix.auditing.evidence import interface, inversion
 from secmix.auditing.exposure.coalitions import (
     Agent,
     CoalitionQuery,
-    Equations,
     Exposure,
     Least,
     NodeExposure,
+    RowEquations,
     least_coalitions,
 )
 from secmix.auditing.observation.invertible_sums import InvertibleSums
@@ -77,9 +77,9 @@ def exposure_of(
     return exposure
 
 
-def equations_of(cell: Scenario, setup: SumSetup, extra: int = 0) -> Equations:
+def equations_of(cell: Scenario, setup: SumSetup, extra: int = 0) -> RowEquations:
     """Return how many numbers the known sums of a cell are, ``extra`` ones before EM's own among them."""
-    return Equations.of(
+    return RowEquations.of(
         features=setup.rows.shape[1],
         components=cell.model.components,
         iterations=1 if cell.model.hold_parameters else cell.model.iterations,

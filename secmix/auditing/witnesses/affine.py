@@ -32,7 +32,7 @@ _HALVES = (2**8, 2**16, 2**32, 2**48)  # words within words
 
 
 @dataclass(frozen=True)
-class Reading:
+class AffineReading:
     """One way to read the numbers of a message.
 
     Attributes
@@ -57,7 +57,7 @@ class DirectDecoding:
 
     Attributes
     ----------
-    readings : list of (Reading, column)
+    readings : list of (AffineReading, column)
         One for each independent number that is revealed.
     entries : tuple of int
         Revealed entries; empty if only a combination of several is.
@@ -69,14 +69,14 @@ class DirectDecoding:
         Number of runs that were tested, in all of which it came out.
     """
 
-    readings: list[tuple[Reading, int]]
+    readings: list[tuple[AffineReading, int]]
     entries: tuple[int, ...]
     complete: bool
     error: float
     runs: int
 
 
-def readings(calls: Sequence[InstanceCall], steps: Iterable[float]) -> Iterator[Reading]:
+def readings(calls: Sequence[InstanceCall], steps: Iterable[float]) -> Iterator[AffineReading]:
     """Read every message of all calls: as a number, as a signed word, and modulo ``steps``.
 
     If no call completed, nothing is read.
@@ -89,29 +89,29 @@ def readings(calls: Sequence[InstanceCall], steps: Iterable[float]) -> Iterator[
             yield from read_as(place, np.concatenate(parts), steps)
 
 
-def read_as(place: Place, rows: NDArray[Any], steps: Sequence[float]) -> Iterator[Reading]:
+def read_as(place: Place, rows: NDArray[Any], steps: Sequence[float]) -> Iterator[AffineReading]:
     """Read one message, (runs, w), in all ways."""
     (where, sender), kind = (str(place[0]), place[0].sender), rows.dtype
     if kind.kind == "f":
         plain = numbers(rows)
         digits = _last_digits(np.where(np.isfinite(plain), plain, 0.0), float(np.finfo(kind).eps))
-        yield Reading(where, "a number", sender, plain, digits)
+        yield AffineReading(where, "a number", sender, plain, digits)
         for step in steps:
             with np.errstate(all="ignore"):
-                yield Reading(
+                yield AffineReading(
                     where, f"a residue modulo {step:g}", sender, plain - step * np.round(plain / step), digits
                 )
         return
     words, ones = rows.astype(np.int64) if kind.kind == "b" else rows, np.ones(rows.shape[1])
     if kind.kind == "u":
-        yield Reading(where, "two's complement", sender, words.view(f"i{kind.itemsize}").astype(float), ones)
+        yield AffineReading(where, "two's complement", sender, words.view(f"i{kind.itemsize}").astype(float), ones)
     else:
-        yield Reading(where, "an integer", sender, words.astype(float), ones)
+        yield AffineReading(where, "an integer", sender, words.astype(float), ones)
     for modulus in {int(step) for step in steps if step == int(step) and step > _FINE} | set(_HALVES):
         if modulus < 2 ** (8 * kind.itemsize - 1):
             rest = np.mod(words, words.dtype.type(modulus))
             signed = np.where(rest > modulus // 2, rest.astype(float) - modulus, rest.astype(float))
-            yield Reading(where, f"a residue modulo {modulus}", sender, signed, ones)
+            yield AffineReading(where, f"a residue modulo {modulus}", sender, signed, ones)
 
 
 def moduli(proof: Proof) -> list[float]:
@@ -133,20 +133,20 @@ def _last_digits(values: Array, eps: float) -> Array:
 
 
 def decode_directly(
-    truth: Array, readings: Iterable[Reading], nodes: Sequence[int], honest: Sequence[int], fitted: int
+    truth: Array, readings: Iterable[AffineReading], nodes: Sequence[int], honest: Sequence[int], fitted: int
 ) -> dict[int, DirectDecoding]:
     """Find what messages reveal of the inputs of ``nodes``, beyond the sum of the inputs of ``honest`` nodes.
 
     Parameters
     ----------
     truth : (runs, n, m)
-    readings : iterable of Reading
+    readings : iterable of AffineReading
     fitted : int
         Number of runs for the fit.
     """
     if min(fitted, len(truth) - fitted) < _LEAST:
         return {}
-    total = Reading("the average", "a number", -1, truth[:, list(honest)].sum(axis=1), np.zeros(truth.shape[2]))
+    total = AffineReading("the average", "a number", -1, truth[:, list(honest)].sum(axis=1), np.zeros(truth.shape[2]))
     judges = {node: _Judge.of(truth[:, node], fitted) for node in nodes}
     # The average reveals a node that sums alone, or with nodes whose inputs never change.
     judges = {node: judge for node, judge in judges.items() if judge.varying and not judge.exact([total])}
@@ -157,7 +157,9 @@ def decode_directly(
     return {node: judge.combined(exact[node]) for node, judge in judges.items() if exact[node]}
 
 
-def marks(sender: int, special: Sequence[Reading], ordinary: Sequence[Reading], near: Sequence[Reading]) -> str:
+def marks(
+    sender: int, special: Sequence[AffineReading], ordinary: Sequence[AffineReading], near: Sequence[AffineReading]
+) -> str:
     """Name a message of ``sender`` with one number in all special calls, and in none of the others; empty if none.
 
     Messages of other nodes may follow from the average.
@@ -174,8 +176,8 @@ def marks(sender: int, special: Sequence[Reading], ordinary: Sequence[Reading], 
     return ""
 
 
-def _batches(readings: Iterable[Reading]) -> Iterator[list[Reading]]:
-    batch: list[Reading] = []
+def _batches(readings: Iterable[AffineReading]) -> Iterator[list[AffineReading]]:
+    batch: list[AffineReading] = []
     for reading in readings:
         batch.append(reading)
         if sum(each.values.shape[1] for each in batch) >= _COLUMNS:
@@ -189,7 +191,7 @@ def _batches(readings: Iterable[Reading]) -> Iterator[list[Reading]]:
 class _Exact:
     """A number that is an affine function of an input."""
 
-    reading: Reading
+    reading: AffineReading
     column: int
     weights: Array  # (m,), for the input in its standard deviations
     off: float  # largest error
@@ -210,7 +212,7 @@ class _Judge:
         varying = np.flatnonzero(spread > 1e-9 * np.maximum(np.abs(y).max(axis=0), 1e-300))
         return _Judge((y - middle) / np.maximum(spread, 1e-300), fitted, tuple(varying.tolist()))
 
-    def exact(self, batch: Sequence[Reading]) -> list[_Exact]:
+    def exact(self, batch: Sequence[AffineReading]) -> list[_Exact]:
         """Return the numbers that are an affine function of this input in all runs that were not fitted on."""
         values = np.concatenate([reading.values for reading in batch], axis=1)
         digits = np.concatenate([reading.digits for reading in batch])

@@ -50,7 +50,7 @@ class Opened:
 
 
 @dataclass
-class Trial:
+class CipherTrial:
     """Results of the cheap tests of one cipher.
 
     Attributes
@@ -67,7 +67,7 @@ class Trial:
     tried: int = 0
 
 
-def tried(cipher: Cipher, words: Words) -> Trial:
+def tried(cipher: Cipher, words: Words) -> CipherTrial:
     """Encrypt words (runs, n, m), and test the ciphertexts.
 
     Raises
@@ -77,7 +77,7 @@ def tried(cipher: Cipher, words: Words) -> Trial:
     """
     sealed = [cipher.encrypt(word) for word in words.ravel().tolist()]
     passed = [parts_of(ciphertext) for ciphertext in sealed]
-    trial = Trial(_other_sums(cipher, words, sealed), tried=len(passed))
+    trial = CipherTrial(_other_sums(cipher, words, sealed), tried=len(passed))
     if keys := _weak_keys(cipher, trial, passed):
         decrypted = [cipher.decrypt(ciphertext) for ciphertext in sealed]
         trial.opened = _known(f"the secret key, which are {keys}", decrypted, words)
@@ -123,7 +123,7 @@ def _other_sums(cipher: Cipher, words: Words, sealed: Sequence[Any]) -> list[str
 # ---------------------------------------------------------------------- keys
 
 
-def _weak_keys(cipher: Cipher, trial: Trial, passed: Sequence[Parts]) -> str:
+def _weak_keys(cipher: Cipher, trial: CipherTrial, passed: Sequence[Parts]) -> str:
     """Search for factors of the public numbers, and name them; add other faults of the key to ``trial``."""
     numbers = dict.fromkeys(number for parts in passed for number in numbers_in(parts))
     for modulus in cipher.public:

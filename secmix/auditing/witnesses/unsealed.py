@@ -15,7 +15,7 @@ from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.auditing.soundness import Check
 from secmix.auditing.witnesses.finding import in_all_runs
-from secmix.auditing.witnesses.opaque import Opened, Trial, Words, tried
+from secmix.auditing.witnesses.opaque import CipherTrial, Opened, Words, tried
 from secmix.protocols.cipher import Cipher
 from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import SEALED, SERVER, Channel
@@ -30,7 +30,7 @@ class _Try:
     """A cipher, and the results of its tests."""
 
     cipher: Cipher
-    trial: Trial
+    trial: CipherTrial
     seconds: float  # per word
     read: tuple[int, ...]  # nodes whose ciphertexts the adversary reads
 
@@ -88,7 +88,7 @@ def _first_trial(case: CellContext, cipher: Cipher, read: tuple[int, ...]) -> _T
         seconds = max(time.process_time() - begin, 1e-6)
         return _Try(cipher, tried(cipher, words[:2, :, :entries]), seconds, read)
     except Exception as error:  # the library's functions may raise anything
-        return _Try(cipher, Trial([f"testing the cipher ends in {type(error).__name__}"]), 1.0, read)
+        return _Try(cipher, CipherTrial([f"testing the cipher ends in {type(error).__name__}"]), 1.0, read)
 
 
 def _cipher(case: CellContext) -> Cipher | None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix.estimators.ksg.checks import PLANTED, determined_directions, planted
-from secmix.estimators.ksg.fading import Steps
+from secmix.estimators.ksg.fading import NeighbourSteps
 from secmix.estimators.ksg.levels import Levels, Read
 from secmix.estimators.samples import Floats, Samples
 
@@ -34,7 +34,7 @@ def doubts_about(
     samples: Samples,
     nats: float,
     parts: Levels,
-    steps: Steps | None,
+    steps: NeighbourSteps | None,
     rng: np.random.Generator,
 ) -> list[str]:
     """List all that makes the number no more than a lower bound; empty if nothing does.

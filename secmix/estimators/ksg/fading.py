@@ -23,7 +23,7 @@ _LONGEST, _LEAST = 0.25, 0.5
 _TO_GO = 3.0  # times the last step that the truth may lie above: of a bias that falls as (k/N)^0.14
 
 
-class Steps(NamedTuple):
+class NeighbourSteps(NamedTuple):
     """What the estimate grows by, in nats.
 
     Attributes
@@ -60,10 +60,10 @@ class Steps(NamedTuple):
         return _TO_GO * max(self.near, 0.0)
 
 
-def steps(reader: Callable[[int], Read], samples: Samples, nats: float, k: int) -> Steps | None:
+def steps(reader: Callable[[int], Read], samples: Samples, nats: float, k: int) -> NeighbourSteps | None:
     """Read the samples with 64 k, 8 k and 1 neighbours too, besides ``nats`` with k: None where the rows are few."""
     most = _FACTOR**2 * k
     if len(samples[0]) < _LEAST_ROWS * most:
         return None
     furthest, farther, nearest = (reader(count)(*samples) for count in (most, _FACTOR * k, 1))
-    return Steps(farther - furthest, nats - farther, nearest - farther, nats, k, len(samples[0]))
+    return NeighbourSteps(farther - furthest, nats - farther, nearest - farther, nats, k, len(samples[0]))

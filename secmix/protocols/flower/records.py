@@ -19,7 +19,7 @@ _VERSION_1 = b"\x93NUMPY\x01\x00"
 
 
 @dataclass(frozen=True)
-class Section:
+class RecordSection:
     """The numbers of one record, or of one array of it.
 
     Attributes
@@ -46,7 +46,7 @@ def copied(content: Any) -> Any:
     return clone
 
 
-def sections(content: Any) -> list[Section]:
+def sections(content: Any) -> list[RecordSection]:
     """Split a message into its records that hold anything: numbers first, arrays next, bytes and texts last."""
     arrays, plain = _sorted(content)
     parts = [(name, _numbers(v for v in record.values() if not _is_text(v))) for name, record in plain.items()]
@@ -58,7 +58,7 @@ def sections(content: Any) -> list[Section]:
         (f"{name}{BYTES}", _numbers(each for _, _, each in _texts(record) if not _is_saved(each)))
         for name, record in plain.items()
     ]
-    return [Section(name, numbers) for name, numbers in [*parts, *texts] if len(numbers)]
+    return [RecordSection(name, numbers) for name, numbers in [*parts, *texts] if len(numbers)]
 
 
 def single_names(content: Any) -> dict[str, tuple[str, ...]]:
@@ -73,7 +73,7 @@ def single_names(content: Any) -> dict[str, tuple[str, ...]]:
     return names
 
 
-def with_numbers(content: Any, section: Section, numbers: Array) -> None:
+def with_numbers(content: Any, section: RecordSection, numbers: Array) -> None:
     """Put other numbers into the record of ``section``, in place."""
     from flwr.app import Array as FlowerArray
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from secmix._base.checks import Array
-from secmix.auditing.exposure.coalitions.known_messages import KnownMessages, Recorded
+from secmix.auditing.exposure.coalitions.known_messages import HeldMessages, Recorded
 from secmix.auditing.exposure.coalitions.result import Agent
 from secmix.estimators.exact.linear import LinearView
 from secmix.estimators.exact.structure import INPUT_TOL, MASK_TOL, mask_range
@@ -25,7 +25,7 @@ _FULL = 1 - 1e-6
 
 
 @dataclass(frozen=True)
-class Knowledge:
+class CoalitionKnowledge:
     """Sums of honest inputs that are known.
 
     Attributes
@@ -92,10 +92,10 @@ class Knowledge:
         return rank - int(np.linalg.matrix_rank(self.projector[np.ix_(among, np.array(outside))], tol=1e-6))
 
 
-def knowledge(recorded: Recorded, agents: Iterable[Agent], *, eavesdrops: bool) -> Knowledge:
+def knowledge(recorded: Recorded, agents: Iterable[Agent], *, eavesdrops: bool) -> CoalitionKnowledge:
     """Compute what ``agents`` know together; with ``eavesdrops`` they also read every unencrypted line."""
     chosen = list(agents)
-    holdings: list[KnownMessages] = [recorded.of(agent, beside_open=eavesdrops) for agent in chosen]
+    holdings: list[HeldMessages] = [recorded.of(agent, beside_open=eavesdrops) for agent in chosen]
     holdings += [recorded.open] if eavesdrops else []
     known = np.zeros(recorded.table.shape[1], dtype=bool)
     for holding in holdings:
@@ -108,7 +108,7 @@ def knowledge(recorded: Recorded, agents: Iterable[Agent], *, eavesdrops: bool) 
     inputs = np.flatnonzero(~known[: recorded.inputs])
     masks = recorded.inputs + np.flatnonzero(~known[recorded.inputs :])
     free = _free(table[:, masks], table[:, inputs])
-    return Knowledge(
+    return CoalitionKnowledge(
         recorded.n,
         _projector(free),
         inputs,

@@ -29,7 +29,7 @@ _OUTRIGHT = 1e-12  # largest other coefficient of a message that is an input or 
 
 
 @dataclass(frozen=True)
-class KnownMessages:
+class HeldMessages:
     """Messages that one agent knows.
 
     Attributes
@@ -72,7 +72,7 @@ class Recorded:
     strange: np.ndarray
     rows: dict[Agent, Ints]
     unmet_premises: tuple[str, ...]
-    _cache: dict[tuple[Agent, bool], KnownMessages] = field(default_factory=dict)
+    _cache: dict[tuple[Agent, bool], HeldMessages] = field(default_factory=dict)
 
     @property
     def players(self) -> list[int]:
@@ -85,11 +85,11 @@ class Recorded:
         return sorted(agent for agent in self.rows if isinstance(agent, tuple))
 
     @cached_property
-    def open(self) -> KnownMessages:
+    def open(self) -> HeldMessages:
         """Messages that an eavesdropper on every unencrypted line reads."""
         return _holding(self.table, self.strange, self._open)
 
-    def of(self, agent: Agent, *, beside_open: bool) -> KnownMessages:
+    def of(self, agent: Agent, *, beside_open: bool) -> HeldMessages:
         """Return what ``agent`` knows; with ``beside_open`` only what it knows besides unencrypted messages."""
         key = agent, beside_open
         if key not in self._cache:
@@ -177,7 +177,7 @@ def _hidden(blocks: list[Block], ended: Array, runs: int, units: int, modulus: f
     return [reason] if reason else []
 
 
-def _holding(table: Array, strange: np.ndarray, rows: Ints) -> KnownMessages:
+def _holding(table: Array, strange: np.ndarray, rows: Ints) -> HeldMessages:
     nonlinear = bool(strange[rows].any()) if len(rows) else False
     part = table[rows[~strange[rows]]]
     size = np.abs(part)
@@ -188,7 +188,7 @@ def _holding(table: Array, strange: np.ndarray, rows: Ints) -> KnownMessages:
     outright = np.zeros(table.shape[1], dtype=bool)
     if alone.any():
         outright[size[alone].argmax(axis=1)] = True
-    return KnownMessages(outright, squeezed(part[~alone]), nonlinear)
+    return HeldMessages(outright, squeezed(part[~alone]), nonlinear)
 
 
 def squeezed(rows: Array) -> Array:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from secmix._base.checks import Array, Progress, positive
 from secmix.auditing.exposure.coalitions.result import Agent
-from secmix.auditing.exposure.coalitions.rows import Equations
+from secmix.auditing.exposure.coalitions.rows import RowEquations
 from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols import SumProtocol
@@ -25,7 +25,7 @@ class CoalitionQuery:
         What the nodes put in, iteration by iteration; a few runs on which the probes are checked.
     counts : tuple of int
         Rows of each node.
-    equations : Equations or None
+    equations : RowEquations or None
         At level "rows"; None at level "input".
     limit : float
         The largest cost of a coalition that is searched for; by default each agent costs 1.
@@ -44,7 +44,7 @@ class CoalitionQuery:
     network: Network
     inputs: list[Array]
     counts: tuple[int, ...]
-    equations: Equations | None = None
+    equations: RowEquations | None = None
     limit: float = 4.0
     taps: bool = True
     owners: tuple[str, ...] | None = None

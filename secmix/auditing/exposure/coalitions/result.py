@@ -12,7 +12,7 @@ Status = Literal["found", "none up to the limit", "inconclusive"]
 
 
 @dataclass(frozen=True)
-class Proof:
+class ProofOfLeast:
     """Proof that nothing cheaper exposes the node.
 
     Attributes
@@ -53,7 +53,7 @@ class Least:
         The nodes whose sum is then known; the node alone if its own vector is known.
     rows : int
         Rows of the group.
-    proof : Proof
+    proof : ProofOfLeast
     reason : str
         Why the result is inconclusive.
     """
@@ -66,7 +66,7 @@ class Least:
     rows: int = 0
     lines: frozenset[tuple[int, int]] = frozenset()
     owners: frozenset[str] = frozenset()
-    proof: Proof = Proof("none")
+    proof: ProofOfLeast = ProofOfLeast("none")
     reason: str = ""
 
 
@@ -115,7 +115,7 @@ class NodeExposure:
         return self.colluders.rows
 
     @property
-    def proof(self) -> Proof:
+    def proof(self) -> ProofOfLeast:
         """Proof that no smaller coalition suffices."""
         return self.colluders.proof
 

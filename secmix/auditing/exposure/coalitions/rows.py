@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from secmix._base.checks import integer
-from secmix.auditing.exposure.coalitions.knowledge import Knowledge
+from secmix.auditing.exposure.coalitions.knowledge import CoalitionKnowledge
 
 _MOST_TIED = 14  # up to so many nodes that several known sums connect, all parts are tried
 
 
 @dataclass(frozen=True)
-class Equations:
+class RowEquations:
     """Number of equations that one sum gives over all iterations, and number of unknowns of one row.
 
     Examples
     --------
-    >>> Equations.of(features=2, components=2, iterations=1).most_rows()
+    >>> RowEquations.of(features=2, components=2, iterations=1).most_rows()
     5
     """
 
@@ -35,7 +35,7 @@ class Equations:
     @classmethod
     def of(
         cls, *, features: int, components: int, iterations: int, extra: int = 0, possible: int = 0, rows: int = 0
-    ) -> Equations:
+    ) -> RowEquations:
         """Count the equations of distributed EM; ``extra`` numbers come from the sums it starts with.
 
         ``possible`` is the number of different rows that can occur, and ``rows`` the number of rows.
@@ -50,12 +50,14 @@ class Equations:
         return max(sums * self.numbers // self.features, self.counted)
 
 
-def input_group(known: Knowledge, node: int) -> frozenset[int] | None:
+def input_group(known: CoalitionKnowledge, node: int) -> frozenset[int] | None:
     """Return the node alone if its own vector, or a change of it, is known (level "input"); otherwise None."""
     return frozenset({node}) if node in known.exposed() else None
 
 
-def rows_group(known: Knowledge, node: int, counts: Sequence[int], equations: Equations) -> frozenset[int] | None:
+def rows_group(
+    known: CoalitionKnowledge, node: int, counts: Sequence[int], equations: RowEquations
+) -> frozenset[int] | None:
     """Find the smallest group around the node whose rows are few enough for the known sums (level "rows"), or None.
 
     Raises

@@ -12,11 +12,11 @@ from secmix._base.checks import Array
 from secmix.auditing.exposure.coalitions.declared import checked_in_small, contradiction, declared_graph
 from secmix.auditing.exposure.coalitions.graph import arrays, cheapest_boundaries, component
 from secmix.auditing.exposure.coalitions.hitting import Choice, Searched, fewest, search, total
-from secmix.auditing.exposure.coalitions.knowledge import Knowledge, knowledge
+from secmix.auditing.exposure.coalitions.knowledge import CoalitionKnowledge, knowledge
 from secmix.auditing.exposure.coalitions.known_messages import Recorded, record_messages
 from secmix.auditing.exposure.coalitions.programme import cheapest_choice
 from secmix.auditing.exposure.coalitions.query import CoalitionQuery
-from secmix.auditing.exposure.coalitions.result import Agent, Exposure, Least, NodeExposure, Proof
+from secmix.auditing.exposure.coalitions.result import Agent, Exposure, Least, NodeExposure, ProofOfLeast
 from secmix.auditing.exposure.coalitions.rows import Undecided, input_group, rows_group
 from secmix.estimators.exact.masks import unmet_mask_premises
 from secmix.network import Network
@@ -38,7 +38,7 @@ class _Oracle:
 
     query: CoalitionQuery
     runs: list[Recorded]
-    _known: dict[tuple[Choice, bool], list[Knowledge]] = field(default_factory=dict)
+    _known: dict[tuple[Choice, bool], list[CoalitionKnowledge]] = field(default_factory=dict)
 
     @property
     def server(self) -> bool:
@@ -50,7 +50,7 @@ class _Oracle:
         """Lines that carry unencrypted messages."""
         return sorted({line for run in self.runs for line in run.lines})
 
-    def known(self, choice: Choice, eavesdrops: bool) -> list[Knowledge]:
+    def known(self, choice: Choice, eavesdrops: bool) -> list[CoalitionKnowledge]:
         """Compute what ``choice`` knows in each recorded run."""
         nodes, tapped = self.query.nodes_of(choice), frozenset(a for a in choice if isinstance(a, tuple))
         if eavesdrops or len(tapped) == len(self.lines):  # all lines tapped: all that is unencrypted is read
@@ -349,6 +349,6 @@ def _summed(
         sum(query.counts[i] for i in group),
         frozenset(a for a in choice or () if isinstance(a, tuple)),
         frozenset(a for a in choice or () if isinstance(a, str)),
-        Proof(method, searched.guards, by),  # type: ignore[arg-type]
+        ProofOfLeast(method, searched.guards, by),  # type: ignore[arg-type]
         stuck,
     )

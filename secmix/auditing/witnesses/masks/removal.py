@@ -18,7 +18,7 @@ from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.proof import traced
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
-from secmix.auditing.witnesses.affine import Reading, decode_directly
+from secmix.auditing.witnesses.affine import AffineReading, decode_directly
 from secmix.auditing.witnesses.finding import in_all_runs
 from secmix.auditing.witnesses.masks.public import PublicSeeds
 from secmix.auditing.witnesses.masks.relations import (
@@ -137,7 +137,7 @@ class MaskRemoval:
             behind = {v for variable in claim.relation.data for v in self.fit.encoded.get(variable, {variable})}
             components = sorted({columns[v][1] for v in behind if v in columns and columns[v][0] == node})
             values = centred(claim.relation.values, claim.relation.modulus)[:, None]
-            reading = Reading("", claim.how, node, values, np.array([self._digits(claim.relation)]))
+            reading = AffineReading("", claim.how, node, values, np.array([self._digits(claim.relation)]))
             if components and decode_directly(self.truth[:, :, components], [reading], [node], honest, fitted):
                 entries.setdefault(claim.how, set()).update(components)
                 alone |= {claim.how} if len(components) == 1 else set()
