@@ -24,7 +24,7 @@ def oriented(directions: Array) -> Array:
 
 
 def least_assignment(cost: Array, tie: float) -> Ints:
-    """Return the column of each row (K,) at the least total of ``cost`` (K, L), K <= L.
+    """Assign a column to each row (K,) at the least total of ``cost`` (K, L), K <= L.
 
     Of totals that differ by less than about ``tie``, the assignment in ascending order is taken, by a bonus of at most
     ``tie`` for pairs of large indices: by the rearrangement inequality its total is largest if the columns of tied rows

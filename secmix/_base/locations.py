@@ -37,7 +37,7 @@ def locations(text: str) -> dict[Path, int]:
 
 
 def line_of(text: str, path: Path) -> int | None:
-    """Return the line of the key at ``path`` in ``text``, or of the nearest enclosing key."""
+    """Find the line of the key at ``path`` in ``text``, or of the nearest enclosing key."""
     known = locations(text)
     return next((known[path[:k]] for k in range(len(path), 0, -1) if path[:k] in known), None)
 
@@ -96,7 +96,7 @@ def _value(text: str, at: int, path: Path) -> Generator[tuple[Path, int], None, 
 
 
 def _keys(text: str, at: int) -> tuple[list[str], int]:
-    """Return the parts of a dotted key, and the end of the key."""
+    """Parse a dotted key: its parts, and where it ends."""
     keys: list[str] = []
     while True:
         match = _KEY.match(text, at)

@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 def label(node: int, names: Sequence[str]) -> str:
-    """Return a node's name, or its number; −1 is the server.
+    """Name a node, or number it if it has no name; −1 is the server.
 
     >>> label(1, ["Bern", "St. Gallen"]), label(1, []), label(-1, [])
     ('St. Gallen', '1', 'server')
@@ -26,7 +26,7 @@ def label(node: int, names: Sequence[str]) -> str:
 
 
 def called(node: int, names: Sequence[str]) -> str:
-    """Return the words for a node in a sentence.
+    """Name a node in a sentence.
 
     >>> called(1, ["Bern", "St. Gallen"]), called(1, []), called(1, ["10", "20"])
     ('St. Gallen', 'node 1', 'node 20')

@@ -62,7 +62,7 @@ def code_allowed(allowed: bool) -> Iterator[None]:
 
 
 def is_code_allowed() -> bool:
-    """Return whether names like ``package.module:name`` are loaded."""
+    """Check whether names like ``package.module:name`` are loaded."""
     return _ALLOWED.get()
 
 
@@ -72,7 +72,7 @@ def names_code(value: object) -> bool:
 
 
 def available(group: str) -> dict[str, EntryPoint]:
-    """Return the parts installed under ``secmix.<group>``, by name."""
+    """List the parts installed under ``secmix.<group>``, by name."""
     return dict(_installed(group, tuple(sys.path)))
 
 
@@ -156,7 +156,7 @@ def build(group: str, spec: Mapping[str, Any]) -> Part:
 
 
 def _with_interface(group: str, name: str, part: Part) -> Part:
-    """Return ``part`` if it has the interface of ``group``, as far as that shows before it is called."""
+    """Check that ``part`` has the interface of ``group``, as far as that shows before it is called; return it."""
     if group in _METHODS:
         ways = _METHODS[group]
         if not (isinstance(part, type) and any(all(callable(getattr(part, m, None)) for m in w) for w in ways)):

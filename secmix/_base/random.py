@@ -34,7 +34,7 @@ PURPOSES = (
 
 
 def sequence(seed: int, purpose: str, *names: object) -> np.random.SeedSequence:
-    """Return the seed sequence of :func:`stream` with this name, to spawn others from.
+    """Make the seed sequence of :func:`stream` with this name, to spawn others from.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def sequence(seed: int, purpose: str, *names: object) -> np.random.SeedSequence:
 
 
 def stream(seed: int, purpose: str, *names: object) -> np.random.Generator:
-    """Return the generator of this name: the same name draws the same numbers, another name others.
+    """Make the generator of this name: the same name draws the same numbers, another name others.
 
     See :func:`sequence` for the parameters.
 

@@ -75,7 +75,7 @@ def in_words(part: Any) -> str:
 
 
 def parameters_of(part: Any) -> dict[str, inspect.Parameter] | None:
-    """Return the parameters by name; None if any name is accepted, or if the signature is unknown."""
+    """Read the parameters by name; None if any name is accepted, or if the signature is unknown."""
     try:
         parameters = dict(inspect.signature(part).parameters)
     except (TypeError, ValueError):
@@ -91,7 +91,7 @@ def takes(part: Any, key: str) -> bool:
 
 
 def hints_of(part: Any) -> dict[str, Any]:
-    """Return the annotations of the constructor of ``part``; empty if they cannot be resolved at run time."""
+    """Read the annotations of the constructor of ``part``; empty if they cannot be resolved at run time."""
     try:
         return typing.get_type_hints(getattr(part, "__init__") if isinstance(part, type) else part)  # noqa: B009
     except Exception:

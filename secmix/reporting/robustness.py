@@ -26,7 +26,7 @@ def concerns(report: Report) -> bool:
 
 
 def name(attack: str) -> str:
-    """Return the name of an attack for running text.
+    """Write the name of an attack for running text.
 
     >>> name("alie"), name("sign_flip"), name("min_max")
     ('ALIE', 'sign flip', 'min-max')
@@ -66,7 +66,7 @@ def quartiles(damage: Damage) -> str:
 
 
 def first_unbounded(robustness: Robustness) -> RobustnessPoint | None:
-    """Return the point with the fewest colluders that push the result without bound, or None."""
+    """Find the point with the fewest colluders that push the result without bound, or None."""
     return min((p for p in robustness.points if p.found is None), key=lambda p: p.colluders, default=None)
 
 
@@ -111,7 +111,7 @@ def states(robustness: Robustness) -> list[State]:
 
 
 def largest(robustness: Robustness) -> tuple[str, str]:
-    """Return the largest error that the cell's own number of colluders reached, and the search or attack that did."""
+    """Find the largest error that the cell's own number of colluders reached, and the search or attack that did."""
     reached = [(p.found, p.found_by) for p in robustness.points if p.colluders == robustness.colluders]
     reached += [(d.aggregate, name(d.attack)) for d in robustness.damages]
     if not reached:
@@ -121,7 +121,7 @@ def largest(robustness: Robustness) -> tuple[str, str]:
 
 
 def hardest(robustness: Robustness) -> tuple[str, str]:
-    """Return the largest median error of the outcome, and the attack that reached it."""
+    """Find the largest median error of the outcome, and the attack that reached it."""
     worst = max(robustness.damages, key=lambda d: _size(d.model), default=None)
     return ("not measured", "") if worst is None else (error(worst.model, NO_FIT), name(worst.attack))
 

@@ -170,7 +170,7 @@ def numbered(report: Report) -> list[tuple[int, Cell]]:
 
 
 def honest(cell: Cell) -> list[NodeSummary]:
-    """Return the honest nodes."""
+    """List the honest nodes."""
     return [node for node in cell.nodes if node.standing != "corrupt"]
 
 
@@ -188,7 +188,7 @@ def by_severity(cell: Cell) -> list[NodeSummary]:
 
 
 def worst_standing(cell: Cell) -> Standing:
-    """Return the worst standing of any node; *inconclusive* if there is no node."""
+    """Find the worst standing of any node; *inconclusive* if there is no node."""
     return min((node.standing for node in cell.nodes), key=STANDINGS.index, default="inconclusive")
 
 
@@ -202,7 +202,7 @@ def tally(cell: Cell) -> str:
 
 
 def findings_of(report: Report, cell: Cell) -> list[Finding]:
-    """Return all findings of a cell, node by node."""
+    """List all findings of a cell, node by node."""
     of_cell = [f for f in report.findings if (f.protocol, f.adversary) == (cell.protocol, cell.adversary)]
     return sorted(of_cell, key=lambda f: f.node)
 

@@ -133,5 +133,5 @@ class Transcript:
         return sorted({b.iteration for b in self.blocks})
 
     def at(self, iteration: int) -> list[Block]:
-        """Return the blocks of one iteration."""
+        """Select the blocks of one iteration."""
         return [b for b in self.blocks if b.iteration == iteration]

@@ -10,7 +10,7 @@ from secmix.errors import SecmixError
 
 
 def fields_of(payload: Any) -> dict[str, Any]:
-    """Return all fields of an object, in its ``__dict__`` or in slots."""
+    """Collect all fields of an object, in its ``__dict__`` or in slots."""
     slots = (slot for base in type(payload).__mro__ for slot in _slots(base) if slot not in ("__dict__", "__weakref__"))
     values = {slot: getattr(payload, slot) for slot in slots if hasattr(payload, slot)}
     return {**values, **getattr(payload, "__dict__", {})}

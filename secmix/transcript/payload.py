@@ -150,7 +150,7 @@ def _as_array(values: Any) -> Array | None:
 
 
 def _runs_of(values: Any, otherwise: int) -> int:
-    """Return the number of runs of the first array among ``values``."""
+    """Count the runs of the first array among ``values``."""
     arrays = (value for value in values if isinstance(value, np.ndarray) and value.ndim in (2, 3))
     first = next(arrays, None)
     return otherwise if first is None else int(first.shape[-2])

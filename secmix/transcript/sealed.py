@@ -39,7 +39,7 @@ class Sealed:
         return np.zeros(np.shape(self._payload), self._payload.dtype)
 
     def opened(self, receiver: ArrayLike) -> Any:
-        """Return the numbers if all receivers have the key of their messages; otherwise return the sealed messages.
+        """Open the messages if all their receivers have the key; otherwise return them sealed.
 
         Raises
         ------
@@ -75,7 +75,7 @@ class Sealed:
         return cls(by_message, payload.copy())
 
     def letters(self, sender: ArrayLike, content: ArrayLike | None) -> tuple[Ints, Ints, Ints]:
-        """Return sender, holder and row of each message to each holder."""
+        """List sender, holder and row of each message to each holder."""
         senders = ends(sender, len(self.holders)).tolist()
         rows = range(len(self.holders)) if content is None else ends(content, len(self.holders)).tolist()
         entries = [

@@ -67,7 +67,7 @@ class View:
         return sorted({origin.iteration for origin in self.origins})
 
     def at(self, iteration: int) -> View:
-        """Return the part of the view from one iteration."""
+        """Select the part of the view from one iteration."""
         selected = [r for r, origin in enumerate(self.origins) if origin.iteration == iteration]
         return View(tuple(self.origins[r] for r in selected), tuple(self.rows[r] for r in selected))
 

@@ -302,7 +302,7 @@ def wire(
 
 
 def _recording(sent: list[_RunMessage]) -> Callable[[Frame, Any], Any]:
-    """Return a function that delivers the messages of one run of a batch, and records them."""
+    """Make a function that delivers the messages of one run of a batch, and records them."""
 
     def note(frame: Frame, payload: Any) -> Any:
         before = payload._message if isinstance(payload, Closed) else None

@@ -106,7 +106,7 @@ class _Rehearsal(Coins):
 
 
 def coin_bounds(call: Callable[[], Any], *modules: types.ModuleType) -> tuple[int, ...]:
-    """Return the bounds of the coins that a call draws within these modules, in order.
+    """List the bounds of the coins that a call draws within these modules, in order.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def _with(space: dict[str, Any], instead: dict[str, Any]) -> Iterator[None]:
 
 
 def _instead(coins: Coins, octets: Callable[[int], Any]) -> Callable[[Any], Any]:
-    """Return a function that maps a member of a module to its replacement, or None if it draws nothing."""
+    """Make a function that maps a member of a module to its replacement, or None if it draws nothing."""
 
     class SystemRandom(random.SystemRandom):
         """The system's generator."""

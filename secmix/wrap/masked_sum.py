@@ -99,7 +99,7 @@ class MaskedSum:
         return np.repeat(mean.transpose(1, 0, 2), n, axis=1), channel.transcript
 
     def _pairs(self, n: int) -> list[tuple[int, int]]:
-        """Return the pairs that share a seed; the first of each adds the mask."""
+        """List the pairs that share a seed; the first of each adds the mask."""
         if self.ring:
             return [(k, (k + 1) % n) for k in range(n)]
         return [(i, j) for i in range(n) for j in range(i + 1, n)]

@@ -215,7 +215,7 @@ class ShareSum:
     # ------------------------------------------------------------------ the library
 
     def _bounds(self, n: int) -> tuple[int, ...]:
-        """Return the bounds of the coins that sharing one word draws."""
+        """List the bounds of the coins that sharing one word draws."""
         if not self.coins:
             return ()
         bounds = coin_bounds(lambda: self._called(self.split, 0, n), *self._modules())

@@ -140,7 +140,7 @@ def _key() -> bytes | None:
 
 
 def _state_folder() -> Path:
-    """Return the folder for programs' state, by the conventions of the system."""
+    """Find the folder for programs' state, by the conventions of the system."""
     if state_home := os.environ.get("XDG_STATE_HOME") or os.environ.get("LOCALAPPDATA"):
         return Path(state_home)
     return Path(os.path.expanduser("~")) / ".local" / "state"

@@ -31,6 +31,6 @@ def within(mebibytes: float) -> Iterator[None]:
 
 
 def _taken() -> int:
-    """Return the bytes that this process has reserved for its data."""
+    """Measure the bytes that this process has reserved for its data."""
     match = re.search(r"^VmData:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.M)
     return int(match[1]) * 1024 if match else 0

@@ -30,7 +30,7 @@ _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
 
 def report_folder(out: Path, cell: int | None) -> Path:
-    """Return where a report goes: that of one cell of a sweep beside the whole report, never over it.
+    """Choose where a report goes: that of one cell of a sweep beside the whole report, never over it.
 
     >>> report_folder(Path("audit-mine"), 6).as_posix()
     'audit-mine/cell-6'

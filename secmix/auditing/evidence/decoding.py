@@ -83,7 +83,7 @@ class NodeDecoders:
 
 
 def node_decoders(case: CellContext, node: int) -> NodeDecoders | None:
-    """Return the decoders of ``node``, fitted at the first call; None if nothing about it varies."""
+    """Fit the decoders of ``node`` at the first call and store them; None if nothing about it varies."""
     if (NodeDecoders, node) not in case.fitted:
         case.fitted[NodeDecoders, node] = _fit(case, node)
     decoders: NodeDecoders | None = case.fitted[NodeDecoders, node]

@@ -69,7 +69,7 @@ def _findings_about(case: CellContext, node: int) -> list[Finding]:
 
 
 def _decoded(target: Array, view: Array) -> tuple[Array, Array]:
-    """Return the second half of the secrets, and the view of it decoded by a regression on the first half."""
+    """Decode the second half of the secrets by a regression on the first; return the secrets and their estimates."""
     half = len(target) // 2
     scale = view[:half].std(axis=0)
     varying = scale > 1e-12 * np.abs(view[:half]).max(axis=0)

@@ -62,7 +62,7 @@ class CellContext:
         return (*self.setup.asked, *(i for i in honest if i not in self.setup.asked))
 
     def about(self, node: int) -> dict[str, Any]:
-        """Return the fields of a finding that name its cell and node."""
+        """Collect the fields of a finding that name its cell and node."""
         return {"protocol": self.cell.protocol.title, "adversary": self.cell.adversary.title, "node": node}
 
 
@@ -165,7 +165,7 @@ class Evidence:
 
 @cache
 def installed() -> tuple[Evidence, ...]:
-    """Return every installed evidence, in order.
+    """List every installed evidence, in order.
 
     Raises
     ------
@@ -184,13 +184,13 @@ def installed() -> tuple[Evidence, ...]:
 
 
 def kinds() -> list[Kind]:
-    """Return every kind of finding, in order."""
+    """List every kind of finding, in order."""
     return [kind for evidence in installed() for kind in evidence.kinds]
 
 
 @cache
 def evidence_of(kind: str) -> Evidence | None:
-    """Return the evidence that makes findings of this kind; None for an unknown kind."""
+    """Find the evidence that makes findings of this kind; None for an unknown kind."""
     return next((evidence for evidence in installed() if any(k.name == kind for k in evidence.kinds)), None)
 
 
@@ -201,6 +201,6 @@ def is_of_runs(kind: str) -> bool:
 
 
 def asked(case: CellContext) -> list[Evidence]:
-    """Return the evidence that the scenario asks for, or that is always gathered, and that applies to the cell."""
+    """Select the evidence that the scenario asks for, or that is always gathered, and that applies to the cell."""
     wanted = (evidence for evidence in installed() if evidence.always or evidence.name in case.cell.measure.evidence)
     return [evidence for evidence in wanted if evidence.applies(case)]

@@ -28,7 +28,7 @@ class Lines:
 
 
 def lines_of(transcript: Transcript, view: View) -> Lines:
-    """Return the lines of a transcript, and those of which ``view`` has messages."""
+    """List the lines of a transcript, and those of which ``view`` has messages."""
     # Rounds repeat senders and receivers.
     blocks = {(b.sender.tobytes(), b.receiver.tobytes()): b for b in transcript if b.line != "held"}
     used = {

@@ -112,7 +112,7 @@ class SumObservation(Observation):
 
 
 def seeds_of(cell: Scenario) -> Seeds:
-    """Return the seeds of the data, the same in all cells of an audit, and of the protocol, the cell's own."""
+    """Make the seeds of the data, the same in all cells of an audit, and of the protocol, the cell's own."""
     own = (cell.protocol.model_dump(), cell.adversary.model_dump())
     return sequence(cell.seed, "data"), sequence(cell.seed, "protocol", *own)
 

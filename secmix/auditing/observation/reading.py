@@ -187,7 +187,7 @@ def _selected(view: View, which: NDArray[np.bool_]) -> View:
 
 
 def coarsest(view: View) -> float:
-    """Return the unit roundoff of the coarsest floating-point numbers in ``view``."""
+    """Find the unit roundoff of the coarsest floating-point numbers in ``view``."""
     return max((float(np.finfo(row.dtype).eps) / 2 for row in view.rows if row.dtype.kind == "f"), default=_UNIT)
 
 

@@ -104,7 +104,7 @@ def bounded(ratio: float) -> float | None:
 def judged(
     policy: PolicySpec, points: list[RobustnessPoint], f: int, n: int, breakdown: float, proven: float, broken: bool
 ) -> tuple[Verdict, str]:
-    """Return the verdict under the policy, and why: a search that finds nothing never clears."""
+    """Judge by the policy, and say why: a search that finds nothing never clears."""
     accused: decide.Accusation = None
     bounds: list[tuple[str, float, float]] = []
     sentences: list[str] = []

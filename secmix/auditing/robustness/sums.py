@@ -122,7 +122,7 @@ def _allowed(protocol: SumProtocol, n: int, colluders: int, rule_f: int) -> floa
 
 
 def _declared(protocol: SumProtocol, n: int, broken: int | None) -> str:
-    """Return the remark on a claim without a theorem; ``broken`` is the least number that broke it."""
+    """Write the remark on a claim without a theorem; ``broken`` is the least number that broke it."""
     claimed = declared(protocol, n)
     if not claimed or withstood(protocol, n):
         return ""

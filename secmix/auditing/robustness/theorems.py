@@ -32,7 +32,7 @@ def proven_protocol(protocol: Any) -> bool:
 
 
 def withstood(protocol: Any, n: int) -> int:
-    """Return the number of colluders of n nodes for which a theorem bounds the error of a sum; 0 if none applies.
+    """Count the colluders of n nodes for which a theorem bounds the error of a sum; 0 if none applies.
 
     Examples
     --------
@@ -46,6 +46,6 @@ def withstood(protocol: Any, n: int) -> int:
 
 
 def declared(protocol: Any, n: int) -> int:
-    """Return the number of colluders of n nodes for which the protocol itself declares a bounded error."""
+    """Count the colluders of n nodes for which the protocol itself declares a bounded error."""
     own = SumTraits.of(protocol)
     return min(own.traits.tolerates(n, own.f), own.f) if isinstance(own.traits, Traits) else 0

@@ -128,7 +128,7 @@ class AdversaryObserver:
             self._cache[key] = _FrameView(contents, names, self._frames(block, reads, observes))
 
     def _numbers(self, transcript: Transcript, count: int) -> Ints:
-        """Return the numbers that the adversary reads; all of them if it transforms messages."""
+        """Collect the numbers that the adversary reads; all of them if it transforms messages."""
         try:
             rows = self.adversary.observe(transcript, self.network).rows
             indices = np.array([row[0, 0] for row in rows if row.shape == (1, 1)])
@@ -150,7 +150,7 @@ def numbers(payload: NDArray[Any]) -> Array:
 
 
 def other_frames(left: Sequence[Frame], right: Sequence[Frame], *, prefix: bool = False) -> Counterexample | None:
-    """Return the first frame in which two calls differ; with ``prefix``, only within what both have."""
+    """Find the first frame in which two calls differ; with ``prefix``, only within what both have."""
     for place, (a, b) in enumerate(zip(left, right, strict=False)):
         if a != b:
             return Counterexample(*_difference(a, b, place))
@@ -165,7 +165,7 @@ def other_frames(left: Sequence[Frame], right: Sequence[Frame], *, prefix: bool 
 def other_numbers(
     left: Sequence[NDArray[Any]], right: Sequence[NDArray[Any]], names: Sequence[str]
 ) -> Counterexample | None:
-    """Return the first row in which two calls differ by a bit, as far as both go."""
+    """Find the first row in which two calls differ by a bit, as far as both go."""
     for a, b, name in zip(left, right, names, strict=False):
         if not same_bits(a, b):
             entry = None
@@ -177,7 +177,7 @@ def other_numbers(
 
 
 def _difference(a: Frame, b: Frame, place: int) -> tuple[str, str]:
-    """Return where two frames of message ``place`` differ, and what was expected."""
+    """Describe where two frames of message ``place`` differ, and what was expected."""
     expected = "expected the same on all rows of honest nodes, found another"
     if len(a) != len(b):
         return f"message {place}", f"{expected}, or a readable one"

@@ -111,11 +111,11 @@ class MaskDistribution:
         return bool(np.allclose(own, others, rtol=1e-9, atol=1e-12 * np.abs(own).max()))
 
     def of(self, masks: Array) -> Array:
-        """Return the basis (runs, r, m) of masks (runs, k, m)."""
+        """Compute the basis (runs, r, m) of masks (runs, k, m)."""
         return np.asarray(masks[:, self.basis] - self.offset[self.basis, None])
 
     def all(self, basis: Array) -> Array:
-        """Return all masks (runs, k, m) from their basis (runs, r, m)."""
+        """Compute all masks (runs, k, m) from their basis (runs, r, m)."""
         if self.modulus is not None:
             step = self.grid or 1.0
             words = np.einsum("kr,nrm->nkm", self.map.astype(np.int64), np.round(basis / step).astype(np.int64))
@@ -254,7 +254,7 @@ def independent(protocol: Any, masks: Array) -> Array:
 
 
 def factor_of(protocol: Any) -> Array | None:
-    """Return the map from independent masks of one size to those of ``protocol``; None for the identity."""
+    """Compute the map from independent masks of one size to those of ``protocol``; None for the identity."""
     while isinstance(protocol, ProtocolWrapper):
         if isinstance(protocol, LinearMasks):
             return protocol.distribution.factor

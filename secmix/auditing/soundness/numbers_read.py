@@ -20,7 +20,7 @@ Place = tuple[Origin, int]
 def numbers_read(
     call: Call, adversary: Adversary, network: Network, corrupt: frozenset[int]
 ) -> dict[Place, NDArray[Any]]:
-    """Return the numbers that ``adversary`` certainly reads: what it observes, and all of its own nodes.
+    """Collect the numbers that ``adversary`` certainly reads: what it observes, and all of its own nodes.
 
     What corrupt nodes hold, send and receive counts, whatever ``adversary.observe`` returns.
     """

@@ -115,7 +115,7 @@ def read_as(place: Place, rows: NDArray[Any], steps: Sequence[float]) -> Iterato
 
 
 def moduli(proof: Proof) -> list[float]:
-    """Return the moduli by which the first traced fit reduced what it sent."""
+    """Find the moduli by which the first traced fit reduced what it sent."""
     rows = (message.rows.objects for message in proof.fits[0].messages)
     cells = (cell for table in rows for cell in table.ravel().tolist() if isinstance(cell, Number))
     sizes = {float(size) for cell in cells for size in (cell.below, cell.modulus) if 0 < size < math.inf}
@@ -123,7 +123,7 @@ def moduli(proof: Proof) -> list[float]:
 
 
 def _last_digits(values: Array, eps: float) -> Array:
-    """Return by column (runs, w) a power of two that divides all numbers, or their rounding error if larger."""
+    """Compute by column (runs, w) a power of two that divides all numbers, or their rounding error if larger."""
     fractions, exponents = np.frexp(values)
     bits = (fractions * 2.0**53).astype(np.int64)
     lowest = np.where(bits != 0, (bits & -bits).astype(float), np.inf)
@@ -213,7 +213,7 @@ class _Judge:
         return _Judge((y - middle) / np.maximum(spread, 1e-300), fitted, tuple(varying.tolist()))
 
     def exact(self, batch: Sequence[AffineReading]) -> list[_Exact]:
-        """Return the numbers that are an affine function of this input in all runs that were not fitted on."""
+        """Find the numbers that are an affine function of this input in all runs that were not fitted on."""
         values = np.concatenate([reading.values for reading in batch], axis=1)
         digits = np.concatenate([reading.digits for reading in batch])
         sources = [(reading, column) for reading in batch for column in range(reading.values.shape[1])]

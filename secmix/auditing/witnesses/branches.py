@@ -27,7 +27,7 @@ _STEP = 1e-3  # distance of an input from a number, relative to its size
 
 
 def other_iterations(proof: Proof, audited: Sequence[int]) -> list[int]:
-    """Return the smallest iteration of each branch that the trace took, or did not take, and that was not audited."""
+    """Find the smallest iteration of each branch that the trace took, or did not take, and that was not audited."""
     iterations: dict[int, None] = {}
     for fit in proof.fits[:_MOST_FITS]:
         trace = fit.trace
@@ -122,7 +122,7 @@ def specials(proof: Proof, inputs: Array) -> Iterator[Special]:
 
 
 def _levels(proof: Proof) -> list[tuple[float, str]]:
-    """Return the numbers that secrets are compared with, also in the units of the inputs, and the lines."""
+    """Collect the numbers that secrets are compared with, also in the units of the inputs, and the lines."""
     levels: dict[float, str] = {}
     for fit in proof.fits[:_MOST_FITS]:
         largest = max((abs(v.value) for v in fit.trace.variables.values() if v.kind == "input"), default=0.0)
@@ -134,7 +134,7 @@ def _levels(proof: Proof) -> list[tuple[float, str]]:
 
 
 def _unit(size: float, largest: float) -> float:
-    """Return the power of two or ten that converts such inputs to words of that size; 1 if there is none."""
+    """Find the power of two or ten that converts such inputs to words of that size; 1 if there is none."""
     if not (size > 0 and largest > 0 and math.isfinite(size)):
         return 1.0
     for base in (2.0, 10.0):

@@ -67,7 +67,7 @@ def _knows_an_encoding(case: CellContext) -> bool:
 
 
 def _reasons(case: CellContext) -> list[str]:
-    """Return the reasons why no node is cleared; empty if a node is."""
+    """Collect the reasons why no node is cleared; empty if a node is."""
     reasons = [unproved(case, node) for node in case.judged]
     return [*case.observation.unmet_premises, *min(reasons, key=len, default=[])]
 

@@ -46,7 +46,7 @@ class InstanceCall:
 
 
 def truth_of(calls: Sequence[InstanceCall]) -> Array:
-    """Return the inputs of the nodes in all runs (runs, n, m)."""
+    """Stack the inputs of the nodes in all runs (runs, n, m)."""
     return np.concatenate([call.truth for call in calls]) if calls else np.empty((0, 0, 0))
 
 

@@ -190,7 +190,7 @@ def _among(modulus: int, numbers: Sequence[int] | dict[int, None]) -> tuple[int,
 
 
 def _deterministic(cipher: Cipher, words: Words, passed: Sequence[Parts]) -> list[int]:
-    """Return the parts that are the same whenever a word is encrypted, and differ from word to word."""
+    """Find the parts that are the same whenever a word is encrypted, and differ from word to word."""
     again = [parts_of(cipher.encrypt(word)) for word in words.ravel()[:2].tolist()]
     same = [
         k

@@ -101,7 +101,7 @@ def _cipher(case: CellContext) -> Cipher | None:
 
 
 def _read(case: CellContext) -> tuple[int, ...] | None:
-    """Return the nodes whose ciphertexts the adversary reads; None if it reads none."""
+    """Find the nodes whose ciphertexts the adversary reads; None if it reads none."""
     setup, channel = case.setup, Channel()
     assert isinstance(setup, SumSetup)
     protocol: Any = case.built if case.built is not None else setup.protocol

@@ -100,7 +100,7 @@ def _draw_letters(axes: Any, spot: Any, outward: Any, marks: str, radius: float)
 
 
 def shown(exposed: NodeCoalition) -> list[list[int]]:
-    """Return the guards that are drawn: few enough for the letters, and none that are empty."""
+    """Select the guards that are drawn: few enough for the letters, and none that are empty."""
     return [guard for guard in exposed.guards if guard][: len(LETTERS)]
 
 

@@ -10,7 +10,7 @@ from secmix.reporting import words
 
 
 def render(report: Report) -> str:
-    """Return the report as JUnit XML; *violated* and *inconclusive* are failures, each of its own type.
+    """Render the report as JUnit XML; *violated* and *inconclusive* are failures, each of its own type.
 
     Skipped is what the policy does not ask about, such as a corrupt node, and what does not count for the report's
     verdict: faults that are no worse than in the baseline, or accepted, with the reason. Robustness is a separate test
@@ -61,7 +61,7 @@ def _case(
 
 
 def _excused(about: Counted) -> str | bool:
-    """Return why a fault does not count for the report's verdict; False if it counts."""
+    """Explain why a fault does not count for the report's verdict; False if it counts."""
     if about.accepted is not None:
         return f"accepted, {about.accepted}"
     return False if about.counts else "no worse than in the baseline"

@@ -65,7 +65,7 @@ def _id(evidence: str) -> str:
 
 
 def _location(report: Report, line: int = 1) -> dict[str, Any]:
-    """Return the scenario's file, and the line of it that a finding is about, for the reader to edit."""
+    """Locate the scenario's file, and the line of it that a finding is about, for the reader to edit."""
     path = report.source
     if "\\" in path:
         path = PureWindowsPath(path).as_posix()

@@ -61,7 +61,7 @@ def print_report(report: Report, console: Console, files: Sequence[Path] = ()) -
 
 
 def verdict_text(verdict: Verdict | Conclusion, console: Console, headline: str = "") -> Text:
-    """Return a verdict with its sign, or a headline in its place, in colour where the console has colours."""
+    """Render a verdict with its sign, or a headline in its place, in colour where the console has colours."""
     from rich.text import Text
 
     sign = (SIGN if console.encoding.lower().startswith("utf") else _ASCII)[verdict]

@@ -98,14 +98,14 @@ def cheapest_edges(
 
 
 def _cheapest(matrix: Array, prices: Array) -> Array | None:
-    """Return which columns cover every row at the least price."""
+    """Choose the columns that cover every row at the least price."""
     integrality, constraints = np.ones(len(prices)), LinearConstraint(matrix, 1.0)
     solved = milp(prices, integrality=integrality, bounds=Bounds(0, 1), constraints=constraints)
     return np.asarray(solved.x > 0.5) if solved.status == 0 else None
 
 
 def _few(matrix: Array, prices: Array) -> Array:
-    """Return which columns cover every row, each chosen for the rows that it covers for its price."""
+    """Choose columns that cover every row, one by one, by the rows that each covers for its price."""
     taken, open_ = np.zeros(len(prices), dtype=bool), np.ones(len(matrix), dtype=bool)
     while open_.any():
         best = int(np.argmax(matrix[open_].sum(axis=0) / prices))

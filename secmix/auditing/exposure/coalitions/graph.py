@@ -44,7 +44,7 @@ class Branched:
 
 
 def component(graph: Network, node: int, removed: frozenset[int]) -> frozenset[int]:
-    """Return the nodes that remain connected to ``node`` when ``removed`` are taken out."""
+    """Collect the nodes that remain connected to ``node`` when ``removed`` are taken out."""
     reached, frontier = {node}, [node]
     while frontier:
         for other in graph.graph[frontier.pop()]:

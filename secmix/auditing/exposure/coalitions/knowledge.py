@@ -47,7 +47,7 @@ class CoalitionKnowledge:
     strange: bool
 
     def exposed(self) -> frozenset[int]:
-        """Return the nodes of which a vector, or a combination of vectors of their own, is known."""
+        """Collect the nodes of which a vector, or a combination of vectors of their own, is known."""
         if self.columns.max(initial=0) < self.n:  # one averaging: a column is a node
             full = np.diag(self.projector) > _FULL
             return self.outright | frozenset(self.columns[full].tolist())

@@ -63,7 +63,7 @@ class _Oracle:
         return self._known[key]
 
     def group(self, choice: Choice, node: int, eavesdrops: bool) -> frozenset[int] | None:
-        """Return the group of ``node`` that ``choice`` exposes; None if it exposes none.
+        """Find the group of ``node`` that ``choice`` exposes; None if it exposes none.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class _Oracle:
         return None
 
     def exposes(self, node: int, eavesdrops: bool) -> Callable[[Choice], bool | None]:
-        """Return a function that decides whether a choice exposes ``node``; it returns None if that is unknown."""
+        """Make a function that decides whether a choice exposes ``node``; it returns None if that is unknown."""
 
         def answer(choice: Choice) -> bool | None:
             try:
@@ -225,7 +225,7 @@ def _by_graph(
 
 
 def _rows(query: CoalitionQuery) -> tuple[int, tuple[int, ...]]:
-    """Return the number of rows a group may have, and the rows of each node; at level "input" each node counts 1."""
+    """Count the rows that a group may have, and those of each node; at level "input" each node counts 1."""
     if query.equations is None:
         return 1, (1,) * query.network.n
     return query.equations.most_rows(), query.counts

@@ -144,7 +144,7 @@ class CheckContext:
         )
 
     def other_rows(self, runs: int, key: int, change: Callable[[Array], Array] = np.asarray) -> list[Array]:
-        """Return other rows for honest nodes; corrupt nodes keep theirs."""
+        """Sample other rows for honest nodes; corrupt nodes keep theirs."""
         first = self.sample_rows(runs, 0) if runs > 1 else self.rows
         return [
             own if node in self.corrupt else change(other)
@@ -204,7 +204,7 @@ def depends(before: Call, after: Call) -> bool:
 
 
 def _other_numbers_read(before: ObservedCall, after: ObservedCall, *, prefix: bool) -> Counterexample | None:
-    """Return the first number that is read in one call and not in the other."""
+    """Find the first number that is read in one call and not in the other."""
     for (origin, place), numbers in after.known.items():
         earlier = before.known.get((origin, place))
         if earlier is None:

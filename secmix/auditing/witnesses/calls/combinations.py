@@ -72,7 +72,7 @@ def combinations(
 
 
 def _shared(runs: Sequence[Run]) -> list[Place]:
-    """Return the messages that all runs send, of real numbers that vary; none if they are too long."""
+    """Select the messages that all runs send, of real numbers that vary; none if they are too long."""
     shared = [
         place
         for place, row in (runs[0].rows.items() if runs else ())

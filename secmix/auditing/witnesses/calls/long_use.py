@@ -106,7 +106,7 @@ def _of(pattern: Pattern, match: Match, first: Fits, second: Fits, instances: Se
 
 
 def _always(fits: Fits, runs: Sequence[Run]) -> set[str]:
-    """Return the kinds of inputs for which every run shows it."""
+    """Collect the kinds of inputs for which every run shows it."""
     shown = Counter(runs[run].special for run in fits)
     total = Counter(run.special for run in runs)
     return {special for special, count in shown.items() if count == total[special]}

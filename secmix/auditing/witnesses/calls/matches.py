@@ -226,7 +226,7 @@ class _Judge:
 
 
 def confirmed_calls(first: Fits, second: Fits, instances: Sequence[Sequence[Run]]) -> tuple[list[int], bool]:
-    """Return the calls in which both instances show it, and whether its offset is the same in all of them.
+    """Find the calls in which both instances show it, and whether its offset is the same in all of them.
 
     Nearly the same calls must show it in both, since an input may have too few entries that count, or equally spaced
     calls in each. Otherwise the list is empty.
@@ -243,7 +243,7 @@ def confirmed_calls(first: Fits, second: Fits, instances: Sequence[Sequence[Run]
 
 
 def _calls(fits: Fits, factor: float, runs: Sequence[Run]) -> list[int]:
-    """Return the calls of those runs that have the same factor."""
+    """Collect the calls of those runs that have the same factor."""
     same = [run for run, (a, _) in fits.items() if abs(a - factor) <= _NEAR * abs(factor)]
     return sorted({runs[run].call for run in same})
 

@@ -44,7 +44,7 @@ def _behind(piece: Piece, trace: Trace) -> tuple[int | None, int]:
 
 
 def _read(piece: Piece, trace: Trace) -> tuple[int | None, int, int, str]:
-    """Return the draw that a byte of a stream was read into, and where and how it was read."""
+    """Find the draw that a byte of a stream was read into, and where and how it was read."""
     for (first, width, order), number in trace.streams[piece[1]].reads.items():
         if first <= piece[2] < first + width and bare(number) is not None:
             return bare(number), first, width, order
@@ -71,7 +71,7 @@ def expanded(stream: Stream, trace: Trace, known: Mapping[int, Any]) -> Values:
 
 
 def variables(stream: Stream) -> list[int]:
-    """Return the draws of a stream in the order of :func:`sequence`; -1 for a number that is not one draw."""
+    """List the draws of a stream in the order of :func:`sequence`; -1 for a number that is not one draw."""
     if stream.draws:
         drawn = [rows.objects if hasattr(rows, "objects") else np.array([rows], object) for _, rows in stream.draws]
         return [_only(number) for cells in drawn for number in cells.ravel().tolist()]

@@ -54,13 +54,13 @@ class Row:
     values: Sequence[Any]
 
     def less(self, known: Mapping[int, Sequence[Any]]) -> list[Any]:
-        """Return its values without the known variables."""
+        """Subtract the known variables from its values."""
         subtracted = [(c, known[v]) for v, c in self.terms.items() if v in known]
         return [value - sum(c * values[k] for c, values in subtracted) for k, value in enumerate(self.values)]
 
 
 def rows_read(fit: Fit, network: Network, adversary: Adversary, payloads: Sequence[Mapping[int, Any]]) -> list[Row]:
-    """Return the numbers read in a fit, with their values in replayed runs: message -> (rows, 1, m)."""
+    """Collect the numbers read in a fit, with their values in replayed runs: message -> (rows, 1, m)."""
     rows = []
     for k, row in _read(fit, network, adversary):
         for entry, cell in enumerate(fit.messages[k].rows.objects[row, 0].tolist()):
@@ -70,10 +70,10 @@ def rows_read(fit: Fit, network: Network, adversary: Adversary, payloads: Sequen
     return rows if len(rows) <= _MOST_ROWS else []
 
 
-def whole_numbers_read(
+def integers_read(
     fit: Fit, network: Network, adversary: Adversary, payloads: Sequence[Mapping[int, Any]]
 ) -> list[set[int]]:
-    """Return the integers that are read in each run, of messages in words."""
+    """Collect the integers that are read in each run, of messages in words."""
     locations = _read(fit, network, adversary)
     return [
         {number for k, row in locations if payload[k].dtype.kind in "iu" for number in payload[k][row, 0].tolist()}
@@ -82,7 +82,7 @@ def whole_numbers_read(
 
 
 def _read(fit: Fit, network: Network, adversary: Adversary) -> list[tuple[int, int]]:
-    """Return the messages, and the rows of each, that the adversary reads; empty if that is unknown."""
+    """Find the messages, and the rows of each, that the adversary reads; empty if that is unknown."""
     read = readable(fit, network, adversary)
     return (
         [] if isinstance(read, Open) else [place for place in sorted(read) if fit.messages[place[0]].frame[2] != RESULT]

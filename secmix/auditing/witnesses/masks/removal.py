@@ -26,9 +26,9 @@ from secmix.auditing.witnesses.masks.relations import (
     Relation,
     Row,
     centred,
+    integers_read,
     relations,
     rows_read,
-    whole_numbers_read,
 )
 from secmix.auditing.witnesses.masks.replay import Replayed, inputs_of, replayed, sizes
 from secmix.auditing.witnesses.masks.tried import Guess, Tables, guesses, tried
@@ -88,7 +88,7 @@ class MaskRemoval:
         columns = _columns(fit)
         data = {v: truth[:, node, k].tolist() for v, (node, k) in columns.items() if node in corrupt}
         known = Known.of(fit.trace, rows, data)
-        read = whole_numbers_read(fit, network, adversary, [run.payloads for run in runs])
+        read = integers_read(fit, network, adversary, [run.payloads for run in runs])
         public = PublicSeeds(protocol, network, fit, case.cell.seed, runs, read)
         return MaskRemoval(case, fit, network, runs, rows, known, truth, columns, reasons, Tables(known), public)
 
@@ -148,7 +148,7 @@ class MaskRemoval:
         return self._finding(node, how, len(self.truth) - fitted, complete=complete)
 
     def _calls(self, node: int) -> list[list[int]]:
-        """Return the varying entries of each call."""
+        """Select the varying entries of each call."""
         ends = np.cumsum([0, *sizes(self.fit)]).tolist()
         varies = np.ptp(self.truth[:, node], axis=0) > 0
         return [[k for k in range(a, b) if varies[k]] for a, b in pairwise(ends)]

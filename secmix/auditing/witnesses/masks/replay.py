@@ -38,7 +38,7 @@ class Replayed:
 
 
 def sizes(fit: Fit) -> list[int]:
-    """Return the number of entries of an input in each traced call."""
+    """Count the entries of an input in each traced call."""
     widths: list[int] = []
     for variable in fit.trace.variables.values():
         if variable.kind == "input" and variable.node == 0:

@@ -59,7 +59,7 @@ class Guess:
 
 
 def guesses(known: Known) -> list[Guess]:
-    """Return the short seeds: unknown draws that alone determine some streams."""
+    """Find the short seeds: unknown draws that alone determine some streams."""
     behind: dict[int, list[Stream]] = defaultdict(list)
     most: dict[int, int] = {}
     with following(known.trace):
@@ -79,7 +79,7 @@ class Tables:
     cache: dict[Any, list[Array]] = field(default_factory=dict)
 
     def of(self, guess: Guess, wanted: Iterable[int]) -> dict[int, Array]:
-        """Return the wanted masks (values,), of those that are first in their streams."""
+        """Select the wanted masks (values,), of those that are first in their streams."""
         masks: dict[int, Array] = {}
         with following(self.known.trace):
             for number in dict.fromkeys(self.known.trace.variables[v].stream for v in wanted):
