@@ -109,8 +109,8 @@ def notes_on_groups(case: CellContext) -> list[str]:
 def _in_words(place: int, one: CellContext, first: CellContext, case: CellContext) -> str:
     assert isinstance(one.observation, CollaborationObservation)
     assert isinstance(first.observation, CollaborationObservation)
-    witness = other_frames(first.observation.metadata, one.observation.metadata)
-    differs = f"; {witness.where} differs from that in group 1" if witness is not None else ""
+    counterexample = other_frames(first.observation.metadata, one.observation.metadata)
+    differs = f"; {counterexample.where} differs from that in group 1" if counterexample is not None else ""
     found = one.fitted.get(_FOUND, [])
     revealed = [str(i) for i in case.judged if any(f.node == i and decide.is_revealed(f) for f in found)]
     known = f"rows of node{'s' * (len(revealed) > 1)} {', '.join(revealed)} known" if revealed else "no row known"
