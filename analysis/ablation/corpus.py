@@ -19,7 +19,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))  # the corpus is a part of the tests
 
-from soundness.case import CellContext as Protocol
+from soundness.case import Case as Protocol
 from soundness.corpus import WRONG
 
 import secmix
@@ -64,10 +64,11 @@ def convicting(every: int, seed: int, i: int) -> Numbers:
             report = secmix.audit(scenario, protocols=protocols, adversaries=adversaries, seed=seed)
         except Exception as error:  # a stranger's protocol; an audit that ends so has cleared nothing
             said = "refused" if isinstance(error, SecmixError) else "error"
-            return about | {"verdict": said, "convict": [], "gathered": []}
+            return about | {"verdict": said, "convict": [], "gathered": [], "failed": []}
     convict |= {f.evidence for f in report.findings if f.verdict == "violated" and f.evidence != "witness"}
     gathered = sorted({finding.evidence for finding in report.findings})
-    return about | {"verdict": report.verdict, "convict": sorted(convict), "gathered": gathered}
+    failed = [words for cell in report.cells for words in cell.unmeasured]
+    return about | {"verdict": report.verdict, "convict": sorted(convict), "gathered": gathered, "failed": failed}
 
 
 @contextmanager
@@ -98,11 +99,11 @@ def _all_asked(convict: set[str]) -> Iterator[None]:
 
 def _named(case: CellContext) -> Iterator[tuple[str, Any]]:
     """Yield the looks with their names; where nothing is asked there are fewer."""
-    looks = list(witness._looks(case, []))
+    looks = list(witness._decoders(case, []))
     yield from zip(_LOOKS, looks[:-1], strict=False)
     if len(looks) > len(_LOOKS):
-        yield "frames", _only(looks[-1], "clues_in_numbers")
-        yield "readings of numbers", _only(looks[-1], "clues_in_frames")
+        yield "frames", _only(looks[-1], "number_features")
+        yield "readings of numbers", _only(looks[-1], "metadata_features")
 
 
 def _only(look: Any, other: str) -> Any:

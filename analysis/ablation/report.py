@@ -98,6 +98,11 @@ def _vouching(numbers: Numbers) -> list[str]:
         "for rightly and are no longer. *Gained*: the reverse.",
         "",
         *_table_of_safeguards(numbers, list(numbers["files"]["vouching"])),
+        "",
+        "What stays though it decides nothing by itself stands in for another (other scales, lengths, the tenth and the "
+        "bound), keeps an infinite interval from being vouched for (rows too few to see growth), holds the interval's "
+        "level without the other checks, as `tests/calibration/` replays it (the way still to go), or speaks where no "
+        "bound does, beyond four dimensions (planted information).",
     ]
 
 
@@ -150,6 +155,9 @@ def _critics(numbers: Numbers) -> list[str]:
         "itself where the truth is infinite), with the 95 % interval of the mean.",
         "",
         *_table_of_critics(numbers, names),
+        "",
+        "The jackknife and the unseen stay: the level of the bound is proved with them. Canonical correlations stay for "
+        "the mean that they add.",
         "",
         *(f"- Lost without {name}: {_listed(found)}." for name, found in lost.items() if found),
     ]

@@ -119,6 +119,25 @@ SAFEGUARDS: dict[str, Safeguard] = {
 }
 
 
+def _together(*names: str) -> Safeguard:
+    """Return a safeguard that is several at once: each may stand in for another."""
+    several = [SAFEGUARDS[name] for name in names]
+
+    @contextmanager
+    def off() -> Iterator[None]:
+        with ExitStack() as stack:
+            for each in several:
+                stack.enter_context(each.off())
+            yield
+
+    return Safeguard(several[0].file, tuple(words for each in several for words in each.words), off, True)
+
+
+SAFEGUARDS["other scales, lengths, the tenth and the bound at once"] = _together(
+    "other scales", "lengths", "a tenth above the largest scale", "the lower bound"
+)
+
+
 def readings(x: Array, y: Array, bound: Estimate | bool, seed: int) -> dict[str, list[Any]]:
     """Return status and interval of KSG, with all safeguards ("all") and without each that can change them."""
 

@@ -108,6 +108,9 @@ def test_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))
     assert len(found["record"]) > 100
     assert all(len(found[part]) == 3 for part in ("corpus", "vouching", "cases", "critics"))
+    assert not [case["failed"] for case in found["corpus"] if case["failed"]]
+    assert all(case["convict"] for case in found["corpus"] if case["verdict"] == "violated")
+    assert "readings of numbers" in found["corpus"][0]["convict"]
     critics = importlib.import_module("analysis.ablation.critics")
     assert all(set(draw["read"]) == {*critics.OFF, *critics.AFTERWARDS} for draw in found["critics"])
     assert all(draw["read"]["all"][1] <= draw["truth"] for draw in found["critics"])
