@@ -99,10 +99,10 @@ def _vouching(numbers: Numbers) -> list[str]:
         "",
         *_table_of_safeguards(numbers, list(numbers["files"]["vouching"])),
         "",
-        "What stays though it decides nothing by itself stands in for another (other scales, lengths, the tenth and the "
-        "bound), keeps an infinite interval from being vouched for (rows too few to see growth), holds the interval's "
-        "level without the other checks, as `tests/calibration/` replays it (the way still to go), or speaks where no "
-        "bound does, beyond four dimensions (planted information).",
+        "What stays though it decides nothing by itself stands in for another (other scales, lengths, the tenth and "
+        "the bound), keeps an infinite interval from being vouched for (rows too few to see growth), holds the level "
+        "of the interval without the other checks, as `tests/calibration/` replays it (the way still to go), or speaks "
+        "where no bound does, beyond four dimensions (planted information).",
     ]
 
 
@@ -156,8 +156,8 @@ def _critics(numbers: Numbers) -> list[str]:
         "",
         *_table_of_critics(numbers, names),
         "",
-        "The jackknife and the unseen stay: the level of the bound is proved with them. Canonical correlations stay for "
-        "the mean that they add.",
+        "The jackknife and the unseen stay: the bound's level is derived with them (Efron and Stein; Bernstein). "
+        "Canonical correlations stay for the mean that they add.",
         "",
         *(f"- Lost without {name}: {_listed(found)}." for name, found in lost.items() if found),
     ]
