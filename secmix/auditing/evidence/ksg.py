@@ -51,9 +51,9 @@ def _findings_about(case: CellContext, node: int) -> list[Finding]:
     # The lower bound takes seconds a view; it is computed only if the policy limits the leakage. On a part of the view
     # KSG is a lower bound in any case.
     limited = case.cell.policy.max_normalised_leakage is not None and case.observation.reads_low is None
-    single = _measured(decoders.target, decoders.features[decoders.worst], [decoders.alone[decoders.worst]], k, limited)
+    single = _measured(decoders.target, decoders.features[decoders.worst], decoders.alone[decoders.worst], k, limited)
     # All iterations reveal at least what one of them reveals.
-    cumulative = _measured(decoders.target, decoders.stacked, [decoders.last], k, limited, part=single)
+    cumulative = _measured(decoders.target, decoders.stacked, decoders.last, k, limited, part=single)
     return [
         _information(single, "single", decoders.target, about),
         _information(cumulative, "cumulative", decoders.target, about),
@@ -61,9 +61,9 @@ def _findings_about(case: CellContext, node: int) -> list[Finding]:
 
 
 def _measured(
-    target: Target, view: Array, decoders: list[Decoding], k: int, limited: bool, part: Estimate | None = None
+    target: Target, view: Array, decoder: Decoding, k: int, limited: bool, part: Estimate | None = None
 ) -> Estimate:
-    """Estimate the largest of KSG on the view (if it has few features), on decoders, and of a ``part``.
+    """Estimate the largest of KSG on the view (if it has few features), on a decoder, and of a ``part``.
 
     A decoder's output is a function of the view, so the information in it is a lower bound, and so is the Gaussian
     bound from its residual.
@@ -80,12 +80,11 @@ def _measured(
             bounds.append((number, lambda: ksg(target.values, varying, k=k, bound=False)))
     elif not varying.shape[1]:
         return Estimate.exact(0.0, "nats", "nothing in the view varies")
-    for decoder in decoders:
-        if decoder.features and np.ptp(decoder.prediction, axis=0).all():
-            bound = information_bound(target.values, decoder.prediction)
-            number = ksg_number(target.values, decoder.prediction, k=k)
-            number = max(number, bound if math.isfinite(bound) else number)
-            bounds.append((number, partial(_as_bound, target, decoder, k, bound)))
+    if decoder.features and np.ptp(decoder.prediction, axis=0).all():
+        bound = information_bound(target.values, decoder.prediction)
+        number = ksg_number(target.values, decoder.prediction, k=k)
+        number = max(number, bound if math.isfinite(bound) else number)
+        bounds.append((number, partial(_as_bound, target, decoder, k, bound)))
     if part is not None and part.kind != "exact":
         status: Status = "determined" if part.status == "determined" else "unresolved"
         method = f"{part.method}, one iteration"
