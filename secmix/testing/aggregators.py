@@ -42,7 +42,7 @@ DEFAULT_EQUIVARIANCES = ("permutation", "translation", "scale", "embedding")
 
 # Examples of each promise for a reader, and of all together at any size; those about numbers that the code names; calls
 # of one and the same; worst-case searches. A fault in one call of 997 is missed in 7,000 with 0.1 %.
-_EFFORT = {"quick": [30, 480, 240, 4400, 4], "thorough": [225, 6000, 1600, 20_000, 24]}
+_EFFORT = {"quick": [30, 640, 220, 4400, 4], "thorough": [225, 6000, 1600, 20_000, 24]}
 _GROUPS = ((CONSENSUS, REACH), JUDGED, (NO_MEMORY, *ITSELF), EQUIVARIANCES)  # tried on one example together
 _LATER = 10_000  # calls in which a failure must come back that came once and not again
 
@@ -174,11 +174,11 @@ class _RuleCheck:
     def run(self) -> AggregatorCheck:
         """Go through all stages, from what is read well to what takes long."""
         few, many, named, repeated, searches = self.effort
-        promises = [one for one in DRAWN if self._promises(one)]
-        for one in promises:
-            self._search([(one,)], self.plain, min(few, one.most or few))
-        promises = [one for one in promises if one.most is None]
-        groups = [tuple(one for one in group if one in promises) for group in _GROUPS]
+        promises = [promise for promise in DRAWN if self._promises(promise)]
+        for promise in promises:
+            self._search([(promise,)], self.plain, min(few, promise.most or few))
+        promises = [promise for promise in promises if promise.most is None]
+        groups = [tuple(promise for promise in group if promise in promises) for group in _GROUPS]
         robust, *others = [group for group in groups if group] or [()]
         self._search([*[robust] * 5, *others], self.space, many)
         if REACH in robust:  # many colluders, each next farther by the same factor: one that goes along is led away
@@ -201,14 +201,14 @@ class _RuleCheck:
             return UNBOUNDED
         return float(self.bound(n, f)) if callable(self.bound) else float(self.bound or UNBOUNDED)
 
-    def _promises(self, one: Promise) -> bool:
-        if one.title in self.skip or (one.only_if and one.only_if not in (self.equivariances or ())):
+    def _promises(self, promise: Promise) -> bool:
+        if promise.title in self.skip or (promise.only_if and promise.only_if not in (self.equivariances or ())):
             return False
-        if (one.only_if == "embedding" and self.p is not None) or (one.only_if and self.p == 1):
+        if (promise.only_if == "embedding" and self.p is not None) or (promise.only_if and self.p == 1):
             return False
-        if self.stochastic and (one in (NO_MEMORY, *ITSELF) or one.title == "permutation"):
+        if self.stochastic and (promise in (NO_MEMORY, *ITSELF) or promise.title == "permutation"):
             return False
-        return one is not NO_MEMORY or self.trials.fresh is not None
+        return promise is not NO_MEMORY or self.trials.fresh is not None
 
     def _refusal(self, n: int, f: int) -> ValueError | None:
         """Return why the rule takes no n messages with f; another error is a failure."""
@@ -234,43 +234,43 @@ class _RuleCheck:
             if first is not None:  # simpler inputs are to break the same promise in the same way
                 failure = self._failure(first.promise, Drawn(*drawn[1:]), space)
                 return failure if failure and type(failure.why) is type(first.why) else None
-            tried = (self._failure(one, Drawn(*drawn[1:]), space, count=True) for one in drawn[0])
+            tried = (self._failure(promise, Drawn(*drawn[1:]), space, count=True) for promise in drawn[0])
             return next(filter(None, tried), None)
 
         options, choice = (groups, *space.options), self.random.choice
         first = ((choice(groups), *shape, *map(choice, options[3:])) for shape in shapes)
         self._raise(smallest_failure(options, fails, examples=examples, random=self.random, first=first))
 
-    def _failure(self, one: Promise, drawn: Drawn, space: Space, *, count: bool = False) -> Failure | None:
+    def _failure(self, promise: Promise, drawn: Drawn, space: Space, *, count: bool = False) -> Failure | None:
         if drawn.pair[0] * drawn.p > space.most:
             return None
-        if one is WORST:
+        if promise is WORST:
             return self._worst(drawn, space)
-        inputs = filled(one, drawn, space)
-        why = self.trials.hold(one, inputs) if count else self.trials.fails(one, inputs)
+        inputs = filled(promise, drawn, space)
+        why = self.trials.hold(promise, inputs) if count else self.trials.fails(promise, inputs)
         if why is None and self.trials.written_on and "shape" not in self.skip:
-            one, why = SHAPE, self.trials.fails(SHAPE, inputs)
+            promise, why = SHAPE, self.trials.fails(SHAPE, inputs)
         if why is None:
             return None
-        return self._steady(one, inputs, why) if count else self._broken(one, inputs, why)
+        return self._steady(promise, inputs, why) if count else self._broken(promise, inputs, why)
 
     def _broken(
-        self, one: Promise, inputs: RuleInputs, why: BaseException, note: str = "", tries: int = 600
+        self, promise: Promise, inputs: RuleInputs, why: BaseException, note: str = "", tries: int = 600
     ) -> Failure:
         sizes = f"n = {inputs.n}, p = {inputs.p}, f = {inputs.f}, {inputs.dtype}"
-        return Failure(one, values_of(one, inputs, self._allowed), why, sizes, note, inputs.layout, tries)
+        return Failure(promise, values_of(promise, inputs, self._allowed), why, sizes, note, inputs.layout, tries)
 
-    def _steady(self, one: Promise, inputs: RuleInputs, why: BaseException) -> Failure:
+    def _steady(self, promise: Promise, inputs: RuleInputs, why: BaseException) -> Failure:
         """Return the failure; in place of one that comes and goes, many calls in which one comes."""
-        changed = self.trials.changed(one, inputs)
-        if REPEATED.title not in self.skip and (changed or self.trials.fades(one, inputs)):
+        changed, too = self.trials.changed(promise, inputs), f'("{promise.title}" failed too, in some calls)'
+        if REPEATED.title not in self.skip and (changed or self.trials.fades(promise, inputs)):
             # The rule counts, remembers or draws, or a value is special. The test to paste calls it many times.
             for (n, f), p in ((self.plain.pairs[0], self.p or 2), ((inputs.n, inputs.f), inputs.p)):
                 often = self._often(n, p, f, _LATER)
                 if later := self.trials.fails(REPEATED, often):
-                    return self._broken(REPEATED, often, later, f'("{one.title}" failed too, in some calls)', tries=0)
+                    return self._broken(REPEATED, often, later, too, tries=0)
         note = "(in some calls, not in all)" * changed
-        return self._broken(one, inputs, why, note, tries=0) if changed else self._broken(one, inputs, why)
+        return self._broken(promise, inputs, why, note, tries=0) if changed else self._broken(promise, inputs, why)
 
     def _named_numbers(self, robust: tuple[Promise, ...], count: int) -> None:
         """Try the numbers that the code names: as entries and sizes of messages, and as how many there are."""

@@ -30,7 +30,7 @@ _KINDS: dict[str, Callable[[int, np.random.Generator], Iterable[Any]]] = {
     "cycle with chords": lambda n, rng: [*_ring(n), *(rng.choice(n, 2, replace=False) for _ in range(n // 2))],
 }
 """Edges of each kind of network of at least three nodes."""
-_USUAL = (3, 3, 4, 5, 5, 6, 8), (1, 2, 3, 5, 8, 13, 21, 40), range(1, 9)  # nodes, entries and runs
+_USUAL = (3, 3, 4, 5, 5, 6, 8, 11), (1, 2, 3, 5, 8, 13, 21, 40), range(1, 9)  # nodes, entries and runs
 _LARGE = (
     (8, 8, 9, 10, 10, 11, 12, 13, 14, 16, 16, 16, 18, 20, 20, 23, 26, 32, 37),
     (24, 32, 41, 50, 64, 77, 100, 128, 160, 200, 256),

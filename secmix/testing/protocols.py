@@ -112,12 +112,12 @@ def check_protocol(
             f"{type(protocol).__name__} has neither average and draw_masks nor collaborate and error: it is no protocol"
         )
     promises = COLLABORATION if isinstance(protocol, Collaboration) else SUM
-    if unknown := set(skip) - {one.title for one in promises}:
+    if unknown := set(skip) - {promise.title for promise in promises}:
         raise SecmixError(f"skip names {sorted(unknown)}; the promises are {[one.title for one in promises]}")
     seed = integer(seed or 0, "seed", least=0)
     given = None if parts is None else checked_parts(parts)
     check = _Check(protocol, reveals, network, adversary, given, tolerance, seed)
-    return check.run([one for one in promises if one.title not in skip], *_EFFORT[level])
+    return check.run([promise for promise in promises if promise.title not in skip], *_EFFORT[level])
 
 
 @dataclass
@@ -169,10 +169,10 @@ class _Check:
         if (refusal := self._failure(runs, drawn, inputs)) and isinstance(refusal.why, NetworkError):
             self.refused += 1
             return None
-        for one in self._tried(promises, inputs, light=drawn.light):
-            self.cases[one.title] += 1
-            self.calls += one.calls
-            if failure := self._failure(one, drawn, inputs):
+        for promise in self._tried(promises, inputs, light=drawn.light):
+            self.cases[promise.title] += 1
+            self.calls += promise.calls
+            if failure := self._failure(promise, drawn, inputs):
                 return failure
         self.kinds[drawn.kind] += 1
         sample = inputs["inputs"] if self.sums else inputs["parts"][0]
@@ -193,9 +193,9 @@ class _Check:
         """Return the promises to try: what no proof implies, on large cases what is quick."""
         if not self.sums:
             return promises
-        asked = any(one.title == "reveals" for one in promises)
+        asked = any(promise.title == "reveals" for promise in promises)
         left = {MASKS} if not asked else {*WITHOUT_PROOF} if self._proves(inputs) else set()
-        return [one for one in promises if one not in left and (one in LIGHT or not light)]
+        return [promise for promise in promises if promise not in left and (promise in LIGHT or not light)]
 
     def _proof(self, inputs: CallInputs) -> Proof:
         network, shape = inputs["network"], inputs["shape"]
@@ -223,7 +223,7 @@ class _Check:
 
     def _sum_inputs(self, drawn: DrawnCall) -> CallInputs:
         rng, network = np.random.default_rng(drawn.seed), drawn.network(self.network)
-        scale = 1.0 if drawn.plain or drawn.light else float(10.0 ** rng.uniform(-3, 3))
+        scale = 1.0 if drawn.plain else float(10.0 ** rng.uniform(-3, 3))
         inputs = scale * rng.standard_normal((drawn.runs, network.n, drawn.entries))
         inputs = np.rint(9 * inputs) if drawn.plain else inputs
         adversary, traits = self.adversary, SumTraits.of(self.protocol)
@@ -258,14 +258,14 @@ class _Check:
             first, others = (list(rng.standard_normal((network.n, 1, count, features))) for _ in "ab")
         return {"network": network, "seed": drawn.seed % 2**31, "parts": first, "others": others}
 
-    def _failure(self, one: Promise, drawn: DrawnCall, inputs: CallInputs) -> Failure | None:
-        values = {name: inputs[name] for name in one.needs}
+    def _failure(self, promise: Promise, drawn: DrawnCall, inputs: CallInputs) -> Failure | None:
+        values = {name: inputs[name] for name in promise.needs}
         # Copies: a protocol that writes on its inputs must not change the case.
         copies = {name: copy.deepcopy(values[name]) for name in {"inputs", "parts", "others"} & set(values)}
         try:
-            quietly(lambda: one.check(self.protocol, **{**values, **copies}))
+            quietly(lambda: promise.check(self.protocol, **{**values, **copies}))
         except (Exception, SystemExit) as error:
-            return Failure(one, values, error, f"{drawn.kind} network of {inputs['network'].n} nodes", tries=_TRIES)
+            return Failure(promise, values, error, f"{drawn.kind} network of {inputs['network'].n} nodes", tries=_TRIES)
         return None
 
 

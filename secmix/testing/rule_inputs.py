@@ -167,11 +167,11 @@ def _typed(values: Array, dtype: str) -> Any:
         return np.rint(values).astype(dtype) if "int" in dtype else values.astype(dtype)
 
 
-def filled(one: Promise, drawn: Drawn, space: Space) -> RuleInputs:
+def filled(promise: Promise, drawn: Drawn, space: Space) -> RuleInputs:
     """Draw the numbers that the promise is to be tried on."""
     rng = np.random.default_rng(drawn.seed)
-    if one in RELATIONS:
-        return _compared(one, drawn, space, rng)
+    if promise in RELATIONS:
+        return _compared(promise, drawn, space, rng)
     ((n, f), p), (dtype, layout, arrival) = (drawn.pair, drawn.p), drawn.handed
     b = max(0, min(f, space.withstands(n, f)))
     if b > 1 and not drawn.plain and rng.random() < 0.2:
@@ -185,21 +185,21 @@ def filled(one: Promise, drawn: Drawn, space: Space) -> RuleInputs:
     if not drawn.plain and np.abs(sent).max(initial=0.0) < 1e100 and rng.random() < 0.12:
         alike = ALIKE[int(rng.integers(len(ALIKE)))]
         cloud, sent = alike(cloud), alike(sent)
-    if one in AGREEING:
+    if promise in AGREEING:
         cloud = np.repeat(cloud[:1], n - b, axis=0)
     inputs = RuleInputs(cloud, sent, _order(arrival, cloud, sent, rng), f, dtype, layout)
-    return _judged(one, inputs, drawn, space, rng)
+    return _judged(promise, inputs, drawn, space, rng)
 
 
-def _judged(one: Promise, inputs: RuleInputs, drawn: Drawn, space: Space, rng: np.random.Generator) -> RuleInputs:
+def _judged(promise: Promise, inputs: RuleInputs, drawn: Drawn, space: Space, rng: np.random.Generator) -> RuleInputs:
     """Add what a promise needs that judges one result."""
-    if one is F_LIMITS:
+    if promise is F_LIMITS:
         f = int(rng.choice([(inputs.n + 1) // 2, inputs.n, inputs.n + 1, -1]))
         return replace(inputs, f=f, dtype="float64")
     if not drawn.plain:  # where the unit does not matter, a small vector must come out as exactly as a large one
         unit = 0.0 if space.scales and np.abs(inputs.honest).max() > 0.0 else 1.0
         inputs = replace(inputs, extra={"unit": unit})
-    if one is not NOT_FINITE:
+    if promise is not NOT_FINITE:
         return inputs
     spoilt = inputs.byzantine.copy()
     for row in range(len(spoilt)):
@@ -209,7 +209,7 @@ def _judged(one: Promise, inputs: RuleInputs, drawn: Drawn, space: Space, rng: n
     return replace(inputs, byzantine=spoilt, dtype="float32" if inputs.dtype == "float32" else "float64")
 
 
-def _compared(one: Promise, drawn: Drawn, space: Space, rng: np.random.Generator) -> RuleInputs:
+def _compared(promise: Promise, drawn: Drawn, space: Space, rng: np.random.Generator) -> RuleInputs:
     """Draw messages in general position: of two that are equally good, nobody can choose alike in another guise.
 
     On a line even those of general position may tie, as sums of distances do; so there are two entries at least.
@@ -218,7 +218,7 @@ def _compared(one: Promise, drawn: Drawn, space: Space, rng: np.random.Generator
     p, (dtype, layout, _) = max(drawn.p, 2) if more else drawn.p, drawn.handed
     numbers, extra = rng.standard_normal((n, p)).round(6), dict[str, Any]()
     numbers[: max(f, 0)] *= float(rng.choice([1.0, 10.0]))
-    if one.title != "number type":
+    if promise.title != "number type":
         dtype = "float64"
     elif dtype not in (
         "float64",
@@ -226,19 +226,19 @@ def _compared(one: Promise, drawn: Drawn, space: Space, rng: np.random.Generator
     ):  # whole ones, whose squares can be summed without rounding in any of the types
         top, dtype = max(int(np.sqrt(2**23 / p)), 6) // 2, "int32" if dtype in ("uint64", "float16") else dtype
         numbers = rng.integers(-top, top + 1, (n, p)).astype(np.float64)
-    if one is NO_MEMORY:
+    if promise is NO_MEMORY:
         width = int(rng.integers(1, 12)) if more else p
         extra["other"] = rng.standard_normal((n, width)).round(3) * 10.0 ** rng.integers(-2, 5)
-    elif one.title == "more entries":
+    elif promise.title == "more entries":
         extra["common"] = np.rint(rng.standard_normal(int(rng.integers(1, 4 if drawn.plain else 60))) * 8)
-    elif one.title == "permutation":
+    elif promise.title == "permutation":
         extra["order"] = rng.permutation(n)
-    elif one.title == "translation":
+    elif promise.title == "translation":
         extra["shift"] = np.rint(rng.standard_normal(p) * 40) * float(rng.choice([1.0, 1e3]))
-    elif one.title == "scale":
+    elif promise.title == "scale":
         # Powers of two round nothing, so that a rule has no excuse; some are far out.
         extra["factor"] = 2.0 ** int(rng.choice([1, -1, 10, -40, 300, -300]))
-    elif one.title == "orthogonal":
+    elif promise.title == "orthogonal":
         wider = int(rng.integers(0, 3 if drawn.plain else 8)) if more else 0
         extra["axis"] = np.round(rng.standard_normal(p + wider), 3) + 0.001
     return RuleInputs(numbers, np.empty((0, p)), np.arange(n), f, dtype, layout, extra)
@@ -263,7 +263,7 @@ def _byzantine(drawn: Drawn, space: Space, cloud: Array, b: int, dtype: str, rng
     size = drawn.size or 10.0 ** rng.uniform(-1, np.log10(most))
     if space.values and rng.random() < 0.4:
         size = abs(float(rng.choice(space.values))) * float(rng.choice([1.0, 1.01, 0.99, 2.0]))
-    elif not drawn.plain and dtype == "float64" and rng.random() < 0.15:
+    elif not drawn.plain and dtype == "float64" and rng.random() < 0.2:
         size = 10.0 ** rng.uniform(9, rng.choice([40, 140, 300]))
     with np.errstate(all="ignore"):
         scale = 1.0 if drawn.plain else float(np.abs(cloud).max()) or 1.0

@@ -36,43 +36,43 @@ class Trials:
     passed: list[tuple[Promise, RuleInputs]] = field(default_factory=list)  # to be tried again when something fails
     written_on: bool = False  # the messages of the last inputs were others afterwards
 
-    def hold(self, one: Promise, inputs: RuleInputs) -> BaseException | None:
+    def hold(self, promise: Promise, inputs: RuleInputs) -> BaseException | None:
         """Try the promise, and count it; return what was raised, or None where the promise is kept."""
-        why = self.fails(one, inputs)
-        self.cases[one.title] += 1
-        self.calls += one.calls * int(inputs.extra.get("calls", 1))
+        why = self.fails(promise, inputs)
+        self.cases[promise.title] += 1
+        self.calls += promise.calls * int(inputs.extra.get("calls", 1))
         self.shapes[inputs.shape] += 1
-        if why is None and one in AGREEING and len(self.passed) < _REMEMBERED:
-            self.passed.append((one, inputs))
+        if why is None and promise in AGREEING and len(self.passed) < _REMEMBERED:
+            self.passed.append((promise, inputs))
         return why
 
-    def changed(self, one: Promise, inputs: RuleInputs) -> bool:
+    def changed(self, promise: Promise, inputs: RuleInputs) -> bool:
         """Say whether failing inputs sometimes pass, or one that passed fails now: the rule counts or draws."""
-        if any(self.fails(one, inputs) is None for _ in range(3)):
+        if any(self.fails(promise, inputs) is None for _ in range(3)):
             return True
-        if self.fresh is not None and Trials(copy.deepcopy(self.fresh), self.allowed).fails(one, inputs) is None:
+        if self.fresh is not None and Trials(copy.deepcopy(self.fresh), self.allowed).fails(promise, inputs) is None:
             return True
         return any(self.fails(*before) is not None for before in self.passed)
 
-    def fades(self, one: Promise, inputs: RuleInputs) -> bool:
+    def fades(self, promise: Promise, inputs: RuleInputs) -> bool:
         """Say whether inputs of numbers a little larger pass: the rule may know the old ones from another call."""
         step = 1e-9 if inputs.dtype in ("float64", ">f8") else 3.0  # fewer digits, or whole numbers
         more = {name: getattr(inputs, name) * (1 + step) + step for name in ("honest", "byzantine")}
-        return self.fails(one, replace(inputs, **more)) is None
+        return self.fails(promise, replace(inputs, **more)) is None
 
-    def fails(self, one: Promise, inputs: RuleInputs) -> BaseException | None:
+    def fails(self, promise: Promise, inputs: RuleInputs) -> BaseException | None:
         """Return what is raised; None too where the rule refuses all messages of this shape."""
-        values = values_of(one, inputs, self.allowed)
+        values = values_of(promise, inputs, self.allowed)
         before = np.array(values["messages"]) if "messages" in values else None
         self.written_on = False
         try:
-            quietly(lambda: one.check(self.rule, **values))
+            quietly(lambda: promise.check(self.rule, **values))
             self.written_on = before is not None and not np.array_equal(before, values["messages"], equal_nan=True)
         except AssertionError as error:
             return error
         except (Exception, SystemExit) as error:
             # Refused are messages of this shape, such as differ and such as are all alike.
-            if one is not F_LIMITS and all(self._refuses(inputs, alike=alike) for alike in (False, True)):
+            if promise is not F_LIMITS and all(self._refuses(inputs, alike=alike) for alike in (False, True)):
                 self.refused[inputs.shape] += 1
                 return None
             return error
@@ -88,17 +88,17 @@ class Trials:
         return False
 
 
-def values_of(one: Promise, inputs: RuleInputs, allowed: Callable[[int, int], float]) -> dict[str, Any]:
+def values_of(promise: Promise, inputs: RuleInputs, allowed: Callable[[int, int], float]) -> dict[str, Any]:
     """Return what a promise needs, by name."""
     found: dict[str, Any] = {**inputs.arrays(), **inputs.extra, "f": inputs.f}
-    if "tolerance" in one.needs:
+    if "tolerance" in promise.needs:
         size = float(np.abs(found["honest"]).max())
-        if one not in (*AGREEING, REACH, WORST):
+        if promise not in (*AGREEING, REACH, WORST):
             added = [inputs.extra[name] for name in ("shift", "axis", "common") if name in inputs.extra]
             numbers = [np.asarray(found["messages"], dtype=np.float64), *added]
             size = max(size, *(float(np.abs(array).max()) for array in numbers))
         size = max(size, inputs.extra.get("unit", 1.0)) or 1.0
         found["tolerance"] = float(f"{ROUNDING.get(inputs.dtype, 1e-7) * size:.3g}")
-    if "allowed" in one.needs:
+    if "allowed" in promise.needs:
         found["allowed"] = float(allowed(inputs.n, inputs.f))
-    return {name: found[name] for name in one.needs}
+    return {name: found[name] for name in promise.needs}
