@@ -17,8 +17,8 @@ from secmix.adversaries.search.oracle import Rule, configured, quietly
 from secmix.adversaries.search.worst_case import RuleRefuses, WorstCase
 from secmix.aggregators import rule_named, traits_of
 from secmix.errors import SecmixError
-from secmix.testing.counterexample import Failure, Promise, name_of, rule_defined
-from secmix.testing.rule_inputs import CHAINS, SPREAD, Drawn, RuleInputs, Space, filled, of_zeros
+from secmix.testing.counterexample import BrokenPromise, Promise, name_of, rule_defined
+from secmix.testing.rule_inputs import CHAINS, SPREAD, RuleDraw, RuleInputs, Space, filled, of_zeros
 from secmix.testing.rule_promises import (
     BY_TITLE,
     CONSENSUS,
@@ -230,18 +230,18 @@ class _RuleCheck:
     ) -> None:
         """Try the promises of a group on inputs of ``shapes`` and others from ``space``; raise the smallest failure."""
 
-        def fails(drawn: Any, first: Failure | None) -> Failure | None:
+        def fails(drawn: Any, first: BrokenPromise | None) -> BrokenPromise | None:
             if first is not None:  # simpler inputs are to break the same promise in the same way
-                failure = self._failure(first.promise, Drawn(*drawn[1:]), space)
+                failure = self._failure(first.promise, RuleDraw(*drawn[1:]), space)
                 return failure if failure and type(failure.why) is type(first.why) else None
-            tried = (self._failure(promise, Drawn(*drawn[1:]), space, count=True) for promise in drawn[0])
+            tried = (self._failure(promise, RuleDraw(*drawn[1:]), space, count=True) for promise in drawn[0])
             return next(filter(None, tried), None)
 
         options, choice = (groups, *space.options), self.random.choice
         first = ((choice(groups), *shape, *map(choice, options[3:])) for shape in shapes)
         self._raise(smallest_failure(options, fails, examples=examples, random=self.random, first=first))
 
-    def _failure(self, promise: Promise, drawn: Drawn, space: Space, *, count: bool = False) -> Failure | None:
+    def _failure(self, promise: Promise, drawn: RuleDraw, space: Space, *, count: bool = False) -> BrokenPromise | None:
         if drawn.pair[0] * drawn.p > space.most:
             return None
         if promise is WORST:
@@ -256,11 +256,11 @@ class _RuleCheck:
 
     def _broken(
         self, promise: Promise, inputs: RuleInputs, why: BaseException, note: str = "", tries: int = 600
-    ) -> Failure:
+    ) -> BrokenPromise:
         sizes = f"n = {inputs.n}, p = {inputs.p}, f = {inputs.f}, {inputs.dtype}"
-        return Failure(promise, values_of(promise, inputs, self._allowed), why, sizes, note, inputs.layout, tries)
+        return BrokenPromise(promise, values_of(promise, inputs, self._allowed), why, sizes, note, inputs.layout, tries)
 
-    def _steady(self, promise: Promise, inputs: RuleInputs, why: BaseException) -> Failure:
+    def _steady(self, promise: Promise, inputs: RuleInputs, why: BaseException) -> BrokenPromise:
         """Return the failure; in place of one that comes and goes, many calls in which one comes."""
         changed, too = self.trials.changed(promise, inputs), f'("{promise.title}" failed too, in some calls)'
         if REPEATED.title not in self.skip and (changed or self.trials.fades(promise, inputs)):
@@ -296,7 +296,7 @@ class _RuleCheck:
         extra = {"n": n, "p": p, "calls": calls, "seed": self.seed}
         return of_zeros(n, f, p, min(f, self.space.withstands(n, f)), extra)
 
-    def _worst(self, drawn: Drawn, space: Space) -> Failure | None:
+    def _worst(self, drawn: RuleDraw, space: Space) -> BrokenPromise | None:
         """Search for the worst messages beside a drawn cloud."""
         inputs = filled(REACH, drawn, space)
         if inputs.n * inputs.p > 600 or not len(inputs.byzantine) or np.abs(inputs.honest).max() > 1e12:
@@ -323,7 +323,7 @@ class _RuleCheck:
         unbounded = AssertionError("the error grows with the messages")
         return self._broken(WORST, inputs, unbounded, grows, tries=0) if grows else None
 
-    def _raise(self, failure: Failure | None) -> None:
+    def _raise(self, failure: BrokenPromise | None) -> None:
         if failure is not None:
             found = f"found with seed={self.seed} after {sum(self.trials.cases.values())} cases"
             raise failure.error(name_of(self.rule), "rule", rule_defined(self.rule), found) from None

@@ -41,7 +41,7 @@ _SENT = 2400  # numbers that a call sends: of more, a proof takes long
 _SMALL = 5  # nodes, entries or runs that are not made fewer
 
 
-class DrawnCall(NamedTuple):
+class CallDraw(NamedTuple):
     """What is drawn of a call; the numbers follow from it."""
 
     kind: str
@@ -64,7 +64,7 @@ class DrawnCall(NamedTuple):
 
 
 def options(given: Network | None, parts: int | None) -> tuple[Sequence[Any], ...]:
-    """Return what each part of ``DrawnCall`` is one of; a network, or as many nodes as have ``parts``, may be given."""
+    """Return what each part of ``CallDraw`` is one of; a network, or as many nodes as have ``parts``, may be given."""
     kinds: Sequence[str] = (
         ("complete", "cycle", "cycle with chords", "tree") if parts is None else ("complete", "cycle")
     )
@@ -76,7 +76,7 @@ def options(given: Network | None, parts: int | None) -> tuple[Sequence[Any], ..
 
 def large_calls(
     protocol: SumProtocol, given: Network | None, numbers: Iterable[int], count: int, random: Random
-) -> list[DrawnCall]:
+) -> list[CallDraw]:
     """Draw ``count`` calls with many nodes, entries or runs; add twice as many sizes that ``numbers`` name.
 
     Where a call would send so much that a proof takes long, drawn sizes are halved and named ones left out.
@@ -85,12 +85,12 @@ def large_calls(
     for place, size in enumerate(sizes):
         which = (place + place // 6) % 3
         size[which] = random.choice(_LARGE[which])
-    found: list[DrawnCall] = []
+    found: list[CallDraw] = []
     for place, size in enumerate([*sizes, *_named(numbers, 2 * count)]):
         while True:
             kind = list(_KINDS)[place % 6] if given is None else "given"
             seed, corrupt = random.randrange(2**32), random.choice((1, 1, 2, 3, 4, 6, 8))
-            drawn = DrawnCall(kind, size[0] if given is None else given.n, size[1], size[2], corrupt, False, True, seed)
+            drawn = CallDraw(kind, size[0] if given is None else given.n, size[1], size[2], corrupt, False, True, seed)
             most = max(size[given is not None :])
             if most <= _SMALL or _sent(protocol, drawn.network(given)) * size[1] * size[2] <= _SENT:
                 found.append(drawn)

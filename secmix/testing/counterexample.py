@@ -57,7 +57,7 @@ class Promise:
 
 
 @dataclass(frozen=True)
-class Failure:
+class BrokenPromise:
     """A promise that is broken, and on what."""
 
     promise: Promise

@@ -22,8 +22,8 @@ from secmix.network import Network
 from secmix.protocols import Collaboration, SumProtocol
 from secmix.protocols.collaboration import checked_parts
 from secmix.protocols.interfaces import SumTraits
-from secmix.testing.call_inputs import DrawnCall, large_calls, options
-from secmix.testing.counterexample import Failure, Promise, protocol_defined
+from secmix.testing.call_inputs import CallDraw, large_calls, options
+from secmix.testing.counterexample import BrokenPromise, Promise, protocol_defined
 from secmix.testing.protocol_promises import COLLABORATION, LIGHT, MASKS, SUM, WITHOUT_PROOF
 from secmix.testing.sizes import numbers_of
 from secmix.testing.strategies import smallest_failure
@@ -116,12 +116,12 @@ def check_protocol(
         raise SecmixError(f"skip names {sorted(unknown)}; the promises are {[one.title for one in promises]}")
     seed = integer(seed or 0, "seed", least=0)
     given = None if parts is None else checked_parts(parts)
-    check = _Check(protocol, reveals, network, adversary, given, tolerance, seed)
+    check = _ProtocolCheck(protocol, reveals, network, adversary, given, tolerance, seed)
     return check.run([promise for promise in promises if promise.title not in skip], *_EFFORT[level])
 
 
 @dataclass
-class _Check:
+class _ProtocolCheck:
     """One check, from the first case to the summary."""
 
     protocol: Any
@@ -143,8 +143,8 @@ class _Check:
     def run(self, promises: list[Promise], few: int, many: int) -> ProtocolCheck:
         """Try every promise on small cases, and those that take little time on large ones."""
 
-        def fails(values: Any, first: Failure | None) -> Failure | None:
-            drawn = DrawnCall(*values)
+        def fails(values: Any, first: BrokenPromise | None) -> BrokenPromise | None:
+            drawn = CallDraw(*values)
             inputs = self._sum_inputs(drawn) if self.sums else self._rows(drawn)
             if first is None:
                 return self._first_broken(promises, drawn, inputs)
@@ -163,7 +163,7 @@ class _Check:
                 raise failure.error(type(self.protocol).__name__, "protocol", defined, found) from None
         return self._summary()
 
-    def _first_broken(self, promises: list[Promise], drawn: DrawnCall, inputs: CallInputs) -> Failure | None:
+    def _first_broken(self, promises: list[Promise], drawn: CallDraw, inputs: CallInputs) -> BrokenPromise | None:
         """Try the promises, and count; return the first that is broken."""
         runs = (SUM if self.sums else COLLABORATION)[0]  # fails where the protocol does not run
         if (refusal := self._failure(runs, drawn, inputs)) and isinstance(refusal.why, NetworkError):
@@ -221,7 +221,7 @@ class _Check:
         self.proved += 1
         return True
 
-    def _sum_inputs(self, drawn: DrawnCall) -> CallInputs:
+    def _sum_inputs(self, drawn: CallDraw) -> CallInputs:
         rng, network = np.random.default_rng(drawn.seed), drawn.network(self.network)
         scale = 1.0 if drawn.plain else float(10.0 ** rng.uniform(-3, 3))
         inputs = scale * rng.standard_normal((drawn.runs, network.n, drawn.entries))
@@ -247,7 +247,7 @@ class _Check:
             "modulus": traits.modulus,
         }
 
-    def _rows(self, drawn: DrawnCall) -> CallInputs:
+    def _rows(self, drawn: CallDraw) -> CallInputs:
         rng, network = np.random.default_rng(drawn.seed), drawn.network(self.network)
         if self.parts is not None:
             first = [part.copy() for part in self.parts]
@@ -258,14 +258,16 @@ class _Check:
             first, others = (list(rng.standard_normal((network.n, 1, count, features))) for _ in "ab")
         return {"network": network, "seed": drawn.seed % 2**31, "parts": first, "others": others}
 
-    def _failure(self, promise: Promise, drawn: DrawnCall, inputs: CallInputs) -> Failure | None:
+    def _failure(self, promise: Promise, drawn: CallDraw, inputs: CallInputs) -> BrokenPromise | None:
         values = {name: inputs[name] for name in promise.needs}
         # Copies: a protocol that writes on its inputs must not change the case.
         copies = {name: copy.deepcopy(values[name]) for name in {"inputs", "parts", "others"} & set(values)}
         try:
             quietly(lambda: promise.check(self.protocol, **{**values, **copies}))
         except (Exception, SystemExit) as error:
-            return Failure(promise, values, error, f"{drawn.kind} network of {inputs['network'].n} nodes", tries=_TRIES)
+            return BrokenPromise(
+                promise, values, error, f"{drawn.kind} network of {inputs['network'].n} nodes", tries=_TRIES
+            )
         return None
 
 

@@ -95,11 +95,11 @@ class Space:
 
     @functools.cached_property
     def options(self) -> tuple[Sequence[Any], ...]:
-        """Return what each part of ``Drawn`` is one of."""
+        """Return what each part of ``RuleDraw`` is one of."""
         return self.pairs, self.widths, self.handed, self.kinds, self.sizes, range(2**32)
 
 
-class Drawn(NamedTuple):
+class RuleDraw(NamedTuple):
     """What is drawn of the inputs; the numbers follow from it."""
 
     pair: tuple[int, int]
@@ -167,7 +167,7 @@ def _typed(values: Array, dtype: str) -> Any:
         return np.rint(values).astype(dtype) if "int" in dtype else values.astype(dtype)
 
 
-def filled(promise: Promise, drawn: Drawn, space: Space) -> RuleInputs:
+def filled(promise: Promise, drawn: RuleDraw, space: Space) -> RuleInputs:
     """Draw the numbers that the promise is to be tried on."""
     rng = np.random.default_rng(drawn.seed)
     if promise in RELATIONS:
@@ -191,7 +191,9 @@ def filled(promise: Promise, drawn: Drawn, space: Space) -> RuleInputs:
     return _judged(promise, inputs, drawn, space, rng)
 
 
-def _judged(promise: Promise, inputs: RuleInputs, drawn: Drawn, space: Space, rng: np.random.Generator) -> RuleInputs:
+def _judged(
+    promise: Promise, inputs: RuleInputs, drawn: RuleDraw, space: Space, rng: np.random.Generator
+) -> RuleInputs:
     """Add what a promise needs that judges one result."""
     if promise is F_LIMITS:
         f = int(rng.choice([(inputs.n + 1) // 2, inputs.n, inputs.n + 1, -1]))
@@ -209,7 +211,7 @@ def _judged(promise: Promise, inputs: RuleInputs, drawn: Drawn, space: Space, rn
     return replace(inputs, byzantine=spoilt, dtype="float32" if inputs.dtype == "float32" else "float64")
 
 
-def _compared(promise: Promise, drawn: Drawn, space: Space, rng: np.random.Generator) -> RuleInputs:
+def _compared(promise: Promise, drawn: RuleDraw, space: Space, rng: np.random.Generator) -> RuleInputs:
     """Draw messages in general position: of two that are equally good, nobody can choose alike in another guise.
 
     On a line even those of general position may tie, as sums of distances do; so there are two entries at least.
@@ -244,7 +246,7 @@ def _compared(promise: Promise, drawn: Drawn, space: Space, rng: np.random.Gener
     return RuleInputs(numbers, np.empty((0, p)), np.arange(n), f, dtype, layout, extra)
 
 
-def _cloud(drawn: Drawn, space: Space, h: int, p: int, rng: np.random.Generator) -> Array:
+def _cloud(drawn: RuleDraw, space: Space, h: int, p: int, rng: np.random.Generator) -> Array:
     """Draw the honest messages (h, p)."""
     general = not drawn.plain and rng.random() < 0.4
     cloud = rng.standard_normal((h, p)) if general else rng.integers(-9, 10, (h, p)).astype(np.float64)
@@ -256,7 +258,7 @@ def _cloud(drawn: Drawn, space: Space, h: int, p: int, rng: np.random.Generator)
     return np.asarray(cloud, dtype=np.float64)
 
 
-def _byzantine(drawn: Drawn, space: Space, cloud: Array, b: int, dtype: str, rng: np.random.Generator) -> Array:
+def _byzantine(drawn: RuleDraw, space: Space, cloud: Array, b: int, dtype: str, rng: np.random.Generator) -> Array:
     """Draw the messages (b, p) of the colluders."""
     p, floats = cloud.shape[1], dtype in ("float64", ">f8")
     most = min(FARTHEST[dtype], float(np.sqrt(2e4 / p))) if dtype == "float16" else FARTHEST[dtype]

@@ -20,12 +20,12 @@ import numpy as np
 from secmix._base.checks import Array, integer
 from secmix.mixture import Mixture
 from secmix.network import Network
-from secmix.testing.counterexample import Failure
+from secmix.testing.counterexample import BrokenPromise
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-Drawn = tuple[Any, ...]
+Draw = tuple[Any, ...]
 """One of each of several options."""
 _MANY = 5000  # options beyond which the first few are tried alone
 _EXAMPLES = 200  # in which what fails alone, by half a chance for each of seven options, is drawn again
@@ -160,12 +160,12 @@ def subspaces(ambient: int | None = None, dimension: int | None = None) -> Searc
 
 def smallest_failure(
     options: Sequence[Sequence[Any]],
-    fails: Callable[[Drawn, Failure | None], Failure | None],
+    fails: Callable[[Draw, BrokenPromise | None], BrokenPromise | None],
     *,
     examples: int,
     random: Random,
-    first: Iterable[Drawn] = (),
-) -> Failure | None:
+    first: Iterable[Draw] = (),
+) -> BrokenPromise | None:
     """Return the failure that is the easiest to read of those found; None where nothing that was drawn fails.
 
     Parameters
@@ -190,8 +190,11 @@ def smallest_failure(
 
 
 def _shrunk(
-    options: Sequence[Sequence[Any]], value: Drawn, first: Failure, fails: Callable[[Drawn, Failure], Failure | None]
-) -> Failure:
+    options: Sequence[Sequence[Any]],
+    value: Draw,
+    first: BrokenPromise,
+    fails: Callable[[Draw, BrokenPromise], BrokenPromise | None],
+) -> BrokenPromise:
     """Return the failure that is the easiest to read, of values whose parts are those of ``value`` or simpler ones."""
     st = _strategies()
     from hypothesis import Phase, Verbosity, find, settings
@@ -199,7 +202,7 @@ def _shrunk(
 
     best, left = first, first.tries
 
-    def failing(other: Drawn) -> bool:
+    def failing(other: Draw) -> bool:
         nonlocal best, left
         left -= 1
         failure = fails(other, first) if left >= 0 else None
