@@ -102,7 +102,8 @@ def _vouching(numbers: Numbers) -> list[str]:
         "What stays though it decides nothing by itself stands in for another (other scales, lengths, the tenth and "
         "the bound), keeps an infinite interval from being vouched for (rows too few to see growth), holds the level "
         "of the interval without the other checks, as `tests/calibration/` replays it (the way still to go), or speaks "
-        "where no bound does, beyond four dimensions (planted information).",
+        "where a bound may be silent, beyond four dimensions (planted information) and of few distinct rows (the "
+        "ceiling).",
     ]
 
 
