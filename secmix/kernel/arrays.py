@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.numbers import PLAIN, TEXT, Number, function, plain, reach
+from secmix.kernel.numbers import PLAIN, TEXT, Number, cast, function, plain, reach, wrapped
 from secmix.kernel.state import ANYTHING, may_be_caught, now
-from secmix.kernel.words import cast, wrapped
 
 _RING = frozenset({"add", "subtract", "multiply", "negative", "left_shift", "positive", "matmul"})
 _PYTHON: dict[str, Callable[..., Any]] = {
@@ -72,7 +71,7 @@ class Followed(np.ndarray[Any, Any]):
         return array_of(np.asarray(np.frompyfunc(f, 1, 1)(self.objects), object), kind)
 
     def astype(self, dtype: Any, *args: Any, **kw: Any) -> Any:
-        """Convert as :func:`numpy.ndarray.astype`; see :func:`secmix.kernel.words.cast`."""
+        """Convert as :func:`numpy.ndarray.astype`; see :func:`secmix.kernel.numbers.cast`."""
         dtype = np.dtype(dtype)
         if dtype.kind not in "biuf":
             return np.asarray(values(self, f"a secret as {dtype}")).astype(dtype)

@@ -14,9 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.algebra import Combination, Component, Knowledge, knowledge, known_together, told
+from secmix.kernel.algebra import (
+    Combination,
+    Component,
+    Knowledge,
+    Sums,
+    as_many_as_inputs,
+    knowledge,
+    known_together,
+    told,
+)
 from secmix.kernel.arrays import Followed
-from secmix.kernel.encodings import Sums, as_many_as_inputs
 from secmix.kernel.numbers import Number
 from secmix.kernel.proving import Proof
 from secmix.kernel.state import Place

@@ -31,9 +31,8 @@ from secmix.kernel.arrays import (
     unwritten,
     values,
 )
-from secmix.kernel.numbers import Number, arguments, function, plain
+from secmix.kernel.numbers import Number, arguments, cast, function, plain
 from secmix.kernel.state import ANYTHING, common_step, may_be_caught, now, size_of
-from secmix.kernel.words import cast
 
 _MOVING = frozenset(
     """

@@ -1,23 +1,28 @@
-"""Prove a protocol on a network: trace it in all its ways, whoever looks."""
+"""Prove a protocol on a network: trace it in all its ways, whoever looks, and check every trace.
+
+A trace is what the untraced code does, and every message follows from what its sender holds.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from secmix.kernel.algebra import Component, components
-from secmix.kernel.check import disagreement, not_explained, other_calls, other_frames
+from secmix.kernel.arrays import concrete, followed
 from secmix.kernel.kept import KEPT
 from secmix.kernel.numbers import Number
-from secmix.kernel.state import Place
-from secmix.kernel.trace import Fit, follow
+from secmix.kernel.state import DRAWS, INF, Place, Trace, following
+from secmix.kernel.streams import follows
+from secmix.kernel.trace import RESULT, ROUNDING, Fit, Message, copied, follow
 from secmix.network import Network
-from secmix.transcript import SEALED, WITHOUT_KEY
+from secmix.transcript import SEALED, WITHOUT_KEY, Block, Channel
 
 _CALLS = 3
 _LONG = 1000  # numbers that nodes sum: of more the calls after the first are traced with few entries
@@ -164,3 +169,206 @@ def _assumptions(fit: Fit, guards: Iterable[Place]) -> tuple[str, ...]:
     assumed += [WITHOUT_KEY] * any(message.frame[2].endswith(SEALED) for message in fit.messages)
     stops = "; ".join(str(place) for place in guards)
     return (*assumed, f"that a call ends in an error tells nothing that matters ({stops})") if stops else tuple(assumed)
+
+
+_MOST_RUNS, _NUMBERS = 1009, 10**6  # of the largest batch that is called: a prime, and how many numbers it may send
+_EVERY, _MESSAGES = 65, 60_000  # below the first all batches are called, as far as they send no more messages
+
+
+def disagreement(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any], *, seed: int) -> str:
+    """Say how an untraced fit of the same seeds differs from the traced one; empty where it does not.
+
+    Whole numbers are compared bit for bit, floats up to the order in which sums are taken.
+    """
+    if fit.trace.system_seeds:
+        return ""  # whoever seeds by the system draws other masks: the second trace compares the forms alone
+    protocol, channel = copied(protocol), Channel()
+    masks = None
+    for call, given in enumerate(inputs):
+        channel.iteration = call
+        if getattr(protocol, "reuses_masks", False) and masks is None:
+            masks = protocol.draw_masks(len(given), np.shape(given)[2], network, np.random.default_rng([seed, call, 9]))
+        rng = np.random.default_rng([seed, call])
+        try:
+            result, _ = protocol.average(np.array(given, dtype=float), network, rng, masks=masks, channel=channel)
+        except Exception as error:
+            return f"an untraced call ends in {type(error).__name__}: {error}"
+        if not _alike(fit.results[call], result, fit):
+            return f"an untraced call ends with other results than the traced call {call}"
+    blocks = list(channel.transcript)
+    messages = [each for each in fit.messages if each.frame[2] != RESULT]
+    if len(blocks) != len(messages):
+        return f"an untraced fit sends {len(blocks)} blocks of messages, the traced one {len(messages)}"
+    for block, message in zip(blocks, messages, strict=True):
+        if _frame(block) != (*message.frame[:5], message.sender, message.receiver, message.content):
+            return f"{message} is another message untraced"
+        if not _alike(message.rows, block.payload, fit):
+            return f"{message} has other numbers untraced"
+    return ""
+
+
+def other_calls(protocol: Any, network: Network, inputs: Any, *, seed: int, alike: bool) -> str:
+    """Say how a call in use differs from a traced one, of a single run on a channel; empty where it does not.
+
+    In use nobody hands over a channel, and many runs may be averaged in one call: each run of a batch sends what it
+    sends in any other, by the same masks and coins. ``inputs`` are (runs, n, m); ``alike`` says whether calls of one
+    seed send the same numbers.
+    """
+    inputs = inputs[:1]
+    try:
+        _, alone = copied(protocol).average(inputs, network, np.random.default_rng([seed]))
+        _, heard = copied(protocol).average(inputs, network, np.random.default_rng([seed]), channel=Channel())
+        if witness := _unlike(list(alone), list(heard), alike):
+            return f"{witness} is another message where no channel is given"
+        return _other_batches(protocol, network, inputs, seed, sum(len(block.sender) for block in heard), alike)
+    except Exception as error:
+        return f"a call in use ends in {type(error).__name__}: {error}"[:200]
+
+
+def _other_batches(protocol: Any, network: Network, inputs: Any, seed: int, messages: int, alike: bool) -> str:
+    most = min(_MOST_RUNS, max(_NUMBERS // max(messages * inputs.shape[2], 1), 2))
+    batch = np.repeat(inputs, most, axis=0) * (1 + np.arange(most) / most)[:, None, None]
+    masks = copied(protocol).draw_masks(most, inputs.shape[2], network, np.random.default_rng([seed, 9]))
+
+    def call(some: slice) -> list[Block]:
+        channel, rng = Channel(), np.random.default_rng([seed])
+        copied(protocol).average(batch[some], network, rng, masks=masks[some], channel=channel)
+        return list(channel.transcript)
+
+    together = call(slice(None))
+    sizes = range(1, min(most, _EVERY, max(_MESSAGES // max(messages, 1), 2)))
+    windows = (slice(begin, begin + _EVERY) for begin in range(0, most, _EVERY))  # no run is left out
+    for some in [slice(most - 1, most), *windows, *(slice(0, size) for size in sizes)]:
+        of_these = [
+            replace(block, payload=block.payload[:, some]) if block.payload.shape[1] == most else block
+            for block in together  # of another length it is the same for all runs
+        ]
+        if witness := _unlike(of_these, call(some), alike):
+            return f"{witness} is another message among {most} runs in one call than among {len(batch[some])}"
+    return ""
+
+
+def _unlike(blocks: list[Block], others: list[Block], alike: bool) -> str:
+    """Name the first block that differs from the other, by more than rounding where they are ``alike``; empty: none."""
+    if len(blocks) != len(others):
+        return f"one of {len(blocks)} or {len(others)} blocks"
+    sizes = [float(np.abs(block.payload).max(initial=0.0)) for block in others if block.payload.dtype.kind in "iuf"]
+    for one, other in zip(blocks, others, strict=True):
+        same_kind = one.payload.dtype == other.payload.dtype and one.payload.dtype.kind in "biuf"
+        if not same_kind or _frame(one) != _frame(other):
+            return f"'{one.kind}' in round {one.round}"
+        if alike and not _close(one.payload.astype(float), other.payload.astype(float), ROUNDING * max(sizes)):
+            return f"'{one.kind}' in round {one.round}"
+    return ""
+
+
+def _frame(block: Block) -> tuple[Any, ...]:
+    ends = (tuple(each.tolist()) for each in (block.sender, block.receiver, block.content))
+    return (block.iteration, block.round, block.kind, block.line, block.payload.shape, *ends)
+
+
+def _alike(traced: Any, plain: Any, fit: Fit) -> bool:
+    largest = np.array([_largest_within(x, fit) for x in followed(traced).objects.ravel().tolist()])
+    with following(fit.trace):
+        traced, plain = np.asarray(concrete(traced)), np.asarray(plain)
+    if traced.shape != plain.shape or plain.dtype.kind not in "biuf":
+        return False
+    if plain.dtype.kind in "biu":
+        return bool((traced == plain).all())
+    return _close(traced.astype(float), plain, ROUNDING * largest.reshape(traced.shape))
+
+
+def _largest_within(number: Any, fit: Fit) -> float:
+    """Return the largest number that may have gone into another: of what has no mask in it, none is a mask."""
+    if not isinstance(number, Number):
+        return 0.0
+    return fit.largest if number.depends & DRAWS else fit.largest_data
+
+
+def _close(a: Any, b: Any, allowed: Any) -> bool:
+    """Say whether numbers differ by rounding; infinities are alike where they are equal, as are NaNs."""
+    with np.errstate(all="ignore"):
+        near = np.abs(a - b) <= np.where(np.isfinite(allowed) & np.isfinite(b), allowed + ROUNDING * np.abs(b), 0.0)
+    return bool((near | (a == b) | (np.isnan(a) & np.isnan(b))).all())
+
+
+def other_frames(first: Fit, second: Fit) -> str:
+    """Say how two traces of other inputs and other masks differ, but for their numbers; empty where they do not.
+
+    Forms are equal, and so is what is public beside them: else a coefficient would be wrong, or hang on a secret.
+    """
+    if len(first.messages) != len(second.messages):
+        return "other inputs make other messages"
+    for a, b in zip(first.messages, second.messages, strict=True):
+        if (a.frame, a.sender, a.receiver, a.content) != (b.frame, b.sender, b.receiver, b.content):
+            return f"{a} is another message for other inputs"
+        for x, y in zip(a.rows.objects.ravel().tolist(), b.rows.objects.ravel().tolist(), strict=True):
+            if not _same_form(x, y, first, second):
+                return f"{a} is made otherwise for other inputs"
+    return ""
+
+
+def _same_form(x: Any, y: Any, first: Fit, second: Fit) -> bool:
+    if not (isinstance(x, Number) and isinstance(y, Number)):
+        same = not isinstance(x, Number) and not isinstance(y, Number)
+        largest = max(first.largest, second.largest)
+        return same and _close(np.array(float(x)), np.array(float(y)), ROUNDING * largest)
+    if (x.modulus, x.depends, x.pure) != (y.modulus, y.depends, y.pure) or _form(x, first) != _form(y, second):
+        return False
+    if x.modulus == 0:
+        return True
+    off = _constant(x, first) - _constant(y, second)
+    if x.modulus != INF:
+        off -= round(off / Fraction(x.modulus)) * Fraction(x.modulus)
+    return bool(abs(off) <= 1e3 * ROUNDING * max(_largest_within(x, first), _largest_within(y, second)))
+
+
+def _form(number: Number, fit: Fit) -> dict[int, Any]:
+    """Return the form by variables counted within their fit."""
+    first = next(iter(fit.trace.variables))
+    return {v - first: c for v, c in number.terms.items()}
+
+
+def _constant(number: Number, fit: Fit) -> Any:
+    """Return what is public beside the form; exactly, where it is known modulo a number: coefficients may be long."""
+    variables = fit.trace.variables
+    if number.modulus == INF:
+        return number.value - sum(c * variables[v].value for v, c in number.terms.items())
+    form = sum(Fraction(c) * Fraction(variables[v].value) for v, c in (number.form or {}).items())
+    return Fraction(number.value) - Fraction(number.scale) * form
+
+
+def not_explained(fit: Fit) -> str:
+    """Name the first message with what its sender neither made, nor held, nor was sent; empty: none."""
+    held: dict[int, set[int]] = {}
+    for message in fit.messages:
+        content = [_used(message, row) for row in range(len(message.rows))]
+        for sender, receiver, row in zip(message.sender, message.receiver, message.content, strict=True):
+            if message.frame[3] != "held" or message.frame[2] == RESULT:
+                mine = held.get(sender, set())
+                strange = [v for v in content[row] - mine if not _made(v, sender, mine, fit.trace)]
+                if strange:
+                    return f"{message} from {sender} has in it {_unknown(strange, sender, fit.trace)}"
+            held.setdefault(receiver, set()).update(content[row])
+    return ""
+
+
+def _unknown(variables: list[int], sender: int, trace: Trace) -> str:
+    """Say what ``sender`` is not known to have, and how to mend it."""
+    drawn = [v for v in (trace.variables[v] for v in variables) if v.stream >= 0 and not trace.streams[v.stream].pieces]
+    if drawn:
+        return f"coins of the system that the audit does not hand out, drawn at {drawn[0].place}: see secmix.wrap"
+    return f"what {sender} neither holds nor was sent: note it with hold"
+
+
+def _made(variable: int, sender: int, held: set[int], trace: Trace) -> bool:
+    own = trace.variables[variable]
+    return follows(variable, held, trace) if own.kind == "draw" else own.node == sender
+
+
+def _used(message: Message, row: int) -> set[int]:
+    found: set[int] = set()
+    for cell in message.rows.objects[row].ravel().tolist():
+        if isinstance(cell, Number) and cell.form:
+            found |= cell.form.keys()
+    return found

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from secmix.errors import SecmixError
+from secmix.kernel.algebra import encodings, formulas
 from secmix.kernel.arrays import Followed, array_of, concrete, followed, is_secret, parts, public
 from secmix.kernel.coins import Public
 from secmix.kernel.draws import Draws
-from secmix.kernel.encodings import encodings, formulas
 from secmix.kernel.kept import KEPT, kept
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import ANYTHING, INF, LeftTrace, Place, Trace, Variable, following, is_protocol, is_raise, now

@@ -29,16 +29,21 @@ import numpy as np
 import scipy.sparse
 
 from secmix.kernel.arrays import Followed, array_of, fitting, followed, parts, public, unwritten, values
-from secmix.kernel.coins import Public, lifted
-from secmix.kernel.draws import Draws, generator
+from secmix.kernel.coins import ERRORS, SYSTEM, WARNINGS, Public, SeededRandom, lifted, noted
+from secmix.kernel.draws import (
+    GENERATORS,
+    Draws,
+    SecretSeedSequence,
+    generator,
+    is_seed,
+    keyed_bits,
+    seeded_bits,
+    with_key,
+)
 from secmix.kernel.functions import FOLLOWED, fsum, full, of_lists
-from secmix.kernel.hashes import ALGORITHMS, KEYED
-from secmix.kernel.noted import ERRORS, SYSTEM, WARNINGS, SeededRandom, noted
-from secmix.kernel.numbers import Number, function, plain
-from secmix.kernel.seeds import GENERATORS, SecretSeedSequence, is_seed, keyed_bits, seeded_bits, with_key
+from secmix.kernel.numbers import Number, cast, function, plain, whole
 from secmix.kernel.state import is_protocol, now, tracing
-from secmix.kernel.streams import SecretBytes, from_bytes, system_bytes, system_number, words_of
-from secmix.kernel.words import cast, whole
+from secmix.kernel.streams import ALGORITHMS, KEYED, SecretBytes, from_bytes, system_bytes, system_number, words_of
 
 _LOCK = threading.RLock()
 _SYSTEM_BYTES = noted(os.urandom, SYSTEM)

@@ -9,7 +9,7 @@ import pytest
 
 from secmix import Network
 from secmix.kernel.arrays import followed
-from secmix.kernel.check import _alike, _unknown, _unlike
+from secmix.kernel.proving import _alike, _unknown, _unlike
 from secmix.kernel.state import Trace, following
 from secmix.kernel.streams import system_number
 from secmix.kernel.trace import follow

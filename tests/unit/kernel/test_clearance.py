@@ -28,8 +28,8 @@ from secmix.kernel import (
     clear_unheard,
     prove,
 )
-from secmix.kernel.check import other_frames
 from secmix.kernel.coins import Public, coin_among
+from secmix.kernel.proving import other_frames
 from secmix.kernel.state import Trace, following, now
 from secmix.kernel.trace import drawn_masks, follow
 from secmix.transcript import Origin, View

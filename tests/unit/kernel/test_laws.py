@@ -13,9 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from secmix.kernel.arrays import array_of
-from secmix.kernel.numbers import Number, function
+from secmix.kernel.numbers import Number, cast, centred, function, rounded, whole
 from secmix.kernel.state import DRAWS, INF, Trace, following
-from secmix.kernel.words import cast, centred, rounded, whole
 
 _NODES = 2
 _RANGE = 24  # of a draw: small, so that sums of draws meet again in 200 tries
