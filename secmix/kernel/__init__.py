@@ -8,15 +8,7 @@ What may never change: a :class:`Clearance` is made in ``clearance.py`` alone; a
 proof; and nothing outside this package is asked whether something holds.
 """
 
-from secmix.kernel.clearance import (
-    Clearance,
-    KnownSums,
-    Open,
-    clear,
-    clear_bounds,
-    clear_coalitions,
-    clear_unheard,
-)
+from secmix.kernel.clearance import Clearance, KnownSums, Open, clear, clear_bounds, clear_coalitions, clear_unheard
 from secmix.kernel.proving import Proof, prove
 
 __all__ = [

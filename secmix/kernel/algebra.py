@@ -29,14 +29,9 @@ class Component:
     terms: tuple[Form, ...]  # the coefficients of each by variable, exact where they are whole
     column: Mapping[int, int]  # of a variable, in what follows
     modulus: tuple[Any, ...]  # infinite: the form is known exactly from the row; else its residue
-    owner: tuple[int, ...]  # the node of an input or code; -1 of a draw
-    step: tuple[Any, ...]  # as of variables, and so the next three
-    range: tuple[int, ...]
-    spread: tuple[float, ...]
-    places: tuple[Any, ...]
-    size: tuple[float, ...]  # of data the largest in this run; 0 of draws
+    variables: tuple[Variable, ...]
     formula: tuple[int | None, ...]  # of data by which formula it is computed, as ``formulas`` numbers them
-    stream: tuple[int, ...] = ()  # of draws the stream they were read of
+    largest: float  # of the data in this run
     columns: list[Mapping[int, int]] = field(default_factory=list)  # those of all components that are equal to it
 
     def table(self, rows: Sequence[int]) -> tuple[Any, list[int]]:
@@ -65,24 +60,31 @@ def components(
         return v
 
     for _, number in found:
-        top = root(next(iter(number.form or ())))
-        for each in number.form or ():
+        top = root(next(iter(number.form)))
+        for each in number.form:
             if parent.get(each) != top:
                 parent[root(each)] = top
     groups: dict[int, list[_Row]] = {}
     for where, number in found:
-        groups.setdefault(root(next(iter(number.form or ()))), []).append((where, number))
-    unique: dict[Any, tuple[float, Component, list[Mapping[int, int]]]] = {}
+        groups.setdefault(root(next(iter(number.form))), []).append((where, number))
+    unique: dict[Any, tuple[Component, list[Mapping[int, int]]]] = {}
     for group in groups.values():
-        used = _variables_of(number.form or {} for _, number in group)
-        mine = [variables[v] for v in used]
-        largest = max((abs(float(each.value)) for each in mine if each.kind != "draw"), default=0.0)
-        component = _component(group, used, mine, largest, formulas or {})
+        used = _variables_of(number.form for _, number in group)
+        mine = tuple(variables[v] for v in used)
+        component = Component(
+            tuple(where for where, _ in group),
+            tuple(number.terms for _, number in group),
+            used,
+            tuple(number.modulus or inf for _, number in group),
+            mine,
+            tuple(map((formulas or {}).get, used)),
+            max((abs(float(each.value)) for each in mine if each.kind != "draw"), default=0.0),
+        )
         key = _key(component)
-        so_far = unique.get(key, (-1.0, component, component.columns))
-        unique[key] = max(so_far, (largest, component, so_far[2]), key=lambda each: each[0])
-        so_far[2].append(used)
-    return [replace(component, columns=columns) for _, component, columns in unique.values()]
+        before, columns = unique.get(key, (component, []))
+        columns.append(used)
+        unique[key] = max(before, component, key=lambda each: each.largest), columns
+    return [replace(component, columns=columns) for component, columns in unique.values()]
 
 
 def _variables_of(forms: Iterable[Form]) -> dict[int, int]:
@@ -95,26 +97,8 @@ def _key(one: Component) -> Any:
     rows = tuple((tuple([one.column[v] for v in row]), tuple(row.values())) for row in one.terms)
     of_formula = {each: k for k, each in reversed([*enumerate(one.formula)])}
     alike = tuple(map(of_formula.get, one.formula))  # which are computed alike, whatever the formula
-    return rows, one.rows, one.modulus, one.owner, one.step, one.range, one.spread, alike, one.stream
-
-
-def _component(
-    group: list[_Row], column: dict[int, int], mine: list[Variable], largest: float, formulas: Mapping[int, int]
-) -> Component:
-    return Component(
-        tuple(where for where, _ in group),
-        tuple(number.terms for _, number in group),
-        column,
-        tuple(number.modulus or inf for _, number in group),
-        tuple(each.node for each in mine),
-        tuple(each.step for each in mine),
-        tuple(each.range for each in mine),
-        tuple(each.spread for each in mine),
-        tuple(each.place if each.kind == "code" else each.kind for each in mine),
-        tuple(0.0 if each.kind == "draw" else largest for each in mine),
-        tuple(map(formulas.get, column)),
-        tuple(each.stream for each in mine),
-    )
+    laws = tuple((each.node, each.step, each.range, each.spread, each.stream) for each in one.variables)
+    return rows, one.rows, one.modulus, laws, alike
 
 
 Combination = tuple[tuple[tuple[int, int], float], ...]
@@ -145,31 +129,28 @@ def knowledge(
     ``repeated`` says how often the same data may meet fresh masks: averaged, these are so much smaller.
     """
     table, used = component.table(rows)
-    owner = [component.owner[v] for v in used]
+    mine = [component.variables[v] for v in used]
     open_ = {component.column[v] for v in known if v in component.column}
-    data = [k for k, node in enumerate(owner) if node >= 0 and node not in corrupt]
-    draws = [k for k, node in enumerate(owner) if node == -1 and used[k] not in open_]
+    data = [k for k, each in enumerate(mine) if each.node >= 0 and each.node not in corrupt]
+    draws = [k for k, each in enumerate(mine) if each.node == -1 and used[k] not in open_]
     if not data:
         return Knowledge({}, {}, [])
-    nodes, formulas = [owner[k] for k in data], [component.formula[used[k]] for k in data]
-    modulus = [component.modulus[k] for k in rows]
-    step, ranges = ([of[v] for v in used] for of in (component.step, component.range))
-    whole, reason = _words(table, modulus, data, draws, step, ranges)
+    nodes, formulas = [mine[k].node for k in data], [component.formula[used[k]] for k in data]
+    whole, reason = _words(table, [component.modulus[k] for k in rows], data, draws, mine)
     if whole is not None:
         known = np.array([[float(c) for c in row] for row in whole]).reshape(-1, len(data))
         # A residue of a number is no more than the number.
         exact = _shares(known, np.zeros((len(known), 0)), nodes)
         sums = _sums(known, nodes)
         return Knowledge(exact, exact, sums, _symmetric(sums, nodes, formulas))
-    size = np.array([component.size[used[k]] or 1.0 for k in data])
     seen = table[:, data].astype(float)
     hiding = table[:, draws].astype(float)
-    spread = np.array([component.spread[used[k]] for k in draws])
+    spread = np.array([mine[k].spread for k in draws])
     free = _free_of(hiding, seen)
     exact = _shares(free, np.zeros((len(free), 0)), nodes)
-    behind = _shares(seen * size, hiding * spread / repeated**0.5, nodes)
+    behind = _shares(seen * (component.largest or 1.0), hiding * spread / repeated**0.5, nodes)
     behind = {node: max(share, exact.get(node, 0.0)) for node, share in behind.items()}
-    between_steps = reason if any(step[k] for k in draws) and hiding.any() else ""
+    between_steps = reason if any(mine[k].step for k in draws) and hiding.any() else ""
     sums = _sums(free, nodes)
     return Knowledge(exact, behind, sums, _symmetric(sums, nodes, formulas), between_steps)
 
@@ -177,28 +158,28 @@ def knowledge(
 def told(component: Component, rows: Sequence[int], secrets: Collection[int], known: Collection[int]) -> set[int]:
     """Return which of the draws ``secrets`` the rows tell anything of, once all other draws are eliminated."""
     table, used = component.table(rows)
-    variables = [{k: v for v, k in column.items()} for column in component.columns or [component.column]]
+    variables = [{k: v for v, k in column.items()} for column in component.columns]
+    laws = [component.variables[each] for each in used]
     mine = [k for k, each in enumerate(used) if any(one[each] in secrets for one in variables)]
-    others = [k for k, each in enumerate(used) if component.owner[each] >= 0]
+    others = [k for k, each in enumerate(laws) if each.node >= 0]
     open_ = [k for k, each in enumerate(used) if any(one[each] in known for one in variables)]
     draws = [k for k in range(len(used)) if k not in {*mine, *others, *open_}]
     if not mine:
         return set()
-    step, ranges = ([of[v] for v in used] for of in (component.step, component.range))
-    left, _ = _words(table, [component.modulus[k] for k in rows], [*mine, *others], draws, step, ranges)
+    left, _ = _words(table, [component.modulus[k] for k in rows], [*mine, *others], draws, laws)
     shown = mine if left is None else [k for place, k in enumerate(mine) if any(row[place] for row in left)]
     return {one[used[k]] for one in variables for k in shown}
 
 
 def _words(
-    table: Any, modulus: list[Any], data: list[int], draws: list[int], step: list[Any], ranges: list[int]
+    table: Any, modulus: list[Any], data: list[int], draws: list[int], variables: list[Variable]
 ) -> tuple[list[list[int]] | None, str]:
     """Eliminate masks that are uniform words, exactly; return what is left of the data, or None and why that fails.
 
     In units of the masks' step every row is whole, modulo the number R of words. Rows are reduced by units of Z/R: a
     row with a pivot is uniform, whatever the data, and independent of all others; what is left has no mask in it.
     """
-    sizes = {ranges[v] for v in draws}
+    sizes = {variables[v].range for v in draws}
     if not sizes:
         return None, ""
     if len(sizes) != 1 or 0 in sizes:
@@ -206,7 +187,7 @@ def _words(
     words = sizes.pop()
     lines = []
     for row, q in zip(table, modulus, strict=True):
-        sizes_of = [[row[v] * step[v] for v in some] for some in (draws, data)]
+        sizes_of = [[row[v] * variables[v].step for v in some] for some in (draws, data)]
         if q == inf and any(sizes_of[0]) and any(row[v] for v in data):
             return None, "masks added without reduction: what lies between their steps, and their ends, are open"
         if isinstance(q, int) and q % words and words % q:
@@ -214,7 +195,7 @@ def _words(
         # A row of data alone, or of masks alone, is known exactly.
         own = min((abs(each) for some in sizes_of for each in some if each), default=0)
         unit = own if q == inf else q / words if q % words else q // words
-        if any(row[v] and not step[v] for v in (*data, *draws)):
+        if any(row[v] and not variables[v].step for v in (*data, *draws)):
             return None, "numbers of no known step beside masks that are whole words"
         line = [_in_units(each, unit) if each else 0 for some in sizes_of for each in some]
         if None in line:
@@ -354,36 +335,33 @@ def _symmetric(sums: Iterable[Combination], nodes: list[int], formulas: list[int
 _LARGE = 1e6  # times the data: what is added to them
 
 
-def encodings(trace: Trace) -> dict[int, frozenset[int]]:
-    """Return the variables of the inputs behind each encoding of one node's own data."""
-    codes = _codes(trace)
-    behind = _behind(trace, codes)
-    return {code: frozenset(_inputs(number, trace, codes, behind)) for code, number in codes.items()}
+def encodings(trace: Trace) -> tuple[dict[int, frozenset[int]], dict[int, int]]:
+    """Return the inputs behind each encoding of one node's own data, and number by which formula it was computed.
 
-
-def formulas(trace: Trace) -> dict[int, int]:
-    """Number how each encoding was computed: two have the same number if nodes did the same with the same entries.
-
-    An input has the number of its entry, below zero.
+    Two have the same number if nodes did the same with the same entries. An input has that of its entry, below zero.
     """
-    codes = _codes(trace)
-    behind = _behind(trace, codes)
-    made = {key: code for code, key in codes.items()}
-    numbers: dict[Any, int] = {}
+    codes = {key[1]: next(iter(x.form)) for key, x in trace.known.items() if type(key) is tuple and key[0] == "code"}
     found = {v: -1 - each.entry for v, each in trace.variables.items() if each.kind == "input"}
-    of_key: dict[int, int] = {}
+    inputs = {v: frozenset({v}) for v in found}
+    numbers: dict[Any, int] = {}
+    of_key: list[int] = []
+    behind: list[frozenset[int]] = []
 
     def named(key: Any) -> Any:
         if type(key) is int:
             return of_key[key]
         return tuple(map(named, key)) if type(key) in (list, tuple) else key
 
-    for key, (name, *args) in behind.items():  # what a formula is made of stands before it
-        alike = _linear(args, trace, found) if name == "linear" else (named(name), named(args))
-        of_key[key] = numbers.setdefault(alike, len(numbers))
-        if key in made:
-            found[made[key]] = of_key[key]
-    return found
+    for key, (name, *args) in enumerate(trace.keys if codes else ()):  # what a formula is made of stands before it
+        if name == "linear":
+            alike, parts = _linear(args, trace, found), [inputs.get(v, frozenset()) for v, _ in args[0]]
+        else:
+            alike, parts = (named(name), named(args)), [behind[each] for each in _numbers_in([name, args])]
+        of_key.append(numbers.setdefault(alike, len(numbers)))
+        behind.append(frozenset().union(*parts))
+        if key in codes:
+            found[codes[key]], inputs[codes[key]] = of_key[key], behind[key]
+    return {v: inputs[v] for v in codes.values()}, found
 
 
 def _linear(key: Any, trace: Trace, found: Mapping[int, int]) -> Any:
@@ -396,35 +374,6 @@ def _linear(key: Any, trace: Trace, found: Mapping[int, int]) -> Any:
     # Beside small data a ninth digit of it may be all that counts; then all digits are compared that are exact.
     digits = 9 if abs(offset) < _LARGE * sum(map(abs, parts)) else 14
     return alike, float(f"{offset:.{digits}g}") if abs(offset) > rounding else 0.0, pure
-
-
-def _codes(trace: Trace) -> dict[int, int]:
-    """Return by which number in ``trace.keys`` each encoding is known."""
-    return {
-        next(iter(each.form)): key[1] for key, each in trace.known.items() if type(key) is tuple and key[0] == "code"
-    }
-
-
-def _behind(trace: Trace, codes: Mapping[int, int]) -> dict[int, Any]:
-    return {number: key for key, number in trace.keys.items()} if codes else {}
-
-
-def _inputs(number: int, trace: Trace, codes: Mapping[int, int], behind: Mapping[int, Any]) -> Iterator[int]:
-    seen, waiting = set(), [number]
-    while waiting:
-        one = waiting.pop()
-        if one in seen:
-            continue
-        seen.add(one)
-        name, *args = behind[one]
-        if name != "linear":
-            waiting += _numbers_in([name, args])
-            continue
-        for variable, _ in args[0]:
-            if trace.variables[variable].kind == "input":
-                yield variable
-            else:
-                waiting.append(codes[variable])
 
 
 def _numbers_in(key: Any) -> Iterator[int]:

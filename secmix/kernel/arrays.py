@@ -202,12 +202,32 @@ def parts(value: Any) -> Iterator[Any]:
             yield from parts(each)
 
 
+def numbers_in(value: Any) -> Iterator[Any]:
+    """Yield the numbers of everything followed within lists, tuples and mappings, public ones too."""
+    for each in parts(value):
+        yield from each.objects.ravel().tolist() if isinstance(each, Followed) else (each,)
+
+
+def secrets_in(value: Any) -> Iterator[Number]:
+    """Yield the numbers among these that are secret."""
+    return (each for each in numbers_in(value) if isinstance(each, Number))
+
+
+def variables_of(value: Any) -> set[int]:
+    """Return the variables that these are made of."""
+    return set().union(*(each.form for each in secrets_in(value)))
+
+
 def is_secret(value: Any) -> bool:
     """Say whether anything in it is secret."""
-    return any(
-        isinstance(each, Number) or any(isinstance(x, Number) for x in each.objects.ravel().tolist())
-        for each in parts(value)
-    )
+    return any(True for _ in secrets_in(value))
+
+
+def within(f: Callable[[Any], Any], value: Any) -> Any:
+    """Apply ``f`` to everything within lists, tuples and mappings."""
+    if isinstance(value, dict):
+        return {key: within(f, each) for key, each in value.items()}
+    return type(value)(within(f, each) for each in value) if type(value) in (list, tuple) else f(value)
 
 
 def values(value: Any, what: str) -> Any:
@@ -237,20 +257,24 @@ def fitting(value: Any, kind: np.dtype[Any]) -> None:
 
 def concrete(value: Any) -> Any:
     """Return the values in this run, as plain arrays and numbers."""
+    return within(_concrete, value)
+
+
+def _concrete(value: Any) -> Any:
     if isinstance(value, Number):
         return value.value
-    if isinstance(value, Followed):
-        flat = [x.value if isinstance(x, Number) else x for x in settled(value).objects.ravel().tolist()]
-        found = np.array(flat, dtype=value.kind).reshape(value.shape)
-        found.setflags(write=False)  # nobody is to write to what is a copy
-        return found
-    if isinstance(value, np.ndarray) and value.dtype == object:
-        return concrete(followed(value))
-    if isinstance(value, dict):
-        return {key: concrete(each) for key, each in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(concrete(each) for each in value)
-    return value
+    if not is_of_objects(value):
+        return value
+    whole = followed(value)
+    flat = [x.value if isinstance(x, Number) else x for x in settled(whole).objects.ravel().tolist()]
+    found = np.array(flat, dtype=whole.kind).reshape(whole.shape)
+    found.setflags(write=False)  # nobody is to write to what is a copy
+    return found
+
+
+def is_of_objects(value: Any) -> bool:
+    """Say whether it is an array whose entries may be secret."""
+    return isinstance(value, np.ndarray) and (isinstance(value, Followed) or value.dtype == object)
 
 
 def public(value: Any, what: str) -> Any:

@@ -24,8 +24,7 @@ from secmix.kernel.algebra import (
     known_together,
     told,
 )
-from secmix.kernel.arrays import Followed
-from secmix.kernel.numbers import Number
+from secmix.kernel.arrays import Followed, secrets_in, variables_of
 from secmix.kernel.proving import Proof
 from secmix.kernel.state import Place
 from secmix.kernel.streams import ENOUGH, opened, seeds_of
@@ -96,7 +95,9 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
         for node, share in one.items():
             exact[node], behind[node] = max(exact[node], share), max(behind[node], other[node])
     sums = dict.fromkeys(frozenset(node for (node, _), _ in each) for _, _, known in found for each in known.sums)
-    used = {place for _, component, _ in found for place in component.places if isinstance(place, Place)}
+    used = {
+        each.place for _, component, _ in found for each in component.variables if each.kind == "code" and each.place
+    }
     if used and (torn := _overlapping(list(sums))):
         return Open(
             f"sums over {torn} are known of numbers that nodes encode in several ways: what they differ by is open"
@@ -123,7 +124,7 @@ def _as_many(found: list[tuple[Any, Component, Knowledge]], fits: Mapping[int, F
     for call, component, known in found:
         fit = fits[call[0]]
         for column in component.columns if known.sums else ():
-            data = [v for v, k in column.items() if component.owner[k] >= 0]
+            data = [v for v, k in column.items() if component.variables[k].node >= 0]
             behind = {v for each in data for v in fit.encoded.get(each, {each})}
             honest = frozenset(v for v in behind if fit.trace.variables[v].node not in corrupt)
             by_call.setdefault(call, []).append((honest, len(known.sums), any(v in fit.encoded for v in data)))
@@ -135,14 +136,9 @@ def _numbers(fits: Iterable[Fit], honest: Iterable[int]) -> int:
     counts: dict[tuple[int, int, int], set[int]] = {}
     for k, fit in enumerate(fits):
         for message in fit.messages:
-            passes = message.frame[3] != "held" and message.rows.shape[1] == 1
-            for v in set().union(*map(_form, message.rows.objects.ravel().tolist() if passes else ())):
+            for v in variables_of(message.rows if message.frame[3] != "held" and message.rows.shape[1] == 1 else ()):
                 counts.setdefault((k, message.frame[0], fit.trace.variables[v].node), set()).add(v)
     return max((len(each) for (*_, node), each in counts.items() if node in honest), default=0)
-
-
-def _form(cell: Any) -> Iterable[int]:
-    return (cell.form or ()) if isinstance(cell, Number) else ()
 
 
 def _is_uneven(known: Knowledge) -> bool:
@@ -190,7 +186,7 @@ def _known_draws(fit: Fit, table: Iterable[Component], read: set[tuple[int, int]
         known = opened(trace, shown)
         if len(known) == before:
             break
-    used = {v for k, row in read for cell in fit.messages[k].rows[row].objects.ravel().tolist() for v in _form(cell)}
+    used = set().union(*(variables_of(fit.messages[k].rows[row]) for k, row in read))
     for stream in trace.streams:
         if stream.bits < ENOUGH and used & {*stream.numbers} - known:
             return Open(
@@ -209,7 +205,7 @@ def _overlooked(fit: Fit, read: set[tuple[int, int]], corrupt: frozenset[int]) -
 
 
 def _not_linear(rows: Followed) -> str:
-    odd = any(isinstance(x, Number) and x.modulus != np.inf and not x.pure for x in rows.objects.ravel().tolist())
+    odd = any(each.modulus != np.inf and not each.pure for each in secrets_in(rows))
     return "no linear function of inputs and masks, nor one of such a sum alone" * odd
 
 

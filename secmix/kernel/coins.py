@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.arrays import parts
+from secmix.kernel.arrays import parts, within
 from secmix.kernel.state import now, tracing
 
 MOST_OPTIONS = 128
@@ -235,11 +235,7 @@ def _publics(value: Any) -> Iterator[Public]:
 
 
 def _at(value: Any, pick: Callable[[Public], Any]) -> Any:
-    if isinstance(value, Public):
-        return pick(value)
-    if isinstance(value, dict):
-        return {key: _at(each, pick) for key, each in value.items()}
-    return type(value)(_at(each, pick) for each in value) if type(value) in (list, tuple) else value
+    return within(lambda each: pick(each) if isinstance(each, Public) else each, value)
 
 
 def _operator(name: str, f: Callable[[Any, Any], Any]) -> Callable[[Public, Any], Any]:
@@ -261,10 +257,6 @@ def _in_place(name: str) -> Callable[[Public, Any], Any]:
     return lambda self, other: f(self.used(), other) if isinstance(self.value, np.ndarray) else NotImplemented
 
 
-def _taken_by_value(f: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, *args: self.plainly(f, *args)
-
-
 def _lifted(f: Callable[..., Any]) -> Callable[..., Any]:
     return lambda self, *args: lifted(f, self, *args)
 
@@ -278,7 +270,7 @@ _BY_VALUE: dict[str, Callable[..., Any]] = {
     **{"hash": hash, "str": str, "repr": repr, "format": format, "setitem": operator.setitem},
 }
 for _name, _f in _BY_VALUE.items():
-    setattr(Public, f"__{_name}__", _taken_by_value(_f))
+    setattr(Public, f"__{_name}__", functools.partialmethod(Public.plainly, _f))
 for _name in ("bool", "neg", "pos", "abs", "invert", "getitem"):
     setattr(Public, f"__{_name}__", _lifted(bool if _name == "bool" else getattr(operator, _name)))
 for _name in "lt le gt ge eq ne add sub mul mod floordiv truediv pow and or xor lshift rshift matmul".split():  # noqa: SIM905
@@ -312,33 +304,17 @@ class SeededRandom(random.Random):
         super().__init__(seed)
 
 
-def _reporting(kw: dict[str, Any], *args: Any) -> None:
+def _reporting(f: Callable[..., Any]) -> Callable[..., Any]:
     """Note that numbers may decide what is raised, kept or called: of floating-point errors, or of warnings."""
-    if tracing() and any(each not in ("ignore", "warn", False, None) for each in (*kw.values(), *args)):
-        now().narrow("floating-point errors or warnings that are raised, recorded or handed on")
+
+    def call(*args: Any, **kw: Any) -> Any:
+        given = {each for each in (*args, *kw.values()) if isinstance(each, str)}
+        if tracing() and (given & {"raise", "call", "log", "print", "error"} or kw.get("record")):
+            now().narrow("floating-point errors or warnings that are raised, recorded or handed on")
+        return f(*args, **kw)
+
+    return call
 
 
-def _stating(f: Callable[..., Any], *args: Any, **kw: Any) -> Any:
-    _reporting(kw, *args)
-    return f(*args, **kw)
-
-
-def _filtering(f: Callable[..., Any]) -> Callable[..., Any]:
-    def filter_(action: Any, *args: Any, **kw: Any) -> Any:
-        _reporting({}, action == "error")
-        return f(action, *args, **kw)
-
-    return filter_
-
-
-class _Catching(warnings.catch_warnings):
-    def __init__(self, **kw: Any) -> None:
-        _reporting({}, kw.get("record", False), kw.get("action") == "error")
-        super().__init__(**kw)
-
-
-ERRORS: dict[str, Any] = {
-    name: functools.partial(_stating, getattr(np, name)) for name in ("errstate", "seterr", "seterrcall")
-}
-WARNINGS: dict[str, Any] = {name: _filtering(getattr(warnings, name)) for name in ("simplefilter", "filterwarnings")}
-WARNINGS["catch_warnings"] = _Catching
+ERRORS = {name: _reporting(getattr(np, name)) for name in ("errstate", "seterr")}
+WARNINGS = {n: _reporting(getattr(warnings, n)) for n in ("simplefilter", "filterwarnings", "catch_warnings")}

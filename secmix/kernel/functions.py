@@ -23,13 +23,16 @@ from secmix.kernel.arrays import (
     concrete,
     followed,
     is_narrow,
+    is_of_objects,
     is_secret,
     mapped,
+    numbers_in,
     parts,
     plainly,
     public,
     unwritten,
     values,
+    within,
 )
 from secmix.kernel.numbers import Number, arguments, cast, function, plain
 from secmix.kernel.state import ANYTHING, common_step, may_be_caught, now, size_of
@@ -119,11 +122,7 @@ def of_all(func: Callable[..., Any], name: str, args: Any, kw: Any) -> Any:
     if may_be_caught():
         now().leave(f"{name} of a secret, whose failure the protocol catches,")
     found = plainly(func, concrete(args), concrete(kw))
-    given = [
-        x
-        for each in parts([args, kw])
-        for x in (each.objects.ravel().tolist() if isinstance(each, Followed) else [each])
-    ]
+    given = [*numbers_in([args, kw])]
     key = arguments(*given), repr((_shapes(args), _shapes(kw)))
 
     def wrap(result: Any, place: str) -> Any:
@@ -196,7 +195,7 @@ def _single(found: Any, kind: Any) -> Any:
 
 def _moved(func: Any, args: Any, kw: Any) -> Any:
     """Move numbers, or add them up; they stay what they are, and views stay views, where no type is another."""
-    found = func(*_objects(args), **_objects({key: each for key, each in kw.items() if key != "dtype"}))
+    found = func(*within(_objects, args), **within(_objects, {k: each for k, each in kw.items() if k != "dtype"}))
     kinds, name = {*_kinds([args, kw])}, func.__name__
     if len(kinds) == 1 and "dtype" not in kw and name not in _ADDING:
         return _wrapped(found, kinds.pop(), None)
@@ -212,26 +211,20 @@ def _moved(func: Any, args: Any, kw: Any) -> Any:
         other = kinds != {kind} or "dtype" in kw or kind.kind in "bu"
         return _wrapped(found, kind, (lambda x: cast(x, kind)) if other else None)
 
-    return wrapped_as(found, func(*_examples(args), **_examples(kw)))
+    return wrapped_as(found, func(*within(_example, args), **within(_example, kw)))
 
 
 def _objects(value: Any) -> Any:
-    if isinstance(value, (Followed, Number)) or (isinstance(value, np.ndarray) and value.dtype == object):
-        return followed(value).objects
-    if isinstance(value, dict):
-        return {key: _objects(each) for key, each in value.items()}
-    return type(value)(map(_objects, value)) if type(value) in (list, tuple) else value
+    return followed(value).objects if isinstance(value, Number) or is_of_objects(value) else value
 
 
-def _examples(value: Any) -> Any:
-    """Return numbers of the same shapes and types."""
-    if isinstance(value, np.ndarray) and (isinstance(value, Followed) or value.dtype == object):
-        return np.ones(value.shape, followed(value).kind) if is_secret(value) else concrete(value)
-    if isinstance(value, dict):
-        return {key: _examples(each) for key, each in value.items()}
+def _example(value: Any) -> Any:
+    """Return numbers of the same shape and type."""
     if isinstance(value, Number):
         return type(value.value)(1)
-    return type(value)(map(_examples, value)) if type(value) in (list, tuple) else value
+    if is_of_objects(value) and is_secret(value):
+        return np.ones(value.shape, followed(value).kind)
+    return concrete(value)
 
 
 def _kinds(value: Any) -> Iterator[np.dtype[Any]]:
@@ -243,11 +236,12 @@ def _kinds(value: Any) -> Iterator[np.dtype[Any]]:
 
 
 def _wrapped(found: Any, kind: Any, how: Callable[[Any], Any] | None) -> Any:
-    if isinstance(found, (list, tuple)):
-        return type(found)(_wrapped(each, kind, how) for each in found)
-    if isinstance(found, np.ndarray) and found.dtype == object:
-        return array_of(found if how is None else mapped(how, found), kind)
-    return how(found) if how is not None and isinstance(found, Number) else found
+    def one(each: Any) -> Any:
+        if is_of_objects(each):
+            return array_of(each if how is None else mapped(how, each), kind)
+        return how(each) if how is not None and isinstance(each, Number) else each
+
+    return within(one, found)
 
 
 def _again(found: Any) -> Any:

@@ -32,7 +32,7 @@ class Number:
         self, value: Any, form: Form | None, modulus: Any, depends: int, step: Any, *, scale: Any = 1, pure: bool = True
     ) -> None:
         self.value = value.item() if isinstance(value, np.generic) else value  # in this run
-        self.form = form  # a linear combination of variables, by coefficient, times ``scale``
+        self.form = {} if form is None else form  # a linear combination of variables, by coefficient, times ``scale``
         self.scale = int(scale) if isinstance(scale, float) and scale.is_integer() and abs(scale) < 2**53 else scale
         # Infinite: the value is the form plus a public number. Above 0: so modulo this. 0: nothing of that is known.
         self.modulus = modulus
@@ -46,8 +46,7 @@ class Number:
     @property
     def terms(self) -> Form:
         """Return the coefficients of the form, scaled; they are not to be written to."""
-        form, scale = self.form or {}, self.scale
-        return form if scale == 1 else {variable: scale * c for variable, c in form.items()}
+        return self.form if self.scale == 1 else {variable: self.scale * c for variable, c in self.form.items()}
 
     @property
     def is_zero(self) -> bool:
@@ -91,7 +90,7 @@ class Number:
         # What is not followed counts as nothing modulo its step.
         modulus = common_step(self.modulus or self.step, other.modulus or other.step)
         form = _sum_of(self, other) if modulus else None
-        if form is not None and not form and modulus == INF:
+        if modulus == INF and not form:
             return value
         pure = bool(modulus == INF and self.pure and other.pure)
         return self._sum(Number(value, form, modulus, depends, step, pure=pure), other)
@@ -145,7 +144,7 @@ class Number:
             left = _without_multiples(self, by) if self.modulus else {}
             if not left:
                 return value
-            form, scale = (form, scale) if len(left) == len(form or ()) else (left, 1)
+            form, scale = (form, scale) if len(left) == len(form) else (left, 1)
         known = by if whole else common_step(modulus, by) if self.modulus else 0
         pure = whole or self.pure
         out = Number(value, form, known, self.depends, common_step(self.step, by), scale=scale, pure=pure)
@@ -201,6 +200,15 @@ class Number:
     def __abs__(self) -> Any:
         return function("absolute", abs, self)
 
+    def __round__(self, digits: int | None = None) -> Any:
+        if digits is None:
+            return whole(self.rounded(lambda x: float(round(x)), "round", may_fail=True))
+        return self.rounded(lambda x: round(x, digits), f"round {digits}", 10.0**-digits)
+
+    def astype(self, dtype: Any, **kw: Any) -> Any:
+        """Convert it as an array does."""
+        return cast(self, np.dtype(dtype))
+
     __radd__, __rmul__, __ror__, __rand__ = __add__, __mul__, __or__, __and__
 
     # ------------------------------------------------------------------ exits, and below the class
@@ -221,7 +229,7 @@ class Number:
         """Return itself: it is real, immutable and has no axes."""
         return self
 
-    __copy__ = __deepcopy__ = __pos__ = item = conjugate
+    __copy__ = __deepcopy__ = __pos__ = item = as_it_passes = conjugate
     real, imag = property(conjugate), property(lambda self: 0.0)
     ndim, shape, size = 0, (), 1
     dtype = property(lambda self: np.dtype(type(self.value)))
@@ -288,7 +296,7 @@ def function(
     known = now().known
     if key not in known:
         form = secret[0].form
-        pure = form is not None and all(each.pure and each.form is form for each in secret)
+        pure = all(each.pure and each.form is form for each in secret)
         depends = functools.reduce(operator.or_, (each.depends for each in secret))
         if step is None:
             step = int(isinstance(value, (bool, int, np.bool_, np.integer)))
@@ -378,9 +386,9 @@ def plain(value: Any) -> Any:
 
 def _sum_of(a: Number, b: Number) -> Form:
     out = dict(a.terms) if a.modulus else {}
-    now().terms += len(out) + len(b.form or ())
+    now().terms += len(out) + len(b.form)
     scale = b.scale
-    for variable, coefficient in (b.form or {}).items() if b.modulus else ():
+    for variable, coefficient in b.form.items() if b.modulus else ():
         total = out.get(variable, 0) + scale * coefficient
         if total:
             out[variable] = total
@@ -464,15 +472,3 @@ def wrapped(number: Any, dtype: np.dtype[Any]) -> Any:
     elif isinstance(number, Number) and is_multiple(number.modulus, width):
         return centred(number, width)  # a sum of residues, whether or not it left the word in this run
     return number if largest <= width else centred(number, width)
-
-
-def rounded(number: Any, digits: int | None = None) -> Any:
-    """Stand for Python's ``round``."""
-    if digits is None:
-        return whole(number.rounded(lambda x: float(round(x)), "round", may_fail=True))
-    return number.rounded(lambda x: round(x, digits), f"round {digits}", 10.0**-digits)
-
-
-Number.as_it_passes = lambda self: self  # type: ignore[attr-defined]
-Number.__round__ = rounded  # type: ignore[attr-defined]
-Number.astype = lambda self, dtype, **kw: cast(self, np.dtype(dtype))  # type: ignore[attr-defined]

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.algebra import Component, components
-from secmix.kernel.arrays import concrete, followed
+from secmix.kernel.arrays import concrete, followed, secrets_in, variables_of
 from secmix.kernel.kept import KEPT
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import DRAWS, INF, Place, Trace, following
 from secmix.kernel.streams import follows
-from secmix.kernel.trace import RESULT, ROUNDING, Fit, Message, copied, follow
+from secmix.kernel.trace import RESULT, ROUNDING, Fit, copied, follow
 from secmix.network import Network
 from secmix.transcript import SEALED, WITHOUT_KEY, Block, Channel
 
@@ -100,10 +100,8 @@ def prove(
 
 def _cells(fit: Fit) -> Iterator[tuple[tuple[int, int], Number]]:
     for k, message in enumerate(fit.messages):
-        for row, cells in enumerate(message.rows.objects):
-            for cell in cells.ravel().tolist():
-                if isinstance(cell, Number) and (cell.modulus == np.inf or cell.pure) and cell.form:
-                    yield (k, row), cell
+        for row, cells in enumerate(message.rows):
+            yield from (((k, row), cell) for cell in secrets_in(cells) if cell.modulus == INF or cell.pure)
 
 
 def _not_a_guard(
@@ -334,7 +332,7 @@ def _constant(number: Number, fit: Fit) -> Any:
     variables = fit.trace.variables
     if number.modulus == INF:
         return number.value - sum(c * variables[v].value for v, c in number.terms.items())
-    form = sum(Fraction(c) * Fraction(variables[v].value) for v, c in (number.form or {}).items())
+    form = sum(Fraction(c) * Fraction(variables[v].value) for v, c in number.form.items())
     return Fraction(number.value) - Fraction(number.scale) * form
 
 
@@ -342,7 +340,7 @@ def not_explained(fit: Fit) -> str:
     """Name the first message with what its sender neither made, nor held, nor was sent; empty: none."""
     held: dict[int, set[int]] = {}
     for message in fit.messages:
-        content = [_used(message, row) for row in range(len(message.rows))]
+        content = [*map(variables_of, message.rows)]
         for sender, receiver, row in zip(message.sender, message.receiver, message.content, strict=True):
             if message.frame[3] != "held" or message.frame[2] == RESULT:
                 mine = held.get(sender, set())
@@ -364,11 +362,3 @@ def _unknown(variables: list[int], sender: int, trace: Trace) -> str:
 def _made(variable: int, sender: int, held: set[int], trace: Trace) -> bool:
     own = trace.variables[variable]
     return follows(variable, held, trace) if own.kind == "draw" else own.node == sender
-
-
-def _used(message: Message, row: int) -> set[int]:
-    found: set[int] = set()
-    for cell in message.rows.objects[row].ravel().tolist():
-        if isinstance(cell, Number) and cell.form:
-            found |= cell.form.keys()
-    return found

@@ -31,31 +31,15 @@ of a stream or a draw, which)."""
 
 @dataclass
 class Stream:
-    """Draws that follow from a seed; from the system's randomness where it has none.
+    """Draws that follow from a seed; from the system's randomness where it has none."""
 
-    Attributes
-    ----------
-    number : int
-        Which of a trace's.
-    key : tuple
-        By what function, and of which pieces.
-    bits : float
-        That nobody knows of its seed.
-    numbers : list of int
-        Variables that were read of it.
-    reads : dict
-        What was read of its bytes, by first byte, length and order.
-    draws : list
-        What was drawn, in order, if it is a generator's.
-    """
-
-    number: int
-    key: tuple[Any, ...]
-    bits: float
+    number: int  # which of a trace's
+    key: tuple[Any, ...]  # by what function, and of which pieces
+    bits: float  # that nobody knows of its seed
     place: Place
-    numbers: list[int] = field(default_factory=list)
-    reads: dict[tuple[int, int, str], Any] = field(default_factory=dict)
-    draws: list[tuple[Any, Any]] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)  # variables that were read of it
+    reads: dict[tuple[int, int, str], Any] = field(default_factory=dict)  # by first byte, length and order
+    draws: list[tuple[Any, Any]] = field(default_factory=list)  # in order, if it is a generator's
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
@@ -451,7 +435,7 @@ def _is_told(stream: Stream, trace: Trace, is_told: Callable[[int], bool], how: 
         if source.pieces and _is_told(source, trace, is_told, how):
             return True
         reads = (x for (at, width, _), x in source.reads.items() if at <= piece[2] < at + width)
-        return any(is_told(v) for x in reads for v in x.form or ())
+        return any(is_told(v) for x in reads for v in x.form)
 
     return bool(stream.pieces) and how(map(told, stream.pieces))
 
@@ -464,7 +448,7 @@ def seeds_of(trace: Trace) -> set[int]:
             found.add(of[1])
         else:
             reads = trace.streams[of].reads.items()
-            found.update(v for (at, n, _), x in reads if at <= piece[2] < at + n for v in x.form or ())
+            found.update(v for (at, n, _), x in reads if at <= piece[2] < at + n for v in x.form)
     return found
 
 

@@ -18,8 +18,18 @@ from typing import Any
 import numpy as np
 
 from secmix.errors import SecmixError
-from secmix.kernel.algebra import encodings, formulas
-from secmix.kernel.arrays import Followed, array_of, concrete, followed, is_secret, parts, public
+from secmix.kernel.algebra import encodings
+from secmix.kernel.arrays import (
+    Followed,
+    array_of,
+    concrete,
+    followed,
+    is_secret,
+    parts,
+    public,
+    secrets_in,
+    variables_of,
+)
 from secmix.kernel.coins import Public
 from secmix.kernel.draws import Draws
 from secmix.kernel.kept import KEPT, kept
@@ -166,10 +176,9 @@ class _Channel(Channel):
 
     def _record(self, round: int, kind: str, line: str, ends: tuple[Any, Any, Any], rows: Followed) -> None:
         iteration: Any = self.iteration
-        cells = [cell for cell in rows.objects.ravel().tolist() if isinstance(cell, Number)]
-        if any(cell.depends == ANYTHING for cell in cells):
+        if any(cell.depends == ANYTHING for cell in secrets_in(rows)):
             now().leave("memory that nobody wrote to")
-        now().owns(set().union(*(cell.form for cell in cells if cell.form)))
+        now().owns(variables_of(rows))
         frame = (iteration.value, round, kind, line, rows.shape, rows.kind.str)
         self.fit.messages.append(Message(frame, *ends, rows))
 
@@ -237,7 +246,7 @@ def follow(
                 else:
                     look(varying)
                 break
-    fit.encoded, fit.formulas = encodings(trace), formulas(trace)
+    fit.encoded, fit.formulas = encodings(trace)
     trace.known.clear()
     trace.keys.clear()
     if trace.left and not fit.error:

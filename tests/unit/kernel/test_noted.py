@@ -54,7 +54,6 @@ NOTED: dict[str, Callable[[], Any]] = {
     "a generator imported where it is used": imported_where_it_is_used,
     "floating-point errors that are raised": raising,
     "errors that are raised from here on": lambda: np.seterr(**np.seterr(invalid="call")),
-    "a function for errors": lambda: np.seterrcall(np.seterrcall(print)),
     "warnings that are recorded": recording,
     "warnings that are errors": made_errors,
 }
