@@ -20,6 +20,9 @@ TOLERANCE = 1e-9
 """What of a unit row counts as rounding: a mask of 1e6 would then still leave 1e-3 of what it hides. The error is on
 the safe side, since a combination is called known that is all but known. PDMM's rows are at most 1e-13 off."""
 
+UNSEEN = 2.0**-40
+"""How far from uniform masks may be in all, in total variation: by so much at most may any guess succeed more often."""
+
 
 @dataclass(frozen=True)
 class Component:
@@ -113,6 +116,7 @@ class Knowledge:
     behind_masks: dict[int, float]  # the same, with real masks of the size they have
     sums: list[Combination]  # what is known exactly
     symmetric: bool = True  # in each of these all nodes take part alike
+    distance: float = 0.0  # how far masks are from uniform, in total variation
     open: str = ""  # why the masks may not hide what these numbers say; empty where they do
 
 
@@ -136,13 +140,15 @@ def knowledge(
     if not data:
         return Knowledge({}, {}, [])
     nodes, formulas = [mine[k].node for k in data], [component.formula[used[k]] for k in data]
-    whole, reason = _words(table, [component.modulus[k] for k in rows], data, draws, mine)
+    modulus = [component.modulus[k] for k in rows]
+    whole, reason = _words(table, modulus, data, draws, mine)
     if whole is not None:
         known = np.array([[float(c) for c in row] for row in whole]).reshape(-1, len(data))
         # A residue of a number is no more than the number.
         exact = _shares(known, np.zeros((len(known), 0)), nodes)
         sums = _sums(known, nodes)
-        return Knowledge(exact, exact, sums, _symmetric(sums, nodes, formulas))
+        distance = _uniform(table, modulus, draws, mine)[1] if draws else 0.0
+        return Knowledge(exact, exact, sums, _symmetric(sums, nodes, formulas), distance)
     seen = table[:, data].astype(float)
     hiding = table[:, draws].astype(float)
     spread = np.array([mine[k].spread for k in draws])
@@ -152,7 +158,7 @@ def knowledge(
     behind = {node: max(share, exact.get(node, 0.0)) for node, share in behind.items()}
     between_steps = reason if any(mine[k].step for k in draws) and hiding.any() else ""
     sums = _sums(free, nodes)
-    return Knowledge(exact, behind, sums, _symmetric(sums, nodes, formulas), between_steps)
+    return Knowledge(exact, behind, sums, _symmetric(sums, nodes, formulas), open=between_steps)
 
 
 def told(component: Component, rows: Sequence[int], secrets: Collection[int], known: Collection[int]) -> set[int]:
@@ -179,12 +185,11 @@ def _words(
     In units of the masks' step every row is whole, modulo the number R of words. Rows are reduced by units of Z/R: a
     row with a pivot is uniform, whatever the data, and independent of all others; what is left has no mask in it.
     """
-    sizes = {variables[v].range for v in draws}
-    if not sizes:
+    if not draws:
         return None, ""
-    if len(sizes) != 1 or 0 in sizes:
+    words, _ = _uniform(table, modulus, draws, variables)
+    if not words:
         return None, "masks that are not uniform words of one length"
-    words = sizes.pop()
     lines = []
     for row, q in zip(table, modulus, strict=True):
         sizes_of = [[row[v] * variables[v].step for v in some] for some in (draws, data)]
@@ -207,6 +212,21 @@ def _words(
     rest = [row[len(draws) :] for row in left]
     reduced = _eliminated(rest, words, len(data), keep=True)
     return (rest if reduced is None else reduced), ""
+
+
+def _uniform(table: Any, modulus: list[Any], draws: list[int], variables: list[Variable]) -> tuple[int, float]:
+    """Return of how many values masks are uniform, 0 if they are not, and how far they are from it in total variation.
+
+    A draw of R values of which all rows know the rest modulo q alone is there a draw of q values, of which R modulo q
+    come about more often than the others, each by one part in R.
+    """
+    sizes = {variables[v].range for v in draws}
+    moduli = {q for row, q in zip(table, modulus, strict=True) if any(row[v] for v in draws)}
+    values, q = sizes.pop(), next(iter(moduli), 0)
+    more = values % q if isinstance(q, int) and len(moduli) == 1 and q < values else 0
+    if sizes or not more:
+        return 0 if sizes else values, 0.0
+    return q, len(draws) * more * (q - more) / (values * q)
 
 
 def _in_units(value: Any, unit: Any) -> int | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.numbers import PLAIN, TEXT, Number, cast, function, plain, reach, wrapped
+from secmix.kernel.numbers import COMPARISONS, PLAIN, TEXT, Number, cast, function, plain, reach, wrapped
 from secmix.kernel.state import ANYTHING, may_be_caught, now
 
 _RING = frozenset({"add", "subtract", "multiply", "negative", "left_shift", "positive", "matmul"})
@@ -25,7 +25,7 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     **{"bitwise_and": operator.and_, "bitwise_or": operator.or_},
 }
 _ROUNDING = ("rint", "floor", "ceil", "trunc")
-_AS_IN_PYTHON = (np.dtype(bool), np.dtype(np.int64), np.dtype(float))
+_AS_IN_PYTHON = (np.dtype(bool), np.dtype(np.int64), np.dtype(float), np.dtype(object))
 _NOT_AS_PYTHON = ("divide", "remainder", "left_shift", "right_shift")  # by a secret, by zero, by less than that
 _OF_TRUTHS = {np.add: np.logical_or, np.multiply: np.logical_and, np.maximum: np.logical_or, np.minimum: np.logical_and}
 _NO_MATTER = frozenset({"order", "subok", "casting"})
@@ -73,10 +73,12 @@ class Followed(np.ndarray[Any, Any]):
     def astype(self, dtype: Any, *args: Any, **kw: Any) -> Any:
         """Convert as :func:`numpy.ndarray.astype`; see :func:`secmix.kernel.numbers.cast`."""
         dtype = np.dtype(dtype)
-        if dtype.kind not in "biuf":
+        if dtype.kind not in "biufO":
             return np.asarray(values(self, f"a secret as {dtype}")).astype(dtype)
         if dtype == self.kind:
             return self if kw.get("copy") is False else self.copy()
+        if self.kind.kind == "O" and (may_be_caught() or not all(_holds(dtype, each) for each in secrets_in(self))):
+            now().leave(f"a secret in an array of objects as {dtype}, which may not hold it,")
         return settled(self).each(lambda x: cast(x, dtype), dtype)
 
     def view(self, *args: Any, **kw: Any) -> Any:
@@ -284,6 +286,14 @@ def public(value: Any, what: str) -> Any:
     return value
 
 
+def _holds(kind: np.dtype[Any], number: Number) -> bool:
+    """Say whether a type holds a number of Python's whatever its draws are: NumPy fails where one does not."""
+    bits = 8 * kind.itemsize
+    return kind.kind not in "iu" or (
+        0 < number.below <= 2**bits if kind.kind == "u" else reach(number) < 2 ** (bits - 1)
+    )
+
+
 def unwritten(kind: np.dtype[Any]) -> Number:
     """Return what memory holds that nobody wrote to: it may be anything that anybody computed before."""
     return Number(kind.type(0).item(), None, 0, ANYTHING, 0, pure=False)
@@ -297,7 +307,7 @@ def settled(array: Followed) -> Any:
 
 def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, where: Any = True, **kw: Any) -> Any:
     """Apply a ufunc of NumPy's, number by number."""
-    _check(ufunc, method, kw)
+    _check(ufunc, method, inputs, kw)
     if method == "at":
         return _at(ufunc, *inputs)
     dtype, name = kw.pop("dtype", None), ufunc.__name__
@@ -308,7 +318,7 @@ def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, where: Any =
         arrays = [each.astype(kind) for each in arrays]
     else:
         arrays = [each if name in _RING and each.kind == kind else settled(each) for each in arrays]
-    each_as = kind if kind.kind == "b" or is_narrow(kind) else None
+    each_as = kind if kind.kind in "bO" or is_narrow(kind) else None
     if name == "matmul":
         found = np.matmul(*(each.objects for each in arrays))
         found = mapped(lambda x: added_as(x, kind), found) if each_as else found
@@ -327,12 +337,16 @@ def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, where: Any =
     return target
 
 
-def _check(ufunc: Any, method: str, kw: dict[str, Any]) -> None:
+def _check(ufunc: Any, method: str, inputs: Any, kw: dict[str, Any]) -> None:
     """End the proof where anything of a call is not followed."""
     known = {"dtype", *_NO_MATTER} | ({"axis", "keepdims", "initial"} if method != "__call__" else set())
     strange = [f"{key}= of" for key in kw if key not in known]
     if ufunc.nout > 1 or (ufunc.signature and ufunc.__name__ != "matmul"):
         strange.append("what is not followed of")
+    if ufunc.__name__ not in {*_PYTHON, *COMPARISONS} and any(
+        isinstance(x, Followed) and x.kind.kind == "O" for x in inputs
+    ):
+        strange.append("an array of objects in")
     errors = {*np.geterr().values()}
     if errors & {"call", "log"} or ("raise" in errors and may_be_caught()):
         strange.append("a failure that the protocol hears of, of")
@@ -346,7 +360,7 @@ def _at(ufunc: Any, target: Any, index: Any, *rest: Any) -> None:
         now().leave("a secret in an array that is not followed")
     if ufunc.__name__ not in _RING:
         target.objects[...] = settled(target).objects
-    rounds = target.kind if target.kind.kind in "bu" or is_narrow(target.kind) else None
+    rounds = target.kind if target.kind.kind in "buO" or is_narrow(target.kind) else None
     index = public(index, "an index made of a secret")
     scalar(ufunc, rounds).at(target.objects, index, *(settled(followed(each)).objects for each in rest))
 
@@ -393,6 +407,8 @@ def _result_kind(ufunc: Any, method: str, inputs: Any, arrays: list[Followed], d
     """Return the type that NumPy gives the result."""
     kw = {} if dtype is None else {"dtype": dtype}
     if method not in ("__call__", "outer"):
+        if arrays[0].kind.kind == "O" and dtype is None:
+            return arrays[0].kind
         one = np.ones(1, arrays[0].kind)
         found = ufunc.reduceat(one, [0], **kw) if method == "reduceat" else getattr(ufunc, method)(one, **kw)
         return np.asarray(found).dtype
@@ -417,6 +433,8 @@ def scalar(ufunc: Any, kind: Any = None) -> Any:
 @functools.cache
 def one_by_one(ufunc: Any, kind: Any = None) -> Callable[..., Any]:
     """Return what does to single numbers as a ufunc does, and keeps the result as ``kind``, if that is given."""
+    if kind is not None and kind.kind == "O":  # as Python does it, which may fail where NumPy does not
+        return lambda *args: _PYTHON[ufunc.__name__](*map(plain, args))
     if kind is not None:
         go = one_by_one(ufunc if kind.kind != "b" else _OF_TRUTHS.get(ufunc, ufunc))
         return lambda *args: cast(go(*args), kind)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.algebra import (
+    UNSEEN,
     Combination,
     Component,
     Knowledge,
@@ -33,6 +34,7 @@ from secmix.network import Network
 from secmix.transcript import SEALED, WITHOUT_KEY, Transcript, View
 
 _MADE_HERE = object()
+_ALMOST = "words reduced modulo a number that does not divide their range pass for uniform: a guess succeeds more often"
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,9 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
         return Open(
             f"sums over {torn} are known of numbers that nodes encode in several ways: what they differ by is open"
         )
+    distance = calls * sum(known.distance * len(component.columns) for _, component, known in found)
+    if distance > UNSEEN:
+        return Open(f"masks are no uniform words: they are off by {distance:.1g} in all, more than {UNSEEN:.1g}")
     if _as_many(found, {id(fit): fit for fit in proof.fits}, corrupt):
         return Open("as many sums are known of what nodes encode as there are numbers behind them")
     return KnownSums(
@@ -113,7 +118,7 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
         numbers=_numbers(proof.fits, honest),
         encoders=tuple(sorted(used, key=str)),
         covers=proof.covers,
-        assumes=proof.assumes,
+        assumes=proof.assumes + (f"{_ALMOST} by at most {distance:.1g}",) * (distance > 0),
         _maker=_MADE_HERE,
     )
 

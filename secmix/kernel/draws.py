@@ -106,8 +106,8 @@ class Draws(np.random.Generator):
 
 def _secretly(name: str, found: Any, args: Any, kw: Any, stream: Stream | None = None) -> Any:
     """Return what was drawn as variables, of ``stream`` if there is one."""
-    if name == "bytes" and stream is None:
-        return fresh_bytes(found)
+    if name == "bytes":
+        return fresh_bytes(found, stream)
     if name == "multivariate_normal":
         return _jointly(found, stream, *args, **kw)
     single = np.asarray(found).dtype

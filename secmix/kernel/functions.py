@@ -204,7 +204,7 @@ def _moved(func: Any, args: Any, kw: Any) -> Any:
         if isinstance(found, (list, tuple)):
             return type(found)(map(wrapped_as, found, example))
         kind = np.asarray(example).dtype
-        if kind.kind not in "biuf":
+        if kind.kind not in "biuf" and kinds != {kind}:
             now().leave(f"np.{name} of a secret as {kind}")
         if name in _ADDING and is_narrow(kind):
             return _wrapped(found, kind, lambda x: added_as(x, kind))

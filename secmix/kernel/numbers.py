@@ -271,7 +271,7 @@ for _name in ("xor", "floordiv", "truediv", "mod", "pow", "lshift", "rshift"):
     setattr(Number, f"__r{_name}__", _swapped(_name, getattr(operator, _name)))
 
 
-_COMPARISONS = frozenset(
+COMPARISONS = frozenset(
     "lt le gt ge eq ne less less_equal greater greater_equal equal not_equal".split()  # noqa: SIM905
 )
 
@@ -290,7 +290,7 @@ def function(
     secret = [each for each in args if isinstance(each, Number)]
     if not secret:
         return value
-    if name in _COMPARISONS and len(secret) == 1:
+    if name in COMPARISONS and len(secret) == 1:
         now().compares(secret[0].value, next(each for each in args if each is not secret[0]))
     key = _numbered((name, key if key is not None else arguments(*args)))
     known = now().known

@@ -94,9 +94,12 @@ def _taken(read: tuple[int, int, str], begin: int, width: int, order: Any, value
     return int.from_bytes(octets[begin : begin + width], order)
 
 
-def fresh_bytes(plain: bytes) -> SecretBytes:
-    """Return bytes that were drawn, as secret ones."""
-    stream = _added(("fresh", ("public", len(now().streams))), INF)
+def fresh_bytes(plain: bytes, of: Stream | None = None) -> SecretBytes:
+    """Return bytes that were drawn, as secret ones; those of a generator follow from the seed of its stream."""
+    if of is None:
+        stream = _added(("fresh", ("public", len(now().streams))), INF)
+    else:  # which bytes of the generator's these are is told apart by their place among what it draws
+        stream = _added((f"bytes of {of.key[0]}", ("byte", of.number, -1 - len(of.draws))), of.bits)
     return SecretBytes(plain, [("byte", stream.number, k) for k in range(len(plain))])
 
 

@@ -86,7 +86,7 @@ def _taker(name: str) -> Callable[..., Any]:
         if not isinstance(x, np.ndarray) and any(True for _ in parts(x)):
             if dtype is not None:
                 fitting(x, np.dtype(dtype))
-            x = _as_words(x, np.dtype(dtype)) if dtype is not None and np.dtype(dtype).kind in "iu" else followed(x)
+            x = _as_words(x, np.dtype(dtype)) if dtype is not None and np.dtype(dtype).kind in "iuO" else followed(x)
         if isinstance(x, Public):
             return lifted(lambda each: original(each, dtype), x)
         if isinstance(x, Followed):
