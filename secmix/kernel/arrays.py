@@ -24,6 +24,7 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     **{"divide": operator.truediv, "left_shift": operator.lshift, "right_shift": operator.rshift},
     **{"bitwise_and": operator.and_, "bitwise_or": operator.or_},
 }
+_OF_OBJECTS = {*_PYTHON, *COMPARISONS} - {"invert"}  # which Python does to truth values as to whole numbers
 _ROUNDING = ("rint", "floor", "ceil", "trunc")
 _AS_IN_PYTHON = (np.dtype(bool), np.dtype(np.int64), np.dtype(float), np.dtype(object))
 _NOT_AS_PYTHON = ("divide", "remainder", "left_shift", "right_shift")  # by a secret, by zero, by less than that
@@ -98,38 +99,16 @@ class Followed(np.ndarray[Any, Any]):
         """Copy it, as a channel does."""
         return settled(self)
 
-    @property
-    def flat(self) -> Any:
-        """Return its numbers in a row, which may be written to where it is a view."""
-        row = self.reshape(-1)
-        if self.ndim > 1 and not self.flags.c_contiguous:
-            row.setflags(write=False)
-        return row
-
-    @flat.setter
-    def flat(self, value: Any) -> None:
-        count = np.size(value)
-        self[...] = np.take(value, np.arange(self.size) % count).reshape(self.shape)
-
     def __reduce_ex__(self, protocol: Any) -> Any:
         return values(self, "a pickle of secrets").__reduce_ex__(protocol)
-
-    def __deepcopy__(self, memo: Any) -> Any:
-        return self.copy()
 
     def __repr__(self) -> str:
         return repr(values(self, TEXT))
 
     __str__ = __repr__
 
-    def __round__(self, digits: Any = None) -> Any:
-        return round(self.item()) if digits is None else np.round(self, digits)
-
 
 Number.__array_ufunc__ = Followed.__array_ufunc__  # type: ignore[attr-defined]
-for _name in "rint sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh arctan fabs".split():  # noqa: SIM905
-    # An array of objects asks each for it.
-    setattr(Number, _name, lambda self, _n=_name: apply(getattr(np, _n), "__call__", [self]))
 
 
 def _memory(self: Followed, name: str) -> Any:
@@ -147,18 +126,16 @@ for _name in "tofile dump dumps getfield byteswap searchsorted choose nonzero ne
     setattr(Followed, _name, _exit(_name))
 _METHODS: dict[str, Callable[..., Any]] = {
     "fill": lambda self, value: self.__setitem__(..., value),
-    "partition": lambda self, *args, **kw: self.__setitem__(..., np.partition(self, *args, **kw)),
     "sort": lambda self, axis=-1, **kw: self.__setitem__(..., np.sort(self, axis=axis, **kw)),
-    "compress": lambda self, condition, *args, **kw: np.compress(condition, self, *args, **kw),
 }
 for _name, _method in _METHODS.items():
     setattr(Followed, _name, _method)
-for _name in ("resize", "setfield", "__buffer__"):  # the last of memory that C reads, from Python 3.12 on
+for _name in ("resize", "setfield", "put", "__buffer__"):  # the last of memory that C reads, from Python 3.12 on
     setattr(Followed, _name, lambda self, *args, _n=_name, **kw: now().leave(f".{_n} of an array that is followed"))
-for _name in ("data", "ctypes", "__array_interface__", "__array_struct__"):
+for _name in ("flat", "data", "ctypes", "__array_interface__", "__array_struct__"):
     setattr(Followed, _name, property(functools.partial(_memory, name=_name)))
 for _name in """sum prod mean max min any all std var round clip cumsum cumprod dot argmax argmin argsort argpartition
-        trace take repeat put""".split():  # noqa: SIM905
+        trace take repeat""".split():  # noqa: SIM905
     _call = lambda self, *args, _n=_name, **kw: getattr(np, _n)(self, *args, **kw)  # noqa: E731
     setattr(Followed, _name, _call)
 
@@ -305,14 +282,14 @@ def settled(array: Followed) -> Any:
     return array.each(lambda x: wrapped(x, kind), kind) if kind.kind == "i" else array.copy()
 
 
-def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, where: Any = True, **kw: Any) -> Any:
+def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, **kw: Any) -> Any:
     """Apply a ufunc of NumPy's, number by number."""
     _check(ufunc, method, inputs, kw)
     if method == "at":
         return _at(ufunc, *inputs)
     dtype, name = kw.pop("dtype", None), ufunc.__name__
-    kw = {key: each for key, each in kw.items() if key not in _NO_MATTER}
-    arrays = [followed(each) for each in (inputs if method != "reduceat" else inputs[:1])]
+    kw = {key: each for key, each in kw.items() if key not in _NO_MATTER and key != "where"}
+    arrays = [followed(each) for each in inputs]
     kind = _result_kind(ufunc, method, inputs, arrays, dtype)
     if dtype is not None or (method not in ("__call__", "outer") and kind.kind != "b"):
         arrays = [each.astype(kind) for each in arrays]
@@ -321,16 +298,15 @@ def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, where: Any =
     each_as = kind if kind.kind in "bO" or is_narrow(kind) else None
     if name == "matmul":
         found = np.matmul(*(each.objects for each in arrays))
-        found = mapped(lambda x: added_as(x, kind), found) if each_as else found
+        if is_narrow(kind):
+            now().leave(f"np.matmul of secrets as {kind}, where each sum on the way is rounded,")
+        found = mapped(lambda x: cast(x, kind), found) if each_as else found
     elif method == "reduce":
-        found = _reduced(ufunc, arrays[0].objects, where, each_as, **kw)
+        found = _reduced(ufunc, arrays[0].objects, each_as, **kw)
     else:
-        more = inputs[1:] if method == "reduceat" else ()
-        found = getattr(scalar(ufunc, each_as), method)(*(each.objects for each in arrays), *more, **kw)
+        found = getattr(scalar(ufunc, each_as), method)(*(each.objects for each in arrays), **kw)
     found = array_of(mapped(lambda x: cast(x, kind), found) if kind.kind == "u" else found, kind)
     target = out[0] if isinstance(out, tuple) else out
-    if where is not True and method != "reduce":
-        found = np.where(where, found, followed(unwritten(kind)) if target is None else target)
     if target is None:
         return found
     target[...] = found
@@ -340,12 +316,10 @@ def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, where: Any =
 def _check(ufunc: Any, method: str, inputs: Any, kw: dict[str, Any]) -> None:
     """End the proof where anything of a call is not followed."""
     known = {"dtype", *_NO_MATTER} | ({"axis", "keepdims", "initial"} if method != "__call__" else set())
-    strange = [f"{key}= of" for key in kw if key not in known]
-    if ufunc.nout > 1 or (ufunc.signature and ufunc.__name__ != "matmul"):
+    strange = [f"{key}= of" for key, each in kw.items() if key not in known and not (key == "where" and each is True)]
+    if method == "reduceat" or ufunc.nout > 1 or (ufunc.signature and ufunc.__name__ != "matmul"):
         strange.append("what is not followed of")
-    if ufunc.__name__ not in {*_PYTHON, *COMPARISONS} and any(
-        isinstance(x, Followed) and x.kind.kind == "O" for x in inputs
-    ):
+    if any(isinstance(x, Followed) and x.kind.kind == "O" for x in inputs) and ufunc.__name__ not in _OF_OBJECTS:
         strange.append("an array of objects in")
     errors = {*np.geterr().values()}
     if errors & {"call", "log"} or ("raise" in errors and may_be_caught()):
@@ -375,21 +349,7 @@ def mapped(f: Callable[[Any], Any], found: Any) -> Any:
     return np.asarray(np.frompyfunc(f, 1, 1)(found), object) if isinstance(found, np.ndarray) else f(found)
 
 
-def added_as(number: Any, kind: np.dtype[Any]) -> Any:
-    """Round what was added up exactly, where each sum on the way is rounded: it is no function of the last alone."""
-    out = cast(number, kind)
-    if isinstance(out, Number) and not out.modulus:
-        out = function(f"added up as {kind}", lambda v: v, out)
-        out.form, out.pure = (out.form, True) if out.modulus else (None, False)
-    return out
-
-
-def _reduced(
-    ufunc: Any, x: Any, where: Any, kind: Any, axis: Any = 0, keepdims: Any = False, initial: Any = None
-) -> Any:
-    if where is not True:
-        neutral = initial if ufunc.identity is None else ufunc.identity
-        x = np.where(np.broadcast_to(values(where, "where= made of a secret"), x.shape), x, neutral)
+def _reduced(ufunc: Any, x: Any, kind: Any, axis: Any = 0, keepdims: Any = False, initial: Any = None) -> Any:
     axes = tuple(range(x.ndim)) if axis is None else tuple(a % x.ndim for a in np.atleast_1d(axis).tolist())
     kept = [a for a in range(x.ndim) if a not in axes]
     lanes = x.transpose(*axes, *kept).reshape(-1, *(x.shape[a] for a in kept))
@@ -409,9 +369,7 @@ def _result_kind(ufunc: Any, method: str, inputs: Any, arrays: list[Followed], d
     if method not in ("__call__", "outer"):
         if arrays[0].kind.kind == "O" and dtype is None:
             return arrays[0].kind
-        one = np.ones(1, arrays[0].kind)
-        found = ufunc.reduceat(one, [0], **kw) if method == "reduceat" else getattr(ufunc, method)(one, **kw)
-        return np.asarray(found).dtype
+        return np.asarray(getattr(ufunc, method)(np.ones(1, arrays[0].kind), **kw)).dtype
     if ufunc.__name__ == "matmul":
         return np.result_type(*(each.kind for each in arrays)) if dtype is None else np.dtype(dtype)
     examples = [
@@ -433,7 +391,7 @@ def scalar(ufunc: Any, kind: Any = None) -> Any:
 @functools.cache
 def one_by_one(ufunc: Any, kind: Any = None) -> Callable[..., Any]:
     """Return what does to single numbers as a ufunc does, and keeps the result as ``kind``, if that is given."""
-    if kind is not None and kind.kind == "O":  # as Python does it, which may fail where NumPy does not
+    if kind is not None and kind.kind == "O" and ufunc.__name__ in _PYTHON:  # it may fail where NumPy does not
         return lambda *args: _PYTHON[ufunc.__name__](*map(plain, args))
     if kind is not None:
         go = one_by_one(ufunc if kind.kind != "b" else _OF_TRUTHS.get(ufunc, ufunc))

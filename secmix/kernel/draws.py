@@ -18,17 +18,7 @@ from secmix.kernel.arrays import Followed, array_of, values
 from secmix.kernel.coins import MOST_OPTIONS, Public, by_value, coin_among
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import DRAWS, INF, here, now
-from secmix.kernel.streams import (
-    Piece,
-    Stream,
-    as_pieces,
-    bytes_of,
-    fresh_bytes,
-    is_iteration,
-    residue,
-    spelt,
-    stream_of,
-)
+from secmix.kernel.streams import Piece, Stream, as_pieces, bytes_of, fresh_bytes, is_iteration, residue, stream_of
 
 _LAWS: dict[str, tuple[str, ...]] = {
     **{
@@ -252,16 +242,9 @@ class SecretBits:
         now().leave("a copy of a generator")
 
 
-@dataclass
-class SecretSeedSequence:
-    """A SeedSequence of a secret seed."""
-
-    entropy: Any
-
-
 def is_seed(seed: Any) -> bool:
     """Say whether anything in a seed is secret."""
-    return isinstance(seed, SecretSeedSequence) or any(isinstance(each, Number) for each in _numbers(seed))
+    return any(isinstance(each, Number) for each in _numbers(seed))
 
 
 def seeded_bits(kind: Any, seed: Any) -> SecretBits:
@@ -269,7 +252,6 @@ def seeded_bits(kind: Any, seed: Any) -> SecretBits:
 
     Two kinds make two streams of one seed; default_rng is PCG64.
     """
-    seed = seed.entropy if isinstance(seed, SecretSeedSequence) else seed
     several = list(_numbers(seed))
     pieces = [piece for each in several for piece in _pieces(each)]
     while pieces[-1] == ("public", 0):  # NumPy fills up with zeros; some piece is secret
@@ -312,11 +294,10 @@ def _numbers(seed: Any) -> Iterator[Any]:
 def _pieces(number: Any) -> list[Piece]:
     """Return what one number of a seed is made of; words of 32 bits where it is public, as NumPy takes it."""
     if isinstance(number, Number):
-        octets = spelt(number)
-        piece = residue(number) if octets is None else None
-        if octets is None and piece is None:
+        piece = residue(number)
+        if piece is None:
             now().leave("a seed computed from secrets")
-        return octets or [piece or ()]
+        return [piece or ()]
     if is_iteration(number):
         return [("iteration", 0, 1, now().call)]
     number = int(number)

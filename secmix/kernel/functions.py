@@ -17,7 +17,6 @@ import numpy as np
 
 from secmix.kernel.arrays import (
     Followed,
-    added_as,
     apply,
     array_of,
     concrete,
@@ -49,8 +48,8 @@ _MOVING = frozenset(
 _OF_ALL = frozenset(
     """
     argmax argmin argsort partition argpartition sort median percentile quantile nanmedian nanpercentile nanquantile std
-    var nanstd nanvar ptp norm allclose array_equal count_nonzero cov corrcoef det slogdet inv pinv solve lstsq qr svd
-    eig eigh eigvals eigvalsh cholesky matrix_rank matrix_power cond fft ifft rfft irfft interp polyfit polyval convolve
+    var nanstd nanvar ptp norm allclose array_equal count_nonzero cov corrcoef det inv pinv solve
+    eigvalsh cholesky matrix_rank matrix_power cond fft ifft rfft irfft interp polyfit polyval convolve
     correlate logsumexp unwrap nanmax nanmin nansum nanmean trapezoid gradient
     """.split()  # noqa: SIM905
 )
@@ -61,7 +60,6 @@ _IN_C: dict[str, Callable[..., Any]] = {
     "concatenate": lambda arrays, /, axis=0, out=None, **kwargs: None,
     "dot": lambda a, b, out=None: None,
 }
-_EACH = frozenset({"isclose", "nan_to_num", "sinc", "isposinf", "isneginf", "i0", "real_if_close", "angle"})
 
 
 def call(func: Any, args: Any, kw: Any) -> Any:
@@ -102,13 +100,9 @@ def _call(func: Any, args: Any, kw: Any) -> Any:
         return _WORKED_OUT[name](*args, **kw)
     if name in _MOVING and (secret or any(each.dtype.kind == "f" for each in parts([args, kw]))):
         return _moved(func, args, kw)
-    if not secret:
-        return _again(plainly(func, values(args, ""), values(kw, "")))
-    if name in _EACH and not args:
-        return _each(func, kw)
-    if name in _OF_ALL and not args:
+    if secret and name in _OF_ALL and not args:
         return _along(func, kw)
-    return func(*values(args, f"np.{name} of a secret"), **values(kw, f"np.{name} of a secret"))
+    return plainly(func, values(args, f"np.{name} of a secret"), values(kw, f"np.{name} of a secret"))
 
 
 def _takes(worked_out: Callable[..., Any], args: Any, kw: Any) -> bool:
@@ -125,19 +119,13 @@ def of_all(func: Callable[..., Any], name: str, args: Any, kw: Any) -> Any:
     given = [*numbers_in([args, kw])]
     key = arguments(*given), repr((_shapes(args), _shapes(kw)))
 
-    def wrap(result: Any, place: str) -> Any:
-        if isinstance(result, (tuple, list)):
-            several = [wrap(each, f"{place}.{k}") for k, each in enumerate(result)]
-            return type(result)(*several) if hasattr(result, "_fields") else type(result)(several)
-        if not isinstance(result, (np.ndarray, np.generic, int, float)) or np.iscomplexobj(result):
-            now().leave(f"{name} of a secret, or complex numbers,")
-        flat = np.asarray(result)
-        out = np.empty(flat.shape, object)
-        for k, value in enumerate(flat.ravel().tolist()):
-            out.flat[k] = function(f"{name}{place}[{k}]", lambda *_, _v=value: _v, *given, key=key)
-        return array_of(out, flat.dtype) if out.ndim else out.item()
-
-    return wrap(found, "")
+    if not isinstance(found, (np.ndarray, np.generic, int, float)) or np.iscomplexobj(found):
+        now().leave(f"{name} of a secret, of several results or complex numbers,")
+    flat = np.asarray(found)
+    out = np.empty(flat.shape, object)
+    for k, value in enumerate(flat.ravel().tolist()):
+        out.flat[k] = function(f"{name}[{k}]", lambda *_, _v=value: _v, *given, key=key)
+    return array_of(out, flat.dtype) if out.ndim else out.item()
 
 
 def _shapes(value: Any) -> Any:
@@ -173,26 +161,6 @@ def _along(func: Any, given: dict[str, Any]) -> Any:
     return array_of(np.expand_dims(out, axis) if keepdims else out, kind)
 
 
-def _each(func: Any, given: dict[str, Any]) -> Any:
-    if given.get("copy") is False:
-        now().leave(f"np.{func.__name__} of a secret in place")
-    names = [key for key, each in given.items() if isinstance(each, (np.ndarray, list, tuple, Number))]
-    rest = {key: each for key, each in given.items() if key not in names}
-
-    def one(*x: Any) -> Any:
-        f = lambda *v: plain(func(**dict(zip(names, v, strict=True)), **rest))  # noqa: E731
-        return function(func.__name__ + repr(rest), f, *x)
-
-    arrays = [followed(given[key]) for key in names]
-    kind = np.asarray(func(**{key: np.ones(1, x.kind) for key, x in zip(names, arrays, strict=True)}, **rest)).dtype
-    return _single(np.frompyfunc(one, len(names), 1)(*(each.objects for each in arrays)), kind)
-
-
-def _single(found: Any, kind: Any) -> Any:
-    found = np.asarray(found, object)
-    return array_of(found if found.ndim else found.item(), kind)
-
-
 def _moved(func: Any, args: Any, kw: Any) -> Any:
     """Move numbers, or add them up; they stay what they are, and views stay views, where no type is another."""
     found = func(*within(_objects, args), **within(_objects, {k: each for k, each in kw.items() if k != "dtype"}))
@@ -207,7 +175,7 @@ def _moved(func: Any, args: Any, kw: Any) -> Any:
         if kind.kind not in "biuf" and kinds != {kind}:
             now().leave(f"np.{name} of a secret as {kind}")
         if name in _ADDING and is_narrow(kind):
-            return _wrapped(found, kind, lambda x: added_as(x, kind))
+            now().leave(f"np.{name} of secrets as {kind}, where each sum on the way is rounded,")
         other = kinds != {kind} or "dtype" in kw or kind.kind in "bu"
         return _wrapped(found, kind, (lambda x: cast(x, kind)) if other else None)
 
@@ -244,13 +212,6 @@ def _wrapped(found: Any, kind: Any, how: Callable[[Any], Any] | None) -> Any:
     return within(one, found)
 
 
-def _again(found: Any) -> Any:
-    """Follow public arrays of floats: they may be written to later, by secrets too."""
-    if isinstance(found, (list, tuple)) and not hasattr(found, "_fields"):
-        return type(found)(map(_again, found))
-    return followed(found) if isinstance(found, np.ndarray) and found.dtype.kind == "f" else found
-
-
 def where(condition: Any, *choices: Any) -> Any:
     """Stand for ``np.where``: a function of all three, or the choice that a public condition makes."""
     if not choices:
@@ -276,11 +237,9 @@ def where(condition: Any, *choices: Any) -> Any:
 
 
 def _reducing(ufunc: Any) -> Callable[..., Any]:
-    def go(
-        a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
-    ) -> Any:
+    def go(a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, initial: Any = None) -> Any:
         more = {} if initial is None else {"initial": initial}
-        return apply(ufunc, "reduce", [a], axis=axis, dtype=dtype, keepdims=keepdims, where=where, **more)
+        return apply(ufunc, "reduce", [a], axis=axis, dtype=dtype, keepdims=keepdims, **more)
 
     return go
 
@@ -343,7 +302,10 @@ def digits(a: Any, decimals: int = 0) -> Any:
     def one(e: Any) -> Any:
         return cast(e.rounded(plain_one, name, step) if isinstance(e, Number) else plain_one(e), a.kind)
 
-    return _single(mapped(one, a.objects), a.kind) if a.kind.kind == "f" or decimals < 0 else a.copy()
+    if a.kind.kind != "f" and decimals >= 0:
+        return a.copy()
+    found = np.asarray(mapped(one, a.objects), object)
+    return array_of(found if found.ndim else found.item(), a.kind)
 
 
 def full(shape: Any, value: Any, dtype: Any = None, **kw: Any) -> Any:
@@ -376,23 +338,6 @@ def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
     dst[...] = src if where is True else np.where(where, src, dst)
 
 
-def _writing(func: Any) -> Callable[..., Any]:
-    """Stand for a function that writes into what it is given first, at places that are public."""
-
-    def go(*args: Any, **given: Any) -> Any:
-        given = dict(zip(("mask", "values"), args[1:], strict=False)) | given  # of np.putmask
-        target = args[0] if args else given.pop(next(iter(given)))
-        if not isinstance(target, Followed):
-            return func(target, **values(given, "a secret in an array that is not followed"))
-        for key, each in given.items():
-            new = key in ("v", "val", "vals", "values")
-            what = f"np.{func.__name__} at a place made of a secret"
-            given[key] = followed(each, target.kind).astype(target.kind).objects if new else public(each, what)
-        return func(target.objects, **given)
-
-    return go
-
-
 _WORKED_OUT: dict[str, Callable[..., Any]] = {
     **{"where": where, "sum": _reducing(np.add), "mean": mean, "clip": clip, "copyto": _copyto},
     **{"round": digits, "around": digits, "fix": lambda x: np.trunc(followed(x))},
@@ -400,7 +345,6 @@ _WORKED_OUT: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("max", "amax"), _reducing(np.maximum)),
     **dict.fromkeys(("min", "amin"), _reducing(np.minimum)),
     **{"cumsum": _running(np.add), "cumprod": _running(np.multiply)},
-    **{each.__name__: _writing(each) for each in (np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis)},
     **{"zeros_like": _like(0), "empty_like": _like(None), "ones_like": _like(1), "full_like": _full_like},
     **{"real": lambda val: val, "isrealobj": lambda x: True, "iscomplexobj": lambda x: False},
     "imag": lambda val: full(np.shape(val), 0.0),
@@ -408,4 +352,4 @@ _WORKED_OUT: dict[str, Callable[..., Any]] = {
 }
 Followed.__array_function__ = lambda self, func, types, args, kw: call(func, args, kw)  # type: ignore[method-assign, assignment]
 Number.__array_function__ = Followed.__array_function__  # type: ignore[attr-defined]
-FOLLOWED = sorted(_WORKED_OUT.keys() | _MOVING | _OF_ALL | _EACH)
+FOLLOWED = sorted(_WORKED_OUT.keys() | _MOVING | _OF_ALL)

@@ -104,8 +104,6 @@ class _Walk:
         if _has_no_data(kind):
             own = vars(value) if _name(kind) == "_thread._local" else {}  # those of this thread
             return self._each(own, path, own.__setitem__)
-        if isinstance(value, types.CodeType):
-            return value
         if isinstance(value, (types.MethodDescriptorType, types.ClassMethodDescriptorType)):
             return value.__qualname__
         if isinstance(value, types.BuiltinFunctionType):

@@ -288,8 +288,6 @@ def function(
         now().leave(f"{name} of a secret, whose failure the protocol catches,")
     value = f(*(each.value if isinstance(each, Number) else each for each in args))
     secret = [each for each in args if isinstance(each, Number)]
-    if not secret:
-        return value
     if name in COMPARISONS and len(secret) == 1:
         now().compares(secret[0].value, next(each for each in args if each is not secret[0]))
     key = _numbered((name, key if key is not None else arguments(*args)))

@@ -104,8 +104,6 @@ class Trace:
     secret_draws: int = 0  # above 0 within draw_masks
     system_seeds: int = 0  # generators that the system seeded
     streams: list[Any] = field(default_factory=list)  # that follow from secret seeds
-    framed: list[Any] = field(default_factory=list)  # numbers that were taken as bytes, each with its type
-    bytes_of: dict[int, Any] = field(default_factory=dict)  # of which of these a byte is, by the key of the byte
     terms: int = 0  # that sums were made of: the work so far
     thread: int = field(default_factory=threading.get_ident)  # that follows; a protocol may start others
 

@@ -11,15 +11,16 @@ import hashlib
 import hmac
 import itertools
 import math
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
 
-from secmix.kernel.arrays import Followed, array_of, concrete, is_secret, settled
+from secmix.kernel.arrays import Followed, array_of, concrete, is_secret, settled, values
 from secmix.kernel.coins import Public
-from secmix.kernel.numbers import Number, arguments, function
+from secmix.kernel.numbers import Number
 from secmix.kernel.state import DRAWS, INF, Place, Trace, here, now
 
 ENOUGH = 128
@@ -71,27 +72,10 @@ class Stream:
         return self.reads[place]
 
     def _read(self, first: int, value: int, width: int, order: str) -> Any:
-        meeting = [each for each in self.reads if each[0] < first + width and first < each[0] + each[1]]
-        wider = [each for each in meeting if each[0] <= first and first + width <= each[0] + each[1]]
-        if wider:
-            begin = first - wider[0][0]
-            taken = functools.partial(_taken, wider[0], begin, width, order)
-            return function(f"bytes {begin} to {begin + width} {order}", taken, self.reads[wider[0]])
-        if meeting:
-            if any(each[1] != 1 for each in meeting):
-                now().leave("one stream of secret bytes, read in two ways,")
-            little = value.to_bytes(width, "little")
-            places = range(width) if order == "little" else range(width - 1, -1, -1)
-            several = [self.word(first + at, little[k], 1, order) * 256**k for k, at in enumerate(places)]
-            return functools.reduce(lambda a, b: a + b, several)
+        if any(at < first + width and first < at + length for at, length, _ in self.reads):
+            now().leave("one stream of secret bytes, read in two ways,")
         values = 256**width
         return _draw(self.variable(value, values / 12**0.5, values, here()))
-
-
-def _taken(read: tuple[int, int, str], begin: int, width: int, order: Any, value: int) -> int:
-    _, length, written = read
-    octets = int(value).to_bytes(length, "little" if written == "little" else "big")
-    return int.from_bytes(octets[begin : begin + width], order)
 
 
 def fresh_bytes(plain: bytes, of: Stream | None = None) -> SecretBytes:
@@ -180,7 +164,7 @@ def as_bytes(value: Any) -> SecretBytes:
     return SecretBytes(plain, [None] * len(plain))
 
 
-def bytes_of(number: Any, length: int, order: str) -> SecretBytes:
+def bytes_of(number: Any, length: int, order: Any) -> SecretBytes:
     """Return a whole draw in so many bytes; anything else ends the proof."""
     if isinstance(number, Public):
         if not is_iteration(number):
@@ -188,70 +172,28 @@ def bytes_of(number: Any, length: int, order: str) -> SecretBytes:
         places = range(length) if order == "little" else range(length - 1, -1, -1)
         at = [("iteration", k, length, now().call) for k in places]
         return SecretBytes(number.value.to_bytes(length, order), at)
-    octets = _octets(number, length)
-    return SecretBytes(octets.plain, octets.pieces) if order == "little" else octets[::-1]
-
-
-def _octets(number: Any, length: int) -> SecretBytes:
-    """Return a whole number in so many bytes, the least significant first."""
     if not isinstance(number, Number):
-        return as_bytes(int(number).to_bytes(length, "little"))
-    pieces = _drawn_pieces(number, length)
-    if pieces is None:
-        now().leave("the bytes of a secret that was computed or cut (make seeds of draws as they were drawn)")
-    return SecretBytes(number.value.to_bytes(length, "little"), () if pieces is None else pieces)
-
-
-def _drawn_pieces(number: Number, length: int) -> list[Piece | None] | None:
-    """Return what the bytes of a whole draw are, the least significant first; None where it is none."""
-    variable, made = bare(number), spelt(number)
-    if made is not None and len(made) <= length:
-        return [*made, *[None] * (length - len(made))]
+        return as_bytes(int(number).to_bytes(length, order))
+    variable = bare(number)
     if variable is None or now().variables[variable].range > 256**length:
-        return None
-    return [("byte", ("draw", variable), k) for k in range(length)]
+        now().leave("the bytes of a secret that was computed or cut (make seeds of draws as they were drawn)")
+    pieces = [("byte", ("draw", variable), k) for k in range(length) if variable is not None]
+    octets = SecretBytes(number.value.to_bytes(length, "little"), pieces)
+    return octets if order == "little" else octets[::-1]
 
 
 def bytes_of_words(array: Followed) -> Any:
-    """Return the bytes of an array as they lie in memory: whole draws in pieces, others as functions of the number."""
+    """Return the bytes of an array as they lie in memory: of whole draws that are not negative, and of public words."""
     if not is_secret(array):
         return concrete(array).tobytes()
-    kind, parts = array.kind, []
-    little = kind.kind in "iu" and kind.byteorder != ">"
-    for number in settled(array).objects.ravel().tolist():
-        plain = np.array(number.value if isinstance(number, Number) else number, kind).tobytes()
-        pieces: list[Piece | None] = [None] * len(plain)
-        if isinstance(number, Number):
-            drawn = _drawn_pieces(number, len(plain)) if little and number.value >= 0 else None
-            pieces = drawn or _framed(number, kind)
-        parts.append(SecretBytes(plain, pieces))
-    return functools.reduce(lambda a, b: a + b, parts)
-
-
-def _framed(number: Number, kind: np.dtype[Any]) -> list[Piece | None]:
-    trace = now()
-    if kind.itemsize == 1 and (key := arguments(number)) in trace.bytes_of:
-        return [trace.bytes_of[key]]
-    trace.framed.append((number, kind))
-    return [("of", len(trace.framed) - 1, k) for k in range(kind.itemsize)]
-
-
-def _byte_of(piece: Piece) -> Any:
-    """Return one byte of a number that is no draw: a function of it."""
-    _, place, k = piece
-    number, kind = now().framed[place]
-    found = function(f"byte {k} as {kind}", lambda value: np.array(value, kind).tobytes()[k], number)
-    now().bytes_of[arguments(found)] = piece
-    return found
-
-
-def _unframed(octets: SecretBytes, kind: np.dtype[Any]) -> Any:
-    """Return the number of which these are all the bytes, of its type; None where they are no such."""
-    if not octets.pieces[0] or octets.pieces[0][0] != "of":
-        return None
-    number, before = now().framed[octets.pieces[0][1]]
-    whole = [("of", octets.pieces[0][1], k) for k in range(kind.itemsize)]
-    return number if kind == before and [*octets.pieces] == whole else None
+    kind, words = array.kind, settled(array).objects.ravel().tolist()
+    if kind.kind not in "iu" or kind.byteorder == ">" or any(isinstance(x, Number) and x.value < 0 for x in words):
+        now().leave(f"the bytes of secrets as {kind}")
+    octets = [
+        bytes_of(x, kind.itemsize, "little") if isinstance(x, Number) else as_bytes(np.array(x, kind).tobytes())
+        for x in words
+    ]
+    return functools.reduce(operator.add, octets)
 
 
 def is_iteration(number: Any) -> bool:
@@ -282,23 +224,6 @@ def bare(number: Any) -> int | None:
     return variable if whole else None
 
 
-def spelt(number: Number) -> list[Piece] | None:
-    """Return the bytes that a number was put together from, the least significant first; None where it was not."""
-    terms, trace = sorted(number.terms.items(), key=lambda term: term[1]), now()
-    own = [(trace.own(v), c) for v, c in terms]
-    fits = all(each.range == 256 and each.stream >= 0 and c == 256**k for k, (each, c) in enumerate(own))
-    if number.modulus != INF or not fits or number.value != sum(c * each.value for each, c in own):
-        return None
-    places = {v: (each.stream, at) for each, _ in own for at, v in _single_bytes(trace.streams[each.stream])}
-    return [("byte", *places[v]) for v, _ in terms]
-
-
-def _single_bytes(stream: Stream) -> Iterable[tuple[int, int]]:
-    return [
-        (at, next(iter(x.form))) for (at, width, _), x in stream.reads.items() if width == 1 and bare(x) is not None
-    ]
-
-
 def number_of(octets: SecretBytes, order: str) -> Any:
     """Return bytes as a whole number that is not negative."""
     value = int.from_bytes(octets.plain, "little" if order == "little" else "big")
@@ -310,8 +235,6 @@ def number_of(octets: SecretBytes, order: str) -> Any:
         words = _words_of_draws(pieces)
         if words is not None:
             return words
-    elif kind == "of" and len(octets) == 1:
-        return _byte_of(octets.pieces[0] or ())
     elif kind == "byte" and all(piece == ("byte", of, first + k) for k, piece in enumerate(octets.pieces)):
         return now().streams[of].word(first, value, len(octets), order)
     now().leave("secret bytes of several kinds as one number")
@@ -346,8 +269,6 @@ def stream_of(function: str, pieces: Iterable[Piece], *, most_bits: float = INF)
     """Return the stream that a function makes of a seed: the same for the same seed."""
     seed, trace = tuple(pieces), now()
     key, bits = (function, *seed), min(bits_of(seed), most_bits)
-    if any(piece[0] == "of" for piece in seed):
-        trace.leave("a seed computed from secrets")
     of_iteration = [piece for piece in seed if piece[0] == "iteration"]
     if any(len({piece[1] for piece in of_iteration}) < piece[2] for piece in of_iteration):
         trace.leave("a part of the iteration in a seed")
@@ -471,18 +392,13 @@ def _may_be_same(one: Sequence[Piece], other: Sequence[Piece]) -> bool:
 
 def words_of(octets: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
     """Stand for ``np.frombuffer``: words of secret bytes."""
-    if isinstance(octets, Followed):
-        octets = bytes_of_words(octets)
     if not isinstance(octets, SecretBytes):
-        return np.frombuffer(octets, dtype, count, offset)
+        return np.frombuffer(values(octets, "the memory of secrets"), dtype, count, offset)
     kind = np.dtype(dtype)
     width = kind.itemsize
     size = (len(octets) - offset) // width if count < 0 else count
     parts = [octets[offset + k * width : offset + (k + 1) * width] for k in range(size)]
     words = np.empty(size, object)
-    words[:] = [_unframed(part, kind) for part in parts]
-    if all(isinstance(word, Number) for word in words.tolist()):
-        return array_of(words, kind)
     if kind.kind not in "iu":
         now().leave(f"secret bytes as {kind}")
     words[:] = [number_of(part, "big" if kind.byteorder == ">" else "little") for part in parts]
@@ -550,7 +466,7 @@ class Hash:
         real.update(self._data.plain)
         plain = real.digest(*length)
         pieces = [*self._key, *as_pieces([self._data])]
-        if not any(piece[0] in ("draw", "byte", "of") for piece in pieces):
+        if not any(piece[0] in ("draw", "byte") for piece in pieces):
             if any(piece[0] == "iteration" for piece in pieces):
                 now().narrow("the iteration")
             return plain

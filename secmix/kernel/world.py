@@ -30,16 +30,7 @@ import scipy.sparse
 
 from secmix.kernel.arrays import Followed, array_of, fitting, followed, parts, public, unwritten, values
 from secmix.kernel.coins import ERRORS, SYSTEM, WARNINGS, Public, SeededRandom, lifted, noted
-from secmix.kernel.draws import (
-    GENERATORS,
-    Draws,
-    SecretSeedSequence,
-    generator,
-    is_seed,
-    keyed_bits,
-    seeded_bits,
-    with_key,
-)
+from secmix.kernel.draws import GENERATORS, Draws, generator, is_seed, keyed_bits, seeded_bits, with_key
 from secmix.kernel.functions import FOLLOWED, fsum, full, of_lists
 from secmix.kernel.numbers import Number, cast, function, plain, whole
 from secmix.kernel.state import is_protocol, now, tracing
@@ -234,11 +225,9 @@ def replacements() -> dict[int, Any]:
 
 
 def _seed_sequence(entropy: Any = None, **more: Any) -> Any:
-    if is_seed(entropy):
-        if more:
-            now().leave("a SeedSequence with more than secret entropy")
-        return SecretSeedSequence(entropy)
-    return np.random.SeedSequence(entropy, **more)
+    """Stand for ``SeedSequence``: of a secret seed it is the seed, which generators take as it is."""
+    made = _not_followed(np.random.SeedSequence, "SeedSequence")
+    return entropy if is_seed(entropy) and not more else made(entropy, **more)
 
 
 def _bits(name: str) -> Callable[..., Any]:

@@ -24,8 +24,7 @@ SHARES = {"shamirs": 3, "mpyc": 3, "tno": 3, "cicada_shamir": 3, "additive": NOD
 MASKS = [("declearn", "PROTOCOL"), ("declearn", "INTEGERS"), ("cicada", "PROTOCOL"), ("flwr", "PROTOCOL")]
 """Whose nodes add masks that cancel at a server."""
 OPEN = {
-    "cicada": "a secret as object",  # arrays of Python's own numbers, modulo a prime
-    "cicada_shamir": "a secret as object",
+    "cicada_shamir": "has other numbers untraced",  # its coins follow from a seed of 63 bits that outlives the call
     "flwr": "an index made of a secret",  # rounding at random
 }
 """What ends the proof of a library: nobody is cleared."""

@@ -12,5 +12,5 @@ PENDING: dict[str, str] = {
     "complex numbers": "inconclusive",  # complex numbers are not followed
     "remembers results": "inconclusive",  # a state from call to call
     "levels that warn": "inconclusive",  # a branch on a secret
-    "framed as bytes": "inconclusive",  # nodes end with an average that nobody sends them
+    "framed as bytes": "inconclusive",  # the bytes of numbers that are no draws are not followed
 }

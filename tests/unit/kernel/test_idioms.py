@@ -44,7 +44,7 @@ x + 1 | x - x[0] | 2 * x | x / 4 | -x | x.sum() | x.sum(axis=1) | np.sum(x, axis
 np.cumsum(x, axis=0) | np.einsum("ij->j", x) | np.einsum("ij,jk->ik", x, np.ones((3, 2))) | np.tensordot(x, np.ones(3), 1)
 x @ np.ones(3) | np.ones(2) @ x | np.dot(np.ones((4, 2)), x) | np.kron(x, np.ones(2)) | np.matmul(x, np.ones((3, 1)))
 scipy.sparse.csr_array(np.eye(2)) @ x | scipy.sparse.eye(2, format="csr") @ x | np.roll(x, 1) | np.tril(x) | np.trace(x)
-np.array([x[0], x[1]]) | np.array([[1.0, x[0, 0]]]) | np.block([[x], [x]]) | np.pad(x, 1) | np.frombuffer(x.tobytes())
+np.array([x[0], x[1]]) | np.array([[1.0, x[0, 0]]]) | np.block([[x], [x]]) | np.pad(x, 1)
 np.stack([x[0], np.ones(3)]) | np.concatenate([x, x]) | np.vstack([x, x]) | np.hstack([x, x]) | np.take(x, [0], axis=1)
 np.array_split(x, 2) | np.diff(x) | np.where(True, x, 0.0) | np.average(x, axis=0, weights=[1, 3]) | np.flip(x) | x.T | x.ravel()
 x.reshape(3, 2) | x.swapaxes(0, 1) | np.moveaxis(x, 0, 1) | np.broadcast_to(x, (4, 2, 3)) | np.repeat(x, 2) | np.tile(x, 2)
@@ -61,22 +61,22 @@ FOLLOWED = """
 np.sqrt(np.abs(x)) | math.sqrt(abs(x[0, 0])) | math.exp(x[0, 0]) | math.floor(x[0, 0]) | np.exp(x) | np.clip(x, 0, 1) | x.clip(-1, 1) | np.sign(x) | x * x
 1 / x | x ** 2 | abs(x) | np.rint(x * 8) / 8 | np.round(x, 2) | round(x[0, 0]) | round(x[0, 0], 1) | int(x[0, 0]) | np.floor_divide(x, 2)
 np.hypot(x, x) | np.copysign(1, x) | np.nextafter(x, 0) | np.where(x > 0, x, 0) | np.maximum(x, 0) | max(x[0, 0], 0.0) | min(x[0])
-np.linalg.norm(x) | np.linalg.norm(x, axis=1) | np.linalg.solve(np.eye(2), x) | np.linalg.qr(x)[1] | np.linalg.svd(x)[1] | np.vectorize(lambda a: a * 2)(x)
-np.frombuffer((x > 0).tobytes(), np.uint8) | np.frombuffer(x[0].tobytes(), np.uint8)
+np.linalg.norm(x) | np.linalg.norm(x, axis=1) | np.linalg.solve(np.eye(2), x) | np.vectorize(lambda a: a * 2)(x)
 np.sort(x) | np.sort(x, axis=0) | np.median(x) | np.median(x, axis=0) | np.quantile(x, 0.5) | np.percentile(x, 10, axis=1) | np.std(x)
 x.var(axis=0) | np.argmax(x) | x.argmin(axis=1) | np.argsort(x[0]) | np.cov(x) | np.interp(x, [0, 1], [0, 2]) | np.allclose(x, 0)
-np.array_equal(x, x) | np.count_nonzero(x > 0) | x > 0 | x == x[0] | (x > 0) & (x < 1) | ~(x > 0) | np.isfinite(x) | np.isclose(x, 0)
-np.nan_to_num(x) | np.any(x > 0) | np.all(x > 0, axis=0) | np.max(x) | np.min(x, axis=1) | np.ptp(x) | np.prod(x) | np.mod(x, 1.0) | x % 0.5
+np.array_equal(x, x) | np.count_nonzero(x > 0) | x > 0 | x == x[0] | (x > 0) & (x < 1) | ~(x > 0) | np.isfinite(x)
+np.any(x > 0) | np.all(x > 0, axis=0) | np.max(x) | np.min(x, axis=1) | np.ptp(x) | np.prod(x) | np.mod(x, 1.0) | x % 0.5
 x.astype(np.float32) | x.astype(np.float32) - x | x.astype(np.int64) | x.astype(np.int64) >> 2 | x.astype(np.int64) % 7 | np.bitwise_xor(x.astype(np.int64), 5)
 x.astype(np.uint64) | (x * 2**20).astype(np.int64).view(np.uint64) | x.astype(bool) | np.polyfit([0, 1, 2], x[0], 1) | np.correlate(x[0], [1.0, 2.0])
 scipy.special.expit(x) | np.trunc(x) | np.ceil(x) | np.log1p(np.abs(x)) | np.heaviside(x, 0.5) | np.square(x) | np.tanh(x)
 np.linalg.inv(x[:, :2]) | np.linalg.det(x[:, :2]) | math.log(abs(x[0, 0])) | np.multiply.reduce(x) | math.ceil(x[0, 0]) | x[0, 0] // 1
 masked(x) | np.ldexp(x, 3) | math.isfinite(x[0, 0]) | np.power(x, 2) | np.cumprod(x, axis=1) | x[0, 0] > 3 | np.logical_not(x > 0)
-np.rint(np.rint(x * 8) / 4) | np.rint(x * 0.0) | np.nan_to_num(written(x)) | np.sinc(written(x)) | np.where(x > 0, [1.0, 2.0, 0.0], 1.0)
+np.rint(np.rint(x * 8) / 4) | np.rint(x * 0.0) | np.where(x > 0, [1.0, 2.0, 0.0], 1.0)
 x[0, 0] % np.ones(2) | x[0, 0] ** np.ones(2) | x[0, 0].astype(np.int64)|np.arange(2) | np.arange(2) % x[0, 0] | x[0, 0].astype(np.int64) & np.arange(4) | x[0, 0].astype(np.int64) ^ np.arange(4)
 scipy.sparse.eye(2, format="csr") @ np.ones(2) * abs(x[:, 0]) | math.fsum([1.0, 2.0]) * abs(x) | isinstance(x[0, 0], bytes) * 1 + abs(x) | abs(x) + len(bytes.fromhex("0a")) | np.array([1, 2, 3], copy=True) * abs(x) | x * 0.0 | x * 0.0 + -0.0 | x * -0.0 - 0.0 | x[0] * 0.0 + x[1] * 0.0
 """
 LEFT = """
+np.frombuffer(x.tobytes()) | np.linalg.qr(x)[1] | np.linalg.svd(x)[1] | np.frombuffer((x > 0).tobytes(), np.uint8) | np.frombuffer(x[0].tobytes(), np.uint8) | np.isclose(x, 0) | np.nan_to_num(written(x)) | np.sinc(written(x)) | np.nan_to_num(x)
 memoryview(x) | struct.pack("d", x[0, 0]) | json.dumps(x.tolist()) | hash(x.tobytes()) | pickle.dumps(x) | "%f" % x[0, 0] | f"{x}"
 repr([x[0, 0]]) | str(x) | sorted(x[0]) | max(x[0].tolist(), key=lambda v: -v) | x[0, 0] in [1.0] | {x[0, 0]: 1} | statistics.mean(x[0])
 np.fromiter(x[0], float) | np.r_[x[0], x[1]] | np.c_[x[0], x[1]] | np.fft.fft(x).real | np.piecewise(x, [x > 0], [1, -1]) | np.unique(x) | np.histogram(x)

@@ -243,7 +243,6 @@ OTHERS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "a function of the same name": lambda: (lambda: 1, lambda: 2),
     "a function of the same name that holds something": lambda: (lambda x=1: x, lambda x=1: -x),
     "a library's function of the same name": lambda: (copyreg.__newobj__, namesake(copyreg.__newobj__)),
-    "code": lambda: ((lambda: 1).__code__, (lambda: 2).__code__),
     "a method of a type": lambda: (str.upper, str.lower),
     "a function in C": lambda: (len, abs),
     "a function of NumPy's": lambda: (np.sum, np.mean),

@@ -248,6 +248,7 @@ def test_arrays_of_objects_are_numbers_of_pythons(place: int) -> None:
         lambda x: (x * 8).astype(np.uint8),
         lambda x: np.concatenate([x, np.arange(2) + x[:2].astype(np.int64)]),
         lambda x: np.sqrt(x),
+        lambda x: ~x,
         _caught,
     ],
 )

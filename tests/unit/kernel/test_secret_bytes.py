@@ -17,8 +17,7 @@ import pytest
 from secmix.kernel.arrays import concrete, followed
 from secmix.kernel.coins import Public, coin_among
 from secmix.kernel.draws import Draws
-from secmix.kernel.numbers import Number
-from secmix.kernel.state import INF, LeftTrace, Trace, following
+from secmix.kernel.state import LeftTrace, Trace, following
 from secmix.kernel.streams import SecretBytes, bits_of, fresh_bytes
 from secmix.kernel.world import replaced
 
@@ -53,26 +52,14 @@ ALIKE: dict[str, Callable[[Any], Any]] = {
     "as bytes": lambda octets: bytes(octets),
     "copied": lambda octets: copy.deepcopy(octets),
     "a number in more bytes": lambda octets: int.from_bytes(octets[:3], "little").to_bytes(5, "little"),
-    "a number of single bytes": lambda octets: _put_together(octets).to_bytes(7, "little"),
-    "a number of single bytes, the other way": lambda octets: _put_together(octets).to_bytes(4, "big"),
     "words and back": lambda octets: np.frombuffer(octets, np.uint64).tobytes(),
-    "words, the other way": lambda octets: np.frombuffer(octets, ">u8").tobytes(),
-    "words that may be negative": lambda octets: np.frombuffer(octets, np.int32).tobytes(),
     "some of the words": lambda octets: np.frombuffer(octets, np.uint8, count=3, offset=2).tobytes(),
-    "bytes of bytes": lambda octets: np.frombuffer(np.frombuffer(octets, np.uint8), np.uint16).tobytes(),
     "public words": lambda octets: np.frombuffer(b"12345678", np.uint32).tobytes() + octets,
     "nothing but public bytes": lambda octets: (b"x" + octets)[:1],
 }
 
-OF_OTHER_BITS = {
-    *("nothing but public bytes", "words that may be negative", "words, the other way", "a number in more bytes"),
-}
-"""None; none, since words as functions of secret words are no seed; those of the shorter number."""
-
-
-def _put_together(octets: Any) -> Any:
-    """Read bytes one by one, as engineers do who shift and add."""
-    return octets[0] + (octets[1] << 8) + octets[2] * 65536 + (octets[3] << 24)
+OF_OTHER_BITS = {"nothing but public bytes", "a number in more bytes"}
+"""None; those of the shorter number."""
 
 
 @pytest.mark.parametrize("name", ALIKE)
@@ -106,6 +93,22 @@ def test_secret_bytes_are_empty_where_python_says_so() -> None:
 
 
 EXITS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "words, the other way": (
+        lambda octets: np.frombuffer(octets, ">u8").tobytes(),
+        "the bytes of secrets as >u8",
+    ),
+    "words that may be negative": (
+        lambda octets: np.frombuffer(octets, np.int32).tobytes(),
+        "the bytes of secrets as int32",
+    ),
+    "bytes of floats": (
+        lambda octets: (np.frombuffer(octets, np.uint64) * 0.5).tobytes(),
+        "the bytes of secrets as float64",
+    ),
+    "bytes that overlap": (
+        lambda octets: [int.from_bytes(octets[:8], "big"), int.from_bytes(octets[7:9], "big")],
+        "one stream of secret bytes, read in two ways",
+    ),
     "a comparison": (lambda octets: octets == PLAIN, "a comparison of secret bytes"),
     "text": (lambda octets: f"{octets}", "the text of secret bytes"),
     "a pickle": (lambda octets: pickle.loads(pickle.dumps(octets)), "a pickle of secret bytes"),
@@ -160,7 +163,7 @@ EXITS: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "a seed sequence with more": (
         lambda octets: np.random.SeedSequence(_word(), spawn_key=(1,)),
-        "a SeedSequence with more than secret entropy",
+        r"SeedSequence\(\) of a secret",
     ),
     "a generator with more": (
         lambda octets: np.random.Philox(_word(), counter=1),
@@ -290,15 +293,3 @@ def test_an_array_of_some_secret_words_is_known_word_by_word() -> None:
         assert followed(np.arange(3)).tobytes() == np.arange(3).tobytes()
         assert int.from_bytes(followed(np.arange(3, dtype=np.uint8)), "big") == 258
         assert int.from_bytes(b"\xff", "big", signed=True) == -1
-
-
-def test_a_byte_of_a_number_is_the_same_wherever_it_is_read() -> None:
-    """Taken into bytes again it is that byte: a float that is put together again is the float."""
-    with replaced({__name__}), following(Trace()) as trace:
-        number = Number(0.75, {trace.variable("input", 0, 0.75, 0): 1}, INF, 2, 0)
-        octets = np.frombuffer(np.array([number]).tobytes(), np.uint8)
-        again = np.frombuffer(octets.tobytes(), np.float64)
-        assert again.objects.tolist()[0] is number
-        assert np.frombuffer(octets.tobytes(), np.uint8).objects[3] is octets.objects[3]
-        shorter = np.frombuffer(octets[:4].tobytes(), np.uint8)
-        assert concrete(shorter).tolist() == [*np.array([0.75]).tobytes()[:4]]

@@ -225,20 +225,19 @@ def test_bytes_of_the_system_are_secret(call: Callable[[], Any]) -> None:
 
 @pytest.mark.parametrize("order", ["big", "little"])
 def test_numbers_of_bytes_are_what_they_are(order: Any) -> None:
-    """Read as words, byte by byte, or first so and then so: the values are those of the bytes."""
+    """Read as words, or byte by byte, and once more: the values are those of the bytes."""
     with following(Trace()):
         octets = system_bytes(24)
         words = [int.from_bytes(octets.plain[k : k + 8], order) for k in (0, 8, 16)]
         with replaced({__name__}):
             one = int.from_bytes(octets[:8], order)
             single = list(octets[8:16])
-            later, part = int.from_bytes(octets[8:16], order), int.from_bytes(octets[2:5], order)
-        for number, value in ((one, words[0]), (later, words[1]), (part, int.from_bytes(octets.plain[2:5], order))):
+            again, last = int.from_bytes(octets[:8], order), int.from_bytes(octets[16:], order)
+        for number, value in ((one, words[0]), (last, words[2])):
             assert isinstance(number, Number)
             assert number.value == value
         assert [each.value for each in single] == [*octets.plain[8:16]]
-        assert (one.form, part.form) == (part.form, one.form)  # a part of a word tells of the word
-        assert len(later.form) == 8
+        assert again is one
 
 
 def test_a_word_across_words_that_were_read_ends_the_proof() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.state import INF, Trace
-from secmix.kernel.streams import Piece, Stream, bare
+from secmix.kernel.streams import Piece, SecretBytes, Stream, bare
 
 Values = dict[int, Any]
 """The values of draws, by variable."""
@@ -73,7 +73,8 @@ def expanded(stream: Stream, trace: Trace, known: Mapping[int, Any]) -> Values:
 def variables(stream: Stream) -> list[int]:
     """List the draws of a stream in the order of :func:`sequence`; -1 for a number that is not one draw."""
     if stream.draws:
-        drawn = [rows.objects if hasattr(rows, "objects") else np.array([rows], object) for _, rows in stream.draws]
+        several: list[Any] = [None if isinstance(rows, SecretBytes) else rows for _, rows in stream.draws]
+        drawn = [rows.objects if hasattr(rows, "objects") else np.array([rows], object) for rows in several]
         return [_only(number) for cells in drawn for number in cells.ravel().tolist()]
     return [_only(number) for number in stream.reads.values()]
 
