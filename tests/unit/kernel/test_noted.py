@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.random import rand
 
 from secmix.kernel.state import Trace, following
 from secmix.kernel.world import replaced
@@ -49,6 +50,7 @@ NOTED: dict[str, Callable[[], Any]] = {
     "SystemRandom": lambda: random.SystemRandom().randrange(9),
     "Random without a seed": lambda: random.Random().random(),
     "random.random": lambda: random.random(),
+    "a function that is imported by name": lambda: rand(),  # noqa: NPY002
     "RandomState without a seed": lambda: np.random.RandomState().rand(),
     "a bit generator without a seed": lambda: np.random.PCG64(),
     "a generator imported where it is used": imported_where_it_is_used,
