@@ -293,7 +293,9 @@ def _in_concert(
         "by as much": lambda: cloud[0] + np.full((b, p), far),
         "together": lambda: base + far * np.outer(np.ones(b), way),
         "mirrored": lambda: base + far * np.outer(np.where(np.arange(b) % 2, -1.0, 1.0), way),
-        "ratios": lambda: base + far * np.outer(rng.choice(ratios, b), way),
+        "ratios": lambda: (
+            base + far * np.outer(rng.choice(ratios, b) if rng.random() < 0.7 else np.resize(ratios, b), way)
+        ),
         "axis": lambda: base + far * (np.arange(p) == rng.integers(0, p, (b, 1))) * rng.choice([1.0, -1.0], (b, 1)),
         "apart": lambda: base + far * rng.standard_normal((b, p)),
         # One drowns what the other does.

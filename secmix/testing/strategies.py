@@ -222,5 +222,5 @@ def _shrunk(
 def _up_to(part: Any, options: Sequence[Any]) -> Sequence[Any]:
     """Return the simpler options, and as often this one."""
     place = options.index(part) if part in options else len(options)
-    before = list(options[: place if place < _MANY else 9])
+    before = list(options[: place if place < _MANY else 20])
     return [*before, *[part] * max(len(before), 1)]
