@@ -10,7 +10,7 @@ _SECTION = re.compile(r"^(\w[\w ]*)\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", flags=re.
 
 
 def sections(doc: str) -> dict[str, dict[str, str]]:
-    """The parameters or attributes of a NumPy docstring: section, name, text.
+    """Parse the parameters or attributes of a NumPy docstring: section, name, text.
 
     >>> sections("One.\\n\\nParameters\\n----------\\na, b : int\\n    Two\\n    lines.\\n")
     {'Parameters': {'a': 'Two lines.', 'b': 'Two lines.'}}
@@ -27,16 +27,16 @@ def sections(doc: str) -> dict[str, dict[str, str]]:
 
 
 def summary(part: Any) -> str:
-    """The first paragraph of a docstring.
+    """Return the first paragraph of a docstring.
 
     >>> summary(summary)
-    'The first paragraph of a docstring.'
+    'Return the first paragraph of a docstring.'
     """
     return " ".join((inspect.getdoc(part) or "").split("\n\n")[0].split())
 
 
 def described(part: Any, section: str) -> dict[str, str]:
-    """The entries of a section of a class's docstring, and of those it inherits from."""
+    """Collect the entries of a section of a class's docstring, and of those it inherits from."""
     entries: dict[str, str] = {}
     for base in reversed(getattr(part, "__mro__", (part,))):
         own = base.__dict__.get("__doc__") if isinstance(base, type) else base.__doc__

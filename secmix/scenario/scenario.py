@@ -80,7 +80,7 @@ class Scenario(Strict):
     sweep: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field({}, description="Setting: list of values")
 
     def cells(self) -> Iterator[Scenario]:
-        """One scenario without sweep for each combination of swept values, in order.
+        """List a scenario without sweep for each combination of swept values, in order.
 
         Each has its part of the level that the whole audit keeps. A swept setting other than the protocol and the
         adversary is named in the protocol's label.
@@ -125,12 +125,12 @@ class Scenario(Strict):
         return _OF_MESSAGES * self.memory_limit
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, without what is absent."""
+        """Return plain values, without what is absent."""
         return self.model_dump(exclude_none=True, exclude=None if self.accepted else {"accepted"})
 
 
 def parse(text: str, source: str = "the scenario") -> Scenario:
-    """The scenario written in TOML ``text``.
+    """Parse the scenario written in TOML ``text``.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def parse(text: str, source: str = "the scenario") -> Scenario:
 
 
 def from_dict(content: Mapping[str, Any], source: str = "the scenario", text: str = "") -> Scenario:
-    """The scenario with these plain values, every cell of its sweep checked too."""
+    """Build the scenario with these plain values, and check every cell of its sweep too."""
     check_size(content, source, text)
     try:
         scenario = Scenario.model_validate(content)
@@ -165,7 +165,7 @@ def from_dict(content: Mapping[str, Any], source: str = "the scenario", text: st
 
 
 def faults(content: Mapping[str, Any], source: str = "the scenario", text: str = "") -> list[str]:
-    """Everything that is wrong with the keys of a scenario, in the order of the file; empty where it reads.
+    """List everything that is wrong with the keys of a scenario, in the order of the file; empty if it can be read.
 
     Examples
     --------
@@ -194,17 +194,17 @@ def _line_in(message: str, source: str) -> int:
 
 
 def load(path: str | Path) -> Scenario:
-    """The scenario in the file ``path``."""
+    """Load the scenario in the file ``path``."""
     return parse(read_text(path), f"'{path}'")
 
 
 def render(scenario: Scenario) -> str:
-    """TOML that parses back to the same scenario."""
+    """Render TOML that parses back to the same scenario."""
     return tomli_w.dumps(scenario.to_dict())
 
 
 def _in_words(path: str, value: Any, among: list[Any]) -> str:
-    """A swept value in words; of a table only what is not the same in all that are swept."""
+    """Describe a swept value; of a table only what differs among those that are swept."""
     if not all(isinstance(other, Mapping) for other in among):
         return f"{path} = {value}"
     own = {k: v for k, v in value.items() if any(k not in other or other[k] != v for other in among)}
@@ -212,7 +212,7 @@ def _in_words(path: str, value: Any, among: list[Any]) -> str:
 
 
 def _replaced(content: Mapping[str, Any], path: list[str], value: Any) -> dict[str, Any]:
-    """A copy of ``content`` with ``value`` at ``path``."""
+    """Copy ``content`` with ``value`` at ``path``."""
     head, *rest = path
     if not rest:
         return {**content, head: value}
@@ -223,7 +223,7 @@ def _replaced(content: Mapping[str, Any], path: list[str], value: Any) -> dict[s
 
 
 def _keys_of(error: Any) -> tuple[str | int, ...]:
-    """Where in the file an error is."""
+    """Find where in the file an error is."""
     path = tuple(error["loc"])
     if error["type"] == "extra_forbidden":
         return path  # as the user wrote it, however odd

@@ -24,7 +24,7 @@ Schema = dict[str, Any]
 
 
 def json_schema() -> Schema:
-    """JSON Schema (draft 7, which editors of TOML understand) of a scenario's file.
+    """Build the JSON Schema (draft 7, which editors of TOML understand) of a scenario's file.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def json_schema() -> Schema:
 
 
 def as_text() -> str:
-    """The schema as an editor reads it."""
+    """Write the schema as an editor reads it."""
     return json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n"
 
 
@@ -65,7 +65,7 @@ def _models() -> list[type[BaseModel]]:
 
 
 def _describe(schema: Schema, model: type[BaseModel]) -> None:
-    """The meaning of each key, and of the table in its first paragraph."""
+    """Describe each key, and the table by its first paragraph."""
     meanings = described(model, "Attributes")
     schema["description"] = summary(model)
     for key, value in schema["properties"].items():
@@ -75,7 +75,7 @@ def _describe(schema: Schema, model: type[BaseModel]) -> None:
 
 
 def _table(group: str, common: Schema, model: type[BaseModel]) -> Schema:
-    """A table that names a part: its own keys, and those of the part."""
+    """Build the schema of a table that names a part: its own keys, and those of the part."""
     known = plugins.available(group)
     own = {key: value for key, value in common["properties"].items() if key != "name"}
     default = model.model_fields["name"].get_default() if not model.model_fields["name"].is_required() else None
@@ -100,7 +100,7 @@ def _table(group: str, common: Schema, model: type[BaseModel]) -> Schema:
 
 
 def _settings(part: Any, own: Mapping[str, Schema]) -> Schema:
-    """The keys that one part takes beside those of every part."""
+    """Build the schema of the keys that one part takes beside those of every part."""
     parameters, hints, meanings = parameters_of(part), hints_of(part), described(part, "Parameters")
     found: Schema = {"description": summary(part)}
     if parameters is None:
@@ -118,7 +118,7 @@ def _meaning(text: str | None) -> Schema:
 
 
 def _kind(hint: Any) -> Schema:
-    """What a setting may be; anything, where no schema can say it."""
+    """Describe what a setting may be; anything, where no schema can say it."""
     if hint is None:
         return {}
     try:
@@ -129,7 +129,7 @@ def _kind(hint: Any) -> Schema:
 
 
 def _loosened(schema: Any) -> Any:
-    """Without what TOML cannot heed: its lists stand for sets and pairs too."""
+    """Drop what TOML cannot express: its lists stand for sets and pairs too."""
     if isinstance(schema, Mapping):
         return {
             k: _loosened(v) for k, v in schema.items() if k not in ("uniqueItems", "title", "default", "prefixItems")
