@@ -78,7 +78,7 @@ def test_an_outsider_solves_the_total() -> None:
 def test_too_many_rows_are_not_tried_and_nothing_is_claimed() -> None:
     report = audit({"name": "pdmm", "sigma": 100.0}, PASSIVE, rows=20)
     assert set(found(report).values()) == {0.0}
-    assert all("are more than the" in f.notes[0] for f in report.findings if f.evidence == "inversion")
+    assert all("exceed the" in f.notes[0] for f in report.findings if f.evidence == "inversion")
     assert report.verdict == "holds"  # 48 known numbers for 120 unknown ones
 
 

@@ -220,7 +220,7 @@ def test_an_audit_finds_what_steering_reveals():
         },
         allow_code=True,
     )
-    found = [f for f in report.findings if f.evidence == "inversion" and "stand alone" in f.method]
+    found = [f for f in report.findings if f.evidence == "inversion" and "are alone" in f.method]
     assert {f.node for f in found} == {1, 2, 3, 4, 5, 6}
     assert max(f.value for f in found) >= 0.5
     assert report.verdict == "violated"
