@@ -69,6 +69,6 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
     ours = {(Path(file).relative_to(PACKAGE), line) for file, line in found if file.startswith(f"{PACKAGE}/")}
     believed = {(file, line) for file, line in ours if file.parts[0] not in AUDITED}
     assert {file.parts[0] for file, _ in believed} == {"kernel"}
-    assert len(believed) <= 1300
+    assert len(believed) <= 1400
     assert sum(len((PACKAGE / file).read_text().splitlines()) for file in {file for file, _ in believed}) <= 4820
     print(name, len(believed), "lines of", len({file for file, _ in believed}), "files")
