@@ -184,7 +184,9 @@ def test_a_client_that_fails_is_left_out_and_the_runs_are_grouped(written):
     assert [b.sender.tolist() for b in bad.transcript if b.kind == "train reply: error"] == [[0]]
     assert_allclose(good.results[0], ends[0])
     assert_allclose(bad.results[0], ends[0])  # both nodes have the same rows, and node 1 alone answers
-    with pytest.raises(SecmixError, match=r"in every run: node 0 answers 'train' with ValueError in \w+\.py, line \d+$"):
+    with pytest.raises(
+        SecmixError, match=r"in every run: node 0 answers 'train' with ValueError in \w+\.py, line \d+$"
+    ):
         run(app, [-np.ones((1, 1, 3)), -np.ones((1, 2, 3))])
 
 

@@ -19,7 +19,7 @@ from secmix.auditing.soundness import Soundness
 from secmix.auditing.soundness.collaborations.undeclared import undeclared_flow
 from secmix.auditing.soundness.linear_masks import with_linear_masks
 from secmix.auditing.soundness.result import BLIND
-from secmix.auditing.witnesses.unsealed import sealed_check
+from secmix.auditing.witnesses.ciphers.unsealed import sealed_check
 from secmix.kernel import KnownSums
 from secmix.scenario import Scenario
 

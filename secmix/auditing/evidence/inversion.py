@@ -27,10 +27,10 @@ from secmix.adversaries.inversion.invert import Inversion, invert_sums, rounds_n
 from secmix.adversaries.inversion.isolation import isolated_rows
 from secmix.auditing.evidence.decoding import recovered
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
-from secmix.auditing.evidence.picture import picture
 from secmix.auditing.evidence.premises import is_linear
 from secmix.auditing.observation.invertible_sums import InvertibleSums
 from secmix.auditing.observation.observe import SumObservation
+from secmix.auditing.observation.picture import picture
 from secmix.auditing.report import Finding, Picture
 from secmix.auditing.setup import SumSetup
 from secmix.estimators.decoders import RECOVERED

@@ -19,8 +19,8 @@ from secmix.adversaries.reconstructions.interfaces import Reconstruction, Recons
 from secmix.adversaries.steering.models import Served
 from secmix.auditing.evidence.decoding import MOST, recovered
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
-from secmix.auditing.evidence.picture import picture
 from secmix.auditing.observation.collaborations import CollaborationObservation
+from secmix.auditing.observation.picture import picture
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import CollaborationSetup
 from secmix.errors import SecmixError

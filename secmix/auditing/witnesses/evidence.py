@@ -35,12 +35,12 @@ from secmix.auditing.setup import SumSetup
 from secmix.auditing.soundness.numbers_read import Place
 from secmix.auditing.witnesses.affine import moduli
 from secmix.auditing.witnesses.calls.long_use import in_long_use
+from secmix.auditing.witnesses.ciphers.unsealed import sealed_findings
 from secmix.auditing.witnesses.decode import Decoded, decode, from_total
 from secmix.auditing.witnesses.direct_reading import KNOWN, DirectReading
 from secmix.auditing.witnesses.features import metadata_features, number_features
 from secmix.auditing.witnesses.instance import LEAST, InstanceCall, ProtocolInstance, steps_of, truth_of
 from secmix.auditing.witnesses.masks.removal import MaskRemoval
-from secmix.auditing.witnesses.unsealed import sealed_findings
 from secmix.errors import SecmixError
 from secmix.estimators.estimate import wilson
 from secmix.kernel import KnownSums

@@ -14,8 +14,8 @@ from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.auditing.soundness import Check
+from secmix.auditing.witnesses.ciphers.opaque import CipherTrial, Opened, Words, tried
 from secmix.auditing.witnesses.finding import in_all_runs
-from secmix.auditing.witnesses.opaque import CipherTrial, Opened, Words, tried
 from secmix.protocols.cipher import Cipher
 from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import SEALED, SERVER, Channel
