@@ -31,7 +31,7 @@ _FEW = 400  # rows up to which scores are kept: those of a batch, not of all tra
 
 
 class _Memory:
-    """What was fitted in one draw, and what it said."""
+    """Critics that were fitted in one draw, and what they said."""
 
     def __init__(self) -> None:
         self.fitted: dict[Any, Any] = {}

@@ -23,7 +23,7 @@ _LEAST_ROWS = 60  # below this neither a fit nor an interval means anything
 
 @dataclass(frozen=True)
 class Decoding:
-    """What a decoder got.
+    """Result of a decoder.
 
     Attributes
     ----------

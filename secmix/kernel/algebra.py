@@ -110,7 +110,7 @@ Combination = tuple[tuple[tuple[int, int], float], ...]
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What some rows tell of the data of honest nodes."""
+    """Knowledge that some rows give of the data of honest nodes."""
 
     exact: dict[int, float]  # by node: of its best-known direction the share that follows whatever the masks are
     behind_masks: dict[int, float]  # the same, with real masks of the size they have

@@ -67,7 +67,7 @@ class Message:
 
 @dataclass
 class Fit:
-    """What was followed of some calls."""
+    """Trace of some calls."""
 
     trace: Trace
     n: int

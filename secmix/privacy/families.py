@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from secmix._base.accounting import accounting
 from secmix._base.checks import Array, finite_array
 from secmix.errors import SecmixError
 
@@ -94,10 +94,7 @@ def family_of(event: Callable[[float], Any], scales: Iterable[float], *, name: s
     grid = np.unique(finite_array(list(scales), "scales", 1))
     if grid[0] <= 0:
         raise SecmixError(f"scales must lie above 0; the least that is given is {grid[0]:g}")
-    try:
-        pld = importlib.import_module("dp_accounting.pld")
-    except ImportError:
-        raise SecmixError("accounting for noise needs dp-accounting: pip install 'secmix[privacy]'") from None
+    pld = accounting().pld
     deltas = []
     for scale in grid.tolist():
         accountant = pld.PLDAccountant()

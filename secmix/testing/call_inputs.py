@@ -42,7 +42,7 @@ _SMALL = 5  # nodes, entries or runs that are not made fewer
 
 
 class CallDraw(NamedTuple):
-    """What is drawn of a call; the numbers follow from it."""
+    """Options that are drawn of a call; the numbers follow from them."""
 
     kind: str
     n: int

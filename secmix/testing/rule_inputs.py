@@ -75,7 +75,7 @@ ALIKE: tuple[Callable[[Array], Array], ...] = (
 
 @dataclass(frozen=True)
 class Space:
-    """What inputs are drawn from."""
+    """Sets that inputs are drawn from."""
 
     pairs: Sequence[tuple[int, int]]  # (n, f) that the rule accepts, from small to large
     widths: Sequence[int]  # numbers of entries, from small to large
@@ -100,7 +100,7 @@ class Space:
 
 
 class RuleDraw(NamedTuple):
-    """What is drawn of the inputs; the numbers follow from it."""
+    """Options that are drawn of the inputs; the numbers follow from them."""
 
     pair: tuple[int, int]
     p: int
@@ -117,7 +117,7 @@ class RuleDraw(NamedTuple):
 
 @dataclass(frozen=True)
 class RuleInputs:
-    """What a promise is tried on."""
+    """Inputs that a promise is tried on."""
 
     honest: Array  # (h, p), before it is of the number type
     byzantine: Array  # (b, p)

@@ -34,7 +34,7 @@ _ROWS = 20  # most messages of an iteration that become features because they ar
 
 @dataclass(frozen=True)
 class Reading:
-    """What the adversary can read of one iteration (or of all, jointly)."""
+    """Readable messages of one iteration (or of all, jointly)."""
 
     linear: LinearView
     gaussian: GaussianView

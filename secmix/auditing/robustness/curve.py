@@ -27,7 +27,7 @@ Outcome = tuple[str, float | None, Array]
 
 @dataclass(frozen=True)
 class Errors:
-    """How attacks make errors in one protocol.
+    """Errors that attacks make in one protocol.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ Outcome = Literal["passed", "failed", "not applicable"]
 
 @dataclass(frozen=True)
 class Counterexample:
-    """Where a check failed. It names places and sizes, but never a value of anybody's data.
+    """Place at which a check failed. It names places and sizes, but never a value of anybody's data.
 
     Attributes
     ----------

@@ -53,7 +53,7 @@ class AffineReading:
 
 @dataclass(frozen=True)
 class DirectDecoding:
-    """What messages reveal of one node's input.
+    """Share of one node's input that messages reveal.
 
     Attributes
     ----------

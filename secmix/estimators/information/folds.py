@@ -20,7 +20,7 @@ _FEW_DIMENSIONS = 6  # up to which balls are counted in the scores themselves
 
 
 class Verdict(NamedTuple):
-    """What one fold's test rows say.
+    """Evidence of one fold's test rows.
 
     Attributes
     ----------

@@ -6,14 +6,13 @@ a node accepts. All of them are in the run itself, so that the transcript shows 
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 
+from secmix._base.accounting import accounting
 from secmix._base.checks import Array, integer, positive
 from secmix.errors import SecmixError
 from secmix.mixture import Mixture
@@ -193,8 +192,8 @@ def epsilon(noise_multiplier: float, rounds: int, delta: float) -> float:
     positive(noise_multiplier, "noise_multiplier")
     integer(rounds, "rounds")
     _proper(delta)
-    dp_accounting, pld = _accounting()
-    accountant = pld.PLDAccountant()
+    dp_accounting = accounting()
+    accountant = dp_accounting.pld.PLDAccountant()
     accountant.compose(dp_accounting.GaussianDpEvent(float(noise_multiplier)), rounds)
     return float(accountant.get_epsilon(delta))
 
@@ -216,10 +215,3 @@ def noise_multiplier_for(target: float, rounds: int, delta: float) -> float:
 def _proper(delta: float) -> None:
     if positive(delta, "delta") >= 1:
         raise SecmixError(f"delta must lie between 0 and 1; given {delta!r}")
-
-
-def _accounting() -> tuple[Any, Any]:
-    try:
-        return importlib.import_module("dp_accounting"), importlib.import_module("dp_accounting.pld")
-    except ImportError:
-        raise SecmixError("accounting for noise needs dp-accounting: pip install 'secmix[privacy]'") from None

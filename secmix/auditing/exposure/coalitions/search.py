@@ -42,7 +42,7 @@ class _Oracle:
 
     @property
     def server(self) -> bool:
-        """Whether a server takes part."""
+        """True if a server takes part."""
         return any(SERVER in run.rows for run in self.runs)
 
     @cached_property

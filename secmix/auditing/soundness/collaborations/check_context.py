@@ -71,7 +71,7 @@ class ObservedCall:
 
 @dataclass
 class CheckContext:
-    """What the checks share.
+    """Context that the checks share.
 
     Attributes
     ----------
