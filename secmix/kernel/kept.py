@@ -44,7 +44,7 @@ _POINTER = tuple.__itemsize__  # bytes
 
 @dataclass(frozen=True)
 class Kept:
-    """What is kept at one time: a digest, and the numbers in it, by where they are."""
+    """State that is kept at one time: a digest, and the numbers in it, by where they are."""
 
     digest: Any
     numbers: dict[str, str]

@@ -79,7 +79,7 @@ class LeftTrace(BaseException):
 
 @dataclass
 class Trace:
-    """What is known while a protocol is followed."""
+    """State of a trace while a protocol is followed."""
 
     flip: Place | None = None  # the guard that is taken the other way
     script: tuple[int, ...] = ()  # how the first turns are to come out

@@ -74,7 +74,7 @@ def compare(a: Report, b: Report, *, tolerance: float = LEAKAGE) -> list[Change]
 
 @dataclass(frozen=True)
 class _SeedEffect:
-    """Whether another seed alone may explain a change.
+    """True if another seed alone may explain a change.
 
     Attributes
     ----------

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class AggregatorCheck:
-    """What ``check_aggregator`` tried without finding a broken promise; spans are (least, most)."""
+    """Trials of ``check_aggregator`` that found no broken promise; spans are (least, most)."""
 
     rule: str
     cases: Mapping[str, int]  # by promise
@@ -68,7 +68,7 @@ class AggregatorCheck:
 
 @dataclass(frozen=True)
 class ProtocolCheck:
-    """What ``check_protocol`` tried without finding a broken promise, and what it proved; spans are (least, most)."""
+    """Trials of ``check_protocol`` that found no broken promise, and what it proved; spans are (least, most)."""
 
     protocol: str
     cases: Mapping[str, int]  # by promise

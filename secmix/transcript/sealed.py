@@ -35,7 +35,7 @@ class Sealed:
 
     @property
     def envelope(self) -> Array:
-        """What is observed without the key: as many numbers, all zero."""
+        """Numbers that are observed without the key: as many, all zero."""
         return np.zeros(np.shape(self._payload), self._payload.dtype)
 
     def opened(self, receiver: ArrayLike) -> Any:

@@ -48,7 +48,7 @@ class AdversaryView:
 
 @dataclass(frozen=True)
 class _FrameView:
-    """What is observed of blocks with the same frame: readable contents, their names, and all frames."""
+    """Observations of blocks with the same frame: readable contents, their names, and all frames."""
 
     contents: list[int]
     names: list[str]

@@ -88,7 +88,7 @@ class MaskDistribution:
 
     @property
     def fits(self) -> bool:
-        """Whether the basis determines all masks, and no mask of the basis nearly follows from the others."""
+        """True if the basis determines all masks, and no mask of the basis nearly follows from the others."""
         if self.modulus is not None:
             size = float(np.abs(self.map).sum(axis=1).max(initial=0.0)) * self.modulus / (self.grid or 1.0)
             return len(self.basis) == self.mixing.shape[1] and size < _WORD
@@ -98,7 +98,7 @@ class MaskDistribution:
 
     @property
     def is_plain(self) -> bool:
-        """Whether each mask is already its own draw, all of one size."""
+        """True if each mask is already its own draw, all of one size."""
         sizes = np.linalg.norm(self.mixing, axis=1)
         alone = (self.mixing != 0).sum(axis=0).max() == 1 and len(self.basis) == len(self.mixing)
         return bool(alone and np.ptp(sizes) <= 1e-9 * sizes.max())

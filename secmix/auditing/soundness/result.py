@@ -65,7 +65,7 @@ class Check:
 
     @property
     def failed(self) -> bool:
-        """Whether the check failed."""
+        """True if the check failed."""
         return self.outcome == "failed"
 
     def __str__(self) -> str:
@@ -99,7 +99,7 @@ class Soundness:
 
     @property
     def assumptions(self) -> list[str]:
-        """What the verdict assumes after these checks, in at most five lines."""
+        """Assumptions of the verdict after these checks, in at most five lines."""
         return [check.assumes for check in self.checks if check.assumes and not check.failed][:5]
 
 

@@ -84,7 +84,7 @@ class Special:
 
     @property
     def constant(self) -> bool:
-        """Whether all special entries are one number."""
+        """True if all special entries are one number."""
         return self.side == "at"
 
     @property

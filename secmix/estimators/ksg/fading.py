@@ -24,7 +24,7 @@ _TO_GO = 3.0  # times the last step that the truth may lie above: of a bias that
 
 
 class NeighbourSteps(NamedTuple):
-    """What the estimate grows by, in nats.
+    """Growth of the estimate, in nats.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class NeighbourSteps(NamedTuple):
 
     @property
     def fade(self) -> bool:
-        """Whether they shorten at least as those of a slow bias do, on rows enough to be believed."""
+        """True if they shorten at least as those of a slow bias do, on rows enough to be believed."""
         far = min(self.far, _LONGEST * max(self.nats, _LEAST))
         many, power = _FACTOR * self.k, _SLOWEST_TO_ONE
         to_one = (many**power - 1) / ((_FACTOR * many) ** power - many**power)
@@ -56,7 +56,7 @@ class NeighbourSteps(NamedTuple):
 
     @property
     def to_go(self) -> float:
-        """What the truth may lie above the estimate by, beyond noise."""
+        """Largest distance of the truth above the estimate, beyond noise."""
         return _TO_GO * max(self.near, 0.0)
 
 

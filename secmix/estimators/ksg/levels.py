@@ -69,13 +69,13 @@ class Levels(NamedTuple):
 
     @property
     def saturated(self) -> bool:
-        """Whether the estimate still follows the number of rows, beyond noise."""
+        """True if the estimate still follows the number of rows, beyond noise."""
         flat = _FLAT * max(float(self.means[0]), _LEAST)
         return self.slope > max(flat, 2 * self.slope_error)
 
     @property
     def blind(self) -> bool:
-        """Whether there are too few rows to tell a flat estimate from one that still grows."""
+        """True if there are too few rows to tell a flat estimate from one that still grows."""
         return not self.saturated and self.slope + 2 * self.slope_error >= _BLIND * max(float(self.means[0]), 1.0)
 
     @property

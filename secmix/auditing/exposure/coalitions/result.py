@@ -101,7 +101,7 @@ class NodeExposure:
 
     @property
     def status(self) -> Status:
-        """Whether the coalition is proven to be the smallest, or that there is none."""
+        """Status of the proof that the coalition is the smallest, or that there is none."""
         return self.colluders.status
 
     @property

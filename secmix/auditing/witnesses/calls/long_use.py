@@ -54,7 +54,7 @@ class _Revealed:
 
     @property
     def is_determined(self) -> bool:
-        """Whether the input of a node is known, not only how it changes."""
+        """True if the input of a node is known, not only how it changes."""
         return self.is_input and self.match.relation in _RELATIONS[:3]
 
 

@@ -55,7 +55,7 @@ class Pattern:
 
     @property
     def is_batches(self) -> bool:
-        """Whether its calls have different numbers of runs."""
+        """True if its calls have different numbers of runs."""
         return max(self.sizes) > 1
 
 

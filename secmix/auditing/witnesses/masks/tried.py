@@ -48,7 +48,7 @@ class Guess:
 
     @property
     def is_tried(self) -> bool:
-        """Whether an audit tries all values."""
+        """True if an audit tries all values."""
         return self.values * len(self.streams) <= 4 * _MOST and self.values <= _MOST
 
     def __str__(self) -> str:
