@@ -355,33 +355,49 @@ def _symmetric(sums: Iterable[Combination], nodes: list[int], formulas: list[int
 _LARGE = 1e6  # times the data: what is added to them
 
 
-def encodings(trace: Trace) -> tuple[dict[int, frozenset[int]], dict[int, int]]:
+def encodings(trace: Trace, sent: Collection[int]) -> tuple[dict[int, frozenset[int]], dict[int, int]]:
     """Return the inputs behind each encoding of one node's own data, and number by which formula it was computed.
 
     Two have the same number if nodes did the same with the same entries. An input has that of its entry, below zero.
+    Of the encodings only those among ``sent`` are looked at, and what they are made of.
     """
     codes = {key[1]: next(iter(x.form)) for key, x in trace.known.items() if type(key) is tuple and key[0] == "code"}
     found = {v: -1 - each.entry for v, each in trace.variables.items() if each.kind == "input"}
     inputs = {v: frozenset({v}) for v in found}
     numbers: dict[Any, int] = {}
-    of_key: list[int] = []
-    behind: list[frozenset[int]] = []
+    of_key: dict[int, int] = {}
+    behind: dict[int, frozenset[int]] = {}
 
     def named(key: Any) -> Any:
         if type(key) is int:
             return of_key[key]
         return tuple(map(named, key)) if type(key) in (list, tuple) else key
 
-    for key, (name, *args) in enumerate(trace.keys if codes else ()):  # what a formula is made of stands before it
+    formulas = list(trace.keys)
+    for key in _made_of(sent, codes, formulas):  # what a formula is made of stands before it
+        name, *args = formulas[key]
         if name == "linear":
             alike, parts = _linear(args, trace, found), [inputs.get(v, frozenset()) for v, _ in args[0]]
         else:
             alike, parts = (named(name), named(args)), [behind[each] for each in _numbers_in([name, args])]
-        of_key.append(numbers.setdefault(alike, len(numbers)))
-        behind.append(frozenset().union(*parts))
+        of_key[key] = numbers.setdefault(alike, len(numbers))
+        behind[key] = frozenset().union(*parts)
         if key in codes:
             found[codes[key]], inputs[codes[key]] = of_key[key], behind[key]
-    return {v: inputs[v] for v in codes.values()}, found
+    return {v: inputs[v] for v in codes.values() if v in inputs}, found
+
+
+def _made_of(sent: Collection[int], codes: Mapping[int, int], formulas: Sequence[Any]) -> list[int]:
+    """List the keys of the encodings ``sent`` and of all that they are made of, in order."""
+    of_code = {v: key for key, v in codes.items()}
+    keys: set[int] = set()
+    left = [of_code[v] for v in sent if v in of_code]
+    while left:
+        if (key := left.pop()) not in keys:
+            keys.add(key)
+            name, *args = formulas[key]
+            left += [of_code[v] for v, _ in args[0] if v in of_code] if name == "linear" else _numbers_in([name, args])
+    return sorted(keys)
 
 
 def _linear(key: Any, trace: Trace, found: Mapping[int, int]) -> Any:
@@ -420,10 +436,11 @@ def as_many_as_inputs(sums: Iterable[Sums]) -> bool:
     >>> as_many_as_inputs([(frozenset({0, 1}), 1, True), (frozenset({0, 1}), 1, False)])
     True
     """
-    groups: list[Sums] = []
-    for inputs, known, coded in sums:
-        joined = [each for each in groups if each[0] & inputs]
-        groups = [each for each in groups if not each[0] & inputs]
+    groups: dict[int, Sums] = {}
+    group_of: dict[int, int] = {}
+    for k, (inputs, known, coded) in enumerate(sums):
+        joined = [groups.pop(each) for each in {group_of[v] for v in inputs if v in group_of}]
         together = inputs.union(*(each[0] for each in joined))
-        groups.append((together, known + sum(each[1] for each in joined), coded or any(each[2] for each in joined)))
-    return any(coded and inputs and known >= len(inputs) for inputs, known, coded in groups)
+        group_of.update(dict.fromkeys(together, k))
+        groups[k] = (together, known + sum(each[1] for each in joined), coded or any(each[2] for each in joined))
+    return any(coded and inputs and known >= len(inputs) for inputs, known, coded in groups.values())

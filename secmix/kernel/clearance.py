@@ -8,7 +8,8 @@ functions of their own. Each may end in an :class:`Open`, which says why nothing
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -136,14 +137,15 @@ def _as_many(found: list[tuple[Any, Component, Knowledge]], fits: Mapping[int, F
     return any(map(as_many_as_inputs, by_call.values()))
 
 
-def _numbers(fits: Iterable[Fit], honest: Iterable[int]) -> int:
+def _numbers(fits: Sequence[Fit], honest: Collection[int]) -> int:
     """Count the numbers of one node that the messages of a call of one run are made of, at most."""
-    counts: dict[tuple[int, int, int], set[int]] = {}
+    of_call: dict[tuple[int, int], set[int]] = {}
     for k, fit in enumerate(fits):
         for message in fit.messages:
-            for v in variables_of(message.rows if message.frame[3] != "held" and message.rows.shape[1] == 1 else ()):
-                counts.setdefault((k, message.frame[0], fit.trace.variables[v].node), set()).add(v)
-    return max((len(each) for (*_, node), each in counts.items() if node in honest), default=0)
+            if message.frame[3] != "held" and message.rows.shape[1] == 1:
+                of_call.setdefault((k, message.frame[0]), set()).update(variables_of(message.rows))
+    counts = Counter((k, t, fits[k].trace.variables[v].node) for (k, t), used in of_call.items() for v in used)
+    return max((count for (*_, node), count in counts.items() if node in honest), default=0)
 
 
 def _is_uneven(known: Knowledge) -> bool:

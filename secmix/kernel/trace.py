@@ -246,7 +246,7 @@ def follow(
                 else:
                     look(varying)
                 break
-    fit.encoded, fit.formulas = encodings(trace)
+    fit.encoded, fit.formulas = encodings(trace, {v for each in fit.messages for v in variables_of(each.rows)})
     trace.known.clear()
     trace.keys.clear()
     if trace.left and not fit.error:
