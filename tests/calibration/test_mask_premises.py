@@ -36,3 +36,11 @@ def test_small_masks_are_found_among_hundreds(runs: int) -> None:
     masks = np.random.default_rng(0).normal(size=(runs, 400, 3))
     masks[:, 7] *= 0.05
     assert any("differ in size" in doubt for doubt in unmet_mask_premises([masks], None))
+
+
+@pytest.mark.parametrize("entry", [0, 255, 256, 2999])
+def test_a_copy_of_an_entry_is_found_in_a_vector_of_thousands(entry: int) -> None:
+    masks = np.random.default_rng(0).normal(size=(120, 2, 3000))
+    assert unmet_mask_premises([masks], None) == []
+    masks[:, :, entry] = masks[:, :, 1500]
+    assert any("share masks (correlation up to 1.00)" in doubt for doubt in unmet_mask_premises([masks], None))

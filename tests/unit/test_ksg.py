@@ -12,6 +12,8 @@ from scipy.stats import norm
 
 from secmix.errors import DataError
 from secmix.estimators import entropy, information_lower_bound, ksg, mutual_information_gaussian, permutation_null
+from secmix.estimators.ksg.reading import entropies
+from secmix.estimators.neighbours.counts import kth_on_lines
 
 pytestmark = pytest.mark.delicate
 
@@ -304,6 +306,21 @@ def test_entropy_in_the_units_of_x():
     truth = math.log(2 * math.pi * math.e)
     assert entropy(x) == pytest.approx(truth, abs=0.06)
     assert entropy(1e3 * x) == pytest.approx(entropy(x) + 2 * math.log(1e3), abs=1e-9)
+
+
+def test_entropies_of_columns_are_those_of_each_by_itself():
+    values = np.random.default_rng(27).normal(size=(60, 1030)) ** 2
+    alone = [entropy(column) for column in values.T[:20]]
+    assert entropies(values)[:20] == pytest.approx(alone, abs=1e-12)
+    assert entropies(values[:, 1029:]) == pytest.approx(entropies(values)[1029:], abs=1e-12)
+    assert entropies(np.repeat(values[:12, :1], 5, axis=0)) == -np.inf  # repeated more than three times
+
+
+def test_the_kth_neighbour_in_a_column_is_that_of_all_distances():
+    values = np.random.default_rng(28).integers(0, 9, size=(12, 4)).astype(float)
+    apart = np.sort(np.abs(values[:, None] - values[None]), axis=1)
+    for k in (1, 3, 11):
+        assert np.array_equal(kth_on_lines(values, k), apart[:, k])
 
 
 @pytest.mark.parametrize("rows", [2000, 10000])

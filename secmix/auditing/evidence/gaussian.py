@@ -26,34 +26,32 @@ from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.observation.reading import Reading
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
-from secmix.errors import DataError
 from secmix.estimators.decoders import RECOVERED
 from secmix.estimators.estimate import normalised
-from secmix.estimators.ksg.reading import entropy
+from secmix.estimators.ksg.reading import entropies
 
 
 def _gather(case: CellContext) -> Gathered:
     setup, observation = case.setup, case.observation
     assert isinstance(setup, SumSetup)
     assert isinstance(observation, SumObservation)
-    widest = _widest(observation)
-    nodes = ((node, case.about(node)) for node in case.judged)
+    more = _negentropies_of_the_rest(setup, observation)
     findings = [
-        finding for node, about in nodes for finding in _findings_about(setup, observation, node, about, widest)
+        finding
+        for node in case.judged
+        for finding in _findings_about(setup, observation, node, case.about(node), more.get(node, 0.0))
     ]
     return Gathered(under_premises(case, findings))
 
 
 def _findings_about(
-    setup: SumSetup, observation: SumObservation, node: int, about: dict[str, Any], widest: dict[int, float]
+    setup: SumSetup, observation: SumObservation, node: int, about: dict[str, Any], more: float
 ) -> Iterator[Finding]:
-    """Yield the findings about ``node``; ``widest`` has the largest standard deviation of an entry, by iteration."""
-    masks = observation.mask_size
+    """Yield the findings about ``node``, of which known sums reveal up to ``more`` nats beyond the formula."""
     single = max(
-        _nats(r, node, masks, widest, iterations) for iterations, r in observation.all_readings if len(iterations) == 1
+        _nats(observation, r, node, iterations) for iterations, r in observation.all_readings if len(iterations) == 1
     )
-    cumulative = _cumulative(setup, observation, node, widest)
-    more = _negentropy_of_the_rest(setup, observation, node)
+    cumulative = _cumulative(setup, observation, node)
     baseline = output_share(setup, observation, node)
     for view, nats in (("single", single), ("cumulative", cumulative)):
         share = low = normalised(nats, 1)
@@ -89,62 +87,70 @@ def _findings_about(
 
 def share_behind_masks(setup: SumSetup, observation: SumObservation, node: int) -> float:
     """Compute the share of the node's variance that is known through masks of this size, for nodes of equal size."""
-    return normalised(_cumulative(setup, observation, node, _widest(observation)), 1)
+    return normalised(_cumulative(setup, observation, node), 1)
 
 
-def _widest(observation: SumObservation) -> dict[int, float]:
-    return {t: float(inputs.std(axis=(0, 1)).max()) for t, inputs in observation.inputs.items()}
-
-
-def _cumulative(setup: SumSetup, observation: SumObservation, node: int, widest: dict[int, float]) -> float:
-    n, masks = setup.network.n, observation.mask_size
+def _cumulative(setup: SumSetup, observation: SumObservation, node: int) -> float:
+    n = setup.network.n
     return max(
-        _nats(r, node + n * place, masks, widest, iterations)
+        _nats(observation, r, node + n * place, iterations)
         for iterations, r in observation.all_readings
         for place in range(len(iterations))
     )
 
 
-def _negentropy_of_the_rest(setup: SumSetup, observation: SumObservation, node: int) -> float:
-    """Bound how much more than the Gaussian formula a known sum may reveal of one input, in nats an entry.
+def _negentropies_of_the_rest(setup: SumSetup, observation: SumObservation) -> dict[int, float]:
+    """Bound how much more than the Gaussian formula known sums may reveal of each input, in nats an entry.
 
     I(s_i; s_i + R) = h(s_i + R) − h(R), where R is the sum of the others. For given variances the first term is largest
     for a Gaussian, and the second is smaller than a Gaussian's by the negentropy of R. So the formula is exceeded by at
     most that: the largest over the known sums and their entries, estimated from the runs, with two standard errors;
     0 for Gaussians.
     """
-    worst = 0.0
+    worst: dict[int, float] = {}
     bases = [(ts[0], reading.subspace.basis) for ts, reading in observation.all_readings if len(ts) == 1]
     # Message schedules may differ between runs, but mostly reveal the same.
     for t, basis in {(t, basis.round(9).tobytes()): (t, basis) for t, basis in bases}.values():
         vectors = observation.inputs[t]
         for row in basis:
-            others = [k for k in range(len(vectors)) if k != node and k not in setup.corrupt and abs(row[k]) > 1e-6]
-            if abs(row[node]) > 1e-6 and others:
-                rest = np.tensordot(row[others], vectors[others], axes=1)
-                worst = max([worst, *(_negentropy(column) for column in rest.T)])
+            members = [k for k in np.flatnonzero(np.abs(row) > 1e-6).tolist() if k not in setup.corrupt]
+            for node, rest in zip(members, _sums_of_the_others(row[members], vectors, members), strict=True):
+                if len(members) > 1 and node in setup.asked:
+                    worst[node] = max(worst.get(node, 0.0), negentropy(rest))
     return worst
 
 
-def _negentropy(values: Array) -> float:
-    """Estimate ½ ln(2πe σ²) − h(values), plus two errors; 0 if a Gaussian is not refuted, infinite if values repeat."""
-    spread = float(values.std())
-    if spread <= 1e-9 * float(np.abs(values).max()):
-        return 0.0
-    standard = (values - values.mean()) / spread
-    if _far_from_gaussian(standard) < _refuting(len(values)):
-        return 0.0
-    try:
-        return max(0.5 * math.log(2 * math.pi * math.e) - entropy(standard), 0.0) + 2 / math.sqrt(len(values))
-    except DataError:
-        return math.inf
+def _sums_of_the_others(weights: Array, vectors: Array, members: list[int]) -> Iterator[Array]:
+    """Yield for each of ``members`` the weighted sum (runs, m) of the vectors of all others, with nothing cancelled."""
+    weighted = weights[:, None, None] * vectors[members]
+    after = np.cumsum(weighted[:0:-1], axis=0)[::-1]
+    before = np.zeros(vectors.shape[1:])
+    for k in range(len(members)):
+        yield before + after[k] if k < len(after) else before
+        before = before + weighted[k]
 
 
-def _far_from_gaussian(standard: Array) -> float:
-    """Compute Kolmogorov's distance between the values and the standard Gaussian."""
+def negentropy(values: Array) -> float:
+    """Estimate the largest ½ ln(2πe σ²) − h of the columns (runs, p), plus two errors.
+
+    A column of which a Gaussian is not refuted counts as 0, and one whose values repeat as infinite.
+    """
+    spread = values.std(axis=0)
+    varies = spread > 1e-9 * np.abs(values).max(axis=0)
+    standard = (values[:, varies] - values[:, varies].mean(axis=0)) / spread[varies]
+    standard = standard[:, _far_from_gaussian(standard) >= _refuting(len(values))]
+    if not standard.shape[1]:
+        return 0.0
+    least = float(entropies(standard).min())
+    return max(0.5 * math.log(2 * math.pi * math.e) - least, 0.0) + 2 / math.sqrt(len(values))
+
+
+def _far_from_gaussian(standard: Array) -> Array:
+    """Compute Kolmogorov's distance (p,) between the values (runs, p) of each column and the standard Gaussian."""
     n = len(standard)
-    below = ndtr(np.sort(standard))
-    return float(max((np.arange(1, n + 1) / n - below).max(), (below - np.arange(n) / n).max()))
+    below = ndtr(np.sort(standard, axis=0))
+    steps = np.arange(n + 1)[:, None] / n
+    return np.asarray(np.maximum((steps[1:] - below).max(axis=0), (below - steps[:-1]).max(axis=0)))
 
 
 @cache
@@ -155,12 +161,12 @@ def _refuting(n: int) -> float:
     return float(kstwo.isf(1e-3, n))
 
 
-def _nats(reading: Reading, place: int, mask_size: float, widest: dict[int, float], iterations: list[int]) -> float:
+def _nats(observation: SumObservation, reading: Reading, place: int, iterations: list[int]) -> float:
     """Compute the information about one input, with masks relative to the entry with the largest spread."""
-    spread = max(widest[t] for t in iterations)
+    spread = max(observation.widest[t] for t in iterations)
     if spread == 0:
         return 0.0
-    return reading.gaussian.information(place, max(mask_size, 1e-300) / spread)
+    return reading.gaussian.information(place, max(observation.mask_size, 1e-300) / spread)
 
 
 EVIDENCE = Evidence(

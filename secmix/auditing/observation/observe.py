@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ Seeds = tuple[np.random.SeedSequence, np.random.SeedSequence]
 RATIOS, DIFFERENCES = "ratios of one iteration", "ratios of differences between iterations"
 """Ways to compute a row from known statistics."""
 _ENOUGH = 30  # least number of runs for a check of masks
+_TOGETHER = 4 * 10**6  # summed numbers of a block: its mixtures and messages take some fifteen times as much
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,11 @@ class SumObservation(Observation):
     def runs(self) -> int:
         """Number of runs."""
         return int(next(iter(self.inputs.values())).shape[1])
+
+    @cached_property
+    def widest(self) -> dict[int, float]:
+        """Largest standard deviation of a summed entry over nodes and runs, by iteration."""
+        return {t: float(inputs.std(axis=(0, 1)).max()) for t, inputs in self.inputs.items()}
 
     @property
     def all_readings(self) -> list[tuple[list[int], Reading]]:
@@ -170,7 +177,8 @@ def block_size(cell: Scenario, setup: SumSetup) -> int:
     )
     setup.adversary.observe(run.transcript, setup.network)
     iterations = cell.model.iterations + len(run.transcript.iterations) - 1
-    return fitting(cell, run.transcript, 1, iterations)
+    numbers = iterations * max(int(inputs[0].size) for inputs, _ in probed.recorded)
+    return min(fitting(cell, run.transcript, 1, iterations), max(_TOGETHER // numbers, _ENOUGH))
 
 
 def fitting(cell: Scenario, transcript: Transcript, real: int, times: int = 1) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -103,10 +104,16 @@ class GaussianView:
         return small + float(np.sum(self.known[index] ** 2))
 
     def _coordinates(self, index: int, ratio: float) -> tuple[Array, Array, Array]:
-        _, sizes, vt = np.linalg.svd((self.noisy @ self.null) / ratio, full_matrices=False)
+        sizes, vt = self._behind_masks
         row = self.null[index]
         coordinates = vt @ row
-        return sizes, coordinates, row - vt.T @ coordinates
+        return sizes / ratio, coordinates, row - vt.T @ coordinates
+
+    @cached_property
+    def _behind_masks(self) -> tuple[Array, Array]:
+        """Singular values and right singular vectors of what is read through masks as large as inputs."""
+        _, sizes, vt = np.linalg.svd(self.noisy @ self.null, full_matrices=False)
+        return sizes, vt
 
 
 def mask_size(protocol: SumProtocol, network: Network, rng: np.random.Generator) -> float:

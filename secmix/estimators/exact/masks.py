@@ -17,6 +17,9 @@ import numpy as np
 from secmix._base.checks import Array
 
 _SAMPLE = 4000
+# Products that comparing all entries of a vector may take, and the runs that are compared in any case.
+_WORK, _FEWEST = 10**10, 100
+_TOGETHER = 256  # columns whose correlations are in memory at a time
 # Chances of a false alarm: of all pairs of masks together, as of all their sizes; of one of thousands of distributions.
 _FALSE_ALARM = 1e-8
 _LEAST_P = 1e-12
@@ -92,8 +95,14 @@ def _within(masks: Sequence[Array]) -> str:
 
 
 def _entries(masks: Sequence[Array]) -> str:
-    top = max(_correlation(z, z) for z in (_standardised(m).transpose(1, 0, 2) for m in masks))
+    top = max(_correlation(z, z) for z in (_standardised(m[: _affordable(m)]).transpose(1, 0, 2) for m in masks))
     return f"the entries of a vector share masks (correlation up to {top:.2f})" if top else ""
+
+
+def _affordable(masks: Array) -> int:
+    """Return of how many runs the pairs of entries are compared: of all, but where a vector is long of the first."""
+    k, m = masks.shape[1:]
+    return int(max(_WORK // max(k * m**2, 1), _FEWEST))
 
 
 def _across(masks: Sequence[Array]) -> str:
@@ -151,15 +160,17 @@ def _correlation(a: Array, b: Array, *, all_pairs: bool = False) -> float:
 
     Significance is judged for the pairs of one table (k, l).
     """
-    n = a.shape[-2]
+    n, k = a.shape[-2:]
     if n < 3:  # two runs always lie on a line
         return 0.0
-    table = np.abs(a.swapaxes(-1, -2) @ b) / n
-    if not all_pairs:
-        same = np.arange(min(table.shape[-2:]))
-        table[..., same, same] = 0.0
-    top = float(np.fmax.reduce(table, axis=None, initial=0.0))  # one that is no number hides no other
-    return top if top > _by_chance(table.shape[-2] * table.shape[-1], n) else 0.0
+    top = 0.0
+    for begin in range(0, k, _TOGETHER):
+        table = np.abs(a[..., begin : begin + _TOGETHER].swapaxes(-1, -2) @ b) / n
+        if not all_pairs:
+            same = np.arange(min(table.shape[-2], b.shape[-1] - begin))
+            table[..., same, begin + same] = 0.0
+        top = max(top, float(np.fmax.reduce(table, axis=None, initial=0.0)))  # one that is no number hides no other
+    return top if top > _by_chance(k * b.shape[-1], n) else 0.0
 
 
 @cache

@@ -7,6 +7,7 @@ With N spanning the left null space of M, these are NᵀA s; the row space of N�
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class LeakedSubspace:
         """Dimension of the leaked subspace."""
         return len(self.basis)
 
-    @property
+    @cached_property
     def projector(self) -> Array:
         """Orthogonal projector (n·T, n·T) onto the subspace."""
         if not self.rank:

@@ -56,22 +56,23 @@ def neighbour_counts(
 def kth_distances(points: Floats, k: int) -> Floats:
     """Return the maximum-norm distance of each of the (N, d) rows to its k-th nearest other row; shape (N,)."""
     if points.shape[1] == 1 and k <= _ON_A_LINE:
-        return _kth_on_a_line(points[:, 0], k)
+        return kth_on_lines(points, k)
     tree = plant(points)
     out = np.empty(len(points))
     in_threads(lambda begin, end: kth(*tree, k, out, begin, end), len(points))
     return out
 
 
-def _kth_on_a_line(values: Floats, k: int) -> Floats:
-    """Find the k nearest in one dimension, which are among the k before and the k after, in order of size."""
-    n = len(values)
-    order = np.argsort(values)
-    padded = np.concatenate([np.full(k, -np.inf), values[order], np.full(k, np.inf)])
-    windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * k + 1)
-    apart = np.sort(np.abs(windows - values[order][:, None]), axis=1)  # the row itself comes first
-    out = np.empty(n)
-    out[order] = apart[:, k]
+def kth_on_lines(values: Floats, k: int) -> Floats:
+    """Return the distance (N, p) of each number of a column to the k-th nearest other of the same column (N, p)."""
+    order = np.argsort(values, axis=0)
+    ordered = np.take_along_axis(values, order, axis=0)
+    # The k nearest are among the k before and the k after, in order of size.
+    apart = np.full((2 * k, *values.shape), np.inf)
+    for step in range(1, k + 1):
+        apart[step - 1, step:] = apart[k + step - 1, :-step] = ordered[step:] - ordered[:-step]
+    out = np.empty_like(values)
+    np.put_along_axis(out, order, np.partition(apart, k - 1, axis=0)[k - 1], axis=0)
     return out
 
 
