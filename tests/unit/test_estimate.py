@@ -9,7 +9,7 @@ import pytest
 
 import secmix
 from secmix.auditing.engine import run_cells
-from secmix.auditing.engine.estimate import CostEstimate, estimate, warning
+from secmix.auditing.engine.estimate import CostEstimate, estimate, planned_runs, warning
 from secmix.auditing.setup import build_setup
 from secmix.scenario import from_dict
 
@@ -33,6 +33,33 @@ def test_what_grows_with_the_audit_grows_in_the_estimate() -> None:
     assert only.seconds < wide.seconds / 2
     runs = {"protocol": {"name": "federated_pca", "r": 1}}
     assert estimated(trial=1.0, **runs).seconds == pytest.approx(estimated(**runs).seconds + 100)
+
+
+@pytest.mark.parametrize(
+    ("changes", "made", "why"),
+    [
+        ({"runs": 10**7, "measure": {"evidence": ["structure", "gaussian"]}}, 500, "does not depend on their number"),
+        ({"runs": 300, "measure": {"evidence": ["structure", "gaussian"]}}, 300, ""),
+        ({"runs": 10**4}, 10**4, ""),  # default evidence reads more from more runs
+        ({"runs": 10**4, "measure": {"evidence": ["structure", "reconstruction"]}}, 10**4, ""),
+        ({"runs": 10**6}, 159_106, "memory_limit = 4096 MiB allows no more"),
+    ],
+)
+def test_no_more_runs_are_made_than_tell_anything(changes: dict[str, Any], made: int, why: str) -> None:
+    cell = from_dict({**RING, "data": {"name": "wine", "features": 2}, **changes})
+    runs, note = planned_runs(cell, build_setup(cell))
+    assert runs == made
+    assert note == (
+        f"{runs} of {cell.runs} runs were made: {'what exact evidence says ' * (made == 500)}{why}" * bool(why)
+    )
+
+
+def test_of_unequal_nodes_all_runs_are_made() -> None:
+    """What is known of them is measured, whatever evidence is asked for."""
+    changes = {"runs": 5000, "measure": {"evidence": ["structure"]}}
+    data = {"name": "wine", "features": 2, "rows_per_node": [1, 2, 3, 4]}
+    cell = from_dict({**RING, "data": data, **changes})
+    assert planned_runs(cell, build_setup(cell)) == (5000, "")
 
 
 def test_only_what_is_long_or_large_is_told_before_the_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from secmix.auditing.evidence.interface import installed
 from secmix.auditing.setup import CollaborationSetup, SumSetup
+from secmix.auditing.unequal import are_unequal
 from secmix.scenario import FEWEST_RUNS, Scenario
 
 _LEAST = 2.0  # seconds of any cell
@@ -17,6 +19,7 @@ _EXACT = 0.1  # share of that time if nothing is measured
 _MEASURES = {"decoders", "information", "inversion", "ksg", "reconstruction"}
 _SAFETY = 2  # factor by which the estimate may be too small
 _LONG, _LARGE = 30, 2048  # seconds, and MiB, above which a warning is given
+_EXACT_RUNS, _EXACT_NUMBERS = 500, 10**7  # runs, and summed numbers in all of them, that check masks well enough
 _BASE, _BLOCKS, _COPIES = 250, 2, 6  # MiB of any process; copies of a block of runs, and of all summed numbers
 
 
@@ -36,15 +39,34 @@ def estimate(cell: Scenario, setup: SumSetup | CollaborationSetup, trial: float)
     summed = _numbers_summed(cell, setup)
     share = 1.0 if _MEASURES & set(cell.measure.evidence) else _EXACT
     seconds = _LEAST + trial * cell.model.iterations + share * summed / _SUMMED
-    return CostEstimate(seconds, base + runs_that_fit(cell, setup) * _of_a_run(summed))
+    return CostEstimate(seconds, base + planned_runs(cell, setup)[0] * _of_a_run(summed))
 
 
-def runs_that_fit(cell: Scenario, setup: SumSetup | CollaborationSetup) -> int:
-    """Count how many of a cell's runs fit into ``memory_limit``, at least the fewest a scenario may ask for."""
+def planned_runs(cell: Scenario, setup: SumSetup | CollaborationSetup) -> tuple[int, str]:
+    """Count the runs to make, and say why they are fewer than the scenario asks for; "" if they are not.
+
+    No more are made than fit into ``memory_limit``, and none that cannot change what the evidence says: exact evidence
+    reads what a single run reveals from how messages depend on data and masks, and only checks the masks on many.
+    """
     if isinstance(setup, CollaborationSetup):  # little is stored of its runs
-        return cell.runs
+        return cell.runs, ""
+    summed = _numbers_summed(cell, setup)
     room = cell.memory_limit - _BLOCKS * cell.message_limit
-    return min(cell.runs, max(int(room / (_SAFETY * _of_a_run(_numbers_summed(cell, setup)))), FEWEST_RUNS))
+    fitting = max(int(room / (_SAFETY * _of_a_run(summed))), FEWEST_RUNS)
+    enough = max(min(_EXACT_RUNS, _EXACT_NUMBERS // summed), FEWEST_RUNS) if _is_exact(cell, setup) else cell.runs
+    runs = min(cell.runs, fitting, enough)
+    made = f"{runs} of {cell.runs} runs were made: "
+    if runs == cell.runs:
+        return runs, ""
+    if runs < fitting:
+        return runs, made + "what exact evidence says does not depend on their number"
+    return runs, made + f"memory_limit = {cell.memory_limit} MiB allows no more"
+
+
+def _is_exact(cell: Scenario, setup: SumSetup) -> bool:
+    """Say whether all evidence that the scenario names is exact; of nodes that are no equals it is estimated."""
+    named = [evidence for evidence in installed() if evidence.name in cell.measure.evidence]
+    return all(evidence.exact for evidence in named) and not are_unequal(setup)
 
 
 def _numbers_summed(cell: Scenario, setup: SumSetup) -> int:

@@ -13,7 +13,7 @@ from secmix.auditing.cells.attempt import LATE, place_of, why_failed
 from secmix.auditing.cells.audit_cell import audit_cell
 from secmix.auditing.cells.fields import failed, without_rest
 from secmix.auditing.cells.steps import CellResult, Tell, Word
-from secmix.auditing.engine.estimate import CostEstimate, estimate, runs_that_fit
+from secmix.auditing.engine.estimate import CostEstimate, estimate, planned_runs
 from secmix.auditing.engine.memory import within
 from secmix.auditing.engine.weighing import weigh
 from secmix.auditing.exposure.policy import with_coalitions
@@ -42,8 +42,8 @@ def run_cell(
 
     Names like ``package.module:name`` are loaded only if ``allow_code`` is set. ``notify`` is called with each new step
     and the result so far; a violation in it stays one whatever fails later. ``prepared`` has rows read before, as in
-    :func:`build_setup`. After ``deadline`` (as of ``time.time``) nothing new starts. At most as many runs are made as
-    fit into ``memory_limit``, and allocations beyond it fail.
+    :func:`build_setup`. After ``deadline`` (as of ``time.time``) nothing new starts. As many runs are made as
+    :func:`planned_runs` says, and allocations beyond ``memory_limit`` fail.
     """
     from threadpoolctl import threadpool_limits
 
@@ -51,12 +51,13 @@ def run_cell(
     # One cell at a time in a process, since the kernel replaces names in a protocol's modules while it traces it.
     with _CELLS, threadpool_limits(limits=1), code_allowed(allow_code), unrelated():
         setup = build_setup(cell, _new(ready_parts), prepared)
-        fitting = cell.model_copy(update={"runs": runs_that_fit(cell, setup)})
+        runs, fewer = planned_runs(cell, setup)
+        planned = cell.model_copy(update={"runs": runs})
         shown: list[CellResult] = []
 
         def report(word: Word) -> None:
             if word.so_far is not None:
-                shown[:] = [_with_runs(word.so_far, cell, fitting)]
+                shown[:] = [_noted(word.so_far, fewer)]
                 word = replace(word, so_far=shown[0])
             if notify is not None:
                 notify(word)
@@ -65,21 +66,18 @@ def run_cell(
             return failed(cell, setup, LATE, reproduce), []
         try:
             with within(cell.memory_limit):
-                result = audit_cell(fitting, setup, seeds_of(cell), reproduce, report, deadline)
+                result = audit_cell(planned, setup, seeds_of(cell), reproduce, report, deadline)
         except BaseException as error:  # sys.exit too
             why = _cause(error)
             return without_rest(shown[0], why) if shown else (failed(cell, setup, why, reproduce), [])
-        judged, findings = _with_runs(result, cell, fitting)
+        judged, findings = _noted(result, fewer)
         return _with_coalitions(cell, setup, judged, reproduce, deadline), findings
 
 
-def _with_runs(result: CellResult, asked: Scenario, fitting: Scenario) -> CellResult:
-    """Add a note to the result if fewer runs were made than the scenario asks for."""
-    if fitting.runs == asked.runs:
-        return result
-    note = f"{fitting.runs} of {asked.runs} runs were made: memory_limit = {asked.memory_limit} MiB allows no more"
+def _noted(result: CellResult, note: str) -> CellResult:
+    """Put ``note``, if there is one, before the notes of the cell."""
     cell, findings = result
-    return cell.model_copy(update={"notes": [note, *cell.notes]}), findings
+    return (cell.model_copy(update={"notes": [note, *cell.notes]}) if note else cell), findings
 
 
 def _cause(error: BaseException) -> str:
