@@ -64,15 +64,18 @@ def _rotate(graph: nx.Graph) -> list[int] | None:
     for _ in range(20):
         path = [0]
         inside = {0}
+        unvisited = {v: len(neighbours[v]) - (0 in graph[v]) for v in graph}  # neighbours of each node
         for _ in range(50 * n):
             end = path[-1]
-            unvisited = [v for v in neighbours[end] if v not in inside]
-            if unvisited:
+            ahead = [v for v in neighbours[end] if v not in inside]
+            if ahead:
                 # First the neighbour with the fewest unvisited neighbours (Warnsdorff): it is the hardest to reach
                 # later.
-                step = min(unvisited, key=lambda v: (sum(u not in inside for u in neighbours[v]), v))
+                step = min(ahead, key=lambda v: (unvisited[v], v))
                 path.append(step)
                 inside.add(step)
+                for v in neighbours[step]:
+                    unvisited[v] -= 1
             elif len(path) == n and path[0] in graph[end]:
                 return path
             else:
