@@ -26,7 +26,7 @@ from secmix.kernel.algebra import (
     known_together,
     told,
 )
-from secmix.kernel.arrays import Followed, secrets_in, variables_of
+from secmix.kernel.arrays import secrets_in, variables_of
 from secmix.kernel.proving import Proof
 from secmix.kernel.state import Place
 from secmix.kernel.streams import ENOUGH, opened, seeds_of
@@ -72,6 +72,7 @@ class KnownSums(Clearance):
     numbers: int  # that are summed of a node in a call
     encoders: tuple[Place, ...]  # where a node encodes its own data before it sends them
     covers: tuple[str, ...]  # how public numbers were used by value; empty: every iteration, and no public coins
+    iterations: tuple[int, ...]  # of which this is said, and of no others; empty: of all
 
 
 def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> KnownSums | Open:
@@ -98,6 +99,7 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
         for node, share in one.items():
             exact[node], behind[node] = max(exact[node], share), max(behind[node], other[node])
     sums = dict.fromkeys(frozenset(node for (node, _), _ in each) for _, _, known in found for each in known.sums)
+    several = [known.sums for _, _, known in found if len(known.sums) > 1]
     used = {
         each.place for _, component, _ in found for each in component.variables if each.kind == "code" and each.place
     }
@@ -114,11 +116,12 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
         exact=exact,
         behind_masks=behind,
         sums=tuple(sums),
-        uneven=any(_is_uneven(known) for _, _, known in found),
+        uneven=any(abs(c) != 1 for known in several for each in known for _, c in each),
         symmetric=all(known.symmetric for _, _, known in found) and not _overlapping(list(sums)),
         numbers=_numbers(proof.fits, honest),
         encoders=tuple(sorted(used, key=str)),
         covers=proof.covers,
+        iterations=proof.iterations,
         assumes=proof.assumes + (f"{_ALMOST} by at most {distance:.1g}",) * (distance > 0),
         _maker=_MADE_HERE,
     )
@@ -148,11 +151,6 @@ def _numbers(fits: Sequence[Fit], honest: Collection[int]) -> int:
     return max((count for (*_, node), count in counts.items() if node in honest), default=0)
 
 
-def _is_uneven(known: Knowledge) -> bool:
-    """Say whether several combinations are known that are not all plain sums."""
-    return len(known.sums) > 1 and any(abs(coefficient) != 1 for each in known.sums for _, coefficient in each)
-
-
 def _knowledge(
     proof: Proof, network: Network, adversary: Any, corrupt: frozenset[int], calls: int
 ) -> list[tuple[Any, Component, Knowledge]] | Open:
@@ -165,8 +163,8 @@ def _knowledge(
         if missed := _overlooked(fit, read, corrupt):
             return Open(missed)
         for k, row in sorted(read):
-            if bad := _not_linear(fit.messages[k].rows[row]):
-                return Open(f"{fit.messages[k]} is {bad}")
+            if any(each.modulus != np.inf and not each.pure for each in secrets_in(fit.messages[k].rows[row])):
+                return Open(f"{fit.messages[k]} is no linear function of inputs and masks, nor one of such a sum alone")
         draws = _known_draws(fit, table, read)
         if isinstance(draws, Open):
             return draws
@@ -209,11 +207,6 @@ def _overlooked(fit: Fit, read: set[tuple[int, int]], corrupt: frozenset[int]) -
             if corrupt & {sender, receiver} and (k, row) not in read:
                 return f"the adversary does not read {message}, which one of its own nodes holds"
     return ""
-
-
-def _not_linear(rows: Followed) -> str:
-    odd = any(each.modulus != np.inf and not each.pure for each in secrets_in(rows))
-    return "no linear function of inputs and masks, nor one of such a sum alone" * odd
 
 
 def _overlapping(sums: list[frozenset[int]]) -> str:

@@ -65,17 +65,10 @@ class Coin:
         several = list(kinds.values())
         mine = next(k for k, options in enumerate(several) if self.drawn in options)
         self.left = several[now().turn(mine, len(several), self.name)]
-        if self.of is not None and len(several) > 1:
-            now().conditions[len(now().turns) - 1] = functools.partial(_is_among, self.of, tuple(self.left))
+        if (of := self.of) is not None and len(several) > 1:
+            left = tuple(self.left)
+            now().conditions[len(now().turns) - 1] = lambda iteration: np.isin(of(iteration), left)
         self.drawn = self.drawn if self.drawn in self.left else self.left[0]
-
-
-def _is_among(of: OfIteration, options: tuple[int, ...], iteration: Any) -> Any:
-    return np.isin(of(iteration), options)
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 def _text(value: Any) -> str:
@@ -120,7 +113,7 @@ class Public:
 
     def used(self) -> Any:
         """Return its value."""
-        return self.plainly(_same)
+        return self.plainly(lambda value: value)
 
     def as_it_passes(self) -> Any:
         """Return what a channel carries: that is public, whatever it is in another call."""

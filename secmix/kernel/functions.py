@@ -328,12 +328,6 @@ def _like(value: Any) -> Callable[..., Any]:
     return go
 
 
-def _full_like(
-    a: Any, fill_value: Any, dtype: Any = None, order: Any = None, subok: Any = True, shape: Any = None
-) -> Any:
-    return full(np.shape(a) if shape is None else shape, fill_value, a.dtype if dtype is None else dtype)
-
-
 def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     dst[...] = src if where is True else np.where(where, src, dst)
 
@@ -345,7 +339,10 @@ _WORKED_OUT: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("max", "amax"), _reducing(np.maximum)),
     **dict.fromkeys(("min", "amin"), _reducing(np.minimum)),
     **{"cumsum": _running(np.add), "cumprod": _running(np.multiply)},
-    **{"zeros_like": _like(0), "empty_like": _like(None), "ones_like": _like(1), "full_like": _full_like},
+    **{"zeros_like": _like(0), "empty_like": _like(None), "ones_like": _like(1)},
+    "full_like": lambda a, fill_value, dtype=None, order=None, subok=True, shape=None: full(
+        np.shape(a) if shape is None else shape, fill_value, a.dtype if dtype is None else dtype
+    ),
     **{"real": lambda val: val, "isrealobj": lambda x: True, "iscomplexobj": lambda x: False},
     "imag": lambda val: full(np.shape(val), 0.0),
     "result_type": lambda *given: np.result_type(*(each.dtype if hasattr(each, "dtype") else each for each in given)),

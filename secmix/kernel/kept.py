@@ -42,18 +42,10 @@ _LONG = 1000  # entries of a list, of which the numbers are not looked at one by
 _POINTER = tuple.__itemsize__  # bytes
 
 
-@dataclass(frozen=True)
-class Kept:
-    """State that is kept at one time: a digest, and the numbers in it, by where they are."""
-
-    digest: Any
-    numbers: dict[str, str]
-
-
 def kept(
     protocol: Any, network: Network, channel: dict[str, Any], modules: Iterable[str], varying: frozenset[str] | None
-) -> Kept:
-    """Return what is kept, and let those numbers that vary be any from here on.
+) -> tuple[Any, dict[str, str]]:
+    """Return a digest of what is kept and the numbers in it by where they are; let those that vary be any from here on.
 
     None lets all be what they are again: a module, or a copy, may share what it keeps.
     """
@@ -69,7 +61,7 @@ def kept(
         digest: Any = (*found, *(walk.namespace(each, path, each.__setitem__) for path, each in spaces.items()))
     except RecursionError:
         digest = object()
-    return Kept(digest, walk.numbers)
+    return digest, walk.numbers
 
 
 @dataclass

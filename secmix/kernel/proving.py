@@ -25,6 +25,8 @@ from secmix.network import Network
 from secmix.transcript import SEALED, WITHOUT_KEY, Block, Channel
 
 _CALLS = 3
+Calls = Sequence[Any]
+Ints = Sequence[int]
 _LONG = 1000  # numbers that nodes sum: of more the calls after the first are traced with few entries
 _MUCH, _TOO_MUCH = 2 * 10**6, 10**8  # terms that a call adds up: likewise, and of more nothing is traced
 _FEW = 2  # entries of what is traced beside the fit: how a call is made does not hang on their number
@@ -41,53 +43,59 @@ class Proof:
     open: str
     covers: tuple[str, ...]
     assumes: tuple[str, ...]
+    iterations: tuple[int, ...] = ()  # of which it is said, and of no others; empty: of all
 
 
 def prove(
-    protocol: Any, network: Network, inputs: Sequence[Any], *, seed: int = 0, in_other_calls: bool = True
+    protocol: Any, network: Network, inputs: Calls, *, seed: int = 0, in_other_calls: bool = True, iterations: Ints = ()
 ) -> Proof:
     """Trace a sum protocol in all its ways: calls of a fit, masks drawn and given, guards and turns taken.
 
     ``inputs`` are those of three calls at least, (1, n, m) each, as the real data give them. Without ``in_other_calls``
-    nothing is asked of calls without a channel and of batches of other sizes.
+    nothing is asked of calls without a channel and of batches of other sizes. With ``iterations`` these are traced, in
+    order, and nothing is said of others: ``inputs`` are those of each, and then others of each.
     """
-    few = [each[:, :, :_FEW] for each in inputs[:_CALLS]]
+    calls = len(iterations) or _CALLS
+    few = [each[:, :, :_FEW] for each in inputs[: 2 * calls if iterations else calls]]
     reuses = getattr(protocol, "reuses_masks", False)
-    run = functools.partial(follow, protocol, network, seed=seed)
-    handed = [run([each], masks_seed=k) for k, each in enumerate(few[1:])]
+    run = functools.partial(follow, protocol, network, seed=seed, iterations=iterations)
+    ways = [few[:calls], few[calls:]] if iterations else [[each] for each in few[1:]]
+    handed = [run(way, masks_seed=k) for k, way in enumerate(ways)]
     terms = handed[0].trace.terms * inputs[0].shape[2] // few[1].shape[2]
     if terms > _TOO_MUCH:
         reason = f"a call adds up {terms:.1g} terms, more than are followed: use fewer nodes or entries"
         return Proof((handed[0],), (), reason, (), ())
-    long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not reuses
-    inputs = [inputs[0], *few[1:]] if long else inputs[:_CALLS]
+    long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not reuses and not iterations
+    inputs = [inputs[0], *few[1:]] if long else inputs[:calls]
     fit = run(inputs)
-    if not fit.error and fit.varying:
+    if not fit.error and fit.varying and not iterations:
         run = functools.partial(run, varying=fit.varying)
         fit = run(inputs)
-        handed = [run([each], masks_seed=k) for k, each in enumerate(few[1:])]
+        handed = [run(way, masks_seed=k) for k, way in enumerate(ways)]
     if fit.error:
         return Proof((fit,), (), fit.error, (), ())
-    alone = [fit, *handed, run([np.repeat(few[0], 2, axis=0)])]
+    alone = [fit, *handed, run([np.repeat(each, 2, axis=0) for each in few[: len(ways[0])]])]
     others, all_tried = _otherwise(run, inputs, fit, apart=not reuses)
     fits = [*alone, *others]
-    guards = {place: each.trace.script for each in (*reversed(others), fit) for place in each.trace.guards}
+    guards = {guard: each.trace.script for each in (*reversed(others), fit) for guard in each.trace.guards}
 
     def reasons() -> Iterator[str]:
         yield from (each.error for each in alone)
         yield disagreement(protocol, network, fit, inputs, seed=seed)
         yield other_frames(*handed)
         yield from (f"{each.error}, where public numbers are others" for each in others if each.error)
-        yield from (_not_a_guard(run, fit, (few, inputs), place, script) for place, script in guards.items())
+        yield from (_not_a_guard(run, fit, (few[:calls], inputs), guard, script) for guard, script in guards.items())
         yield from (not_explained(each) for each in fits)
         if in_other_calls:
-            yield other_calls(protocol, network, inputs[0], seed=seed, alike=not fit.trace.system_seeds)
+            yield other_calls(protocol, network, fit, inputs, seed=seed)
 
     open_ = next(filter(None, reasons()), "")  # what comes after the first is not asked
     covers = [f"{how} ({place})" for each in fits for how, place in each.trace.by_value.items()]
     names = dict.fromkeys(name for each in (fit, *others) for *_, name in each.trace.turns)
     covers += [f"{name}, on which more hangs than was tried" for name in names if not all_tried]
-    covers += [KEPT] * any(len(each.kept) > _CALLS and each.kept[2] != each.kept[3] for each in fits)
+    if iterations:  # what a call leaves is followed, where all traces begin alike but the first: that may fill a cache
+        covers += [KEPT] * any(each.kept[0] != fit.kept[0] for each in fits[2:])
+    covers += [KEPT] * any(not iterations and len(each.kept) > _CALLS and each.kept[2] != each.kept[3] for each in fits)
     for each in fits:  # it is compared by now, and would weigh on whoever keeps the proof
         each.kept.clear()
         each.counts.clear()
@@ -95,7 +103,7 @@ def prove(
     assumes = _assumptions(fit, guards) + (
         ("calls after the first treat all entries as they treat the first two",) * long
     )
-    return Proof(tuple(fits), tables, open_, tuple(dict.fromkeys(covers)), assumes)
+    return Proof(tuple(fits), tables, open_, tuple(dict.fromkeys(covers)), assumes, tuple(iterations))
 
 
 def _cells(fit: Fit) -> Iterator[tuple[tuple[int, int], Number]]:
@@ -105,31 +113,32 @@ def _cells(fit: Fit) -> Iterator[tuple[tuple[int, int], Number]]:
 
 
 def _not_a_guard(
-    run: Callable[..., Fit], fit: Fit, ways: Sequence[Sequence[Any]], place: Place, script: tuple[int, ...]
+    run: Callable[..., Fit], fit: Fit, ways: Sequence[Sequence[Any]], guard: tuple[Place, int], script: tuple[int, ...]
 ) -> str:
     """Say why a test decides more than whether the call ends in an error; ``ways`` are calls that may meet it.
 
     What is kept after it must be what was kept before, or what is kept after a call of ``fit``.
     """
     for inputs in ways:
-        taken = run(inputs, flip=place, script=script)
+        taken = run(inputs, flip=guard, script=script)
         if taken.trace.answering:
             if not taken.error and taken.kept[-1] != taken.kept[-2] and taken.kept[-1] not in fit.kept:
-                return f"a call that ends in an error leaves something behind, after the guard {place}"
-            return f"{taken.error}, after the guard {place}" if taken.error else ""
-    return f"the guard is not met again: {place}"
+                return f"a call that ends in an error leaves something behind, after the guard {guard[0]}"
+            return f"{taken.error}, after the guard {guard[0]}" if taken.error else ""
+    return f"the guard is not met again: {guard[0]}"
 
 
 def _otherwise(run: Callable[..., Fit], inputs: Sequence[Any], fit: Fit, *, apart: bool) -> tuple[list[Fit], bool]:
     """Trace the fits in which public numbers are others, and say whether these are all.
 
     ``apart``, other numbers in one call are not combined with others in the next. That is all where what a call leaves
-    does not hang on them; and of two calls that begin with the same, one speaks for both.
+    does not hang on them; and of two calls that begin with the same, and may be any, one speaks for both.
     """
     found: list[Fit] = []
     waiting, work = [(fit, 0)], 0
     ways = [
-        math.prod(count for _, count, at, _ in fit.trace.turns if at == call or not apart) for call in range(_CALLS)
+        math.prod(count for _, count, at, _ in fit.trace.turns if at == call or not apart)
+        for call in range(len(inputs))
     ]
     if max(ways) > max(_LEAST_TURNS, _MOST_WORK / max(_size(fit), 1)):
         return [], False
@@ -137,7 +146,7 @@ def _otherwise(run: Callable[..., Fit], inputs: Sequence[Any], fit: Fit, *, apar
         one, begin = waiting.pop()
         outcomes = [outcome for outcome, *_ in one.trace.turns]
         for k, (_, count, call, _) in list(enumerate(one.trace.turns))[begin:]:
-            if apart and fit.kept[call] in fit.kept[:call]:
+            if apart and not fit.iterations and fit.kept[call] in fit.kept[:call]:
                 continue
             for other in {*range(count)} - {outcomes[k]}:
                 if work > _MOST_WORK and len(found) >= _LEAST_TURNS:
@@ -156,7 +165,7 @@ def _size(fit: Fit) -> int:
     return sum(message.rows.size for message in fit.messages)
 
 
-def _assumptions(fit: Fit, guards: Iterable[Place]) -> tuple[str, ...]:
+def _assumptions(fit: Fit, guards: Iterable[tuple[Place, int]]) -> tuple[str, ...]:
     overflow = f"overflow beyond the {fit.largest_data:.3g} seen"
     assumed = ["the author of the protocol is honest, and may be mistaken"]
     assumed.append(f"sums are those of real numbers: rounding, and {overflow}, are not followed")
@@ -165,7 +174,9 @@ def _assumptions(fit: Fit, guards: Iterable[Place]) -> tuple[str, ...]:
     if made:
         assumed.append(f"nobody tells from random what {', '.join(made)}{weak} make of a secret seed")
     assumed += [WITHOUT_KEY] * any(message.frame[2].endswith(SEALED) for message in fit.messages)
-    stops = "; ".join(str(place) for place in guards)
+    if fit.iterations:
+        assumed.append("a fit begins with a new object, and calls it in this order, each iteration once")
+    stops = "; ".join(str(place) for place in dict.fromkeys(place for place, _ in guards))
     return (*assumed, f"that a call ends in an error tells nothing that matters ({stops})") if stops else tuple(assumed)
 
 
@@ -183,7 +194,7 @@ def disagreement(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any
     protocol, channel = copied(protocol), Channel()
     masks = None
     for call, given in enumerate(inputs):
-        channel.iteration = call
+        channel.iteration = fit.iterations[call] if fit.iterations else call
         if getattr(protocol, "reuses_masks", False) and masks is None:
             masks = protocol.draw_masks(len(given), np.shape(given)[2], network, np.random.default_rng([seed, call, 9]))
         rng = np.random.default_rng([seed, call])
@@ -205,32 +216,39 @@ def disagreement(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any
     return ""
 
 
-def other_calls(protocol: Any, network: Network, inputs: Any, *, seed: int, alike: bool) -> str:
+def other_calls(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any], *, seed: int) -> str:
     """Say how a call in use differs from a traced one, of a single run on a channel; empty where it does not.
 
     In use nobody hands over a channel, and many runs may be averaged in one call: each run of a batch sends what it
-    sends in any other, by the same masks and coins. ``inputs`` are (runs, n, m); ``alike`` says whether calls of one
-    seed send the same numbers.
+    sends in any other, by the same masks and coins. ``inputs`` are those of the calls of ``fit``, (runs, n, m) each.
     """
-    inputs = inputs[:1]
+    inputs = [each[:1] for each in inputs[: len(fit.iterations) or 1]]
+    alike = not fit.trace.system_seeds  # else calls of one seed send other numbers
     try:
-        _, alone = copied(protocol).average(inputs, network, np.random.default_rng([seed]))
-        _, heard = copied(protocol).average(inputs, network, np.random.default_rng([seed]), channel=Channel())
+        _, alone = copied(protocol).average(inputs[0], network, np.random.default_rng([seed]))
+        _, heard = copied(protocol).average(inputs[0], network, np.random.default_rng([seed]), channel=Channel())
         if witness := _unlike(list(alone), list(heard), alike):
             return f"{witness} is another message where no channel is given"
-        return _other_batches(protocol, network, inputs, seed, sum(len(block.sender) for block in heard), alike)
+        messages = sum(len(block.sender) for block in heard) * len(inputs)
+        return _other_batches(protocol, network, fit.iterations or (0,), inputs, seed, messages, alike)
     except Exception as error:
         return f"a call in use ends in {type(error).__name__}: {error}"[:200]
 
 
-def _other_batches(protocol: Any, network: Network, inputs: Any, seed: int, messages: int, alike: bool) -> str:
-    most = min(_MOST_RUNS, max(_NUMBERS // max(messages * inputs.shape[2], 1), 2))
-    batch = np.repeat(inputs, most, axis=0) * (1 + np.arange(most) / most)[:, None, None]
-    masks = copied(protocol).draw_masks(most, inputs.shape[2], network, np.random.default_rng([seed, 9]))
+def _other_batches(
+    protocol: Any, network: Network, iterations: Sequence[int], inputs: Any, seed: int, messages: int, alike: bool
+) -> str:
+    most = min(_MOST_RUNS, max(_NUMBERS // max(messages * inputs[0].shape[2], 1), 2))
+    factors = (1 + np.arange(most) / most)[:, None, None]
+    batches = [np.repeat(each, most, axis=0) * factors for each in inputs]
+    draws = [
+        copied(protocol).draw_masks(most, each.shape[2], network, np.random.default_rng([seed, 9])) for each in inputs
+    ]
 
     def call(some: slice) -> list[Block]:
-        channel, rng = Channel(), np.random.default_rng([seed])
-        copied(protocol).average(batch[some], network, rng, masks=masks[some], channel=channel)
+        channel, rng, of_these = Channel(), np.random.default_rng([seed]), copied(protocol)
+        for channel.iteration, batch, masks in zip(iterations, batches, draws, strict=True):
+            of_these.average(batch[some], network, rng, masks=masks[some], channel=channel)
         return list(channel.transcript)
 
     together = call(slice(None))
@@ -242,7 +260,7 @@ def _other_batches(protocol: Any, network: Network, inputs: Any, seed: int, mess
             for block in together  # of another length it is the same for all runs
         ]
         if witness := _unlike(of_these, call(some), alike):
-            return f"{witness} is another message among {most} runs in one call than among {len(batch[some])}"
+            return f"{witness} is another message among {most} runs in one call than among {len(batches[0][some])}"
     return ""
 
 

@@ -81,14 +81,15 @@ class LeftTrace(BaseException):
 class Trace:
     """State of a trace while a protocol is followed."""
 
-    flip: Place | None = None  # the guard that is taken the other way
+    flip: tuple[Place, int] | None = None  # the guard that is taken the other way, from which call on
     script: tuple[int, ...] = ()  # how the first turns are to come out
+    in_order: bool = False  # the calls are iterations one after the other; else each may be any
     # By numbers that no other trace uses: a secret that was kept elsewhere is found out.
     variables: dict[int, Variable] = field(default_factory=dict)
     known: dict[Any, Any] = field(default_factory=dict)  # functions and encodings that were met before
     keys: dict[Any, int] = field(default_factory=dict)  # of numbers: which function of which others each is
-    # Truth values of secrets that only decide whether an error is raised.
-    guards: dict[Place, None] = field(default_factory=dict)
+    # Truth values of secrets that only decide whether an error is raised, and in which call if these are in order.
+    guards: dict[tuple[Place, int], None] = field(default_factory=dict)
     call: int = 0
     # What hangs on public numbers that may differ in another call: which outcome of how many, in which call, of what.
     turns: list[tuple[int, int, int, str]] = field(default_factory=list)
@@ -138,8 +139,8 @@ class Trace:
         place = here()
         if not is_guard(place):
             self.leave("a branch on a secret")
-        self.guards[place] = None
-        self.answering = self.flip == place
+        self.guards[place, self.call * self.in_order] = None
+        self.answering = self.flip is not None and self.flip[0] == place and self.flip[1] <= self.call
         return outcome != self.answering
 
     def compares(self, secret: Any, public: Any) -> None:

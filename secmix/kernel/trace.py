@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import operator
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -78,6 +78,7 @@ class Fit:
     encoded: dict[int, frozenset[int]] = field(default_factory=dict)  # the inputs behind each encoding
     formulas: dict[int, int] = field(default_factory=dict)  # by which each encoding, and each input, is computed
     error: str = ""  # why there is no more: an exit, or an error of the protocol's own
+    iterations: Sequence[int] = ()  # which the calls are; empty: any
 
     @cached_property
     def largest(self) -> float:
@@ -175,11 +176,11 @@ class _Channel(Channel):
         self.transcript.append(self.fit.messages[-1].block(rows.copy()))  # which a protocol may write to
 
     def _record(self, round: int, kind: str, line: str, ends: tuple[Any, Any, Any], rows: Followed) -> None:
-        iteration: Any = self.iteration
+        iteration: Any = public(self.iteration, "an iteration made of a secret")
         if any(cell.depends == ANYTHING for cell in secrets_in(rows)):
             now().leave("memory that nobody wrote to")
         now().owns(variables_of(rows))
-        frame = (iteration.value, round, kind, line, rows.shape, rows.kind.str)
+        frame = (getattr(iteration, "value", iteration), round, kind, line, rows.shape, rows.kind.str)
         self.fit.messages.append(Message(frame, *ends, rows))
 
     def end_with(self, result: Any) -> Any:
@@ -209,35 +210,40 @@ def follow(
     *,
     seed: int = 0,
     masks_seed: int | None = None,
-    flip: Place | None = None,
+    iterations: Sequence[int] = (),
+    flip: tuple[Place, int] | None = None,
     script: tuple[int, ...] = (),
     varying: frozenset[str] = frozenset(),
 ) -> Fit:
     """Trace one call for each of ``inputs`` (runs, n, m), of one object on one channel.
 
-    With ``masks_seed`` the masks are drawn from it and handed to the protocol; without it draws its own. ``flip`` is a
-    guard to be taken the other way, ``script`` says how the first turns of public numbers come out, and ``varying``
-    which numbers that are kept from call to call may be any.
+    With ``masks_seed`` the masks are drawn from it and handed to the protocol; without it draws its own. ``iterations``
+    says which the calls are; where it is empty each may be any. ``flip`` is a guard to be taken the other way, from
+    some call on, ``script`` says how the first turns of public numbers come out, and ``varying`` which numbers that are
+    kept from call to call may be any.
     """
-    trace = Trace(flip=flip, script=script)
-    fit = Fit(trace, network.n)
+    trace = Trace(flip=flip, script=script, in_order=bool(iterations))
+    fit = Fit(trace, network.n, iterations=iterations)
     protocol = copied(protocol)
     channel, masks, modules = _Channel(fit), None, modules_of(protocol)
 
     def look(varying: frozenset[str] | None) -> None:
-        found = kept(protocol, network, channel.__dict__, modules, varying)
+        digest, numbers = kept(protocol, network, channel.__dict__, modules, varying)
         if varying is not None:
-            fit.kept.append(found.digest)
-            fit.counts.append(found.numbers)
+            fit.kept.append(digest)
+            fit.counts.append(numbers)
 
-    with _as_it_was(look), replaced(modules), following(trace), _guarded(protocol), listening(_other_channel):
+    with ExitStack() as end, replaced(modules), following(trace), _guarded(protocol), listening(_other_channel):
+        end.callback(look, None)  # numbers that vary are what they are again: a module of the user's may hold some
         look(frozenset())
         for trace.call, given in enumerate(inputs):
             try:
-                if masks_seed is not None or (getattr(protocol, "reuses_masks", False) and masks is None):
+                reuses = getattr(protocol, "reuses_masks", False)
+                if (masks_seed is not None or reuses) and not (reuses and masks is not None):
                     draws = _draws(seed if masks_seed is None else masks_seed, trace.call, 9)
                     masks = protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
-                channel.iteration = Public(trace.call, "the iteration", of=operator.pos)  # type: ignore[assignment]
+                any_at_all = Public(trace.call, "the iteration", of=operator.pos)
+                channel.iteration = iterations[trace.call] if iterations else any_at_all  # type: ignore[assignment]
                 _follow_call(protocol, network, given, _draws(seed, trace.call), masks, channel)
                 look(varying)
             except (LeftTrace, Exception) as error:
@@ -252,15 +258,6 @@ def follow(
     if trace.left and not fit.error:
         fit.error = "{} at {}".format(*trace.left[0])
     return fit
-
-
-@contextmanager
-def _as_it_was(look: Callable[[None], None]) -> Iterator[None]:
-    """Let numbers that vary be what they are again, however the trace ends: a module of the user's may hold some."""
-    try:
-        yield
-    finally:
-        look(None)
 
 
 def drawn_masks(
