@@ -13,7 +13,7 @@ from secmix.auditing import decide
 from secmix.auditing.advice.refuted import with_what_the_report_says
 from secmix.auditing.cells.steps import CellResult
 from secmix.auditing.evidence.interface import installed
-from secmix.auditing.report import Cell, Conclusion, Report, Verdict
+from secmix.auditing.report import Cell, Conclusion, Report, Verdict, covered
 from secmix.auditing.setup import ReadyParts
 from secmix.scenario import Scenario
 
@@ -66,7 +66,7 @@ def assemble(
         description=scenario.description,
         verdict=verdict,
         sentence=_sentence(verdict, cells),
-        policy={key: float(value) for key, value in policy.items()},
+        policy={key: value if isinstance(value, str) else float(value) for key, value in policy.items()},
         findings=findings,
         cells=cells,
         not_tried=[*skipped, *beyond],
@@ -121,4 +121,7 @@ def _sentence(verdict: Conclusion, cells: Sequence[Cell]) -> str:
         )
     asked = len(cells) - count("not asked")
     named = total if asked == len(cells) else f"{asked} of {total}; of the others it asks nothing"
-    return f"The policy holds in {named}. That is proved, under the assumptions that each combination names."
+    return (
+        f"The policy holds in {named}{covered(cells)}. That is proved, under the assumptions that each combination "
+        "names."
+    )

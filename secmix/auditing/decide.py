@@ -131,6 +131,7 @@ class Premises:
     is_sum: bool = True  # so that exact evidence applies
     exact: bool = True  # whether the premises of the exact evidence hold
     behind_masks: float = 0.0  # share of the node's variance that is known behind masks of their size
+    covers: str = ""  # of which iterations something is proved, where it is not of all
     sealed: bool = False  # whether some of the messages that the adversary reads are sealed
 
 
@@ -163,6 +164,7 @@ def of_node(node: int, findings: Iterable[Finding], premises: Premises, policy: 
     accusations: list[Accusation] = [*(f.verdict for f in accused), "inconclusive" if doubtful else None]
     cleared = isinstance(premises.clearance, Clearance) and not doubts and (premises.is_sum or not doubtful)
     verdict = judged(accusations, premises.clearance)
+    why = f"{why}, {premises.covers}" if premises.covers and verdict == "holds" else why
     summary = _summary(node, standing, why, verdict, accused, by_low=not premises.is_sum)
     return NodeVerdict(summary, accused, doubts, cleared)
 

@@ -72,8 +72,20 @@ def _proved(case: CellContext, setup: SumSetup, observation: SumObservation) -> 
     if isinstance(protocol, LinearMasks):  # the kernel follows the draws themselves
         protocol = protocol.inner
     played = protocol if active is None else active(protocol)
-    proof = case.fitted[_TRACED] = _proof(played, setup.network, _calls(observation), case.cell.seed)
+    iterations = observation.iterations if case.cell.policy.covers == "traced" else []
+    calls = _calls_in_order(observation) if iterations else _calls(observation)
+    proof = case.fitted[_TRACED] = _proof(played, setup.network, calls, case.cell.seed, iterations)
     return clear(proof, setup.network, setup.adversary, calls=len(observation.iterations))
+
+
+def _calls_in_order(observation: SumObservation) -> list[Array]:
+    """Return the inputs of all iterations, (1, n, m) each, and then those of another run.
+
+    They are those of the first iteration, which no adversary changes, where a later one sums as many entries.
+    """
+    several = [observation.inputs[t].transpose(1, 0, 2) for t in observation.iterations]
+    several = [several[0] if each.shape[2] == several[0].shape[2] else each for each in several]
+    return [each[(k + after) % len(each)][None] for after in (0, 1) for k, each in enumerate(several)]
 
 
 def _calls(observation: SumObservation) -> list[Array]:
@@ -89,19 +101,19 @@ def _calls(observation: SumObservation) -> list[Array]:
     return [runs[0], *others, *runs[1:]] if others else runs
 
 
-def _proof(protocol: Any, network: Network, calls: list[Array], seed: int) -> Proof:
+def _proof(protocol: Any, network: Network, calls: list[Array], seed: int, iterations: list[int]) -> Proof:
     """Return the proof of a protocol on a network, made once for all adversaries of an audit."""
-    kinds = tuple(type(each) for each in _parts(protocol))
+    kinds, data = tuple(type(each) for each in _parts(protocol)), [each.tobytes() for each in calls]
     try:
-        given = pickle.dumps((protocol, network.n, network.edges.tobytes(), [each.tobytes() for each in calls], seed))
+        given = pickle.dumps((protocol, network.n, network.edges.tobytes(), data, seed, iterations))
     except Exception:  # a user's object may refuse in any way
-        return prove(protocol, network, calls, seed=seed)
+        return prove(protocol, network, calls, seed=seed, iterations=iterations)
     # Bytes name a class; another one of that name is told by its identity.
     key = kinds, hashlib.sha256(given).digest()
     if key not in _PROOFS:
         while len(_PROOFS) >= _MOST_KEPT:
             _PROOFS.pop(next(iter(_PROOFS)))
-        _PROOFS[key] = prove(protocol, network, calls, seed=seed)
+        _PROOFS[key] = prove(protocol, network, calls, seed=seed, iterations=iterations)
     return _PROOFS[key]
 
 
@@ -178,6 +190,21 @@ def _holds_for_all_coins(case: CellContext, use: str) -> bool:
     )
 
 
+def iterations_in_words(outcome: Clearance | Open | None) -> str:
+    """Say of which iterations something is proved, where it is not of all.
+
+    Examples
+    --------
+    >>> iterations_in_words(None)
+    ''
+    """
+    several = outcome.iterations if isinstance(outcome, KnownSums) else ()
+    if not several:
+        return ""
+    first, last = several[0], several[-1]
+    return f"in iteration {first}, and no other" if first == last else f"in iterations {first} to {last}, and no others"
+
+
 def in_words(outcome: Clearance | Open | None) -> str:
     """Put the proof into words, for a report."""
     if outcome is None:
@@ -193,7 +220,9 @@ def in_words(outcome: Clearance | Open | None) -> str:
     )
     where = "; ".join(map(str, outcome.encoders))
     encoded = f" What is summed is an encoding of each node's own data ({where})." if where else ""
-    covers = f"for the calls that were traced ({'; '.join(outcome.covers)})" if outcome.covers else "in every iteration"
+    covers = iterations_in_words(outcome) or "in every iteration"
+    if outcome.covers:
+        covers = f"for the calls that were traced ({'; '.join(outcome.covers)})"
     return (
         f"Proved for this network, {covers}: every message that this adversary reads is a linear function of what each "
         f"node encodes from its own data and of masks, and all that follows from them is {known or 'nothing'}."

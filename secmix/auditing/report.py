@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -284,7 +285,15 @@ class Cell(Counted):
     reproduce: str = Field(description="The command that reproduces this cell")
     checks: list[Checked] = Field(default_factory=list, description="Checks of the premises of the exact evidence")
     proof: str = Field(default="", description="What is proved of this cell, or at which line the proof ends")
+    covers: str = Field(
+        default="", description="Of which iterations that is said, where the policy asks for no others; empty: of all"
+    )
     assumptions: list[str] = Field(default_factory=list, description="What the verdict assumes, at most five lines")
+
+
+def covered(cells: Iterable[Cell]) -> str:
+    """Say of which iterations what is proved of ``cells`` is, after a comma; nothing where it is of all."""
+    return " or".join(f", {text}" for text in dict.fromkeys(cell.covers for cell in cells) if text)
 
 
 class Report(_Plain):
@@ -301,7 +310,7 @@ class Report(_Plain):
         description="In its place above the report, where a baseline or accepted findings decide the verdict",
     )
     sentence: str = Field(description="The verdict in one sentence")
-    policy: dict[str, float]
+    policy: dict[str, float | str] = Field(description="Limits, and of which iterations a proof must be")
     findings: list[Finding]
     cells: list[Cell]
     not_tried: list[str] = Field(description="Attacks this audit did not try")
@@ -312,6 +321,11 @@ class Report(_Plain):
         default_factory=list, description="For each cell the lines of that file where its protocol and adversary stand"
     )
     reproduce: str = Field(description="The command that reproduces the whole report")
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """The limits of the policy, which are numbers."""
+        return {key: value for key, value in self.policy.items() if not isinstance(value, str)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain values, the content of report.json."""

@@ -140,7 +140,8 @@ def _summary(scenario: Scenario, given: str, estimates: list[CostEstimate]) -> s
     from secmix.auditing.engine.estimate import in_words
 
     number = math.prod(map(len, scenario.sweep.values()))
-    limits = ", ".join(f"{key} = {value:g}" for key, value in scenario.policy.model_dump(exclude_none=True).items())
+    policy = scenario.policy.model_dump(exclude_none=True)
+    limits = ", ".join(f"{key} = {value if isinstance(value, str) else f'{value:g}'}" for key, value in policy.items())
     several = f"{number} combinations" if number > 1 else "one combination"
     summary = brief(
         f"{shown(given)} is right: {several} on {scenario.network.nodes} nodes, {scenario.runs} runs each; policy: "

@@ -161,6 +161,9 @@ def _of_cell(old: Cell | None, new: Cell | None, tolerance: float, seed_effect: 
         )
         way = "unclear" if way == "better" and by_chance else way
         changes.insert(0, Change(new.protocol, new.adversary, None, old.verdict, new.verdict, way))
+    if old.covers != new.covers:
+        before, after = (cell.covers or "in every iteration" for cell in (old, new))
+        changes.append(Change(new.protocol, new.adversary, None, before, after, "unclear", "what is proved"))
     for what, before, after, way_of_what in robustness_changes(old, new):
         way = "unclear" if way_of_what == "better" and seed_effect.nothing_else else way_of_what
         changes.append(Change(new.protocol, new.adversary, None, before, after, way, what))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from secmix.auditing.report import FAULTS, Cell, Effect, NodeSummary, Report
+from secmix.auditing.report import FAULTS, Cell, Effect, NodeSummary, Report, covered
 from secmix.reporting import words
 from secmix.reporting.linked import link, plain
 
@@ -60,7 +60,8 @@ def _about(cells: Sequence[Cell]) -> list[str]:
         sentences.append(f"Whether {whether} {_under(unclear)} could not be decided.")
     if clear:
         whom = "it" if sentences else who
-        sentences.append(f"It is proved that {whom} learns nothing beyond the result itself {_under(clear)}.")
+        where = f"{_under(clear)}{covered(clear)}"
+        sentences.append(f"It is proved that {whom} learns nothing beyond the result itself {where}.")
     if silent := [cell for cell in others if not _asked(cell)]:
         whom = "it" if sentences else who
         sentences.append(f"What {whom} learns {_under(silent)} is not limited by the policy.")

@@ -227,11 +227,15 @@ class PolicySpec(Strict):
     min_colluders: Whole | None = Field(
         None, description="Nodes, or owners, that it must take, at least, to expose anybody"
     )
+    covers: Literal["all", "traced"] | None = Field(
+        None, description="Iterations of a sum that must be proved: all, by default; or those traced, and no others"
+    )
 
     @model_validator(mode="after")
     def _something(self) -> PolicySpec:
-        if not self.model_dump(exclude_none=True):
-            raise ValueError(f"give at least one limit: {', '.join(type(self).model_fields)}")
+        if not self.model_dump(exclude_none=True, exclude={"covers"}):
+            limits = [name for name in type(self).model_fields if name != "covers"]
+            raise ValueError(f"give at least one limit: {', '.join(limits)}")
         return self
 
 

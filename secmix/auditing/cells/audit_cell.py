@@ -27,7 +27,7 @@ from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, 
 from secmix.auditing.evidence.premises import finite
 from secmix.auditing.observation.observe import Seeds, SumObservation
 from secmix.auditing.proof import in_words as proof_in_words
-from secmix.auditing.proof import proof_of, with_proof_of
+from secmix.auditing.proof import iterations_in_words, proof_of, with_proof_of
 from secmix.auditing.report import Cell, Robustness, SigmaPoint, Trial, Verdict
 from secmix.auditing.robustness import robustness
 from secmix.auditing.setup import CollaborationSetup, SumSetup
@@ -115,11 +115,12 @@ def _judged_cell(
         of_robustness = [beside.robustness.verdict]
     verdict = decide.of_cell([privacy.verdict, *of_robustness], finished=finished)
     sums = case.observation if isinstance(case.observation, SumObservation) else None
+    covers = iterations_in_words(proof_of(case))
     content = Cell(
         **cell_fields(case.cell, case.setup, reproduce),
         is_collaboration=sums is None,
         verdict=verdict,
-        sentence=sentence(verdict, privacy.nodes, beside.robustness) + not_measured(list(case.unmeasured)),
+        sentence=sentence(verdict, privacy.nodes, beside.robustness, covers) + not_measured(list(case.unmeasured)),
         robustness=beside.robustness,
         heard=sorted(case.observation.lines.read),
         used=sorted(case.observation.lines.used),
@@ -137,6 +138,7 @@ def _judged_cell(
         checks=checked(sound),
         assumptions=sound.assumptions,
         proof=proof_in_words(proof_of(case)),
+        covers=covers,
     )
     return content, privacy.findings
 

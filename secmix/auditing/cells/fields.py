@@ -90,8 +90,8 @@ def corrupt_nodes(setup: Setup) -> list[NodeSummary]:
     ]
 
 
-def sentence(verdict: str, nodes: list[NodeSummary], robustness: Robustness | None) -> str:
-    """Put the verdict on a cell into a sentence, for a reader in a hurry."""
+def sentence(verdict: str, nodes: list[NodeSummary], robustness: Robustness | None, covers: str = "") -> str:
+    """Put the verdict on a cell into a sentence, for a reader in a hurry; ``covers`` are the iterations it is of."""
 
     def having(standing: str) -> tuple[str, str]:
         numbers = [str(s.node) for s in nodes if s.standing == standing]
@@ -110,6 +110,7 @@ def sentence(verdict: str, nodes: list[NodeSummary], robustness: Robustness | No
     if robustness is not None:
         sentences.append(robustness.why)
     text = "; ".join(sentences) or "nobody honest was asked about"
+    text += f"; that is proved {covers}" if covers and verdict == "holds" else ""
     if verdict == "inconclusive":
         text += "; whether the policy holds could not be decided"
         first = max((s for s in nodes if s.verdict == "inconclusive"), key=lambda s: s.worst, default=None)

@@ -14,7 +14,7 @@ from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.evidence.premises import known_of_sums, output_share
 from secmix.auditing.observation.collaborations import COLUMNS, CollaborationObservation
 from secmix.auditing.observation.observe import SumObservation
-from secmix.auditing.proof import proof_of, unproved
+from secmix.auditing.proof import iterations_in_words, proof_of, unproved
 from secmix.auditing.report import NodeSummary
 from secmix.auditing.setup import CollaborationSetup, Setup, SumSetup
 from secmix.estimators.decoders import reconstruct
@@ -49,6 +49,7 @@ def premises_of(case: CellContext, node: int) -> Premises:
         unmeasured=unmeasured,
         exact=not observation.unmet_premises,
         behind_masks=share_behind_masks(case.setup, observation, node),
+        covers=iterations_in_words(clearance),
     )
 
 

@@ -22,7 +22,7 @@ from secmix.auditing.engine import cell_cache
 from secmix.auditing.engine.estimate import CostEstimate, warning
 from secmix.auditing.engine.processes import Lost, NotBegun, Notify, Workers
 from secmix.auditing.engine.run_cell import lost, run_cell, try_out
-from secmix.auditing.report import Verdict
+from secmix.auditing.report import Cell, covered
 from secmix.auditing.setup import PreparedData, ReadyParts
 from secmix.errors import NotConverged, SecmixError, cause, shown
 from secmix.scenario import Scenario
@@ -99,7 +99,7 @@ def run_cells(
         shares[i], what = word.share, f"{cells[i].protocol.title} × {cells[i].adversary.title}: {word.what}"
         if word.so_far is not None:
             if word.so_far[0].verdict == "violated" and (i not in shown or shown[i][0].verdict != "violated"):
-                what = _verdict_line(cells[i], "violated")
+                what = _verdict_line(cells[i], word.so_far[0])
             shown[i] = word.so_far
         notify(len(results) + sum(shares.values()), len(cells), what)
 
@@ -122,12 +122,13 @@ def run_cells(
             file = files[i]
             if file is not None and judged[1] and not judged[0].unmeasured:  # otherwise it runs again next time
                 cell_cache.store(file, judged)
-            notify(len(results) + sum(shares.values()), len(cells), _verdict_line(cells[i], judged[0].verdict))
+            notify(len(results) + sum(shares.values()), len(cells), _verdict_line(cells[i], judged[0]))
     return [results[i] for i in range(len(cells))]
 
 
-def _verdict_line(cell: Scenario, verdict: Verdict) -> str:
-    return f"{cell.protocol.title} × {cell.adversary.title}: {verdict}"
+def _verdict_line(cell: Scenario, judged: Cell) -> str:
+    where = covered([judged]) if judged.verdict == "holds" else ""
+    return f"{cell.protocol.title} × {cell.adversary.title}{where}: {judged.verdict}"
 
 
 def _pair(cell: Scenario) -> str:

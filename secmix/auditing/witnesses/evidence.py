@@ -103,7 +103,8 @@ def _decoders(case: CellContext, missed: list[str]) -> Iterator[Callable[[], lis
     yield reading.as_audited
     yield reading.in_other_iterations
     yield reading.on_special_inputs
-    yield lambda: in_long_use(reading)
+    if case.cell.policy.covers != "traced":  # it makes calls after those that are asked about
+        yield lambda: in_long_use(reading)
     yield lambda: _by_decoders(reading, missed)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from secmix.auditing.report import Cell, Finding, NodeSummary, Report
+from secmix.auditing.report import Cell, Finding, NodeSummary, Report, covered
 from secmix.reporting import robustness as robust
 from secmix.reporting import words
 from secmix.reporting.glossary import HOW_TO_READ, anchor, glossary
@@ -104,6 +104,7 @@ def _environment() -> Environment:
     )
     environment.globals |= {"words": words, "robust": robust, "anchor": anchor, "picture_alt": picture_alt}
     environment.globals |= {"exposure_tables": exposure_tables, "guards_explained": guards_explained}
+    environment.globals["covered"] = covered
     environment.filters |= {
         "number": words.number,
         "share": words.share,
@@ -126,7 +127,7 @@ def _sections(report: Report) -> list[Section]:
     from secmix.reporting.figures.network import lines, network_figure, spots
     from secmix.reporting.figures.robustness import robustness_figure
 
-    limit = report.policy.get("max_normalised_leakage")
+    limit = report.limits.get("max_normalised_leakage")
     by_cell: dict[tuple[str, str], list[Finding]] = {}
     for finding in sorted(report.findings, key=lambda f: f.node):
         by_cell.setdefault((finding.protocol, finding.adversary), []).append(finding)
@@ -138,7 +139,7 @@ def _sections(report: Report) -> list[Section]:
         opened += shown
         nodes = words.by_severity(cell)
         measured = cell.robustness
-        push = robustness_figure(cell, measured, report.policy, f"r{k}") if measured and measured.points else None
+        push = robustness_figure(cell, measured, report.limits, f"r{k}") if measured and measured.points else None
         sections.append(
             Section(
                 cell=cell,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from secmix.auditing.report import FAULTS, Conclusion, Counted, Report, Verdict
+from secmix.auditing.report import FAULTS, Conclusion, Counted, Report, Verdict, covered
 from secmix.reporting import robustness as robust
 from secmix.reporting import words
 
@@ -21,7 +21,9 @@ def render(report: Report) -> str:
     safe = words.cleaned(report)
     root = ET.Element("testsuites", name=f"secmix: {safe.title}")
     for cell in safe.cells:
-        suite = ET.SubElement(root, "testsuite", name=f"{cell.protocol} against {cell.adversary}")
+        where = covered([cell]) if any(node.verdict == "holds" for node in cell.nodes) else ""
+        name = f"{cell.protocol} against {cell.adversary}{where}"
+        suite = ET.SubElement(root, "testsuite", name=name)
         for node in cell.nodes:
             who, message = cell.called(node.node), f"{node.standing}: {node.why}"
             _case(suite, who, node.verdict, message, cell.reproduce, _excused(node))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from secmix.auditing.report import FAULTS, Cell, Finding, Report
+from secmix.auditing.report import FAULTS, Cell, Finding, Report, covered
 from secmix.reporting import words
 from secmix.reporting.figures.curves import picture_alt
 from secmix.reporting.formats import exposure_tables, markdown_robustness
@@ -58,7 +58,7 @@ def render(report: Report) -> str:
         *(escape(paragraph) for paragraph in safe.description.split("\n\n") if paragraph.strip()),
         "## Protocols against adversaries",
         _matrix(safe),
-        "“Holds” is proved, under the assumptions listed with each combination.",
+        f"“Holds” is proved{covered(safe.cells)}, under the assumptions listed with each combination.",
         *markdown_robustness.overview(safe, escape, _table),
     ]
     for k, cell in words.numbered(safe):
@@ -77,7 +77,8 @@ def render(report: Report) -> str:
 
 
 def _policy(report: Report) -> str:
-    return "; ".join(f"{escape(key)} {value:g}" for key, value in report.policy.items()) or "none given"
+    values = {key: value if isinstance(value, str) else f"{value:g}" for key, value in report.policy.items()}
+    return "; ".join(f"{escape(key)} {escape(value)}" for key, value in values.items()) or "none given"
 
 
 def _matrix(report: Report) -> str:

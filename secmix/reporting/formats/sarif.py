@@ -53,7 +53,10 @@ def render(report: Report) -> str:
                 "tool": {"driver": {"name": "secmix", "version": safe.secmix_version, "rules": rules}},
                 "results": results,
                 "columnKind": "unicodeCodePoints",
-                "properties": {"seed": safe.seed, "verdict": safe.verdict, "reproduce": safe.reproduce},
+                "properties": {
+                    **{"seed": safe.seed, "verdict": safe.verdict, "sentence": safe.sentence},
+                    "reproduce": safe.reproduce,
+                },
             }
         ],
     }

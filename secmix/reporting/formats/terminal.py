@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from secmix.auditing.report import FAULTS, Cell, Conclusion, NodeSummary, Report, Verdict
+from secmix.auditing.report import FAULTS, Cell, Conclusion, NodeSummary, Report, Verdict, covered
 from secmix.reporting import robustness as robust
 from secmix.reporting import words
 
@@ -54,7 +54,8 @@ def print_report(report: Report, console: Console, files: Sequence[Path] = ()) -
             console.print(Text(f"  and {len(advice) - 5} more in the report", style="dim"))
         console.print()
     if safe.verdict == "holds":
-        console.print(Text("What holds is proved under assumptions that the report lists.", style="dim"))
+        proved = f"What holds is proved{covered(safe.cells)}, under assumptions that the report lists."
+        console.print(Text(proved, style="dim"))
     for file in files:
         # Never cropped, so that the path can be copied.
         console.print(Text(words.clean(str(file))), soft_wrap=True, highlight=False)
