@@ -49,6 +49,14 @@ def positive(value: Any, name: str) -> float:
     return float(value)
 
 
+def not_negative(value: Any, name: str) -> float:
+    """Convert ``value`` to a finite float of at least zero."""
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not (number and 0 <= float(value) < np.inf):
+        raise SecmixError(f"{name} must be a finite number of at least 0; given {value!r}")
+    return float(value)
+
+
 def probability(value: Any, name: str, *, below_one: bool = True) -> float:
     """Convert ``value`` to a float in [0, 1), or in [0, 1]."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):

@@ -12,8 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from secmix._base.checks import probability
-from secmix.errors import SecmixError
+from secmix._base.checks import not_negative, probability
 
 
 def explained_variance_bound(*, gaussian: Iterable[float] = (), laplace: Iterable[float] = ()) -> float:
@@ -41,8 +40,8 @@ def explained_variance_bound(*, gaussian: Iterable[float] = (), laplace: Iterabl
     >>> round(explained_variance_bound(gaussian=[0.1] * 20, laplace=[0.5]), 3)
     0.099
     """
-    exponent = sum(_ratio(mu, "gaussian") ** 2 / 4 for mu in gaussian)
-    exponent += sum(t - 2 * math.log1p(t / 2) for t in (_ratio(t, "laplace") for t in laplace))
+    exponent = sum(not_negative(mu, "gaussian") ** 2 / 4 for mu in gaussian)
+    exponent += sum(t - 2 * math.log1p(t / 2) for t in (not_negative(t, "laplace") for t in laplace))
     return -math.expm1(-exponent)
 
 
@@ -62,7 +61,7 @@ def explained_variance_bound_of(epsilon: float, delta: float = 0.0) -> float:
     [0.002, 0.214, 0.929]
     """
     delta = probability(delta, "delta", below_one=False)
-    half = _ratio(epsilon, "epsilon") / 2
+    half = not_negative(epsilon, "epsilon") / 2
     affinity = (1 - delta) / math.cosh(half) if half < 300 else 0.0  # cosh overflows beyond
     return 1 - affinity**2
 
@@ -83,10 +82,4 @@ def information_bound(gaussian: Iterable[float]) -> float:
     >>> round(information_bound([0.1] * 20), 6)
     0.1
     """
-    return sum(_ratio(mu, "gaussian") ** 2 / 2 for mu in gaussian)
-
-
-def _ratio(value: float, name: str) -> float:
-    if isinstance(value, bool) or not 0 <= float(value) < math.inf:
-        raise SecmixError(f"{name}: expected finite numbers of at least 0; given {value!r}")
-    return float(value)
+    return sum(not_negative(mu, "gaussian") ** 2 / 2 for mu in gaussian)

@@ -12,7 +12,7 @@ import math
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from secmix._base.checks import positive, probability
+from secmix._base.checks import not_negative, positive, probability
 from secmix.errors import SecmixError
 
 _MOST = 1e8  # of epsilon and of mu: further out no privacy is left to speak of
@@ -40,7 +40,7 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
     >>> round(gaussian_delta(1.0, 0.268), 7)
     1e-05
     """
-    mu, epsilon = positive(mu, "mu"), _not_negative(epsilon, "epsilon")
+    mu, epsilon = positive(mu, "mu"), not_negative(epsilon, "epsilon")
     above = norm.logcdf(-epsilon / mu + mu / 2)
     below = epsilon + norm.logcdf(-epsilon / mu - mu / 2)
     return float(-math.exp(above) * math.expm1(min(below - above, 0.0)))
@@ -97,19 +97,13 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     >>> [round(gaussian_mu(epsilon, 1e-5), 3) for epsilon in (1.0, 4.0, 10.0)]
     [0.268, 0.925, 2.0]
     """
-    epsilon, delta = _not_negative(epsilon, "epsilon"), _proper(delta)
+    epsilon, delta = not_negative(epsilon, "epsilon"), _proper(delta)
     low, high = 1e-12, 1.0
     while gaussian_delta(epsilon, high) < delta:
         low, high = high, 2 * high
         if high > _MOST:
             raise SecmixError(f"delta = {delta:.3g} at epsilon = {epsilon:.3g} asks for no noise at all")
     return float(brentq(lambda mu: gaussian_delta(epsilon, mu) - delta, low, high, xtol=1e-15, rtol=1e-12))
-
-
-def _not_negative(value: float, name: str) -> float:
-    if isinstance(value, bool) or not 0 <= float(value) < math.inf:
-        raise SecmixError(f"{name} must be a finite number of at least 0; given {value!r}")
-    return float(value)
 
 
 def _proper(delta: float) -> float:

@@ -369,7 +369,7 @@ def test_the_same_seed_reads_the_same() -> None:
         (lambda: gaussian_mu_lower_bound(np.zeros(50), np.zeros(50), sigma=1.0), "give both"),
         (lambda: gaussian_epsilon(1.0, 0.0), "delta must lie above 0"),
         (lambda: gaussian_delta(-1.0, 1.0), "epsilon must be a finite number of at least 0"),
-        (lambda: explained_variance_bound(gaussian=[-1.0]), "gaussian: expected finite numbers"),
+        (lambda: explained_variance_bound(gaussian=[-1.0]), "gaussian must be a finite number of at least 0"),
         (lambda: family_of(lambda scale: None, [0.0]), "scales must lie above 0"),
     ],
 )
