@@ -1,21 +1,27 @@
 """What noise proves, and what runs prove of noise: bounds from above by theorems, bounds from below by counting."""
 
+from secmix.privacy.budget import releases_epsilon
 from secmix.privacy.explained import explained_variance_bound, explained_variance_bound_of, information_bound
 from secmix.privacy.families import NoiseFamily, family_of
-from secmix.privacy.gaussian import gaussian_delta, gaussian_epsilon, gaussian_mu
+from secmix.privacy.gaussian_mechanism import gaussian_delta, gaussian_epsilon, gaussian_mu
 from secmix.privacy.lower_bound import LowerBound, epsilon_lower_bound, epsilon_lower_bound_of, gaussian_mu_lower_bound
+from secmix.privacy.releases import clip, gaussian, laplace
 
 __all__ = [
     "LowerBound",
     "NoiseFamily",
+    "clip",
     "epsilon_lower_bound",
     "epsilon_lower_bound_of",
     "explained_variance_bound",
     "explained_variance_bound_of",
     "family_of",
+    "gaussian",
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_mu",
     "gaussian_mu_lower_bound",
     "information_bound",
+    "laplace",
+    "releases_epsilon",
 ]

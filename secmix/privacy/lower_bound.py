@@ -20,7 +20,7 @@ from scipy.stats import beta, nct, norm
 from secmix._base.checks import Array, finite_array, integer, positive, probability
 from secmix.errors import DataError, SecmixError
 from secmix.privacy.families import NoiseFamily
-from secmix.privacy.gaussian import gaussian_epsilon
+from secmix.privacy.gaussian_mechanism import gaussian_epsilon
 from secmix.privacy.scores import Score, scores_of
 
 _FEWEST = 40  # runs on each data set: below it no rate of errors says anything

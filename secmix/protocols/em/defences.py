@@ -15,7 +15,7 @@ import numpy as np
 from secmix._base.checks import Array, integer, positive
 from secmix.errors import SecmixError
 from secmix.mixture import Mixture
-from secmix.privacy.gaussian import gaussian_epsilon, gaussian_mu
+from secmix.privacy.gaussian_mechanism import gaussian_epsilon, gaussian_mu
 from secmix.protocols.em.statistics import unpack
 
 
