@@ -11,7 +11,6 @@ import copy
 import functools
 import itertools
 import operator
-import random
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -286,15 +285,6 @@ def noted(f: Callable[..., Any], what: str) -> Callable[..., Any]:
         return f(*args, **kw)
 
     return call
-
-
-class SeededRandom(random.Random):
-    """A generator of Python's, which the system seeds where nothing else does: that is noted."""
-
-    def __init__(self, seed: Any = None) -> None:
-        if seed is None and tracing():
-            now().narrow(SYSTEM)
-        super().__init__(seed)
 
 
 def _reporting(f: Callable[..., Any]) -> Callable[..., Any]:

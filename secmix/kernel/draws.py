@@ -6,6 +6,7 @@ stream of draws a secret seed makes.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator
@@ -17,10 +18,10 @@ import numpy as np
 from secmix.kernel.arrays import Followed, array_of, values
 from secmix.kernel.coins import MOST_OPTIONS, Public, by_value, coin_among
 from secmix.kernel.numbers import Number
-from secmix.kernel.state import DRAWS, INF, here, now
+from secmix.kernel.state import DRAWS, INF, here, now, tracing
 from secmix.kernel.streams import Piece, Stream, as_pieces, bytes_of, fresh_bytes, is_iteration, residue, stream_of
 
-_LAWS: dict[str, tuple[str, ...]] = {
+LAWS: dict[str, tuple[str, ...]] = {
     **{
         "standard_normal": (),
         "random": (),
@@ -32,7 +33,7 @@ _LAWS: dict[str, tuple[str, ...]] = {
 }
 """Laws that are known, and their parameters."""
 _PARAMETERS: dict[str, tuple[str, ...]] = {
-    **{"integers": _LAWS["integers"], "permutation": ("x", "axis")},
+    **{"integers": LAWS["integers"], "permutation": ("x", "axis")},
     "choice": ("a", "size", "replace", "p", "axis"),
 }
 """Draws of which the options may be listed, and their parameters."""
@@ -43,7 +44,22 @@ _SPREAD |= {"laplace": 2**0.5, "logistic": np.pi / 3**0.5, "standard_cauchy": 2*
 tell no more of what they are added to than those of these normal draws (Zamir 1998, Fisher information inequality)."""
 
 
-class Draws(np.random.Generator):
+class OfStream:
+    """A generator, of a stream if its seed is secret."""
+
+    stream: Stream | None = None
+    drawn_before = 0
+
+    def next_of(self, stream: Stream, asked: Any, draw: Callable[[], Any]) -> Any:
+        """Return the next draws of its stream."""
+        self.drawn_before += 1
+        return stream.drawn(self.drawn_before - 1, asked, draw)
+
+    def __reduce__(self) -> Any:
+        now().leave("a copy of a generator")
+
+
+class Draws(OfStream, np.random.Generator):
     """A generator whose draws are variables while secrets are drawn, and public coins otherwise.
 
     ``secret`` says that they always are (seeded by the system) or never (seeded by a public number).
@@ -53,9 +69,8 @@ class Draws(np.random.Generator):
 
     def __init__(self, bits: Any) -> None:
         super().__init__(getattr(bits, "concrete", bits))
-        self.stream: Stream | None = bits.taken() if isinstance(bits, SecretBits) else None
+        self.stream = bits.taken() if isinstance(bits, SecretBits) else None
         self.secret = True if self.stream is not None else None
-        self.drawn_before = 0
 
     def spawn(self, n_children: int) -> Any:
         """Return generators like this one."""
@@ -72,12 +87,9 @@ class Draws(np.random.Generator):
         now().narrow("the state of a generator")
         return super().bit_generator
 
-    def __reduce__(self) -> Any:
-        now().leave("a copy of a generator")
-
     def drawn(self, name: str, args: Any, kw: Any) -> Any:
         """Return what a method of NumPy's draws, as variables or as coins."""
-        args, kw = by_value(lambda *a, **k: (a, k), *values(args, _PARAMETER), **values(kw, _PARAMETER))
+        args, kw = parameters(args, kw)
         # One that is not followed: some draws are made of others.
         found = getattr(np.random.Generator(super().bit_generator), name)(*args, **kw)
         trace = now()
@@ -85,35 +97,35 @@ class Draws(np.random.Generator):
             return found
         if not (trace.secret_draws or self.secret):
             return coin(name, found, args, kw)
-        if self.stream is None:
-            return _secretly(name, found, args, kw)
-        drawn = self.stream.drawn(
-            self.drawn_before, (name, args, kw), lambda: _secretly(name, found, args, kw, self.stream)
-        )
-        self.drawn_before += 1
-        return drawn
+        draw = functools.partial(secretly, name, found, args, kw, self.stream)
+        return draw() if self.stream is None else self.next_of(self.stream, (name, args, kw), draw)
 
 
-def _secretly(name: str, found: Any, args: Any, kw: Any, stream: Stream | None = None) -> Any:
+def parameters(args: Any, kw: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return parameters of a draw as they are in this run; a secret one ends the proof."""
+    return by_value(lambda *a, **k: (a, k), *values(args, _PARAMETER), **values(kw, _PARAMETER))  # type: ignore[no-any-return]
+
+
+def secretly(name: str, found: Any, args: Any, kw: Any, stream: Stream | None = None) -> Any:
     """Return what was drawn as variables, of ``stream`` if there is one."""
     if name == "bytes":
         return fresh_bytes(found, stream)
     if name == "multivariate_normal":
         return _jointly(found, stream, *args, **kw)
     single = np.asarray(found).dtype
-    if name not in _LAWS or (single.kind == "f" and single.itemsize < 8):
+    if name not in LAWS or (single.kind == "f" and single.itemsize < 8):
         now().leave(f"secret draws by {name}(), a law that is not followed,")
     return _variables(found, *_law(name, np.shape(found), args, kw), stream)
 
 
 def _law(name: str, shape: tuple[int, ...], args: Any, kw: Any) -> tuple[Any, Any, int]:
     """Return standard deviations, of whole draws how many values they take, and the least value."""
-    given = dict(zip((*_LAWS[name], "size"), args, strict=False)) | kw
+    given = dict(zip((*LAWS[name], "size"), args, strict=False)) | kw
     low, high = given.get("low", 0), given.get("high", 1)
     if name == "integers":
         low, high = (0, low) if given.get("high") is None else (low, high)
         high = high + bool(given.get("endpoint", False))
-    width = given.get("scale", 1.0) if "scale" in _LAWS[name] else np.subtract(high, low, dtype=object)
+    width = given.get("scale", 1.0) if "scale" in LAWS[name] else np.subtract(high, low, dtype=object)
     count = width if name == "integers" else 0
     least = int(np.min(low)) if name == "integers" else 0
     spread = np.asarray(width, dtype=float) * _SPREAD[name]
@@ -244,7 +256,7 @@ class SecretBits:
 
 def is_seed(seed: Any) -> bool:
     """Say whether anything in a seed is secret."""
-    return any(isinstance(each, Number) for each in _numbers(seed))
+    return any(isinstance(each, Number) for each in numbers_of(seed))
 
 
 def seeded_bits(kind: Any, seed: Any) -> SecretBits:
@@ -252,8 +264,8 @@ def seeded_bits(kind: Any, seed: Any) -> SecretBits:
 
     Two kinds make two streams of one seed; default_rng is PCG64.
     """
-    several = list(_numbers(seed))
-    pieces = [piece for each in several for piece in _pieces(each)]
+    several = list(numbers_of(seed))
+    pieces = [piece for each in several for piece in pieces_of(each)]
     while pieces[-1] == ("public", 0):  # NumPy fills up with zeros; some piece is secret
         pieces.pop()
     stream = stream_of(f"{kind.__name__} of a SeedSequence", pieces, most_bits=_POOL)
@@ -262,7 +274,7 @@ def seeded_bits(kind: Any, seed: Any) -> SecretBits:
 
 def keyed_bits(kind: Any, key: Any) -> SecretBits:
     """Return a bit generator that works with the key itself, two words of 64 bits or one of 128."""
-    several = list(_numbers(key))
+    several = list(numbers_of(key))
     words = [bytes_of(each, 16 // len(several), "little") for each in several] if len(several) in (1, 2) else []
     if not words:
         now().leave("a key of another length than 128 bits")
@@ -273,25 +285,32 @@ def keyed_bits(kind: Any, key: Any) -> SecretBits:
 
 
 def with_key(kind: Any, key: Any, **more: Any) -> Any:
-    """Return a bit generator of a key: NumPy asks the system for a seed, and makes no use of it."""
-    trace = now()
-    before = dict(trace.by_value)
-    made = kind(key=key, **more)
-    trace.by_value = before
+    """Return a bit generator of a key: NumPy asks for a seed, and makes no use of it."""
+    return unseeded(lambda: kind(key=key, **more))
+
+
+def unseeded(make: Callable[[], Any]) -> Any:
+    """Return what is made; that the system was asked for a seed meanwhile is not noted."""
+    if not tracing():
+        return make()
+    before = dict(now().by_value)
+    made = make()
+    now().by_value = before
     return made
 
 
-def _numbers(seed: Any) -> Iterator[Any]:
+def numbers_of(seed: Any) -> Iterator[Any]:
+    """Yield the numbers that a seed consists of."""
     if isinstance(seed, np.ndarray):
         yield from (seed.objects if isinstance(seed, Followed) else seed).ravel().tolist()
     elif isinstance(seed, (list, tuple)):
         for each in seed:
-            yield from _numbers(each)
+            yield from numbers_of(each)
     else:
         yield seed
 
 
-def _pieces(number: Any) -> list[Piece]:
+def pieces_of(number: Any) -> list[Piece]:
     """Return what one number of a seed is made of; words of 32 bits where it is public, as NumPy takes it."""
     if isinstance(number, Number):
         piece = residue(number)

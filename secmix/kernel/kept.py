@@ -24,7 +24,7 @@ import numpy as np
 
 from secmix.kernel.arrays import Followed, concrete, is_secret
 from secmix.kernel.coins import Public
-from secmix.kernel.draws import Draws
+from secmix.kernel.draws import OfStream
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import is_protocol
 from secmix.network import Network
@@ -222,7 +222,7 @@ def _name(kind: Any) -> str:
 
 @cache
 def _has_no_data(kind: Any) -> bool:
-    return issubclass(kind, (Draws, Executor, *_NAMED)) or _name(kind).startswith(_NO_DATA)
+    return issubclass(kind, (OfStream, Executor, *_NAMED)) or _name(kind).startswith(_NO_DATA)
 
 
 def _is_filled(cell: Any) -> bool:

@@ -7,8 +7,6 @@ piece: whole secret draws, bytes of them, and public numbers. Anything else that
 from __future__ import annotations
 
 import functools
-import hashlib
-import hmac
 import itertools
 import math
 import operator
@@ -45,7 +43,11 @@ class Stream:
     @property
     def pieces(self) -> tuple[Piece, ...]:
         """Return of what its seed consists."""
-        return tuple(piece for piece in self.key[1:] if piece[0] in ("draw", "byte"))
+        return tuple(filter(is_secret_piece, self.key[1:]))
+
+    def octets(self, plain: bytes, begin: int = 0) -> SecretBytes:
+        """Return bytes of the stream, from the one of this number on."""
+        return SecretBytes(plain, [("byte", self.number, begin + k) for k in range(len(plain))])
 
     def variable(self, value: Any, spread: float, values: int, place: Place) -> int:
         """Add a draw of its own, and return its number."""
@@ -84,7 +86,7 @@ def fresh_bytes(plain: bytes, of: Stream | None = None) -> SecretBytes:
         stream = _added(("fresh", ("public", len(now().streams))), INF)
     else:  # which bytes of the generator's these are is told apart by their place among what it draws
         stream = _added((f"bytes of {of.key[0]}", ("byte", of.number, -1 - len(of.draws))), of.bits)
-    return SecretBytes(plain, [("byte", stream.number, k) for k in range(len(plain))])
+    return stream.octets(plain)
 
 
 def system_bytes(count: int) -> SecretBytes:
@@ -265,6 +267,19 @@ def _draw(variable: int) -> Number:
     return number
 
 
+def is_secret_piece(piece: Piece) -> bool:
+    """Say whether a piece of a seed is of a draw or a stream."""
+    return piece[0] in ("draw", "byte")
+
+
+def is_of_secrets(seed: Iterable[Piece]) -> bool:
+    """Say whether a seed is secret; that one is public with the iteration in it is noted."""
+    kinds = {piece[0] for piece in seed}
+    if kinds <= {"public", "iteration"} and "iteration" in kinds:
+        now().narrow("the iteration")
+    return bool(kinds & {"draw", "byte"})
+
+
 def stream_of(function: str, pieces: Iterable[Piece], *, most_bits: float = INF) -> Stream:
     """Return the stream that a function makes of a seed: the same for the same seed."""
     seed, trace = tuple(pieces), now()
@@ -292,7 +307,7 @@ def bits_of(pieces: Iterable[Piece]) -> float:
     """Count the bits of a seed that are secret, at least."""
     trace = now()
     read: dict[Any, list[Piece]] = {}  # of each draw, and of each stream
-    for piece in dict.fromkeys(piece for piece in pieces if piece[0] in ("draw", "byte")):
+    for piece in dict.fromkeys(filter(is_secret_piece, pieces)):
         read.setdefault(_source(piece), []).append(piece)
     streams: dict[int, float] = {}
     for source, several in read.items():
@@ -385,8 +400,8 @@ def _may_be_same(one: Sequence[Piece], other: Sequence[Piece]) -> bool:
         return False
     if all(a[0] == b[0] == "iteration" and a[1:3] == b[1:3] for a, b in differing):
         return False  # the same bytes of the iteration, in two calls
-    sources = [{_source(piece) for piece in key if piece[0] in ("draw", "byte")} for key in (one, other)]
-    secret = [piece for pair in differing for piece in pair if piece[0] in ("draw", "byte")]
+    sources = [{_source(piece) for piece in filter(is_secret_piece, key)} for key in (one, other)]
+    secret = filter(is_secret_piece, itertools.chain(*differing))
     return bits_of(each for each in secret if _source(each) not in sources[0] & sources[1]) < ENOUGH
 
 
@@ -438,90 +453,3 @@ Followed.tobytes = words_as_bytes  # type: ignore[method-assign,assignment]
 def as_pieces(several: Iterable[Any]) -> list[Piece]:
     """Return the pieces of bytes, with numbers for those that are public."""
     return [piece or ("public", each.plain[k]) for each in several for k, piece in enumerate(each.pieces)]
-
-
-_NAMES = sorted(name for name in hashlib.algorithms_guaranteed if hasattr(hashlib, name))
-_LENGTH = 8  # bytes of a digest that has no length of its own, to compare algorithms by
-
-
-class Hash:
-    """Stands for a hash object, or for that of a keyed hash: ``made`` makes the real one."""
-
-    def __init__(self, label: str, made: Callable[[], Any], key: list[Piece], data: Any) -> None:
-        self._label, self._made, self._key, self._data = label, made, key, as_bytes(b"")
-        self.name, self.digest_size, self.block_size = made().name, made().digest_size, made().block_size
-        self.update(data)
-
-    def update(self, data: Any) -> None:
-        """Add bytes."""
-        self._data = self._data + as_bytes(data)
-
-    def copy(self) -> Hash:
-        """Return another of the same state."""
-        return Hash(self._label, self._made, self._key, self._data)
-
-    def digest(self, *length: int) -> Any:
-        """Return the digest, of so many bytes where the algorithm asks for a length."""
-        real = self._made()
-        real.update(self._data.plain)
-        plain = real.digest(*length)
-        pieces = [*self._key, *as_pieces([self._data])]
-        if not any(piece[0] in ("draw", "byte") for piece in pieces):
-            if any(piece[0] == "iteration" for piece in pieces):
-                now().narrow("the iteration")
-            return plain
-        stream = stream_of(self._label, pieces)
-        return SecretBytes(plain, [("byte", stream.number, k) for k in range(len(plain))])
-
-    def hexdigest(self, *length: int) -> Any:
-        """Return it as text, which ends the proof where it is secret."""
-        return self.digest(*length).hex()
-
-
-def _algorithm(name: str, **settings: Any) -> Hash:
-    data, key = settings.pop("data", b""), as_bytes(settings.pop("key", b""))
-    settings.pop("usedforsecurity", None)
-    more = {"key": key.plain} if key.plain else {}
-    plain = getattr(hashlib, name)(**settings)
-    # By what it makes of nothing: settings that are written down in two ways are the same.
-    pieces = [("public", plain.digest(*[_LENGTH] * (not plain.digest_size))), *_as_key(key)]
-    return Hash(name, lambda: getattr(hashlib, name)(**settings, **more), pieces, data)
-
-
-def _as_key(key: SecretBytes) -> list[Piece]:
-    """Return a key with its end marked; zeros at its end are as good as none."""
-    pieces = as_pieces([key])
-    while pieces and pieces[-1] == ("public", 0):
-        pieces.pop()
-    return [*pieces, ("public", "end of key")] if pieces else []
-
-
-def _named(name: str) -> Callable[..., Hash]:
-    def algorithm(data: Any = b"", **settings: Any) -> Hash:
-        return _algorithm(name, data=settings.pop("string", data), **settings)
-
-    return algorithm
-
-
-def _new(name: str, data: Any = b"", **settings: Any) -> Hash:
-    return _algorithm(name.lower().replace("-", "_"), data=data, **settings)
-
-
-def _algorithm_of(digestmod: Any) -> str:
-    name = digestmod if isinstance(digestmod, str) else digestmod().name
-    return str(name).lower().replace("-", "_").split(" ")[0]
-
-
-def _hmac(key: Any, msg: Any = None, digestmod: Any = "") -> Hash:
-    key, name = as_bytes(key), _algorithm_of(digestmod)
-    if len(key) > getattr(hashlib, name)().block_size:  # which is what hmac does
-        key = as_bytes(_algorithm(name, data=key).digest())
-    return Hash(f"hmac {name}", lambda: hmac.new(key.plain, digestmod=name), _as_key(key), b"" if msg is None else msg)
-
-
-def _digest(key: Any, msg: Any, digest: Any) -> Any:
-    return _hmac(key, msg, digest).digest()
-
-
-ALGORITHMS: dict[str, Callable[..., Any]] = {name: _named(name) for name in _NAMES} | {"new": _new}
-KEYED: dict[str, Callable[..., Any]] = {"new": _hmac, "digest": _digest, "HMAC": _hmac}

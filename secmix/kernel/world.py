@@ -29,12 +29,14 @@ import numpy as np
 import scipy.sparse
 
 from secmix.kernel.arrays import Followed, array_of, fitting, followed, parts, public, unwritten, values
-from secmix.kernel.coins import ERRORS, SYSTEM, WARNINGS, Public, SeededRandom, lifted, noted
+from secmix.kernel.coins import ERRORS, SYSTEM, WARNINGS, Public, lifted, noted
 from secmix.kernel.draws import GENERATORS, Draws, generator, is_seed, keyed_bits, seeded_bits, with_key
 from secmix.kernel.functions import FOLLOWED, fsum, full, of_lists
+from secmix.kernel.keystreams import ALGORITHMS, KEYED, ciphers
 from secmix.kernel.numbers import Number, cast, function, plain, whole
+from secmix.kernel.older import PythonsDraws, RandomStateDraws
 from secmix.kernel.state import is_protocol, now, tracing
-from secmix.kernel.streams import ALGORITHMS, KEYED, SecretBytes, from_bytes, system_bytes, system_number, words_of
+from secmix.kernel.streams import SecretBytes, from_bytes, system_bytes, system_number, words_of
 
 _LOCK = threading.RLock()
 _SYSTEM_BYTES = noted(os.urandom, SYSTEM)
@@ -205,7 +207,7 @@ def replacements() -> dict[int, Any]:
         return made
 
     generators = {"default_rng": generator, "Generator": Draws, "SeedSequence": _seed_sequence}
-    generators |= {name: _bits(name) for name in GENERATORS}
+    generators |= {"RandomState": RandomStateDraws} | {name: _bits(name) for name in GENERATORS}
     numbers: dict[str, Any] = {name: _maker(name) for name in _MAKERS} | {name: _taker(name) for name in _TAKERS}
     numbers |= {name: of_lists(getattr(np, name)) for name in FOLLOWED if callable(getattr(np, name, None))}
     numbers |= {"full": _full, "frombuffer": words_of} | ERRORS
@@ -214,13 +216,24 @@ def replacements() -> dict[int, Any]:
     replace(math, {name: _of_numbers(name) for name in _functions_of(math)} | {"fsum": fsum})
     drawn = {"randbelow": system_number, "randbits": lambda k: system_number(2**k)}
     replace(secrets, drawn | {"token_bytes": lambda nbytes=None: system_bytes(32 if nbytes is None else nbytes)})
-    replace(random, _guarded(random, "coins of the module random") | {"Random": SeededRandom})
+    replace(random, _guarded(random, "coins of the module random") | {"Random": PythonsDraws})
     replace(time, _guarded(time, "the clock"))
     replace(hashlib, ALGORITHMS)
     replace(hmac, KEYED)
     for module in _NOT_FOLLOWED:
         replace(module, _guarded(module))
     found.update({id(getattr(warnings, name)): each for name, each in WARNINGS.items()})
+    return found
+
+
+def _ciphers() -> dict[int, Any]:
+    """Return what stands for ciphers, and for the modules that they are taken from, by the identity of the original."""
+    found: dict[int, Any] = {}
+    for name, members in ciphers().items():
+        original = sys.modules[name]
+        inner = {key: found[id(each)] for key, each in vars(original).items() if id(each) in found}
+        found.update({id(getattr(original, key)): each for key, each in members.items()})
+        found[id(original)] = _module(original, inner | members)
     return found
 
 
@@ -273,7 +286,7 @@ _BUILTINS |= {name: _not_followed(getattr(builtins, name), name) for name in ("h
 _BUILTINS |= {"float": _Float, "int": _Int, "max": _extreme(max, np.maximum), "min": _extreme(min, np.minimum)}
 _OTHERS = {"numpy", "scipy", "sklearn", "pandas", "numba", "matplotlib", "networkx", "llvmlite", "joblib", "pydantic"}
 _OTHERS |= {"threadpoolctl", "hypothesis", "pytest", "_pytest", "pluggy", "xdist", "execnet", "rich", "typer", "click"}
-_OTHERS |= {"sympy", "mpmath"}
+_OTHERS |= {"sympy", "mpmath", "cryptography"}
 _HOUSE = tuple(f"secmix.{x}" for x in "protocols _base aggregators adversaries testing wrap.bus".split())  # noqa: SIM905
 _HOUSE += ("sympy.core.random", *(f"secmix.wrap.{x}_sum" for x in ("share", "sealed", "masked")))
 
@@ -345,7 +358,7 @@ def with_method(kind: type, name: str, method: Any) -> Iterator[None]:
 @contextmanager
 def replaced(modules: Iterable[str]) -> Iterator[None]:
     """Let the names for numbers and arrays stand for followed ones, in these modules, meanwhile."""
-    found = replacements()
+    found = replacements() | _ciphers()
     with _LOCK, ExitStack() as stack:
         for name in modules:
             space = vars(sys.modules[name])

