@@ -24,8 +24,9 @@ from .honest.bare import sometimes, words, written
 from .honest.fresh import lots, memory, numbers, stops
 from .honest.longer import corners, fits, schedule, seldom, unsampled
 from .honest.masks import generator, mixed, structure, values
-from .honest.seeds import encoded, known, reused, same, short, small
+from .honest.seeds import ciphers, encoded, known, reused, same, short, small
 from .honest.together import beside, collaborations, handed, rows
+from .right import ciphers as right_ciphers
 from .right import expanded, fresh, odd, published, seeds, styles
 from .right import front_ends as encoders
 from .right import longer as long_lived
@@ -75,6 +76,7 @@ _HONEST = (
     known,
     short,
     shares,
+    ciphers,
 )
 _SABOTAGE = (digits, record, objects, occasions, looked_at, watched)
 HONEST: list[Case] = [case for module in _HONEST for case in module.CASES]
@@ -97,6 +99,7 @@ RIGHT: list[Case] = [
     *right_words.CASES,
     *expanded.CASES,
     *seeds.CASES,
+    *right_ciphers.CASES,
 ]
 ALL: list[Case] = [*WRONG, *RIGHT]
 """All cases but ``BEYOND``, which no audit of messages can find."""
