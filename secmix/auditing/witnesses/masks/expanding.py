@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
+import random
 from collections.abc import Mapping
 from typing import Any
 
@@ -86,16 +87,44 @@ def _only(number: Any) -> int:
 
 def sequence(stream: Stream, trace: Trace, known: Mapping[int, Any]) -> list[Any]:
     """Compute the numbers of a stream with a known seed, in order; empty if the stream is not supported."""
-    function, name = stream.key[0], stream.key[0].split()[0]
     try:
-        if function.endswith("of a SeedSequence") or function.endswith("with a key"):
-            generator = np.random.Generator(_bits(stream, trace, known, getattr(np.random, name)))
+        generator = _generator(stream, trace, known)
+        if generator is not None:
             drawn = [np.asarray(getattr(generator, name)(*args, **kw)) for (name, args, kw), _ in stream.draws]
             return [value for values in drawn for value in values.ravel().tolist()]
+        if stream.key[0].endswith("with a counter"):
+            octets = bytes(_value(piece, trace, known) for piece in stream.key[1:])
+            return [_number(_encrypted_zeros(stream, octets, at, width), order) for at, width, order in stream.reads]
         digest = _digest(stream, trace, known)
         return [_number(digest[at : at + width], order) for at, width, order in stream.reads]
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
         return []
+
+
+def _generator(stream: Stream, trace: Trace, known: Mapping[int, Any]) -> Any:
+    """Make the generator of a known seed; None for a stream of bytes."""
+    function = stream.key[0]
+    if function.endswith(("of a SeedSequence", "with a key")):
+        return np.random.Generator(_bits(stream, trace, known, getattr(np.random, function.split()[0])))
+    if not function.startswith("MT19937"):
+        return None
+    numbers = [_value(piece, trace, known) for piece in stream.key[1:]]
+    if "RandomState" in function:
+        return np.random.RandomState(numbers if "several" in function else numbers[0])
+    return random.Random(bytes(numbers) if "bytes" in function else numbers[0])
+
+
+def _encrypted_zeros(stream: Stream, octets: bytes, at: int, width: int) -> bytes:
+    """Compute bytes of a cipher's stream: ``octets`` are the key and the nonce without its counter."""
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+    key, label, is_aes = octets[:-12], octets[-12:], stream.key[0].startswith("AES")
+    counter, first = divmod(at, 16 if is_aes else 64)
+    if is_aes:
+        cipher = Cipher(algorithms.AES(key), modes.CTR(label + counter.to_bytes(4, "big")))
+    else:
+        cipher = Cipher(algorithms.ChaCha20(key, counter.to_bytes(4, "little") + label), mode=None)
+    return bytes(cipher.encryptor().update(bytes(first + width))[first:])
 
 
 def _number(octets: bytes, order: str) -> int:

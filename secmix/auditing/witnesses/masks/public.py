@@ -51,15 +51,15 @@ class PublicSeeds:
 
     def _public(self, call: int) -> str:
         """Describe what generators are made of in a call; empty if the adversary lacks a number."""
-        seeds = [[(place, numbers) for number, place, numbers in run.seeds if number == call] for run in self.runs]
+        seeds = [[seed[1:] for seed in run.seeds if seed[0] == call] for run in self.runs]
         if not seeds[0] or len({len(of_run) for of_run in seeds}) > 1:
             return ""
-        kinds = [self._kind([of_run[k][1] for of_run in seeds]) for k in range(len(seeds[0]))]
+        kinds = [self._kind([of_run[k][2] for of_run in seeds]) for k in range(len(seeds[0]))]
         if not all(kinds):
             return ""
-        place, numbers = seeds[0][0]
+        place, maker, numbers = seeds[0][0]
         which = "that are read" if "read" in kinds else "that are public"
-        return f"numbers {which} ({_listed(numbers)} in iteration {call}; {place})"
+        return f"numbers {which} ({maker}({_listed(numbers)}) in iteration {call}; {place})"
 
     def _kind(self, numbers: Sequence[tuple[int, ...]]) -> str:
         if len(set(numbers)) == 1:
@@ -89,4 +89,4 @@ class PublicSeeds:
 
 def _listed(numbers: Sequence[int]) -> str:
     text = ", ".join(map(str, numbers[:4])) + ", …" * (len(numbers) > 4)
-    return f"default_rng({text})" if len(numbers) == 1 else f"default_rng([{text}])"
+    return text if len(numbers) == 1 else f"[{text}]"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -28,13 +30,13 @@ class Replayed:
     inputs : list of (1, n, m)
         Inputs of each call.
     payloads : dict of message -> (rows, 1, m)
-    seeds : list of (call, line, numbers)
-        What generators were made of.
+    seeds : list of (call, line, maker, numbers)
+        What generators were made of, and by which class or function.
     """
 
     inputs: list[Array]
     payloads: dict[int, Any] = field(default_factory=dict)
-    seeds: list[tuple[int, Place, tuple[int, ...]]] = field(default_factory=list)
+    seeds: list[tuple[int, Place, str, tuple[int, ...]]] = field(default_factory=list)
 
 
 def sizes(fit: Fit) -> list[int]:
@@ -86,7 +88,7 @@ def _blocks(
         rng = stream(seed, "soundness", "replay", run, call)
         if reuses and masks is None:
             masks = protocol.draw_masks(1, inputs.shape[2], network, rng.spawn(1)[0])
-        with _recording_seeds(lambda where, numbers, call=call: replay.seeds.append((call, where, numbers)), reseeded):
+        with _recording_seeds(lambda *seed, call=call: replay.seeds.append((call, *seed)), reseeded):
             try:
                 protocol.average(0 * inputs if zeros else inputs.copy(), network, rng, masks=masks, channel=channel)
             except Exception:  # the protocol's code may raise anything
@@ -95,25 +97,40 @@ def _blocks(
 
 
 @contextmanager
-def _recording_seeds(note: Any, reseeded: bool) -> Iterator[None]:
+def _recording_seeds(note: Callable[[Place, str, tuple[int, ...]], None], reseeded: bool) -> Iterator[None]:
     """Record what the protocol's own code makes generators of."""
 
-    original = np.random.default_rng
+    def seeds(name: str, args: Any, kw: Any) -> Any:
+        """Note the seed, and return the arguments to go on with."""
+        frame = sys._getframe(2)
+        numbers = _numbers([*args, *kw.values()])
+        if not numbers or not is_protocol(frame.f_code.co_filename):
+            return args, kw
+        note(Place(frame.f_code.co_filename, frame.f_lineno), name, numbers)
+        others = [1, *(abs(number) % 2**32 for number in numbers)]
+        return ((repr(others) if name == "Random" else others,), {}) if reseeded else (args, kw)
 
     def default_rng(*args: Any, **kw: Any) -> Any:
-        frame = sys._getframe(1)
-        numbers = _numbers([*args, *kw.values()])
-        if numbers and is_protocol(frame.f_code.co_filename):
-            note(Place(frame.f_code.co_filename, frame.f_lineno), numbers)
-            if reseeded:
-                return original([1, *map(abs, numbers)])
+        args, kw = seeds("default_rng", args, kw)
         return original(*args, **kw)
 
-    np.random.default_rng = default_rng
-    try:
+    class RandomState(np.random.RandomState):
+        def __init__(self, *args: Any, **kw: Any) -> None:
+            args, kw = seeds("RandomState", args, kw)
+            super().__init__(*args, **kw)
+
+    class Random(random.Random):
+        def __init__(self, *args: Any, **kw: Any) -> None:
+            args, kw = seeds("Random", args, kw)
+            super().__init__(*args, **kw)
+
+    original = np.random.default_rng
+    with (
+        patch.object(np.random, "default_rng", default_rng),
+        patch.object(np.random, "RandomState", RandomState),
+        patch.object(random, "Random", Random),
+    ):
         yield
-    finally:
-        np.random.default_rng = original
 
 
 def _numbers(given: Any) -> tuple[int, ...]:
@@ -121,6 +138,8 @@ def _numbers(given: Any) -> tuple[int, ...]:
         return (int(given),)
     if isinstance(given, np.ndarray) and given.dtype.kind in "iu":
         return tuple(given.ravel().tolist())
+    if isinstance(given, bytes):
+        return tuple(given)
     return tuple(number for part in given for number in _numbers(part)) if isinstance(given, (list, tuple)) else ()
 
 
