@@ -81,8 +81,18 @@ def test_masks_of_secret_seeds_do_not_fall_off(kind: Any) -> None:
         assert audit(kind(), Eavesdropper()).verdict in ("holds", "inconclusive")
 
 
-def test_a_seed_that_takes_too_long_is_named_with_its_bits() -> None:
-    report = audit(with_steps(short.Short, bits=27), HonestButCurious({1, 2, 3}))
+@pytest.mark.parametrize(("bits", "time"), [(27, "56 minutes"), (32, "30 hours")])
+def test_a_seed_that_takes_long_is_told_from_a_sample(bits: int, time: str) -> None:
+    report = audit(with_steps(short.Short, bits=bits), HonestButCurious({1, 2, 3}))
+    assert report.verdict == "violated"
+    why = report.cells[0].nodes[0].why
+    assert f"its masks follow from a seed of {bits} bits (expanded.py, line " in why
+    assert (
+        f"told from 1,024 others, and trying all takes about {time}, and 'masked' without its masks is its input" in why
+    )
+
+
+def test_a_seed_that_nobody_tries_is_named_with_its_bits() -> None:
+    report = audit(with_steps(short.Short, bits=40), HonestButCurious({1, 2, 3}))
     assert report.verdict == "inconclusive"
-    said = "a seed of 27 bits was not tried, which would take about 56 minutes"
-    assert any(said in each for each in report.cells[0].notes)
+    assert "masks follow from a seed of 40 bits, of 128 that it must have" in report.cells[0].proof

@@ -61,8 +61,18 @@ class Row:
 
 def rows_read(fit: Fit, network: Network, adversary: Adversary, payloads: Sequence[Mapping[int, Any]]) -> list[Row]:
     """Collect the numbers read in a fit, with their values in replayed runs: message -> (rows, 1, m)."""
+    return _rows(fit, _read(fit, network, adversary), payloads)
+
+
+def rows_sent(fit: Fit, payloads: Sequence[Mapping[int, Any]]) -> list[Row]:
+    """Collect all numbers of a fit, whoever reads them."""
+    sent = [(k, row) for k in payloads[0] for row in range(len(fit.messages[k].rows))]
+    return _rows(fit, sent, payloads)
+
+
+def _rows(fit: Fit, places: Sequence[tuple[int, int]], payloads: Sequence[Mapping[int, Any]]) -> list[Row]:
     rows = []
-    for k, row in _read(fit, network, adversary):
+    for k, row in places:
         for entry, cell in enumerate(fit.messages[k].rows.objects[row, 0].tolist()):
             if isinstance(cell, Number) and cell.form and cell.modulus != 0:
                 values = [payload[k][row, 0, entry].item() for payload in payloads]

@@ -29,6 +29,7 @@ from secmix.auditing.witnesses.masks.relations import (
     integers_read,
     relations,
     rows_read,
+    rows_sent,
 )
 from secmix.auditing.witnesses.masks.replay import Replayed, inputs_of, replayed, sizes
 from secmix.auditing.witnesses.masks.tried import Guess, Tables, guesses, tried
@@ -67,7 +68,7 @@ class MaskRemoval:
     @property
     def not_tried(self) -> list[str]:
         """Short seeds that are too long to be tried in an audit."""
-        return sorted({str(guess) for guess in guesses(self.known) if not guess.is_tried})
+        return sorted({str(guess) for guess in guesses(self.known) if not len(self.tables.candidates(guess))})
 
     @staticmethod
     def of(case: CellContext, protocol: Any, inputs: Any, reasons: Sequence[str]) -> MaskRemoval | None:
@@ -90,7 +91,11 @@ class MaskRemoval:
         known = Known.of(fit.trace, rows, data)
         read = integers_read(fit, network, adversary, [run.payloads for run in runs])
         public = PublicSeeds(protocol, network, fit, case.cell.seed, runs, read)
-        return MaskRemoval(case, fit, network, runs, rows, known, truth, columns, reasons, Tables(known), public)
+        actual: Mapping[int, Any] = {}
+        if not all(guess.is_tried for guess in guesses(known)):
+            actual = Known.of(fit.trace, rows_sent(fit, [run.payloads for run in runs]), {}).values
+        tables = Tables(known, actual)
+        return MaskRemoval(case, fit, network, runs, rows, known, truth, columns, reasons, tables, public)
 
     def findings(self, nodes: Sequence[int]) -> list[Finding]:
         """Compute the data of the nodes, by the simplest way first."""
@@ -119,7 +124,7 @@ class MaskRemoval:
             )
 
     def _by_trying(self, node: int) -> Iterator[Claim]:
-        for guess in filter(lambda guess: guess.is_tried, guesses(self.known)):
+        for guess in guesses(self.known):
             masked = [row for row in self.rows if row.terms.keys() & guess.draws]
             if not any(self.fit.trace.variables[v].node == node for row in masked for v in row.terms):
                 continue
@@ -197,9 +202,9 @@ class MaskRemoval:
 
     def _tried(self, relation: Relation, guess: Guess) -> str:
         kind = self.fit.messages[relation.rows[0].message].frame[2]
+        seed = f"a seed of {np.log2(guess.values):.0f} bits ({guess.streams[0].place})"
         return (
-            f"its masks follow from a seed of {np.log2(guess.values):.0f} bits ({guess.streams[0].place}): all "
-            f"{guess.values:,} were tried, and '{kind}' without the masks of one of them is its input; draw seeds of "
+            f"its masks follow from {seed}: {guess.trials}, and '{kind}' without its masks is its input; draw seeds of "
             "at least 128 bits"
         )
 

@@ -1,15 +1,20 @@
-"""Short seeds: the adversary tries all of them, and takes the one that makes numbers small."""
+"""Short seeds: the adversary tries all of them, and takes the one that makes numbers small.
+
+Seeds of up to 16 bits are all tried here. Of longer ones, up to 32 bits, a sample shows what a try of all finds: the
+seed of a run makes numbers so small that no other does. What is left is the time that trying takes.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from secmix._base.checks import Array
+from secmix._base.random import stream as generator
 from secmix.auditing.witnesses.masks.expanding import expanded, sequence, unknown, variables
 from secmix.auditing.witnesses.masks.relations import Known, Relation, Row, relations
 from secmix.kernel.state import INF, following
@@ -19,6 +24,9 @@ _MOST = 2**16
 """Most streams that are expanded to try all values of a seed; one takes about 25 microseconds."""
 _SECONDS = 25e-6
 _SHORT = 2**32
+_SAMPLE = 2**10
+_MISTAKEN = 0.01
+"""Most other seeds of all that may pass for the right one, as expected from the sample."""
 _LOOKED_AT = 3  # numbers that distinguish seeds
 _PLAIN = 2**8  # factor by which they must be smaller than with other seeds
 _WORDS = 2**64
@@ -51,11 +59,22 @@ class Guess:
         """True if an audit tries all values."""
         return self.values * len(self.streams) <= 4 * _MOST and self.values <= _MOST
 
-    def __str__(self) -> str:
+    @property
+    def duration(self) -> str:
+        """The time that trying all values takes."""
         seconds = self.values * len(self.streams) * _SECONDS
-        duration = f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.0f} hours"
+        return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.0f} hours"
+
+    @property
+    def trials(self) -> str:
+        """What was tried, in words."""
+        if self.is_tried:
+            return f"all {self.values:,} were tried"
+        return f"the right one was told from {_SAMPLE:,} others, and trying all takes about {self.duration}"
+
+    def __str__(self) -> str:
         bits = f"a seed of {np.log2(self.values):.0f} bits"
-        return f"{bits} was not tried, which would take about {duration} ({self.streams[0].place})"
+        return f"{bits} was not tried, which would take about {self.duration} ({self.streams[0].place})"
 
 
 def guesses(known: Known) -> list[Guess]:
@@ -73,10 +92,31 @@ def guesses(known: Known) -> list[Guess]:
 
 @dataclass(frozen=True)
 class Tables:
-    """Masks with every value of a seed, computed once for all streams that are made alike."""
+    """Masks with the values of a seed that are tried, computed once for all streams that are made alike.
+
+    Attributes
+    ----------
+    known : Known
+    actual : dict of variable -> values in all runs
+        The seeds of the runs, of which those that are too long to be tried are sampled around.
+    """
 
     known: Known
+    actual: Mapping[int, Sequence[Any]]
     cache: dict[Any, list[Array]] = field(default_factory=dict)
+
+    def candidates(self, guess: Guess) -> Any:
+        """List the seeds that are tried: all, or a sample and then those of the runs; none if these are not known."""
+        if guess.is_tried:
+            return np.arange(guess.values)
+        if guess.seed not in self.actual:
+            return np.zeros(0, int)
+        sample = generator(guess.values, "soundness", "seeds").integers(guess.values, size=_SAMPLE)
+        return np.concatenate([sample, self.right(guess)])
+
+    def right(self, guess: Guess) -> Any:
+        """List the seeds of the runs."""
+        return np.array([int(value) % guess.values for value in self.actual[guess.seed]])
 
     def of(self, guess: Guess, wanted: Iterable[int]) -> dict[int, Array]:
         """Select the wanted masks (values,), of those that are first in their streams."""
@@ -84,7 +124,7 @@ class Tables:
         with following(self.known.trace):
             for number in dict.fromkeys(self.known.trace.variables[v].stream for v in wanted):
                 stream = self.known.streams[number]
-                key = _alike(stream, guess)
+                key = _alike(stream, guess), () if guess.is_tried else guess.seed
                 if key not in self.cache:
                     self.cache[key] = self._tried(stream, guess)
                 masks |= dict(zip(variables(stream), self.cache[key], strict=False))
@@ -93,7 +133,7 @@ class Tables:
     def _tried(self, stream: Stream, guess: Guess) -> list[Array]:
         values: dict[int, Any] = {}
         sequences = []
-        for value in range(guess.values):
+        for value in self.candidates(guess).tolist():
             values[guess.seed] = value
             sequences.append(sequence(stream, self.known.trace, values)[:_LOOKED_AT])
         return [np.array(x, np.uint64 if isinstance(x[0], int) else float) for x in zip(*sequences, strict=False)]
@@ -121,9 +161,30 @@ def tried(known: Known, rows: Sequence[Row], node: int, guess: Guess, tables: Ta
     compared = [relation for relation in masked[:_LOOKED_AT] if relation.masks.keys() <= masks.keys()]
     if len(compared) < 2 or len({relation.modulus for relation in compared}) > 1:
         return
-    size = np.max([_left(relation, masks) for relation in compared], axis=0)  # (values, runs)
-    if (np.median(size, axis=0) > _PLAIN * size.min(axis=0)).all():
-        yield from _without(masked, known, guess, size.argmin(axis=0).tolist())
+    size = np.max([_left(relation, masks) for relation in compared], axis=0)  # (candidates, runs)
+    candidates = tables.candidates(guess)
+    if guess.is_tried:
+        is_told = bool((np.median(size, axis=0) > _PLAIN * size.min(axis=0)).all())
+    else:
+        several = len({tuple(relation.masks.items()) for relation in compared})
+        is_told = mistaken(size, candidates, tables.right(guess), several) * guess.values < _MISTAKEN
+    if is_told:
+        yield from _without(masked, known, guess, candidates[size.argmin(axis=0)].tolist())
+
+
+def mistaken(size: Array, candidates: Any, right: Any, several: int) -> float:
+    """Estimate how often another seed makes numbers as small as the right one does, in the worst run.
+
+    ``size`` (candidates, runs) is that of the largest of ``several`` numbers, whose masks are draws of their own. Near
+    zero these have a density, so others are below t with a probability that goes by t to the power of ``several``; the
+    smallest of the sample says which.
+    """
+    runs = np.arange(size.shape[1])
+    own = size[len(candidates) - len(right) + runs, runs]
+    others = np.where(candidates[:, None] == right[None], np.inf, size).min(axis=0)
+    with np.errstate(divide="ignore"):
+        shares = (own / others) ** several / len(candidates)
+    return float(shares.max())
 
 
 def _left(relation: Relation, draws: dict[int, Any]) -> Array:
