@@ -85,7 +85,8 @@ class Number:
             scale, modulus = self.scale + other.scale, common_step(self.modulus, other.modulus)
             if scale == 0 and modulus == INF:
                 return value
-            out = Number(value, self.form, modulus if scale != 0 else 0, depends, step, scale=scale or 1)
+            form = self.form if scale != 0 else None  # a mask is off again: what is left is public once it is reduced
+            out = Number(value, form, modulus, depends, step, scale=scale or 1, pure=scale != 0)
             return self._sum(out, other)
         # What is not followed counts as nothing modulo its step.
         modulus = common_step(self.modulus or self.step, other.modulus or other.step)

@@ -15,6 +15,7 @@ from unit.kernel.seeded import INPUTS, NETWORK, Seeded
 
 from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.kernel import KnownSums, Open, clear, prove
+from secmix.kernel.arrays import array_of
 from secmix.kernel.draws import Draws
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import LeftTrace, Trace, following, now
@@ -297,3 +298,16 @@ def test_parts_of_several_words_are_no_sum_of_words(octets: Any) -> None:
         parts = [each.to_bytes(8, "little") for each in _drawn(2)]
         with replaced({__name__}), pytest.raises(LeftTrace, match="secret bytes of several kinds"):
             int.from_bytes(octets(*parts), "little")
+
+
+def test_what_is_public_is_so_again_once_its_mask_is_off() -> None:
+    """As what vectors are filled up with: words at once, Python's numbers when they are reduced."""
+    with following(Trace()):
+        several = _drawn(2)
+        masks = array_of(np.array(several, object), np.uint64)
+        assert (np.array([5, 0], np.uint64) + masks - masks).objects.tolist() == [5, 0]
+        word = several[0]
+        left = (word % 2**32 + 5) + (word % 2**32) * -1
+        assert isinstance(left, Number)
+        assert not left.pure
+        assert left % 2**32 == 5
