@@ -69,6 +69,7 @@ class _Walk:
     varying: frozenset[str] | None
     mine: set[str]
     seen: dict[int, tuple[int, Any]] = field(default_factory=dict)  # with what was seen: an address is used again
+    edges: dict[int, int] = field(default_factory=dict)  # of a graph, apart, since there may be millions
     numbers: dict[str, str] = field(default_factory=dict)
 
     def digest(self, value: Any, path: str) -> Any:
@@ -124,6 +125,8 @@ class _Walk:
         """Digest what an object holds beside its attributes."""
         if isinstance(value, np.ndarray):
             return self._array(value, path)
+        if type(value) is dict and _joins(value):
+            return tuple(value), [self.edges.setdefault(id(each), len(self.edges)) for each in value.values()]
         if isinstance(value, (dict, types.MappingProxyType)):
             return self._each(value, path, _setter(value))
         if isinstance(value, (list, deque)) and len(value) > _LONG and all(type(each) in _VALUES for each in value):
@@ -209,6 +212,11 @@ class _Walk:
                 put(key, plain if self.varying is None else Public(plain, KEPT))
             return KEPT
         return self.digest(each, place)
+
+
+def _joins(members: dict[Any, Any]) -> bool:
+    """Say whether these are the neighbours of a node, by number, with nothing kept of an edge."""
+    return bool(members) and all(type(k) is int and type(each) is dict and not each for k, each in members.items())
 
 
 def _setter(container: Any) -> Callable[[Any, Any], Any] | None:

@@ -24,6 +24,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from unit.kernel import examples
@@ -213,6 +214,9 @@ CHANGES: dict[str, tuple[Any, Any]] = {
     "a long list": (lambda: list(range(2000)), lambda v: v.__setitem__(1500, 0)),
     "an array of objects": (lambda: np.array([Holder(), None], object), lambda v: setattr(v[0], "count", 1)),
     "a sentinel's attribute": (Sentinel, lambda v: setattr(v, "state", "b")),
+    "an edge": (lambda: nx.cycle_graph(5), lambda v: v.add_edge(0, 2)),
+    "an edge's attribute": (lambda: nx.complete_graph(5), lambda v: v[0][1].__setitem__("seen", 1)),
+    "an edge of its own": (lambda: nx.path_graph(2), lambda v: v.adj[0]._atlas.__setitem__(1, {})),
     "an attribute of an array": (lambda: np.zeros(3).view(Named), lambda v: setattr(v, "name", "second")),
 }
 
