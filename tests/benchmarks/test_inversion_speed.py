@@ -17,7 +17,8 @@ from threadpoolctl import threadpool_limits
 
 from secmix.adversaries import invert_sums, rounds_needed
 from secmix.adversaries.inversion.certificate import fit
-from secmix.adversaries.inversion.starts import rounding, standard_of
+from secmix.adversaries.inversion.coordinates import standard_of
+from secmix.adversaries.inversion.starts import rounding
 
 pytestmark = pytest.mark.build
 
@@ -37,8 +38,8 @@ def certainty(rows, path, sums):
     """How far off the sums' rounding leaves the true rows."""
     standard = standard_of(sums, path, len(rows))
     columns = np.linalg.solve(standard.lower, (rows - standard.centre).T)
-    noise = standard.noise(rounding(sums, path, len(rows))).ravel()
-    return fit(standard.equations(path), standard.sums(sums).ravel(), noise, columns.T).error
+    noise = standard.noise(rounding(sums, path, len(rows)), path).ravel()
+    return fit(standard.equations(path), standard.sums(sums, path).ravel(), noise, columns.T).error
 
 
 @pytest.mark.parametrize(("h", "c"), SIZES)

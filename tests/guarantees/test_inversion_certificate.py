@@ -8,7 +8,8 @@ from inversion_problems import furthest, problem, sums_of
 
 from secmix.adversaries import invert_sums, rounds_needed
 from secmix.adversaries.inversion.certificate import fit
-from secmix.adversaries.inversion.starts import rounding, standard_of
+from secmix.adversaries.inversion.coordinates import standard_of
+from secmix.adversaries.inversion.starts import rounding
 
 pytestmark = pytest.mark.delicate
 
@@ -88,8 +89,8 @@ def test_a_search_that_stopped_short_in_a_flat_valley_says_how_far_it_may_have_b
     """Rows a little off along the direction that the sums fix least: the misfit hardly shows it, the error must."""
     rows, path, sums = problem(20, 2, 3, 3, seed=1)
     standard = standard_of(sums, path, 20)
-    equations, target = standard.equations(path), standard.sums(sums).ravel()
-    noise = standard.noise(rounding(sums, path, 20)).ravel()
+    equations, target = standard.equations(path), standard.sums(sums, path).ravel()
+    noise = standard.noise(rounding(sums, path, 20), path).ravel()
     true = np.linalg.solve(standard.lower, (rows - standard.centre).T).T
     _, slopes = equations.with_jacobian(np.ascontiguousarray(true.T))
     weakest = np.linalg.svd(slopes.transpose(0, 2, 1).reshape(len(slopes), -1) / noise[:, None])[2][-1].reshape(20, 2)

@@ -12,9 +12,10 @@ from numpy.testing import assert_allclose
 from secmix import Mixture
 from secmix.adversaries import invert_sums, rounds_needed
 from secmix.adversaries.inversion.certificate import agreeing, fit
+from secmix.adversaries.inversion.coordinates import moments, plane_of, standard_of
 from secmix.adversaries.inversion.hops import hop, parents
 from secmix.adversaries.inversion.solver import _solved, basis
-from secmix.adversaries.inversion.starts import moments, rounding, standard_of
+from secmix.adversaries.inversion.starts import rounding
 from secmix.errors import DataError, SecmixError
 
 pytestmark = pytest.mark.delicate
@@ -29,7 +30,7 @@ def test_the_jacobian_is_the_derivative_and_the_sums_are_those_of_the_protocol(d
     equations = standard.equations(path)
     columns = np.linalg.solve(standard.lower, (rows - standard.centre).T)
     values, slopes = equations.with_jacobian(columns)
-    assert_allclose(values.sum(axis=1), standard.sums(sums).ravel(), atol=1e-12)
+    assert_allclose(values.sum(axis=1), standard.sums(sums, path).ravel(), atol=1e-12)
     assert np.array_equal(values, equations.statistics(columns))
     for k in range(d):
         step = np.zeros((d, 1))
@@ -165,8 +166,8 @@ def test_a_parameter_that_is_not_finite_is_refused():
 def test_hops_start_from_the_best_of_each_start_that_has_not_arrived_and_prove_nothing_among_themselves():
     rows, path, sums = problem(4, 2, 2, 3, seed=0)
     standard = standard_of(sums, path, 4)
-    equations, target = standard.equations(path), standard.sums(sums).ravel()
-    noise = standard.noise(rounding(sums, path, 4)).ravel()
+    equations, target = standard.equations(path), standard.sums(sums, path).ravel()
+    noise = standard.noise(rounding(sums, path, 4), path).ravel()
     true = np.linalg.solve(standard.lower, (rows - standard.centre).T).T
     judged = [
         fit(equations, target, noise, true + shift, start)
@@ -200,3 +201,47 @@ def test_a_trap_that_most_starts_fall_into_is_no_proof_that_sums_were_altered():
     found = invert_sums(sums, path, 20, rng=8)
     assert found.status == "determined"
     assert furthest(found.rows, rows) < 1e-6
+
+
+@pytest.mark.parametrize(("h", "d"), [(2, 2), (2, 5), (3, 4), (5, 5), (5, 9)])
+def test_few_rows_lie_in_a_plane_in_which_the_sums_are_those_of_fewer_columns(h, d):
+    rows, path, sums = problem(h, d, 2, 3, seed=4)
+    plane = plane_of(sums, path, h)
+    assert plane is not None
+    inside = plane.standardised(rows)
+    assert inside.shape == (h, h - 1)
+    assert_allclose(plane.rows(inside), rows, atol=1e-9)
+    assert_allclose(inside.mean(axis=0), 0, atol=1e-9)
+    assert_allclose(np.cov(inside.T, bias=True), np.eye(h - 1), atol=1e-7)
+    values = plane.equations(path).statistics(inside.T).sum(axis=1)
+    assert_allclose(values, plane.sums(sums, path).ravel(), atol=1e-8)
+    wide = standard_of(sums, path, h)
+    of_each = [
+        each.statistics(z.T)[:: each.size // 3]
+        for each, z in [(plane.equations(path), inside), (wide.equations(path), wide.standardised(rows))]
+    ]
+    assert_allclose(*of_each, atol=1e-8)  # of each row: the responsibilities are the same
+
+
+def test_rows_in_general_position_or_along_a_line_have_no_such_plane():
+    rows, path, sums = problem(4, 3, 2, 3, seed=0)
+    assert plane_of(sums, path, 4) is None
+    along = rows[0] + np.outer([0.0, 1.0, 2.5], rows[1] - rows[0])
+    assert plane_of(sums_of(along, path), path, 3) is None  # of two directions one is known
+
+
+@pytest.mark.parametrize(("h", "d"), [(3, 12), (4, 30)])
+def test_few_rows_of_many_columns_come_back(h, d):
+    rows, path, sums = problem(h, d, 2, 3, seed=1)
+    found = invert_sums(sums, path, h, rng=0)
+    assert found.certified
+    assert found.rank == h * d  # judged by all sums, in all columns
+    assert found.error < 1e-6
+    assert furthest(found.rows, rows) < 1e-6
+
+
+def test_sums_of_many_columns_are_all_held_against_rows_of_a_plane():
+    _, path, sums = problem(3, 12, 2, 3, seed=1)
+    sums[1, 0, -1] += 1e-6  # of the last column alone
+    found = invert_sums(sums, path, 3, rng=0, starts=64)
+    assert not found.certified

@@ -68,36 +68,47 @@ def fit(equations: Equations, target: Array, noise: Array, rows: Array, start: i
     values, slopes = equations.with_jacobian(np.ascontiguousarray(rows.T))
     scale = 1.0 + np.abs(values).sum(axis=1)
     off = values.sum(axis=1) - target
-    misfit = np.abs(off)
-    residual = float((misfit / scale).max())
+    residual, consistent, worse = misfits(values.T, target, noise)
     # (T c q, d, h) to one column an unknown, row by row.
     jacobian = slopes.transpose(0, 2, 1).reshape(len(slopes), -1)
     if not np.isfinite(jacobian).all() or not np.isfinite(residual):
         return Solution(rows, np.inf, False, np.inf, np.full(len(rows), np.inf), 0, np.inf, start)
-    outward, strength, directions = np.linalg.svd(jacobian / noise[:, None])
-    plain = np.linalg.svd(jacobian / scale[:, None], compute_uv=False)
     unknowns = jacobian.shape[1]
+    # The triangle has the columns' inner products, and with them all that is asked here.
+    triangle = np.asarray(np.linalg.qr(np.column_stack([jacobian, off]) / noise[:, None], mode="r"))
+    outward, strength, directions = np.linalg.svd(triangle[:, :unknowns])
+    plain = np.linalg.svd(np.linalg.qr(jacobian / scale[:, None], mode="r"), compute_uv=False)
     rank = int((strength > 10.0).sum())
-    worse = max(1.0, float(np.sqrt(np.mean((misfit / noise) ** 2))))
     # The rows have covariance I here: none is further out than √(h d), however little the sums say of a direction.
     certain = np.full(unknowns, 1 / (2 * np.sqrt(unknowns)))
     certain[: len(strength)] = np.maximum(certain[: len(strength)], strength / (_SIGMAS * worse))
     errors = np.sqrt(((directions / certain[:, None]) ** 2).sum(axis=0).reshape(rows.shape).sum(axis=1))
     # How far the Gauss-Newton step still is from here: a search that stopped short in a flat valley is not there.
     used = len(strength)
-    along = outward[:, :used].T @ (off / noise) / np.maximum(strength, _SIGMAS * certain[:used] / 2)
+    along = outward[:, :used].T @ triangle[:, unknowns] / np.maximum(strength, _SIGMAS * certain[:used] / 2)
     errors += np.linalg.norm((directions[:used].T @ along).reshape(rows.shape), axis=1)
     complete = len(plain) >= unknowns and plain[-1] > 0
     return Solution(
         rows,
         residual,
-        bool((misfit <= tolerance(scale, noise)).all()),
+        consistent,
         worse,
         errors,
         rank,
         float(plain[0] / plain[unknowns - 1]) if complete else np.inf,
         start,
     )
+
+
+def misfits(values: Array, target: Array, noise: Array) -> tuple[float, bool, float]:
+    """Compare the sums of ``values`` (h, T c q) with ``target``: residual, whether consistent, and root mean square.
+
+    As the attributes of :class:`Solution`.
+    """
+    scale = 1.0 + np.abs(values).sum(axis=0)
+    misfit = np.abs(values.sum(axis=0) - target)
+    consistent = bool((misfit <= tolerance(scale, noise)).all())
+    return float((misfit / scale).max()), consistent, max(1.0, float(np.sqrt(np.mean((misfit / noise) ** 2))))
 
 
 def tolerance(scale: Array, noise: Array) -> Array:

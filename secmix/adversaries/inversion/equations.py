@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from secmix._base.checks import Array, Ints
-from secmix.mixture import Mixture
 
 
 @dataclass(frozen=True)
@@ -85,60 +83,6 @@ class Equations:
 def _upper(d: int) -> tuple[Ints, Ints]:
     """Index the upper triangle, once: a search asks for it thousands of times."""
     return np.triu_indices(d)
-
-
-@dataclass(frozen=True)
-class Standard:
-    """The affine map z = L⁻¹(x − m) to coordinates in which the rows have mean 0 and covariance I.
-
-    Attributes
-    ----------
-    centre : (d,)
-    lower : (d, d)
-        L, lower triangular.
-    """
-
-    centre: Array
-    lower: Array
-
-    def rows(self, standard: Array) -> Array:
-        """Convert rows (..., d) to the units of the data."""
-        return np.asarray(standard @ self.lower.T + self.centre)
-
-    def equations(self, parameters: Sequence[Mixture]) -> Equations:
-        """Build the equations in standard coordinates."""
-        inverse = np.linalg.inv(self.lower)
-        means = np.stack([(mixture.means - self.centre) @ inverse.T for mixture in parameters])
-        covariances = np.stack([inverse @ mixture.covariances @ inverse.T for mixture in parameters])
-        precisions = np.linalg.inv(covariances)
-        with np.errstate(divide="ignore"):  # a component of weight zero takes no row
-            constants = np.log(np.stack([mixture.weights for mixture in parameters]))
-        constants = constants - 0.5 * np.linalg.slogdet(covariances)[1]
-        return Equations(means, 0.5 * (precisions + precisions.swapaxes(-1, -2)), constants)
-
-    def sums(self, sums: Array) -> Array:
-        """Convert sums (T, c, q) to standard coordinates."""
-        d = len(self.centre)
-        inverse = np.linalg.inv(self.lower)
-        upper = np.triu_indices(d)
-        out = sums.copy()
-        out[..., 1 : 1 + d] = (sums[..., 1 : 1 + d] - sums[..., :1] * self.centre) @ inverse.T
-        scatter = np.empty((*sums.shape[:-1], d, d))
-        scatter[..., upper[0], upper[1]] = scatter[..., upper[1], upper[0]] = sums[..., 1 + d :]
-        out[..., 1 + d :] = (inverse @ scatter @ inverse.T)[..., upper[0], upper[1]]
-        return out
-
-    def noise(self, noise: Array) -> Array:
-        """Convert standard errors (T, c, q) of the sums, taken to be independent, as :meth:`sums` converts these."""
-        d = len(self.centre)
-        inverse = np.linalg.inv(self.lower) ** 2
-        upper = np.triu_indices(d)
-        out = noise**2
-        out[..., 1 : 1 + d] = (out[..., 1 : 1 + d] + out[..., :1] * self.centre**2) @ inverse.T
-        scatter = np.empty((*noise.shape[:-1], d, d))
-        scatter[..., upper[0], upper[1]] = scatter[..., upper[1], upper[0]] = out[..., 1 + d :]
-        out[..., 1 + d :] = (inverse @ scatter @ inverse.T)[..., upper[0], upper[1]]
-        return np.asarray(np.sqrt(out))
 
 
 def rounds_needed(h: int, d: int, c: int) -> float:

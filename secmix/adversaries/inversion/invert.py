@@ -9,32 +9,46 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, integer
-from secmix.adversaries.inversion.certificate import NOISIEST, USEFUL, Solution, agreeing, fit, likeliest, rivals, same
-from secmix.adversaries.inversion.equations import Equations, Standard, rounds_needed
+from secmix.adversaries.inversion.certificate import (
+    NOISIEST,
+    USEFUL,
+    Solution,
+    agreeing,
+    fit,
+    likeliest,
+    misfits,
+    rivals,
+    same,
+)
+from secmix.adversaries.inversion.coordinates import Problem, plane_of, standard_of
+from secmix.adversaries.inversion.equations import rounds_needed
 from secmix.adversaries.inversion.hops import hop, parents
 from secmix.adversaries.inversion.input import checked, distinct_rounds, numbers
 from secmix.adversaries.inversion.solver import FINEST, SCHEDULES, basis, solve
-from secmix.adversaries.inversion.starts import draw_starts, rounding, samples, standard_of
+from secmix.adversaries.inversion.starts import draw_starts, rounding, samples
 from secmix.mixture import Mixture
 
 __all__ = ["Inversion", "invert_sums", "rounds_needed"]
 
 Status = Literal["determined", "underdetermined", "inconclusive"]
 
-_BATCH = 32
+# Starts in a batch, and derivatives at all of them; where one start has many, the first few are tried by themselves.
+_BATCH, _DERIVATIVES = 32, 1_600_000
 _POLISHED = 8
 # Hops in a batch; and batches of hops for each batch of new starts, once two of these are made.
 _HOPPING = 16
 _HOPS = 6
 # This many solutions that fit, none of them certain: the sums do not pin the rows down in double precision.
 _ENOUGH = 8
+# Derivatives of all sums that fit into memory, and steps on all sums from rows that were found in a plane.
+_DENSE, _STEPS = 15_000_000, 12
 # Numbers that the sums must hold beyond the unknowns for a small residual to prove anything.
 _SPARE = 2
 
@@ -150,28 +164,22 @@ def invert_sums(
     needed = rounds_needed(n_rows, d, active)
     if distinct < needed:
         return _too_few(n_rows, d, needed, distinct, len(rounds))
-    standard = standard_of(table, rounds, n_rows)
-    equations, target = standard.equations(rounds), standard.sums(table).ravel()
-    blur = standard.noise(error + rounding(table, rounds, n_rows)).ravel()
-    fits, made = _search(equations, target, blur, standard, rounds[-1], n_rows, np.random.default_rng(rng), starts)
+    error = error + rounding(table, rounds, n_rows)
+    problem = Problem.of(standard_of(table, rounds, n_rows), table, error, rounds)
+    plane = plane_of(table, rounds, n_rows)
+    searched = problem if plane is None else Problem.of(plane, table, error, rounds)
+    fits, made = _search(searched, rounds[-1], n_rows, np.random.default_rng(rng), starts)
     spare = numbers(distinct, active, d) - n_rows * d
-    return _conclude(fits, made, standard, float(blur.max()) > noisiest, needed, spare=spare)
+    return _conclude(fits, made, problem, searched, float(problem.noise.max()) > noisiest, needed, spare=spare)
 
 
-def _search(
-    equations: Equations,
-    target: Array,
-    noise: Array,
-    standard: Standard,
-    last: Mixture,
-    h: int,
-    rng: np.random.Generator,
-    most: int,
-) -> tuple[list[Solution], int]:
+def _search(problem: Problem, last: Mixture, h: int, rng: np.random.Generator, most: int) -> tuple[list[Solution], int]:
     """Fit from batch after batch of starts, until a fit is certain, none can be, or ``most`` starts are made."""
+    standard, equations, target, noise = problem.standard, problem.equations, problem.target, problem.noise
     sample_rng, start_rng, hop_rng = rng.spawn(3)
     counts = target.reshape(*equations.means.shape[:2], -1)[-1, :, 0]
     functions = basis(equations, samples(last, standard, 3 * equations.size + 500, sample_rng).T)
+    batch_size = min(max(_DERIVATIVES // (equations.size * h * standard.lower.shape[1]), _POLISHED), _BATCH)
     fits: list[Solution] = []
     made = batch = drawn = hopped = 0
     while made < most:
@@ -181,7 +189,7 @@ def _search(
             rows, origin = hop(equations, functions, target, stuck, count, hop_rng)
             iterations, hopped = 200, hopped + 1
         else:
-            count = min(_BATCH, most - made)
+            count = min(batch_size, most - made)
             if drawn % 4 < 2:
                 first = (target, equations) if made == 0 else None
                 rows = draw_starts(last, standard, count, h, start_rng, moments=first)
@@ -194,7 +202,7 @@ def _search(
         rows, _ = solve(equations, target, functions.weights(FINEST), rows, iterations, orthogonal=True)
         # The likeliest rows, down to where the noise explains the misfit many times over.
         enough = 1e-4 * equations.size
-        rows, _ = solve(equations, target, np.diag(1 / noise), rows, iterations, orthogonal=True, enough=enough)
+        rows, _ = solve(equations, target, 1 / noise, rows, iterations, orthogonal=True, enough=enough)
         fits += [fit(equations, target, noise, row, int(k)) for row, k in zip(rows, origin, strict=True)]
         made, batch = made + count, batch + 1
         fitting = likeliest(fits)
@@ -217,18 +225,32 @@ def _stalled(fits: list[Solution]) -> bool:
     return not best.consistent and len(there) >= _ENOUGH
 
 
+def _on_all_sums(best: Solution, searched: Problem, problem: Problem) -> Solution:
+    """Judge rows that were searched for in a plane by all sums, after a few more steps where these fit into memory."""
+    rows = problem.standard.standardised(searched.standard.rows(best.rows))
+    equations, target, noise = problem.equations, problem.target, problem.noise
+    if equations.size * rows.size > _DENSE:
+        residual, consistent, misfit = misfits(equations.statistics(rows.T).T, target, noise)
+        return replace(best, rows=rows, residual=residual, consistent=consistent, misfit=misfit)
+    steps = solve(equations, target, 1 / noise, rows[None], _STEPS, orthogonal=True)[0]
+    return fit(equations, target, noise, steps[0], best.start)
+
+
 def _conclude(
-    fits: list[Solution], made: int, standard: Standard, noisy: bool, needed: float, *, spare: int
+    fits: list[Solution], made: int, problem: Problem, searched: Problem, noisy: bool, needed: float, *, spare: int
 ) -> Inversion:
     fitting = likeliest(fits)
     best = min(fitting, key=lambda each: each.error) if fitting else min(fits, key=lambda each: each.residual)
     together = agreeing(best, fits) if best.consistent else 0
-    notes = []
+    others = rivals(best, fitting)
+    if searched.standard.is_plane:
+        best = _on_all_sums(best, searched, problem)
+    standard, notes = problem.standard, []
     if not best.consistent:
         notes.append(f"no start fits the sums; the best is off by {best.residual:.1e} of their scale")
     elif together < 2:
         notes.append("only one start found these rows")
-    if rivals(best, fitting):
+    if others:
         notes.append("other rows fit the sums as well")
     if noisy:
         notes.append("the sums are too noisy for a certificate")
@@ -237,7 +259,7 @@ def _conclude(
     rows = standard.rows(best.rows)
     order = np.lexsort(rows.T[::-1])
     # Written as float64, a row far from the origin is itself rounded.
-    written = np.finfo(np.float64).eps * np.linalg.norm(np.linalg.inv(standard.lower), 2) * np.abs(rows).max()
+    written = np.finfo(np.float64).eps * np.linalg.norm(standard.inverse, 2) * np.abs(rows).max()
     errors = best.errors[order] + written
     if errors.max() > USEFUL:
         notes.append(f"the sums leave rows uncertain by {errors.max():.1e} standard deviations")

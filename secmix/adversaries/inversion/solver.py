@@ -18,6 +18,9 @@ from secmix.adversaries.inversion.equations import Equations
 # Basis functions below this share of the largest are made of rounding error.
 _ROUNDING = 1e-13
 
+# Functions of this share of ε count as a thousandth of the others at most, as a square.
+_NEGLIGIBLE = 0.03
+
 # (ε as a share of σ_1, iterations at most). Neither schedule is better on all data, so starts take turns.
 SCHEDULES = (
     ((1e-1, 60), (1e-2, 60), (1e-3, 60), (1e-4, 60), (1e-6, 80), (1e-9, 80)),
@@ -36,10 +39,15 @@ class Basis:
     sizes: Array
 
     def weights(self, smoothing: float | None) -> Array:
-        """Compute the weights (r, T c q) of the residual (T c q,); with None, those of plain sums in the same basis."""
+        """Compute the weights (r', T c q) of the residual (T c q,), or with None those of plain sums (T c q,).
+
+        Functions far smaller than what is left out hardly count, and are not looked at.
+        """
         if smoothing is None:
-            return self.directions.T
-        return np.asarray((self.directions / np.hypot(self.sizes, smoothing * self.sizes[0])).T)
+            return np.ones(len(self.directions))
+        left_out = smoothing * self.sizes[0]
+        count = int((self.sizes >= _NEGLIGIBLE * left_out).sum())
+        return np.asarray((self.directions[:, :count] / np.hypot(self.sizes[:count], left_out)).T)
 
 
 def basis(equations: Equations, samples: Array) -> Basis:
@@ -65,7 +73,7 @@ def solve(
     Parameters
     ----------
     target : (T c q,)
-    weights : (r, T c q)
+    weights : (r, T c q), or (T c q,) of each sum by itself
     orthogonal : bool
         Solve each step by QR, not by normal equations: three times as slow, and exact where the condition is large.
     enough : float
@@ -76,7 +84,7 @@ def solve(
     rows (S, h, d) and the norm of the weighted residual (S,).
     """
     rows = starts.copy()
-    goal = weights @ target
+    goal = _weighed(weights, target)
     residual, jacobian = _evaluate(equations, weights, goal, rows)
     loss = 0.5 * (residual**2).sum(axis=1)
     damping, growth = np.full(len(rows), 1e-2), np.full(len(rows), 2.0)
@@ -118,8 +126,13 @@ def _evaluate(equations: Equations, weights: Array, goal: Array, rows: Array) ->
     count, h, d = rows.shape
     values, slopes = equations.with_jacobian(np.ascontiguousarray(rows.reshape(-1, d).T))
     sums = values.reshape(-1, count, h).sum(axis=2)
-    jacobian = (weights @ slopes.reshape(len(slopes), -1)).reshape(len(weights), d, count, h)
-    return (weights @ sums).T - goal, jacobian.transpose(2, 0, 3, 1).reshape(count, len(weights), h * d)
+    jacobian = _weighed(weights, slopes.reshape(len(slopes), -1)).reshape(len(weights), d, count, h)
+    return _weighed(weights, sums).T - goal, jacobian.transpose(2, 0, 3, 1).reshape(count, len(weights), h * d)
+
+
+def _weighed(weights: Array, values: Array) -> Array:
+    """Weigh values (T c q, ...) by a matrix, or each by itself."""
+    return np.asarray(weights @ values if weights.ndim == 2 else (weights * values.T).T)
 
 
 def _step(residual: Array, jacobian: Array, damping: Array, orthogonal: bool) -> tuple[Array, Array]:

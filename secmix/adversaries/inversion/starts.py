@@ -8,44 +8,11 @@ import numpy as np
 
 from secmix._base.arrays import oriented
 from secmix._base.checks import Array
-from secmix.adversaries.inversion.equations import Equations, Standard
+from secmix.adversaries.inversion.coordinates import Standard, moments
+from secmix.adversaries.inversion.equations import Equations
 from secmix.mixture import Mixture
 
 _EPS = float(np.finfo(np.float64).eps)
-
-
-def moments(sums: Array, rounds: Sequence[Mixture], h: int) -> tuple[Array, Array]:
-    """Compute the rows' mean (d,) and covariance (d, d): as Σ_j P_j = 1, sums over components leave Σx and Σxxᵀ."""
-    d = rounds[0].n_features
-    upper = np.triu_indices(d)
-    mean = sums[..., 1 : 1 + d].sum(axis=1).mean(axis=0) / h
-    covariances = []
-    for table, mixture in zip(sums, rounds, strict=True):
-        scatter = np.empty((len(table), d, d))
-        scatter[:, upper[0], upper[1]] = scatter[:, upper[1], upper[0]] = table[:, 1 + d :]
-        # From about μ_j to about the mean: (x−m) = (x−μ) + (μ−m).
-        first = table[:, 1 : 1 + d] - table[:, :1] * mixture.means
-        shift = mixture.means - mean
-        cross = first[:, :, None] * shift[:, None, :]
-        about = scatter + cross + cross.swapaxes(1, 2)
-        about += table[:, 0, None, None] * shift[:, :, None] * shift[:, None, :]
-        covariances.append(about.sum(axis=0) / h)
-    return mean, np.asarray(np.mean(covariances, axis=0))
-
-
-def standard_of(sums: Array, rounds: Sequence[Mixture], h: int) -> Standard:
-    """Choose coordinates in which the rows have mean 0 and covariance I; with too few rows, the last mixture has."""
-    mean, covariance = moments(sums, rounds, h)
-    d = len(mean)
-    if h > d:
-        spread = np.sqrt(np.abs(np.diag(covariance))) + 1e-300
-        values = np.linalg.eigvalsh(covariance / np.outer(spread, spread))
-        if values[0] > 1e-8:
-            return Standard(mean, np.asarray(np.linalg.cholesky(covariance)))
-    last = rounds[-1]
-    off = last.means - last.weights @ last.means
-    pooled = np.einsum("c,cde->de", last.weights, last.covariances + off[:, :, None] * off[:, None, :])
-    return Standard(mean, np.asarray(np.linalg.cholesky(pooled)))
 
 
 def rounding(sums: Array, rounds: Sequence[Mixture], h: int) -> Array:
@@ -79,10 +46,10 @@ def draw_starts(
     each set is given the rows' mean and, where h > d, their covariance, and with ``moments`` the first of the sets is
     the exact solution for two rows.
     """
-    d = last.n_features
+    d = standard.lower.shape[1]
     if counts is not None:
         return _by_component(last, standard, count, h, rng, counts)
-    sets: Array = _standardised(last.sample(count * h, rng), standard).reshape(count, h, d)
+    sets: Array = standard.standardised(last.sample(count * h, rng)).reshape(count, h, d)
     sets -= sets.mean(axis=1, keepdims=True)
     if h > d:
         second = np.einsum("shd,she->sde", sets, sets) / h
@@ -98,13 +65,9 @@ def samples(last: Mixture, standard: Standard, size: int, rng: np.random.Generat
 
     The values of functions farther out would outweigh those among the rows.
     """
-    rows = _standardised(last.sample(size, rng), standard)
-    near = rows[(rows**2).sum(axis=1) < 3 * last.n_features]
+    rows = standard.standardised(last.sample(size, rng))
+    near = rows[(rows**2).sum(axis=1) < 3 * rows.shape[1]]
     return near if len(near) > size // 4 else rows
-
-
-def _standardised(rows: Array, standard: Standard) -> Array:
-    return np.asarray(np.linalg.solve(standard.lower, (rows - standard.centre).T).T)
 
 
 def _by_component(
@@ -118,7 +81,7 @@ def _by_component(
     lower = np.linalg.cholesky(last.covariances)
     noise = rng.standard_normal((count, h, last.n_features))
     rows = last.means[which] + np.einsum("shde,she->shd", lower[which], noise)
-    return _standardised(rows.reshape(count * h, -1), standard).reshape(rows.shape)
+    return standard.standardised(rows.reshape(count * h, -1)).reshape(count, h, -1)
 
 
 def _two_rows(target: Array, equations: Equations) -> Array:

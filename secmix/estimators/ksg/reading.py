@@ -92,7 +92,7 @@ def entropy(x: ArrayLike, k: int = 3) -> float:
 
 
 def entropies(values: Floats, k: int = 3) -> Floats:
-    """Estimate the differential entropy (p,) of each column of ``values`` (N, p) by itself, in nats, as :func:`entropy`.
+    """Estimate the entropy (p,) of each column of ``values`` (N, p) by itself, in nats, as :func:`entropy`.
 
     −∞ stands for a column that repeats a value more than ``k`` times.
 
