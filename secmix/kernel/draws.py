@@ -19,7 +19,16 @@ from secmix.kernel.arrays import Followed, array_of, values
 from secmix.kernel.coins import MOST_OPTIONS, Public, by_value, coin_among
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import DRAWS, INF, here, now, tracing
-from secmix.kernel.streams import Piece, Stream, as_pieces, bytes_of, fresh_bytes, is_iteration, residue, stream_of
+from secmix.kernel.streams import (
+    Piece,
+    Stream,
+    as_pieces,
+    bytes_of,
+    fresh_bytes,
+    is_iteration,
+    secret_pieces,
+    stream_of,
+)
 
 LAWS: dict[str, tuple[str, ...]] = {
     **{
@@ -313,10 +322,10 @@ def numbers_of(seed: Any) -> Iterator[Any]:
 def pieces_of(number: Any) -> list[Piece]:
     """Return what one number of a seed is made of; words of 32 bits where it is public, as NumPy takes it."""
     if isinstance(number, Number):
-        piece = residue(number)
-        if piece is None:
+        pieces = secret_pieces(number)
+        if not pieces:
             now().leave("a seed computed from secrets")
-        return [piece or ()]
+        return pieces or [()]
     if is_iteration(number):
         return [("iteration", 0, 1, now().call)]
     number = int(number)

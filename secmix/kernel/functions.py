@@ -165,14 +165,15 @@ def _moved(func: Any, args: Any, kw: Any) -> Any:
     """Move numbers, or add them up; they stay what they are, and views stay views, where no type is another."""
     found = func(*within(_objects, args), **within(_objects, {k: each for k, each in kw.items() if k != "dtype"}))
     kinds, name = {*_kinds([args, kw])}, func.__name__
+    among = {*_kinds([*parts([args, kw])])}  # of what is followed: words of these may go on without wrapping around
     if len(kinds) == 1 and "dtype" not in kw and name not in _ADDING:
         return _wrapped(found, kinds.pop(), None)
 
     def wrapped_as(found: Any, example: Any) -> Any:
         if isinstance(found, (list, tuple)):
             return type(found)(map(wrapped_as, found, example))
-        kind = np.asarray(example).dtype
-        if kind.kind not in "biuf" and kinds != {kind}:
+        kind = getattr(example, "dtype", np.dtype(object))  # of objects NumPy returns one as it is
+        if kind.kind not in "biuf" and not (among == {kind} and {each.kind for each in kinds} <= {*"iuO"}):
             now().leave(f"np.{name} of a secret as {kind}")
         if name in _ADDING and is_narrow(kind):
             now().leave(f"np.{name} of secrets as {kind}, where each sum on the way is rounded,")

@@ -35,6 +35,7 @@ ANYTHING = -1
 _LIBRARIES = tuple({sysconfig.get_path(each) for each in ("stdlib", "platstdlib", "purelib", "platlib")})
 _FOLLOWED_AS_THEY_ARE = tuple(os.path.join(path, name) for path in _LIBRARIES for name in ("numpy", "scipy"))
 _KERNEL = os.path.dirname(os.path.abspath(__file__))
+_COINS = os.path.join(os.path.dirname(_KERNEL), "wrap", "library_coins.py")  # which stand for the system's
 _STDLIB = tuple({sysconfig.get_path(each) for each in ("stdlib", "platstdlib")})
 
 
@@ -199,7 +200,7 @@ def here() -> Place:
 
 def is_protocol(file: str) -> bool:
     """Say whether a file belongs neither to Python, nor to NumPy, nor to this package; a notebook's cell has none."""
-    if file.startswith((_KERNEL, outlets.__file__, *_FOLLOWED_AS_THEY_ARE, "<frozen ")):
+    if file.startswith((_KERNEL, _COINS, outlets.__file__, *_FOLLOWED_AS_THEY_ARE, "<frozen ")):
         return False
     return "site-packages" in file or not file.startswith(_STDLIB)
 

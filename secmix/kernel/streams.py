@@ -86,6 +86,7 @@ def fresh_bytes(plain: bytes, of: Stream | None = None) -> SecretBytes:
         stream = _added(("fresh", ("public", len(now().streams))), INF)
     else:  # which bytes of the generator's these are is told apart by their place among what it draws
         stream = _added((f"bytes of {of.key[0]}", ("byte", of.number, -1 - len(of.draws))), of.bits)
+        stream.place = of.place
     return stream.octets(plain)
 
 
@@ -224,6 +225,24 @@ def bare(number: Any) -> int | None:
     own = now().own(variable)
     whole = own.kind == "draw" and own.range and own.value == number.value and number.terms[variable] == 1
     return variable if whole else None
+
+
+def secret_pieces(number: Number) -> list[Piece]:
+    """Return the draw that a number is, or is the rest of, or the bytes of draws that lie side by side in it."""
+    if (piece := residue(number)) is not None:
+        return [piece]
+    pieces: list[Piece] = []
+    left = number.value if number.modulus == INF else None
+    for variable, coefficient in sorted(number.terms.items(), key=operator.itemgetter(1)):
+        own = now().own(variable)
+        if own.kind != "draw" or not own.range or coefficient < 256 ** len(pieces) or left is None:
+            return []
+        pieces += [("public", 0)] * (round(math.log(coefficient, 256)) - len(pieces))
+        if coefficient != 256 ** len(pieces):
+            return []
+        pieces += [("byte", ("draw", variable), k) for k in range(-(-(own.range - 1).bit_length() // 8))]
+        left -= coefficient * own.value
+    return pieces if left == 0 else []
 
 
 def number_of(octets: SecretBytes, order: str) -> Any:

@@ -32,9 +32,9 @@ def proved(protocol: Any, adversary: Any) -> Any:
     return clear(prove(protocol, NETWORK, INPUTS), NETWORK, adversary)
 
 
-CIPHERS_AND_OLDER = 240
-"""What ciphers that are streams and generators of old (``RandomState``, ``random.Random``) take beside all other seeds:
-they are written into a protocol's modules in every trace, whether it uses them or not."""
+OTHER_SEEDS = 270
+"""What ciphers that are streams, generators of old (RandomState, random.Random) and seeds of several words in one
+number take beside all other seeds: they are written into a protocol's modules in every trace, used or not."""
 
 CELLS: dict[str, Callable[[], Any]] = {
     "plain": lambda: proved(Plain(encrypted=True), HonestButCurious({1})),
@@ -75,5 +75,5 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
     assert {file.parts[0] for file, _ in believed} == {"kernel"}
     assert len(believed) <= 1400
     lines = sum(len((PACKAGE / file).read_text().splitlines()) for file in {file for file, _ in believed})
-    assert lines <= 4820 + CIPHERS_AND_OLDER
+    assert lines <= 4820 + OTHER_SEEDS
     print(name, len(believed), "lines of", len({file for file, _ in believed}), "files")

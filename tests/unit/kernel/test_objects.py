@@ -255,3 +255,15 @@ def test_arrays_of_objects_are_numbers_of_pythons(place: int) -> None:
 def test_what_is_not_followed_of_objects_ends_the_proof(call: Callable[[Any], Any]) -> None:
     with replaced({__name__}), following(Trace()) as trace, pytest.raises((LeftTrace, TypeError)):
         _traced_call(call, _objects(trace, [1, 2, 40, 63]))
+
+
+def test_a_product_of_whole_numbers_and_python_numbers_is_not_reduced() -> None:
+    """Of objects NumPy returns a number of Python's as it is: no word wraps around."""
+    with replaced({__name__}), following(Trace()) as trace:
+        large = Number(2**62, {trace.variable("input", 0, 2**62, 1): 1}, INF, 2, 1)
+        several = array_of(np.array([large, 3], object), object)
+        found = np.dot(np.array([9, 1]), several)
+        assert found.value == 9 * 2**62 + 3
+        assert [*found.terms.values()] == [9]
+        with pytest.raises(LeftTrace, match=r"np\.dot of a secret as object"):
+            np.dot(np.array([0.5, 1.0]), several)

@@ -65,6 +65,12 @@ RIGHT: dict[str, Callable[[Any, int, Any], Any]] = {
     "hmac": _keyed,
     "a chain": _chained,
     "blake2b": _one_by_one,
+    "one long number": lambda seed, m, channel: _words(
+        np.random.default_rng(int.from_bytes(seed.tobytes(), "little")), m
+    ),
+    "words side by side": lambda seed, m, channel: _words(
+        np.random.default_rng(int(seed[0]) + (int(seed[1]) << 128)), m
+    ),
     "halves": lambda seed, m, channel: _words(np.random.default_rng([s % 2**32 for s in seed]), m),
 }
 SHORT: dict[str, tuple[Callable[[Any, int, Any], Any], int]] = {
@@ -87,6 +93,15 @@ OPEN: dict[str, Callable[[Any, int, Any], Any]] = {
     ),
     "two readings": lambda seed, m, channel: (
         _words(np.random.default_rng(seed), m) + np.random.default_rng(seed).integers(0, 2**63, size=m, dtype=np.uint64)
+    ),
+    "words one over the other": lambda seed, m, channel: _words(
+        np.random.default_rng(int(seed[0]) + (int(seed[1]) << 56) + (int(seed[2]) << 128)), m
+    ),
+    "words between bytes": lambda seed, m, channel: _words(
+        np.random.default_rng(int(seed[0]) + (int(seed[1]) << 67) + (int(seed[2]) << 160)), m
+    ),
+    "a number beside words": lambda seed, m, channel: _words(
+        np.random.default_rng(int(seed[0]) + (int(seed[1]) << 64) + (1 << 128)), m
     ),
     "a comparison": lambda seed, m, channel: np.zeros(m, np.uint64) if seed.tobytes() == b"" else seed[:m],
     "a joined text": lambda seed, m, channel: _blocks(
