@@ -1,7 +1,8 @@
 """Coins of a library: the audit supplies what the library asks the system for, and so knows it as a coin.
 
-Replaced are ``secrets``, ``os.urandom`` and ``random.SystemRandom``, which draw from the system. The functions of
-``random`` itself and NumPy's generators stay: they are not cryptographic generators, and a proof names them.
+Replaced are ``secrets``, ``os.urandom`` and ``random.SystemRandom``, which draw from the system, and NumPy's
+``default_rng`` without a seed, which takes 128 bits of it. The functions of ``random`` itself and generators with a
+seed stay: they are not cryptographic generators, and a proof names them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from secmix.errors import SecmixError
+from secmix.kernel.state import tracing
 from secmix.kernel.world import replacements
 
 _WORD = 2**64
@@ -191,16 +195,25 @@ def _instead(coins: Coins, octets: Callable[[int], Any]) -> Callable[[Any], Any]
         def random(self) -> Any:
             raise SecmixError("the library draws a float of SystemRandom; only integers and bytes are supplied")
 
+    def randbits(k: int) -> Any:
+        return sum(coins.below(2 ** min(64, k - place)) << place for place in range(0, k, 64))
+
+    def default_rng(seed: Any = None) -> Any:
+        made: Any = in_a_trace[id(np.random.default_rng)] if tracing() else np.random.default_rng
+        return made([coins.below(_WORD), coins.below(_WORD)] if seed is None else seed)
+
     functions: dict[str, Any] = {
         "randbelow": coins.below,
-        "randbits": lambda k: coins.below(2**k),
+        "randbits": randbits,
         "token_bytes": lambda nbytes=None: octets(32 if nbytes is None else nbytes),
         "choice": lambda several: several[coins.below(len(several))],
         "SystemRandom": SystemRandom,
     }
-    members = {secrets: functions, random: {"SystemRandom": SystemRandom}}
-    single = {getattr(secrets, name): function for name, function in functions.items()} | {os.urandom: octets}
     in_a_trace = replacements()
+    members = {secrets: functions, random: {"SystemRandom": SystemRandom}, np.random: {"default_rng": default_rng}}
+    members |= {np: {"random": _like(in_a_trace[id(np.random)] if tracing() else np.random, members[np.random])}}
+    single = {getattr(secrets, name): function for name, function in functions.items()} | {os.urandom: octets}
+    single |= {np.random.default_rng: default_rng}
 
     def replacement(member: Any) -> Any:
         """Compare by identity, since a member of a module may define equality."""

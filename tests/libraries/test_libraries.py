@@ -11,10 +11,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import secmix
 from secmix.adversaries import CuriousServer, HonestButCurious
+from secmix.kernel import Open, clear, prove
+from secmix.network import Network
+from secmix.wrap import ShareSum
 
 pytestmark = pytest.mark.build
 FOLDER = Path(__file__).parent
@@ -24,7 +28,6 @@ SHARES = {"shamirs": 3, "mpyc": 3, "tno": 3, "cicada_shamir": 3, "additive": NOD
 MASKS = [("declearn", "PROTOCOL"), ("declearn", "INTEGERS"), ("cicada", "PROTOCOL"), ("flwr", "PROTOCOL")]
 """Whose nodes add masks that cancel at a server."""
 OPEN = {
-    "cicada_shamir": "has other numbers untraced",  # its coins follow from a seed of 63 bits that outlives the call
     "flwr": "an index made of a secret",  # rounding at random
 }
 """What ends the proof of a library: nobody is cleared."""
@@ -86,6 +89,20 @@ def test_too_few_nodes_learn_the_sum_and_enough_learn_everything(library: str) -
         "enough": HonestButCurious(corrupt=many),
     }
     judge(library, protocol, adversaries)
+
+
+def test_a_library_that_seeds_itself_by_63_bits_is_not_cleared() -> None:
+    glue = glue_of("cicada_shamir")
+
+    def split(word: Any, n: int) -> Any:
+        return glue.shares_of(word, type(glue.SUITE)(glue.WORLD, threshold=3, encoding=glue.Identity()))
+
+    protocol = ShareSum(split, glue.join, modulus=glue.SUITE.field.order, coins=glue.shamir)
+    inputs = np.random.default_rng(0).normal(size=(3, 1, NODES, 2))
+    proof = prove(protocol, Network.complete(NODES), inputs, in_other_calls=False)
+    found = clear(proof, Network.complete(NODES), HonestButCurious({0, 1}))
+    assert isinstance(found, Open)
+    assert "masks follow from a seed of 63 bits, of 128 that it must have: shamir.py, line " in found.reason
 
 
 @pytest.mark.parametrize(("library", "name"), MASKS)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import secrets
+import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -138,6 +140,25 @@ def test_coins_are_those_that_are_handed_out_and_the_system_is_left_as_it_was() 
         with pytest.raises(SecmixError, match="after the 2 that were supplied"):
             library.shamir(5, 4)
     assert (secrets.randbelow, os.urandom, random._urandom, library.secrets) == before  # type: ignore[attr-defined]
+
+
+def test_generators_without_a_seed_are_seeded_by_128_bits_that_are_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeding: Any = types.ModuleType("seeding")  # a library
+    vars(seeding).update(np=np, secrets=secrets)
+
+    def drawn() -> list[int]:
+        default_rng = seeding.np.random.default_rng
+        makers = default_rng(), default_rng(seeding.secrets.randbits(100)), default_rng(5)
+        return [int(made.integers(2**32)) for made in makers]
+
+    monkeypatch.setitem(sys.modules, "seeding", seeding)
+    bounds = coin_bounds(drawn, seeding)
+    assert bounds == (2**64, 2**64, 2**64, 2**36)
+    with supplied_coins(seeding, coins=Coins([1, 2, 3, 4], bounds)):
+        found = drawn()
+    seeds: list[Any] = [[1, 2], 3 + (4 << 64), 5]
+    assert found == [int(np.random.default_rng(each).integers(2**32)) for each in seeds]
+    assert seeding.np is np
 
 
 @pytest.mark.parametrize(("bounds", "message"), [((97, 97), "below 97"), ((library.PRIME,) * 3, "draws 2 coins")])
