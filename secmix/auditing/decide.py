@@ -213,7 +213,9 @@ def _standing_in_sum(findings: list[Finding], premises: Premises) -> tuple[Stand
         return "inconclusive", "the premises of the exact evidence do not hold"
     if most < _NOTHING:
         return _OUTPUT, "nothing that this adversary holds depends on it"
-    return _OUTPUT, f"known is a sum it is part of, {most:.0%} of its variance"
+    above_limit = [f"{f.limit:.0%}" for f in firm if f.verdict == "violated"][:1]
+    more = "".join(f", more than the {limit} that the policy allows: sum over more nodes" for limit in above_limit)
+    return _OUTPUT, f"known is a sum it is part of, {most:.0%} of its variance{more}"
 
 
 def _is_open(findings: list[Finding], premises: Premises) -> bool:

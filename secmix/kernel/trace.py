@@ -62,7 +62,7 @@ class Message:
         return Block(iteration, round, kind, line, ends[0], ends[1], ends[2], payload)
 
     def __str__(self) -> str:
-        return f"'{self.frame[2]}' in round {self.frame[1]}"
+        return f"'{self.frame[2]}'{'' if self.frame[2] == RESULT else f' in round {self.frame[1]}'}"
 
 
 @dataclass

@@ -30,6 +30,9 @@ from secmix.estimators.decoders import RECOVERED
 from secmix.estimators.estimate import normalised
 from secmix.estimators.ksg.reading import entropies
 
+_REVEALS_FROM = 1 - RECOVERED**2
+"""Masks are so small that the input is known to 1e-6, the criterion for a recovered row."""
+
 
 def _gather(case: CellContext) -> Gathered:
     setup, observation = case.setup, case.observation
@@ -62,6 +65,8 @@ def _findings_about(
             share, low = measured.value, measured.low
             nats, most = (-0.5 * math.log1p(-min(value, 1 - 1e-16)) for value in (measured.value, measured.high))
         notes = ["its summed vector is known exactly, so the information is infinite"] * math.isinf(nats)
+        if not notes and low >= _REVEALS_FROM:
+            notes.append(f"its masks are too small: behind them its input is known to {RECOVERED:g}; draw larger ones")
         notes += [unequal.NOTE] * estimated
         if more and not math.isinf(nats):
             notes.append("the inputs are not Gaussian: the upper end adds the negentropy of the other terms of the sum")
@@ -184,7 +189,6 @@ EVIDENCE = Evidence(
     rank=2,
     exact=True,
     bounds_leakage=True,
-    # Masks so small that the input is known to 1e-6, the criterion for a recovered row.
-    reveals_from=1 - RECOVERED**2,
+    reveals_from=_REVEALS_FROM,
     not_tried="exact Gaussian information (evidence 'gaussian' was not asked for)",
 )

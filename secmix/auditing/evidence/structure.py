@@ -13,12 +13,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from secmix.auditing import unequal
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
 from secmix.auditing.evidence.premises import is_linear, under_premises
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
+from secmix.estimators.exact.linear import LinearView
+
+_EXACT = 1e-8  # of a unit input: what rounding leaves
+_MOST, _NAMED = 40, 3  # messages that are combined, and that are named of these
 
 
 def _gather(case: CellContext) -> Gathered:
@@ -58,9 +64,50 @@ def _findings_about(
             normalised_leakage=1.0 if known else share,
             normalised_low=1.0 if known else ends[0],
             normalised_high=1.0 if known else ends[1],
-            notes=["The adversary computes this node's contribution exactly; larger masks do not help"] * known
-            + [unequal.NOTE] * estimated,
+            notes=[_how_known(observation, node)] * known + [unequal.NOTE] * estimated,
         )
+
+
+def _how_known(observation: SumObservation, node: int) -> str:
+    """Say from which messages a node's input follows, by the reading that takes the fewest."""
+    found = [
+        (read, reading.origins)
+        for iterations, reading in observation.all_readings
+        for place in range(len(iterations))
+        if len(reading.origins) == len(reading.linear.A)
+        and (read := rows_that_tell(reading.linear, node + reading.linear.n * place))
+    ]
+    if not found:
+        return "its input follows exactly from what the adversary reads: masks cancel, and larger ones do not help"
+    rows, origins = min(found, key=lambda each: len(each[0]))
+    named = "; ".join(map(str, (origins[row] for row in rows[:_NAMED])))
+    if len(rows) == 1:
+        return f"its input is sent without a mask: {named}; add one, larger masks elsewhere do not help"
+    more = f"; and {len(rows) - _NAMED} more" * (len(rows) > _NAMED)
+    messages = f"{len(rows)} messages together ({named}{more})"
+    return f"its input follows exactly from {messages}: their masks cancel, and larger ones do not help"
+
+
+def rows_that_tell(view: LinearView, column: int) -> list[int]:
+    """Choose rows of which a combination is one input alone, by orthogonal matching pursuit; none if it takes too many.
+
+    Source: Pati, Rezaiifar and Krishnaprasad 1993.
+    """
+    table = np.concatenate([view.A, view.M], axis=1)
+    sizes = np.linalg.norm(table, axis=1)
+    target = np.zeros(table.shape[1])
+    target[column] = 1.0
+    chosen: list[int] = []
+    left = target
+    while np.linalg.norm(left) > _EXACT:
+        fits = np.abs(table @ left) / np.where(sizes > 0, sizes, np.inf)
+        fits[chosen] = 0.0
+        if len(chosen) == _MOST or fits.max(initial=0.0) <= _EXACT:
+            return []
+        chosen.append(int(fits.argmax()))
+        weights = np.linalg.lstsq(table[chosen].T, target, rcond=None)[0]
+        left = target - weights @ table[chosen]
+    return [row for row, weight in zip(chosen, weights, strict=True) if abs(weight) > _EXACT]
 
 
 EVIDENCE = Evidence(

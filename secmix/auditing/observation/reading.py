@@ -34,11 +34,12 @@ _ROWS = 20  # most messages of an iteration that become features because they ar
 
 @dataclass(frozen=True)
 class Reading:
-    """Readable messages of one iteration (or of all, jointly)."""
+    """Readable messages of one iteration (or of all, jointly); ``origins`` name those of the linear view's rows."""
 
     linear: LinearView
     gaussian: GaussianView
     subspace: LeakedSubspace
+    origins: tuple[Origin, ...] = ()
 
 
 @dataclass
@@ -102,7 +103,8 @@ def read(
 ) -> tuple[Reading, Array]:
     """Read ``iterations``; return the reading, and the rows of the real runs it is read from, (F, runs, m)."""
     linear, values = _linear(view, iterations, averaging, setup, shared=shared)
-    return _reading(linear, setup.corrupt), values
+    origins = tuple(origin for t in iterations for origin in view.at(t).origins)
+    return replace(_reading(linear, setup.corrupt), origins=origins), values
 
 
 def _linear(
@@ -155,7 +157,7 @@ def linear_part(view: View, t: int, averaging: Averaging, setup: SumSetup) -> tu
     rest = [
         row[:runs] for row, fine in zip(view.rows, fits, strict=True) if not fine and not _is_constant(row, runs, m)
     ]
-    return _reading(linear, setup.corrupt), values, _features(rest, runs), part
+    return replace(_reading(linear, setup.corrupt), origins=part.origins), values, _features(rest, runs), part
 
 
 def nothing_read(view: View, averaging: Averaging, setup: SumSetup) -> tuple[Reading, Array, Array, View]:

@@ -151,5 +151,6 @@ def _in_words(decoded: DirectDecoding) -> str:
         what = f"entry {listed} of its input is" if len(decoded.entries) == 1 else f"entries {listed} of its input are"
     else:
         what = "a linear function of its entries is"
-    source = f"in {where}" if where.endswith(OUTSIDE) else f"sent unmasked: {where}"
-    return f"{what} {source}, read as {how}, in all {decoded.runs} runs"
+    if where.endswith(OUTSIDE):
+        return f"{what} in {where}, read as {how}, in all {decoded.runs} runs"
+    return f"{what} sent unmasked: {where}, read as {how}, in all {decoded.runs} runs; add a secret mask to it"

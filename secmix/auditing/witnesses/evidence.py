@@ -190,11 +190,12 @@ def _low(decoded: Decoded) -> float:
 def _finding(decoded: Decoded, about: dict[str, Any], reasons: Sequence[str]) -> Finding:
     value = max(0.0, 1.0 - decoded.error.value**2)
     share, known = wilson(decoded.exact, decoded.runs)[0], decoded.exact >= MOST * decoded.runs
-    notes = [
-        f"its input is computed by {decoded.how} of {decoded.where}, in {decoded.exact} of {decoded.runs} runs to 1e-6"
-    ]
-    if not decoded.exact:
-        notes = [f"entry {decoded.entry} of its input is computed by {decoded.how} of {decoded.where}"]
+    if decoded.exact:
+        comes_out = f"gives it to 1e-6, in {decoded.exact} of {decoded.runs} runs"
+        note = f"{decoded.where} tells its input: {decoded.how} {comes_out}"
+    else:
+        comes_out = f"gives {value:.0%} of its variance"
+        note = f"{decoded.where} tells entry {decoded.entry} of its input: {decoded.how} {comes_out}"
     return Finding(
         **about,
         evidence="witness",
@@ -212,7 +213,7 @@ def _finding(decoded: Decoded, about: dict[str, Any], reasons: Sequence[str]) ->
         normalised_high=1.0,
         runs=decoded.runs,
         hits=decoded.exact,
-        notes=[*notes, *reasons[:1]],
+        notes=[note, *reasons[:1]],
     )
 
 
