@@ -82,7 +82,7 @@ def _how_known(observation: SumObservation, node: int) -> str:
     rows, origins = min(found, key=lambda each: len(each[0]))
     named = "; ".join(map(str, (origins[row] for row in rows[:_NAMED])))
     if len(rows) == 1:
-        return f"its input is sent without a mask: {named}; add one, larger masks elsewhere do not help"
+        return f"its input is sent unmasked: {named}; add a secret mask to it"
     more = f"; and {len(rows) - _NAMED} more" * (len(rows) > _NAMED)
     messages = f"{len(rows)} messages together ({named}{more})"
     return f"its input follows exactly from {messages}: their masks cancel, and larger ones do not help"
