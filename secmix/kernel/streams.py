@@ -177,10 +177,11 @@ def bytes_of(number: Any, length: int, order: Any) -> SecretBytes:
         return SecretBytes(number.value.to_bytes(length, order), at)
     if not isinstance(number, Number):
         return as_bytes(int(number).to_bytes(length, order))
-    variable = bare(number)
-    if variable is None or now().variables[variable].range > 256**length:
+    _, variable, modulus = residue(number) or ("", None, 256**length + 1)
+    width = length if bare(number) is not None else (modulus.bit_length() - 1) // 8  # of a rest the last bytes
+    if modulus > 256**length or (width < length and modulus != 256**width):
         now().leave("the bytes of a secret that was computed or cut (make seeds of draws as they were drawn)")
-    pieces = [("byte", ("draw", variable), k) for k in range(length) if variable is not None]
+    pieces = [("byte", ("draw", variable), k) if k < width else None for k in range(length) if variable is not None]
     octets = SecretBytes(number.value.to_bytes(length, "little"), pieces)
     return octets if order == "little" else octets[::-1]
 

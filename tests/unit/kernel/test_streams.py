@@ -80,6 +80,18 @@ SHORT: dict[str, tuple[Callable[[Any, int, Any], Any], int]] = {
         lambda seed, m, channel: _blocks(lambda b: hashlib.sha256(seed.tobytes()[:6] + b).digest(), m),
         48,
     ),
+    "a rest in bytes": (
+        lambda seed, m, channel: _blocks(
+            lambda b: hashlib.sha256((int(seed[0]) % 2**32).to_bytes(8, "big") + seed[1:].tobytes()[:8] + b).digest(), m
+        ),
+        96,
+    ),
+    "a rest in one byte": (
+        lambda seed, m, channel: _blocks(
+            lambda b: hashlib.sha256((seed[:1] % np.uint64(256)).astype(np.uint8).tobytes() + b).digest(), m
+        ),
+        8,
+    ),
     "a short chain": (lambda seed, m, channel: _words(np.random.default_rng(_short_chain(seed)), m), 64),
 }
 OPEN: dict[str, Callable[[Any, int, Any], Any]] = {
@@ -104,6 +116,9 @@ OPEN: dict[str, Callable[[Any, int, Any], Any]] = {
         np.random.default_rng(int(seed[0]) + (int(seed[1]) << 64) + (1 << 128)), m
     ),
     "a comparison": lambda seed, m, channel: np.zeros(m, np.uint64) if seed.tobytes() == b"" else seed[:m],
+    "a rest by no power of 256": lambda seed, m, channel: _blocks(
+        lambda b: hashlib.sha256((int(seed[0]) % 1024).to_bytes(8, "big") + b).digest(), m
+    ),
     "a joined text": lambda seed, m, channel: _blocks(
         lambda b: hashlib.sha256(b"".join([seed.tobytes(), b])).digest(), m
     ),
