@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,22 +17,44 @@ import numpy as np
 from secmix.kernel.state import INF, Trace
 from secmix.kernel.streams import Piece, SecretBytes, Stream, bare
 
-Values = dict[int, Any]
-"""The values of draws, by variable."""
+Seed = int | tuple[Piece, ...]
+"""What a seed hangs on: a draw, or bytes of a stream that nobody read as numbers, the least significant first."""
+Values = dict[Any, Any]
+"""The values of draws, by variable, and of such bytes, by piece."""
 
 _END: Piece = ("public", "end of key")
 
 
-def unknown(stream: Stream, trace: Trace, known: Mapping[int, Any]) -> list[tuple[int, int]]:
-    """List what is unknown of a seed: draws with their moduli; [(-1, 0)] if it is made of something else."""
-    moduli: dict[int, int] = {}
+def unknown(stream: Stream, trace: Trace, known: Mapping[Any, Any]) -> list[tuple[Seed, int]]:
+    """List what is unknown of a seed, and how many values that has: draws, and bytes of streams with longer seeds."""
+    counts: dict[Seed, int] = {}
+    unread: dict[int, dict[Piece, None]] = {}
     for piece in stream.pieces:
-        variable, modulus = _behind(piece, trace)
+        variable, count = _behind(piece, trace)
         if variable is None:
-            return [(-1, 0)]
-        if variable not in known:
-            moduli[variable] = max(moduli.get(variable, 0), modulus)
-    return list(moduli.items())
+            unread.setdefault(piece[1], {})[piece] = None
+        elif variable not in known:
+            counts[variable] = max(counts.get(variable, 0), count)
+    for number, pieces in unread.items():
+        parent = trace.streams[number]
+        octets = tuple(piece for piece in pieces if piece not in known)
+        above = unknown(parent, trace, known) if parent.pieces else []
+        longer = not parent.pieces or math.prod(count for _, count in above) > 256 ** len(octets)
+        for seed, count in [(octets, 256 ** len(octets))] * bool(octets) if longer else above:
+            counts[seed] = max(counts.get(seed, 0), count)
+    return list(counts.items())
+
+
+def assigned(seed: Seed, value: int) -> Values:
+    """Return the values of what a seed hangs on, for one of its values."""
+    return {seed: value} if isinstance(seed, int) else {piece: value >> 8 * k & 255 for k, piece in enumerate(seed)}
+
+
+def value_of(seed: Seed, trace: Trace, known: Mapping[Any, Any]) -> int:
+    """Compute the value of a seed; KeyError where that does not follow from what is known."""
+    if isinstance(seed, int):
+        return int(known[seed])
+    return sum(_value(piece, trace, known) << 8 * k for k, piece in enumerate(seed))
 
 
 def _behind(piece: Piece, trace: Trace) -> tuple[int | None, int]:
@@ -52,7 +74,7 @@ def _read(piece: Piece, trace: Trace) -> tuple[int | None, int, int, str]:
     return None, 0, 0, ""
 
 
-def _value(piece: Piece, trace: Trace, known: Mapping[int, Any]) -> int:
+def _value(piece: Piece, trace: Trace, known: Mapping[Any, Any]) -> int:
     if piece[0] == "iteration":
         return int(piece[3] >> 8 * piece[1]) & 255 if piece[2] > 1 else int(piece[3])
     if piece[0] == "public":
@@ -62,11 +84,17 @@ def _value(piece: Piece, trace: Trace, known: Mapping[int, Any]) -> int:
     if isinstance(piece[1], tuple):
         return int(known[piece[1][1]] >> 8 * int(piece[2])) & 255
     variable, first, width, order = _read(piece, trace)
-    octets = int(known[variable or 0]).to_bytes(width, "little" if order == "little" else "big")
+    if variable is None:
+        return (
+            int(known[piece])
+            if piece in known
+            else _octets(trace.streams[piece[1]], trace, known, [(piece[2], 1)])[0][0]
+        )
+    octets = int(known[variable]).to_bytes(width, "little" if order == "little" else "big")
     return int(octets[piece[2] - first])
 
 
-def expanded(stream: Stream, trace: Trace, known: Mapping[int, Any]) -> Values:
+def expanded(stream: Stream, trace: Trace, known: Mapping[Any, Any]) -> Values:
     """Compute the draws of a stream with a known seed; empty if the way they are made is not supported."""
     return dict(zip(variables(stream), sequence(stream, trace, known), strict=False))
 
@@ -85,23 +113,20 @@ def _only(number: Any) -> int:
     return next(iter(form)) if len(form) == 1 and number.modulus == INF else -1
 
 
-def sequence(stream: Stream, trace: Trace, known: Mapping[int, Any]) -> list[Any]:
+def sequence(stream: Stream, trace: Trace, known: Mapping[Any, Any]) -> list[Any]:
     """Compute the numbers of a stream with a known seed, in order; empty if the stream is not supported."""
     try:
         generator = _generator(stream, trace, known)
         if generator is not None:
             drawn = [np.asarray(getattr(generator, name)(*args, **kw)) for (name, args, kw), _ in stream.draws]
             return [value for values in drawn for value in values.ravel().tolist()]
-        if stream.key[0].endswith("with a counter"):
-            octets = bytes(_value(piece, trace, known) for piece in stream.key[1:])
-            return [_number(_encrypted_zeros(stream, octets, at, width), order) for at, width, order in stream.reads]
-        digest = _digest(stream, trace, known)
-        return [_number(digest[at : at + width], order) for at, width, order in stream.reads]
+        octets = _octets(stream, trace, known, [(at, width) for at, width, _ in stream.reads])
+        return [_number(each, order) for each, (*_, order) in zip(octets, stream.reads, strict=True)]
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
         return []
 
 
-def _generator(stream: Stream, trace: Trace, known: Mapping[int, Any]) -> Any:
+def _generator(stream: Stream, trace: Trace, known: Mapping[Any, Any]) -> Any:
     """Make the generator of a known seed; None for a stream of bytes."""
     function = stream.key[0]
     if function.endswith(("of a SeedSequence", "with a key")):
@@ -112,6 +137,15 @@ def _generator(stream: Stream, trace: Trace, known: Mapping[int, Any]) -> Any:
     if "RandomState" in function:
         return np.random.RandomState(numbers if "several" in function else numbers[0])
     return random.Random(bytes(numbers) if "bytes" in function else numbers[0])
+
+
+def _octets(stream: Stream, trace: Trace, known: Mapping[Any, Any], places: Sequence[tuple[int, int]]) -> list[bytes]:
+    """Compute bytes of a stream of a hash or a cipher with a known seed, at places (first, how many)."""
+    if stream.key[0].endswith("with a counter"):
+        octets = bytes(_value(piece, trace, known) for piece in stream.key[1:])
+        return [_encrypted_zeros(stream, octets, at, width) for at, width in places]
+    digest = _digest(stream, trace, known, max((at + width for at, width in places), default=0))
+    return [digest[at : at + width] for at, width in places]
 
 
 def _encrypted_zeros(stream: Stream, octets: bytes, at: int, width: int) -> bytes:
@@ -131,7 +165,7 @@ def _number(octets: bytes, order: str) -> int:
     return int.from_bytes(octets, "little" if order == "little" else "big")
 
 
-def _bits(stream: Stream, trace: Trace, known: Mapping[int, Any], kind: Any) -> Any:
+def _bits(stream: Stream, trace: Trace, known: Mapping[Any, Any], kind: Any) -> Any:
     entropy: list[int] = []
     octets: list[int] = []
     for piece in stream.key[1:]:
@@ -147,7 +181,7 @@ def _bits(stream: Stream, trace: Trace, known: Mapping[int, Any], kind: Any) -> 
     return kind(entropy)
 
 
-def _digest(stream: Stream, trace: Trace, known: Mapping[int, Any]) -> bytes:
+def _digest(stream: Stream, trace: Trace, known: Mapping[Any, Any], length: int) -> bytes:
     name, _, digestmod = stream.key[0].partition(" ")
     begin = 1 if digestmod else 2  # the key of a plain hash begins with its digest of nothing
     end = stream.key.index(_END) if _END in stream.key else begin - 1
@@ -156,7 +190,6 @@ def _digest(stream: Stream, trace: Trace, known: Mapping[int, Any]) -> bytes:
     if digestmod:
         return hmac.new(key, data, digestmod).digest()
     settings: dict[str, Any] = {"digest_size": len(stream.key[1][1])} if name.startswith("blake2") else {}
-    length = max((at + width for at, width, _ in stream.reads), default=0)
     digest = getattr(hashlib, name)(data, **settings, **({"key": key} if key else {}))
     return bytes(digest.digest(length) if name.startswith("shake") else digest.digest())
 

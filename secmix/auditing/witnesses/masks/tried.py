@@ -15,7 +15,16 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix._base.random import stream as generator
-from secmix.auditing.witnesses.masks.expanding import expanded, sequence, unknown, variables
+from secmix.auditing.witnesses.masks.expanding import (
+    Seed,
+    Values,
+    assigned,
+    expanded,
+    sequence,
+    unknown,
+    value_of,
+    variables,
+)
 from secmix.auditing.witnesses.masks.relations import Known, Relation, Row, relations
 from secmix.kernel.state import INF, following
 from secmix.kernel.streams import Stream
@@ -34,18 +43,18 @@ _WORDS = 2**64
 
 @dataclass(frozen=True)
 class Guess:
-    """A draw that is a short seed, and the streams that follow from it.
+    """What a short seed hangs on, and the streams that follow from it.
 
     Attributes
     ----------
-    seed : int
-        The variable.
+    seed : Seed
+        A draw, or bytes.
     values : int
         Number of values of the seed.
     streams : tuple of Stream
     """
 
-    seed: int
+    seed: Seed
     values: int
     streams: tuple[Stream, ...]
 
@@ -78,9 +87,9 @@ class Guess:
 
 
 def guesses(known: Known) -> list[Guess]:
-    """Find the short seeds: unknown draws that alone determine some streams."""
-    behind: dict[int, list[Stream]] = defaultdict(list)
-    most: dict[int, int] = {}
+    """Find the short seeds: unknown draws, or bytes, that alone determine some streams."""
+    behind: dict[Seed, list[Stream]] = defaultdict(list)
+    most: dict[Seed, int] = {}
     with following(known.trace):
         for stream in known.streams.values():
             left = unknown(stream, known.trace, {})
@@ -109,14 +118,19 @@ class Tables:
         """List the seeds that are tried: all, or a sample and then those of the runs; none if these are not known."""
         if guess.is_tried:
             return np.arange(guess.values)
-        if guess.seed not in self.actual:
-            return np.zeros(0, int)
         sample = generator(guess.values, "soundness", "seeds").integers(guess.values, size=_SAMPLE)
-        return np.concatenate([sample, self.right(guess)])
+        right = self.right(guess)
+        return np.concatenate([sample, right]) if len(right) else right
 
     def right(self, guess: Guess) -> Any:
-        """List the seeds of the runs."""
-        return np.array([int(value) % guess.values for value in self.actual[guess.seed]])
+        """List the seeds of the runs; none if these are not known."""
+        runs = len(next(iter(self.actual.values()), []))
+        of_runs = ({v: values[k] for v, values in self.actual.items()} for k in range(runs))
+        try:
+            seeds = [value_of(guess.seed, self.known.trace, of_run) % guess.values for of_run in of_runs]
+        except (KeyError, ValueError, AttributeError):
+            seeds = []
+        return np.array(seeds, int)
 
     def of(self, guess: Guess, wanted: Iterable[int]) -> dict[int, Array]:
         """Select the wanted masks (values,), of those that are first in their streams."""
@@ -131,20 +145,21 @@ class Tables:
         return masks
 
     def _tried(self, stream: Stream, guess: Guess) -> list[Array]:
-        values: dict[int, Any] = {}
+        values: Values = {}
         sequences = []
         for value in self.candidates(guess).tolist():
-            values[guess.seed] = value
+            values |= assigned(guess.seed, value)
             sequences.append(sequence(stream, self.known.trace, values)[:_LOOKED_AT])
         return [np.array(x, np.uint64 if isinstance(x[0], int) else float) for x in zip(*sequences, strict=False)]
 
 
 def _alike(stream: Stream, guess: Guess) -> Any:
-    """Describe what a stream is made of, whichever draw the seed is."""
+    """Describe what a stream is made of, whichever draw, or bytes, the seed is."""
+    of_bytes = {} if isinstance(guess.seed, int) else {piece: ("the seed", k) for k, piece in enumerate(guess.seed)}
     seeds = [guess.seed if piece[0] == "draw" else ("draw", guess.seed) for piece in stream.key[1:]]
     return (
         tuple(
-            (piece[0], "the seed", *piece[2:]) if len(piece) > 1 and piece[1] == seed else piece
+            (piece[0], "the seed", *piece[2:]) if len(piece) > 1 and piece[1] == seed else of_bytes.get(piece, piece)
             for piece, seed in zip(stream.key[1:], seeds, strict=True)
         ),
         stream.key[0],
@@ -211,7 +226,7 @@ def _without(masked: Sequence[Relation], known: Known, guess: Guess, best: Seque
     draws: list[dict[int, Any]] = []
     with following(known.trace):
         for k, seed in enumerate(best):
-            values = {v: x[k] for v, x in known.values.items()} | {guess.seed: seed}
+            values = {v: x[k] for v, x in known.values.items()} | assigned(guess.seed, seed)
             draws.append({v: x for stream in guess.streams for v, x in expanded(stream, known.trace, values).items()})
     for relation in masked:
         if relation.masks.keys() <= draws[0].keys():
