@@ -157,7 +157,9 @@ def of_node(node: int, findings: Iterable[Finding], premises: Premises, policy: 
     elif premises.is_sum:
         most = max(f.normalised_leakage for f in _exact(accused)) if open_ else 0.0
         blurred = [f"up to {most:.0%} may be known of what it sends, blurred"] * (standing == "partly leaked" and open_)
-        why = "; ".join([why, *doubts, *blurred])
+        # What a proof ends at says more than that nothing was measured: it comes first.
+        first = [doubt for doubt in doubts if doubt in premises.unproved] if standing == "inconclusive" else []
+        why = "; ".join([*first, why, *(doubt for doubt in doubts if doubt not in first), *blurred])
     # Of a collaboration more than its findings show may always be known; in a sum exact evidence says what is.
     doubtful = bool(revealing or doubts or open_ or standing == "inconclusive")
     doubtful = doubtful or (standing != _OUTPUT and not premises.is_sum)

@@ -190,6 +190,24 @@ def test_nothing_holds_without_a_clearance(found: list[Finding], policy: PolicyS
         assert privacy.nodes[0].verdict == privacy.verdict
 
 
+def test_where_the_proof_ends_comes_before_what_was_not_measured() -> None:
+    line = "not proved: masks follow from a seed of 40 bits"
+    known = Premises(clearance=None, output_share=0.2, unmet=["a doubt"], unproved=[line], exact=False)
+    policy = PolicySpec(max_normalised_leakage=0.8)
+    open_ = of_findings([finding(kind="lower bound")], {0: known}, policy).nodes[0]
+    assert open_.standing == "inconclusive"
+    assert open_.why.split("; ")[:3] == [line, "the premises of the exact evidence do not hold", "a doubt"]
+
+
+def test_a_sum_that_tells_too_much_is_named_with_the_limit() -> None:
+    known = Premises(clearance=CLEARED, output_share=0.9)
+    policy = PolicySpec(max_normalised_leakage=0.8)
+    told = of_findings([finding(low=0.9, value=0.9, high=0.9)], {0: known}, policy).nodes[0]
+    assert told.verdict == "violated"
+    more = "more than the 80% that the policy allows: sum over more nodes"
+    assert told.why == f"known is a sum it is part of, 90% of its variance, {more}"
+
+
 def test_what_the_policy_does_not_limit_is_not_asked() -> None:
     privacy = decided([finding()], PolicySpec(min_breakdown=0.2), clearance=None)
     assert privacy.verdict == privacy.nodes[0].verdict == "not asked"
