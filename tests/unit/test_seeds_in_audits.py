@@ -7,7 +7,7 @@ from unittest import mock
 
 import pytest
 from example_protocols import with_steps
-from soundness.honest.seeds import known, reused, short
+from soundness.honest.seeds import ciphers, known, reused, short, small
 from soundness.right.expanded import KeptKeys, Normal, Own, Seeded
 
 import secmix
@@ -61,7 +61,35 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
     "short": (short.Remainder, HonestButCurious({1, 2, 3}), "a seed of 12 bits (short.py, line "),
     "short, before a server": (short.OneMaster, CuriousServer(), "all 4,096 were tried"),
     "short, normal": (short.NormalOfItsOwn, Eavesdropper(), "draw seeds of at least 128 bits"),
+    "short, a byte of a hash": (small.OneByte, HonestButCurious({1, 2, 3}), "a seed of 8 bits (bases.py, line "),
+    "short, cut to a byte": (small.Folded, HonestButCurious({1, 2, 3}), "a seed of 8 bits (bases.py, line "),
+    "short, of RandomState": (ciphers.Folded, Eavesdropper(), "a seed of 32 bits (ciphers.py, line "),
+    "of RandomState, the rank": (
+        ciphers.StateOfRank,
+        Eavesdropper(),
+        "public (RandomState(42) in iteration 0; ciphers",
+    ),
+    "of Random, both ranks": (ciphers.PythonOfPair, CuriousServer(), "public (Random(1) in iteration 0; ciphers.py"),
+    "of Random, started again": (ciphers.Halves, CuriousServer(), "entries of 'masked' have one mask (ciphers.py"),
 }
+if ciphers.HAS_CIPHERS:
+    WRONG |= {
+        "of AES, one nonce": (
+            ciphers.NonceForAll,
+            CuriousServer(),
+            "its mask of iteration 0 is used again in iteration 1",
+        ),
+        "of AES, the round": (
+            ciphers.CountedTwice,
+            Eavesdropper(),
+            "its mask of iteration 0 is used again in iteration 1",
+        ),
+        "of ChaCha20, one key": (
+            ciphers.OneKey,
+            HonestButCurious({1}),
+            "reads the seeds of its masks in 'secret' (ciphers",
+        ),
+    }
 
 
 @pytest.mark.parametrize("name", WRONG)
