@@ -40,6 +40,7 @@ _NO_DATA += ("ipykernel.", "builtins.PyCapsule")
 _MOST = 200_000  # objects
 _LONG = 1000  # entries of a list, of which the numbers are not looked at one by one
 _POINTER = tuple.__itemsize__  # bytes
+_OF_PYTHON = 1 << 9  # the flag of a class that was made by a class statement (Py_TPFLAGS_HEAPTYPE)
 
 
 def kept(
@@ -242,8 +243,9 @@ def _is_filled(cell: Any) -> bool:
 
 @cache
 def _slots(kind: Any) -> list[str]:
-    """Name what objects of a class hold beside a dictionary."""
-    return [name for base in kind.__mro__ for name, each in vars(base).items() if type(each) is _MEMBER]
+    """Name what objects of a class hold beside a dictionary; members of a class of C cannot be written to."""
+    pythons = (base for base in kind.__mro__ if base.__flags__ & _OF_PYTHON)
+    return [name for base in pythons for name, each in vars(base).items() if type(each) is _MEMBER]
 
 
 @cache

@@ -432,3 +432,24 @@ def test_code_without_a_file_keeps_what_it_keeps(name: str, monkeypatch: pytest.
     proof = prove(getattr(cell, name)(), NETWORK, inputs)
     found = clear(proof, NETWORK, CuriousServer())
     assert isinstance(found, Open) or found.covers or found.exact[0] == pytest.approx(1.0)
+
+
+def test_an_array_that_comes_and_goes_is_no_error() -> None:
+    """The members of its type are numbers that vary then, and nobody can write to them."""
+
+    class EveryOther(examples.RingSum):
+        """Has the masks of the last call at hand in every other call."""
+
+        def __init__(self) -> None:
+            self.last: dict[str, Any] = {}
+
+        def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+            masks = super().draw_masks(runs, m, network, rng)
+            if self.last.pop("masks", None) is None:
+                self.last["masks"] = masks
+            return masks
+
+    inputs = np.random.default_rng(0).normal(size=(3, 1, 4, 2))
+    proof = prove(EveryOther(), Network.complete(4), inputs)
+    assert not proof.open
+    assert KEPT in proof.covers
