@@ -32,7 +32,7 @@ def proved(protocol: Any, adversary: Any) -> Any:
     return clear(prove(protocol, NETWORK, INPUTS), NETWORK, adversary)
 
 
-OTHER_SEEDS = 270
+OTHER_SEEDS = 300
 """What ciphers that are streams, generators of old (RandomState, random.Random) and seeds of several words in one
 number take beside all other seeds: they are written into a protocol's modules in every trace, used or not."""
 
