@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.numbers import COMPARISONS, PLAIN, TEXT, Number, cast, function, plain, reach, wrapped
+from secmix.kernel.numbers import COMPARISONS, PLAIN, TEXT, Number, cast, combined, function, plain, reach, wrapped
 from secmix.kernel.state import ANYTHING, may_be_caught, now
 
 _RING = frozenset({"add", "subtract", "multiply", "negative", "left_shift", "positive", "matmul"})
@@ -297,7 +297,7 @@ def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, **kw: Any) -
         arrays = [each if name in _RING and each.kind == kind else settled(each) for each in arrays]
     each_as = kind if kind.kind in "bO" or is_narrow(kind) else None
     if name == "matmul":
-        found = np.matmul(*(each.objects for each in arrays))
+        found = _product(*(each.objects for each in arrays))
         if is_narrow(kind):
             now().leave(f"np.matmul of secrets as {kind}, where each sum on the way is rounded,")
         found = mapped(lambda x: cast(x, kind), found) if each_as else found
@@ -311,6 +311,13 @@ def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, **kw: Any) -
         return found
     target[...] = found
     return target
+
+
+def _product(a: Any, b: Any) -> Any:
+    """Multiply matrices; where the first is public each number is one combination of those of a column."""
+    if not a.ndim == b.ndim == 2 or not a.size or any(isinstance(each, Number) for each in a.ravel().tolist()):
+        return np.matmul(a, b)
+    return np.array([[combined(row, column) for column in b.T.tolist()] for row in a.tolist()], object)
 
 
 def _check(ufunc: Any, method: str, inputs: Any, kw: dict[str, Any]) -> None:

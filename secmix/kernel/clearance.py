@@ -191,7 +191,7 @@ def _known_draws(fit: Fit, table: Iterable[Component], read: set[tuple[int, int]
         known = opened(trace, shown)
         if len(known) == before:
             break
-    used = set().union(*(variables_of(fit.messages[k].rows[row]) for k, row in read))
+    used = set().union(*(variables_of(fit.messages[k].rows[row]) for k, row in read if trace.streams))
     for stream in trace.streams:
         if stream.bits < ENOUGH and used & {*stream.numbers} - known:
             return Open(

@@ -249,10 +249,6 @@ def _in_place(name: str) -> Callable[[Public, Any], Any]:
     return lambda self, other: f(self.used(), other) if isinstance(self.value, np.ndarray) else NotImplemented
 
 
-def _lifted(f: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, *args: lifted(f, self, *args)
-
-
 def _swapped(f: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda a, b: f(b, a)
 
@@ -264,7 +260,8 @@ _BY_VALUE: dict[str, Callable[..., Any]] = {
 for _name, _f in _BY_VALUE.items():
     setattr(Public, f"__{_name}__", functools.partialmethod(Public.plainly, _f))
 for _name in ("bool", "neg", "pos", "abs", "invert", "getitem"):
-    setattr(Public, f"__{_name}__", _lifted(bool if _name == "bool" else getattr(operator, _name)))
+    _f = bool if _name == "bool" else getattr(operator, _name)
+    setattr(Public, f"__{_name}__", lambda self, *args, _f=_f: lifted(_f, self, *args))
 for _name in "lt le gt ge eq ne add sub mul mod floordiv truediv pow and or xor lshift rshift matmul".split():  # noqa: SIM905
     _f = getattr(operator, f"__{_name}__")
     setattr(Public, f"__{_name}__", _operator(_name, _f))

@@ -329,12 +329,9 @@ def _like(value: Any) -> Callable[..., Any]:
     return go
 
 
-def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    dst[...] = src if where is True else np.where(where, src, dst)
-
-
 _WORKED_OUT: dict[str, Callable[..., Any]] = {
-    **{"where": where, "sum": _reducing(np.add), "mean": mean, "clip": clip, "copyto": _copyto},
+    **{"where": where, "sum": _reducing(np.add), "mean": mean, "clip": clip},
+    "copyto": lambda dst, src, casting="", where=True: dst.__setitem__(..., np.where(where, src, dst)),
     **{"round": digits, "around": digits, "fix": lambda x: np.trunc(followed(x))},
     **{"any": _reducing(np.logical_or), "all": _reducing(np.logical_and), "prod": _reducing(np.multiply)},
     **dict.fromkeys(("max", "amax"), _reducing(np.maximum)),

@@ -8,9 +8,10 @@ functions of numbers, and words, as types of few bits keep them.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from numbers import Integral
 from typing import Any
 
@@ -41,7 +42,8 @@ class Number:
         self.pure = pure  # it is a function of its form alone
         self.below: Any = 0  # it lies in [0, below); 0 where nothing is known
         self.span: Any = INF if depends & DRAWS else abs(self.value)  # its size is at most this, whatever its draws are
-        self.key: int | None = None  # the same for the same function of the same numbers; of a linear one once asked
+        # The same for the same function of the same numbers, once asked for; until then which, and of which numbers.
+        self.key: int | tuple[Any, ...] | None = None
 
     @property
     def terms(self) -> Form:
@@ -73,6 +75,12 @@ class Number:
         return self._linear("add", other, value, self.scale, self.modulus, step)
 
     def _plus(self, other: Number) -> Any:
+        known = self.modulus == other.modulus == INF and self.pure and other.pure and self.form is not other.form
+        real = known and not (self.step or other.step) and type(self.value) is type(other.value) is float
+        if real and (terms := _sum_of(self, other)):
+            out = Number(self.value + other.value, terms, INF, self.depends | other.depends, 0)
+            out.span = self.span + other.span
+            return out
         if self.is_zero and other.is_zero:
             return function("add", operator.add, self, other)  # its sign is that of both
         if self.is_zero or other.is_zero:
@@ -313,8 +321,17 @@ def arguments(*args: Any) -> int:
 def _identity(number: Any) -> Any:
     if not isinstance(number, Number):
         return type(number), repr(number)
-    if number.key is None:
-        number.key = _numbered(("linear", frozenset(number.terms.items()), number.value, number.pure))
+    waiting = [number]
+    while type(number.key) is not int:
+        one = waiting[-1]
+        made_of = one.key if isinstance(one.key, tuple) else ()
+        if left := [each for each in made_of if isinstance(each, Number) and type(each.key) is not int]:
+            waiting += left
+            continue
+        if waiting.pop().key is None:
+            one.key = _numbered(("linear", frozenset(one.terms.items()), one.value, one.pure))
+        elif type(one.key) is tuple:  # no number: one that was waited for twice has one by now
+            one.key = _numbered((made_of[0], *map(_identity, made_of[1:])))
     return number.key
 
 
@@ -326,7 +343,7 @@ def _numbered(key: Any) -> int:
 def keyed(number: Number, name: str, *args: Any) -> Number:
     """Let ``number`` remember that it is this function of these arguments, where it is no linear one."""
     if number.modulus != INF:
-        number.key = _numbered((name, *[_identity(each) for each in args]))
+        number.key = (name, *args)
     return number
 
 
@@ -335,7 +352,7 @@ def encoded(number: Number) -> Number:
     depends = number.depends
     if number.modulus == INF or depends & DRAWS or depends & (depends - 1):
         return number
-    known, key = now().known, ("code", number.key)
+    known, key = now().known, ("code", _identity(number))
     if key not in known:
         step = number.step if 0 < number.step < INF else 0
         variable = now().variable("code", depends.bit_length() - 2, number.value, step, place=here())
@@ -368,6 +385,34 @@ def reach(number: Number) -> Any:
         return most
     draws = ((abs(c), now().own(v)) for v, c in number.terms.items())
     return min(most, abs(number.value) + sum(c * draw.range * draw.step for c, draw in draws))
+
+
+def combined(coefficients: Iterable[Any], numbers: Iterable[Any]) -> Any:
+    """Return a sum of numbers times public coefficients: what adding them one by one makes, at once."""
+    pairs = [(c, x) for c, x in zip(coefficients, numbers, strict=True) if c != 0 or type(x) is not Number]
+    kind = {type(each) for c, x in pairs for each in (c, getattr(x, "value", None))}
+    if len(pairs) < 3 or kind not in ({int}, {float}) or not all(math.isfinite(c) and not x.is_zero for c, x in pairs):
+        return functools.reduce(operator.add, itertools.starmap(operator.mul, zip(coefficients, numbers, strict=True)))
+    value, modulus, depends, steps, form = type(pairs[0][1].value)(), INF, 0, [], Form()
+    for c, x in pairs:
+        value += c * x.value
+        steps.append(times(x.step, c, c * x.value))
+        modulus = common_step(modulus, times(x.modulus, c, c * x.value) or steps[-1])
+        depends |= x.depends
+        now().terms += len(x.form)
+        for v, coefficient in x.form.items() if x.modulus else ():
+            form[v] = form.get(v, 0) + c * x.scale * coefficient
+    form = {v: coefficient for v, coefficient in form.items() if coefficient and modulus}
+    if modulus == INF and not form:
+        return value
+    pure, steps = modulus == INF and all(x.pure for _, x in pairs), [*steps, functools.reduce(common_step, steps)]
+    out = Number(value, form, modulus, depends, steps[-1], pure=pure)
+    out.span = sum(abs(c) * (x.below or x.span) for c, x in pairs)
+    known = [_unit(each) for each in steps if 0 < each < INF] if kind == {float} else []
+    # No sum on the way is larger than all numbers at their largest, nor of a finer step.
+    if known and max(reach(out), sum(abs(c) * reach(x) for c, x in pairs)) > EXACT * min(known):
+        out.pure, out.step, out.modulus = False, 0, modulus if modulus == INF else 0
+    return encoded(keyed(held(out, True), "combination", *(each for pair in pairs for each in pair)))
 
 
 PLAIN = frozenset({int, float, Number})

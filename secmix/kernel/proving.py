@@ -31,6 +31,7 @@ _LONG = 1000  # numbers that nodes sum: of more the calls after the first are tr
 _MUCH, _TOO_MUCH = 2 * 10**6, 10**8  # terms that a call adds up: likewise, and of more nothing is traced
 _FEW = 2  # entries of what is traced beside the fit: how a call is made does not hang on their number
 _LEAST_TURNS, _MOST_WORK = 24, 100_000  # fits in which public numbers are others, and numbers that are sent in these
+_AS_THE_FIRST = "calls after the first treat all entries as they treat the first two"
 _NOT_CRYPTOGRAPHIC = ("PCG64", "MT19937", "SFC64", "Philox")
 
 
@@ -100,9 +101,7 @@ def prove(
         each.kept.clear()
         each.counts.clear()
     tables = tuple(components(_cells(each), each.trace.variables, each.formulas) for each in fits) if not open_ else ()
-    assumes = _assumptions(fit, guards) + (
-        ("calls after the first treat all entries as they treat the first two",) * long
-    )
+    assumes = (*_assumptions(fit, guards), *[_AS_THE_FIRST] * long)
     return Proof(tuple(fits), tables, open_, tuple(dict.fromkeys(covers)), assumes, tuple(iterations))
 
 

@@ -138,7 +138,7 @@ class Trace:
         if self.answering:
             return outcome
         place = here()
-        if not is_guard(place):
+        if not _guards(_text_of(place.file), place.line):
             self.leave("a branch on a secret")
         self.guards[place, self.call * self.in_order] = None
         self.answering = self.flip is not None and self.flip[0] == place and self.flip[1] <= self.call
@@ -215,19 +215,11 @@ def may_be_caught() -> bool:
     frame = inspect.currentframe()
     while frame is not None and frame.f_code.co_name != "_traced_call":
         file = frame.f_code.co_filename
-        if _within_try(_text_of(file), frame.f_lineno) if is_protocol(file) else _is_pythons(file):
+        pythons = file.startswith(_STDLIB) and "site-packages" not in file and not file.startswith(_KERNEL)
+        if _within_try(_text_of(file), frame.f_lineno) if is_protocol(file) else pythons:
             return True
         frame = frame.f_back
     return False
-
-
-def _is_pythons(file: str) -> bool:
-    return file.startswith(_STDLIB) and "site-packages" not in file and not file.startswith(_KERNEL)
-
-
-def is_guard(place: Place) -> bool:
-    """Say whether the test at a line decides nothing but whether an error is raised."""
-    return _guards(_text_of(place.file), place.line)
 
 
 def is_raise(place: Place) -> bool:
@@ -244,6 +236,7 @@ def _text_of(file: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _guards(text: tuple[str, ...], line: int) -> bool:
+    """Say whether the test at a line decides nothing but whether an error is raised."""
     for node in _nodes(text):
         if isinstance(node, ast.Assert) and node.lineno <= line <= (node.end_lineno or 0):
             return True

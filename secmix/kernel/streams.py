@@ -70,14 +70,11 @@ class Stream:
         order = "little" if width == 1 else order
         place = (first, width, order)
         if place not in self.reads:
-            self.reads[place] = self._read(first, value, width, order)
+            if any(at < first + width and first < at + length for at, length, _ in self.reads):
+                now().leave("one stream of secret bytes, read in two ways,")
+            values = 256**width
+            self.reads[place] = _draw(self.variable(value, values / 12**0.5, values, here()))
         return self.reads[place]
-
-    def _read(self, first: int, value: int, width: int, order: str) -> Any:
-        if any(at < first + width and first < at + length for at, length, _ in self.reads):
-            now().leave("one stream of secret bytes, read in two ways,")
-        values = 256**width
-        return _draw(self.variable(value, values / 12**0.5, values, here()))
 
 
 def fresh_bytes(plain: bytes, of: Stream | None = None) -> SecretBytes:

@@ -7,6 +7,7 @@ inputs and other masks are made of the same combinations of them.
 from __future__ import annotations
 
 import copy
+import gc
 import operator
 import traceback
 from collections.abc import Iterator, Sequence
@@ -34,7 +35,7 @@ from secmix.kernel.coins import Public
 from secmix.kernel.draws import Draws
 from secmix.kernel.kept import KEPT, kept
 from secmix.kernel.numbers import Number
-from secmix.kernel.state import ANYTHING, INF, LeftTrace, Place, Trace, Variable, following, is_protocol, is_raise, now
+from secmix.kernel.state import ANYTHING, INF, LeftTrace, Place, Trace, following, is_protocol, is_raise, now
 from secmix.kernel.streams import SecretBytes
 from secmix.kernel.world import modules_of, replaced, with_method
 from secmix.network import Network
@@ -102,11 +103,10 @@ class Fit:
         blocks: list[Block] = []
         count = 0
         for message in self.messages:
-            rows = message.rows
-            payload = np.empty(rows.shape, {"f": np.float64, "u": np.uint64}.get(rows.kind.kind, np.int64))
-            payload[...] = np.arange(count, count + len(rows))[:, None, None]
-            blocks.append(message.block(payload))
-            count += len(rows)
+            shape, kind = message.rows.shape, {"f": np.float64, "u": np.uint64}.get(message.rows.kind.kind, np.int64)
+            numbers = np.arange(count, count + shape[0], dtype=kind)[:, None, None]
+            blocks.append(message.block(np.broadcast_to(numbers, shape).copy()))
+            count += shape[0]
         return tuple(blocks)
 
     @property
@@ -233,7 +233,9 @@ def follow(
             fit.kept.append(digest)
             fit.counts.append(numbers)
 
-    with ExitStack() as end, replaced(modules), following(trace), _guarded(protocol), listening(_other_channel):
+    with ExitStack() as end, replaced(modules), following(trace), guarded(protocol), listening(_other_channel):
+        end.callback(gc.enable if gc.isenabled() else gc.disable)
+        gc.disable()  # it would walk through all numbers again and again
         end.callback(look, None)  # numbers that vary are what they are again: a module of the user's may hold some
         look(frozenset())
         for trace.call, given in enumerate(inputs):
@@ -258,19 +260,6 @@ def follow(
     if trace.left and not fit.error:
         fit.error = "{} at {}".format(*trace.left[0])
     return fit
-
-
-def drawn_masks(
-    protocol: Any, network: Network, runs: int, m: int, *, seed: int = 0
-) -> tuple[Followed, dict[int, Variable]] | None:
-    """Trace how masks (runs, k, m) are drawn: what they are made of, and the draws; None where that is not followed."""
-    trace, protocol = Trace(), copied(protocol)
-    with replaced(modules_of(protocol)), following(trace), _guarded(protocol):
-        try:
-            masks = followed(protocol.draw_masks(runs, m, network, _draws(seed)))
-        except (LeftTrace, Exception):  # a stranger's code may fail in any way
-            return None
-    return None if trace.left or masks.ndim != 3 else (masks, trace.variables)
 
 
 def _draws(*seed: int) -> Draws:
@@ -338,7 +327,7 @@ def _written(where: str, what: list[Any], _: bool) -> list[Any]:
 
 
 @contextmanager
-def _guarded(protocol: Any) -> Iterator[None]:
+def guarded(protocol: Any) -> Iterator[None]:
     """Watch what is written, and take draws in ``draw_masks`` for secret, also in that of a protocol within another."""
     kinds: dict[type, None] = {}
     while protocol is not None:

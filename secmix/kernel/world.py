@@ -181,21 +181,6 @@ def _extreme(original: Callable[..., Any], ufunc: Any) -> Callable[..., Any]:
     return go
 
 
-def _sparse_product(original: Callable[..., Any]) -> Callable[..., Any]:
-    def product(self: Any, other: Any) -> Any:
-        if isinstance(other, np.ndarray) and isinstance(other, Followed):
-            table, rows = self.tocsr(), other.objects
-            found = np.empty((table.shape[0], *rows.shape[1:]), object)
-            for k in range(table.shape[0]):
-                some = slice(table.indptr[k], table.indptr[k + 1])
-                terms = (float(c) * rows[j] for c, j in zip(table.data[some], table.indices[some], strict=True))
-                found[k] = functools.reduce(lambda a, b: a + b, terms, np.zeros(rows.shape[1:], object))
-            return array_of(found, np.result_type(table.dtype, other.kind))
-        return original(self, other)
-
-    return product
-
-
 @functools.cache
 def replacements() -> dict[int, Any]:
     """Return what stands for what, by the identity of the original."""
@@ -370,7 +355,8 @@ def replaced(modules: Iterable[str]) -> Iterator[None]:
         stack.enter_context(_with_names(vars(random), _urandom=by_system))
         stack.enter_context(_with_names(vars(warnings), **WARNINGS))
         for kind in _SPARSE:
-            product = _sparse_product(kind.__matmul__)
+            f = kind.__matmul__
+            product = lambda a, b, f=f: a.toarray() @ b if isinstance(b, Followed) else f(a, b)  # noqa: E731
             for method in ("__matmul__", "dot"):
                 stack.enter_context(with_method(kind, method, product))
         yield

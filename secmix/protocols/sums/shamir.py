@@ -8,7 +8,7 @@ the other shares are combinations with small whole coefficients.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import comb
+from math import comb, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,20 +79,17 @@ def weighted_sums(rows: Sequence[Sequence[int]], words: Words, prime: int) -> Wo
     >>> weighted_sums([[-1, 2**51]], np.array([[5], [4]]), 251).tolist() == [[(-5 + 2**53) % 251]]
     True
     """
-    total = np.zeros((len(rows), *words.shape[1:]), dtype=np.int64)
+    flat = words.reshape(len(words), prod(words.shape[1:]))
+    total = np.zeros((len(rows), flat.shape[1]), dtype=np.int64)
     for start in range(0, len(words), _AT_ONCE):
-        part = words[start : start + _AT_ONCE]
-        centred = [[_centred(c, prime) for c in row[start : start + _AT_ONCE]] for row in rows]
+        part = flat[start : start + _AT_ONCE]
+        centred = np.array([[_centred(c, prime) for c in row[start : start + _AT_ONCE]] for row in rows])
         # Sums and products wrap around at 2^64, and so does what is taken off. What is left is small in truth: of 32
         # terms below 2^51 the quotient is off by less than 300 (half a unit a term, and eight each time one is added).
-        quotients = np.rint(np.tensordot(np.array(centred) / prime, part.astype(np.float64), axes=1)).astype(np.int64)
-        for out, row, quotient in zip(total, centred, quotients, strict=True):
-            for factor, word in zip(row, part, strict=True):
-                if factor:
-                    out += word * np.int64(factor)
-            out -= quotient * np.int64(prime)
-            out %= prime
-    return total
+        quotients = np.rint(centred / prime @ part.astype(np.float64)).astype(np.int64)
+        total += centred @ part - quotients * np.int64(prime)
+        total %= prime
+    return total.reshape(len(rows), *words.shape[1:])
 
 
 def _centred(factor: int, prime: int) -> int:

@@ -17,6 +17,7 @@ from unit.kernel import examples
 import secmix
 from secmix import Network
 from secmix.adversaries import CuriousServer, HonestButCurious
+from secmix.auditing.soundness.linear_masks import drawn_masks
 from secmix.kernel import (
     Clearance,
     KnownSums,
@@ -31,7 +32,7 @@ from secmix.kernel import (
 from secmix.kernel.coins import Public, coin_among
 from secmix.kernel.proving import other_frames
 from secmix.kernel.state import Trace, following, now
-from secmix.kernel.trace import drawn_masks, follow
+from secmix.kernel.trace import follow
 from secmix.transcript import Origin, View
 
 NETWORK = Network.complete(5)

@@ -1,5 +1,6 @@
 """Every transfer rule keeps its law: what is said of a number is true of 200 other values of its variables."""
 
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -12,9 +13,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from secmix.kernel.arrays import array_of
-from secmix.kernel.numbers import Number, cast, centred, function, whole
-from secmix.kernel.state import DRAWS, INF, Trace, following
+from secmix.kernel.arrays import array_of, followed
+from secmix.kernel.numbers import Number, cast, centred, combined, function, whole
+from secmix.kernel.state import DRAWS, INF, Trace, following, is_multiple
 
 _NODES = 2
 _RANGE = 24  # of a draw: small, so that sums of draws meet again in 200 tries
@@ -106,6 +107,7 @@ programs = st.lists(
     st.one_of(
         st.tuples(st.just(1), st.integers(1, 12), st.integers(0, 30), st.integers(0, 30), st.integers(0, 30)),
         st.tuples(st.just(2), st.integers(0, 30), st.integers(0, 30), st.integers(0, 30), st.integers(0, 30)),
+        st.tuples(st.just(3), st.integers(1, 12), st.integers(0, 30), st.integers(0, 30), st.integers(0, 30)),
     ),
     min_size=1,
     max_size=10,
@@ -115,6 +117,11 @@ programs = st.lists(
 def _run(program: Any, start: list[Any], followed: bool) -> list[Any]:
     values = list(start)
     for arity, c, which, i, j in program:
+        if arity == 3:
+            factors, terms = (c, -3, 0, 6), [values[k % len(values)] for k in (which, i, 0, j)]
+            sums = map(operator.mul, factors, terms)
+            values.append(combined(factors, terms) if followed else sum(sums))
+            continue
         chosen = _unary(max(c, 1)) if arity == 1 else _BINARY
         operation = chosen[which % len(chosen)]
         f = operation.followed if followed else operation.plain
@@ -191,6 +198,68 @@ def test_every_operation_on_every_two_kinds_of_number() -> None:
     count = 4 + len(_PRELUDE)
     for which in range(len(_BINARY)):
         _check([(2, 0, which, i, j) for i in range(count) for j in range(count)], which)
+
+
+def test_every_combination_of_three_kinds_of_number() -> None:
+    count = 4 + len(_PRELUDE)
+    for c in (1, 6):
+        _check([(3, c, i, j, 7 * i + 3 * j) for i in range(count) for j in range(count)], c)
+
+
+def _one_by_one(factors: list[float], terms: list[Number]) -> Any:
+    return functools.reduce(operator.add, map(operator.mul, factors, terms))
+
+
+_FACTORS = st.sampled_from([1.0, -2.0, 0.75, 2.0**30, 0.1])
+
+
+@given(
+    st.lists(st.tuples(_FACTORS, st.integers(0, 6)), min_size=3, max_size=7, unique_by=lambda pair: pair[1]),
+    st.integers(0, 60),
+)
+@example([(1.0, 0), (1.0, 1), (1.0, 3)], 53)  # two large words, rounded before a number of no step is added
+def test_what_is_combined_at_once_says_no_more_than_sums_one_by_one(pairs: list[tuple[float, int]], bits: int) -> None:
+    with following(Trace()) as trace:
+        draws = [trace.variable("draw", -1, float(k), 1, range=2**bits) for k in range(4)]
+        own = [trace.variable("input", k, 0.3 + k, 0) for k in range(2)]
+        kinds = [Number(trace.variables[v].value, {v: 1}, INF, DRAWS, 1) for v in draws]
+        kinds += [Number(trace.variables[v].value, {v: 1}, INF, 2 << k, 0) for k, v in enumerate(own)]
+        kinds += [kinds.pop(3) % 8, np.rint(kinds[0] * kinds[1])]
+        factors, terms = [factor for factor, _ in pairs], [kinds[k] for _, k in pairs]
+        at_once, slowly = combined(factors, terms), _one_by_one(factors, terms)
+        assert isinstance(at_once, Number) == isinstance(slowly, Number)
+        if not isinstance(at_once, Number):
+            assert at_once == pytest.approx(slowly)
+            return
+        assert at_once.value == pytest.approx(slowly.value)
+        assert at_once.modulus in (slowly.modulus, 0)
+        assert not at_once.step or is_multiple(slowly.step, at_once.step)
+        assert slowly.pure or not at_once.pure
+        assert at_once.depends | slowly.depends == at_once.depends
+        if at_once.modulus:
+            assert at_once.terms.keys() == slowly.terms.keys()
+            assert all(at_once.terms[v] == pytest.approx(c) for v, c in slowly.terms.items())
+
+
+def test_a_number_is_the_same_function_of_the_same_numbers_once_asked() -> None:
+    with following(Trace()) as trace:
+        x, y = (number % 8 for number in _variables(trace, np.random.default_rng(0))[2:])
+        twice = [(z := x + y) + z * 3 for _ in range(2)]
+        assert abs(twice[0]) is abs(twice[1])
+        assert abs(twice[0]) is not abs(twice[0] + x)
+
+
+def test_an_array_of_objects_is_followed_as_the_numbers_in_it() -> None:
+    with following(Trace()) as trace:
+        numbers = np.array([*_variables(trace, np.random.default_rng(0))[2:], 1], object)
+        assert followed(numbers).kind == np.int64
+
+
+def test_masks_that_cancel_in_a_combination_leave_what_is_public() -> None:
+    with following(Trace()) as trace:
+        x, y = _variables(trace, np.random.default_rng(0))[2:]
+        assert combined([1, -1, 1], [x + 5, x, x - x + y - y + 0 * x]) == 5
+        assert combined([2, 1, -1], [x, 3 - x, x + 1]) == 2
 
 
 @given(programs, st.integers(0, 2**32 - 1))
