@@ -29,6 +29,7 @@ PURPOSES = (
     "soundness",  # rows for the checks of a collaboration
     "frames",  # the half of the runs that selects features of messages
     "fresh runs",  # runs that confirm a measurement: a seed for all of the above
+    "played back",  # calls of a collaboration whose releases are played back on other rows
 )
 """Purposes of streams. A new purpose is added at the end, since its index is part of the derivation."""
 

@@ -18,9 +18,10 @@ from secmix.scenario import AcceptedSpec
 F = TypeVar("F", bound=decide.Fault)
 
 _log = logging.getLogger("secmix")
+_BOUNDED, _OUTPUT = "bounded by noise", "no more than the output itself reveals"
 _COVERS = {
-    "revealed": {"revealed", "partly leaked", "inconclusive", "no more than the output itself reveals"},
-    "partly leaked": {"partly leaked", "no more than the output itself reveals"},
+    "revealed": {"revealed", "partly leaked", "inconclusive", _BOUNDED, _OUTPUT},
+    "partly leaked": {"partly leaked", _BOUNDED, _OUTPUT},
     "inconclusive": {"inconclusive"},
 }
 """Standings that an acceptance of one covers. What is inconclusive may be worse than partly leaked."""

@@ -34,6 +34,7 @@ Fault = NodeSummary | Robustness | Coalitions | Cell
 """Parts of a report that have a verdict of their own."""
 
 _OUTPUT: Standing = "no more than the output itself reveals"
+_BOUNDED: Standing = "bounded by noise"
 _MARGIN = 1e-3  # of a share of the variance: what rounding may add to the share that the output gives away
 _NOTHING = 1e-9  # shares below are rounding
 _NEARLY = 0.99
@@ -133,6 +134,7 @@ class Premises:
     behind_masks: float = 0.0  # share of the node's variance that is known behind masks of their size
     covers: str = ""  # of which iterations something is proved, where it is not of all
     sealed: bool = False  # whether some of the messages that the adversary reads are sealed
+    noise: Clearance | Open | None = None  # what noise proves of a collaboration; None where it adds none
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,12 @@ class NodeVerdict:
 
 def of_node(node: int, findings: Iterable[Finding], premises: Premises, policy: PolicySpec) -> NodeVerdict:
     """Decide on one node from all findings about it."""
+    clearance = _clearance(premises)
+    # Of a collaboration more than its findings show may be known, but where noise bounds it; in a sum exact evidence
+    # says what is.
+    bounded = clearance is premises.noise and isinstance(clearance, Clearance) and not _hidden(premises)
     accused = [of_leakage(finding, policy) for finding in findings]
+    accused = [_moot(finding) for finding in accused] if bounded else accused
     revealing = [finding for finding in accused if is_revealed(finding)]
     doubts = _doubts(accused, premises, policy) if premises.is_sum else []
     standing, why = (_standing_in_sum if premises.is_sum else _standing_in_samples)(accused, premises)
@@ -160,20 +167,34 @@ def of_node(node: int, findings: Iterable[Finding], premises: Premises, policy: 
         # What a proof ends at says more than that nothing was measured: it comes first.
         first = [doubt for doubt in doubts if doubt in premises.unproved] if standing == "inconclusive" else []
         why = "; ".join([*first, why, *(doubt for doubt in doubts if doubt not in first), *blurred])
-    # Of a collaboration more than its findings show may always be known; in a sum exact evidence says what is.
     doubtful = bool(revealing or doubts or open_ or standing == "inconclusive")
-    doubtful = doubtful or (standing != _OUTPUT and not premises.is_sum)
+    doubtful = doubtful or (standing != _OUTPUT and not premises.is_sum and not bounded)
     accusations: list[Accusation] = [*(f.verdict for f in accused), "inconclusive" if doubtful else None]
-    cleared = isinstance(premises.clearance, Clearance) and not doubts and (premises.is_sum or not doubtful)
-    verdict = judged(accusations, premises.clearance)
+    cleared = isinstance(clearance, Clearance) and not doubts and (premises.is_sum or not doubtful)
+    verdict = judged(accusations, clearance)
     why = f"{why}, {premises.covers}" if premises.covers and verdict == "holds" else why
     summary = _summary(node, standing, why, verdict, accused, by_low=not premises.is_sum)
     return NodeVerdict(summary, accused, doubts, cleared)
 
 
+def _moot(finding: Finding) -> Finding:
+    """Return a finding about a node that a proof bounds from above: that it may read low accuses of nothing there."""
+    low = finding.kind == "lower bound" and finding.limit is not None and finding.normalised_leakage <= finding.limit
+    return finding.model_copy(update={"verdict": None}) if low and finding.verdict == "inconclusive" else finding
+
+
+def _clearance(premises: Premises) -> Clearance | Open | None:
+    """Return what clears a node: what the kernel proves of the messages, or what noise does, if anything."""
+    if isinstance(premises.clearance, Clearance) or premises.noise is None:
+        return premises.clearance
+    return premises.noise
+
+
 def _doubts(findings: list[Finding], premises: Premises, policy: PolicySpec) -> list[str]:
     """Say why more may be known of a node of a sum than the findings show."""
     doubts = list(premises.unmet)
+    if policy.max_epsilon is not None:
+        doubts.append("max_epsilon: of a protocol that sums no epsilon is proved")
     if policy.max_normalised_leakage is not None:
         above = _made_by(findings, lambda evidence: evidence.bounds_leakage)
         bounded = any(f.status != "unresolved" and f.kind != "lower bound" for f in above)
@@ -229,14 +250,23 @@ def _is_open(findings: list[Finding], premises: Premises) -> bool:
 def _standing_in_samples(findings: list[Finding], premises: Premises) -> tuple[Standing, str]:
     """Return how a node stands whose data are not known, where no evidence is exact; and why."""
     top = max(findings, key=lambda f: (f.normalised_low, f.normalised_leakage), default=None)
-    hidden = "; ".join([*premises.unmet, *premises.unmeasured])
+    hidden, clearance = _hidden(premises), _clearance(premises)
     if top is not None and top.normalised_low > premises.output_share + _MARGIN:
         share = f"at least {top.normalised_low:.1%} of its row is known ({top.percent} confidence)"
         return "partly leaked", f"{share}; the output alone gives at most {premises.output_share:.0%}"
-    if not hidden and isinstance(premises.clearance, Clearance):
+    if not hidden and isinstance(clearance, Clearance):
+        if clearance is premises.noise:
+            return _BOUNDED, clearance.says
         return _OUTPUT, "no message that this adversary holds depends on it"
+    if not hidden and isinstance(premises.noise, Open):
+        return "inconclusive", f"noise does not clear it: {premises.noise.reason}"
     little = "part of them is sealed, and opaque to who lacks the key" if premises.sealed else "they show little"
     return "inconclusive", hidden or f"only lower bounds exist of what such messages tell, and {little}"
+
+
+def _hidden(premises: Premises) -> str:
+    """Say why more may be known of a collaboration than was measured or is proved; empty if nothing is."""
+    return "; ".join([*premises.unmet, *premises.unmeasured])
 
 
 def _summary(
@@ -266,7 +296,7 @@ def _summary(
 def of_nodes(nodes: Sequence[NodeSummary], policy: PolicySpec) -> tuple[Verdict, list[NodeSummary]]:
     """Return the verdict on a cell's privacy, and its nodes with the limit on revealed ones applied."""
     limit = policy.max_revealed_nodes
-    if limit is None and policy.max_normalised_leakage is None:
+    if limit is None and policy.max_normalised_leakage is None and policy.max_epsilon is None:
         return "not asked", [s.model_copy(update={"verdict": "not asked"}) for s in nodes]
     if not nodes:  # a policy that asks about nobody has nothing to hold
         return "inconclusive", []
@@ -274,7 +304,7 @@ def of_nodes(nodes: Sequence[NodeSummary], policy: PolicySpec) -> tuple[Verdict,
     out = list(nodes)
     if limit is not None and len(revealed) > limit:
         out = [s.model_copy(update={"verdict": "violated"}) if s.node in revealed else s for s in nodes]
-    elif limit is not None and policy.max_normalised_leakage is None:
+    elif limit is not None and policy.max_normalised_leakage is None and policy.max_epsilon is None:
         # Within the limit a node may be revealed.
         open_ = sum(s.verdict != "holds" for s in nodes)
         within = judged([], clear_bounds([("nodes that are not cleared", open_, limit)]))

@@ -15,6 +15,7 @@ from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import unequal
 from secmix.auditing.evidence.gaussian import share_behind_masks
 from secmix.auditing.evidence.interface import CellContext
+from secmix.auditing.noise.noise_bounds import NOISE, noise_clearance
 from secmix.auditing.observation.collaborations import CollaborationObservation
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.observation.reading import reading_of
@@ -62,7 +63,7 @@ def without_proof(case: CellContext) -> CellContext:
 
 def with_proof_of(case: CellContext, other: CellContext) -> CellContext:
     """Return ``other``, runs of the same cell as ``case``, of which the same is proved."""
-    other.fitted.update({key: case.fitted[key] for key in (_KEY, _TRACED) if key in case.fitted})
+    other.fitted.update({key: case.fitted[key] for key in (_KEY, _TRACED, NOISE) if key in case.fitted})
     return other
 
 
@@ -203,6 +204,17 @@ def iterations_in_words(outcome: Clearance | Open | None) -> str:
         return ""
     first, last = several[0], several[-1]
     return f"in iteration {first}, and no other" if first == last else f"in iterations {first} to {last}, and no others"
+
+
+def stated(case: CellContext) -> str:
+    """Put into words what is proved of a cell, for a report: of its messages, or of each node by noise."""
+    outcome, noise = proof_of(case), {node: noise_clearance(case, node) for node in case.judged}
+    if isinstance(outcome, Clearance) or None in noise.values():
+        return in_words(outcome)
+    nodes: dict[str, list[str]] = {}
+    for node, bound in noise.items():
+        nodes.setdefault(in_words(bound), []).append(str(node))
+    return " ".join(f"Node{'s' * (len(which) > 1)} {', '.join(which)}: {text}" for text, which in nodes.items())
 
 
 def in_words(outcome: Clearance | Open | None) -> str:

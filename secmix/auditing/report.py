@@ -27,7 +27,14 @@ Conclusion = Literal["violated", "inconclusive", "holds", "no worse"]
 Since = Literal["new", "worse", "no worse"]
 """How a finding stands to the baseline."""
 
-Standing = Literal["corrupt", "revealed", "partly leaked", "no more than the output itself reveals", "inconclusive"]
+Standing = Literal[
+    "corrupt",
+    "revealed",
+    "partly leaked",
+    "bounded by noise",
+    "no more than the output itself reveals",
+    "inconclusive",
+]
 
 
 class _Plain(BaseModel):
@@ -310,7 +317,9 @@ class Report(_Plain):
         description="In its place above the report, where a baseline or accepted findings decide the verdict",
     )
     sentence: str = Field(description="The verdict in one sentence")
-    policy: dict[str, float | str] = Field(description="Limits, and of which iterations a proof must be")
+    policy: dict[str, float | str] = Field(
+        description="Limits, of which iterations a proof must be, and what noise must hide"
+    )
     findings: list[Finding]
     cells: list[Cell]
     not_tried: list[str] = Field(description="Attacks this audit did not try")

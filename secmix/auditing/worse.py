@@ -13,7 +13,7 @@ _ERROR, _SMALL = 0.05, 1e-3
 the same messages other random numbers move what it finds by up to 4.4 % (Krum, three of the eleven nodes of
 colluders-worst-case; trimmed mean and median by nothing, geometric median by 2.2 %, Multi-Krum by 1.7 %)."""
 _ROUNDING = 1e-9  # of fractions of the nodes
-_KNOWN = ("no more than the output itself reveals", "partly leaked", "revealed")
+_KNOWN = ("no more than the output itself reveals", "bounded by noise", "partly leaked", "revealed")
 """From best to worst among what is resolved; *inconclusive* has no place on this line."""
 
 

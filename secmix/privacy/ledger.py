@@ -101,10 +101,13 @@ class Ledger:
     played : sequence of Release or None
         Releases of an earlier call, whose outputs are returned in place of new ones; None returns new ones.
     releases : list of Release
+    clips : int
+        How many arrays were clipped.
     """
 
     played: Sequence[Release] | None = None
     releases: list[Release] = field(default_factory=list)
+    clips: int = 0
 
     def note(self, noise: Noise, x: Any, value: Array, scale: float, draws: Array, rng: np.random.Generator) -> Array:
         """Note a release and return its output: a new one, or that of the earlier call where it fits."""
@@ -168,8 +171,8 @@ def seed_of(rng: np.random.Generator) -> tuple[Any, ...]:
     entropy = getattr(sequence, "entropy", None)
     if entropy is None:
         return ()
-    whole = (entropy,) if isinstance(entropy, int | np.integer) else tuple(np.ravel(entropy).tolist())
-    return (tuple(map(int, whole)), tuple(map(int, sequence.spawn_key)))
+    words = (entropy,) if isinstance(entropy, int | np.integer) else tuple(entropy)
+    return (words, tuple(sequence.spawn_key))
 
 
 _NOTING: ContextVar[Ledger | None] = ContextVar("ledger of releases", default=None)

@@ -53,8 +53,10 @@ def clip(x: ArrayLike, norm: float, axis: int | tuple[int, ...] | None = None, o
         length = size.sum(axis=axes, keepdims=True) if axes else size
     length = length if ord == 1 else np.sqrt(length)
     result = np.asarray(values * np.minimum(1.0, radius / np.maximum(length, radius * 1e-300)))
-    if current() is None:
+    ledger = current()
+    if ledger is None:
         return result
+    ledger.clips += 1
     last = np.moveaxis(result, axes, range(-len(axes), 0))
     width = int(np.prod([result.shape[a] for a in axes], dtype=int))
     return clipped(result, Clip(radius, int(ord), last.reshape(-1, width).copy()), axes)

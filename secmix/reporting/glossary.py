@@ -20,8 +20,8 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
         "holds",
         "holds",
         "It is proved that the limit of the policy is met: the protocol's own code was traced, and what its messages "
-        "determine was computed. The assumptions of the proof are listed with each combination; nothing else is "
-        "promised.",
+        "determine was computed; or its nodes add noise, whose releases were played back on other data. The "
+        "assumptions of the proof are listed with each combination; nothing else is promised.",
     ),
     (
         "inconclusive",
@@ -48,6 +48,12 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
         "partly-leaked",
         "partly leaked",
         "The adversary learns more about the node than the protocol's output reveals, but not everything.",
+    ),
+    (
+        "bounded-by-noise",
+        "bounded by noise",
+        "All that is sent follows from values with noise on them, and that noise is proved to keep what anybody learns "
+        "about the node within the policy's limit, for the unit that the policy names.",
     ),
     (
         "output",

@@ -58,10 +58,13 @@ def _about(cells: Sequence[Cell]) -> list[str]:
     if unclear:
         whether = "it learns anything it should not" if sentences else f"{who} learns anything it should not"
         sentences.append(f"Whether {whether} {_under(unclear)} could not be decided.")
-    if clear:
+    if exact := [cell for cell in clear if not _with_standing(cell, "bounded by noise")]:
         whom = "it" if sentences else who
-        where = f"{_under(clear)}{covered(clear)}"
+        where = f"{_under(exact)}{covered(exact)}"
         sentences.append(f"It is proved that {whom} learns nothing beyond the result itself {where}.")
+    if noisy := [cell for cell in clear if _with_standing(cell, "bounded by noise")]:
+        whom = "it" if sentences else who
+        sentences.append(f"It is proved that noise keeps what {whom} learns within the policy {_under(noisy)}.")
     if silent := [cell for cell in others if not _asked(cell)]:
         whom = "it" if sentences else who
         sentences.append(f"What {whom} learns {_under(silent)} is not limited by the policy.")

@@ -17,6 +17,7 @@ STANDINGS: tuple[Standing, ...] = (
     "revealed",
     "partly leaked",
     "inconclusive",
+    "bounded by noise",
     "no more than the output itself reveals",
     "corrupt",
 )

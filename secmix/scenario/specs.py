@@ -167,7 +167,7 @@ class ModelSpec(Strict):
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
-NOT_BY_DEFAULT = ("information", "ksg", "witness")
+NOT_BY_DEFAULT = ("information", "ksg", "witness", "noise")
 """Two estimates of information, made where they are named, and evidence that is gathered wherever it applies."""
 
 
@@ -218,6 +218,8 @@ class PolicySpec(Strict):
         Share of the nodes that must be able to collude while the error stays bounded, by proof.
     max_error_ratio : float
         How far colluders may push the result, in spreads of the honest contributions.
+    max_epsilon : float
+        Largest epsilon of differential privacy that may be proved of a node's releases; see ``neighbours``.
     """
 
     max_revealed_nodes: Annotated[int, Field(ge=0)] | None = None
@@ -230,13 +232,51 @@ class PolicySpec(Strict):
     covers: Literal["all", "traced"] | None = Field(
         None, description="Iterations of a sum that must be proved: all, by default; or those traced, and no others"
     )
+    max_epsilon: Positive | None = None
+    delta: Annotated[float, Field(ge=0, lt=1)] | None = Field(
+        None, description="Of max_epsilon; by default 0, at which Gaussian noise has no epsilon"
+    )
+    unit: Literal["row", "node"] | None = Field(
+        None, description="What noise must hide: one row, or by default all rows of a node"
+    )
+    neighbours: Literal["replace", "add-or-remove"] | None = Field(
+        None,
+        description="How neighbours of max_epsilon differ: a unit exchanged (default), or a row more or fewer",
+    )
+
+    @property
+    def noise_unit(self) -> Literal["row", "node"]:
+        """What noise must hide."""
+        return self.unit or "node"
+
+    @property
+    def noise_relation(self) -> Literal["replace", "add-or-remove"]:
+        """How neighbours of ``max_epsilon`` differ."""
+        return self.neighbours or "replace"
 
     @model_validator(mode="after")
     def _something(self) -> PolicySpec:
-        if not self.model_dump(exclude_none=True, exclude={"covers"}):
-            limits = [name for name in type(self).model_fields if name != "covers"]
+        limits = [name for name in type(self).model_fields if name not in _NO_LIMITS]
+        if all(getattr(self, name) is None for name in limits):
             raise ValueError(f"give at least one limit: {', '.join(limits)}")
         return self
+
+    @model_validator(mode="after")
+    def _of_noise(self) -> PolicySpec:
+        if self.max_epsilon is None and (self.delta is not None or self.neighbours is not None):
+            raise ValueError("delta and neighbours say what max_epsilon is about: give it too, or leave them out")
+        if self.max_epsilon is None and self.max_normalised_leakage is None and self.unit is not None:
+            raise ValueError("unit says what max_normalised_leakage or max_epsilon is about: give one of them")
+        if self.neighbours == "add-or-remove" and self.noise_unit == "node":
+            raise ValueError(
+                'neighbours = "add-or-remove" goes with unit = "row": messages show that a node takes part, so it is '
+                "compared with other data"
+            )
+        return self
+
+
+_NO_LIMITS = ("covers", "delta", "unit", "neighbours")
+"""Keys of a policy that say what its limits are about."""
 
 
 class AcceptedSpec(Strict):

@@ -26,8 +26,7 @@ from secmix.auditing.cells.undecided import explained
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, asked
 from secmix.auditing.evidence.premises import finite
 from secmix.auditing.observation.observe import Seeds, SumObservation
-from secmix.auditing.proof import in_words as proof_in_words
-from secmix.auditing.proof import iterations_in_words, proof_of, with_proof_of
+from secmix.auditing.proof import iterations_in_words, proof_of, stated, with_proof_of
 from secmix.auditing.report import Cell, Robustness, SigmaPoint, Trial, Verdict
 from secmix.auditing.robustness import robustness
 from secmix.auditing.setup import CollaborationSetup, SumSetup
@@ -137,7 +136,7 @@ def _judged_cell(
         unmeasured=list(case.unmeasured),
         checks=checked(sound),
         assumptions=sound.assumptions,
-        proof=proof_in_words(proof_of(case)),
+        proof=stated(case),
         covers=covers,
     )
     return content, privacy.findings

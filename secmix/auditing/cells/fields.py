@@ -103,6 +103,8 @@ def sentence(verdict: str, nodes: list[NodeSummary], robustness: Robustness | No
         sentences.append(f"the data of {who} are revealed")
     if (partly := having("partly leaked"))[0]:
         sentences.append(f"{' '.join(partly)} more than the output does")
+    if who := having("bounded by noise")[0]:
+        sentences.append(f"what is known of {who} is bounded by noise")
     if who := having("no more than the output itself reveals")[0]:
         sentences.append(f"of {who} no more is shown than the output itself reveals")
     if who := having("inconclusive")[0]:

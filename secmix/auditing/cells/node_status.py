@@ -12,12 +12,14 @@ from secmix.auditing.evidence.decoding import target_of
 from secmix.auditing.evidence.gaussian import share_behind_masks
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.evidence.premises import known_of_sums, output_share
+from secmix.auditing.noise.noise_bounds import noise_clearance
 from secmix.auditing.observation.collaborations import COLUMNS, CollaborationObservation
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.proof import iterations_in_words, proof_of, unproved
 from secmix.auditing.report import NodeSummary
 from secmix.auditing.setup import CollaborationSetup, Setup, SumSetup
 from secmix.estimators.decoders import reconstruct
+from secmix.kernel import Clearance
 from secmix.protocols import Defences
 from secmix.protocols.collaboration import CollaborationTraits
 from secmix.scenario import Scenario
@@ -39,6 +41,7 @@ def premises_of(case: CellContext, node: int) -> Premises:
             unmeasured=unmeasured,
             is_sum=False,
             sealed=sealed,
+            noise=noise_clearance(case, node),
         )
     assert isinstance(observation, SumObservation)
     return Premises(
@@ -73,7 +76,7 @@ def notes(case: CellContext) -> list[str]:
         return [*draws, *_notes_on_sums(cell), *observation.unmet_premises]
     assert isinstance(case.setup, CollaborationSetup)
     premises = CollaborationTraits.of(case.setup.protocol).premises(readable(case))
-    return [*draws, *_notes_on_collaborations(cell), *premises, *observation.unmet_premises]
+    return [*draws, *_notes_on_collaborations(case), *premises, *observation.unmet_premises]
 
 
 def _few_rows(setup: Setup) -> list[str]:
@@ -152,8 +155,10 @@ def _notes_on_sums(cell: Scenario) -> list[str]:
     return notes
 
 
-def _notes_on_collaborations(cell: Scenario) -> list[str]:
-    notes = ["the protocol is no sum, so no exact evidence applies: what is shown is there, but there may be more"]
-    if "reconstruction" not in cell.measure.evidence:
+def _notes_on_collaborations(case: CellContext) -> list[str]:
+    bounded = all(isinstance(noise_clearance(case, node), Clearance) for node in case.judged)
+    more = "noise bounds what is known" if bounded else "what is shown is there, but there may be more"
+    notes = [f"the protocol is no sum, so no exact evidence applies: {more}"]
+    if "reconstruction" not in case.cell.measure.evidence:
         notes.append("attacks made for its kinds of message were not tried: evidence 'reconstruction' was left out")
     return notes

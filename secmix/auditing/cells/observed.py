@@ -106,7 +106,7 @@ def _observed(
             watched = replace(watched, features={node: {} for node in watched.features}, same_in=sound.calls)
         hidden = undeclared_flow(cell, setup)
         unmet_premises = [*([hidden] if hidden else sound.unmet_premises), *watched.unmet_premises]
-        return CellContext(cell, setup, replace(watched, unmet_premises=unmet_premises)), sound
+        return CellContext(cell, setup, replace(watched, unmet_premises=unmet_premises), built=built), sound
 
     def before(seen: SumObservation, after: str) -> None:
         made = cell.model_copy(update={"runs": seen.runs})

@@ -70,7 +70,8 @@ def _number(finding: Finding) -> str:
 def _remedy(finding: Finding, runs: int | None, cleared: bool) -> str:
     assert finding.limit is not None
     evidence = evidence_of(finding.evidence)
-    if evidence is not None and evidence.exact and finding.kind != "estimate":
+    follows = evidence is not None and (evidence.exact or (evidence.bounds_leakage and finding.kind == "upper bound"))
+    if follows and finding.kind != "estimate":
         return "it follows from the protocol, so more runs do not move it"
     if finding.status == "unresolved":
         many = f"{_MORE * runs} runs in place of {runs}" if runs else "more runs"

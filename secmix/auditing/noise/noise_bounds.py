@@ -1,0 +1,179 @@
+"""Bounds that noise proves of a collaboration: explained variance and epsilon, held against the limits of a policy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from secmix.adversaries.interfaces import AdversaryTraits
+from secmix.auditing.evidence.interface import CellContext
+from secmix.auditing.noise.neighbours import Relation, Unit
+from secmix.auditing.noise.playback import NodeReplays, Playback, play_back
+from secmix.auditing.noise.played_calls import title
+from secmix.auditing.noise.reach import Reach
+from secmix.auditing.setup import CollaborationSetup
+from secmix.errors import SecmixError
+from secmix.kernel import Clearance, Open, clear_bounds
+from secmix.privacy import explained_variance_bound, releases_epsilon
+from secmix.scenario import PolicySpec
+
+NOISE = "noise"
+_AS_GOOD_AS_REVEALED = 0.99  # of the variance, as in auditing/decide.py
+NEIGHBOURS: Mapping[tuple[Unit, Relation], str] = {
+    ("row", "replace"): "one row exchanged",
+    ("row", "add-or-remove"): "one row added or removed",
+    ("node", "replace"): "all rows of a node exchanged",
+}
+"""What neighbours differ by, in words."""
+
+
+@dataclass(frozen=True)
+class NoiseBound:
+    """What noise proves of one node.
+
+    Attributes
+    ----------
+    why_open : str
+        Why it proves nothing; empty if it does.
+    explained : float
+        The most that anybody explains of the variance of any function of the unit.
+    epsilon : float or None
+        At the policy's delta; None where the policy sets no limit to it.
+    releases : str
+        Which releases the unit reaches, in words.
+    premises : tuple of str
+        What is taken for granted, in sentences.
+    """
+
+    why_open: str = ""
+    explained: float = 1.0
+    epsilon: float | None = None
+    releases: str = ""
+    premises: tuple[str, ...] = ()
+
+
+def noise_bounds(case: CellContext) -> dict[int, NoiseBound]:
+    """Return what noise proves of each node that is asked about, worked out once; empty where nothing is released."""
+    if NOISE not in case.fitted:
+        case.fitted[NOISE] = {}
+        if isinstance(case.setup, CollaborationSetup):
+            case.fitted[NOISE] = _bounds(case, case.setup)
+    bounds: dict[int, NoiseBound] = case.fitted[NOISE]
+    return bounds
+
+
+def noise_clearance(case: CellContext, node: int) -> Clearance | Open | None:
+    """Ask the kernel whether what noise proves of a node keeps the policy; None where nothing is released."""
+    bound = noise_bounds(case).get(node)
+    return None if bound is None else cleared(bound, case.cell.policy)
+
+
+def cleared(bound: NoiseBound, policy: PolicySpec) -> Clearance | Open:
+    """Hold a bound against all limits of a policy on what is known of a node; of none it clears nobody."""
+    if bound.why_open:
+        return Open(bound.why_open)
+    unit, limit = policy.noise_unit, policy.max_normalised_leakage
+    limits: list[tuple[str, float, float]] = []
+    if policy.max_revealed_nodes is not None and unit == "row":
+        return Open('max_revealed_nodes asks about nodes, of which noise that hides a row says nothing: unit = "row"')
+    if limit is None and policy.max_revealed_nodes is not None:
+        limit = _AS_GOOD_AS_REVEALED
+    if limit is not None:
+        limits.append((f"the explained variance of any function of a {unit}", bound.explained, limit))
+    if policy.max_epsilon is not None:
+        epsilon = math.inf if bound.epsilon is None else bound.epsilon
+        if math.isinf(epsilon) and not policy.delta:
+            return Open("Gaussian noise has no epsilon at delta = 0: set delta beside max_epsilon")
+        limits.append((epsilon_in_words(policy), epsilon, policy.max_epsilon))
+    if policy.max_normalised_leakage is None and policy.max_epsilon is None:
+        return Open("noise bounds what is known: set max_normalised_leakage or max_epsilon to say how much may be")
+    return clear_bounds(limits, source="; ".join([bound.releases, *bound.premises]))
+
+
+def epsilon_in_words(policy: PolicySpec) -> str:
+    """Name epsilon with its delta and what neighbours differ by."""
+    neighbours = NEIGHBOURS[policy.noise_unit, policy.noise_relation]
+    return f"epsilon at delta = {policy.delta or 0:g} ({neighbours})"
+
+
+def _bounds(case: CellContext, setup: CollaborationSetup) -> dict[int, NoiseBound]:
+    traits, policy = AdversaryTraits.of(setup.adversary), case.cell.policy
+    built = setup.protocol if case.built is None else case.built
+    played = play_back(setup, built, case.cell.seed, policy.noise_unit, policy.noise_relation)
+    if traits.active or traits.serves or traits.against:
+        why = "releases were played back among nodes that follow the protocol, and this adversary does not"
+        return {node: NoiseBound(why) for node in played.nodes}
+    return {node: _bound(played, replays, policy) for node, replays in played.nodes.items()}
+
+
+def _bound(played: Playback, replays: NodeReplays, policy: PolicySpec) -> NoiseBound:
+    if replays.why_open:
+        return NoiseBound(replays.why_open)
+    unit, relation = policy.noise_unit, policy.noise_relation
+    exchanged, neighbours = _reaches(replays, relation)
+    for place, reach in {**neighbours, **exchanged}.items():
+        if math.isinf(reach.ratio):
+            return NoiseBound(f"{title(place, played.releases[place])}: {reach.why}")
+    epsilon = None
+    try:
+        if policy.max_epsilon is not None:
+            epsilon = releases_epsilon(**_by_kind(played, neighbours), delta=policy.delta or 0.0)
+    except SecmixError as error:
+        return NoiseBound(f"epsilon could not be worked out: {error}")
+    explained = explained_variance_bound(**_by_kind(played, exchanged))
+    return NoiseBound("", explained, epsilon, _in_words(played, exchanged, neighbours), _premises(replays, unit))
+
+
+def _reaches(replays: NodeReplays, relation: Relation) -> tuple[dict[int, Reach], dict[int, Reach]]:
+    """Return how far releases move where a unit is exchanged, and where it changes as the policy's relation says.
+
+    An exchange is a removal and an addition: it moves a release twice as far at most, and never less than one of both
+    for every clip that is credited.
+    """
+    exchanged, other = dict(replays.reaches["replace"]), replays.reaches["add-or-remove"]
+    for place, reach in other.items():
+        twice = Reach(2 * reach.ratio, reach.why)
+        exchanged[place] = max(exchanged.get(place, twice), reach)
+    if relation == "replace":
+        return exchanged, exchanged
+    return exchanged, {place: other.get(place, reach) for place, reach in exchanged.items()}
+
+
+def _by_kind(played: Playback, reaches: Mapping[int, Reach]) -> dict[str, list[float]]:
+    return {
+        kind: [reach.ratio for place, reach in reaches.items() if played.releases[place].noise == kind]
+        for kind in ("gaussian", "laplace")
+    }
+
+
+def _in_words(played: Playback, exchanged: Mapping[int, Reach], neighbours: Mapping[int, Reach]) -> str:
+    """Describe the releases that the unit reaches: by line, how many, what noise and how far they move."""
+    by_line: dict[tuple[Any, ...], int] = {}
+    for place, reach in sorted(exchanged.items()):
+        release = played.releases[place]
+        clip = "" if release.clip is None else f"{release.clip.words} at most {release.clip.norm:g}"
+        far = f"{reach.ratio * release.scale:.3g}"
+        if (other := neighbours[place].ratio * release.scale) < reach.ratio * release.scale:
+            far += f" for a row exchanged, {other:.3g} for one added or removed"
+        far += f" ({reach.why})" * bool(reach.why)
+        key = (release.place, release.noise.capitalize(), release.scale, clip, far)
+        by_line[key] = by_line.get(key, 0) + 1
+    return "; ".join(
+        f"{count} release{'s' * (count > 1)} at {place}: {noise} noise of scale {scale:g} on a {clip}, "
+        f"sensitivity {far}"
+        for (place, noise, scale, clip, far), count in by_line.items()
+    )
+
+
+def _premises(replays: NodeReplays, unit: Unit) -> tuple[str, ...]:
+    often = 3 / replays.replays
+    given = "of one row, all others being known: rows that go together tell of each other"
+    return (
+        f"all that is sent follows from the releases: it was the same to the last bit in {replays.replays} replays "
+        f"with other data, which miss what happens in less than {often:.0%} of the calls",
+        "real arithmetic: what the last bits of noisy numbers tell is not counted",
+        "the data take part in one call, in which every draw is as good as random and its seed is nobody's",
+        *[given] * (unit == "row"),
+    )

@@ -1,0 +1,205 @@
+"""Play releases back: run a collaboration again on neighbouring data, while releases return what they did before.
+
+Whatever then changes in a message tells of the data beside the releases. What stays the same in all replays is taken
+to depend on them alone: a printed premise, since what happens in fewer than 3/n of the calls escapes n of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix._base.random import stream
+from secmix.auditing.noise.neighbours import Neighbour, Relation, Unit, neighbour_of
+from secmix.auditing.noise.noise_checks import known_noise, repeated_noise
+from secmix.auditing.noise.played_calls import (
+    PURPOSE,
+    PlayedCall,
+    Player,
+    failed,
+    other_message,
+    other_release,
+    title,
+)
+from secmix.auditing.noise.reach import Reach, reach_of
+from secmix.auditing.setup import CollaborationSetup
+from secmix.auditing.soundness.runner import deep_copy, same_bits
+from secmix.privacy.ledger import Release
+
+_REPLAYS = (16, 48)  # of each node, fewer where a call sends much
+_MESSAGES = 20_000  # of all calls
+
+
+@dataclass
+class NodeReplays:
+    """Replays with other data at one node.
+
+    Attributes
+    ----------
+    why_open : str
+        What changed that must not; empty if nothing did.
+    replays : int
+    differs : bool
+        Whether, without playing back, anything sent changed with the node's data.
+    reaches : dict
+        For each relation, how far each release moved at most, by its place.
+    """
+
+    why_open: str = ""
+    replays: int = 0
+    differs: bool = False
+    reaches: dict[Relation, dict[int, Reach]] = field(default_factory=lambda: {"replace": {}, "add-or-remove": {}})
+
+
+@dataclass
+class Playback:
+    """What playing back showed of a collaboration.
+
+    Attributes
+    ----------
+    releases : tuple of Release
+        Of the first call.
+    nodes : dict
+        By node; empty where the protocol neither clips nor releases anything.
+    calls : int
+    """
+
+    releases: tuple[Release, ...]
+    nodes: dict[int, NodeReplays]
+    calls: int
+
+
+@dataclass
+class _Session:
+    """One playing back: of which unit, by which relation."""
+
+    setup: CollaborationSetup
+    player: Player
+    unit: Unit
+    relation: Relation
+    nodes: dict[int, NodeReplays]
+
+    def sample(self, key: int) -> list[Array]:
+        """Sample rows of every node."""
+        return self.setup.sample_rows(1, stream(self.player.seed, PURPOSE, "rows", key))
+
+    def neighbour(self, recorded: PlayedCall, node: int, key: int) -> Neighbour:
+        """Return other data of one node."""
+
+        def draw(k: int) -> Array:
+            return self.setup.sample_rows(1, stream(self.player.seed, PURPOSE, "other rows", node, key, k))[node]
+
+        return neighbour_of(recorded.parts[node], draw, key, self.unit, self.relation)
+
+
+def play_back(setup: CollaborationSetup, built: Any, seed: int, unit: Unit, relation: Relation) -> Playback:
+    """Play the releases of a collaboration back with neighbouring data at each honest node that is asked about.
+
+    Parameters
+    ----------
+    setup : CollaborationSetup
+    built : object
+        The protocol as it was before any run.
+    seed : int
+    unit : {"row", "node"}
+    relation : {"replace", "add-or-remove"}
+        Of rows; a node is always exchanged. Rows are exchanged in some replays whatever the relation is.
+    """
+    player = Player(built, setup.network, seed)
+    session = _Session(setup, player, unit, relation, {node: NodeReplays() for node in setup.asked})
+    used = deep_copy(built)
+    first = player.record(session.sample(0), 0, protocol=used)
+    if not first.releases and not first.clips:
+        return Playback((), {}, player.calls)
+    _conclude(session.nodes, _unfit(session, first, used) or _played(session, first))
+    return Playback(first.releases, session.nodes, player.calls)
+
+
+def _unfit(session: _Session, first: PlayedCall, used: Any) -> str:
+    """Say why the releases of a collaboration clear nobody, whatever data are exchanged; empty if nothing does."""
+    if why := failed(first.call):
+        return why
+    if not first.releases:
+        return "vectors are clipped, and none is released with noise"
+    again = session.player.play(first, 0, first.parts[0])
+    if why := failed(again.call):
+        return f"{why} when it is repeated"
+    if why := other_message(first.call, again.call, None) or other_release(first.releases, again.releases):
+        return f"{why} changes in a call on the same data with the same draws"
+    later = session.player.record(session.sample(1), 1, protocol=used)  # by the object that made the first call
+    if why := other_release(first.releases, later.releases):
+        return f"{why} changes in the second call of an object"
+    return repeated_noise(first.releases, later.releases)
+
+
+def _played(session: _Session, first: PlayedCall) -> str:
+    """Play calls back, each with other data at each node; say what is wrong with a call itself, empty if nothing."""
+    messages = max(first.call.messages, 1) * 2 * (len(session.nodes) + 1)
+    for key in range(int(np.clip(_MESSAGES // messages, *_REPLAYS))):
+        recorded = first if key == 0 else session.player.record(session.sample(key), key)
+        if why := _unlike(session, first, recorded):
+            return why
+        left = [node for node, replays in session.nodes.items() if not replays.why_open]
+        for node in left:
+            _replay(session, recorded, node, session.neighbour(recorded, node, key))
+        if not left:
+            break
+    return ""
+
+
+def _unlike(session: _Session, first: PlayedCall, recorded: PlayedCall) -> str:
+    """Say how the releases of a call on other data with other draws differ from those of the first."""
+    if why := failed(recorded.call):
+        return f"{why} on other data"
+    if why := other_release(first.releases, recorded.releases, session.unit):
+        return f"{why} changes with the data or the draws"
+    if why := known_noise(recorded, session.player.root(recorded.key)):
+        return why
+    return "" if recorded is first else repeated_noise(first.releases, recorded.releases)
+
+
+def _replay(session: _Session, recorded: PlayedCall, node: int, other: Neighbour) -> None:
+    """Play one call back with other data at one node, and note what changes."""
+    played, found = session.player.play(recorded, node, other.rows), session.nodes[node]
+    found.replays += 1
+    found.why_open = _changed(session, recorded, played, node, other)
+    if found.why_open:
+        return
+    if not found.differs:
+        control = session.player.play(recorded, node, other.rows, back=False)
+        found.differs = bool(failed(control.call) or other_message(recorded.call, control.call, node))
+    for place, (old, new) in enumerate(zip(recorded.releases, played.releases, strict=True)):
+        if not same_bits(old.value, new.value):
+            reach = reach_of(old, new, all_move=session.unit == "node")
+            so_far = found.reaches[other.relation]
+            so_far[place] = max(so_far.get(place, reach), reach)
+
+
+def _changed(session: _Session, recorded: PlayedCall, played: PlayedCall, node: int, other: Neighbour) -> str:
+    """Say what changes with the data of a node beside the values that are released; empty if nothing does."""
+    if why := failed(played.call):
+        return f"{why} with other data of node {node}"
+    as_many: Unit | None = "row" if session.unit == "row" and other.relation == "replace" else None
+    if why := other_release(recorded.releases, played.releases, as_many):
+        return f"{why} changes with the data of node {node}"
+    for place, (old, new) in enumerate(zip(recorded.releases, played.releases, strict=True)):
+        if not same_bits(old.draws, new.draws):
+            return f"the noise of {title(place, old)} changes with the data of node {node}"
+    if why := other_message(recorded.call, played.call, node):
+        return f"{why} changes with the data of node {node} while the releases are played back"
+    return ""
+
+
+def _conclude(nodes: dict[int, NodeReplays], why: str) -> None:
+    """Add to each node why it is open in any case, or that nothing sent ever depended on its data."""
+    for node, found in nodes.items():
+        if why:
+            found.why_open = why
+        elif not found.why_open and not found.differs:
+            found.why_open = (
+                f"nothing that is sent changes with the data of node {node}, even where releases are not played back: "
+                "the protocol may use other data"
+            )

@@ -1,0 +1,145 @@
+"""Calls of a collaboration with their releases: recorded, or with the releases of another call played back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix._base.random import sequence
+from secmix.auditing.noise.neighbours import Unit
+from secmix.auditing.soundness.runner import ALLOWED, Call, deep_copy, frame_of, record_call, same_bits
+from secmix.network import Network
+from secmix.privacy.ledger import Ledger, Release, noting
+from secmix.transcript import SERVER, Block, Channel
+
+PURPOSE = "played back"
+
+
+@dataclass(frozen=True)
+class PlayedCall:
+    """One call: the rows of each node, the number of its draws, all that was sent and held, its releases and clips."""
+
+    parts: tuple[Array, ...]
+    key: int
+    call: Call
+    releases: tuple[Release, ...]
+    clips: int
+
+
+@dataclass
+class Player:
+    """Calls copies of a collaboration, each as it was built, with draws that a number names."""
+
+    protocol: Any
+    network: Network
+    seed: int
+    calls: int = 0
+    most: int | None = None
+
+    def record(self, parts: Sequence[Array], key: int, *, protocol: Any = None) -> PlayedCall:
+        """Call a copy, or ``protocol`` itself, on rows (1, N_i, d) of each node with the draws of ``key``."""
+        return self._call(parts, key, None, protocol)
+
+    def play(self, recorded: PlayedCall, node: int, rows: Array, *, back: bool = True) -> PlayedCall:
+        """Call a copy with other rows of a node and the same draws; ``back``: releases are those recorded."""
+        parts = [rows if i == node else part for i, part in enumerate(recorded.parts)]
+        return self._call(parts, recorded.key, recorded.releases if back else None, None)
+
+    def _call(self, parts: Sequence[Array], key: int, played: Sequence[Release] | None, protocol: Any) -> PlayedCall:
+        self.calls += 1
+        chosen = deep_copy(self.protocol) if protocol is None else protocol
+        rng = np.random.default_rng(self.root(key))
+        ledger, given = Ledger(played), [part.copy() for part in parts]
+        with noting(ledger):
+            call = record_call(
+                lambda channel: chosen.collaborate(given, self.network, rng, channel=channel), Channel(), self.most
+            )
+        self.most = self.most or ALLOWED * max(call.messages, 1)
+        return PlayedCall(tuple(parts), key, call, tuple(ledger.releases), ledger.clips)
+
+    def root(self, key: int) -> np.random.SeedSequence:
+        """Return the seed of the generator that the protocol is given in calls of ``key``."""
+        return sequence(self.seed, PURPOSE, "protocol", key)
+
+
+def failed(call: Call) -> str:
+    """Say why a call cannot be judged; empty if it can."""
+    noted = " while releases are noted (nothing can be written to what clip returned)" * (call.failure == "ValueError")
+    return f"a call ends with {call.failure}{noted}" if call.failure else call.unrecorded
+
+
+def other_message(before: Call, after: Call, node: int | None) -> str:
+    """Name the first thing sent, held elsewhere or ended with elsewhere that differs; ``node`` has other rows."""
+    sent, other = ([block for block in call.blocks if not _own(block, node)] for call in (before, after))
+    for old, new in zip(sent, other, strict=False):
+        if frame_of(old) != frame_of(new):
+            return f"number, kind, type or length of messages, from {_name(old, 0)} on,"
+        if (place := _changed_row(old, new, node)) is not None:
+            return _name(old, place)
+    if len(sent) != len(other):
+        return "the number of messages"
+    others = [i for i in range(before.results.shape[1]) if i != node]
+    ends = [call.results[:, others] if call.results.ndim == 3 else call.results for call in (before, after)]
+    return "" if same_bits(ends[0], ends[1]) else "the result of another node"
+
+
+def _own(block: Block, node: int | None) -> bool:
+    """Say whether a block is what ``node`` alone holds, which is no message."""
+    return block.line == "held" and set(block.sender.tolist()) <= {node}
+
+
+def _changed_row(old: Block, new: Block, node: int | None) -> int | None:
+    """Return the place of the first message in a block that differs; what ``node`` holds itself is none."""
+    rows = [not same_bits(a, b) for a, b in zip(old.payload, new.payload, strict=True)]
+    changed = np.array(rows, dtype=bool)[old.content]
+    if old.line == "held":
+        changed &= old.sender != node
+    places = np.flatnonzero(changed)
+    return int(places[0]) if len(places) else None
+
+
+def _name(block: Block, place: int) -> str:
+    ends = ["the server" if end == SERVER else f"node {end}" for end in (block.sender[place], block.receiver[place])]
+    passed = f"held by {ends[0]}" if block.line == "held" else f"from {ends[0]} to {ends[1]}"
+    return f"'{block.kind}' {passed} in round {block.round}"
+
+
+def title(place: int, release: Release) -> str:
+    """Name a release by its number and the line that asks for it."""
+    return f"release {place + 1} ({release.place})"
+
+
+def other_release(before: Sequence[Release], after: Sequence[Release], counts: Unit | None = None) -> str:
+    """Name the first property of a release that differs between two calls; empty if none does.
+
+    With ``counts`` equally many vectors must have been clipped, too; how many a mean is of does not matter to a bound
+    on a whole node.
+    """
+    for place, (old, new) in enumerate(zip(before, after, strict=False)):
+        for what, of in _PROPERTIES.items():
+            if of(old) != of(new):
+                return f"{what} of {title(place, old)}"
+        if counts and _count(old, counts) != _count(new, counts):
+            return f"the number of clipped vectors of {title(place, old)}"
+    if len(before) != len(after):
+        return f"the number of releases ({len(before)} and {len(after)})"
+    return ""
+
+
+def _count(release: Release, unit: Unit) -> int:
+    clip = release.clip
+    return 0 if clip is None or (unit == "node" and clip.reduction == "mean") else len(clip.vectors)
+
+
+_PROPERTIES: dict[str, Any] = {
+    "the line": lambda release: release.place,
+    "the kind": lambda release: release.noise,
+    "the scale": lambda release: release.scale,
+    "the shape": lambda release: release.output.shape,
+    "the clip": lambda release: release.clip and release.clip.words,
+    "the norm of the clip": lambda release: release.clip and release.clip.norm,
+}

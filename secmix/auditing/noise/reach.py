@@ -1,0 +1,58 @@
+"""Sensitivity of a release: how far its value moves between neighbours, by the clip of the very array."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.auditing.soundness.runner import same_bits
+from secmix.privacy.ledger import Clip, Release
+
+
+@dataclass(frozen=True, order=True)
+class Reach:
+    """How far a release moves at most, over the scale of its noise; infinite where nothing bounds it, and why."""
+
+    ratio: float
+    why: str = ""
+
+
+def reach_of(old: Release, new: Release, *, all_move: bool) -> Reach:
+    """Bound how far a release moves between the data of two calls and all that differ from them in the same unit.
+
+    ``all_move`` says that all of the clipped vectors may move, however many of them did.
+    """
+    before, after = old.clip, new.clip
+    if before is None or after is None:
+        return Reach(math.inf, "no clip bounds the very array that gets the noise: clip it right before")
+    order = 2 if old.noise == "gaussian" else 1
+    if order == 1 and before.order == 2:
+        return Reach(math.inf, "Laplace noise needs a clip with ord=1")
+    distance, why = _distance(before, after, order, all_move)
+    return Reach(distance / old.scale, why)
+
+
+def _distance(before: Clip, after: Clip, order: int, all_move: bool) -> tuple[float, str]:
+    """Return the sensitivity in the norm of ``order``, and what makes it larger than that of one vector."""
+    few, many = sorted((before.vectors, after.vectors), key=len)
+    if len(few) == len(many):
+        moved = sum(not same_bits(a, b) for a, b in zip(few, many, strict=True))
+        if moved <= 1 and not all_move:
+            return before.moves_by(order, 1), ""
+        why = f"{len(many)} clipped vectors count, since one row moves {moved} of them"
+        return before.moves_by(order, len(many)), "" if all_move else why
+    if before.reduction == "mean" and len(few):  # two means of vectors within a ball lie within it
+        return 2 * before.norm, ""
+    if not all_move and before.reduction == "sum" and len(many) == len(few) + 1 and _is_one_more(few, many):
+        return before.norm, ""
+    return math.inf, "the number of clipped vectors changes, and others than one of them move"
+
+
+def _is_one_more(few: Array, many: Array) -> bool:
+    """Say whether ``many`` (k + 1, d) is ``few`` (k, d) with one vector more, in the same order."""
+    same = [same_bits(a, b) for a, b in zip(few, many[:-1], strict=True)]
+    at = int(np.argmin([*same, False]))
+    return all(same_bits(a, b) for a, b in zip(few[at:], many[at + 1 :], strict=True))

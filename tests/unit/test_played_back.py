@@ -1,0 +1,124 @@
+"""Releases played back: right protocols are bounded by noise, and each wrong twin is refused with its fault."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import noisy_protocols as twins
+import pytest
+from noisy_protocols import ADDED, NODE, NORM, ROW, SCALE, WRONG, Descent
+
+from secmix.auditing.noise.neighbours import Relation, Unit
+from secmix.auditing.noise.noise_bounds import NoiseBound, _bound
+from secmix.auditing.noise.playback import Playback, play_back
+from secmix.auditing.setup import CollaborationSetup, build_setup
+from secmix.privacy import explained_variance_bound, gaussian_epsilon
+from secmix.scenario import PolicySpec, from_dict
+
+DELTA = NODE["delta"]
+
+
+def played(protocol: Any, unit: Unit = "node", relation: Relation = "replace", rows: int = 5) -> Playback:
+    scenario = from_dict(
+        {
+            "network": {"kind": "complete", "nodes": 3},
+            "data": {"name": "gaussian", "features": 3, "rows_per_node": rows},
+            "protocol": {"name": "descent"},
+            "adversary": {"name": "curious_server"},
+        }
+    )
+    setup = build_setup(scenario, {("protocol", "descent"): protocol})
+    assert isinstance(setup, CollaborationSetup)
+    return play_back(setup, protocol, 1, unit, relation)
+
+
+def bounds(protocol: Any, policy: dict[str, Any], rows: int = 5) -> list[NoiseBound]:
+    spec = PolicySpec(**policy)
+    found = played(protocol, spec.noise_unit, spec.noise_relation, rows)
+    assert sorted(found.nodes) == [0, 1, 2]
+    return [_bound(found, replays, spec) for replays in found.nodes.values()]
+
+
+# --- right twins: the bound is that of the closed form, for the releases that reach the unit ---
+
+
+@pytest.mark.parametrize(
+    ("step", "policy", "sensitivity"),
+    [
+        (twins.of_node, NODE, 2 * NORM),
+        (twins.of_node, ROW, 2 * NORM),
+        (twins.of_node, ADDED, 2 * NORM),
+        (twins.of_rows, ROW, 2 * NORM),
+        (twins.of_rows, ADDED, NORM),
+        (twins.mean_of_rows, NODE, 2 * NORM),
+        (twins.mean_of_rows, ROW, 2 * NORM / 5),
+        (twins.mean_of_rows, ADDED, 2 * NORM),
+    ],
+)
+def test_a_right_protocol_is_bounded_by_what_its_noise_hides(step: Any, policy: Any, sensitivity: float) -> None:
+    mu = sensitivity / SCALE
+    for bound in bounds(Descent(step, rounds=3), policy):
+        assert bound.why_open == ""
+        assert bound.epsilon == pytest.approx(gaussian_epsilon(math.sqrt(3) * mu, DELTA))
+        exchanged = 2 * mu if (step, policy) == (twins.of_rows, ADDED) else mu
+        assert bound.explained == pytest.approx(explained_variance_bound(gaussian=[exchanged] * 3))
+        assert f"sensitivity {exchanged * SCALE:.3g}" in bound.releases
+
+
+def test_laplace_noise_has_its_own_bound() -> None:
+    for bound in bounds(Descent(twins.by_laplace), {"max_epsilon": 4.0}):
+        assert bound.epsilon == pytest.approx(2 * 2 * NORM / SCALE)
+        assert bound.explained == pytest.approx(explained_variance_bound(laplace=[2 * NORM / SCALE] * 2))
+
+
+def test_only_releases_count_that_the_unit_reaches() -> None:
+    assert len(played(Descent(rounds=3)).releases) == 9
+    assert bounds(Descent(rounds=3), NODE)[0].releases.startswith("3 releases at noisy_protocols.py")
+
+
+def test_the_number_of_replays_is_a_printed_premise() -> None:
+    found = played(Descent())
+    replays = found.nodes[0].replays
+    assert replays >= 16
+    premises = bounds(Descent(), ROW)[0].premises
+    assert f"in {replays} replays" in premises[0]
+    assert "all others being known" in premises[-1]
+
+
+def test_without_releases_nothing_is_said() -> None:
+    silent = Descent(lambda self, t, node, gradients, rng: gradients.mean(axis=1))
+    assert played(silent) == Playback((), {}, 1)
+
+
+# --- wrong twins ---
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_twin_is_refused_with_what_gives_it_away(name: str) -> None:
+    step, policy, words = WRONG[name]
+    found = [bound.why_open for bound in bounds(Descent(step), policy)]
+    assert all(found)
+    assert any(re.search(words, why) for why in found), found
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+@pytest.mark.parametrize(
+    ("beside", "policy"),
+    [(twins.loss, NODE), (twins.row_count, NODE), (twins.row_count, ADDED), (twins.weight, ROW)],
+)
+def test_what_is_sent_bare_beside_a_release_is_named(beside: Any, policy: Any, encrypted: bool) -> None:
+    step = twins.of_rows if "unit" in policy else twins.of_node
+    for node, bound in enumerate(bounds(Descent(step, beside=beside, encrypted=encrypted), policy)):
+        assert f"'beside' from node {node} to the server in round 0 changes with the data" in bound.why_open
+
+
+def test_a_public_number_of_rows_tells_nothing_of_one_that_is_exchanged() -> None:
+    assert not any(bound.why_open for bound in bounds(Descent(twins.of_rows, beside=twins.row_count), ROW))
+
+
+def test_rows_that_move_each_other_all_count() -> None:
+    for bound in bounds(Descent(twins.centred_before_clip, rounds=1), ROW):
+        assert "5 clipped vectors count, since one row moves" in bound.releases
+        assert bound.explained == pytest.approx(explained_variance_bound(gaussian=[5 * 2 * NORM / SCALE]))
