@@ -50,7 +50,7 @@ class Descent:
     rounds: int = 2
     beside: Callable[[Array, Array], Array] | None = None  # of rows and gradients: what else a node sends
     encrypted: bool = False
-    kept: dict[str, Any] = field(default_factory=dict)
+    kept: dict[Any, Any] = field(default_factory=dict)
     unit = "in units of the parameters"
 
     def collaborate(
@@ -180,6 +180,24 @@ def drawn_again(self: Descent, t: int, node: int, gradients: Array, rng: np.rand
     return noisy if np.abs(noisy).max() < 4 else gaussian(value, SCALE, rng)
 
 
+def noise_taken_off(self: Descent, t: int, node: int, gradients: Array, rng: np.random.Generator) -> Array:
+    same = copy.deepcopy(rng)
+    noisy = of_node(self, t, node, gradients, rng)
+    return noisy - SCALE * same.standard_normal(noisy.shape)
+
+
+def data_of_earlier_calls(self: Descent, t: int, node: int, gradients: Array, rng: np.random.Generator) -> Array:
+    earlier = self.kept.get((t, node), 0.0)
+    self.kept[t, node] = gradients.mean(axis=(0, 1))
+    return of_node(self, t, node, gradients, rng) + earlier
+
+
+def batches(self: Descent, t: int, node: int, gradients: Array, rng: np.random.Generator) -> Array:
+    """Send the noisy sum over some rows, which change by round: each row is in one of many."""
+    chosen = gradients[:, [t % gradients.shape[1]]]
+    return gaussian(clip(chosen, NORM, axis=-1).sum(axis=1), SCALE, rng)
+
+
 def loss(part: Array, gradients: Array) -> Array:
     return np.asarray((part[:, :, -1] ** 2).mean(axis=1, keepdims=True))
 
@@ -214,6 +232,8 @@ WRONG: dict[str, tuple[Step, dict[str, Any], str]] = {
     "the mean of some rows": (mean_of_some_rows, ROW, "the number of|changes with the data"),
     "an L2 clip for Laplace": (laplace_after_euclidean_clip, NODE, "Laplace noise needs a clip with ord=1"),
     "small ones bare": (small_ones_bare, NODE, "'gradient' from node . to the server"),
+    "noise taken off": (noise_taken_off, NODE, "changes with the draws while the releases are played back"),
+    "data of earlier calls": (data_of_earlier_calls, NODE, "in the second call of an object: it may hold"),
     "noise that is large is drawn again": (drawn_again, NODE, "releases|the line"),
 }
 """Each wrong step, the policy that it is held against, and what gives it away."""

@@ -132,6 +132,16 @@ def test_data_that_the_server_gets_outside_the_channel_are_not_bounded() -> None
     assert verdict(Central(shared), max_normalised_leakage=0.99) == "inconclusive"
 
 
+def test_an_error_in_playing_back_clears_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*args: Any) -> None:
+        raise KeyError("anything")
+
+    monkeypatch.setattr("secmix.auditing.noise.playback.reach_of", fails)
+    found = report(Descent(), max_normalised_leakage=1.0)
+    assert found.verdict == "inconclusive"
+    assert "playing back failed with" in found.cells[0].nodes[0].why
+
+
 def test_an_adversary_that_deviates_is_not_bounded() -> None:
     found = report(Descent(), Colluders(corrupt=[1], attack="all"), max_normalised_leakage=0.9)
     assert found.cells[0].nodes[0].verdict != "holds"

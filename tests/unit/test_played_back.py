@@ -78,6 +78,14 @@ def test_only_releases_count_that_the_unit_reaches() -> None:
     assert bounds(Descent(rounds=3), NODE)[0].releases.startswith("3 releases at noisy_protocols.py")
 
 
+def test_a_row_counts_in_every_release_that_it_may_be_in() -> None:
+    rounds = 30  # one row in each, and fewer replays than rows
+    found = bounds(Descent(twins.batches, rounds=rounds), ROW, rows=rounds)
+    assert "16 replays" in found[0].premises[0]
+    for bound in found:
+        assert bound.explained == pytest.approx(explained_variance_bound(gaussian=[2 * NORM / SCALE] * rounds))
+
+
 def test_the_number_of_replays_is_a_printed_premise() -> None:
     found = played(Descent())
     replays = found.nodes[0].replays

@@ -4,7 +4,8 @@ How it is got: The collaboration runs on recorded draws, and each release (``sec
 noted with its noise, its scale and the clip of the very array that gets the noise. It runs again with another value of
 a row, or other rows of the node, while the releases return what they did before: all that is sent must be the same to
 the last bit, and so must scale, norm, shape, number and order of the releases. Noise must differ by call, round and
-node, and come from the generator that the protocol is given. Without playing back, messages must differ. Then no
+node, and come from the generator that the protocol is given; with other draws, too, what is sent beside the releases
+must be the same. Without playing back, messages must differ. Then no
 function of the row or node has more than 1 − B² of its variance explained by anything that is computed from the
 messages, where B is the least Bhattacharyya affinity between what two values of it lead to (Gaussian noise:
 1 − exp(−Σ μ²/4)).

@@ -101,7 +101,10 @@ def epsilon_in_words(policy: PolicySpec) -> str:
 def _bounds(case: CellContext, setup: CollaborationSetup) -> dict[int, NoiseBound]:
     traits, policy = AdversaryTraits.of(setup.adversary), case.cell.policy
     built = setup.protocol if case.built is None else case.built
-    played = play_back(setup, built, case.cell.seed, policy.noise_unit, policy.noise_relation)
+    try:
+        played = play_back(setup, built, case.cell.seed, policy.noise_unit, policy.noise_relation)
+    except Exception as error:  # the protocol's objects may raise anything, also when they are copied or compared
+        return {node: NoiseBound(f"playing back failed with {type(error).__name__}") for node in setup.asked}
     if traits.active or traits.serves or traits.against:
         why = "releases were played back among nodes that follow the protocol, and this adversary does not"
         return {node: NoiseBound(why) for node in played.nodes}

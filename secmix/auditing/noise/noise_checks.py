@@ -1,13 +1,11 @@
-"""Checks of the noise of releases: drawn from the protocol's own generator, anew each time, and sent to nobody."""
+"""Checks of the noise of releases: drawn from the generator that the protocol is given, and anew each time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from secmix._base.checks import Array
 from secmix.auditing.noise.played_calls import PlayedCall, title
 from secmix.privacy.ledger import Release, seed_of
 
@@ -21,7 +19,7 @@ def known_noise(recorded: PlayedCall, root: np.random.SeedSequence) -> str:
                 f"the noise of {title(place, release)} comes from a generator with a seed of its own: whoever knows it "
                 "takes the noise off; pass the rng that the protocol is given, or one of rng.spawn(n)"
             )
-    return _drawn_twice(recorded.releases) or _sent(recorded)
+    return _drawn_twice(recorded.releases)
 
 
 def repeated_noise(first: Sequence[Release], second: Sequence[Release]) -> str:
@@ -42,22 +40,3 @@ def _drawn_twice(releases: Sequence[Release]) -> str:
             return f"{title(place, release)} has noise that was drawn before"
         earlier = np.concatenate([earlier, draws])
     return ""
-
-
-def _sent(recorded: PlayedCall) -> str:
-    """Name a message that carries noise without what it hides."""
-    hidden = [_noise(release) for release in recorded.releases]
-    known = np.concatenate([np.empty(0), *hidden])
-    for block in recorded.call.blocks:
-        numbers: Any = block.payload
-        if block.line != "held" and numbers.dtype.kind == "f" and np.isin(numbers, known).any():
-            return f"the '{block.kind}' in round {block.round} carries the noise of a release"
-    return ""
-
-
-def _noise(release: Release) -> Array:
-    """Return the draws of a release and its noise, but where it hides a zero and is itself what is released."""
-    draws, noise = release.draws.ravel(), (release.scale * release.draws).ravel()
-    output = release.output.ravel()
-    hides = (output != noise) & (output != draws)
-    return np.concatenate([draws[hides], noise[hides]])

@@ -31,6 +31,8 @@ from secmix.privacy.ledger import Release
 
 _REPLAYS = (16, 48)  # of each node, fewer where a call sends much
 _MESSAGES = 20_000  # of all calls
+_TWICE = 2
+_OTHER_DRAWS = 10**6  # numbers of draws beyond those of recorded calls
 
 
 @dataclass
@@ -81,6 +83,7 @@ class _Session:
     unit: Unit
     relation: Relation
     nodes: dict[int, NodeReplays]
+    reached: dict[int, set[int]] = field(default_factory=dict)  # by node, releases that change with all of its rows
 
     def sample(self, key: int) -> list[Array]:
         """Sample rows of every node."""
@@ -93,6 +96,15 @@ class _Session:
             return self.setup.sample_rows(1, stream(self.player.seed, PURPOSE, "other rows", node, key, k))[node]
 
         return neighbour_of(recorded.parts[node], draw, key, self.unit, self.relation)
+
+    def note_reached(self, recorded: PlayedCall) -> None:
+        """Note which releases change where all rows of a node are exchanged, of every node."""
+        other = self.sample(-1 - recorded.key)
+        for node in range(self.setup.network.n):
+            played = self.player.play(recorded, node, other[node])
+            pairs = zip(recorded.releases, played.releases, strict=False)
+            changed = {place for place, (a, b) in enumerate(pairs) if not same_bits(a.value, b.value)}
+            self.reached.setdefault(node, set()).update(changed)
 
 
 def play_back(setup: CollaborationSetup, built: Any, seed: int, unit: Unit, relation: Relation) -> Playback:
@@ -114,7 +126,7 @@ def play_back(setup: CollaborationSetup, built: Any, seed: int, unit: Unit, rela
     first = player.record(session.sample(0), 0, protocol=used)
     if not first.releases and not first.clips:
         return Playback((), {}, player.calls)
-    _conclude(session.nodes, _unfit(session, first, used) or _played(session, first))
+    _conclude(session, first, _unfit(session, first, used) or _played(session, first))
     return Playback(first.releases, session.nodes, player.calls)
 
 
@@ -132,6 +144,9 @@ def _unfit(session: _Session, first: PlayedCall, used: Any) -> str:
     later = session.player.record(session.sample(1), 1, protocol=used)  # by the object that made the first call
     if why := other_release(first.releases, later.releases):
         return f"{why} changes in the second call of an object"
+    fresh = session.player.record(later.parts, 1)
+    if why := other_message(fresh.call, later.call, None):
+        return f"{why} changes in the second call of an object: it may hold the data of the first"
     return repeated_noise(first.releases, later.releases)
 
 
@@ -142,6 +157,8 @@ def _played(session: _Session, first: PlayedCall) -> str:
         recorded = first if key == 0 else session.player.record(session.sample(key), key)
         if why := _unlike(session, first, recorded):
             return why
+        if key < _TWICE:
+            session.note_reached(recorded)
         left = [node for node, replays in session.nodes.items() if not replays.why_open]
         for node in left:
             _replay(session, recorded, node, session.neighbour(recorded, node, key))
@@ -158,6 +175,12 @@ def _unlike(session: _Session, first: PlayedCall, recorded: PlayedCall) -> str:
         return f"{why} changes with the data or the draws"
     if why := known_noise(recorded, session.player.root(recorded.key)):
         return why
+    other = session.player.reseeded(recorded, _OTHER_DRAWS + recorded.key)
+    if why := failed(other.call) or other_message(recorded.call, other.call, None):
+        return (
+            f"{why} changes with the draws while the releases are played back: what is sent holds randomness beside "
+            "their noise, which may take it off"
+        )
     return "" if recorded is first else repeated_noise(first.releases, recorded.releases)
 
 
@@ -193,9 +216,11 @@ def _changed(session: _Session, recorded: PlayedCall, played: PlayedCall, node: 
     return ""
 
 
-def _conclude(nodes: dict[int, NodeReplays], why: str) -> None:
-    """Add to each node why it is open in any case, or that nothing sent ever depended on its data."""
-    for node, found in nodes.items():
+def _conclude(session: _Session, first: PlayedCall, why: str) -> None:
+    """Add to each node why it is open in any case, and releases that its replays may have missed."""
+    attributed = set().union(*session.reached.values(), *(_places(replays) for replays in session.nodes.values()))
+    nobodys = set(range(len(first.releases))) - attributed  # these may be anybody's
+    for node, found in session.nodes.items():
         if why:
             found.why_open = why
         elif not found.why_open and not found.differs:
@@ -203,3 +228,17 @@ def _conclude(nodes: dict[int, NodeReplays], why: str) -> None:
                 f"nothing that is sent changes with the data of node {node}, even where releases are not played back: "
                 "the protocol may use other data"
             )
+        for place in (session.reached.get(node, set()) | nobodys) - _places(found):
+            found.reaches["replace"][place] = _like_others(session, first, found, place)
+
+
+def _places(replays: NodeReplays) -> set[int]:
+    return {place for reaches in replays.reaches.values() for place in reaches}
+
+
+def _like_others(session: _Session, first: PlayedCall, found: NodeReplays, place: int) -> Reach:
+    """Bound how far a release moves that no replay of a unit moved, by those of the same line and its own clip."""
+    release = first.releases[place]
+    same = [k for k in found.reaches["replace"] if first.releases[k].place == release.place]
+    alone = reach_of(release, release, all_move=session.unit == "node")
+    return max([alone, *(found.reaches["replace"][k] for k in same)])

@@ -49,6 +49,10 @@ class Player:
         parts = [rows if i == node else part for i, part in enumerate(recorded.parts)]
         return self._call(parts, recorded.key, recorded.releases if back else None, None)
 
+    def reseeded(self, recorded: PlayedCall, key: int) -> PlayedCall:
+        """Call a copy on the same rows with the draws of another ``key``, while releases are those recorded."""
+        return self._call(recorded.parts, key, recorded.releases, None)
+
     def _call(self, parts: Sequence[Array], key: int, played: Sequence[Release] | None, protocol: Any) -> PlayedCall:
         self.calls += 1
         chosen = deep_copy(self.protocol) if protocol is None else protocol
