@@ -62,7 +62,7 @@ class Descent:
         for t in range(self.rounds):
             gradients = [self.gradients(part, theta) for part in parts]
             sent = [self.step(self, t, i, gradients[i], own[i]) for i in range(network.n)]
-            arrived = channel.send(2 * t, nodes, SERVER, "gradient", np.stack(sent))
+            arrived = channel.send(2 * t, nodes, SERVER, "gradient", self.noisy(np.stack(sent), rng))
             if self.beside is not None:
                 others = [self.beside(part, g) for part, g in zip(parts, gradients, strict=True)]
                 channel.send(2 * t, nodes, SERVER, "beside", np.stack(others), encrypted=self.encrypted)
@@ -72,6 +72,10 @@ class Descent:
             )
             theta = back[0]
         return np.repeat(theta[:, None], network.n, axis=1)
+
+    def noisy(self, sent: Array, rng: np.random.Generator) -> Array:
+        """Return what all nodes send, (n, runs, p), with noise where none was added before."""
+        return sent
 
     def gradients(self, part: Array, theta: Array) -> Array:
         """Return the gradient of each row, (runs, N, p)."""

@@ -14,7 +14,7 @@ from secmix.auditing.noise.neighbours import Relation, Unit
 from secmix.auditing.noise.noise_bounds import NoiseBound, _bound
 from secmix.auditing.noise.playback import Playback, play_back
 from secmix.auditing.setup import CollaborationSetup, build_setup
-from secmix.privacy import explained_variance_bound, gaussian_epsilon
+from secmix.privacy import clip, explained_variance_bound, gaussian, gaussian_epsilon
 from secmix.scenario import PolicySpec, from_dict
 
 DELTA = NODE["delta"]
@@ -65,6 +65,17 @@ def test_a_right_protocol_is_bounded_by_what_its_noise_hides(step: Any, policy: 
         exchanged = 2 * mu if (step, policy) == (twins.of_rows, ADDED) else mu
         assert bound.explained == pytest.approx(explained_variance_bound(gaussian=[exchanged] * 3))
         assert f"sensitivity {exchanged * SCALE:.3g}" in bound.releases
+
+
+def test_one_release_for_all_nodes_moves_by_the_vector_of_one() -> None:
+    class Together(Descent):
+        """Noise on the gradients of all nodes in one step, as vectorised code adds it."""
+
+        def noisy(self, sent: Any, rng: Any) -> Any:
+            return gaussian(clip(sent, NORM, axis=-1), SCALE, rng)
+
+    for bound in bounds(Together(lambda self, t, node, gradients, rng: gradients.mean(axis=1)), NODE):
+        assert bound.explained == pytest.approx(explained_variance_bound(gaussian=[2 * NORM / SCALE] * 2))
 
 
 def test_laplace_noise_has_its_own_bound() -> None:
@@ -128,5 +139,5 @@ def test_a_public_number_of_rows_tells_nothing_of_one_that_is_exchanged() -> Non
 
 def test_rows_that_move_each_other_all_count() -> None:
     for bound in bounds(Descent(twins.centred_before_clip, rounds=1), ROW):
-        assert "5 clipped vectors count, since one row moves" in bound.releases
+        assert "5 clipped vectors count, since several of them move at a time" in bound.releases
         assert bound.explained == pytest.approx(explained_variance_bound(gaussian=[5 * 2 * NORM / SCALE]))

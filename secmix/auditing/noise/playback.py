@@ -196,7 +196,7 @@ def _replay(session: _Session, recorded: PlayedCall, node: int, other: Neighbour
         found.differs = bool(failed(control.call) or other_message(recorded.call, control.call, node))
     for place, (old, new) in enumerate(zip(recorded.releases, played.releases, strict=True)):
         if not same_bits(old.value, new.value):
-            reach = reach_of(old, new, all_move=session.unit == "node")
+            reach = reach_of(old, new)
             so_far = found.reaches[other.relation]
             so_far[place] = max(so_far.get(place, reach), reach)
 
@@ -240,5 +240,5 @@ def _like_others(session: _Session, first: PlayedCall, found: NodeReplays, place
     """Bound how far a release moves that no replay of a unit moved, by those of the same line and its own clip."""
     release = first.releases[place]
     same = [k for k in found.reaches["replace"] if first.releases[k].place == release.place]
-    alone = reach_of(release, release, all_move=session.unit == "node")
+    alone = reach_of(release, release)
     return max([alone, *(found.reaches["replace"][k] for k in same)])

@@ -20,33 +20,30 @@ class Reach:
     why: str = ""
 
 
-def reach_of(old: Release, new: Release, *, all_move: bool) -> Reach:
-    """Bound how far a release moves between the data of two calls and all that differ from them in the same unit.
-
-    ``all_move`` says that all of the clipped vectors may move, however many of them did.
-    """
+def reach_of(old: Release, new: Release) -> Reach:
+    """Bound how far a release moves between the data of two calls and all that differ from them in the same unit."""
     before, after = old.clip, new.clip
     if before is None or after is None:
         return Reach(math.inf, "no clip bounds the very array that gets the noise: clip it right before")
     order = 2 if old.noise == "gaussian" else 1
     if order == 1 and before.order == 2:
         return Reach(math.inf, "Laplace noise needs a clip with ord=1")
-    distance, why = _distance(before, after, order, all_move)
+    distance, why = _distance(before, after, order)
     return Reach(distance / old.scale, why)
 
 
-def _distance(before: Clip, after: Clip, order: int, all_move: bool) -> tuple[float, str]:
+def _distance(before: Clip, after: Clip, order: int) -> tuple[float, str]:
     """Return the sensitivity in the norm of ``order``, and what makes it larger than that of one vector."""
     few, many = sorted((before.vectors, after.vectors), key=len)
     if len(few) == len(many):
         moved = sum(not same_bits(a, b) for a, b in zip(few, many, strict=True))
-        if moved <= 1 and not all_move:
+        if moved <= 1:
             return before.moves_by(order, 1), ""
-        why = f"{len(many)} clipped vectors count, since one row moves {moved} of them"
-        return before.moves_by(order, len(many)), "" if all_move else why
+        why = f"{len(many)} clipped vectors count, since several of them move at a time"
+        return before.moves_by(order, len(many)), why
     if before.reduction == "mean" and len(few):  # two means of vectors within a ball lie within it
         return 2 * before.norm, ""
-    if not all_move and before.reduction == "sum" and len(many) == len(few) + 1 and _is_one_more(few, many):
+    if before.reduction == "sum" and len(many) == len(few) + 1 and _is_one_more(few, many):
         return before.norm, ""
     return math.inf, "the number of clipped vectors changes, and others than one of them move"
 
