@@ -30,6 +30,7 @@ PURPOSES = (
     "frames",  # the half of the runs that selects features of messages
     "fresh runs",  # runs that confirm a measurement: a seed for all of the above
     "played back",  # calls of a collaboration whose releases are played back on other rows
+    "epsilon by runs",  # runs of a collaboration on two neighbouring data sets
 )
 """Purposes of streams. A new purpose is added at the end, since its index is part of the derivation."""
 

@@ -70,8 +70,11 @@ def severity(accusation: Accusation) -> int:
 
 
 def of_leakage(finding: Finding, policy: PolicySpec) -> Finding:
-    """Return ``finding`` with what it accuses of under the policy's limit on the normalised leakage."""
-    limit = policy.max_normalised_leakage
+    """Return ``finding`` with what it accuses of under the policy's limit on the normalised leakage, or on epsilon."""
+    limit, evidence = policy.max_normalised_leakage, evidence_of(finding.evidence)
+    if evidence is not None and evidence.bounds_epsilon:
+        exceeded = finding.low is not None and policy.max_epsilon is not None and finding.low > policy.max_epsilon
+        return finding.model_copy(update={"verdict": "violated" if exceeded else None})
     if limit is None:
         return finding
     verdict: Accusation = None
@@ -249,6 +252,9 @@ def _is_open(findings: list[Finding], premises: Premises) -> bool:
 
 def _standing_in_samples(findings: list[Finding], premises: Premises) -> tuple[Standing, str]:
     """Return how a node stands whose data are not known, where no evidence is exact; and why."""
+    told = [f for f in _made_by(findings, lambda evidence: evidence.bounds_epsilon) if f.verdict == "violated"]
+    if told:
+        return "partly leaked", told[0].notes[0]
     top = max(findings, key=lambda f: (f.normalised_low, f.normalised_leakage), default=None)
     hidden, clearance = _hidden(premises), _clearance(premises)
     if top is not None and top.normalised_low > premises.output_share + _MARGIN:

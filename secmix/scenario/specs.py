@@ -167,7 +167,7 @@ class ModelSpec(Strict):
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
-NOT_BY_DEFAULT = ("information", "ksg", "witness", "noise")
+NOT_BY_DEFAULT = ("information", "ksg", "witness", "noise", "epsilon")
 """Two estimates of information, made where they are named, and evidence that is gathered wherever it applies."""
 
 

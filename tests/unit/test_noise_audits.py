@@ -20,7 +20,7 @@ from secmix.auditing.noise.noise_bounds import NoiseBound, cleared
 from secmix.auditing.report import Finding, Report
 from secmix.errors import ScenarioError
 from secmix.kernel import Clearance, Open, clear_bounds
-from secmix.privacy import explained_variance_bound, gaussian_epsilon
+from secmix.privacy import clip, explained_variance_bound, gaussian, gaussian_epsilon
 from secmix.protocols import Plain
 from secmix.reporting.formats import html, markdown
 from secmix.scenario import PolicySpec
@@ -31,14 +31,26 @@ DELTA = 1e-5
 EPSILON = gaussian_epsilon(MU, DELTA)
 
 
-def report(protocol: Any, adversary: Adversary | None = None, **policy: Any) -> Report:
+@pytest.fixture(autouse=True)
+def seldom(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure epsilon only in tests that are about that."""
+    if "measured" not in request.fixturenames:
+        monkeypatch.setattr("secmix.auditing.noise.epsilon_by_runs._MOST", 0)
+
+
+@pytest.fixture
+def measured() -> None:
+    """Measure epsilon."""
+
+
+def report(protocol: Any, adversary: Adversary | None = None, nodes: list[int] | None = None, **policy: Any) -> Report:
     return secmix.audit(
         {
             "network": {"kind": "complete", "nodes": 3},
             "data": {"name": "gaussian", "features": 3, "rows_per_node": 5},
             "runs": 100,
             "policy": policy,
-            "measure": {"evidence": ["decoders"]},
+            "measure": {"evidence": ["decoders"], "nodes": nodes},
         },
         protocols={"descent": protocol},
         adversaries={"adversary": adversary or CuriousServer()},
@@ -148,6 +160,74 @@ def test_an_adversary_that_deviates_is_not_bounded() -> None:
     assert "this adversary does not" in found.cells[0].proof
 
 
+# --- epsilon from below ---
+
+
+@pytest.mark.parametrize(
+    ("wrong", "about"),
+    [
+        (Descent(twins.clip_of_a_copy), {}),
+        (Descent(twins.seed_is_fixed), {}),
+        (Descent(twins.first_round_only), {}),
+        (Descent(beside=twins.loss), {}),
+        (Descent(twins.of_rows, beside=twins.loss), {"unit": "row"}),
+        (Descent(twins.noise_taken_off), {}),
+    ],
+)
+@pytest.mark.usefixtures("measured")
+def test_epsilon_above_the_limit_is_seen_in_runs(wrong: Descent, about: dict[str, Any]) -> None:
+    found = report(wrong, nodes=[0], max_epsilon=1.0, delta=DELTA, **about)
+    assert found.verdict == "violated"
+    node = found.cells[0].nodes[0]
+    assert node.why.startswith("epsilon at delta = 1e-05 (")
+    assert ", the limit 1" in node.why
+    lower = [f for f in found.findings if f.evidence == "epsilon by runs" and f.node == 0]
+    assert lower[0].value is not None
+    assert lower[0].value > 1.0
+    assert "runs on each of the two" in lower[0].notes[1]
+
+
+@pytest.mark.parametrize("step", [twins.of_node, twins.by_laplace])
+@pytest.mark.usefixtures("measured")
+def test_no_right_protocol_is_found_above_its_epsilon(step: Any) -> None:
+    epsilon = EPSILON if step is twins.of_node else 2 * 2 * NORM / SCALE
+    delta = DELTA if step is twins.of_node else 0.0
+    found = report(Descent(step), nodes=[0], max_epsilon=1.001 * epsilon, delta=delta)
+    assert found.verdict == "holds"
+    readings = [f.value or 0.0 for f in found.findings if f.evidence == "epsilon by runs"]
+    assert len(readings) == 1
+    assert max(readings) < epsilon
+
+
+@pytest.mark.build
+@pytest.mark.usefixtures("measured")
+def test_a_limit_at_the_true_epsilon_is_violated_in_hardly_any_audit() -> None:
+    """At the level 0.05 of an audit, a third of it for epsilon: of 40 audits at most 3 but for 1 % of chance."""
+    single = gaussian_epsilon(2 * NORM / 2.0, DELTA)
+
+    def once(self: Descent, t: int, node: int, gradients: Any, rng: np.random.Generator) -> Any:
+        return gaussian(clip(gradients.mean(axis=1), NORM, axis=-1), 2.0, rng)
+
+    accused = 0
+    for seed in range(40):
+        scenario = {
+            "network": {"kind": "complete", "nodes": 2},
+            "data": {"name": "gaussian", "features": 2, "rows_per_node": 2}, "runs": 100,
+            "seed": seed, "policy": {"max_epsilon": single, "delta": DELTA},
+            "measure": {"evidence": ["reconstruction"]},
+        }  # fmt: skip
+        found = secmix.audit(scenario, protocols={"d": Descent(once, rounds=1)}, adversaries={"s": CuriousServer()})
+        accused += found.verdict == "violated"
+    assert accused <= 3
+
+
+def test_what_cannot_be_run_often_is_not_measured_and_may_be_cleared() -> None:
+    found = report(Descent(), max_epsilon=1.001 * EPSILON, delta=DELTA)
+    assert found.verdict == "holds"
+    assert not [f for f in found.findings if f.evidence == "epsilon by runs"]
+    assert any("epsilon by runs of node 0: to show more than" in note for note in found.cells[0].notes)
+
+
 # --- what the policy may say ---
 
 
@@ -244,6 +324,24 @@ def test_every_limit_must_be_kept(explained: float, epsilon: float, leakage: flo
     found = cleared(NoiseBound("", explained, epsilon), policy)
     assert isinstance(found, Clearance) == (explained <= leakage and epsilon <= most)
     assert isinstance(cleared(NoiseBound("something changes", 0.0, 0.0), policy), Open)
+
+
+@given(st.floats(0.0, 20.0), st.floats(0.1, 20.0), st.booleans())
+def test_a_lower_bound_of_epsilon_violates_above_the_limit_and_clears_nobody_below(
+    low: float, limit: float, proved: bool
+) -> None:
+    policy = PolicySpec(max_epsilon=limit, delta=DELTA)
+    seen = Finding(
+        protocol="p", adversary="a", node=0, evidence="epsilon by runs", view="cumulative", target="row", method="m",
+        value=low, unit="epsilon, at least", low=low, high=None, kind="lower bound", status="resolved",
+        normalised_leakage=0.0, normalised_low=0.0, normalised_high=1.0, notes=["epsilon is at least so much"],
+    )  # fmt: skip
+    noise = cleared(NoiseBound("", 0.5, limit), policy) if proved else Open("a message changes")
+    premises = Premises(clearance=Open("read"), output_share=0.0, is_sum=False, noise=noise)
+    line = decide.of_node(0, [seen], premises, policy)
+    assert line.summary.verdict == ("violated" if low > limit else "holds" if proved else "inconclusive")
+    if low > limit:
+        assert line.summary.why == "epsilon is at least so much"
 
 
 def test_noise_is_only_asked_where_the_messages_do_not_clear() -> None:

@@ -132,6 +132,8 @@ class Evidence:
         Whether it follows from the protocol itself, by algebra.
     bounds_leakage : bool
         Whether it bounds the leakage from above; only such evidence can meet a limit on leakage.
+    bounds_epsilon : bool
+        Whether its number is a lower bound of epsilon, which is held against the policy's ``max_epsilon``.
     reveals_from : float or None
         Lower end of the normalised leakage above which the node's data count as known.
     bounds_only : bool
@@ -155,6 +157,7 @@ class Evidence:
     rank: int
     exact: bool = False
     bounds_leakage: bool = False
+    bounds_epsilon: bool = False
     reveals_from: float | None = None
     bounds_only: bool = False
     needs_premises: bool = False

@@ -31,10 +31,7 @@ def _applies(case: CellContext) -> bool:
 
 def _gather(case: CellContext) -> Gathered:
     bounds = noise_bounds(case)
-    missed = dict.fromkeys(f"what noise hides: {bound.why_open}" for bound in bounds.values() if bound.why_open)
-    return Gathered(
-        [_finding(case, node, bound) for node, bound in bounds.items() if not bound.why_open], missed=tuple(missed)
-    )
+    return Gathered([_finding(case, node, bound) for node, bound in bounds.items() if not bound.why_open])
 
 
 def _finding(case: CellContext, node: int, bound: NoiseBound) -> Finding:
