@@ -20,7 +20,7 @@ from secmix.auditing.noise.noise_bounds import NoiseBound, cleared
 from secmix.auditing.report import Finding, Report
 from secmix.errors import ScenarioError
 from secmix.kernel import Clearance, Open, clear_bounds
-from secmix.privacy import clip, explained_variance_bound, gaussian, gaussian_epsilon
+from secmix.privacy import explained_variance_bound, gaussian_epsilon
 from secmix.protocols import Plain
 from secmix.reporting.formats import html, markdown
 from secmix.scenario import PolicySpec
@@ -203,10 +203,7 @@ def test_no_right_protocol_is_found_above_its_epsilon(step: Any) -> None:
 @pytest.mark.usefixtures("measured")
 def test_a_limit_at_the_true_epsilon_is_violated_in_hardly_any_audit() -> None:
     """At the level 0.05 of an audit, a third of it for epsilon: of 40 audits at most 3 but for 1 % of chance."""
-    single = gaussian_epsilon(2 * NORM / 2.0, DELTA)
-
-    def once(self: Descent, t: int, node: int, gradients: Any, rng: np.random.Generator) -> Any:
-        return gaussian(clip(gradients.mean(axis=1), NORM, axis=-1), 2.0, rng)
+    single = gaussian_epsilon(2 * NORM / SCALE, DELTA)
 
     accused = 0
     for seed in range(40):
@@ -216,7 +213,7 @@ def test_a_limit_at_the_true_epsilon_is_violated_in_hardly_any_audit() -> None:
             "seed": seed, "policy": {"max_epsilon": single, "delta": DELTA},
             "measure": {"evidence": ["reconstruction"]},
         }  # fmt: skip
-        found = secmix.audit(scenario, protocols={"d": Descent(once, rounds=1)}, adversaries={"s": CuriousServer()})
+        found = secmix.audit(scenario, protocols={"d": Descent(rounds=1)}, adversaries={"s": CuriousServer()})
         accused += found.verdict == "violated"
     assert accused <= 3
 
