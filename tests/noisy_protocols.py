@@ -196,6 +196,31 @@ def data_of_earlier_calls(self: Descent, t: int, node: int, gradients: Array, rn
     return of_node(self, t, node, gradients, rng) + earlier
 
 
+def noise_of_the_system(self: Descent, t: int, node: int, gradients: Array, rng: np.random.Generator) -> Array:
+    """Send the node's clipped gradient with noise that is seeded by the operating system, as in production."""
+    return gaussian(clip(gradients.mean(axis=1), NORM, axis=-1), SCALE, np.random.default_rng())
+
+
+def long_seed_in_the_code(self: Descent, t: int, node: int, gradients: Array, rng: np.random.Generator) -> Array:
+    own = np.random.default_rng(2**127 + 97 * t + node)
+    return gaussian(clip(gradients.mean(axis=1), NORM, axis=-1), SCALE, own)
+
+
+def long_seed_of_the_node(self: Descent, t: int, node: int, gradients: Array, rng: np.random.Generator) -> Array:
+    own = np.random.default_rng(2**127 + int.from_bytes(rng.bytes(15), "little"))
+    return gaussian(clip(gradients.mean(axis=1), NORM, axis=-1), SCALE, own)
+
+
+def seed_of_the_data(self: Descent, t: int, node: int, gradients: Array, rng: np.random.Generator) -> Array:
+    own = np.random.default_rng(2**127 + int.from_bytes(gradients.tobytes()[:15], "little"))
+    return gaussian(clip(gradients.mean(axis=1), NORM, axis=-1), SCALE, own)
+
+
+def data_from_elsewhere(self: Descent, t: int, node: int, gradients: Array, rng: np.random.Generator) -> Array:
+    own = np.linspace(0.0, 0.1 * (1 + node), gradients.shape[2])
+    return gaussian(clip(np.repeat(own[None], len(gradients), axis=0), NORM, axis=-1), SCALE, rng)
+
+
 def batches(self: Descent, t: int, node: int, gradients: Array, rng: np.random.Generator) -> Array:
     """Send the noisy sum over some rows, which change by round: each row is in one of many."""
     chosen = gradients[:, [t % gradients.shape[1]]]
@@ -236,6 +261,10 @@ WRONG: dict[str, tuple[Step, dict[str, Any], str]] = {
     "the mean of some rows": (mean_of_some_rows, ROW, "the number of|changes with the data"),
     "an L2 clip for Laplace": (laplace_after_euclidean_clip, NODE, "Laplace noise needs a clip with ord=1"),
     "small ones bare": (small_ones_bare, NODE, "'gradient' from node . to the server"),
+    "a long seed in the code": (long_seed_in_the_code, NODE, "has the same noise in two calls"),
+    "a long seed of the node": (long_seed_of_the_node, NODE, "comes from a generator with a seed of its own"),
+    "data for a seed": (seed_of_the_data, ROW, "comes from a generator with a seed of its own|changes"),
+    "data from elsewhere": (data_from_elsewhere, NODE, "the protocol may use other data"),
     "noise taken off": (noise_taken_off, NODE, "changes with the draws while the releases are played back"),
     "data of earlier calls": (data_of_earlier_calls, NODE, "in the second call of an object: it may hold"),
     "noise that is large is drawn again": (drawn_again, NODE, "releases|the line"),

@@ -48,6 +48,7 @@ def bounds(protocol: Any, policy: dict[str, Any], rows: int = 5) -> list[NoiseBo
     ("step", "policy", "sensitivity"),
     [
         (twins.of_node, NODE, 2 * NORM),
+        (twins.noise_of_the_system, NODE, 2 * NORM),
         (twins.of_node, ROW, 2 * NORM),
         (twins.of_node, ADDED, 2 * NORM),
         (twins.of_rows, ROW, 2 * NORM),

@@ -7,19 +7,43 @@ from collections.abc import Sequence
 import numpy as np
 
 from secmix.auditing.noise.played_calls import PlayedCall, title
+from secmix.auditing.soundness.runner import same_bits
 from secmix.privacy.ledger import Release, seed_of
+
+_LONG = 2**96  # of 128 bits from the system as many lie below once in 4 billion seeds
 
 
 def known_noise(recorded: PlayedCall, root: np.random.SeedSequence) -> str:
     """Say which noise of a call somebody else may know; empty if none is found."""
     own = seed_of(np.random.default_rng(root))[:1]
     for place, release in enumerate(recorded.releases):
-        if release.seed[:1] != own:
-            return (
-                f"the noise of {title(place, release)} comes from a generator with a seed of its own: whoever knows it "
-                "takes the noise off; pass the rng that the protocol is given, or one of rng.spawn(n)"
-            )
+        if release.seed[:1] != own and not is_of_the_system(release):
+            return _own_seed(place, release)
     return _drawn_twice(recorded.releases)
+
+
+def is_of_the_system(release: Release) -> bool:
+    """Say whether a seed is as long as those that NumPy draws from the operating system where it is given none."""
+    words: tuple[int, ...] = next(iter(release.seed), ())
+    return len(words) == 1 and words[0] >= _LONG
+
+
+def other_noise(before: Sequence[Release], after: Sequence[Release]) -> str:
+    """Say which noise is not what it must be in two calls with the same draws: equal, or new from the system."""
+    for place, (old, new) in enumerate(zip(before, after, strict=True)):
+        if is_of_the_system(old):
+            if np.isin(new.draws, old.draws).any():
+                return _own_seed(place, old)
+        elif not same_bits(old.draws, new.draws):
+            return f"the noise of {title(place, old)} changes with the data"
+    return ""
+
+
+def _own_seed(place: int, release: Release) -> str:
+    return (
+        f"the noise of {title(place, release)} comes from a generator with a seed of its own: whoever knows it takes "
+        "the noise off; pass the rng that the protocol is given, one of rng.spawn(n), or default_rng() without a seed"
+    )
 
 
 def repeated_noise(first: Sequence[Release], second: Sequence[Release]) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.auditing.noise.neighbours import Neighbour, Relation, Unit, neighbour_of
-from secmix.auditing.noise.noise_checks import known_noise, repeated_noise
+from secmix.auditing.noise.noise_checks import known_noise, other_noise, repeated_noise
 from secmix.auditing.noise.played_calls import (
     PURPOSE,
     PlayedCall,
@@ -22,7 +22,6 @@ from secmix.auditing.noise.played_calls import (
     failed,
     other_message,
     other_release,
-    title,
 )
 from secmix.auditing.noise.reach import Reach, reach_of
 from secmix.auditing.setup import CollaborationSetup
@@ -45,7 +44,7 @@ class NodeReplays:
         What changed that must not; empty if nothing did.
     replays : int
     differs : bool
-        Whether, without playing back, anything sent changed with the node's data.
+        Whether a released value, and without playing back anything sent, changed with the node's data.
     reaches : dict
         For each relation, how far each release moved at most, by its place.
     """
@@ -144,8 +143,8 @@ def _unfit(session: _Session, first: PlayedCall, used: Any) -> str:
     later = session.player.record(session.sample(1), 1, protocol=used)  # by the object that made the first call
     if why := other_release(first.releases, later.releases):
         return f"{why} changes in the second call of an object"
-    fresh = session.player.record(later.parts, 1)
-    if why := other_message(fresh.call, later.call, None):
+    fresh = session.player.reseeded(later, later.key)  # by a new object
+    if why := failed(fresh.call) or other_message(fresh.call, later.call, None):
         return f"{why} changes in the second call of an object: it may hold the data of the first"
     return repeated_noise(first.releases, later.releases)
 
@@ -191,14 +190,14 @@ def _replay(session: _Session, recorded: PlayedCall, node: int, other: Neighbour
     found.why_open = _changed(session, recorded, played, node, other)
     if found.why_open:
         return
-    if not found.differs:
-        control = session.player.play(recorded, node, other.rows, back=False)
-        found.differs = bool(failed(control.call) or other_message(recorded.call, control.call, node))
     for place, (old, new) in enumerate(zip(recorded.releases, played.releases, strict=True)):
         if not same_bits(old.value, new.value):
             reach = reach_of(old, new)
             so_far = found.reaches[other.relation]
             so_far[place] = max(so_far.get(place, reach), reach)
+    if not found.differs and _places(found):
+        control = session.player.play(recorded, node, other.rows, back=False)
+        found.differs = bool(failed(control.call) or other_message(recorded.call, control.call, node))
 
 
 def _changed(session: _Session, recorded: PlayedCall, played: PlayedCall, node: int, other: Neighbour) -> str:
@@ -208,9 +207,8 @@ def _changed(session: _Session, recorded: PlayedCall, played: PlayedCall, node: 
     as_many: Unit | None = "row" if session.unit == "row" and other.relation == "replace" else None
     if why := other_release(recorded.releases, played.releases, as_many):
         return f"{why} changes with the data of node {node}"
-    for place, (old, new) in enumerate(zip(recorded.releases, played.releases, strict=True)):
-        if not same_bits(old.draws, new.draws):
-            return f"the noise of {title(place, old)} changes with the data of node {node}"
+    if why := other_noise(recorded.releases, played.releases):
+        return why
     if why := other_message(recorded.call, played.call, node):
         return f"{why} changes with the data of node {node} while the releases are played back"
     return ""
