@@ -21,7 +21,8 @@ def clip(x: ArrayLike, norm: float, axis: int | tuple[int, ...] | None = None, o
     norm : float
         Public, above 0: one that follows from the data tells of them, and bounds nothing.
     axis : int, tuple of int or None
-        The axes of a vector; all others count vectors. None: all of ``x`` is one vector.
+        The axes of a vector; all others count vectors. None: all of ``x`` is one vector. In a collaboration the first
+        axis is that of runs, so name those of a vector there, unless it is written for one run (``run_by_run``).
     ord : {2, 1}
         The norm: Euclidean for Gaussian noise, the sum of absolute values for Laplace noise.
 

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import noisy_protocols as twins
+import numpy as np
 import pytest
 from noisy_protocols import ADDED, NODE, NORM, ROW, SCALE, WRONG, Descent
 
@@ -15,7 +16,9 @@ from secmix.auditing.noise.noise_bounds import NoiseBound, _bound
 from secmix.auditing.noise.playback import Playback, play_back
 from secmix.auditing.setup import CollaborationSetup, build_setup
 from secmix.privacy import clip, explained_variance_bound, gaussian, gaussian_epsilon
+from secmix.protocols import run_by_run
 from secmix.scenario import PolicySpec, from_dict
+from secmix.transcript import SERVER
 
 DELTA = NODE["delta"]
 
@@ -77,6 +80,24 @@ def test_one_release_for_all_nodes_moves_by_the_vector_of_one() -> None:
 
     for bound in bounds(Together(lambda self, t, node, gradients, rng: gradients.mean(axis=1)), NODE):
         assert bound.explained == pytest.approx(explained_variance_bound(gaussian=[2 * NORM / SCALE] * 2))
+
+
+def test_a_protocol_that_is_written_for_one_run_is_bounded_alike() -> None:
+    class Once(Descent):
+        """Clips whole arrays of one run."""
+
+        def collaborate(self, parts: Any, network: Any, rng: Any, *, channel: Any) -> Any:
+            own = rng.spawn(network.n)
+
+            def once(rows: Any, on: Any) -> Any:
+                sent = [gaussian(clip(part.mean(axis=0), NORM), SCALE, own[i]) for i, part in enumerate(rows)]
+                arrived = [on.send(0, i, SERVER, "mean", vector[None])[0] for i, vector in enumerate(sent)]
+                return np.repeat(np.mean(arrived, axis=0)[None], network.n, axis=0)
+
+            return run_by_run(once, parts, channel)
+
+    for bound in bounds(Once(), NODE):
+        assert bound.epsilon == pytest.approx(gaussian_epsilon(2 * NORM / SCALE, DELTA))
 
 
 def test_laplace_noise_has_its_own_bound() -> None:
