@@ -216,6 +216,30 @@ def seed_of_the_data(self: Descent, t: int, node: int, gradients: Array, rng: np
     return gaussian(clip(gradients.mean(axis=1), NORM, axis=-1), SCALE, own)
 
 
+def order_from_data(self: Descent, t: int, node: int, gradients: Array, rng: np.random.Generator) -> Array:
+    mean = gradients.mean(axis=1)
+    if mean.sum() > 0:
+        one = gaussian(clip(mean, NORM, axis=-1), SCALE, rng)
+        two = gaussian(clip(-mean, NORM, axis=-1), SCALE, rng)
+    else:
+        two = gaussian(clip(-mean, NORM, axis=-1), SCALE, rng)
+        one = gaussian(clip(mean, NORM, axis=-1), SCALE, rng)
+    return one + two
+
+
+def kind_from_data(self: Descent, t: int, node: int, gradients: Array, rng: np.random.Generator) -> Array:
+    mean = gradients.mean(axis=1)
+    return (laplace if mean.sum() > 0 else gaussian)(clip(mean, NORM, axis=-1, ord=1), SCALE, rng)
+
+
+def shape_from_data(self: Descent, t: int, node: int, gradients: Array, rng: np.random.Generator) -> Array:
+    mean = gradients.mean(axis=1)
+    some = mean[:, : 1 + int(mean[0, 0] > 0)]
+    out = np.zeros_like(mean)
+    out[:, : some.shape[1]] = gaussian(clip(some, NORM, axis=-1), SCALE, rng)
+    return out
+
+
 def data_from_elsewhere(self: Descent, t: int, node: int, gradients: Array, rng: np.random.Generator) -> Array:
     own = np.linspace(0.0, 0.1 * (1 + node), gradients.shape[2])
     return gaussian(clip(np.repeat(own[None], len(gradients), axis=0), NORM, axis=-1), SCALE, rng)
@@ -258,12 +282,15 @@ WRONG: dict[str, tuple[Step, dict[str, Any], str]] = {
     "noise in the first round only": (first_round_only, NODE, "'gradient' from node 0 to the server in round 2"),
     "noise in the first call only": (first_call_only, NODE, "the number of releases .* in the second call"),
     "scale from the batch": (scale_from_the_batch, ADDED, "the scale of release 1"),
-    "the mean of some rows": (mean_of_some_rows, ROW, "the number of|changes with the data"),
+    "the mean of some rows": (mean_of_some_rows, ROW, "the number of clipped vectors"),
     "an L2 clip for Laplace": (laplace_after_euclidean_clip, NODE, "Laplace noise needs a clip with ord=1"),
     "small ones bare": (small_ones_bare, NODE, "'gradient' from node . to the server"),
     "a long seed in the code": (long_seed_in_the_code, NODE, "has the same noise in two calls"),
     "a long seed of the node": (long_seed_of_the_node, NODE, "comes from a generator with a seed of its own"),
     "data for a seed": (seed_of_the_data, ROW, "comes from a generator with a seed of its own|changes"),
+    "order from the data": (order_from_data, NODE, "the line of release"),
+    "the kind of noise from the data": (kind_from_data, {"max_epsilon": 4.0}, "the kind of release"),
+    "the shape from the data": (shape_from_data, NODE, "the shape of release"),
     "data from elsewhere": (data_from_elsewhere, NODE, "the protocol may use other data"),
     "noise taken off": (noise_taken_off, NODE, "changes with the draws while the releases are played back"),
     "data of earlier calls": (data_of_earlier_calls, NODE, "in the second call of an object: it may hold"),

@@ -155,6 +155,35 @@ def test_what_is_sent_bare_beside_a_release_is_named(beside: Any, policy: Any, e
         assert f"'beside' from node {node} to the server in round 0 changes with the data" in bound.why_open
 
 
+def test_what_others_hold_or_end_with_must_not_change() -> None:
+    class Held(Descent):
+        """The server holds what no message brought it, or every node ends with it."""
+
+        def collaborate(self, parts: Any, network: Any, rng: Any, *, channel: Any) -> Any:
+            ends = super().collaborate(parts, network, rng, channel=channel)
+            raw = np.mean([part.mean(axis=(1, 2)) for part in parts], axis=0)[:, None]
+            if self.encrypted:
+                return ends + raw[:, :, None]
+            channel.hold(9, SERVER, "total", raw)
+            return ends
+
+    assert all("'total' held by the server in round 9" in bound.why_open for bound in bounds(Held(), NODE))
+    assert all("the result of another node" in bound.why_open for bound in bounds(Held(encrypted=True), NODE))
+
+
+def test_a_node_may_hold_and_end_with_its_own() -> None:
+    class Own(Descent):
+        """Every node holds its rows and ends with a model that is fitted to them."""
+
+        def collaborate(self, parts: Any, network: Any, rng: Any, *, channel: Any) -> Any:
+            for node, part in enumerate(parts):
+                channel.hold(-1, node, "rows", part.reshape(len(part), -1))
+            ends = super().collaborate(parts, network, rng, channel=channel)
+            return ends + np.stack([part.mean(axis=(1, 2)) for part in parts], axis=1)[:, :, None]
+
+    assert not any(bound.why_open for policy in (NODE, ADDED) for bound in bounds(Own(), policy))
+
+
 def test_a_public_number_of_rows_tells_nothing_of_one_that_is_exchanged() -> None:
     assert not any(bound.why_open for bound in bounds(Descent(twins.of_rows, beside=twins.row_count), ROW))
 
