@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -240,6 +241,18 @@ def shape_from_data(self: Descent, t: int, node: int, gradients: Array, rng: np.
     return out
 
 
+def noise_chosen_by_data(self: Descent, t: int, node: int, gradients: Array, rng: np.random.Generator) -> Array:
+    mean = gradients.mean(axis=1)
+    rng.standard_normal(int(mean[0, 0] > 0))  # one that would make a positive number larger
+    return gaussian(clip(mean, NORM, axis=-1), SCALE, rng)
+
+
+def far_rows_refused(self: Descent, t: int, node: int, gradients: Array, rng: np.random.Generator) -> Array:
+    if np.abs(gradients).max() > 1e3:
+        raise ArithmeticError("a row is far out")
+    return of_node(self, t, node, gradients, rng)
+
+
 def data_from_elsewhere(self: Descent, t: int, node: int, gradients: Array, rng: np.random.Generator) -> Array:
     own = np.linspace(0.0, 0.1 * (1 + node), gradients.shape[2])
     return gaussian(clip(np.repeat(own[None], len(gradients), axis=0), NORM, axis=-1), SCALE, rng)
@@ -253,6 +266,10 @@ def batches(self: Descent, t: int, node: int, gradients: Array, rng: np.random.G
 
 def loss(part: Array, gradients: Array) -> Array:
     return np.asarray((part[:, :, -1] ** 2).mean(axis=1, keepdims=True))
+
+
+def clock(part: Array, gradients: Array) -> Array:
+    return np.full((len(part), 1), float(time.perf_counter_ns()))
 
 
 def row_count(part: Array, gradients: Array) -> Array:
@@ -291,6 +308,8 @@ WRONG: dict[str, tuple[Step, dict[str, Any], str]] = {
     "order from the data": (order_from_data, NODE, "the line of release"),
     "the kind of noise from the data": (kind_from_data, {"max_epsilon": 4.0}, "the kind of release"),
     "the shape from the data": (shape_from_data, NODE, "the shape of release"),
+    "noise chosen by the data": (noise_chosen_by_data, NODE, "the noise of release . .* changes with the data"),
+    "far rows refused": (far_rows_refused, NODE, "a call ends with ArithmeticError with other data of node"),
     "data from elsewhere": (data_from_elsewhere, NODE, "the protocol may use other data"),
     "noise taken off": (noise_taken_off, NODE, "changes with the draws while the releases are played back"),
     "data of earlier calls": (data_of_earlier_calls, NODE, "in the second call of an object: it may hold"),

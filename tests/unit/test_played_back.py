@@ -155,6 +155,11 @@ def test_what_is_sent_bare_beside_a_release_is_named(beside: Any, policy: Any, e
         assert f"'beside' from node {node} to the server in round 0 changes with the data" in bound.why_open
 
 
+def test_what_is_never_the_same_is_named() -> None:
+    found = bounds(Descent(beside=twins.clock), NODE)
+    assert "'beside' from node 0 to the server in round 0 changes in a call on the same data" in found[0].why_open
+
+
 def test_what_others_hold_or_end_with_must_not_change() -> None:
     class Held(Descent):
         """The server holds what no message brought it, or every node ends with it."""

@@ -180,7 +180,7 @@ def _unlike(session: _Session, first: PlayedCall, recorded: PlayedCall) -> str:
             f"{why} changes with the draws while the releases are played back: what is sent holds randomness beside "
             "their noise, which may take it off"
         )
-    return "" if recorded is first else repeated_noise(first.releases, recorded.releases)
+    return ""
 
 
 def _replay(session: _Session, recorded: PlayedCall, node: int, other: Neighbour) -> None:
