@@ -78,6 +78,21 @@ def test_epsilon_is_held_against_its_limit_in_the_relation_of_the_policy(neighbo
     assert verdict(Descent(twins.of_rows), max_epsilon=0.999 * epsilon, **about) == "inconclusive"
 
 
+@pytest.mark.parametrize(
+    ("stated", "about", "proved"),
+    [
+        (gaussian_epsilon(MU / 2, DELTA), {"unit": "row"}, "one row exchanged"),  # of a row added or removed
+        (gaussian_epsilon(MU / math.sqrt(2), DELTA), {"unit": "row"}, "one row exchanged"),  # of one round
+    ],
+)
+def test_an_epsilon_that_states_less_than_the_code_spends_is_named(
+    stated: float, about: dict[str, Any], proved: str
+) -> None:
+    why = report(Descent(twins.of_rows), max_epsilon=stated, delta=DELTA, **about).cells[0].nodes[0].why
+    words = f"of epsilon at delta = 1e-05 ({proved}) at most {EPSILON:.3g} is proved, the limit is {stated:.3g}"
+    assert words in why
+
+
 def test_all_limits_of_a_policy_are_asked() -> None:
     assert verdict(Descent(), max_epsilon=1.001 * EPSILON, delta=DELTA) == "holds"
     assert verdict(Descent(), max_epsilon=1.001 * EPSILON, delta=DELTA, max_normalised_leakage=0.1) == "inconclusive"

@@ -263,3 +263,18 @@ def test_without_dp_accounting_both_are_added(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(__import__("sys").modules, "dp_accounting.pld", None)
     whole = releases_epsilon(gaussian=[0.5], laplace=[0.25], delta=1e-5)
     assert whole == pytest.approx(releases_epsilon(gaussian=[0.5], delta=1e-5) + 0.25)
+
+
+@pytest.mark.parametrize(
+    ("mus", "truth"),
+    [
+        ([2 * 1.0] * 10, 46.21),  # z = 1, ten rounds, a row exchanged
+        ([1.0] * 10, 17.86),  # the same, one added or removed
+        ([10 / math.sqrt(2 * math.log(1.25e5))], 10.39),  # the classic formula, which states 10
+        ([10 / math.sqrt(2 * math.log(1.25e5))] * 10, 48.4),  # the same in each of ten rounds
+        ([0.1] * 20, 1.76),
+        ([0.1] * 100, 4.38),  # where five nodes' rounds are counted, of which a row is in one node's
+    ],
+)
+def test_what_wrong_claims_really_cost(mus: list[float], truth: float) -> None:
+    assert releases_epsilon(gaussian=mus, delta=1e-5) == pytest.approx(truth, abs=0.05 * (truth > 48) + 0.005)
