@@ -212,6 +212,12 @@ def long_seed_of_the_node(self: Descent, t: int, node: int, gradients: Array, rn
     return gaussian(clip(gradients.mean(axis=1), NORM, axis=-1), SCALE, own)
 
 
+def part_of_the_noise_again(self: Descent, t: int, node: int, gradients: Array, rng: np.random.Generator) -> Array:
+    same, mean = copy.deepcopy(rng), gradients.mean(axis=1)
+    gaussian(clip(mean[:, :1], NORM, axis=-1), SCALE, same)
+    return gaussian(clip(mean, NORM, axis=-1), SCALE, rng)
+
+
 def seed_of_the_data(self: Descent, t: int, node: int, gradients: Array, rng: np.random.Generator) -> Array:
     own = np.random.default_rng(2**127 + int.from_bytes(gradients.tobytes()[:15], "little"))
     return gaussian(clip(gradients.mean(axis=1), NORM, axis=-1), SCALE, own)
@@ -302,9 +308,10 @@ WRONG: dict[str, tuple[Step, dict[str, Any], str]] = {
     "the mean of some rows": (mean_of_some_rows, ROW, "the number of clipped vectors"),
     "an L2 clip for Laplace": (laplace_after_euclidean_clip, NODE, "Laplace noise needs a clip with ord=1"),
     "small ones bare": (small_ones_bare, NODE, "'gradient' from node . to the server"),
-    "a long seed in the code": (long_seed_in_the_code, NODE, "has the same noise in two calls"),
+    "a long seed in the code": (long_seed_in_the_code, NODE, "comes from a generator with a seed of its own"),
     "a long seed of the node": (long_seed_of_the_node, NODE, "comes from a generator with a seed of its own"),
-    "data for a seed": (seed_of_the_data, ROW, "comes from a generator with a seed of its own|changes"),
+    "data for a seed": (seed_of_the_data, NODE, "comes from a generator with a seed of its own"),
+    "part of the noise again": (part_of_the_noise_again, NODE, "release . .* has noise that was drawn before"),
     "order from the data": (order_from_data, NODE, "the line of release"),
     "the kind of noise from the data": (kind_from_data, {"max_epsilon": 4.0}, "the kind of release"),
     "the shape from the data": (shape_from_data, NODE, "the shape of release"),

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from secmix._base.checks import Array
 from secmix.auditing.noise.played_calls import PlayedCall, title
 from secmix.auditing.soundness.runner import same_bits
 from secmix.privacy.ledger import Release, seed_of
 
+_BY_CHANCE = 1e-3
 _LONG = 2**96  # of 128 bits from the system as many lie below once in 4 billion seeds
 
 
@@ -32,7 +34,7 @@ def other_noise(before: Sequence[Release], after: Sequence[Release]) -> str:
     """Say which noise is not what it must be in two calls with the same draws: equal, or new from the system."""
     for place, (old, new) in enumerate(zip(before, after, strict=True)):
         if is_of_the_system(old):
-            if np.isin(new.draws, old.draws).any():
+            if _share(new.draws, old.draws):
                 return _own_seed(place, old)
         elif not same_bits(old.draws, new.draws):
             return f"the noise of {title(place, old)} changes with the data"
@@ -50,17 +52,22 @@ def repeated_noise(first: Sequence[Release], second: Sequence[Release]) -> str:
     """Say which release has noise of an earlier call; empty if none has."""
     drawn = np.concatenate([np.empty(0), *(release.draws.ravel() for release in first)])
     for place, release in enumerate(second):
-        if np.isin(release.draws, drawn).any():
+        if _share(release.draws, drawn):
             return f"{title(place, release)} has the same noise in two calls"
     return ""
 
 
+def _share(draws: Array, others: Array) -> bool:
+    """Say whether draws share more than chance allows: of 10⁸ numbers with 52 bits about one comes twice."""
+    return bool(np.isin(draws, others).sum() > _BY_CHANCE * draws.size)
+
+
 def _drawn_twice(releases: Sequence[Release]) -> str:
-    """Name a release with a draw that an earlier one has too: of numbers with 52 bits none comes twice by chance."""
+    """Name a release that has noise of an earlier one."""
     earlier = np.empty(0)
     for place, release in enumerate(releases):
         draws = release.draws.ravel()
-        if len(np.unique(draws)) < len(draws) or np.isin(draws, earlier).any():
+        if _share(draws, earlier):
             return f"{title(place, release)} has noise that was drawn before"
         earlier = np.concatenate([earlier, draws])
     return ""

@@ -140,6 +140,8 @@ def _unfit(session: _Session, first: PlayedCall, used: Any) -> str:
         return f"{why} when it is repeated"
     if why := other_message(first.call, again.call, None) or other_release(first.releases, again.releases):
         return f"{why} changes in a call on the same data with the same draws"
+    if why := other_noise(first.releases, again.releases):
+        return why
     later = session.player.record(session.sample(1), 1, protocol=used)  # by the object that made the first call
     if why := other_release(first.releases, later.releases):
         return f"{why} changes in the second call of an object"
@@ -238,5 +240,5 @@ def _like_others(session: _Session, first: PlayedCall, found: NodeReplays, place
     """Bound how far a release moves that no replay of a unit moved, by those of the same line and its own clip."""
     release = first.releases[place]
     same = [k for k in found.reaches["replace"] if first.releases[k].place == release.place]
-    alone = reach_of(release, release)
+    alone = reach_of(release, release, all_move=session.unit == "node")
     return max([alone, *(found.reaches["replace"][k] for k in same)])

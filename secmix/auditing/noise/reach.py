@@ -20,24 +20,27 @@ class Reach:
     why: str = ""
 
 
-def reach_of(old: Release, new: Release) -> Reach:
-    """Bound how far a release moves between the data of two calls and all that differ from them in the same unit."""
+def reach_of(old: Release, new: Release, *, all_move: bool = False) -> Reach:
+    """Bound how far a release moves between the data of two calls and all that differ from them in the same unit.
+
+    ``all_move`` says that all clipped vectors may, however many did.
+    """
     before, after = old.clip, new.clip
     if before is None or after is None:
         return Reach(math.inf, "no clip bounds the very array that gets the noise: clip it right before")
     order = 2 if old.noise == "gaussian" else 1
     if order == 1 and before.order == 2:
         return Reach(math.inf, "Laplace noise needs a clip with ord=1")
-    distance, why = _distance(before, after, order)
+    distance, why = _distance(before, after, order, all_move)
     return Reach(distance / old.scale, why)
 
 
-def _distance(before: Clip, after: Clip, order: int) -> tuple[float, str]:
+def _distance(before: Clip, after: Clip, order: int, all_move: bool) -> tuple[float, str]:
     """Return the sensitivity in the norm of ``order``, and what makes it larger than that of one vector."""
     few, many = sorted((before.vectors, after.vectors), key=len)
     if len(few) == len(many):
         moved = sum(not same_bits(a, b) for a, b in zip(few, many, strict=True))
-        if moved <= 1:
+        if moved <= 1 and not all_move:
             return before.moves_by(order, 1), ""
         why = f"{len(many)} clipped vectors count, since several of them move at a time"
         return before.moves_by(order, len(many)), why
