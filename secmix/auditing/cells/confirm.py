@@ -3,8 +3,9 @@
 An audit looks at each node of each combination with several estimators, and one in forty intervals lies above the
 truth. So whatever would accuse is measured again on fresh runs, on which nothing was chosen, and its lower end is moved
 down until all of an audit's accusations hold together: ``[measure] level`` is split over the combinations of the sweep
-(:meth:`secmix.scenario.Scenario.cells`), in halves over what is counted and what is estimated, or in thirds where epsilon
-is measured too, and over the findings of either (Bonferroni). What follows from the protocol, or was recovered in most runs, needs none of that.
+(:meth:`secmix.scenario.Scenario.cells`), in halves over what is counted and what is estimated, or in thirds where
+epsilon is measured too, and over the findings of either (Bonferroni). What follows from the protocol, or was recovered
+in most runs, needs none of that.
 """
 
 from __future__ import annotations
