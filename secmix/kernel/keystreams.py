@@ -111,7 +111,7 @@ _CIPHERS = "cryptography.hazmat.primitives.ciphers"
 
 
 @dataclass
-class Cipher:
+class KeyedCipher:
     """Stands for a cipher with a key or a nonce that is not public."""
 
     real: Any
@@ -131,7 +131,7 @@ class Keystream:
     """Stands for what encrypts: of zeros that is the stream itself."""
 
     real: Any
-    of: Cipher
+    of: KeyedCipher
     at: int
 
     def update(self, data: Any) -> SecretBytes:
@@ -183,7 +183,7 @@ def _cipher(original: Any) -> Callable[..., Any]:
         most_bits = bits_of(as_pieces([key]))
         stream = _stream(f"{algorithm.name} with a counter", as_pieces([key, label]), most_bits)
         begin = block * int.from_bytes(counter.plain, order)
-        return real if stream is None else Cipher(real, stream, begin, block * 2**32)
+        return real if stream is None else KeyedCipher(real, stream, begin, block * 2**32)
 
     return make
 
