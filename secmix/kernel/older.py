@@ -19,15 +19,12 @@ from secmix.kernel.state import INF, now, tracing
 from secmix.kernel.streams import Piece, SecretBytes, Stream, as_pieces, bare, is_of_secrets, stream_of
 
 _WORD = 32  # bits of a number that seeds RandomState
+_SEEDED_ALIKE = ("random.Random", "RandomState by several numbers")  # both by words of 32 bits
 _Law = Callable[..., tuple[str, tuple[Any, ...], dict[str, Any]]]
 
 
 def _like(name: str) -> _Law:
     return lambda *args, **kw: (name, args, kw)
-
-
-def _stepwise(start: Any, stop: Any = None, step: Any = 1) -> Any:
-    return ("integers" if step == 1 else "randrange", (start, stop), {})
 
 
 class _StandsFor(type):
@@ -48,6 +45,8 @@ class _Older(OfStream):
 
     def __init__(self, real: Any, label: str, pieces: Iterable[Piece], most_bits: float = INF) -> None:
         self.real, self.stream = real, stream_of(f"MT19937 of {label}", pieces, most_bits=most_bits)
+        if {f"MT19937 of {each}" for each in _SEEDED_ALIKE} <= {each.key[0] for each in now().streams}:
+            now().leave(f"a seed of {' and one of '.join(_SEEDED_ALIKE)}, which of the same words draw the same,")
 
     def __getattr__(self, name: str) -> Any:
         if name not in self.laws:
@@ -90,7 +89,8 @@ class PythonsDraws(_Older, metaclass=_StandsFor):
     original = random.Random
     laws: ClassVar[Mapping[str, _Law]] = {
         **{"random": _like("random"), "uniform": _like("uniform"), "randbytes": _like("bytes")},
-        **{"gauss": _like("normal"), "normalvariate": _like("normal"), "randrange": _stepwise},
+        **{"gauss": _like("normal"), "normalvariate": _like("normal")},
+        "randrange": lambda start, stop=None, step=1: ("integers" if step == 1 else "randrange", (start, stop), {}),
         "getrandbits": lambda k: ("integers", (0, 2**k), {}),
         "randint": lambda a, b: ("integers", (a, b + 1), {}),
     }

@@ -220,3 +220,15 @@ def test_a_seed_that_may_be_negative_ends_the_proof() -> None:
         signed = np.random.RandomState(halves([secrets.randbits(64) for _ in range(4)])).randint(-5, 5)
         with pytest.raises(LeftTrace, match="may be negative"):
             random.Random(signed)
+
+
+def test_both_kinds_in_one_trace_end_the_proof() -> None:
+    """A long number seeds Random as its words seed RandomState: both draw the same."""
+    words = [5, 7]
+    pythons, numpys = random.Random(5 + (7 << 32)), np.random.RandomState(words)
+    assert [pythons.getrandbits(32) for _ in range(4)] == numpys.randint(0, 2**32, size=4, dtype=np.uint32).tolist()
+    with following(Trace()), replaced({__name__}):
+        random.Random(secrets.randbits(128))
+        np.random.RandomState(secrets.randbits(32))
+        with pytest.raises(LeftTrace, match="which of the same words draw the same"):
+            np.random.RandomState(halves([secrets.randbits(64) for _ in range(4)]))
