@@ -75,6 +75,16 @@ class Folded(Own):
         return by_state(np.random.RandomState(int(seed[0]) % 2**32), m)
 
 
+class FoldedByXor(Folded):
+    """Adds up the words of the seed bit by bit, so that all of them count, and seeds RandomState by the sum."""
+
+    def mask(self, channel: Any, seed: Any, pair: tuple[int, int], m: int) -> Array:
+        octets, folded = seed.tobytes(), 0
+        for begin in range(0, len(octets), 4):
+            folded ^= int.from_bytes(octets[begin : begin + 4], "little")
+        return by_state(np.random.RandomState(folded), m)
+
+
 class ShortState(Own):
     """Takes a long seed modulo 2^14 for RandomState."""
 
@@ -214,6 +224,8 @@ CASES = [
     Case("Random of both ranks", KNOWN, PythonOfPair, SERVED, "who knows the code knows the masks",
          attack=each(of_pairs), **GRID),
     Case("RandomState of 32 bits", SHORT, Folded, OUT, "two words of a mask tell a seed of 32 bits",
+         attack=each(from_two_words), **GRID),
+    Case("RandomState of folded words", SHORT, FoldedByXor, OUT, "two words of a mask tell a seed of 32 bits",
          attack=each(from_two_words), **GRID),
     Case("RandomState modulo 2^14", SHORT, ShortState, OUT, "16,384 seeds can all be tried", calls=4,
          attack=each(of_short_state), **GRID),
