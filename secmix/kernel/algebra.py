@@ -64,9 +64,8 @@ def components(
 
     for _, number in found:
         top = root(next(iter(number.form)))
-        for each in number.form:
-            if parent.get(each) != top:
-                parent[root(each)] = top
+        for each in [v for v in number.form if parent.get(v) != top]:
+            parent[root(each)] = top
     groups: dict[int, list[_Row]] = {}
     for where, number in found:
         groups.setdefault(root(next(iter(number.form))), []).append((where, number))

@@ -507,7 +507,7 @@ def wrapped(number: Any, dtype: np.dtype[Any]) -> Any:
     A signed word reduces where its draws may carry it beyond its ends; overflow of data is assumed away.
     """
     width = 2 ** (8 * dtype.itemsize)
-    if dtype.kind == "u":
+    if dtype.kind == "u" or 0 < getattr(number, "below", 0) <= width // 2:
         return number % width
     largest = abs(2 * (number.value if isinstance(number, Number) else number) + 1)
     if isinstance(number, Number) and number.modulus == INF:

@@ -61,11 +61,12 @@ def prove(
     reuses = getattr(protocol, "reuses_masks", False)
     run = functools.partial(follow, protocol, network, seed=seed, iterations=iterations)
     ways = [few[:calls], few[calls:]] if iterations else [[each] for each in few[1:]]
-    handed = [run(way, masks_seed=k) for k, way in enumerate(ways)]
+    handed = [run(ways[0], masks_seed=0)]
     terms = handed[0].trace.terms * inputs[0].shape[2] // few[1].shape[2]
     if terms > _TOO_MUCH:
         reason = f"a call adds up {terms:.1g} terms, more than are followed: use fewer nodes or entries"
         return Proof((handed[0],), (), reason, (), ())
+    handed.append(run(ways[1], masks_seed=1))
     long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not reuses and not iterations
     inputs = [inputs[0], *few[1:]] if long else inputs[:calls]
     fit = run(inputs)
@@ -173,8 +174,7 @@ def _assumptions(fit: Fit, guards: Iterable[tuple[Place, int]]) -> tuple[str, ..
     if made:
         assumed.append(f"nobody tells from random what {', '.join(made)}{weak} make of a secret seed")
     assumed += [WITHOUT_KEY] * any(message.frame[2].endswith(SEALED) for message in fit.messages)
-    if fit.iterations:
-        assumed.append("a fit begins with a new object, and calls it in this order, each iteration once")
+    assumed += ["a fit is of a new object, which is called in this order, each iteration once"] * bool(fit.iterations)
     stops = "; ".join(str(place) for place in dict.fromkeys(place for place, _ in guards))
     return (*assumed, f"that a call ends in an error tells nothing that matters ({stops})") if stops else tuple(assumed)
 
