@@ -333,3 +333,9 @@ def _asked(cell: Scenario, network: Network, corrupt: frozenset[int]) -> tuple[i
         given = f"{sorted(asked)} are all corrupt" if asked else "[] names nobody"
         raise NetworkError(f"[measure] nodes = {given}; ask about an honest node, or leave it out for all of them")
     return tuple(sorted(asked - corrupt))
+
+
+def with_active_adversary(setup: SumSetup, sums: SumProtocol) -> SumProtocol:
+    """Return the protocol as it runs with this adversary: an active one changes inputs or outputs."""
+    active = AdversaryTraits.of(setup.adversary).active
+    return sums if active is None else active(sums)

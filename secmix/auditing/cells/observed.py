@@ -13,6 +13,7 @@ from secmix.auditing import soundness
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.observation.collaborations import observe_collaboration
 from secmix.auditing.observation.observe import Seeds, SumObservation, observe, seeds_of
+from secmix.auditing.observation.weighing import too_large_to_probe
 from secmix.auditing.proof import as_proved, proof_of, with_proof_of, without_proof
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness import Soundness
@@ -77,7 +78,12 @@ def again(case: CellContext, nodes: list[int]) -> CellContext:
 
 
 def _with_linear_masks(cell: Scenario, setup: SumSetup) -> SumSetup:
-    """Return ``setup`` with the masks from which all others follow, where the distribution of all is known."""
+    """Return ``setup`` with the masks from which all others follow, where the distribution of all is known.
+
+    They are for what probes read; where nothing is probed, the protocol stays as it is.
+    """
+    if too_large_to_probe(cell, setup):
+        return setup
     entries = cell.model.components * (1 + setup.rows.shape[1])  # what exact EM sums at least
     shapes = [(6, 3), (1, entries)]
     return replace(setup, protocol=with_linear_masks(setup.protocol, setup.network, shapes, cell.seed))

@@ -15,7 +15,6 @@ from secmix.auditing.cells.fields import failed, without_rest
 from secmix.auditing.cells.steps import CellResult, Tell, Word
 from secmix.auditing.engine.estimate import CostEstimate, estimate, planned_runs
 from secmix.auditing.engine.memory import within
-from secmix.auditing.engine.weighing import weigh
 from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaborations, observe
 from secmix.auditing.observation.observe import seeds_of
@@ -153,7 +152,6 @@ def _trial(cell: Scenario, setup: SumSetup | CollaborationSetup) -> None:
         with at_most(2 * cell.message_limit * 2**20, too_large):  # the messages of a run, and of all runs joined
             collaborations.block_size(cell, setup)
     else:
-        weigh(cell, setup)
         observe.block_size(cell, setup)
 
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix._base.random import sequence, stream
-from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.observation.invertible_sums import InvertibleSums, known_sums
 from secmix.auditing.observation.lines import joined, lines_of
 from secmix.auditing.observation.observation import Observation
@@ -29,13 +28,14 @@ from secmix.auditing.observation.reading import (
     nothing_read,
     read,
 )
-from secmix.auditing.setup import Setup, SumSetup, build_model
+from secmix.auditing.observation.weighing import too_large_to_probe
+from secmix.auditing.setup import Setup, SumSetup, build_model, with_active_adversary
 from secmix.auditing.soundness.linear_masks import independent
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed
 from secmix.estimators.exact.masks import unmet_independence, unmet_shape
 from secmix.estimators.exact.provenance import unexplained
-from secmix.protocols import EMRun, Plain, SumProtocol
+from secmix.protocols import EMRun, Plain
 from secmix.protocols.interfaces import SumTraits, without_average
 from secmix.scenario import FEWEST_RUNS, Scenario
 from secmix.transcript import Channel, Transcript, View, listening
@@ -141,6 +141,7 @@ def observe(
 def _blocks(cell: Scenario, setup: SumSetup, seeds: Seeds) -> Iterator[SumObservation]:
     known: dict[int, ProbeCache] = {}
     mismatches = 0
+    unprobed = too_large_to_probe(cell, setup)
     for k, (rows_by_node, seed) in enumerate(sampled_rows(cell, setup, block_size(cell, setup), seeds)):
         # Probes may outnumber runs, so they are sent only if those of an earlier block do not apply. If the message
         # schedule differs in most blocks, all blocks are soon probed.
@@ -149,7 +150,7 @@ def _blocks(cell: Scenario, setup: SumSetup, seeds: Seeds) -> Iterator[SumObserv
                 yield _block(cell, setup, rows_by_node, seed, known, probing=False)
                 continue
             mismatches += 1
-        yield _block(cell, setup, rows_by_node, seed, known, probing=True, first=not k)
+        yield _block(cell, setup, rows_by_node, seed, known, probing=True, first=not k, unprobed=unprobed)
 
 
 def sampled_rows(
@@ -168,7 +169,7 @@ def block_size(cell: Scenario, setup: SumSetup) -> int:
 
     The run depends on the scenario alone. It also checks, before any work is done, that the parts fit together.
     """
-    probed = Probed(setup.protocol)
+    probed = Probed(setup.protocol, probing=not too_large_to_probe(cell, setup))
     rng = stream(cell.seed, "trial run")
     trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
     rows_by_node = setup.sample_rows(1, rng)
@@ -206,10 +207,14 @@ def _block(
     *,
     probing: bool,
     first: bool = False,
+    unprobed: str = "",
 ) -> SumObservation:
-    """Observe a block of runs; if it has probes, save their results in ``known`` for other blocks."""
+    """Observe a block of runs; if it has probes, save their results in ``known`` for other blocks.
+
+    ``unprobed`` says why no probes are sent although they are asked for.
+    """
     runs = rows_by_node[0].shape[0]
-    probed = Probed(setup.protocol, probing=probing)
+    probed = Probed(setup.protocol, probing=probing and not unprobed)
     model = build_model(cell, setup, with_active_adversary(setup, probed))
     carriers: dict[int, Channel] = {}
     with listening(lambda carrier, block: carriers.update({id(carrier): carrier})):
@@ -226,15 +231,15 @@ def _block(
     modulus, grid = SumTraits.of(setup.protocol).modulus, SumTraits.of(setup.protocol).grid
     averagings = dict(zip(iterations, probed.recorded, strict=True))
     averages = dict(zip(iterations, probed.averages, strict=True))
-    seeds = probed.draws_seeds
-    probes = dict(zip(iterations, probed.ended, strict=True)) if probing and not seeds else {}
+    nonlinear = probed.draws_seeds or bool(unprobed)
+    probes = dict(zip(iterations, probed.ended, strict=True)) if probing and not nonlinear else {}
     units = {t: setup.network.n + masks.shape[1] for t, (_, masks) in averagings.items()}
     if not probing and probed.shares_masks:
         raise ProbeMismatch
     readings, estimates, rest, linear = {}, {}, {}, View((), ())
     for t in iterations:
         if probing:
-            if seeds:
+            if nonlinear:
                 reading, values, rest[t], part = nothing_read(view.at(t), averagings[t], setup)
             else:
                 reading, values, rest[t], part = linear_part(view.at(t), t, averagings[t], setup)
@@ -246,11 +251,11 @@ def _block(
             reading, values = known[t].of(view.at(t), averagings[t], grid)
             readings[t], rest[t] = known[t].reading, np.empty((runs, 0))
         estimates[t] = estimates_of(reading, values, [averagings[t]])[0]
-    if probing and not seeds and not probed.shares_masks and not any(block.shape[1] for block in rest.values()):
+    if probing and not nonlinear and not probed.shares_masks and not any(block.shape[1] for block in rest.values()):
         known.clear()
         known.update({t: ProbeCache(view.at(t).origins, readings[t]) for t in probes})
     joint, joint_estimates = None, {}
-    if probed.shares_masks and not seeds:
+    if probed.shares_masks and not nonlinear:
         later = [t for t in iterations if t >= 0]
         joint, values = read(linear if probing else view, later, averagings[later[0]], setup, shared=True)
         joint_estimates = dict(zip(later, estimates_of(joint, values, [averagings[t] for t in later]), strict=True))
@@ -281,7 +286,10 @@ def _block(
         unmet_premises.append("a message went through a channel that the audit does not record")
     if joint is not None:
         unmet_premises.append("several iterations use the same masks: what differences reveal about rows is unknown")
-    if seeds:
+    if unprobed:
+        unread.append(unprobed)
+        unmet_premises += ["several iterations use the same masks"] * probed.shares_masks
+    elif nonlinear:
         unread.append("masks follow from seeds: messages are not read as linear functions of masks")
     elif any(block.shape[1] for block in rest.values()):
         unread.append("some messages are not linear in inputs and masks: what they reveal is not known exactly")
@@ -306,12 +314,6 @@ def _block(
 def _drawing(seed: np.random.SeedSequence) -> np.random.Generator:
     """Make a generator that draws the same each time, since a seed sequence counts its spawned children."""
     return np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key))
-
-
-def with_active_adversary(setup: SumSetup, probed: Probed) -> SumProtocol:
-    """Return the protocol as it runs with this adversary: an active one changes inputs or outputs."""
-    active = AdversaryTraits.of(setup.adversary).active
-    return probed if active is None else active(probed)
 
 
 def _output_error(

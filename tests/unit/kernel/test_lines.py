@@ -36,6 +36,9 @@ OTHER_SEEDS = 300
 """What ciphers that are streams, generators of old (RandomState, random.Random) and seeds of several words in one
 number take beside all other seeds: they are written into a protocol's modules in every trace, used or not."""
 
+LARGE_NETWORKS = 25
+"""What it takes to look only at encodings that are sent, and at the edges of a graph in one pass."""
+
 CELLS: dict[str, Callable[[], Any]] = {
     "plain": lambda: proved(Plain(encrypted=True), HonestButCurious({1})),
     "secure sum": lambda: proved(SecureSum(), HonestButCurious({1})),
@@ -75,5 +78,5 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
     assert {file.parts[0] for file, _ in believed} == {"kernel"}
     assert len(believed) <= 1400
     lines = sum(len((PACKAGE / file).read_text().splitlines()) for file in {file for file, _ in believed})
-    assert lines <= 4820 + OTHER_SEEDS
+    assert lines <= 4820 + OTHER_SEEDS + LARGE_NETWORKS
     print(name, len(believed), "lines of", len({file for file, _ in believed}), "files")

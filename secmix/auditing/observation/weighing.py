@@ -1,0 +1,41 @@
+"""Check whether the messages of a run fit into memory, and the probes that show what they depend on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from secmix._base.random import stream
+from secmix.auditing.setup import SumSetup, build_model, with_active_adversary
+from secmix.estimators.exact.linear import Probed
+from secmix.protocols.interfaces import SumTraits
+from secmix.scenario import Scenario
+from secmix.transcript import at_most
+
+
+def too_large_to_probe(cell: Scenario, setup: SumSetup) -> str:
+    """Say why messages are not probed: the probes of one run would not fit into ``memory_limit``; "" if they do.
+
+    The first iteration is run once without probes, which may outnumber runs by thousands. Residues are then known from
+    a proof alone; what real masks of their size leave visible would not be, so there the audit ends.
+
+    Raises
+    ------
+    SecmixError
+        If one run does not fit even without probes, or its masks are real.
+    """
+    rng = stream(cell.seed, "trial run")
+    d = setup.rows.shape[1]
+    entries = cell.model.components * (1 + d + d * (d + 1) // 2)
+    masks = np.shape(setup.protocol.draw_masks(1, entries, setup.network, rng))
+    probes = -(-(setup.network.n + (masks[1] if len(masks) == 3 else 0)) // entries)
+    limit = cell.message_limit * 2**20
+    sizes = f"the {cell.message_limit:.1f} MiB that memory_limit = {cell.memory_limit} leaves for them"
+    remedy = "raise it, or use fewer nodes or components, or a larger tol"
+    trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
+    of_residues = SumTraits.of(setup.protocol).modulus is not None
+    message = f"the messages of a single run, with the {probes} that show what they depend on, take more than {sizes}"
+    with at_most(limit if of_residues else limit / (1 + probes), f"{message}; {remedy}"):
+        sums = with_active_adversary(setup, Probed(setup.protocol, probing=False))
+        run = build_model(trial, setup, sums).run(setup.sample_rows(1, rng), network=setup.network, rng=rng)
+    fit = sum(block.payload.nbytes for block in run.transcript) * (1 + probes) <= limit
+    return "" if fit else f"{message}: they are not read as linear functions of masks"

@@ -1,0 +1,78 @@
+"""Protocols whose probes do not fit into memory: a proof says what is known, and nothing is said without one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike
+
+import secmix
+from secmix.adversaries import CuriousServer, HonestButCurious
+from secmix.auditing.cells import observed
+from secmix.auditing.observation import observe
+from secmix.auditing.observation.weighing import too_large_to_probe
+from secmix.auditing.setup import SumSetup, build_setup
+from secmix.errors import SecmixError
+from secmix.protocols import PDMM, SecureAggregation, SumProtocol
+from secmix.scenario import from_dict
+from secmix.transcript import SERVER, Channel
+
+SCENARIO: dict[str, Any] = {
+    "network": {"kind": "complete", "nodes": 4},
+    "runs": 100,
+    "data": {"name": "wine", "features": 2},
+    "model": {"iterations": 1},
+    "measure": {"evidence": ["structure", "gaussian"], "target": "input"},
+    "policy": {"max_revealed_nodes": 0, "max_normalised_leakage": 0.6},
+}
+WHY = "the probes of one run do not fit"
+
+
+def audited(protocol: SumProtocol, monkeypatch: pytest.MonkeyPatch, why: str = WHY) -> Any:
+    for module in (observe, observed):
+        monkeypatch.setattr(module, "too_large_to_probe", lambda cell, setup: why)
+    return secmix.audit(SCENARIO, protocols={"p": protocol}, adversaries={"a": CuriousServer()}, workers=1).cells[0]
+
+
+class Bare(SecureAggregation):
+    """Sends the first entry of node 2 beside the masked vectors."""
+
+    def average(self, inputs: ArrayLike, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        """Average, as it does, and say more."""
+        channel = channel or Channel()
+        channel.send(9, 2, SERVER, "first entry", np.asarray(inputs)[:, 2, :1])
+        return super().average(inputs, network, rng, masks=masks, channel=channel)
+
+
+def test_without_probes_the_proof_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    probed, unprobed = (audited(SecureAggregation(), monkeypatch, why) for why in ("", WHY))
+    assert unprobed.leaked == probed.leaked == ["x0 + x1 + x2 + x3"]
+    assert {node.standing for node in unprobed.nodes} == {node.standing for node in probed.nodes}
+    assert "revealed" not in {node.standing for node in unprobed.nodes}
+
+
+def test_without_probes_and_proof_nobody_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = audited(Bare(), monkeypatch)
+    assert "holds" not in {found.verdict, *(node.verdict for node in found.nodes)}
+    assert any(WHY in node.why for node in found.nodes)
+
+
+@pytest.mark.parametrize(("limit", "fits"), [(500, True), (50, False)])
+def test_probes_are_weighed(limit: int, fits: bool) -> None:
+    assert (_weighed(SecureAggregation(), limit) == "") == fits
+
+
+def test_real_masks_are_probed_or_not_audited() -> None:
+    """Of what shines through them a proof says too little for the numbers of a report."""
+    with pytest.raises(SecmixError, match="raise it, or use fewer nodes"):
+        _weighed(PDMM(), 20)
+
+
+def _weighed(protocol: SumProtocol, limit: int) -> str:
+    named = {"protocol": {"name": "p"}, "adversary": {"name": "a"}, "network": {"kind": "complete", "nodes": 12}}
+    cell = from_dict({**SCENARIO, **named, "memory_limit": limit})
+    setup = build_setup(cell, {("protocol", "p"): protocol, ("adversary", "a"): HonestButCurious({1})})
+    assert isinstance(setup, SumSetup)
+    return too_large_to_probe(cell, setup)
