@@ -204,6 +204,19 @@ class CaughtGuardWithASeed(RingSum):
             bare(channel, rows[:, 0] + 0 * np.random.default_rng([1, word]).normal())
 
 
+class MessageInARareError(RingSum):
+    """An error that is made by a function, which hands the numbers on in one iteration in thousands."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        if np.abs(rows).max() > 1e6:
+            raise self.too_large(channel, rows)
+
+    def too_large(self, channel: Channel, rows: Any) -> Exception:
+        if channel.iteration == 5000:
+            channel.send(7, 0, 1, "for the log", rows[:, 0])
+        return ValueError("the numbers are too large")
+
+
 class MessageAfterGuard(RingSum):
     def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
         try:

@@ -97,6 +97,7 @@ OPEN = [
     (examples.CaughtGuardWithASeed, "the call ends in IndexError"),
     (examples.CaughtGuardWithAText, "the call ends in AttributeError"),
     (examples.MessageAfterGuard, "is sent after a guard has found an error"),
+    (examples.MessageInARareError, "decides what is done after a guard has found an error"),
     (examples.Branch, "a branch on a secret at examples.py, line"),
     (examples.FallBack, "a branch on a secret at examples.py, line"),
     (examples.MissingValue, "no linear function"),
