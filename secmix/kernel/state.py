@@ -152,6 +152,8 @@ class Trace:
     def turn(self, outcome: int, count: int, name: str) -> int:
         """Return which of ``count`` outcomes of public numbers comes about, or what the script says."""
         if count > 1:
+            if self.answering:  # the other outcomes are not tried there
+                raise LeftTrace(f"{name} decides what is done after a guard has found an error")
             outcome = self.script[len(self.turns)] if len(self.turns) < len(self.script) else outcome
             self.turns.append((outcome, count, self.call, name))
         return outcome
