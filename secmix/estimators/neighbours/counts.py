@@ -56,7 +56,7 @@ def neighbour_counts(
 def kth_distances(points: Floats, k: int) -> Floats:
     """Return the maximum-norm distance of each of the (N, d) rows to its k-th nearest other row; shape (N,)."""
     if points.shape[1] == 1 and k <= _ON_A_LINE:
-        return kth_on_lines(points, k)
+        return np.asarray(kth_on_lines(points, k)[:, 0])
     tree = plant(points)
     out = np.empty(len(points))
     in_threads(lambda begin, end: kth(*tree, k, out, begin, end), len(points))
