@@ -1,0 +1,77 @@
+"""The audits whose cost is measured: one size grows, the rest stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Settings = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One size that grows.
+
+    Attributes
+    ----------
+    title, letter : str
+        Heading of its table, and what its size counts.
+    sizes : tuple of int
+        Rising; the smallest is taken for what an audit costs whatever its size.
+    changes : function of a size to the tables of a scenario, with the keys that it changes
+    exact : bool
+        Whether evidence is exact (``structure``, ``gaussian``); else it is what a scenario that names none gets.
+    """
+
+    title: str
+    letter: str
+    sizes: tuple[int, ...]
+    changes: Callable[[int], Settings]
+    exact: bool = True
+
+    def scenario(self, size: int, seed: int) -> Settings:
+        """Return the scenario of one size: five nodes, two of them curious, and what the size changes."""
+        settings: Settings = {
+            "title": f"{self.title}: {size}",
+            "runs": 500,
+            "seed": seed,
+            "network": {"kind": "complete", "nodes": 5},
+            "data": {"name": "gaussian", "features": 2, "rows": 400},
+            "model": {"iterations": 3},
+            "policy": {"max_revealed_nodes": 0, "max_normalised_leakage": 0.5},
+            "protocol": {"name": "secure_sum"},
+            "adversary": {"name": "honest_but_curious", "corrupt": [1, 3]},
+        }
+        if self.exact:
+            settings["measure"] = {"evidence": ["structure", "gaussian"]}
+        for table, keys in self.changes(size).items():
+            settings[table] = settings[table] | keys if isinstance(keys, dict) else keys
+        return settings
+
+
+def _columns(size: int) -> Settings:
+    return {"data": {"features": size}}
+
+
+def _nodes(size: int) -> Settings:
+    return {"network": {"nodes": size}, "data": {"rows": max(400, 4 * size)}}
+
+
+def _pdmm(size: int) -> Settings:
+    return _nodes(size) | {"network": {"kind": "cycle", "nodes": size}, "protocol": {"name": "pdmm", "sigma": 1e4}}
+
+
+def _runs(size: int) -> Settings:
+    return {"runs": size}
+
+
+SERIES = {
+    "columns-default": Series("Columns, default evidence", "columns", (2, 5, 10, 30, 50, 100), _columns, exact=False),
+    "columns-exact": Series("Columns, exact evidence", "columns", (2, 5, 10, 30, 50, 100), _columns),
+    "nodes": Series("Nodes of a secure summation, exact evidence", "nodes", (10, 30, 100, 300, 500), _nodes),
+    "pdmm": Series("Nodes of PDMM on a cycle, exact evidence", "nodes", (5, 10, 15, 20), _pdmm),
+    "runs": Series("Runs, exact evidence", "runs", (500, 10_000, 1_000_000), _runs),
+}
+QUICK = {"columns-exact": (2,)}
+"""Sizes of a run that only shows that it works."""
