@@ -8,13 +8,14 @@ from typing import Any
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from analysis.scale.growth import answered
 from analysis.scale.limits import floor
 from analysis.scale.series import SERIES
 
 GREY = "#777777"
+_WHOLE = FuncFormatter(lambda value, _: f"{value:,.0f}")
 STYLES = (("#b3541e", "o"), ("#2a6f97", "s"))
 PANELS = (
     ("columns", {"columns-default": "default evidence", "columns-exact": "exact evidence"}),
@@ -39,6 +40,11 @@ def draw(numbers: dict[str, Any], path: Path) -> None:
     panels[1, 0].set_ylabel("peak resident MiB")
     for axes in panels.flat:
         _finish(axes)
+    for axes in panels[1]:
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(_WHOLE)
+    for axes in panels[0]:
+        axes.legend(frameon=False, fontsize=8)
     # No date and a fixed salt for element names: the same numbers give the same file.
     with rc_context({"svg.hashsalt": "scale", "svg.fonttype": "none"}):
         title = "Processor seconds and peak memory of an audit against columns, nodes and runs"
@@ -74,6 +80,6 @@ def _finish(axes: Axes) -> None:
     axes.grid(color="#dddddd", lw=0.5)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8, colors=GREY, which="both")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(frameon=False, fontsize=8)
+    if axes.get_xlim()[1] < 1e3 * axes.get_xlim()[0]:
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+    axes.xaxis.set_major_formatter(_WHOLE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -85,7 +86,7 @@ def audited(settings: Settings, limit: float) -> Point:
         answer = folder / "report" / "report.json"
         report = json.loads(answer.read_text(encoding="utf-8")) if answer.is_file() else None
         printed = (folder / "stderr").read_text(encoding="utf-8", errors="replace")
-    timed_out = report is None and cost["seconds"] >= 0.99 * limit
+    timed_out = report is None and (cost["status"] == -signal.SIGXCPU or cost["seconds"] >= limit)
     verdict, why = outcome(report, printed, cost["status"], limit if timed_out else None)
     spent = {"seconds": round(cost["seconds"], 2), "mebibytes": round(cost["mebibytes"], 1)}
     return spent | {"verdict": verdict, "why": why, "timed_out": timed_out, "least": _least(cell)}

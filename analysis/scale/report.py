@@ -30,9 +30,9 @@ def report(numbers: Numbers) -> str:
         "One `secmix audit --workers 1` a row, each in a process of its own, on one thread: three iterations and two "
         "curious nodes; five nodes, two columns and 500 runs where nothing else is said. *Exact* evidence is "
         "`structure` and `gaussian`; *default* is what a scenario that names none gets. Seconds are processor time, "
-        f"user and system, on {numbers['machine']}: other work on them counts only by the caches that it shares. Memory "
-        "is the largest resident memory of the process by the kernel's own count; with one worker there is no other process. A size "
-        f"may take {numbers['limit']:g} s, all of them together {numbers['whole']:g} s.",
+        f"user and system, on {numbers['machine']}: other work on them counts only by the caches that it shares. "
+        "Memory is the largest resident memory of the process by the kernel's own count; with one worker there is no "
+        f"other process. A size may take {numbers['limit']:g} s, all of them together {numbers['whole']:g} s.",
         "![Processor seconds and peak memory against each size](scale.svg)",
         "Dashed: the [least seconds](#the-least-work) of exact evidence. A cross, if there is one: no answer.",
         "## How it grows",
