@@ -67,7 +67,7 @@ def _line(axes: Axes, points: list[dict[str, Any]], key: str, colour: str, mark:
 
 
 def _least(axes: Axes, numbers: dict[str, Any], name: str, colour: str) -> None:
-    points = [p for p in numbers[name] if p["least"] is not None]
+    points = [p for p in numbers[name] if p["least"] is not None and answered(p)]
     least = [floor(p["least"], numbers["speeds"]) for p in points]
     axes.plot([p["size"] for p in points], least, "--", color=colour, lw=1)
 

@@ -106,10 +106,12 @@ def _least(point: Numbers, speed: dict[str, float]) -> list[str]:
     least = point["least"]
     if least is None:
         return ["–"] * 5
-    seconds = floor(least, speed)
-    times = "–" if not answered(point) else f"{point['seconds'] / seconds:,.0f}"
     size = f"{least['equations']:,} × {least['unknowns']:,}"
-    return [f"{least['runs']:,}", f"{least['bytes'] / 2**20:,.1f}", size, f"{seconds:.2g}", times]
+    if not answered(point):
+        return ["–", "–", size, "–", "–"]
+    seconds = floor(least, speed)
+    mebibytes = f"{least['bytes'] / 2**20:,.1f}"
+    return [f"{least['runs']:,}", mebibytes, size, f"{seconds:.2g}", f"{point['seconds'] / seconds:,.0f}"]
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
