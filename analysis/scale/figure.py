@@ -44,7 +44,8 @@ def draw(numbers: dict[str, Any], path: Path) -> None:
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter(_WHOLE)
     for axes in panels[0]:
-        axes.legend(frameon=False, fontsize=8)
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(frameon=False, fontsize=8)
     # No date and a fixed salt for element names: the same numbers give the same file.
     with rc_context({"svg.hashsalt": "scale", "svg.fonttype": "none"}):
         title = "Processor seconds and peak memory of an audit against columns, nodes and runs"

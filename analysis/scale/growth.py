@@ -8,9 +8,9 @@ from typing import Any
 
 from analysis.benchmarks.timing import exponent
 
-NOISE = 0.1
-"""Share of the start-up cost below which a difference of processor seconds counts for none: that of the same audit
-twice on a busy machine."""
+NOISE = 0.25
+"""Share of the start below which a difference of processor seconds counts for none. In reports/scale the runs differ by
+17 %, from 1.6 to 1.9 s on a busy machine, though no more than 500 are made whatever is asked for."""
 
 
 def answered(point: dict[str, Any]) -> bool:

@@ -39,9 +39,9 @@ def report(numbers: Numbers) -> str:
         "The seconds of the smallest size are taken for the start: imports, a trial of the parts, the report. They are "
         "subtracted from the others, and the exponent b in start + a·sizeᵇ is the slope of the least squares of the "
         "logarithms of what is left, with its 95 % interval (Student). Sizes that exceed the start by less than a "
-        "tenth of it are left out, for the same audit varies as much. As the smallest size takes some work too, b "
-        "comes out a little large. It is what a user pays for a larger size, not the growth of one algorithm: where "
-        "messages take much memory fewer runs are made, as the tables show.",
+        "quarter of it are left out, for the same audit varies by up to a fifth. As the smallest size takes some work "
+        "too, b comes out a little large. It is what a user pays for a larger size, not the growth of one algorithm: "
+        "where messages take much memory fewer runs are made, as the tables show.",
         _growths(numbers),
         *(_series(name, numbers) for name in SERIES if name in numbers),
         "## The least work",
@@ -81,9 +81,9 @@ def exponent_in_words(fit: Numbers) -> str:
     if not fit["answered"]:
         return "no larger size has an answer"
     if not fit["sizes"]:
-        return f"nothing up to {fit['answered'][-1]:,} costs a tenth more than the start"
+        return f"nothing up to {fit['answered'][-1]:,} costs a quarter more than the start"
     if fit["exponent"] is None:
-        return f"only {fit['sizes'][0]:,} costs a tenth more than the start"
+        return f"only {fit['sizes'][0]:,} costs a quarter more than the start"
     if fit["low"] is None:
         return f"{fit['exponent']:.2f} (two sizes: no interval)"
     return f"{fit['exponent']:.2f} [{fit['low']:.2f}, {fit['high']:.2f}]"

@@ -62,9 +62,10 @@ def test_sizes_without_an_answer_or_within_the_noise_are_not_fitted(parts: dict[
     assert (two["answered"], two["sizes"], two["low"]) == ([30, 100, 200], [100, 200], None)
     assert words(two) == "2.00 (two sizes: no interval)"
     assert (
-        words(growth([point(10, 2.0), point(30, 2.1), refused])) == "nothing up to 30 costs a tenth more than the start"
+        words(growth([point(10, 2.0), point(30, 2.1), refused]))
+        == "nothing up to 30 costs a quarter more than the start"
     )
-    assert words(growth([point(10, 2.0), point(30, 3.0), refused])) == "only 30 costs a tenth more than the start"
+    assert words(growth([point(10, 2.0), point(30, 3.0), refused])) == "only 30 costs a quarter more than the start"
     in_part = point(100, 9.0, "inconclusive", "not measured: the run failed for lack of memory")
     assert words(growth([point(10, 2.0), in_part, refused])) == "no larger size has an answer"
     assert words(growth([refused])) == words(growth([])) == "no answer at the smallest size"
