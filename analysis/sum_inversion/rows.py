@@ -12,7 +12,8 @@ from analysis.study import Numbers
 from secmix._base.checks import Array
 from secmix.adversaries import Inversion, invert_sums, rounds_needed
 from secmix.adversaries.inversion.certificate import fit
-from secmix.adversaries.inversion.starts import rounding, standard_of
+from secmix.adversaries.inversion.coordinates import standard_of
+from secmix.adversaries.inversion.starts import rounding
 from secmix.mixture import Mixture
 from secmix.network import Network
 from secmix.protocols import PDMM, Defences, DistributedEM, Plain, SecureSum, SumProtocol
@@ -99,8 +100,8 @@ def certainty(rows: Array, path: Sequence[Mixture], sums: Array) -> float:
     """How far off the sums' rounding leaves the true rows at worst, three standard errors, in standard deviations."""
     standard = standard_of(sums, path, len(rows))
     at = np.linalg.solve(standard.lower, (rows - standard.centre).T).T
-    noise = standard.noise(rounding(sums, path, len(rows))).ravel()
-    return fit(standard.equations(path), standard.sums(sums).ravel(), noise, at).error
+    noise = standard.noise(rounding(sums, path, len(rows)), path).ravel()
+    return fit(standard.equations(path), standard.sums(sums, path).ravel(), noise, at).error
 
 
 def synthetic(h: int, d: int, c: int, rng: np.random.Generator) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -62,6 +62,28 @@ def test_without_probes_and_proof_nobody_is_cleared(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(("limit", "fits"), [(500, True), (50, False)])
 def test_probes_are_weighed(limit: int, fits: bool) -> None:
     assert (_weighed(SecureAggregation(), limit) == "") == fits
+
+
+class Counting(SecureAggregation):
+    """Keeps what it has done."""
+
+    calls: ClassVar[list[str]] = []
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "calls", [])
+
+    def average(self, *args: Any, **named: Any) -> Any:
+        """Average, as it does."""
+        self.calls.append("average")
+        return super().average(*args, **named)
+
+
+def test_a_protocol_is_weighed_by_a_copy() -> None:
+    """Keys that are made in a first call would otherwise be those of all calls that are audited."""
+    protocol = Counting()
+    assert _weighed(protocol, 500) == ""
+    assert not protocol.calls
 
 
 def test_real_masks_are_probed_or_not_audited() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from secmix._base.random import stream
 from secmix.auditing.setup import SumSetup, build_model, with_active_adversary
+from secmix.auditing.soundness import deep_copy
 from secmix.estimators.exact.linear import Probed
 from secmix.protocols.interfaces import SumTraits
 from secmix.scenario import Scenario
@@ -15,14 +18,15 @@ from secmix.transcript import at_most
 def too_large_to_probe(cell: Scenario, setup: SumSetup) -> str:
     """Say why messages are not probed: the probes of one run would not fit into ``memory_limit``; "" if they do.
 
-    The first iteration is run once without probes, which may outnumber runs by thousands. Residues are then known from
-    a proof alone; what real masks of their size leave visible would not be, so there the audit ends.
+    A copy runs the first iteration once, without probes, which may outnumber runs by thousands. Residues are then known
+    from a proof alone; what real masks of their size leave visible would not be, so there the audit ends.
 
     Raises
     ------
     SecmixError
         If one run does not fit even without probes, or its masks are real.
     """
+    setup = replace(setup, protocol=deep_copy(setup.protocol), adversary=deep_copy(setup.adversary))
     rng = stream(cell.seed, "trial run")
     d = setup.rows.shape[1]
     entries = cell.model.components * (1 + d + d * (d + 1) // 2)
