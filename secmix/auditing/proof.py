@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import pickle
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -69,19 +67,6 @@ def with_proof_of(case: CellContext, other: CellContext) -> CellContext:
     return other
 
 
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Let the collector wait: a proof makes millions of numbers, in which there are no circles to be found."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-@_without_collector()
 def _proved(case: CellContext, setup: SumSetup, observation: SumObservation) -> KnownSums | Open:
     active = AdversaryTraits.of(setup.adversary).active
     protocol = case.built if case.built is not None else setup.protocol

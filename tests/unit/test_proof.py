@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pytest
 from example_protocols import Pairwise
 
 import secmix
 from secmix.adversaries import Eavesdropper
+from secmix.auditing.proof import forget
+from secmix.kernel import proving
+from secmix.kernel.proving import other_calls
 
 
 def verdict_of(protocol: Any) -> str:
@@ -71,3 +76,20 @@ class FromSeeds(Pairwise):
 def test_seeds_are_proved_where_the_size_of_masks_can_be_set() -> None:
     """No curve over that size is drawn: nothing is read off unit masks where seeds are drawn."""
     assert verdict_of(FromSeeds()).startswith("holds: Proved")
+
+
+def test_plain_calls_of_a_proof_run_with_the_collector_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library whose objects refer to each other filled the memory in a thousand calls."""
+    collecting: list[bool] = []
+
+    def calls(*given: Any, **named: Any) -> str:
+        collecting.append(gc.isenabled())
+        return other_calls(*given, **named)
+
+    monkeypatch.setattr(proving, "other_calls", calls)
+    forget()
+    scenario = {"network": {"kind": "cycle", "nodes": 4}, "runs": 100, "data": {"name": "wine", "features": 2}}
+    evidence = {"measure": {"evidence": ["structure"]}, "policy": {"max_revealed_nodes": 0}}
+    parts = {"protocol": {"name": "secure_sum"}, "adversary": {"name": "curious_server"}}
+    secmix.audit({**scenario, **evidence, **parts}, workers=1)
+    assert collecting == [True]
