@@ -74,6 +74,8 @@ class SumSetup(Setup):
 
     protocol: SumProtocol
     start: Mixture | str  # as DistributedEM's init
+    _: KW_ONLY
+    unprobed: str = ""  # why no probes are sent with the runs; empty where they are
 
 
 @dataclass(frozen=True)

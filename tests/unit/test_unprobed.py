@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 import secmix
 from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.auditing.cells import observed
-from secmix.auditing.observation import observe
 from secmix.auditing.observation.weighing import too_large_to_probe
 from secmix.auditing.setup import SumSetup, build_setup
 from secmix.errors import SecmixError
@@ -31,8 +30,7 @@ WHY = "the probes of one run do not fit"
 
 
 def audited(protocol: SumProtocol, monkeypatch: pytest.MonkeyPatch, why: str = WHY) -> Any:
-    for module in (observe, observed):
-        monkeypatch.setattr(module, "too_large_to_probe", lambda cell, setup: why)
+    monkeypatch.setattr(observed, "too_large_to_probe", lambda cell, setup: why)
     return secmix.audit(SCENARIO, protocols={"p": protocol}, adversaries={"a": CuriousServer()}, workers=1).cells[0]
 
 

@@ -82,8 +82,8 @@ def _with_linear_masks(cell: Scenario, setup: SumSetup) -> SumSetup:
 
     They are for what probes read; where nothing is probed, the protocol stays as it is.
     """
-    if too_large_to_probe(cell, setup):
-        return setup
+    if unprobed := too_large_to_probe(cell, setup):
+        return replace(setup, unprobed=unprobed)
     entries = cell.model.components * (1 + setup.rows.shape[1])  # what exact EM sums at least
     shapes = [(6, 3), (1, entries)]
     return replace(setup, protocol=with_linear_masks(setup.protocol, setup.network, shapes, cell.seed))

@@ -18,6 +18,7 @@ from secmix.auditing.engine.memory import within
 from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaborations, observe
 from secmix.auditing.observation.observe import seeds_of
+from secmix.auditing.observation.weighing import too_large_to_probe
 from secmix.auditing.report import Cell
 from secmix.auditing.setup import CollaborationSetup, PreparedData, ReadyParts, SumSetup, build_setup
 from secmix.auditing.soundness import deep_copy
@@ -152,7 +153,7 @@ def _trial(cell: Scenario, setup: SumSetup | CollaborationSetup) -> None:
         with at_most(2 * cell.message_limit * 2**20, too_large):  # the messages of a run, and of all runs joined
             collaborations.block_size(cell, setup)
     else:
-        observe.block_size(cell, setup)
+        observe.block_size(cell, replace(setup, unprobed=too_large_to_probe(cell, setup)))
 
 
 def _new(ready_parts: ReadyParts | None) -> ReadyParts | None:

@@ -28,7 +28,6 @@ from secmix.auditing.observation.reading import (
     nothing_read,
     read,
 )
-from secmix.auditing.observation.weighing import too_large_to_probe
 from secmix.auditing.setup import Setup, SumSetup, build_model, with_active_adversary
 from secmix.auditing.soundness.linear_masks import independent
 from secmix.errors import SecmixError
@@ -141,7 +140,6 @@ def observe(
 def _blocks(cell: Scenario, setup: SumSetup, seeds: Seeds) -> Iterator[SumObservation]:
     known: dict[int, ProbeCache] = {}
     mismatches = 0
-    unprobed = too_large_to_probe(cell, setup)
     for k, (rows_by_node, seed) in enumerate(sampled_rows(cell, setup, block_size(cell, setup), seeds)):
         # Probes may outnumber runs, so they are sent only if those of an earlier block do not apply. If the message
         # schedule differs in most blocks, all blocks are soon probed.
@@ -150,7 +148,7 @@ def _blocks(cell: Scenario, setup: SumSetup, seeds: Seeds) -> Iterator[SumObserv
                 yield _block(cell, setup, rows_by_node, seed, known, probing=False)
                 continue
             mismatches += 1
-        yield _block(cell, setup, rows_by_node, seed, known, probing=True, first=not k, unprobed=unprobed)
+        yield _block(cell, setup, rows_by_node, seed, known, probing=True, first=not k)
 
 
 def sampled_rows(
@@ -169,7 +167,7 @@ def block_size(cell: Scenario, setup: SumSetup) -> int:
 
     The run depends on the scenario alone. It also checks, before any work is done, that the parts fit together.
     """
-    probed = Probed(setup.protocol, probing=not too_large_to_probe(cell, setup))
+    probed = Probed(setup.protocol, probing=not setup.unprobed)
     rng = stream(cell.seed, "trial run")
     trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
     rows_by_node = setup.sample_rows(1, rng)
@@ -207,14 +205,10 @@ def _block(
     *,
     probing: bool,
     first: bool = False,
-    unprobed: str = "",
 ) -> SumObservation:
-    """Observe a block of runs; if it has probes, save their results in ``known`` for other blocks.
-
-    ``unprobed`` says why no probes are sent although they are asked for.
-    """
+    """Observe a block of runs; if it has probes, save their results in ``known`` for other blocks."""
     runs = rows_by_node[0].shape[0]
-    probed = Probed(setup.protocol, probing=probing and not unprobed)
+    probed = Probed(setup.protocol, probing=probing and not setup.unprobed)
     model = build_model(cell, setup, with_active_adversary(setup, probed))
     carriers: dict[int, Channel] = {}
     with listening(lambda carrier, block: carriers.update({id(carrier): carrier})):
@@ -231,7 +225,7 @@ def _block(
     modulus, grid = SumTraits.of(setup.protocol).modulus, SumTraits.of(setup.protocol).grid
     averagings = dict(zip(iterations, probed.recorded, strict=True))
     averages = dict(zip(iterations, probed.averages, strict=True))
-    nonlinear = probed.draws_seeds or bool(unprobed)
+    nonlinear = probed.draws_seeds or bool(setup.unprobed)
     probes = dict(zip(iterations, probed.ended, strict=True)) if probing and not nonlinear else {}
     units = {t: setup.network.n + masks.shape[1] for t, (_, masks) in averagings.items()}
     if not probing and probed.shares_masks:
@@ -286,8 +280,8 @@ def _block(
         unmet_premises.append("a message went through a channel that the audit does not record")
     if joint is not None:
         unmet_premises.append("several iterations use the same masks: what differences reveal about rows is unknown")
-    if unprobed:
-        unread.append(unprobed)
+    if setup.unprobed:
+        unread.append(setup.unprobed)
         unmet_premises += ["several iterations use the same masks"] * probed.shares_masks
     elif nonlinear:
         unread.append("masks follow from seeds: messages are not read as linear functions of masks")
