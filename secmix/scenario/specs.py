@@ -246,12 +246,12 @@ class PolicySpec(Strict):
 
     @property
     def noise_unit(self) -> Literal["row", "node"]:
-        """What noise must hide."""
+        """Unit that noise must hide."""
         return self.unit or "node"
 
     @property
     def noise_relation(self) -> Literal["replace", "add-or-remove"]:
-        """How neighbours of ``max_epsilon`` differ."""
+        """Difference of the neighbours of ``max_epsilon``."""
         return self.neighbours or "replace"
 
     @model_validator(mode="after")

@@ -45,7 +45,7 @@ class Standard:
 
     @property
     def is_plane(self) -> bool:
-        """Whether these are fewer coordinates than the data have."""
+        """True for fewer coordinates than the data have."""
         d, r = self.lower.shape
         return bool(r < d)
 

@@ -26,12 +26,12 @@ NEIGHBOURS: Mapping[tuple[Unit, Relation], str] = {
     ("row", "add-or-remove"): "one row added or removed",
     ("node", "replace"): "all rows of a node exchanged",
 }
-"""What neighbours differ by, in words."""
+"""Difference of neighbours, in words."""
 
 
 @dataclass(frozen=True)
 class NoiseBound:
-    """What noise proves of one node.
+    """Proof of one node by noise.
 
     Attributes
     ----------

@@ -57,7 +57,7 @@ class NodeReplays:
 
 @dataclass
 class Playback:
-    """What playing back showed of a collaboration.
+    """Result of playing back a collaboration.
 
     Attributes
     ----------

@@ -14,7 +14,7 @@ from secmix.privacy.ledger import Clip, Release
 
 @dataclass(frozen=True, order=True)
 class Reach:
-    """How far a release moves at most, over the scale of its noise; infinite where nothing bounds it, and why."""
+    """Farthest move of a release, over the scale of its noise; infinite where nothing bounds it, and why."""
 
     ratio: float
     why: str = ""

@@ -18,7 +18,7 @@ from secmix.kernel.state import INF, Trace
 from secmix.kernel.streams import Piece, SecretBytes, Stream, bare
 
 Seed = int | tuple[Piece, ...]
-"""What a seed hangs on: a draw, or bytes of a stream that nobody read as numbers, the least significant first."""
+"""Source of a seed: a draw, or bytes of a stream that nobody read as numbers, the least significant first."""
 Values = dict[Any, Any]
 """The values of draws, by variable, and of such bytes, by piece."""
 

@@ -43,7 +43,7 @@ _WORDS = 2**64
 
 @dataclass(frozen=True)
 class Guess:
-    """What a short seed hangs on, and the streams that follow from it.
+    """A short seed: what it hangs on, and the streams that follow from it.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Guess:
 
     @property
     def trials(self) -> str:
-        """What was tried, in words."""
+        """The values that were tried, in words."""
         if self.is_tried:
             return f"all {self.values:,} were tried"
         return f"the right one was told from {_SAMPLE:,} others, and trying all takes about {self.duration}"
