@@ -64,7 +64,7 @@ def _findings_about(
             normalised_leakage=1.0 if known else share,
             normalised_low=1.0 if known else ends[0],
             normalised_high=1.0 if known else ends[1],
-            notes=[_how_known(observation, node)] * known + [unequal.NOTE] * estimated,
+            notes=([_how_known(observation, node)] if known else []) + [unequal.NOTE] * estimated,
         )
 
 

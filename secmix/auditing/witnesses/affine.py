@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -149,9 +150,10 @@ def decode_directly(
     total = AffineReading("the average", "a number", -1, truth[:, list(honest)].sum(axis=1), np.zeros(truth.shape[2]))
     judges = {node: _Judge.of(truth[:, node], fitted) for node in nodes}
     # The average reveals a node that sums alone, or with nodes whose inputs never change.
-    judges = {node: judge for node, judge in judges.items() if judge.varying and not judge.exact([total])}
+    of_total = _Batch.of([total], fitted)
+    judges = {node: judge for node, judge in judges.items() if judge.varying and not judge.exact(of_total)}
     exact: dict[int, list[_Exact]] = {node: [] for node in judges}
-    for batch in _batches(readings):
+    for batch in _batches(readings, fitted):
         for node, judge in judges.items():
             exact[node] += judge.exact(batch)
     return {node: judge.combined(exact[node]) for node, judge in judges.items() if exact[node]}
@@ -176,15 +178,51 @@ def marks(
     return ""
 
 
-def _batches(readings: Iterable[AffineReading]) -> Iterator[list[AffineReading]]:
-    batch: list[AffineReading] = []
+def _batches(readings: Iterable[AffineReading], fitted: int) -> Iterator[_Batch]:
+    together: list[AffineReading] = []
+    columns = 0
     for reading in readings:
-        batch.append(reading)
-        if sum(each.values.shape[1] for each in batch) >= _COLUMNS:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+        together.append(reading)
+        columns += reading.values.shape[1]
+        if columns >= _COLUMNS:
+            yield _Batch.of(together, fitted)
+            together, columns = [], 0
+    if together:
+        yield _Batch.of(together, fitted)
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Numbers that are tested together, w columns."""
+
+    readings: tuple[AffineReading, ...]
+    values: Array  # (runs, w); zeros where a number is not finite
+    digits: Array  # (w,)
+    finite: Array  # (w,)
+    tested: Array  # (runs that are not fitted on, w), around the mean, at most 2
+    needed: Array  # (w,), least square sum of ``tested`` that an exact function explains
+
+    @staticmethod
+    def of(readings: Sequence[AffineReading], fitted: int) -> _Batch:
+        values = np.concatenate([reading.values for reading in readings], axis=1)
+        digits = np.concatenate([reading.digits for reading in readings])
+        finite = np.isfinite(values).all(axis=0)
+        values = np.where(finite, values, 0.0)
+        scale = np.maximum(np.abs(values).max(axis=0), 1e-300)
+        tested = values[fitted:] / scale
+        tested -= tested.mean(axis=0)
+        energy = (tested**2).sum(axis=0)
+        # No fit leaves less than the least squares of all entries; the last term is rounding of ``energy``.
+        off = 1.01 * (_DIGITS * np.where(finite, digits, 0.0) / scale + RECOVERED * np.sqrt(energy / len(tested)))
+        return _Batch(tuple(readings), values, digits, finite, tested, (1 - 1e-12) * energy - len(tested) * off**2)
+
+    def source(self, column: int) -> tuple[AffineReading, int]:
+        """Return the reading of a column, and its place in it."""
+        for reading in self.readings:
+            if column < reading.values.shape[1]:
+                return reading, column
+            column -= reading.values.shape[1]
+        raise IndexError(column)
 
 
 @dataclass(frozen=True)
@@ -212,22 +250,30 @@ class _Judge:
         varying = np.flatnonzero(spread > 1e-9 * np.maximum(np.abs(y).max(axis=0), 1e-300))
         return _Judge((y - middle) / np.maximum(spread, 1e-300), fitted, tuple(varying.tolist()))
 
-    def exact(self, batch: Sequence[AffineReading]) -> list[_Exact]:
+    def exact(self, batch: _Batch) -> list[_Exact]:
         """Find the numbers that are an affine function of this input in all runs that were not fitted on."""
-        values = np.concatenate([reading.values for reading in batch], axis=1)
-        digits = np.concatenate([reading.digits for reading in batch])
-        sources = [(reading, column) for reading in batch for column in range(reading.values.shape[1])]
-        finite = np.isfinite(values).all(axis=0)
-        values = np.where(finite, values, 0.0)
+        near = np.flatnonzero(batch.finite & self._near(batch))
+        if not len(near):
+            return []
         out: dict[int, _Exact] = {}
         for entries in self._blocks():
-            weights, off = self._fit(values, digits, entries)
-            for k in np.flatnonzero(finite & np.isfinite(off)):
+            weights, off = self._fit(batch.values[:, near], batch.digits[near], entries)
+            for k in np.flatnonzero(np.isfinite(off)):
                 if k not in out:
                     full = np.zeros(self.y.shape[1])
                     full[list(entries)] = weights[:, k]
-                    out[int(k)] = _Exact(*sources[k], full, float(off[k]))
+                    out[int(k)] = _Exact(*batch.source(int(near[k])), full, float(off[k]))
         return list(out.values())
+
+    def _near(self, batch: _Batch) -> NDArray[np.bool_]:
+        """Select the columns (w,) that the runs that were not fitted on do not rule out: a few of thousands."""
+        return np.asarray(((self._span.T @ batch.tested) ** 2).sum(axis=0) >= batch.needed)
+
+    @cached_property
+    def _span(self) -> Array:
+        """An orthonormal basis of all entries, in the runs that were not fitted on."""
+        tested = self.y[self.fitted :][:, list(self.varying)]
+        return np.linalg.svd(tested - tested.mean(axis=0), full_matrices=False)[0]
 
     def _blocks(self) -> Iterator[tuple[int, ...]]:
         yield from ((entry,) for entry in self.varying)
