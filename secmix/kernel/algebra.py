@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd, inf
+from operator import eq
 from typing import Any
 
 import numpy as np
 
-from secmix.kernel.numbers import Form, Number
+from secmix.kernel.forms import Form, Shared, scaled
+from secmix.kernel.numbers import Number
 from secmix.kernel.state import Trace, Variable
 
 TOLERANCE = 1e-9
@@ -29,8 +31,9 @@ class Component:
     """F rows of messages that hang together by their V variables."""
 
     rows: tuple[tuple[int, int], ...]  # where each comes from: message, row of its payload
-    terms: tuple[Form, ...]  # the coefficients of each by variable, exact where they are whole
-    column: Mapping[int, int]  # of a variable, in what follows
+    forms: tuple[tuple[Form, Any], ...]  # of each, or of the same row of other variables, with what it is multiplied by
+    places: Mapping[int, int]  # of the variables of these forms, in what follows
+    column: Mapping[int, int]  # of its own variables
     modulus: tuple[Any, ...]  # infinite: the form is known exactly from the row; else its residue
     variables: tuple[Variable, ...]
     formula: tuple[int | None, ...]  # of data by which formula it is computed, as ``formulas`` numbers them
@@ -39,12 +42,17 @@ class Component:
 
     def table(self, rows: Sequence[int]) -> tuple[Any, list[int]]:
         """Return the coefficients of some rows, (F, V), and which variables its V columns are: those that are there."""
-        used = _variables_of(self.terms[k] for k in rows)
+        used = {v: k for k, v in enumerate(sorted(set().union(*(self.forms[row][0] for row in rows))))}
         table = np.zeros((len(rows), len(used)), object)
         for line, row in zip(table, rows, strict=True):
-            for v, coefficient in self.terms[row].items():
+            for v, coefficient in scaled(*self.forms[row]).items():
                 line[used[v]] = coefficient
-        return table, [self.column[v] for v in used]
+        return table, [self.places[v] for v in used]
+
+    def terms(self) -> Iterator[tuple[tuple[int, Any], ...]]:
+        """Yield of each row its columns, with the coefficients, exact where they are whole."""
+        for form, scale in self.forms:
+            yield tuple((self.places[v], c) for v, c in scaled(form, scale).items())
 
 
 _Row = tuple[tuple[int, int], Number]
@@ -69,38 +77,49 @@ def components(
     groups: dict[int, list[_Row]] = {}
     for where, number in found:
         groups.setdefault(root(next(iter(number.form))), []).append((where, number))
-    unique: dict[Any, tuple[Component, list[Mapping[int, int]]]] = {}
+    unique: dict[Any, list[tuple[Component, list[Mapping[int, int]]]]] = {}
+    shapes: dict[Any, tuple[int, tuple[tuple[Form, Any], ...], dict[int, int], dict[int, int]]] = {}
     for group in groups.values():
-        used = _variables_of(number.form for _, number in group)
-        mine = tuple(variables[v] for v in used)
-        component = Component(
-            tuple(where for where, _ in group),
-            tuple(number.terms for _, number in group),
-            used,
-            tuple(number.modulus or inf for _, number in group),
-            mine,
-            tuple(map((formulas or {}).get, used)),
-            max((abs(float(each.value)) for each in mine if each.kind != "draw"), default=0.0),
-        )
-        key = _key(component)
-        before, columns = unique.get(key, (component, []))
-        columns.append(used)
-        unique[key] = max(before, component, key=lambda each: each.largest), columns
-    return [replace(component, columns=columns) for component, columns in unique.values()]
+        forms = tuple((number.form, number.scale) for _, number in group)
+        shape, first = _shape(forms)
+        if shape not in shapes:
+            column = {v: k for k, v in enumerate(sorted(set().union(*(form for form, _ in forms))))}
+            places = column
+        else:  # the same rows, of other variables
+            before, forms, places, column = shapes[shape]
+            column = {first - before + v: k for v, k in column.items()}
+        rows, modulus = zip(*((where, number.modulus or inf) for where, number in group), strict=True)
+        own, formula = tuple(variables[v] for v in column), tuple(map((formulas or {}).get, column))
+        largest = max((abs(float(each.value)) for each in own if each.kind != "draw"), default=0.0)
+        component = Component(rows, forms, places, column, modulus, own, formula, largest)
+        shapes.setdefault(shape, (first, forms, places, column))
+        alike = unique.setdefault(_laws(component), [])
+        for k, (known, columns) in enumerate(alike):
+            if known.forms is component.forms or all(map(eq, known.terms(), component.terms())):
+                # That of the largest data speaks for all.
+                alike[k] = max(known, component, key=lambda each: each.largest), columns
+                columns.append(column)
+                break
+        else:
+            alike.append((component, [column]))
+    return [replace(component, columns=columns) for alike in unique.values() for component, columns in alike]
 
 
-def _variables_of(forms: Iterable[Form]) -> dict[int, int]:
-    """Number the variables of some forms, in order."""
-    return {v: k for k, v in enumerate(sorted(set().union(*forms)))}
+def _shape(forms: Sequence[tuple[Form, Any]]) -> tuple[Any, int]:
+    """Return what makes rows the same but for where their variables are counted from, and where that is."""
+    shared = [(form, scale) for form, scale in forms if isinstance(form, Shared)]
+    if len(shared) < len(forms):
+        return object(), 0  # like no other
+    first = shared[0][0].first
+    return tuple((id(form.base), form.first - first, scale, type(scale)) for form, scale in shared), first
 
 
-def _key(one: Component) -> Any:
-    """Return what equal components have in common; that of the largest data speaks for all."""
-    rows = tuple((tuple([one.column[v] for v in row]), tuple(row.values())) for row in one.terms)
+def _laws(one: Component) -> Any:
+    """Return what equal components have in common beside the terms of their rows."""
     of_formula = {each: k for k, each in reversed([*enumerate(one.formula)])}
     alike = tuple(map(of_formula.get, one.formula))  # which are computed alike, whatever the formula
     laws = tuple((each.node, each.step, each.range, each.spread, each.stream) for each in one.variables)
-    return rows, one.rows, one.modulus, laws, alike
+    return one.rows, one.modulus, laws, alike
 
 
 Combination = tuple[tuple[tuple[int, int], float], ...]

@@ -17,6 +17,7 @@ import numpy as np
 
 from secmix.kernel.arrays import Followed, array_of, values
 from secmix.kernel.coins import MOST_OPTIONS, Public, by_value, coin_among
+from secmix.kernel.forms import alone
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import DRAWS, INF, here, now, tracing
 from secmix.kernel.streams import (
@@ -154,7 +155,7 @@ def _variables(found: Any, spread: Any, count: Any, least: int, stream: Stream |
             variable = trace.variable("draw", -1, value, step, spread=size, range=int(values), place=place)
         else:
             variable = stream.variable(value, size, int(values), place)
-        number = Number(value, {variable: 1}, INF, DRAWS, step)
+        number = Number(value, alone(variable), INF, DRAWS, step)
         number.below = least + int(values) if values and least >= 0 else 0
         return number
 

@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from secmix.kernel.forms import Form, alone, scaled, sum_of
 from secmix.kernel.state import DRAWS, EXACT, INF, common_step, here, is_multiple, may_be_caught, now, size_of, times
-
-Form = dict[int, Any]
 
 
 class Number:
@@ -30,7 +29,16 @@ class Number:
     __array_priority__ = 1e9
 
     def __init__(
-        self, value: Any, form: Form | None, modulus: Any, depends: int, step: Any, *, scale: Any = 1, pure: bool = True
+        self,
+        value: Any,
+        form: Form | None,
+        modulus: Any,
+        depends: int,
+        step: Any,
+        *,
+        scale: Any = 1,
+        pure: bool = True,
+        span: Any = None,
     ) -> None:
         self.value = value.item() if isinstance(value, np.generic) else value  # in this run
         self.form = {} if form is None else form  # a linear combination of variables, by coefficient, times ``scale``
@@ -41,19 +49,25 @@ class Number:
         self.step = step  # it is a whole multiple of this; infinite of zero, 0 where nothing is known
         self.pure = pure  # it is a function of its form alone
         self.below: Any = 0  # it lies in [0, below); 0 where nothing is known
-        self.span: Any = INF if depends & DRAWS else abs(self.value)  # its size is at most this, whatever its draws are
+        # Its size is at most this, whatever its draws are.
+        self.span: Any = (INF if depends & DRAWS else abs(self.value)) if span is None else span
         # The same for the same function of the same numbers, once asked for; until then which, and of which numbers.
         self.key: int | tuple[Any, ...] | None = None
 
     @property
-    def terms(self) -> Form:
+    def terms(self) -> dict[int, Any]:
         """Return the coefficients of the form, scaled; they are not to be written to."""
-        return self.form if self.scale == 1 else {variable: self.scale * c for variable, c in self.form.items()}
+        return scaled(self.form, self.scale)
 
     @property
     def is_zero(self) -> bool:
         """Say whether it is zero, of a sign that is a secret."""
         return bool(self.modulus == 0 and self.step == INF)
+
+    @property
+    def is_real(self) -> bool:
+        """Say whether it is a float that is a linear combination and nothing else, of no known step."""
+        return self.modulus == INF and self.pure and not self.step and type(self.value) is float
 
     def _linear(self, name: str, by: Any, value: Any, scale: Any, modulus: Any, step: Any) -> Number:
         out = Number(value, self.form, modulus, self.depends, step, scale=scale, pure=self.pure)
@@ -74,13 +88,17 @@ class Number:
         step = common_step(self.step, size_of(other))
         return self._linear("add", other, value, self.scale, self.modulus, step)
 
+    def _real_sum(self, value: float, other: Number, sign: int) -> Number | None:
+        """Add what is real; None where it is not, or where nothing is left."""
+        if self.form is other.form or not (self.is_real and other.is_real):
+            return None
+        form = sum_of(self.form, self.scale, other.form, sign * other.scale)
+        depends, span = self.depends | other.depends, self.span + other.span
+        return Number(value, form, INF, depends, 0, span=span) if form else None
+
     def _plus(self, other: Number) -> Any:
-        known = self.modulus == other.modulus == INF and self.pure and other.pure and self.form is not other.form
-        real = known and not (self.step or other.step) and type(self.value) is type(other.value) is float
-        if real and (terms := _sum_of(self, other)):
-            out = Number(self.value + other.value, terms, INF, self.depends | other.depends, 0)
-            out.span = self.span + other.span
-            return out
+        if (real := self._real_sum(self.value + other.value, other, 1)) is not None:
+            return real
         if self.is_zero and other.is_zero:
             return function("add", operator.add, self, other)  # its sign is that of both
         if self.is_zero or other.is_zero:
@@ -116,6 +134,9 @@ class Number:
         if not isinstance(other, (int, float)):
             return NotImplemented
         value = self.value * other
+        if type(other) is float and other and not self.below and self.is_real:
+            span = self.span * abs(other)
+            return Number(value, self.form, INF, self.depends, 0, scale=self.scale * other, span=span)
         if other == 0:
             if isinstance(value, int):
                 return 0
@@ -132,6 +153,9 @@ class Number:
             return NotImplemented
         if isinstance(other, Number) or other == 0:
             return function("divide", operator.truediv, self, other, may_fail=True)
+        if type(other) is float and math.isfinite(other) and not self.below and self.is_real:
+            scale, span = self.scale / other, self.span / abs(other)
+            return Number(self.value / other, self.form, INF, self.depends, 0, scale=scale, span=span)
         modulus, step = self.modulus / abs(other), self.step / abs(other)
         return self._linear("divide", other, self.value / other, self.scale / other, modulus, step)
 
@@ -194,6 +218,8 @@ class Number:
 
     def __sub__(self, other: Any) -> Any:
         other = plain(other)
+        if isinstance(other, Number) and (real := self._real_sum(self.value - other.value, other, -1)) is not None:
+            return real
         return NotImplemented if isinstance(other, np.ndarray) else self + -1 * other
 
     def __rsub__(self, other: Any) -> Any:
@@ -356,7 +382,7 @@ def encoded(number: Number) -> Number:
     if key not in known:
         step = number.step if 0 < number.step < INF else 0
         variable = now().variable("code", depends.bit_length() - 2, number.value, step, place=here())
-        known[key] = Number(number.value, {variable: 1}, INF, depends, number.step)
+        known[key] = Number(number.value, alone(variable), INF, depends, number.step)
         known[key].below = number.below
     return known[key]  # type: ignore[no-any-return]
 
@@ -393,7 +419,7 @@ def combined(coefficients: Iterable[Any], numbers: Iterable[Any]) -> Any:
     kind = {type(each) for c, x in pairs for each in (c, getattr(x, "value", None))}
     if len(pairs) < 3 or kind not in ({int}, {float}) or not all(math.isfinite(c) and not x.is_zero for c, x in pairs):
         return functools.reduce(operator.add, itertools.starmap(operator.mul, zip(coefficients, numbers, strict=True)))
-    value, modulus, depends, steps, form = type(pairs[0][1].value)(), INF, 0, [], Form()
+    value, modulus, depends, steps, form = type(pairs[0][1].value)(), INF, 0, [], dict[int, Any]()
     for c, x in pairs:
         value += c * x.value
         steps.append(times(x.step, c, c * x.value))
@@ -429,16 +455,7 @@ def plain(value: Any) -> Any:
 
 
 def _sum_of(a: Number, b: Number) -> Form:
-    out = dict(a.terms) if a.modulus else {}
-    now().terms += len(out) + len(b.form)
-    scale = b.scale
-    for variable, coefficient in b.form.items() if b.modulus else ():
-        total = out.get(variable, 0) + scale * coefficient
-        if total:
-            out[variable] = total
-        else:
-            out.pop(variable, None)
-    return out
+    return sum_of(a.form if a.modulus else {}, a.scale, b.form if b.modulus else {}, b.scale)
 
 
 def _without_multiples(number: Number, by: Any) -> Form:

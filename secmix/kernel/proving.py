@@ -16,6 +16,7 @@ import numpy as np
 
 from secmix.kernel.algebra import Component, components
 from secmix.kernel.arrays import concrete, followed, secrets_in, variables_of
+from secmix.kernel.forms import MOST_TERMS
 from secmix.kernel.kept import KEPT
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import DRAWS, INF, Place, Trace, following
@@ -28,7 +29,7 @@ _CALLS = 3
 Calls = Sequence[Any]
 Ints = Sequence[int]
 _LONG = 1000  # numbers that nodes sum: of more the calls after the first are traced with few entries
-_MUCH, _TOO_MUCH = 2 * 10**6, 10**8  # terms that a call adds up: likewise, and of more nothing is traced
+_MUCH = 2 * 10**6  # terms that a call adds up: likewise
 _FEW = 2  # entries of what is traced beside the fit: how a call is made does not hang on their number
 _LEAST_TURNS, _MOST_WORK = 24, 100_000  # fits in which public numbers are others, and numbers that are sent in these
 _AS_THE_FIRST = "calls after the first treat all entries as they treat the first two"
@@ -62,8 +63,9 @@ def prove(
     run = functools.partial(follow, protocol, network, seed=seed, iterations=iterations)
     ways = [few[:calls], few[calls:]] if iterations else [[each] for each in few[1:]]
     handed = [run(ways[0], masks_seed=0)]
-    terms = handed[0].trace.terms * inputs[0].shape[2] // few[1].shape[2]
-    if terms > _TOO_MUCH:
+    once = handed[0].trace.shared  # however many entries there are
+    terms = once + (handed[0].trace.terms - once) * inputs[0].shape[2] // few[1].shape[2]
+    if terms > MOST_TERMS:
         reason = f"a call adds up {terms:.1g} terms, more than are followed: use fewer nodes or entries"
         return Proof((handed[0],), (), reason, (), ())
     handed.append(run(ways[1], masks_seed=1))

@@ -18,6 +18,7 @@ import numpy as np
 
 from secmix.kernel.arrays import Followed, array_of, concrete, is_secret, settled, values
 from secmix.kernel.coins import Public
+from secmix.kernel.forms import alone
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import DRAWS, INF, Place, Trace, here, now
 
@@ -279,7 +280,7 @@ def _words_of_draws(pieces: Sequence[Piece | None]) -> Any:
 
 def _draw(variable: int) -> Number:
     own = now().own(variable)
-    number = Number(own.value, {variable: 1}, INF, DRAWS, 1)
+    number = Number(own.value, alone(variable), INF, DRAWS, 1)
     number.below = own.range
     return number
 

@@ -33,6 +33,7 @@ from secmix.kernel.arrays import (
 )
 from secmix.kernel.coins import Public
 from secmix.kernel.draws import Draws
+from secmix.kernel.forms import MOST_TERMS, alone
 from secmix.kernel.kept import KEPT, kept
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import ANYTHING, INF, LeftTrace, Place, Trace, following, is_protocol, is_raise, now
@@ -222,7 +223,9 @@ def follow(
     some call on, ``script`` says how the first turns of public numbers come out, and ``varying`` which numbers that are
     kept from call to call may be any.
     """
-    trace = Trace(flip=flip, script=script, in_order=bool(iterations))
+    # What other traces add up is foreseen from one with masks that are handed over.
+    most = INF if masks_seed is None else MOST_TERMS * len(inputs)
+    trace = Trace(flip=flip, script=script, in_order=bool(iterations), most_terms=most)
     fit = Fit(trace, network.n, iterations=iterations)
     protocol = copied(protocol)
     channel, masks, modules = _Channel(fit), None, modules_of(protocol)
@@ -309,7 +312,7 @@ def _inputs(given: Any) -> Followed:
     numbers = np.empty(np.shape(given), object)
     for place, value in np.ndenumerate(np.asarray(given, dtype=float)):
         variable = trace.variable("input", place[1], float(value), 0, entry=place[2])
-        numbers[place] = Number(float(value), {variable: 1}, INF, 2 << place[1], 0)
+        numbers[place] = Number(float(value), alone(variable), INF, 2 << place[1], 0)
     return array_of(numbers, float)  # type: ignore[no-any-return]
 
 

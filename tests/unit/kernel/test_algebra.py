@@ -30,7 +30,8 @@ def component(
     ]
     return Component(
         rows=tuple((0, k) for k in range(len(terms))),
-        terms=tuple({k: c for k, c in enumerate(row) if c} for row in terms),
+        forms=tuple(({k: c for k, c in enumerate(row) if c}, 1) for row in terms),
+        places={k: k for k in range(len(owner))},
         column={k: k for k in range(len(owner))},
         modulus=(modulus,) * len(terms),
         variables=tuple(variables),

@@ -83,7 +83,7 @@ def test_bytes_of_a_draw_are_the_draw_again(order: Any) -> None:
         drawn = _draw()
         for length in (8, 9):
             again = int.from_bytes(drawn.to_bytes(length, order), order)
-            assert (again.form, again.value, again.below) == (drawn.form, drawn.value, 2**64)
+            assert (again.terms, again.value, again.below) == (drawn.terms, drawn.value, 2**64)
 
 
 def test_secret_bytes_are_empty_where_python_says_so() -> None:
