@@ -31,6 +31,7 @@ PURPOSES = (
     "fresh runs",  # runs that confirm a measurement: a seed for all of the above
     "played back",  # calls of a collaboration whose releases are played back on other rows
     "epsilon by runs",  # runs of a collaboration on two neighbouring data sets
+    "masks of more runs",  # drawn to check masks, where a block has few runs
 )
 """Purposes of streams. A new purpose is added at the end, since its index is part of the derivation."""
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from secmix._base.checks import Array
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.evidence.premises import known_of_sums
 from secmix.auditing.observation import observe as module
@@ -16,6 +17,7 @@ from secmix.auditing.observation.observe import SumObservation, block_size, obse
 from secmix.auditing.setup import PreparedData, SumSetup, build_setup
 from secmix.errors import SecmixError
 from secmix.mixture import Mixture
+from secmix.network import Network
 from secmix.protocols import PDMM, Plain, SecureSum, SumProtocol
 from secmix.protocols.em.statistics import local_statistics
 from secmix.scenario import Scenario, from_dict
@@ -240,6 +242,24 @@ def test_less_memory_means_smaller_blocks() -> None:
     ]
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[-1]
+
+
+@dataclass(frozen=True)
+class SharedByEntries(PDMM):
+    """Draws one mask for all entries of a vector."""
+
+    def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
+        """Draw a mask of one entry for all."""
+        return np.repeat(super().draw_masks(runs, 1, network, rng), m, axis=2)
+
+
+@pytest.mark.parametrize("fault", [None, "entries"])
+def test_blocks_of_few_runs_are_checked_by_masks_of_more(monkeypatch: pytest.MonkeyPatch, fault: str | None) -> None:
+    monkeypatch.setattr(module, "block_size", lambda *args: 5)
+    wrong = SharedByEntries(sigma=100.0) if fault else PDMM(sigma=100.0)
+    faults = seen(wrong, HonestButCurious({1, 3})).unmet_premises
+    assert ("entries of a vector share masks" in str(faults)) == bool(fault)
+    assert bool(faults) == bool(fault)
 
 
 @dataclass(frozen=True)

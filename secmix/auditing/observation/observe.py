@@ -5,7 +5,7 @@ Runs are made in blocks, so that only the transcripts of one block are in memory
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -30,6 +30,7 @@ from secmix.auditing.observation.reading import (
 )
 from secmix.auditing.setup import Setup, SumSetup, build_model, with_active_adversary
 from secmix.auditing.soundness.linear_masks import independent
+from secmix.auditing.soundness.runner import deep_copy
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed
 from secmix.estimators.exact.masks import unmet_independence, unmet_shape
@@ -267,10 +268,9 @@ def _block(
     # A proof is about single runs: only this check shows masks of several runs that depend on each other.
     unmet_premises = unmet_independence(drawn, grid, given=[masks for _, masks in averagings.values()])
     unread: list[str] = []
-    if first and runs < _ENOUGH and any(masks.size for _, masks in averagings.values()):
-        unmet_premises.append(
-            f"only {runs} runs fit into memory at once, too few to check the masks; raise memory_limit"
-        )
+    if first and runs < _ENOUGH:
+        more = _masks_of_more_runs(cell, setup, averagings.values())
+        unmet_premises += unmet_independence([independent(setup.protocol, each) for each in more], grid, given=more)
     for t, ended in probes.items():  # runs without probes have the message schedule of runs with probes
         doubt = unexplained(run.transcript.at(t), ended, runs, units[t], modulus)
         unread += [doubt] if doubt and doubt not in unread else []
@@ -303,6 +303,13 @@ def _block(
         mask_size=max((float(r.std()) for _, r in averagings.values() if r.size), default=0.0),
         output_error=_output_error(cell, setup, rows_by_node, seed, run),
     )
+
+
+def _masks_of_more_runs(cell: Scenario, setup: SumSetup, averagings: Iterable[tuple[Array, Array]]) -> list[Array]:
+    """Draw masks (runs, k, m) of enough runs to check them, of each length of vectors that a few runs have summed."""
+    protocol, rng = deep_copy(setup.protocol), stream(cell.seed, "masks of more runs")
+    lengths = dict.fromkeys(inputs.shape[2] for inputs, masks in averagings if masks.size)
+    return [protocol.draw_masks(_ENOUGH, m, setup.network, rng) for m in lengths]
 
 
 def _drawing(seed: np.random.SeedSequence) -> np.random.Generator:

@@ -198,7 +198,7 @@ class _Batch:
     readings: tuple[AffineReading, ...]
     values: Array  # (runs, w); zeros where a number is not finite
     digits: Array  # (w,)
-    finite: Array  # (w,)
+    finite: NDArray[np.bool_]  # (w,)
     tested: Array  # (runs that are not fitted on, w), around the mean, at most 2
     needed: Array  # (w,), least square sum of ``tested`` that an exact function explains
 
