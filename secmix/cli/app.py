@@ -28,6 +28,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+record = typer.Typer(help="Record a federation as it runs, to audit it from the recording.", no_args_is_help=True)
+app.add_typer(record, name="record")
 STATUS = {"not asked": 0, "holds": 0, "no worse": 0, "violated": 1, "inconclusive": 3}
 COMPARED = {"worse": 4, "unclear": 3}
 
@@ -133,12 +135,20 @@ def _listed(text: str) -> tuple[str, ...]:
 def _audit_recorded(recording: Path, folder: Path, format: str | None, show_private: bool, debug: bool) -> None:
     with _errors_shown(debug):
         from secmix.cli.recorded_audit import as_lines, audited
+        from secmix.recording.nvflare.ends import is_job
 
-        found, files = audited(recording, folder, show_private, None if format is None else _listed(format))
+        formats = None if format is None else _listed(format)
+        if is_job(recording):
+            from secmix.cli.job_audit import report_of_job
+
+            verdict, lines, files = report_of_job(recording, folder, show_private, formats)
+        else:
+            found, files = audited(recording, folder, show_private, formats)
+            verdict, lines = found.verdict, list(as_lines(found, show_private))
         with console.printed():
-            for line in [*as_lines(found, show_private), "", *map(str, files)]:
+            for line in [*lines, "", *map(str, files)]:
                 typer.echo(line)
-    raise typer.Exit(STATUS[found.verdict])
+    raise typer.Exit(STATUS[verdict])
 
 
 @app.command()
@@ -303,6 +313,25 @@ def schema(debug: Debug = False) -> None:
 
         with console.printed():
             typer.echo(as_text(), nl=False)
+
+
+@record.command("nvflare")
+def record_nvflare(
+    job: Annotated[Path, typer.Argument(help="Folder of a job, as recipe.export(folder) writes it")],
+    out: Annotated[Path, typer.Option(help="New folder for the recordings")] = Path("recording"),
+    clients: Annotated[str, typer.Option(help="How many clients, or their names with commas")] = "2",
+    threads: Annotated[int | None, typer.Option(min=1, help="Clients that run at a time [default: all]")] = None,
+    workspace: Annotated[
+        Path | None, typer.Option(help="New folder for NVFlare's simulator [default: OUT-workspace]")
+    ] = None,
+    debug: Debug = False,
+) -> None:
+    """Run a copy of an NVFlare job in its simulator, and record what passes between the participants."""
+    with _errors_shown(debug):
+        from secmix.recording.nvflare.job import record as run
+
+        run(job, out, workspace or out.with_name(f"{out.name}-workspace"), clients, threads)
+        typer.echo(f"Wrote {one_line(str(out))}. Then: secmix audit --recorded {one_line(shlex.quote(str(out)))}")
 
 
 def main() -> None:

@@ -26,6 +26,7 @@ MARK = "-- end of a block --"
 DUE = {
     "own-attack": find_spec("secmix.adversaries.attacks.attack") is not None,
     "flower": find_spec("flwr") is not None,
+    "nvflare": find_spec("nvflare") is not None,
     "library": None not in map(find_spec, ("shamirs", "declearn", "phe")),
 }
 

@@ -1,0 +1,232 @@
+"""Audit of one recorded job: controls that acted or did not, and what each participant learns of each client.
+
+One run has no truth beside it and no repetitions. Nothing here clears anybody: the verdict is *violated* or
+*inconclusive*, never *holds*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from secmix.auditing.recorded_job.averages import averaged
+from secmix.auditing.recorded_job.controls import Control, controls
+from secmix.auditing.recorded_job.rows import JobRow, known_rows, moved_along, starts_without_counts
+from secmix.recording.nvflare.changes import STEPS
+from secmix.recording.nvflare.ends import JobMessage, JobRecording
+
+LISTENER = "a listener on the line"
+NOT_SAID = (
+    "how much messages tell of rows in which no row was found: that needs many runs on rows that are known",
+    "whether noise of a filter is as much as it claims: that needs repetitions",
+    "whether anything passed beside tasks and their results: streams, events and files are not recorded",
+    "what a server or a client that lies could do",
+)
+_NAMED = 6
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What one party learns of one client.
+
+    Attributes
+    ----------
+    client, party : str
+    reads : list of str
+        Kinds of messages that it reads, with how many and how long.
+    knows : list of str
+        What follows from them.
+    """
+
+    client: str
+    party: str
+    reads: list[str]
+    knows: list[str]
+
+
+@dataclass(frozen=True)
+class JobAudit:
+    """Result of auditing a recorded job.
+
+    Attributes
+    ----------
+    verdict : {"violated", "inconclusive"}
+        Whether a control did not act, or a row follows from messages.
+    controls : list of Control
+        Violated ones first.
+    learned : list of Learned
+        For each client: the server, each other client, a listener.
+    rows : list of JobRow
+    remarks : list of str
+        What else is to be known of this run.
+    not_said : tuple of str
+        What one run cannot show.
+    """
+
+    verdict: Literal["violated", "inconclusive"]
+    controls: list[Control]
+    learned: list[Learned]
+    rows: list[JobRow]
+    remarks: list[str]
+    not_said: tuple[str, ...] = NOT_SAID
+
+
+def audit_job(job: JobRecording) -> JobAudit:
+    """Audit a recorded job under a policy that wants every control to act and no row to be known."""
+    judged, rows = controls(job), known_rows(job)
+    mean = averaged(job)
+    parties = [job.server, *job.clients, LISTENER]
+    learned = [
+        _learned(job, client, party, rows, mean) for client in job.clients for party in parties if party != client
+    ]
+    violated = bool(rows) or any(control.outcome == "violated" for control in judged)
+    return JobAudit("violated" if violated else "inconclusive", judged, learned, rows, _remarks(job))
+
+
+def _learned(
+    job: JobRecording, client: str, party: str, rows: Sequence[JobRow], mean: tuple[str, tuple[str, ...], str] | None
+) -> Learned:
+    sent = [m for m in job.messages if m.sender == client]
+    read = [m for m in sent if reads(job, party, m)]
+    knows = [
+        f"a row of {len(row.row)} numbers: {row.how}"
+        for row in rows
+        if row.client == client and any(reads_from(job, party, row.client, to) for to in row.known_to)
+    ]
+    if mean is not None and client in mean[1] and party in mean[1]:
+        others = len(mean[1]) - 1
+        whom = "from its own and the next model" if others == 1 else f"together with the other {others - 1}"
+        knows.append(f"can compute what it sent in {mean[0]}, {whom}: the next model is the average {mean[2]}")
+    if party == LISTENER and (unread := [m for m in sent if m not in read]):
+        sizes = sorted({_bytes(m) for m in unread})
+        length = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+        knows.append(f"notices {len(unread)} messages, when and to whom they pass, and their {length} bytes of numbers")
+    return Learned(client, party, _kinds(read), _counted(knows))
+
+
+def reads(job: JobRecording, party: str, message: JobMessage) -> bool:
+    """Return whether a party reads a message: it receives it, carries it unsealed, or hears a plain line."""
+    if party == LISTENER:
+        return not message.encrypted
+    return message.receiver == party or (
+        party == job.server and message.receiver != job.server and not _sealed_between_clients(job)
+    )
+
+
+def reads_from(job: JobRecording, party: str, client: str, receiver: str) -> bool:
+    """Return whether a party reads what ``client`` sends to ``receiver``."""
+    return any(m.sender == client and m.receiver == receiver and reads(job, party, m) for m in job.messages)
+
+
+def _sealed_between_clients(job: JobRecording) -> bool:
+    """Return whether clients seal what they send each other: NVFlare's ``private_p2p``, which is its default."""
+    return all(v for m in job.messages for path, v in m.singles.items() if path.endswith("private_p2p"))
+
+
+def _kinds(messages: Iterable[JobMessage]) -> list[str]:
+    """Say what was read, by task: arrays by name, opaque ones apart, and single numbers."""
+    found: dict[tuple[str, bool], list[JobMessage]] = {}
+    for m in messages:
+        if m.arrays or m.singles:
+            found.setdefault((m.task, m.reply), []).append(m)
+    return [
+        f"{task} ({'result' if reply else 'data'}), {len(held)} time{'s' * (len(held) != 1)}: {_content(held)}"
+        for (task, reply), held in found.items()
+    ]
+
+
+def _content(messages: list[JobMessage]) -> str:
+    sizes = {path: len(numbers) for m in messages for path, numbers in m.arrays.items() if path not in m.opaque}
+    opaque = sorted({path for m in messages for path in m.opaque})
+    singles = list(dict.fromkeys(path for m in messages for path in m.singles))
+    parts = [f"{path} ({size} number{'s' * (size != 1)})" for path, size in sizes.items()]
+    said = _listed(parts)
+    if singles:
+        said += ["the numbers " + ", ".join(_listed(singles))]
+    if opaque:
+        said += [f"{', '.join(_listed(opaque))}, encrypted: opaque to this adversary"]
+    return ", ".join(said)
+
+
+def _listed(names: list[str]) -> list[str]:
+    return [*names[:_NAMED], *([f"{len(names) - _NAMED} more"] if len(names) > _NAMED else [])]
+
+
+def _counted(sentences: list[str]) -> list[str]:
+    """Say each sentence once, with how often."""
+    counts = {each: sentences.count(each) for each in sentences}
+    return [each if count == 1 else f"{count} times {each}" for each, count in counts.items()]
+
+
+def _bytes(message: JobMessage) -> int:
+    return sum(numbers.nbytes for numbers in message.arrays.values()) + 8 * len(message.singles)
+
+
+def _remarks(job: JobRecording) -> list[str]:
+    found = [*_failures(job)]
+    silent = [name for name in (job.server, *job.clients) if name not in {each.name for each in job.participants}]
+    if silent:
+        found.append(f"no recording of {', '.join(silent)}: their filters are not known, nor what else they sent")
+    if any(not each.ended for each in job.participants):
+        cut = ", ".join(each.name for each in job.participants if not each.ended)
+        found.append(f"the recording of {cut} has no end: the run was cut off")
+    found += [
+        f"what {s} sent to {r} in {task} ({tag}) arrived otherwise than it left" for s, r, task, tag in job.changed
+    ]
+    one_end = sum(m.seen_at != "both ends" for m in job.messages)
+    ends = (
+        f"{len(job.messages) - one_end} of {len(job.messages)} messages were recorded at both ends, and were the same"
+    )
+    found.append(ends if not one_end else f"{ends}; {one_end} were recorded at one end alone")
+    if any(m.encrypted for m in job.messages) and not any(each.secure for each in job.participants):
+        found.append("lines are taken to be encrypted, as a provisioned NVFlare has them; those of this run were not")
+    return [*found, *_possible_rows(job), *_unlike_filters(job)]
+
+
+def _failures(job: JobRecording) -> list[str]:
+    """Say which clients answered with errors; first, if no client ever answered otherwise."""
+    found = []
+    failed: dict[str, list[str]] = {}
+    for m in job.messages:
+        if m.reply and m.sender in job.clients and m.code != "OK":
+            failed.setdefault(m.sender, []).append(f"{m.task}: {m.code}")
+    well = {m.sender for m in job.messages if m.reply and m.sender in job.clients and m.code == "OK"}
+    if failed and not well:
+        found.append("every client failed in every task: nothing can be learnt from this run")
+    found += [f"{client} answered with errors ({', '.join(sorted(set(codes)))})" for client, codes in failed.items()]
+    return found
+
+
+def _possible_rows(job: JobRecording) -> list[str]:
+    """Name clients whose models moved along one vector, if they tell one step: with one row that vector is the row."""
+    found = []
+    for client in job.clients:
+        told = {v for m in job.messages if m.sender == client for p, v in m.singles.items() if p.endswith(STEPS)}
+        if told == {1.0} and (known := moved_along(job, client)) is not None and known.certified:
+            found.append(
+                f"the models of {client} moved along one vector, and it tells {STEPS} = 1: "
+                "if it has one row, that is it"
+            )
+        if any(starts_without_counts(m) for m in job.messages if m.sender == client):
+            found.append(
+                f"{client} sends centres without counts: k-means++ starts from rows (Arthur and Vassilvitskii 2007); "
+                "if it starts so, these are rows"
+            )
+    return found
+
+
+def _unlike_filters(job: JobRecording) -> list[str]:
+    """Say where one client has a filter that another has not."""
+    mine = {
+        each.name: {str(line["class"]) for line in each.filters}
+        for each in job.participants
+        if each.name in job.clients
+    }
+    every = {name for names in mine.values() for name in names}
+    return [
+        f"{name} is configured for {', '.join(with_it)} and not for {', '.join(without)}"
+        for name in sorted(every)
+        if (with_it := [client for client, names in mine.items() if name in names])
+        and (without := [client for client, names in mine.items() if name not in names])
+    ]

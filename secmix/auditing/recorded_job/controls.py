@@ -1,0 +1,233 @@
+"""Which of the filters that a job's configuration names acted in the recorded run.
+
+Of filters whose law is known (NVFlare's own) the messages behind them must keep that law. Of any other filter only
+this is said: it was never called, it changed messages, or it changed none, which a filter that merely looks may do.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from secmix.recording.nvflare.changes import digest
+from secmix.recording.nvflare.ends import JobMessage, JobRecording, Participant
+
+_ROUNDING = 1e-5  # of the division by steps and the product with them, in single precision
+_BY_CHANCE = 0.01  # share of numbers that noise may leave as they were, in low precision
+_NO_MODELS = ("metrics/", "statistics/")  # kinds that privacy filters of models leave alone, and rightly
+Passages = Sequence[Mapping[str, Any]]
+Outcome = Literal["in force", "violated", "unclear"]
+
+
+@dataclass(frozen=True)
+class Control:
+    """One configured filter of one participant, and what it did.
+
+    Attributes
+    ----------
+    participants : tuple of str
+        Who has it in its configuration, and saw it do the same.
+    name : str
+        Its class.
+    keys : tuple of str
+        Tasks and directions that it is configured for, "train/out".
+    source : {"job", "site"}
+    calls, changed : int
+        Messages that passed it, and those of them that it changed.
+    outcome : {"in force", "violated", "unclear"}
+    how : str
+    """
+
+    participants: tuple[str, ...]
+    name: str
+    chain: str
+    keys: tuple[str, ...]
+    source: str
+    calls: int
+    changed: int
+    outcome: Outcome
+    how: str
+
+
+def controls(job: JobRecording) -> list[Control]:
+    """Judge every configured filter of every participant that kept a recording; violated ones come first."""
+    merged: dict[tuple[object, ...], Control] = {}
+    for control in (_control(job, each, line) for each in job.participants for line in each.filters):
+        key = (control.name, control.chain, control.keys, control.source, control.outcome, control.how)
+        before = merged.get(key)
+        merged[key] = control if before is None else _together(before, control)
+    order = ("violated", "unclear", "in force")
+    return sorted(
+        merged.values(), key=lambda control: (order.index(control.outcome), control.participants, control.name)
+    )
+
+
+def _together(one: Control, other: Control) -> Control:
+    """Say once what a filter did alike at several participants."""
+    participants = tuple(dict.fromkeys([*one.participants, *other.participants]))
+    calls, changed = one.calls + other.calls, one.changed + other.changed
+    return replace(one, participants=participants, calls=calls, changed=changed)
+
+
+def _control(job: JobRecording, participant: Participant, line: Mapping[str, Any]) -> Control:
+    passed = [each for each in participant.passages if each["filter"] == line["id"]]
+    read = [each for each in passed if "refused" not in each]
+    outcome, how = _judged(job, participant, line, passed, read)
+    return Control(
+        (participant.name,),
+        str(line["class"]),
+        str(line["chain"]),
+        tuple(map(str, line["keys"])),
+        str(line["source"]),
+        len(passed),
+        sum(bool(each.get("changed")) or "refused" in each for each in passed),
+        outcome,
+        how,
+    )
+
+
+def _judged(
+    job: JobRecording, participant: Participant, line: Mapping[str, Any], passed: Passages, read: Passages
+) -> tuple[Outcome, str]:
+    if not passed:
+        return _never_called(job, participant, line)
+    if refusals := len(passed) - len(read):
+        kinds = ", ".join(sorted({str(each["refused"]) for each in passed if "refused" in each}))
+        if not read:
+            return "in force", f"it refused all {refusals} messages ({kinds})"
+    kinds_of = [str(line["class"]), *map(str, line.get("parents", []))]
+    law = next((_LAWS[name] for name in kinds_of if name in _LAWS), None)
+    if law is None:
+        return _by_change(read)
+    carrying = [each for each in read if each["numbers"] and not _without_model(each)]
+    if not carrying:
+        return "unclear", f"none of the {len(read)} messages that passed it had a model"
+    outcome, how = law(line["arguments"], carrying)
+    if outcome == "in force" and (elsewhere := _let_through(job, participant.name, read)):
+        return "violated", f"it {how}, but what it kept back left all the same in {elsewhere}, which does not pass it"
+    return outcome, how if outcome != "in force" else f"it {how}" + _too_late(job, participant, line)
+
+
+def _without_model(passage: Mapping[str, Any]) -> bool:
+    return all(path.startswith(_NO_MODELS) for path in [*passage["left"], *passage["removed"]])
+
+
+def _never_called(job: JobRecording, participant: Participant, line: Mapping[str, Any]) -> tuple[Outcome, str]:
+    """Say why a filter was never called: no message of its tasks passed in its direction."""
+    tasks = sorted({key.rpartition("/")[0] for key in line["keys"]})
+    mine = [m for m in job.messages if participant.name in (m.sender, m.receiver)]
+    if not any(m.arrays for m in mine):
+        return "unclear", "it was never called, and no message with arrays passed this participant"
+    others = sorted({f"{m.task} ({'result' if m.reply else 'data'})" for m in mine if m.arrays})
+    what = f"it was never called: its configuration names the keys {', '.join(line['keys']) or 'none'} of the chain "
+    what += f"{line['chain']}; arrays passed in {', '.join(others)}"
+    if "*" in tasks:
+        what += "; NVFlare looks filters up by the exact name of the task, and no task is called *"
+    return "violated", what
+
+
+def _by_change(read: Passages) -> tuple[Outcome, str]:
+    changed = sum(bool(each["changed"]) for each in read)
+    if changed:
+        return "in force", f"it changed {changed} of {len(read)} messages; what it is to do is not known here"
+    return "unclear", f"it changed none of {len(read)} messages: if it is a control, it did not act"
+
+
+def _let_through(job: JobRecording, name: str, read: Passages) -> str:
+    """Return tasks in which the participant sent an array that the filter kept back, unless it had got it itself."""
+    withheld = {each for passage in read for each in passage.get("withheld", {}).values()}
+    if not withheld:
+        return ""
+    got = {each for m in job.messages if m.receiver == name for each in _digests(m)}
+    sent = [m for m in job.messages if m.sender == name and any(each in withheld - got for each in _digests(m))]
+    return ", ".join(sorted({f"{m.task} ({'result' if m.reply else 'data'}) to {m.receiver}" for m in sent}))
+
+
+def _digests(message: JobMessage) -> list[str]:
+    return [digest(numbers) for path, numbers in message.arrays.items() if path not in message.opaque]
+
+
+def _too_late(job: JobRecording, participant: Participant, line: Mapping[str, Any]) -> str:
+    """Remark that a filter at the receiving end hides nothing from who is there, or on the line."""
+    if any(str(key).endswith("/out") for key in line["keys"]):
+        return ""
+    return f"; it acts at {participant.name}, which has received the message before"
+
+
+def _svt(arguments: Mapping[str, Any], read: Passages) -> tuple[Outcome, str]:
+    """Sparse vector technique: at most a fraction of the numbers is sent, and those with noise."""
+    fraction = float(arguments.get("fraction", 1.0))
+    for each in read:
+        if each["nonzero"][0] and not each["changed"]:
+            return "violated", f"a message of {each['numbers']} numbers ({each['key']}) passed it unchanged"
+        if each["nonzero"][1] > math.ceil(fraction * each["numbers"]) or each["same"] > _BY_CHANCE * each["numbers"]:
+            return "violated", (
+                f"of {each['numbers']} numbers {each['nonzero'][1]} passed and {each['same']} of them without noise; "
+                f"its fraction is {fraction:g} ({each['key']})"
+            )
+    return _acted(read, f"let at most {fraction:g} of the numbers pass, none of them without noise")
+
+
+def _percentile(arguments: Mapping[str, Any], read: Passages) -> tuple[Outcome, str]:
+    """Largest percentile: small differences are zero, and no difference by step is above gamma."""
+    gamma = float(arguments.get("gamma", 0.0))
+    for each in read:
+        if each["nonzero"][0] and each["largest"] > gamma * each["steps"] * (1 + _ROUNDING):
+            return "violated", (
+                f"a number of magnitude {each['largest']:.4g} passed it ({each['key']}); its gamma {gamma:g} times "
+                f"{each['steps']:g} steps is {gamma * each['steps']:.4g}"
+            )
+    return _acted(read, f"let no number above {gamma:g} by step pass")
+
+
+def _exclude(arguments: Mapping[str, Any], read: Passages) -> tuple[Outcome, str]:
+    """Excluded variables: no array of such a name is left."""
+    names = arguments.get("exclude_vars")
+    if not names:
+        return "violated", "it has no names of variables to exclude, and so excludes none"
+    matches = _matching(names)
+    left = sorted({path for each in read for path in each["left"] if matches(path.partition("/")[2])})
+    shown = names["pattern"] if isinstance(names, Mapping) else ", ".join(map(str, names))
+    if left:
+        return "violated", f"{', '.join(left)} passed it, though it is to exclude {shown}"
+    if not any(each["removed"] for each in read):
+        return "violated", f"it removed nothing: no array has a name that fits {shown}"
+    removed = sorted({path for each in read for path in each["removed"]})
+    return "in force", f"removed {', '.join(removed)}"
+
+
+def _matching(names: Any) -> Callable[[str], bool]:
+    if isinstance(names, Mapping):
+        return lambda name: re.search(str(names["pattern"]), name) is not None
+    return lambda name: name in names
+
+
+def _encryptor(arguments: Mapping[str, Any], read: Passages) -> tuple[Outcome, str]:
+    """Homomorphic encryption: arrays leave as bytes that nobody here can read."""
+    layers = arguments.get("encrypt_layers")
+    for each in read:
+        if not each["sealed"] or (not layers and each["sealed"] < len(each["left"])):
+            return "violated", f"{each['sealed']} of {len(each['left'])} arrays left it encrypted ({each['key']})"
+    rest = max(len(each["left"]) - each["sealed"] for each in read)
+    readable = f"; {rest} arrays stayed readable, as configured" if rest else ""
+    return "in force", f"encrypted arrays of all {len(read)} messages: they are opaque to this adversary{readable}"
+
+
+def _acted(read: Passages, how: str) -> tuple[Outcome, str]:
+    if not any(each["nonzero"][0] for each in read):
+        return "unclear", "all numbers that came to it were zero"
+    changed = sum(bool(each["changed"]) for each in read)
+    if not changed:
+        return "violated", f"it changed none of {len(read)} messages: its limits bind nothing"
+    return "in force", f"changed {changed} of {len(read)} messages and {how}"
+
+
+_LAWS: dict[str, Callable[[Mapping[str, Any], Passages], tuple[Outcome, str]]] = {
+    "SVTPrivacy": _svt,
+    "PercentilePrivacy": _percentile,
+    "ExcludeVars": _exclude,
+    "HEModelEncryptor": _encryptor,
+}

@@ -1,0 +1,130 @@
+"""``secmix audit --recorded`` of a job of NVFlare: what one recorded run says, in plain words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from secmix._base import files
+from secmix.auditing.recorded_job import JobAudit, audit_job
+from secmix.auditing.recorded_job.controls import Control
+from secmix.errors import SecmixError
+from secmix.recording.nvflare.ends import read_job
+
+
+def audited(
+    recording: Path, out: Path, show_private: bool, formats: Sequence[str] | None = None
+) -> tuple[JobAudit, list[Path]]:
+    """Audit the recordings of a job and write ``recorded.md`` and ``recorded.json`` into ``out``.
+
+    Raises
+    ------
+    SecmixError
+        If another format is asked for, or none.
+    """
+    wanted = list(_FORMATS) if formats is None else list(dict.fromkeys(formats))
+    if not wanted or set(wanted) - set(_FORMATS):
+        strange = ", ".join(each for each in wanted if each not in _FORMATS) or "nothing"
+        raise SecmixError(f"--format of a recorded job is {' or '.join(_FORMATS)}; given: {strange}")
+    found = audit_job(read_job(recording))
+    out.mkdir(parents=True, exist_ok=True)
+    places = [out / f"recorded.{each}" for each in wanted]
+    for place, each in zip(places, wanted, strict=True):
+        files.write(place, _FORMATS[each](found, show_private).encode())
+    return found, places
+
+
+def report_of_job(
+    recording: Path, out: Path, show_private: bool, formats: Sequence[str] | None
+) -> tuple[str, list[str], list[Path]]:
+    """Audit a recorded job; return the verdict, the lines to print and the files written."""
+    found, places = audited(recording, out, show_private, formats)
+    return found.verdict, list(as_lines(found, show_private)), places
+
+
+def as_lines(found: JobAudit, show_private: bool = False) -> Iterator[str]:
+    """Render the report as Markdown."""
+    yield f"# A recorded job of NVFlare: {found.verdict}"
+    yield ""
+    yield from (f"{line}\n" for line in headline(found))
+    yield from ("## Controls that the configuration names", "")
+    yield from (f"- {control_in_words(control)}" for control in found.controls)
+    if not found.controls:
+        yield "- none: no filter is configured"
+    for client in dict.fromkeys(each.client for each in found.learned):
+        yield from ("", f"## What others learn of {client}", "")
+        for each in found.learned:
+            if each.client == client:
+                yield f"- {each.party}: {'nothing of its messages' if not each.reads else 'reads'}"
+                yield from (f"    - {kind}" for kind in each.reads)
+                yield from (f"    - {fact}" for fact in each.knows)
+    yield from ("", "## Rows that follow from the messages", "")
+    for known in found.rows:
+        numbers = ", ".join(f"{value:.6g}" for value in known.row) if show_private else "not shown"
+        off = "exactly" if not known.error else f"each within {known.error:.1g}"
+        whom = f"{len(known.row)} numbers, {off}, known to {_names(known.known_to)}"
+        yield f"- {known.client}: {whom}: {known.how}. Row: {numbers}"
+    if not found.rows:
+        yield "- none was found. One run never shows that there is none to be found"
+    yield from ("", "## This run", "", *(f"- {each}" for each in found.remarks))
+    yield from ("", "## What one run does not show", "", *(f"- {each}" for each in found.not_said))
+
+
+def headline(found: JobAudit) -> Iterator[str]:
+    """Say what decides: first each control that did not act."""
+    for control in found.controls:
+        if control.outcome == "violated":
+            yield f"**{control.name} of {_names(control.participants)} was not in force**: {control.how}."
+    clients = list(dict.fromkeys(row.client for row in found.rows))
+    if clients:
+        count = len(found.rows)
+        yield f"The messages give {count} row{'s' * (count != 1)} of {', '.join(clients)} away."
+    elif found.verdict == "inconclusive":
+        yield "No row was found in the messages, and no control was found not to act. One run never shows more."
+
+
+def control_in_words(control: Control) -> str:
+    """Say what one configured filter did."""
+    where = ", ".join(control.keys) or "no task"
+    source = " by the site's policy" if control.source == "site" else ""
+    whose = _names(control.participants)
+    return f"{control.name} of {whose}{source} ({control.chain}: {where}): {control.outcome}; {control.how}"
+
+
+def as_plain(found: JobAudit, show_private: bool = False) -> dict[str, object]:
+    """Return the report as plain values."""
+    return {
+        "verdict": found.verdict,
+        "headline": list(headline(found)),
+        "controls": [vars(control) for control in found.controls],
+        "learned": [vars(each) for each in found.learned],
+        "rows": [
+            {
+                "client": row.client,
+                "known_to": row.known_to,
+                "numbers": len(row.row),
+                "error": row.error,
+                "how": row.how,
+            }
+            | ({"row": [float(value) for value in row.row]} if show_private else {})
+            for row in found.rows
+        ],
+        "remarks": found.remarks,
+        "not_said": list(found.not_said),
+    }
+
+
+def _markdown(found: JobAudit, show_private: bool) -> str:
+    return "\n".join(as_lines(found, show_private)) + "\n"
+
+
+def _json(found: JobAudit, show_private: bool) -> str:
+    return json.dumps(as_plain(found, show_private), indent=1, ensure_ascii=False) + "\n"
+
+
+_FORMATS: dict[str, Callable[[JobAudit, bool], str]] = {"md": _markdown, "json": _json}
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(names)

@@ -1,0 +1,159 @@
+"""What a message of NVFlare contains, as named vectors: the content of a Shareable and of the DXO in it.
+
+Numbers are taken as they are. Bytes that NVFlare itself can unpack (statistics are sent so) are unpacked. Other bytes,
+such as ciphertexts, are *opaque*: they are recorded as bytes and not read. Texts are named and not recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secmix.recording.nvflare.names import used
+
+_NUMBERS = "fiub"
+_DEEPEST = 12
+
+
+@dataclass(frozen=True)
+class Part:
+    """One array of a message, flat, with the shape it had; ``opaque`` if it is bytes that nobody here can read."""
+
+    path: str
+    numbers: NDArray[Any]
+    shape: tuple[int, ...]
+    opaque: bool = False
+
+
+@dataclass
+class Contents:
+    """All of a message.
+
+    Attributes
+    ----------
+    arrays : list of Part
+        Arrays and opaque bytes, in the order of the message; paths begin with the kind of the DXO, "weights/coef".
+    singles : dict of str to float
+        Single numbers by path.
+    texts : list of str
+        Paths of what is neither: texts, and objects of unknown types.
+    history : list of str
+        Filters that the message says were applied.
+    """
+
+    arrays: list[Part] = field(default_factory=list)
+    singles: dict[str, float] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=list)
+    history: list[str] = field(default_factory=list)
+
+
+def contents(shareable: Mapping[str, Any]) -> Contents:
+    """Read a Shareable: the DXO in it, and all else but headers."""
+    found = Contents()
+    header = used("nvflare.apis.shareable", "ReservedHeaderKey.HEADERS")
+    dxo = _dxo(shareable)
+    if dxo is not None:
+        _read_dxo(dxo, "", found)
+    for key, value in shareable.items():
+        if key != header and not (dxo is not None and key == "DXO"):
+            _read(value, str(key), found, 0)
+    return found
+
+
+def _dxo(shareable: Mapping[str, Any]) -> Any:
+    try:
+        return used("nvflare.apis.dxo", "from_shareable")(shareable)
+    except (ValueError, AttributeError):  # not a DXO, or not a Shareable
+        return None
+
+
+def _read_dxo(dxo: Any, above: str, found: Contents) -> None:
+    kind = str(getattr(dxo.data_kind, "value", dxo.data_kind)).lower()
+    if kind == "collection":
+        for name, each in _items(dxo.data):
+            if hasattr(each, "data_kind"):
+                _read_dxo(each, f"{above}{name}/", found)
+            else:
+                _read(each, f"{above}{name}", found, 0)
+    else:
+        _read(dxo.data, f"{above}{kind}", found, 0)
+    history = used("nvflare.apis.dxo", "MetaKey.FILTER_HISTORY")
+    for key, value in (dxo.meta or {}).items():
+        if key == history:
+            found.history += [str(name) for name in value]
+        else:
+            _read(value, f"{above}meta/{key}", found, 0)
+
+
+def _read(value: Any, path: str, found: Contents, depth: int) -> None:
+    single = _single(value)
+    if value is None:
+        return
+    if single is not None:
+        found.singles[path] = single
+    elif (array := _array(value)) is not None:
+        found.arrays.append(Part(path, np.ascontiguousarray(array).reshape(-1), array.shape))
+    elif isinstance(value, bytes | bytearray | memoryview):
+        _read_bytes(bytes(value), path, found, depth)
+    elif depth < _DEEPEST and (items := list(_items(value))):
+        for name, each in items:
+            _read(each, f"{path}/{name}", found, depth + 1)
+    elif not isinstance(value, Mapping | list | tuple | set):
+        found.texts.append(path)
+
+
+def _read_bytes(value: bytes, path: str, found: Contents, depth: int) -> None:
+    """Unpack what NVFlare packed by its own serialiser, which hides nothing; other bytes are opaque."""
+    try:
+        unpacked = used("nvflare.fuel.utils.fobs", "loads")(value)
+    except Exception:  # bytes of any other form fail in any way
+        unpacked = None
+    if unpacked is None or depth >= _DEEPEST:
+        found.arrays.append(Part(path, np.frombuffer(value, dtype=np.uint8), (len(value),), opaque=True))
+    else:
+        _read(unpacked, path, found, depth + 1)
+
+
+def _single(value: Any) -> float | None:
+    if isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
+        try:
+            return float(value)
+        except OverflowError:  # an integer beyond any float
+            return None
+    return None
+
+
+def _array(value: Any) -> NDArray[Any] | None:
+    """Return an array of real numbers: of NumPy, of a tensor with ``detach``, or of a list of numbers."""
+    if hasattr(value, "detach"):  # a PyTorch tensor; NumPy has no bfloat16
+        value = value.detach().cpu()
+        try:
+            value = value.numpy()
+        except TypeError:
+            value = value.float().numpy()
+    if isinstance(value, list | tuple) and value and not hasattr(value, "_fields"):
+        try:
+            value = np.asarray(value)
+        except (ValueError, TypeError):
+            return None
+    if not isinstance(value, np.ndarray):
+        return None
+    if value.dtype.kind == "c":
+        value = np.stack([value.real, value.imag], axis=-1)
+    return value if value.dtype.kind in _NUMBERS else None
+
+
+def _items(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the members of a collection, or the fields of an object of NVFlare's, with their names."""
+    if isinstance(value, Mapping):
+        yield from ((str(key), each) for key, each in value.items())
+    elif hasattr(value, "_asdict"):
+        yield from value._asdict().items()
+    elif isinstance(value, list | tuple):
+        yield from ((str(k), each) for k, each in enumerate(value))
+    elif type(value).__module__.startswith("nvflare.") and hasattr(value, "__dict__") and not hasattr(value, "value"):
+        yield from vars(value).items()

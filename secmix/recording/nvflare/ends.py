@@ -1,0 +1,328 @@
+"""The recordings of a job's participants, read and put together: each message once, with who sent and who got it.
+
+What stands at one end alone stays what it is: the other end may have kept no recording. Where both ends have one, a
+message is the same at both, or was changed on the way, and that is told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secmix._base import files
+from secmix.errors import DataError
+from secmix.recording.folder import RecordedMessage, Recording, read_recording
+from secmix.recording.nvflare.run_log import FILE, RESULT
+from secmix.transcript import SERVER
+
+_LINES = ("participant", "filter", "message", "passage", "end")
+_MOST = 256 * 2**20
+UNKNOWN = "another client"
+
+
+@dataclass(frozen=True)
+class JobMessage:
+    """One message between participants of a job.
+
+    Attributes
+    ----------
+    sender, receiver : str
+        Names; :data:`UNKNOWN` for a receiver that no recording tells.
+    task, tag : str
+        The task, and which of its rounds.
+    reply : bool
+        Whether it is the result of the task.
+    arrays : dict of str to (p,) array
+        By path, such as "weights/coef".
+    singles : dict of str to float
+    shapes : dict of str to tuple of int
+    opaque : frozenset of str
+        Paths of arrays that are bytes nobody here can read.
+    code : str
+        NVFlare's return code.
+    history : tuple of str
+        Filters that the message says were applied.
+    seen_at : str
+        "both ends", or the participant whose recording has it.
+    time : float
+    encrypted : bool
+    """
+
+    sender: str
+    receiver: str
+    task: str
+    tag: str
+    reply: bool
+    arrays: Mapping[str, NDArray[Any]]
+    singles: Mapping[str, float]
+    shapes: Mapping[str, tuple[int, ...]]
+    opaque: frozenset[str]
+    code: str
+    history: tuple[str, ...]
+    seen_at: str
+    time: float
+    encrypted: bool
+
+
+@dataclass(frozen=True)
+class Participant:
+    """Who recorded, the filters that its configuration names, and the passages of messages through them."""
+
+    name: str
+    server: bool
+    secure: bool
+    nvflare: str
+    filters: tuple[Mapping[str, Any], ...]
+    passages: tuple[Mapping[str, Any], ...]
+    ended: bool
+
+
+@dataclass(frozen=True)
+class JobRecording:
+    """A recorded job.
+
+    Attributes
+    ----------
+    server : str
+        Name of the server.
+    clients : tuple of str
+    participants : tuple of Participant
+        Those that kept a recording.
+    messages : tuple of JobMessage
+        In order.
+    changed : tuple of (sender, receiver, task, tag)
+        Messages that left one end and arrived as others at the other.
+    """
+
+    server: str
+    clients: tuple[str, ...]
+    participants: tuple[Participant, ...]
+    messages: tuple[JobMessage, ...]
+    changed: tuple[tuple[str, str, str, str], ...]
+
+    def neutral(self) -> Recording:
+        """Return the messages in the neutral form: the server is −1, clients are counted as in ``clients``."""
+        number = {name: k for k, name in enumerate(self.clients)} | {self.server: SERVER, UNKNOWN: len(self.clients)}
+        order: dict[tuple[str, str], int] = {}
+        return Recording(
+            "server",
+            tuple(
+                RecordedMessage(
+                    order.setdefault((m.task, m.tag), len(order)),
+                    int(m.reply),
+                    number[m.sender],
+                    number[m.receiver],
+                    m.encrypted,
+                    _neutral_parts(m),
+                )
+                for m in self.messages
+            ),
+        )
+
+
+@dataclass
+class _Half:
+    """A message as one participant recorded it."""
+
+    owner: str
+    direction: str
+    line: Mapping[str, Any]
+    message: RecordedMessage
+    digest: str = field(default="")
+
+
+def is_job(folder: str | os.PathLike[str]) -> bool:
+    """Return whether ``folder`` has recordings of a job of NVFlare: one participant's, or several in folders of it."""
+    place = Path(folder)
+    return (place / FILE).is_file() or any(place.glob(f"*/{FILE}"))
+
+
+def read_job(folder: str | os.PathLike[str]) -> JobRecording:
+    """Read one participant's recording, or those of several in the folders of ``folder``.
+
+    Raises
+    ------
+    DataError
+        If there is none, or one is damaged.
+    """
+    place = Path(folder)
+    own = [place] if (place / FILE).is_file() else sorted(each.parent for each in place.glob(f"*/{FILE}"))
+    if not own:
+        raise DataError(f"{place} has no {FILE}, nor has a folder in it; give the folder that the recorder was given")
+    participants, halves, servers = [], [], set()
+    for each in own:
+        participant, lines = _participant(each)
+        participants.append(participant)
+        mine = _halves(each, participant.name, lines)
+        halves += mine
+        servers |= {participant.name} if participant.server else _servers(participant.name, mine)
+    if len(servers) != 1:
+        raise DataError(f"{place} has messages of {len(servers)} servers; give recordings of one job")
+    server = servers.pop()
+    messages, changed = _joined(halves)
+    names = {name for m in messages for name in (m.sender, m.receiver)} | {each.name for each in participants}
+    clients = tuple(sorted(names - {server, UNKNOWN}))
+    return JobRecording(server, clients, tuple(participants), messages, changed)
+
+
+def _participant(place: Path) -> tuple[Participant, list[Mapping[str, Any]]]:
+    """Return a participant, and the lines of its messages."""
+    try:
+        content = files.read_regular(place / FILE, follow=False, most=_MOST)
+        lines = [json.loads(line) for line in content.split(b"\n")[:-1]]
+        of = {
+            what: [x for x in lines if x["is"] == what]
+            for what in ("participant", "filter", "message", "passage", "end")
+        }
+        about = of["participant"][0]
+        name, server, secure = str(about["name"]), bool(about["server"]), bool(about["secure"])
+        filters, passages = ({_key(each): each for each in of["filter"]}).values(), of["passage"]
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+        raise DataError(f"{place / FILE} is damaged ({type(error).__name__}); record the run again") from None
+    found = Participant(
+        name, server, secure, str(about.get("nvflare")), tuple(filters), tuple(passages), bool(of["end"])
+    )
+    return found, of["message"]
+
+
+def _key(line: Mapping[str, Any]) -> tuple[str, ...]:
+    """A filter is listed anew where NVFlare starts a participant anew."""
+    return str(line["id"]), str(line["class"]), str(line["chain"]), str(line["arguments"])
+
+
+def _halves(place: Path, owner: str, lines: list[Mapping[str, Any]]) -> list[_Half]:
+    if not (place / "index.jsonl").exists():
+        return []
+    recorded = read_recording(place).messages
+    if len(lines) < len(recorded) - 1:  # one message may be cut off between the two files
+        raise DataError(f"{place / FILE} has {len(lines)} messages and the index {len(recorded)}; record the run again")
+    halves = [
+        _Half(owner, str(line["direction"]), line, message) for line, message in zip(lines, recorded, strict=False)
+    ]
+    for half in halves:
+        half.digest = _digest(half.message)
+    return halves
+
+
+def _digest(message: RecordedMessage) -> str:
+    """Hash all numbers of a message with their names."""
+    whole = hashlib.sha256()
+    for kind, names, numbers in sorted(message.parts, key=lambda part: part[0]):
+        whole.update(f"{kind}|{names}|{numbers.dtype}|{numbers.shape}".encode())
+        whole.update(np.ascontiguousarray(numbers).tobytes())
+    return whole.hexdigest()
+
+
+def _servers(own: str, halves: Iterable[_Half]) -> set[str]:
+    return {
+        str(name) for h in halves if h.line.get("peer_is_server") for name in h.line["ends"] if name not in (own, None)
+    }
+
+
+def _joined(halves: list[_Half]) -> tuple[tuple[JobMessage, ...], tuple[tuple[str, str, str, str], ...]]:
+    """Put the halves of each message together: by the sender, the content and, where it is told, the receiver."""
+    waiting: dict[tuple[Any, ...], list[_Half]] = defaultdict(list)
+    for half in sorted(halves, key=_time):
+        if half.direction == "out":
+            waiting[_group(half)].append(half)
+    owners = {half.owner for half in halves}
+    messages, changed = [], []
+    for half in sorted(halves, key=_time):
+        if half.direction == "out":
+            continue
+        others = waiting[_group(half)]
+        alike = [o for o in others if o.digest == half.digest and _fits(o, half)]
+        match = min(alike, key=lambda sent, half=half: _distance(sent, half), default=None)  # type: ignore[misc]
+        sender = half.line["ends"][0]
+        if match is not None and match.line["ends"][1] is not None:
+            others.remove(match)
+        elif match is None and sender in owners:
+            replaced = next((o for o in others if _fits(o, half) and _same_task(o, half)), None)
+            if replaced is not None:  # it left, and something else arrived
+                others.remove(replaced)
+                changed.append((str(sender), half.owner, str(half.line["task"]), str(half.line["tag"])))
+        if match is not None:
+            match.line = {**match.line, "met": True}
+        whole = match.owner if match is not None else sender
+        messages.append(
+            _message(half, str(whole or UNKNOWN), half.owner, "both ends" if match is not None else half.owner)
+        )
+    unmet = [h for group in waiting.values() for h in group if not h.line.get("met")]
+    messages += [_message(h, h.owner, str(h.line["ends"][1] or UNKNOWN), h.owner) for h in unmet]
+    return tuple(sorted(messages, key=lambda m: m.time)), tuple(changed)
+
+
+def _time(half: _Half) -> float:
+    return float(half.line["time"])
+
+
+def _group(half: _Half) -> tuple[Any, ...]:
+    return half.line["task"], half.line["chain"]
+
+
+def _fits(sent: _Half, arrived: _Half) -> bool:
+    """Return whether the ends agree, as far as each is told."""
+    return (
+        sent.owner != arrived.owner
+        and arrived.line["ends"][0] in (None, sent.owner)
+        and sent.line["ends"][1] in (None, arrived.owner)
+    )
+
+
+def _distance(sent: _Half, arrived: _Half) -> tuple[bool, bool, bool, float]:
+    """Order what could have arrived: the same task, the same round, what has not arrived yet, what left just before."""
+    unlike = sent.line["tag"] != arrived.line["tag"]
+    return not _same_task(sent, arrived), unlike, bool(sent.line.get("met")), abs(_time(sent) - _time(arrived))
+
+
+def _same_task(sent: _Half, arrived: _Half) -> bool:
+    told = sent.line["task_id"]
+    return told is not None and told == arrived.line["task_id"]
+
+
+def _message(half: _Half, sender: str, receiver: str, seen_at: str) -> JobMessage:
+    arrays: dict[str, NDArray[Any]] = {}
+    singles: dict[str, float] = {}
+    for kind, names, numbers in half.message.parts:
+        path = kind.partition(": ")[2]
+        if names:
+            singles.update(zip(names, map(float, numbers), strict=True))
+        else:
+            arrays[path] = numbers
+    line = half.line
+    return JobMessage(
+        sender,
+        receiver,
+        str(line["task"]),
+        str(line["tag"]),
+        line["chain"] == RESULT,
+        arrays,
+        singles,
+        {str(path): tuple(shape) for path, shape in line["shapes"].items()},
+        frozenset(map(str, line["opaque"])),
+        str(line["code"]),
+        tuple(map(str, line["history"])),
+        seen_at,
+        _time(half),
+        half.message.encrypted,
+    )
+
+
+def _neutral_parts(message: JobMessage) -> tuple[tuple[str, tuple[str, ...], NDArray[Any]], ...]:
+    kind = f"{message.task} reply" if message.reply else message.task
+    arrays: list[tuple[str, tuple[str, ...], NDArray[Any]]] = [
+        (f"{kind}: {path}", (), numbers) for path, numbers in message.arrays.items()
+    ]
+    if message.singles:
+        singles = np.array(list(message.singles.values()))
+        arrays.append((f"{kind}: numbers", tuple(message.singles), singles))
+    return tuple(arrays)

@@ -1,0 +1,162 @@
+"""One participant's recording of a run: its messages, and beside them what NVFlare says of each and of its filters.
+
+Beside the files of :mod:`secmix.recording.folder` the folder has ``nvflare.jsonl``. Each line is an object; ``is`` says
+of what: the ``participant``, a configured ``filter``, a ``message`` (in the order of the index), a ``passage`` of a
+message through a filter, or the ``end`` of the run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from secmix.recording.folder import Recorder
+from secmix.recording.nvflare.contents import Contents, contents
+from secmix.recording.nvflare.names import used, version
+from secmix.transcript import SERVER
+
+FILE = "nvflare.jsonl"
+RESULT = "task_result"
+_LONGEST = 160  # the format takes 200 characters of a kind; the task's name is before it
+
+
+class RunLog:
+    """Writer of one participant's recording; several threads may call it.
+
+    Parameters
+    ----------
+    folder : path
+        Of all participants; this one's is below it, named after it.
+    name : str
+        Identity of the participant in NVFlare.
+    server : bool
+    encrypted : bool
+        Whether lines count as encrypted.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], name: str, server: bool, encrypted: bool) -> None:
+        place = Path(folder) / (safe(name))
+        self._recorder = Recorder(place, "server" if server else "node")
+        self._file, self._lock = place / FILE, threading.Lock()
+        self.name, self.server, self._encrypted = name, server, encrypted
+        self._numbers: dict[str | None, int] = {}
+        self._iterations: dict[tuple[str, Any], int] = {}
+        self._rounds: dict[Any, Any] = {}  # of tasks, by id and by name and peer
+        self._sequence: dict[tuple[Any, ...], int] = {}
+        self._other_clients: set[str | None] = {None}  # as this one learns of them: they send it tasks by themselves
+        if not server:
+            self._numbers[name] = 0
+
+    def note(self, what: str, **values: Any) -> None:
+        """Write one line beside the messages."""
+        with self._lock:
+            self._write({"is": what, **values})
+
+    def begin(self, secure: bool, filters: Sequence[Mapping[str, Any]]) -> None:
+        """Write who records, and all configured filters."""
+        self.note("participant", name=self.name, server=self.server, nvflare=version(), secure=secure)
+        for each in filters:
+            self.note("filter", **each)
+
+    def message(self, shareable: Any, context: Any, chain: str, task: str, direction: str) -> None:
+        """Write one message as it is on the line."""
+        read, header = contents(shareable), _header(shareable)
+        peer = self._peer(context, chain, direction)
+        ends = (self.name, peer) if direction == "out" else (peer, self.name)
+        key = used("nvflare.apis.shareable", "ReservedHeaderKey")
+        task_id = header.get(key.TASK_ID) or context.get_prop(used("nvflare.apis.fl_constant", "FLContextKey.TASK_ID"))
+        with self._lock:
+            if not self.server and header.get(key.TOPIC) == used("nvflare.apis.fl_constant", "ReservedTopic.DO_TASK"):
+                self._other_clients.add(peer)
+            tag = self._tag(header, chain, direction, task, peer, task_id)
+            about = {
+                **{"chain": chain, "direction": direction, "task": task, "task_id": task_id, "tag": str(tag)},
+                **{"ends": ends, "peer_is_server": self._is_server(peer), "code": str(header.get(key.RC, "OK"))},
+            }
+            self._write_message(read, about)
+
+    def _write_message(self, read: Contents, about: Mapping[str, Any]) -> None:
+        """Write the numbers of a message, and then the line about it."""
+        chain, task = about["chain"], about["task"]
+        iteration = self._iterations.setdefault((task, about["tag"]), len(self._iterations))
+        sender, receiver = (self._number(name) for name in about["ends"])
+        parts = _parts(read, f"{task} reply" if chain == RESULT else task)
+        file = f"{self._recorder.count:06d}.npz"
+        self._recorder.write(iteration, int(chain == RESULT), sender, receiver, parts, encrypted=self._encrypted)
+        self._write(
+            {
+                **{"is": "message", "file": file, **about, "time": time.time()},
+                "shapes": {part.path: part.shape for part in read.arrays},
+                "opaque": [part.path for part in read.arrays if part.opaque],
+                "texts": read.texts,
+                "history": read.history,
+            }
+        )
+
+    def _peer(self, context: Any, chain: str, direction: str) -> str | None:
+        """Return who is at the other end; None where NVFlare does not tell, as for tasks that clients send."""
+        if chain != RESULT and direction == "out" and not self.server:
+            return None
+        if chain == RESULT and direction == "in" and not self.server:
+            return None  # the answer to a client's own task: the context still has the server
+        peer = context.get_peer_context()
+        return None if peer is None else str(peer.get_identity_name())
+
+    def _tag(self, header: Mapping[str, Any], chain: str, direction: str, task: str, peer: Any, task_id: Any) -> Any:
+        """Return the round that a message belongs to, as far as it is told; otherwise its number among its like."""
+        current = used("nvflare.app_common.app_constant", "AppConstants.CURRENT_ROUND")
+        told = header.get(current)
+        last = (task, peer, direction == "out")  # a result goes the other way than its task
+        if chain == RESULT:
+            known = self._rounds.get(task_id) if task_id else None
+            return known if known is not None else self._rounds.get((task, peer, direction != "out"), told)
+        count = self._sequence[last] = self._sequence.get(last, -1) + 1
+        tag = f"round {told}" if told is not None else f"number {count}"
+        self._rounds[last] = tag
+        if task_id:
+            self._rounds[task_id] = tag
+        return tag
+
+    def _number(self, name: str | None) -> int:
+        if (name == self.name and self.server) or self._is_server(name):
+            return SERVER
+        return self._numbers.setdefault(name, len(self._numbers))
+
+    def _is_server(self, peer: str | None) -> bool:
+        """Return whether a peer is the server, whose name may be any: clients ask it for tasks."""
+        return not self.server and peer != self.name and peer not in self._other_clients
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        with self._file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, default=str) + "\n")
+
+
+def safe(name: str) -> str:
+    """Return a name of a folder for a participant."""
+    kept = "".join(char if char.isalnum() or char in "-_." else "_" for char in name).strip(".")
+    return kept or "participant"
+
+
+def _header(shareable: Any) -> Mapping[str, Any]:
+    found = shareable.get(used("nvflare.apis.shareable", "ReservedHeaderKey.HEADERS"))
+    return found if isinstance(found, Mapping) else {}
+
+
+def _parts(read: Contents, kind: str) -> list[tuple[str, tuple[str, ...], Any]]:
+    arrays = [(f"{_short(kind)}: {_short(part.path)}", (), part.numbers) for part in read.arrays]
+    if not read.singles:
+        return [*arrays]
+    names = tuple(_short(path) for path in read.singles)
+    return [*arrays, (f"{_short(kind)}: numbers", names, list(read.singles.values()))]
+
+
+def _short(text: str) -> str:
+    if len(text) <= _LONGEST:
+        return text
+    return text[: _LONGEST - 17] + "~" + hashlib.sha256(text.encode()).hexdigest()[:16]

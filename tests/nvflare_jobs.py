@@ -1,0 +1,181 @@
+"""Jobs of NVFlare, written as its own examples have them, for the tests of recordings."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+PLAIN = "nvflare.app_common"
+
+LINEAR = """
+import json
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import SGDClassifier
+from sklearn.preprocessing import StandardScaler
+
+import nvflare.client as flare
+
+flare.init()
+first = int(flare.get_site_name()[-1]) - 1
+x, y = load_breast_cancer(return_X_y=True)
+x, y = StandardScaler().fit_transform(x[:, :10])[first::2][: 200 + 50 * first], y[first::2][: 200 + 50 * first]
+model = SGDClassifier(loss="log_loss", eta0=0.01, learning_rate="constant", max_iter=1, tol=None, warm_start=True)
+model.classes_, model.coef_, model.intercept_ = np.array([0, 1]), np.zeros((1, 10)), np.zeros(1)
+while flare.is_running():
+    received = flare.receive()
+    if "coef" in received.params:
+        model.coef_, model.intercept_ = received.params["coef"].copy(), received.params["intercept"].copy()
+    model.fit(x, y)
+    print("LOGGED", json.dumps({"coef": model.coef_.ravel().tolist(), "intercept": model.intercept_.tolist()}))
+    params, told = {"coef": model.coef_, "intercept": model.intercept_}, {"NUM_STEPS_CURRENT_ROUND": len(y)}
+    flare.send(flare.FLModel(params=params, metrics={"accuracy": model.score(x, y)}, meta=told))
+"""
+
+KMEANS = """
+import json
+
+import numpy as np
+from sklearn.cluster import MiniBatchKMeans, kmeans_plusplus
+
+import nvflare.client as flare
+
+flare.init()
+x = np.array(json.loads(open(f"{PLACE}/patients-{flare.get_site_name()}.json").read()))
+while flare.is_running():
+    received = flare.receive()
+    if received.current_round == 0:
+        center, _ = kmeans_plusplus(x, n_clusters=received.params["n_clusters"], random_state=0)
+        params = {"center": center, "count": None}
+    else:
+        start = received.params["center"]
+        fitted = MiniBatchKMeans(
+            n_clusters=len(start), batch_size=len(x), max_iter=1, init=start, n_init=1, reassignment_ratio=0,
+            random_state=0,
+        ).fit(x)
+        params = {"center": fitted.cluster_centers_, "count": fitted._counts}
+    print("LOGGED", json.dumps({name: np.ravel(array).tolist() for name, array in params.items() if array is not None}))
+    flare.send(flare.FLModel(params=params, metrics={"metrics": 0.0}, meta={"NUM_STEPS_CURRENT_ROUND": len(x)}))
+"""
+
+
+def linear(folder: Path, tasks: dict[str, list[str]]) -> Path:
+    """FedAvg of scikit-learn's logistic regression; ``tasks`` are those of each client's SVTPrivacy."""
+    from nvflare.app_common.filters.svt_privacy import SVTPrivacy
+    from nvflare.app_opt.sklearn import SklearnFedAvgRecipe
+    from nvflare.recipe import set_per_site_config
+
+    with _script(folder, LINEAR):
+        recipe = SklearnFedAvgRecipe(
+            name="linear", min_clients=2, num_rounds=2, model_params={"n_classes": 2}, train_script="client.py"
+        )
+        set_per_site_config(recipe, {site: {} for site in tasks})
+        for site, names in tasks.items():
+            control = SVTPrivacy(fraction=0.5, epsilon=100.0, gamma=1.0, tau=1e-4)
+            recipe.add_client_output_filter(control, tasks=names, clients=[site])
+        recipe.export(str(folder))
+    return folder / "linear"
+
+
+def patients(client: int) -> np.ndarray:
+    """Thirteen flowers of iris for each of two clients."""
+    from sklearn.datasets import load_iris
+
+    return load_iris().data[client::2][:13]
+
+
+def kmeans(folder: Path) -> Path:
+    """Federated k-means of NVFlare's on iris."""
+    from nvflare.app_opt.sklearn import KMeansFedAvgRecipe
+
+    folder.mkdir()
+    for client in (0, 1):
+        (folder / f"patients-site-{client + 1}.json").write_text(json.dumps(patients(client).tolist()))
+    with _script(folder, KMEANS.replace("{PLACE}", str(folder))):
+        recipe = KMeansFedAvgRecipe(name="kmeans", min_clients=2, num_rounds=2, n_clusters=3, train_script="client.py")
+        recipe.export(str(folder))
+    return folder / "kmeans"
+
+
+def swarm(folder: Path, filters: dict[str, list[dict]]) -> Path:
+    """Swarm learning of a NumPy model, as its test job hello-ccwf has it."""
+    components = {
+        "persistor": (f"{PLAIN}.ccwf.comps.np_file_model_persistor.NPFileModelPersistor", {}),
+        "shareable_generator": (
+            f"{PLAIN}.ccwf.comps.simple_model_shareable_generator.SimpleModelShareableGenerator",
+            {},
+        ),
+        "aggregator": (
+            f"{PLAIN}.aggregators.intime_accumulate_model_aggregator.InTimeAccumulateWeightedAggregator",
+            {"expected_data_kind": "WEIGHT_DIFF"},
+        ),
+        "model_selector": (f"{PLAIN}.ccwf.comps.simple_intime_model_selector.SimpleIntimeModelSelector", {}),
+    }
+    controller = {
+        **{"learn_task_name": "train", "learn_task_timeout": 5.0, "persistor_id": "persistor"},
+        **{"aggregator_id": "aggregator", "shareable_generator_id": "shareable_generator"},
+        **{"min_responses_required": 2, "wait_time_after_min_resps_received": 1},
+    }
+    executors = [(["train"], f"{PLAIN}.ccwf.comps.np_trainer.NPTrainer", {})]
+    executors += [(["swarm_*"], f"{PLAIN}.ccwf.SwarmClientController", controller)]
+    client = {
+        "executors": [{"tasks": tasks, "executor": {"path": path, "args": args}} for tasks, path, args in executors],
+        "components": [{"id": name, "path": path, "args": args} for name, (path, args) in components.items()],
+        **filters,
+    }
+    workflow = {"id": "swarm", "path": f"{PLAIN}.ccwf.SwarmServerController", "args": {"num_rounds": 2}}
+    return written(folder / "swarm", {"workflows": [workflow], "components": []}, client)
+
+
+def written(job: Path, server: dict, client: dict) -> Path:
+    """Write a job folder of one app for all."""
+    config = job / "app" / "config"
+    config.mkdir(parents=True)
+    about = {"name": job.name, "resource_spec": {}, "min_clients": 2, "deploy_map": {"app": ["@ALL"]}}
+    (job / "meta.json").write_text(json.dumps(about))
+    for name, content in (("server", server), ("client", client)):
+        lists = {"format_version": 2, "task_data_filters": [], "task_result_filters": [], **content}
+        (config / f"config_fed_{name}.json").write_text(json.dumps(lists))
+    return job
+
+
+@contextlib.contextmanager
+def _script(folder: Path, script: str):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "client.py").write_text(script)
+    with contextlib.chdir(folder):
+        yield
+
+
+def recorded(job: Path, out: Path) -> subprocess.Popen:
+    """Begin ``secmix record nvflare``, of two clients."""
+    command = [sys.executable, "-m", "secmix", "record", "nvflare", str(job), "--out", str(out), "--clients", "2"]
+    return begun(command, out.with_suffix(".log"))
+
+
+def begun(command: list[str], log: Path) -> subprocess.Popen:
+    """Begin a command of which all that it says goes to ``log``."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    with log.open("wb") as output:
+        return subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.STDOUT, cwd=log.parent)
+
+
+def ended(process: subprocess.Popen) -> tuple[int, float]:
+    """Wait for a process; return its status and the processor time of it and its children, in seconds."""
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, used.ru_utime + used.ru_stime
+
+
+def logged(workspace: Path, site: str) -> list[dict]:
+    """What a client's script printed before it sent a model."""
+    lines = (workspace / "run" / site / "log.txt").read_text().splitlines()
+    return [json.loads(line.partition("LOGGED ")[2]) for line in lines if "LOGGED " in line]
