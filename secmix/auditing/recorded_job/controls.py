@@ -151,14 +151,14 @@ def _digests(message: JobMessage) -> list[str]:
 
 
 def _too_late(job: JobRecording, participant: Participant, line: Mapping[str, Any]) -> str:
-    """Remark that a filter at the receiving end hides nothing from who is there, or on the line."""
+    """Say that a filter at the receiving end hides nothing from who is there, or on the line."""
     if any(str(key).endswith("/out") for key in line["keys"]):
         return ""
     return f"; it acts at {participant.name}, which has received the message before"
 
 
 def _svt(arguments: Mapping[str, Any], read: Passages) -> tuple[Outcome, str]:
-    """Sparse vector technique: at most a fraction of the numbers is sent, and those with noise."""
+    """Judge the sparse vector technique: at most a fraction of the numbers is sent, and those with noise."""
     fraction = float(arguments.get("fraction", 1.0))
     for each in read:
         if each["nonzero"][0] and not each["changed"]:
@@ -172,7 +172,7 @@ def _svt(arguments: Mapping[str, Any], read: Passages) -> tuple[Outcome, str]:
 
 
 def _percentile(arguments: Mapping[str, Any], read: Passages) -> tuple[Outcome, str]:
-    """Largest percentile: small differences are zero, and no difference by step is above gamma."""
+    """Judge the largest percentile: small differences are zero, and none by step is above gamma."""
     gamma = float(arguments.get("gamma", 0.0))
     for each in read:
         if each["nonzero"][0] and each["largest"] > gamma * each["steps"] * (1 + _ROUNDING):
@@ -184,7 +184,7 @@ def _percentile(arguments: Mapping[str, Any], read: Passages) -> tuple[Outcome, 
 
 
 def _exclude(arguments: Mapping[str, Any], read: Passages) -> tuple[Outcome, str]:
-    """Excluded variables: no array of such a name is left."""
+    """Judge an exclusion of variables: no array of such a name is left."""
     names = arguments.get("exclude_vars")
     if not names:
         return "violated", "it has no names of variables to exclude, and so excludes none"
@@ -206,7 +206,7 @@ def _matching(names: Any) -> Callable[[str], bool]:
 
 
 def _encryptor(arguments: Mapping[str, Any], read: Passages) -> tuple[Outcome, str]:
-    """Homomorphic encryption: arrays leave as bytes that nobody here can read."""
+    """Judge homomorphic encryption: arrays leave as bytes that nobody here can read."""
     layers = arguments.get("encrypt_layers")
     for each in read:
         if not each["sealed"] or (not layers and each["sealed"] < len(each["left"])):

@@ -195,7 +195,7 @@ def _participant(place: Path) -> tuple[Participant, list[Mapping[str, Any]]]:
 
 
 def _key(line: Mapping[str, Any]) -> tuple[str, ...]:
-    """A filter is listed anew where NVFlare starts a participant anew."""
+    """Return what tells a filter from others; it is listed anew where NVFlare starts a participant anew."""
     return str(line["id"]), str(line["class"]), str(line["chain"]), str(line["arguments"])
 
 
