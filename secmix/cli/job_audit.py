@@ -9,6 +9,7 @@ from pathlib import Path
 from secmix._base import files
 from secmix.auditing.recorded_job import JobAudit, audit_job
 from secmix.auditing.recorded_job.controls import Control
+from secmix.auditing.recorded_job.rows import JobRow
 from secmix.errors import SecmixError
 from secmix.recording.nvflare.ends import read_job
 
@@ -60,19 +61,32 @@ def as_lines(found: JobAudit, show_private: bool = False) -> Iterator[str]:
                 yield from (f"    - {kind}" for kind in each.reads)
                 yield from (f"    - {fact}" for fact in each.knows)
     yield from ("", "## Rows that follow from the messages", "")
+    alike: dict[tuple[object, ...], list[JobRow]] = {}
     for known in found.rows:
-        numbers = ", ".join(f"{value:.6g}" for value in known.row) if show_private else "not shown"
-        off = "exactly" if not known.error else f"each within {known.error:.1g}"
-        whom = f"{len(known.row)} numbers, {off}, known to {_names(known.known_to)}"
-        yield f"- {known.client}: {whom}: {known.how}. Row: {numbers}"
+        alike.setdefault((known.client, known.how, known.known_to, len(known.row)), []).append(known)
+    for rows in alike.values():
+        yield from _rows_in_words(rows, show_private)
     if not found.rows:
         yield "- none was found. One run never shows that there is none to be found"
     yield from ("", "## This run", "", *(f"- {each}" for each in found.remarks))
     yield from ("", "## What one run does not show", "", *(f"- {each}" for each in found.not_said))
 
 
+def _rows_in_words(rows: list[JobRow], show_private: bool) -> Iterator[str]:
+    """Say of rows that follow in the same way how many they are, and list them if asked for."""
+    first, off = rows[0], max(row.error for row in rows)
+    exact = "exactly" if not off else f"each within {off:.1g}"
+    count = f"{len(rows)} row{'s' * (len(rows) != 1)} of {len(first.row)} numbers, {exact}"
+    hidden = "" if show_private else ". Not shown"
+    yield f"- {first.client}: {count}, known to {_names(first.known_to)}: {first.how}{hidden}"
+    if show_private:
+        yield from ("    - " + ", ".join(f"{value:.6g}" for value in row.row) for row in rows)
+
+
 def headline(found: JobAudit) -> Iterator[str]:
-    """Say what decides: first each control that did not act."""
+    """Say what decides: that no client answered, then each control that did not act."""
+    if found.all_failed:
+        yield "**Every client failed in every task**: nothing can be learnt from this run."
     for control in found.controls:
         if control.outcome == "violated":
             yield f"**{control.name} of {_names(control.participants)} was not in force**: {control.how}."
@@ -96,6 +110,7 @@ def as_plain(found: JobAudit, show_private: bool = False) -> dict[str, object]:
     """Return the report as plain values."""
     return {
         "verdict": found.verdict,
+        "all_failed": found.all_failed,
         "headline": list(headline(found)),
         "controls": [vars(control) for control in found.controls],
         "learned": [vars(each) for each in found.learned],

@@ -200,6 +200,23 @@ def test_bytes_that_nvflare_packed_are_read_and_others_are_opaque():
     assert read.texts == ["statistics/name"]
 
 
+@pytest.mark.parametrize("layers", [None, ["layer"]])
+def test_encrypted_arrays_are_opaque_and_the_encryptor_is_in_force(layers, tmp_path):
+    tenseal = pytest.importorskip("tenseal", reason="TenSEAL is not installed")
+    from nvflare.app_opt.he.model_encryptor import HEModelEncryptor
+
+    encryptor = HEModelEncryptor(encrypt_layers=layers)
+    encryptor.tenseal_context = tenseal.context(tenseal.SCHEME_TYPE.CKKS, 8192, coeff_mod_bit_sizes=[60, 40, 40])
+    encryptor.tenseal_context.global_scale = 2**40
+    encryptor.encrypt_layers = layers or [True]  # as at the start of a run
+    _, found = run(tmp_path, {"train/out": [encryptor]})
+    assert (the_control(found).outcome, found.verdict) == ("in force", "inconclusive")
+    (message,) = read_job(tmp_path / "site-1").messages
+    assert message.opaque == ({"weights/layer"} if layers else {"weights/layer", "weights/bias"})
+    assert len(message.arrays["weights/layer"]) > 10_000
+    assert ("1 arrays stayed readable" in the_control(found).how) == bool(layers)
+
+
 def test_support_vectors_are_rows_and_the_folder_says_who_gets_them(tmp_path):
     rows = np.array([[1.5, 2.0], [3.0, -1.0]])
     message = a_model(support_x=rows, support_y=np.array([0.0, 1.0]))
@@ -209,8 +226,8 @@ def test_support_vectors_are_rows_and_the_folder_says_who_gets_them(tmp_path):
         ("site-1", ("server",), [1.5, 2.0]),
         ("site-1", ("server",), [3.0, -1.0]),
     ]
-    assert not any("1.5" in line for line in as_lines(found) if line.startswith("- site-1: 2 numbers"))
-    assert any("Row: 1.5, 2" in line for line in as_lines(found, show_private=True))
+    assert not any("1.5" in line for line in as_lines(found))
+    assert any(line.endswith("- 1.5, 2") for line in as_lines(found, show_private=True))
 
 
 def test_a_name_that_this_nvflare_lacks_is_named(tmp_path, monkeypatch):

@@ -12,7 +12,8 @@ from typing import Literal
 
 from secmix.auditing.recorded_job.averages import averaged
 from secmix.auditing.recorded_job.controls import Control, controls
-from secmix.auditing.recorded_job.rows import JobRow, known_rows, moved_along, starts_without_counts
+from secmix.auditing.recorded_job.passed_on import passed_on, with_those_who_get_them
+from secmix.auditing.recorded_job.rows import JobRow, counted_alone, known_rows, moved_along, starts_without_counts
 from secmix.recording.nvflare.changes import STEPS
 from secmix.recording.nvflare.ends import JobMessage, JobRecording
 
@@ -58,6 +59,8 @@ class JobAudit:
     learned : list of Learned
         For each client: the server, each other client, a listener.
     rows : list of JobRow
+    all_failed : bool
+        Whether clients answered, and with errors alone.
     remarks : list of str
         What else is to be known of this run.
     not_said : tuple of str
@@ -68,32 +71,42 @@ class JobAudit:
     controls: list[Control]
     learned: list[Learned]
     rows: list[JobRow]
+    all_failed: bool
     remarks: list[str]
     not_said: tuple[str, ...] = NOT_SAID
 
 
 def audit_job(job: JobRecording) -> JobAudit:
     """Audit a recorded job under a policy that wants every control to act and no row to be known."""
-    judged, rows = controls(job), known_rows(job)
-    mean = averaged(job)
+    judged, rows = controls(job), with_those_who_get_them(job, known_rows(job))
+    mean, onward = averaged(job), passed_on(job)
     parties = [job.server, *job.clients, LISTENER]
     learned = [
-        _learned(job, client, party, rows, mean) for client in job.clients for party in parties if party != client
+        _learned(job, client, party, rows, mean, onward.get((client, party), []))
+        for client in job.clients
+        for party in parties
+        if party != client
     ]
     violated = bool(rows) or any(control.outcome == "violated" for control in judged)
-    return JobAudit("violated" if violated else "inconclusive", judged, learned, rows, _remarks(job))
+    return JobAudit("violated" if violated else "inconclusive", judged, learned, rows, _all_failed(job), _remarks(job))
 
 
 def _learned(
-    job: JobRecording, client: str, party: str, rows: Sequence[JobRow], mean: tuple[str, tuple[str, ...], str] | None
+    job: JobRecording,
+    client: str,
+    party: str,
+    rows: Sequence[JobRow],
+    mean: tuple[str, tuple[str, ...], str] | None,
+    onward: list[str],
 ) -> Learned:
     sent = [m for m in job.messages if m.sender == client]
     read = [m for m in sent if reads(job, party, m)]
     knows = [
         f"a row of {len(row.row)} numbers: {row.how}"
         for row in rows
-        if row.client == client and any(reads_from(job, party, row.client, to) for to in row.known_to)
+        if row.client == client and knows_row(job, party, row)
     ]
+    knows += [*onward, *counted_alone(read)]
     if mean is not None and client in mean[1] and party in mean[1]:
         others = len(mean[1]) - 1
         whom = "from its own and the next model" if others == 1 else f"together with the other {others - 1}"
@@ -114,9 +127,10 @@ def reads(job: JobRecording, party: str, message: JobMessage) -> bool:
     )
 
 
-def reads_from(job: JobRecording, party: str, client: str, receiver: str) -> bool:
-    """Return whether a party reads what ``client`` sends to ``receiver``."""
-    return any(m.sender == client and m.receiver == receiver and reads(job, party, m) for m in job.messages)
+def knows_row(job: JobRecording, party: str, row: JobRow) -> bool:
+    """Return whether a party gets the messages from which a row follows, or reads them on their way."""
+    on_the_way = (m for m in job.messages if m.sender == row.client and m.receiver in row.known_to)
+    return party in row.known_to or any(reads(job, party, m) for m in on_the_way)
 
 
 def _sealed_between_clients(job: JobRecording) -> bool:
@@ -181,21 +195,26 @@ def _remarks(job: JobRecording) -> list[str]:
     found.append(ends if not one_end else f"{ends}; {one_end} were recorded at one end alone")
     if any(m.encrypted for m in job.messages) and not any(each.secure for each in job.participants):
         found.append("lines are taken to be encrypted, as a provisioned NVFlare has them; those of this run were not")
+    if any(m.opaque for m in job.messages):
+        found.append(
+            "bytes that could not be read here are opaque to this adversary, no more: where NVFlare encrypts, all "
+            "clients have one key, and any of them together with the server reads what every client sent"
+        )
     return [*found, *_possible_rows(job), *_unlike_filters(job)]
 
 
 def _failures(job: JobRecording) -> list[str]:
-    """Say which clients answered with errors; first, if no client ever answered otherwise."""
-    found = []
+    """Say which clients answered with errors."""
     failed: dict[str, list[str]] = {}
     for m in job.messages:
         if m.reply and m.sender in job.clients and m.code != "OK":
             failed.setdefault(m.sender, []).append(f"{m.task}: {m.code}")
-    well = {m.sender for m in job.messages if m.reply and m.sender in job.clients and m.code == "OK"}
-    if failed and not well:
-        found.append("every client failed in every task: nothing can be learnt from this run")
-    found += [f"{client} answered with errors ({', '.join(sorted(set(codes)))})" for client, codes in failed.items()]
-    return found
+    return [f"{client} answered with errors ({', '.join(sorted(set(codes)))})" for client, codes in failed.items()]
+
+
+def _all_failed(job: JobRecording) -> bool:
+    codes = {m.code for m in job.messages if m.reply and m.sender in job.clients}
+    return bool(codes) and "OK" not in codes
 
 
 def _possible_rows(job: JobRecording) -> list[str]:

@@ -83,6 +83,17 @@ def starts_without_counts(message: JobMessage) -> bool:
     return any(above not in counts and centers.ndim == 2 for above, centers in _layouts(message, "center"))
 
 
+def counted_alone(messages: Iterable[JobMessage]) -> list[str]:
+    """Say how many bins of histograms count one row: its number lies between two that are told."""
+    alone: dict[str, int] = {}
+    for message in messages:
+        for above, bins in _layouts(message, "bins"):
+            if bins.ndim == 2 and bins.shape[1] == 3 and "histogram" in above:  # lower and upper bound, and count
+                name = above.partition("histogram/")[2]
+                alone[name] = max(alone.get(name, 0), int(np.count_nonzero(bins[:, 2] == 1.0)))
+    return [f"{count} bins of the histogram of {name} count one row each" for name, count in alone.items() if count]
+
+
 def _support_vectors(message: JobMessage) -> Iterator[tuple[Array, float, str]]:
     """Yield rows that a support vector machine of NVFlare sends as they are, with their labels."""
     labels = dict(_layouts(message, "support_y"))

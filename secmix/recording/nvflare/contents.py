@@ -99,6 +99,8 @@ def _read(value: Any, path: str, found: Contents, depth: int) -> None:
         found.arrays.append(Part(path, np.ascontiguousarray(array).reshape(-1), array.shape))
     elif isinstance(value, bytes | bytearray | memoryview):
         _read_bytes(bytes(value), path, found, depth)
+    elif (sealed := _ciphertext(value)) is not None:
+        found.arrays.append(Part(path, np.frombuffer(sealed, dtype=np.uint8), (len(sealed),), opaque=True))
     elif depth < _DEEPEST and (items := list(_items(value))):
         for name, each in items:
             _read(each, f"{path}/{name}", found, depth + 1)
@@ -116,6 +118,13 @@ def _read_bytes(value: bytes, path: str, found: Contents, depth: int) -> None:
         found.arrays.append(Part(path, np.frombuffer(value, dtype=np.uint8), (len(value),), opaque=True))
     else:
         _read(unpacked, path, found, depth + 1)
+
+
+def _ciphertext(value: Any) -> bytes | None:
+    """Return a ciphertext of TenSEAL as NVFlare sends it."""
+    if type(value).__module__.partition(".")[0] == "tenseal" and hasattr(value, "serialize"):
+        return bytes(value.serialize())
+    return None
 
 
 def _single(value: Any) -> float | None:

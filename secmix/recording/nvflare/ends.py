@@ -7,7 +7,7 @@ message is the same at both, or was changed on the way, and that is told.
 from __future__ import annotations
 
 import hashlib
-import json
+import math
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -18,14 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secmix._base import files
 from secmix.errors import DataError
 from secmix.recording.folder import RecordedMessage, Recording, read_recording
-from secmix.recording.nvflare.run_log import FILE, RESULT
+from secmix.recording.nvflare.lines import FILE, Line, read_lines
+from secmix.recording.nvflare.run_log import RESULT, kind_of
 from secmix.transcript import SERVER
 
-_LINES = ("participant", "filter", "message", "passage", "end")
-_MOST = 256 * 2**20
 UNKNOWN = "another client"
 
 
@@ -174,22 +172,18 @@ def read_job(folder: str | os.PathLike[str]) -> JobRecording:
     return JobRecording(server, clients, tuple(participants), messages, changed)
 
 
-def _participant(place: Path) -> tuple[Participant, list[Mapping[str, Any]]]:
+def _participant(place: Path) -> tuple[Participant, list[Line]]:
     """Return a participant, and the lines of its messages."""
-    try:
-        content = files.read_regular(place / FILE, follow=False, most=_MOST)
-        lines = [json.loads(line) for line in content.split(b"\n")[:-1]]
-        of = {
-            what: [x for x in lines if x["is"] == what]
-            for what in ("participant", "filter", "message", "passage", "end")
-        }
-        about = of["participant"][0]
-        name, server, secure = str(about["name"]), bool(about["server"]), bool(about["secure"])
-        filters, passages = ({_key(each): each for each in of["filter"]}).values(), of["passage"]
-    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
-        raise DataError(f"{place / FILE} is damaged ({type(error).__name__}); record the run again") from None
+    of = read_lines(place)
+    about = of["participant"][0]
     found = Participant(
-        name, server, secure, str(about.get("nvflare")), tuple(filters), tuple(passages), bool(of["end"])
+        about["name"],
+        about["server"],
+        about["secure"],
+        about["nvflare"],
+        tuple({_key(line): line for line in of["filter"]}.values()),
+        tuple(of["passage"]),
+        bool(of["end"]),
     )
     return found, of["message"]
 
@@ -199,18 +193,26 @@ def _key(line: Mapping[str, Any]) -> tuple[str, ...]:
     return str(line["id"]), str(line["class"]), str(line["chain"]), str(line["arguments"])
 
 
-def _halves(place: Path, owner: str, lines: list[Mapping[str, Any]]) -> list[_Half]:
+def _halves(place: Path, owner: str, lines: list[Line]) -> list[_Half]:
     if not (place / "index.jsonl").exists():
         return []
     recorded = read_recording(place).messages
     if len(lines) < len(recorded) - 1:  # one message may be cut off between the two files
         raise DataError(f"{place / FILE} has {len(lines)} messages and the index {len(recorded)}; record the run again")
-    halves = [
-        _Half(owner, str(line["direction"]), line, message) for line, message in zip(lines, recorded, strict=False)
-    ]
-    for half in halves:
+    halves = [_Half(owner, line["direction"], line, message) for line, message in zip(lines, recorded, strict=False)]
+    for number, half in enumerate(halves):
         half.digest = _digest(half.message)
+        sizes = {path: len(numbers) for path, numbers in _arrays(half).items()}
+        shapes = {path: math.prod(shape) for path, shape in half.line["shapes"].items()}
+        if sizes != shapes or not set(half.line["opaque"]) <= set(sizes):
+            raise DataError(f"message {number} of {place} has other arrays than {FILE} says; record the run again")
     return halves
+
+
+def _arrays(half: _Half) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a message by path."""
+    start = len(kind_of(half.line["task"], half.line["chain"])) + 2
+    return {kind[start:]: numbers for kind, names, numbers in half.message.parts if not names}
 
 
 def _digest(message: RecordedMessage) -> str:
@@ -290,14 +292,8 @@ def _same_task(sent: _Half, arrived: _Half) -> bool:
 
 
 def _message(half: _Half, sender: str, receiver: str, seen_at: str) -> JobMessage:
-    arrays: dict[str, NDArray[Any]] = {}
-    singles: dict[str, float] = {}
-    for kind, names, numbers in half.message.parts:
-        path = kind.partition(": ")[2]
-        if names:
-            singles.update(zip(names, map(float, numbers), strict=True))
-        else:
-            arrays[path] = numbers
+    named = [(names, numbers) for _, names, numbers in half.message.parts if names]
+    singles = {name: float(value) for names, numbers in named for name, value in zip(names, numbers, strict=True)}
     line = half.line
     return JobMessage(
         sender,
@@ -305,7 +301,7 @@ def _message(half: _Half, sender: str, receiver: str, seen_at: str) -> JobMessag
         str(line["task"]),
         str(line["tag"]),
         line["chain"] == RESULT,
-        arrays,
+        _arrays(half),
         singles,
         {str(path): tuple(shape) for path, shape in line["shapes"].items()},
         frozenset(map(str, line["opaque"])),

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from secmix.errors import DataError
+from secmix.recording.nvflare.lines import FILE
 from secmix.recording.nvflare.names import used, version
-from secmix.recording.nvflare.run_log import FILE
 
 COMPONENT = "secmix.recording.nvflare.MessageRecorder"
 _CONFIGURATIONS = ("config_fed_server", "config_fed_client")

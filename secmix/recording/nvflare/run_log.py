@@ -18,11 +18,12 @@ from typing import Any
 
 from secmix.recording.folder import Recorder
 from secmix.recording.nvflare.contents import Contents, contents
+from secmix.recording.nvflare.lines import FILE
 from secmix.recording.nvflare.names import used, version
 from secmix.transcript import SERVER
 
-FILE = "nvflare.jsonl"
 RESULT = "task_result"
+_MOST_NAMED = 100
 _LONGEST = 160  # the format takes 200 characters of a kind; the task's name is before it
 
 
@@ -86,15 +87,15 @@ class RunLog:
         chain, task = about["chain"], about["task"]
         iteration = self._iterations.setdefault((task, about["tag"]), len(self._iterations))
         sender, receiver = (self._number(name) for name in about["ends"])
-        parts = _parts(read, f"{task} reply" if chain == RESULT else task)
+        parts = _parts(read, kind_of(task, chain))
         file = f"{self._recorder.count:06d}.npz"
         self._recorder.write(iteration, int(chain == RESULT), sender, receiver, parts, encrypted=self._encrypted)
         self._write(
             {
                 **{"is": "message", "file": file, **about, "time": time.time()},
-                "shapes": {part.path: part.shape for part in read.arrays},
-                "opaque": [part.path for part in read.arrays if part.opaque],
-                "texts": read.texts,
+                "shapes": {_short(part.path): part.shape for part in read.arrays},
+                "opaque": [_short(part.path) for part in read.arrays if part.opaque],
+                "texts": read.texts[:_MOST_NAMED],
                 "history": read.history,
             }
         )
@@ -148,15 +149,20 @@ def _header(shareable: Any) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
+def kind_of(task: str, chain: str) -> str:
+    """Return how the kinds of a message's parts begin in the neutral form: the task, and whether it is a result."""
+    return _short(f"{task} reply" if chain == RESULT else task, 30)
+
+
 def _parts(read: Contents, kind: str) -> list[tuple[str, tuple[str, ...], Any]]:
-    arrays = [(f"{_short(kind)}: {_short(part.path)}", (), part.numbers) for part in read.arrays]
+    arrays = [(f"{kind}: {_short(part.path)}", (), part.numbers) for part in read.arrays]
     if not read.singles:
         return [*arrays]
     names = tuple(_short(path) for path in read.singles)
-    return [*arrays, (f"{_short(kind)}: numbers", names, list(read.singles.values()))]
+    return [*arrays, (f"{kind}: numbers", names, list(read.singles.values()))]
 
 
-def _short(text: str) -> str:
-    if len(text) <= _LONGEST:
+def _short(text: str, longest: int = _LONGEST) -> str:
+    if len(text) <= longest:
         return text
-    return text[: _LONGEST - 17] + "~" + hashlib.sha256(text.encode()).hexdigest()[:16]
+    return text[: longest - 17] + "~" + hashlib.sha256(text.encode()).hexdigest()[:16]
