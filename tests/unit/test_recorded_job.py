@@ -208,8 +208,8 @@ FILTER = {
 }  # fmt: skip
 PASSAGE = {
     "is": "passage", "filter": "job-0", "key": "train/out", "changed": True, "numbers": 6, "nonzero": [6, 1],
-    "moved": 6, "same": 0, "largest": 1.0, "removed": [], "left": ["weights/w"], "sealed": 0, "steps": 1.0, "claims": [],
-    "withheld": {},
+    "moved": 6, "same": 0, "largest": 1.0, "removed": [], "left": ["weights/w"], "sealed": 0, "steps": 1.0,
+    "claims": [], "withheld": {},
 }  # fmt: skip
 
 
