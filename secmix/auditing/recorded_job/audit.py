@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from secmix.auditing.recorded_job.averages import averaged
-from secmix.auditing.recorded_job.controls import Control, controls
+from secmix.auditing.recorded_job.controls import Control, controls, counted
 from secmix.auditing.recorded_job.passed_on import passed_on, with_those_who_get_them
 from secmix.auditing.recorded_job.rows import JobRow, counted_alone, known_rows, moved_along, starts_without_counts
 from secmix.recording.nvflare.changes import STEPS
@@ -114,7 +114,7 @@ def _learned(
     if party == LISTENER and (unread := [m for m in sent if m not in read]):
         sizes = sorted({_bytes(m) for m in unread})
         length = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-        knows.append(f"notices {len(unread)} messages, when and to whom they pass, and their {length} bytes of numbers")
+        knows.append(f"notices {counted(len(unread))}, when and to whom they pass, and their {length} bytes of numbers")
     return Learned(client, party, _kinds(read), _counted(knows))
 
 

@@ -72,6 +72,11 @@ def _together(one: Control, other: Control) -> Control:
     return replace(one, participants=participants, calls=calls, changed=changed)
 
 
+def counted(messages: int) -> str:
+    """Say a number of messages."""
+    return f"{messages} message{'s' * (messages != 1)}"
+
+
 def _control(job: JobRecording, participant: Participant, line: Mapping[str, Any]) -> Control:
     passed = [each for each in participant.passages if each["filter"] == line["id"]]
     read = [each for each in passed if "refused" not in each]
@@ -97,14 +102,14 @@ def _judged(
     if refusals := len(passed) - len(read):
         kinds = ", ".join(sorted({str(each["refused"]) for each in passed if "refused" in each}))
         if not read:
-            return "in force", f"it refused all {refusals} messages ({kinds})"
+            return "in force", f"it refused all of {counted(refusals)} ({kinds})"
     kinds_of = [str(line["class"]), *map(str, line.get("parents", []))]
     law = next((_LAWS[name] for name in kinds_of if name in _LAWS), None)
     if law is None:
         return _by_change(read)
     carrying = [each for each in read if each["numbers"] and not _without_model(each)]
     if not carrying:
-        return "unclear", f"none of the {len(read)} messages that passed it had a model"
+        return "unclear", f"of {counted(len(read))} that passed it none had a model"
     outcome, how = law(line["arguments"], carrying)
     if outcome == "in force" and (elsewhere := _let_through(job, participant.name, read)):
         return "violated", f"it {how}, but what it kept back left all the same in {elsewhere}, which does not pass it"
@@ -132,8 +137,8 @@ def _never_called(job: JobRecording, participant: Participant, line: Mapping[str
 def _by_change(read: Passages) -> tuple[Outcome, str]:
     changed = sum(bool(each["changed"]) for each in read)
     if changed:
-        return "in force", f"it changed {changed} of {len(read)} messages; what it is to do is not known here"
-    return "unclear", f"it changed none of {len(read)} messages: if it is a control, it did not act"
+        return "in force", f"it changed {changed} of {counted(len(read))}; what it is to do is not known here"
+    return "unclear", f"it changed none of {counted(len(read))}: if it is a control, it did not act"
 
 
 def _let_through(job: JobRecording, name: str, read: Passages) -> str:
@@ -152,7 +157,7 @@ def _digests(message: JobMessage) -> list[str]:
 
 def _too_late(job: JobRecording, participant: Participant, line: Mapping[str, Any]) -> str:
     """Say that a filter at the receiving end hides nothing from who is there, or on the line."""
-    if any(str(key).endswith("/out") for key in line["keys"]):
+    if any(key.rpartition("/")[2] == "out" for key in line["keys"]):  # a site's key is the direction alone
         return ""
     return f"; it acts at {participant.name}, which has received the message before"
 
@@ -212,8 +217,8 @@ def _encryptor(arguments: Mapping[str, Any], read: Passages) -> tuple[Outcome, s
         if not each["sealed"] or (not layers and each["sealed"] < len(each["left"])):
             return "violated", f"{each['sealed']} of {len(each['left'])} arrays left it encrypted ({each['key']})"
     rest = max(len(each["left"]) - each["sealed"] for each in read)
-    readable = f"; {rest} arrays stayed readable, as configured" if rest else ""
-    return "in force", f"encrypted arrays of all {len(read)} messages: they are opaque to this adversary{readable}"
+    readable = f"; {rest} other{'s' * (rest != 1)} stayed readable, as configured" if rest else ""
+    return "in force", f"encrypted arrays in all of {counted(len(read))}: opaque to this adversary{readable}"
 
 
 def _acted(read: Passages, how: str) -> tuple[Outcome, str]:
@@ -221,8 +226,8 @@ def _acted(read: Passages, how: str) -> tuple[Outcome, str]:
         return "unclear", "all numbers that came to it were zero"
     changed = sum(bool(each["changed"]) for each in read)
     if not changed:
-        return "violated", f"it changed none of {len(read)} messages: its limits bind nothing"
-    return "in force", f"changed {changed} of {len(read)} messages and {how}"
+        return "violated", f"it changed none of {counted(len(read))}: its limits bind nothing"
+    return "in force", f"changed {changed} of {counted(len(read))} and {how}"
 
 
 _LAWS: dict[str, Callable[[Mapping[str, Any], Passages], tuple[Outcome, str]]] = {
