@@ -6,20 +6,18 @@ verdict is *violated* or *inconclusive*, never *holds*.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.reconstructions.flower import only_row
 from secmix.recording import RecordedMessage, Recording
-from secmix.transcript import SERVER, Origin
+from secmix.transcript import SERVER
 
-COUNT = "num-examples"
-"""The metric in which a client says how many rows it has."""
 NOT_SAID = (
     "how much messages tell of rows in which no row was found: that needs many runs on rows that are known",
     "whether masks or noise hide what they should: that needs repetitions",
@@ -85,7 +83,7 @@ def audit_recording(recording: Recording) -> RecordedAudit:
     >>> import tempfile
     >>> from secmix.recording import Recorder, read_recording
     >>> recorder = Recorder(tempfile.mkdtemp())
-    >>> recorder.write(0, 0, -1, 0, [("train: arrays/0", (), np.zeros(2)), ("train: arrays/1", (), np.zeros(1))])
+    >>> recorder.write(0, 0, -1, 0, [("weights", (), np.zeros(2))], roles={"weights": "model"})
     >>> audit_recording(read_recording(recorder.folder)).verdict
     'inconclusive'
     """
@@ -120,38 +118,52 @@ def _who(end: int) -> str:
     return "the server" if end == SERVER else f"node {end}"
 
 
-def _claimed(message: RecordedMessage) -> float | None:
-    """Return how many rows the sender says it has."""
-    counts = [float(numbers[names.index(COUNT)]) for _, names, numbers in message.parts if COUNT in names]
-    return counts[0] if counts else None
+def _claims(message: RecordedMessage) -> list[float]:
+    """List how many rows the sender says it has."""
+    return [float(number) for numbers in message.of_role("count") for number in numbers]
 
 
 def _rows(recording: Recording) -> list[KnownRow]:
     """Return certified rows of nodes that say in all their messages that they have one."""
     found = []
     for node in recording.nodes:
-        claims = [_claimed(m) for m in recording.messages if m.sender == node]
-        distinct = {claim for claim in claims if claim is not None}
-        if distinct != {1.0}:  # with more rows the ratio is a mean of them, and units may agree all the same
+        claims = {claim for m in recording.messages if m.sender == node for claim in _claims(m)}
+        if claims != {1.0}:  # with more rows the ratio is a mean of them, and units may agree all the same
             continue
-        known = only_row(node, _with_origins(recording.messages, node))
+        known = only_row(_moves(recording.messages, node))
         if known is not None and known.certified and known.rows is not None:
             found.append(KnownRow(node, np.asarray(known.rows)[0], known.error, known.how))
     return found
 
 
-def _with_origins(messages: Iterable[RecordedMessage], node: int) -> list[tuple[Origin, Array]]:
-    return [
-        (Origin(m.iteration, m.round, kind, "encrypted" if m.encrypted else "plain", m.sender, (m.receiver,)), numbers)
-        for m in messages
-        if node in (m.sender, m.receiver)
-        for kind, _, numbers in m.parts
-    ]
+def _moves(messages: Iterable[RecordedMessage], node: int) -> list[tuple[list[Array], list[Array]]]:
+    """Pair the arrays that a node got with those that it sent back, for each iteration in which it sent some."""
+    got: dict[int, list[Array]] = {}
+    pairs = []
+    for message in messages:
+        if message.receiver == node and (model := _floats(message, "model")):
+            got[message.iteration] = model
+        before = got.get(message.iteration)
+        if message.sender == node and before is not None and (after := _after(message, before)):
+            pairs.append((before, after))
+    return pairs
 
 
-def _arrays(message: RecordedMessage) -> dict[str, Array]:
-    """Return the arrays of a model by name."""
-    return {kind.rpartition(": ")[2]: np.asarray(numbers) for kind, _, numbers in message.parts if "/" in kind}
+def _after(message: RecordedMessage, before: Sequence[Array]) -> list[Array]:
+    """Return the model that a node sent, or that its update leads to from ``before``; empty where it sent none."""
+    update = _floats(message, "update")
+    if update and list(map(len, update)) == list(map(len, before)):
+        # As exact as the coarser of both, no more.
+        return [(b + u).astype(max(b.dtype, u.dtype, key=_last_digit)) for b, u in zip(before, update, strict=True)]
+    return _floats(message, "model")
+
+
+def _floats(message: RecordedMessage, role: str) -> list[Array]:
+    return [each if each.dtype.kind == "f" else each.astype(np.float64) for each in message.of_role(role)]
+
+
+def _last_digit(dtype: np.dtype[Any]) -> float:
+    return float(np.finfo(dtype).eps)
 
 
 def _coalitions(recording: Recording) -> list[str]:
@@ -160,12 +172,14 @@ def _coalitions(recording: Recording) -> list[str]:
         return ["what others could compute together is not known from the messages of one node"]
     iterations = sorted({m.iteration for m in recording.messages})
     for before, after in pairwise(iterations):
-        sent = {m.sender: m for m in recording.messages if m.iteration == before and m.sender != SERVER and _arrays(m)}
-        replies = [_arrays(m) for m in recording.messages if m.iteration == after and m.sender == SERVER and _arrays(m)]
-        if len(sent) < 2 or not replies:
+        sent = _models(recording.messages, before)
+        claims = {m.sender: _claims(m) for m in recording.messages if m.iteration == before and m.sender in sent}
+        replies = [_floats(m, "model") for m in recording.messages if m.iteration == after and m.sender == SERVER]
+        reply = next(filter(None, replies), None)
+        if len(sent) < 2 or reply is None:
             continue
-        for weights, how in _weights(list(sent.values())):
-            if _is_mean([_arrays(m) for m in sent.values()], weights, replies[0]):
+        for weights, how in _weights(list(claims.values())):
+            if _is_mean(list(sent.values()), weights, reply):
                 last = (
                     f"in iteration {before} nodes {', '.join(map(str, sorted(sent)))} sent models, and the next model"
                 )
@@ -176,29 +190,39 @@ def _coalitions(recording: Recording) -> list[str]:
     return ["no next model was found to be an average of what nodes sent; what a coalition could compute is open"]
 
 
-def _weights(messages: list[RecordedMessage]) -> list[tuple[Array, str]]:
-    claims = [_claimed(m) for m in messages]
-    found = [(np.ones(len(messages)), "with equal weights")]
-    known = [claim for claim in claims if claim is not None]
+def _models(messages: Iterable[RecordedMessage], iteration: int) -> dict[int, list[Array]]:
+    """Return the model that each node sent in one iteration, or that its update leads to."""
+    got: dict[int, list[Array]] = {}
+    sent: dict[int, list[Array]] = {}
+    for message in messages:
+        if message.iteration == iteration and message.sender == SERVER and (model := _floats(message, "model")):
+            got[message.receiver] = model
+        elif message.iteration == iteration and (model := _after(message, got.get(message.sender, []))):
+            sent[message.sender] = model
+    return sent
+
+
+def _weights(claims: list[list[float]]) -> list[tuple[Array, str]]:
+    found = [(np.ones(len(claims)), "with equal weights")]
+    known = [claim[0] for claim in claims if claim]
     if len(known) == len(claims) and min(known) > 0 and max(known) > min(known):
-        found.insert(0, (np.array(known), f"by {COUNT}"))
+        found.insert(0, (np.array(known), "by the numbers of rows that they said"))
     return found
 
 
-def _is_mean(models: list[dict[str, Array]], weights: Array, reply: dict[str, Array]) -> bool:
+def _is_mean(models: list[list[Array]], weights: Array, reply: list[Array]) -> bool:
     moved = False
-    for name, array in reply.items():
-        parts = [model.get(name) for model in models]
-        same = [part for part in parts if part is not None and part.shape == array.shape]
-        if array.dtype.kind != "f":
-            continue
-        if len(same) < len(parts):
+    if any(list(map(len, model)) != list(map(len, reply)) for model in models):
+        return False
+    for array, *parts in zip(reply, *models, strict=True):
+        mean = np.average(np.stack(parts).astype(np.float64), axis=0, weights=weights)
+        size = max(float(np.abs(part).max(initial=0.0)) for part in (*parts, array))
+        if (
+            not np.abs(mean - array).max(initial=0.0)
+            <= _ROUNDING * max(map(_last_digit, {each.dtype for each in (*parts, array)})) * size
+        ):
             return False
-        mean = np.average(np.stack(same).astype(np.float64), axis=0, weights=weights)
-        size = max(float(np.abs(part).max(initial=0.0)) for part in (*same, array))
-        if not np.abs(mean - array).max(initial=0.0) <= _ROUNDING * float(np.finfo(array.dtype).eps) * size:
-            return False
-        moved = moved or any(np.abs(part - array).max(initial=0.0) > 0 for part in same)
+        moved = moved or any(np.abs(part - array).max(initial=0.0) > 0 for part in parts)
     return moved
 
 

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from secmix.protocols.flower.records import sections, single_names
+from secmix.protocols.flower.records import roles, sections, single_names
 from secmix.recording.folder import Recorder
 from secmix.transcript import SERVER
 
@@ -118,6 +118,7 @@ def _type(message: Any) -> str:
 def _write(recorder: Recorder, iteration: int, round: int, sender: int, receiver: int, kind: str, message: Any) -> None:
     """Write one message; an error is written as its code."""
     parts: list[tuple[str, tuple[str, ...], Any]]
+    declared: dict[str, str] = {}
     if message.has_error():
         parts = [(f"{kind}: error", ("code",), [float(message.error.code)])]
     else:
@@ -126,4 +127,13 @@ def _write(recorder: Recorder, iteration: int, round: int, sender: int, receiver
             (f"{kind}: {section.name}", names.get(section.name, ()), section.numbers)
             for section in sections(message.content)
         ]
-    recorder.write(iteration, round, sender, receiver, parts)
+        declared = _declared(message.content, kind, parts)
+    recorder.write(iteration, round, sender, receiver, parts, roles=declared)
+
+
+def _declared(content: Any, kind: str, parts: list[tuple[str, tuple[str, ...], Any]]) -> dict[str, str]:
+    """Return the roles of the parts and single numbers that are written: by the names that Flower gives them."""
+    given = roles(content)
+    written = {part: part.removeprefix(f"{kind}: ") for part, _, _ in parts}
+    written |= {name: name for _, names, _ in parts for name in names}
+    return {what: given[name] for what, name in written.items() if name in given}

@@ -4,8 +4,9 @@
   ``node``: the participant that recorded its messages.
 - ``index.jsonl``: a line for each message, in the order of sending: ``{"file": "000000.npz", "iteration": 0,
   "round": 0, "sender": -1, "receiver": 0, "encrypted": true, "parts": [{"kind": "train: arrays/0", "names": []}]}``.
-  The server is −1, nodes are counted from 0. ``round`` is 0 for what the server sends and 1 for the answer. Arrays of a
-  model are kinds with a ``/``, in the order of its layers; ``names`` are the names of single numbers, as in metrics.
+  The server is −1, nodes are counted from 0. ``round`` is 0 for what the server sends and 1 for the answer. ``names``
+  are the names of single numbers, as in metrics. ``roles``, which may be missing, declares a part, by its kind, or a
+  single number, by its name, to be one of :data:`ROLES`: ``{"train: arrays/0": "model", "num-examples": "count"}``.
 - ``000000.npz``: the numbers of the parts of one message, a vector each, named ``0``, ``1``, ..., not compressed.
 
 A message enters the index after its numbers are written: a process that is killed leaves a valid recording of the
@@ -19,9 +20,10 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,16 @@ VERSION = 1
 """Version of the format; recordings of other versions are refused."""
 MOST_BYTES = 4 * 2**30
 """Largest total size of all numbers; larger recordings are refused."""
+ROLES: Mapping[str, str] = MappingProxyType(
+    {
+        "model": "weights of a model; several parts are its arrays, in the order of its layers",
+        "update": "the change of a model, or a gradient, up to a factor; parts as of a model",
+        "count": "the number of rows that the sender has",
+        "statistic": "anything else that was computed from rows, such as a loss, a mean or a sum",
+        "opaque": "masked or encrypted numbers, keys and shares",
+    }
+)
+"""What a part, or a single number, can be declared as. Without a role it is listed, and nothing is computed from it."""
 _INDEX_BYTES, _FILE_BYTES, _HEADER_BYTES = 256 * 2**20, 2**30, 4096
 _MOST_PARTS, _LONGEST, _MOST_NAMES = 10_000, 200, 10_000
 _NAME = re.compile(r"\d{6,9}\.npz")
@@ -52,6 +64,8 @@ class RecordedMessage:
     encrypted : bool
     parts : tuple of (kind, names, numbers (p,))
         In order; ``names`` of single numbers, or none.
+    roles : mapping
+        Of kinds and of names of single numbers, to one of :data:`ROLES`.
     """
 
     iteration: int
@@ -60,6 +74,17 @@ class RecordedMessage:
     receiver: int
     encrypted: bool
     parts: tuple[tuple[str, tuple[str, ...], NDArray[Any]], ...]
+    roles: Mapping[str, str] = field(default_factory=dict)
+
+    def of_role(self, role: str) -> list[NDArray[Any]]:
+        """List the parts, and the single numbers as vectors of one, that were declared as ``role``, in order."""
+        found = []
+        for kind, names, numbers in self.parts:
+            if self.roles.get(kind) == role:
+                found.append(numbers)
+            else:
+                found += [numbers[k : k + 1] for k, name in enumerate(names) if self.roles.get(name) == role]
+        return found
 
 
 @dataclass(frozen=True)
@@ -129,13 +154,16 @@ class Recorder:
         parts: Sequence[tuple[str, Sequence[str], Any]],
         *,
         encrypted: bool = True,
+        roles: Mapping[str, str] | None = None,
     ) -> None:
         """Write one message of ``parts`` (kind, names, numbers (p,)).
+
+        ``roles`` declares what they are: by the kind of a part or the name of a single number, one of :data:`ROLES`.
 
         Raises
         ------
         DataError
-            If a part is not a vector of real numbers.
+            If a part is not a vector of real numbers, or a role is none or of something that is not in the message.
         """
         arrays = [np.asarray(numbers) for _, _, numbers in parts]
         for (kind, names, _), array in zip(parts, arrays, strict=True):
@@ -145,22 +173,38 @@ class Recorder:
                     "expected a vector "
                     "of real numbers, with a name for each or none"
                 )
-        content = io.BytesIO()
-        with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as archive:
-            for k, array in enumerate(arrays):
-                with archive.open(f"{k}.npy", "w") as member:
-                    np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
+        _check_roles(roles or {}, parts)
         name = f"{self.count:06d}.npz"
-        files.write(self.folder / name, content.getvalue())
+        files.write(self.folder / name, _archive(arrays))
         entry = {
             "file": name,
             **{"iteration": int(iteration), "round": int(round), "sender": int(sender), "receiver": int(receiver)},
             "encrypted": bool(encrypted),
             "parts": [{"kind": str(kind), "names": [str(name) for name in names]} for kind, names, _ in parts],
-        }
+        } | ({"roles": dict(roles)} if roles else {})
         with (self.folder / "index.jsonl").open("a", encoding="utf-8") as index:
             index.write(json.dumps(entry) + "\n")
         self.count += 1
+
+
+def _archive(arrays: Sequence[NDArray[Any]]) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as archive:
+        for k, array in enumerate(arrays):
+            with archive.open(f"{k}.npy", "w") as member:
+                np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
+    return content.getvalue()
+
+
+def _check_roles(roles: Mapping[str, str], parts: Sequence[tuple[str, Sequence[str], Any]]) -> None:
+    named = {str(text) for kind, names, _ in parts for text in (kind, *names)}
+    for what, role in roles.items():
+        if role not in ROLES:
+            raise DataError(f"role {shown(role)} of {shown(what)}; expected one of {', '.join(ROLES)}")
+        if what not in named:
+            raise DataError(
+                f"a role of {shown(what)}; expected the kind of a part, or the name of a number, of the message"
+            )
 
 
 def read_recording(folder: str | os.PathLike[str]) -> Recording:
@@ -230,8 +274,8 @@ def _message(place: Path, line: Any, number: int, left: int) -> tuple[RecordedMe
         name, parts = line["file"], line["parts"]
         ends = [line[key] for key in ("iteration", "round", "sender", "receiver")]
         kinds = [(part["kind"], tuple(part["names"])) for part in parts]
-        encrypted = line["encrypted"]
-    except (KeyError, TypeError):
+        encrypted, roles = line["encrypted"], line.get("roles", {})
+    except (KeyError, TypeError, AttributeError):
         raise bad from None
     texts = [text for kind, names in kinds for text in (kind, *names)]
     if (
@@ -242,6 +286,9 @@ def _message(place: Path, line: Any, number: int, left: int) -> tuple[RecordedMe
         or len(kinds) > _MOST_PARTS
         or any(len(names) > _MOST_NAMES for _, names in kinds)
         or any(not isinstance(text, str) or len(text) > _LONGEST for text in texts)
+        or not isinstance(roles, dict)
+        or any(not isinstance(role, str) or role not in ROLES for role in roles.values())
+        or set(roles) - set(texts)
     ):
         raise bad
     arrays, size = _numbers(place / name, len(kinds), left)
@@ -249,7 +296,7 @@ def _message(place: Path, line: Any, number: int, left: int) -> tuple[RecordedMe
         raise bad
     content = tuple((kind, names, array) for (kind, names), array in zip(kinds, arrays, strict=True))
     iteration, round_number, sender, receiver = ends
-    return RecordedMessage(iteration, round_number, sender, receiver, encrypted, content), size
+    return RecordedMessage(iteration, round_number, sender, receiver, encrypted, content, roles), size
 
 
 def _numbers(place: Path, count: int, left: int) -> tuple[list[NDArray[Any]], int]:

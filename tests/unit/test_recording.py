@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -33,16 +34,21 @@ def federation(folder, rounds=3, precision="float64", say=True):
             (f"{kind}: arrays/1", (), b.astype(precision)),
         ]
 
+    def roles(kind):
+        return {f"{kind}: arrays/{k}": "model" for k in range(2)}
+
     for t in range(rounds):
         for node in CLIENTS:
-            recorder.write(t, 0, SERVER, node, arrays("train", weights, bias))
+            recorder.write(t, 0, SERVER, node, arrays("train", weights, bias), roles=roles("train"))
         sent = []
         for node, rows in CLIENTS.items():
             x, y = np.array(rows)[:, :-1], np.array(rows)[:, -1]
             off = x @ weights + bias - y
             w, b = weights - 0.1 * off @ x / len(x), bias - 0.1 * off.mean()
             metrics = ("train reply: metrics", ("loss", "num-examples"), np.array([float((off**2).mean()), len(x)]))
-            recorder.write(t, 1, node, SERVER, [*([metrics] if say else []), *arrays("train reply", w, b)])
+            parts = [*([metrics] if say else []), *arrays("train reply", w, b)]
+            declared = roles("train reply") | ({"loss": "statistic", "num-examples": "count"} if say else {})
+            recorder.write(t, 1, node, SERVER, parts, roles=declared)
             sent.append((len(x), w.astype(precision), b.astype(precision)))
         total = sum(count for count, _, _ in sent)
         weights = sum(count * w.astype(float) for count, w, _ in sent) / total
@@ -53,7 +59,15 @@ def federation(folder, rounds=3, precision="float64", say=True):
 def test_what_is_written_is_read_back(tmp_path):
     recorder = Recorder(tmp_path / "r", "node")
     numbers = np.array([1.5, np.nan, -0.0], dtype=np.float32)
-    recorder.write(3, 1, 0, SERVER, [("reply", (), numbers), ("metrics", ("loss",), [0.25])], encrypted=False)
+    recorder.write(
+        3,
+        1,
+        0,
+        SERVER,
+        [("reply", (), numbers), ("metrics", ("loss",), [0.25])],
+        encrypted=False,
+        roles={"reply": "update", "loss": "statistic"},
+    )
     Recorder(tmp_path / "r", "node").write(4, 0, SERVER, 0, [])  # gone on with after a restart
     found = read_recording(tmp_path / "r")
     assert (found.by, found.nodes, len(found.messages)) == ("node", (0,), 2)
@@ -62,10 +76,16 @@ def test_what_is_written_is_read_back(tmp_path):
     assert first.parts[0][2].dtype == np.float32
     assert_array_equal(first.parts[0][2], numbers)
     assert first.parts[1][:2] == ("metrics", ("loss",))
+    assert first.roles == {"reply": "update", "loss": "statistic"}
+    assert [each.tolist() for each in first.of_role("statistic")] == [[0.25]]
+    assert first.of_role("model") == []
     with pytest.raises(DataError, match="a recording by a node, expected server"):
         Recorder(tmp_path / "r", "server")
     with pytest.raises(DataError, match="expected a vector of real numbers"):
         recorder.write(0, 0, -1, 0, [("a", (), np.array([{}]))])
+    for roles, message in (({"a": "weights"}, "expected one of model, update, count"), ({"b": "model"}, "role of 'b'")):
+        with pytest.raises(DataError, match=message):
+            recorder.write(0, 0, -1, 0, [("a", (), [1.0])], roles=roles)
 
 
 def test_a_recording_that_was_cut_off_holds_what_passed_before(tmp_path):
@@ -127,11 +147,14 @@ def damaged(tmp_path, how):
         ({"what": "deep"}, "is not JSON"),
         ({"what": "line", "said": {"file": "../../etc/passwd"}}, "line 1 .* not a message of this format"),
         ({"what": "line", "said": {"file": "/000001.npz"}}, "not a message of this format"),
+        ({"what": "line", "said": {"roles": {"train: arrays/0": "weights"}}}, "not a message of this format"),
+        ({"what": "line", "said": {"roles": {"another": "model"}}}, "not a message of this format"),
+        ({"what": "line", "said": {"roles": [1]}}, "not a message of this format"),
         ({"what": "line", "said": {"sender": True}}, "not a message of this format"),
         ({"what": "line", "said": {"sender": -2}}, "not a message of this format"),
         ({"what": "line", "said": {"parts": 5}}, "not a message of this format"),
         ({"what": "line", "said": {"parts": [{"kind": "k" * 500, "names": []}]}}, "not a message of this format"),
-        ({"what": "line", "said": {"parts": []}}, "does not contain the 0 parts"),
+        ({"what": "line", "said": {"parts": [], "roles": {}}}, "does not contain the 0 parts"),
         ({"what": "line", "said": {"file": "000099.npz"}}, "cannot read"),
         ({"what": "link"}, "cannot read"),
         ({"what": "pipe"}, "not a regular file"),
@@ -177,11 +200,42 @@ def test_without_a_count_nothing_is_certified_and_nothing_is_ever_cleared(tmp_pa
     assert "holds" not in "\n".join(as_lines(found)).replace("never *holds*", "")
 
 
+def with_roles(recording, change):
+    """The same messages, with other roles."""
+    return Recording(recording.by, tuple(replace(m, roles=change(m.roles)) for m in recording.messages))
+
+
+def test_what_has_no_role_is_listed_and_nothing_is_computed_from_it(tmp_path):
+    found = audit_recording(with_roles(federation(tmp_path), lambda roles: {}))
+    assert (found.verdict, found.rows) == ("inconclusive", [])
+    assert any(reading.kind == "train reply: arrays/0" for reading in found.read)
+    assert "no next model was found" in found.coalitions[0]
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_updates_lead_to_the_rows_and_to_the_average_as_models_do(tmp_path, precision):
+    whole = federation(tmp_path, precision=precision)
+    got, messages = {}, []
+    for m in whole.messages:
+        models = {kind: numbers for kind, _, numbers in m.parts if "/" in kind}
+        if m.sender == SERVER:
+            got[m.receiver] = list(models.values())
+        else:
+            moved = dict(zip(models, (a - b for b, a in zip(got[m.sender], models.values(), strict=True)), strict=True))
+            parts = tuple((kind, names, moved.get(kind, numbers)) for kind, names, numbers in m.parts)
+            m = replace(m, parts=parts, roles=m.roles | dict.fromkeys(models, "update"))
+        messages.append(m)
+    found = audit_recording(Recording("server", tuple(messages)))
+    assert [known.node for known in found.rows] == [0, 2]
+    assert all(np.abs(known.row - CLIENTS[known.node][0][:-1]).max() <= max(known.error, 1e-12) for known in found.rows)
+    assert "any 2 of these nodes together" in found.coalitions[0]
+
+
 def test_all_clients_but_one_can_compute_what_that_one_sent(tmp_path):
     recording = federation(tmp_path)
     [said] = audit_recording(recording).coalitions
     assert "any 2 of these nodes together" in said
-    assert "by num-examples" in said
+    assert "by the numbers of rows" in said
     moved = [m for m in recording.messages if not (m.iteration and m.sender == SERVER)]
     assert "no next model was found" in audit_recording(Recording("server", tuple(moved))).coalitions[0]
 

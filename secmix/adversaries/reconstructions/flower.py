@@ -35,18 +35,17 @@ def reconstruct_flower(known: KnownMessages) -> Reconstruction | None:
     return _from(_exchanges(known.node, known.messages) or _left_by_the_others(known), known.d)
 
 
-def only_row(node: int, messages: Iterable[tuple[Origin, Array]], d: int | None = None) -> Reconstruction | None:
+def only_row(moves: Iterable[tuple[list[Array], list[Array]]], d: int | None = None) -> Reconstruction | None:
     """Recover the row of a client that is known to have one row, as :func:`reconstruct_flower` does.
 
     Parameters
     ----------
-    node : int
-    messages : iterable of (Origin, (m,) array)
-        Of one run; arrays of models are kinds with a "/".
+    moves : iterable of (list of (m,) arrays, list of (m,) arrays)
+        For each round, the arrays of the model that the client got and of the one that it sent back.
     d : int, optional
         Numbers of the row; without it as many come out as the first layer has inputs.
     """
-    return _from(_exchanges(node, messages), d)
+    return _from(_with_rounding(moves), d)
 
 
 def _from(exchanges: list[_Exchange], d: int | None) -> Reconstruction | None:
@@ -90,7 +89,11 @@ def _exchanges(node: int, messages: Iterable[tuple[Origin, Array]]) -> list[_Exc
         if "/" in origin.kind and node in (origin.sender, *origin.receivers):
             into = sent if origin.sender == node else got
             into.setdefault(origin.iteration, []).append(row)
-    pairs = [(got[t], sent[t]) for t in sorted(sent) if t in got]
+    return _with_rounding((got[t], sent[t]) for t in sorted(sent) if t in got)
+
+
+def _with_rounding(pairs: Iterable[tuple[list[Array], list[Array]]]) -> list[_Exchange]:
+    """Add how far rounding may put off each array, of pairs that have the same layout."""
     return [
         (before, after, [_ROUNDING * _unit(array) for array in after])
         for before, after in pairs

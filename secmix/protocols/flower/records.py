@@ -14,6 +14,9 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.protocols.collaboration import BYTES
 
+SECAGG = "secaggplus_configs"
+"""The record in which SecAgg+ sends keys, shares and masked models."""
+_COUNTS = ("num-examples", "num_examples")
 _PLAIN = (int, float, str, bytes)
 _VERSION_1 = b"\x93NUMPY\x01\x00"
 
@@ -71,6 +74,18 @@ def single_names(content: Any) -> dict[str, tuple[str, ...]]:
                 keys += [f"{key}[{k}]" for k in range(len(value))] if isinstance(value, list) else [key]
         names[name] = tuple(keys)
     return names
+
+
+def roles(content: Any) -> dict[str, str]:
+    """Declare what the sections of a message and their single numbers are, as a recording does."""
+    arrays, plain = _sorted(content)
+    declared = {f"{name}/{key}": "model" for name, record in arrays.items() for key in record}
+    for name, record in plain.items():
+        if name == SECAGG:
+            declared |= {f"{name}/{key}": "opaque" for key in _saved(record)} | {f"{name}{BYTES}": "opaque"}
+    for name, keys in single_names(content).items():
+        declared |= {key: "count" if key in _COUNTS else "statistic" for key in keys if name in content.metric_records}
+    return declared
 
 
 def with_numbers(content: Any, section: RecordSection, numbers: Array) -> None:

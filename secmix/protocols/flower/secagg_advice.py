@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from secmix.protocols.collaboration import BYTES
+from secmix.protocols.flower.records import SECAGG
 from secmix.protocols.flower.system import masks_from_32_bits
 from secmix.protocols.interfaces import Revealed
 from secmix.transcript import SERVER, Origin
 
-_SECAGG = "secaggplus_configs"
-_MASKED = f"{_SECAGG}/masked_params"
+_MASKED = f"{SECAGG}/masked_params"
 _EMPTY = "fitres.status"  # that training went well, in each answer
 
 
 def premises(readable: Sequence[Origin]) -> list[str]:
     """State what the masks of SecAgg+ do not cover, and that its keys are not guessed; nothing of other apps."""
-    if not any(_SECAGG in origin.kind for origin in readable):
+    if not any(SECAGG in origin.kind for origin in readable):
         return []
     stated = [
         "SecAgg+ takes keys, seeds and shares from the system's generator; here they are drawn by the audit. That real "
@@ -63,6 +63,6 @@ def _beside(readable: Sequence[Origin]) -> list[str]:
     names = {
         origin.kind.removeprefix("train reply: ")
         for origin in readable
-        if origin.receivers == (SERVER,) and origin.kind.startswith("train reply: ") and _SECAGG not in origin.kind
+        if origin.receivers == (SERVER,) and origin.kind.startswith("train reply: ") and SECAGG not in origin.kind
     }
     return sorted(name for name in names if not name.endswith(BYTES) and name != _EMPTY)
