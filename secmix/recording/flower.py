@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from secmix.protocols.flower.names import flower
 from secmix.protocols.flower.records import roles, sections, single_names
 from secmix.recording.folder import Recorder
 from secmix.transcript import SERVER
@@ -88,9 +89,7 @@ def recorded(grid: Any, folder: str | os.PathLike[str]) -> Any:
 
     Nodes are numbered from 0 in the order of their first message from the server.
     """
-    from flwr.serverapp import Grid
-
-    Grid.register(_RecordedGrid)  # an abstract class: Flower accepts what has its methods
+    flower("Grid").register(_RecordedGrid)  # an abstract class: Flower accepts what has its methods
     return _RecordedGrid(grid, folder)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
+import importlib
 import logging
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from secmix._base.checks import Array
 from secmix.errors import ScenarioError, SecmixError, cause, shown
 from secmix.network import Network
 from secmix.protocols.collaboration import checked_parts, run_by_run
-from secmix.protocols.flower import secagg_advice
+from secmix.protocols.flower import names, secagg_advice
 from secmix.protocols.flower.project import check_origin, importable, read_project
 from secmix.protocols.interfaces import Revealed
 from secmix.transcript import Channel, Origin
@@ -53,8 +53,9 @@ class FlowerApp:
     Raises
     ------
     SecmixError
-        If flwr is not installed; if the parts are not named, not allowed to run, or not what they are named for. While
-        it runs: if an app fails, if no client asks for its data, or if the server waits for more nodes than there are.
+        If flwr is not installed, or lacks a name that is used; if the parts are not named, not allowed to run, or not
+        what they are named for. While it runs: if an app fails, if no client asks for its data, or if the server waits
+        for more nodes than there are.
 
     Notes
     -----
@@ -83,34 +84,31 @@ class FlowerApp:
     unit = "distance of the last models received, relative to their size"
 
     def __post_init__(self) -> None:
-        if importlib.util.find_spec("flwr") is None:
-            raise SecmixError("a Flower app needs flwr: pip install 'secmix[flower]'")
+        names.check_installed()
         if self.project is not None:
             project = read_project(self.project)
             object.__setattr__(self, "server_app", self.server_app or project.server_app)
             object.__setattr__(self, "client_app", self.client_app or project.client_app)
             object.__setattr__(self, "config", {**project.config, **self.config})
         parts = (self.server_app, self.client_app, self.data, self.load)
-        names = [name for name in parts if isinstance(name, str)]
-        for name in names:
+        code = [name for name in parts if isinstance(name, str)]
+        for name in code:
             if not plugins.names_code(name):
                 raise ScenarioError(f"parts of a Flower app are named as package.module:name; given {name!r}")
         with importable(self._folder):
-            for name in names:
+            for name in code:
                 plugins.load("flower apps", name)  # refuses what was not allowed
             self._check()
 
     def _check(self) -> None:
         """Check that each part is of the kind that it is named for, and comes from the project."""
-        from flwr.clientapp import ClientApp
-        from flwr.serverapp import ServerApp
-
-        for name, kind in ((self.server_app, ServerApp), (self.client_app, ClientApp)):
+        names.check()
+        for name, kind in ((self.server_app, "ServerApp"), (self.client_app, "ClientApp")):
             if self._folder is not None:
                 check_origin(name, self._folder)
-            if not isinstance(loaded := plugins.imported(name), kind):
+            if not isinstance(loaded := plugins.imported(name), names.flower(kind)):
                 raise ScenarioError(
-                    f"{shown(name)}: expected a {kind.__name__} of Flower, loaded {type(loaded).__name__}; "
+                    f"{shown(name)}: expected a {kind} of Flower, loaded {type(loaded).__name__}; "
                     "name it as package.module:name"
                 )
         for what, part in (("data", self.data), ("load", self.load)):

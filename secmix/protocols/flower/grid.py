@@ -1,7 +1,8 @@
 """Flower's Grid on the audit's channel.
 
-Written against flwr 1.41: ``TaskIdentity``, which says in whose name a message is made, is private there, and ids of
-messages are set past their class. flwr is imported in functions, so that this module loads without it.
+``TaskIdentity``, which says in whose name a message is made, is private in Flower, and ids of messages are set past
+their class: see :mod:`secmix.protocols.flower.names`. flwr is imported in functions, so that this module loads without
+it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.errors import SecmixError, cause
+from secmix.protocols.flower.names import flower
 from secmix.protocols.flower.records import copied, model_of, sections, with_numbers
 from secmix.protocols.flower.system import drawing_from
 from secmix.transcript import SERVER, Channel
@@ -69,30 +71,27 @@ def leaving_no_trace() -> Iterator[None]:
 @contextlib.contextmanager
 def nobody_joins() -> Iterator[None]:
     """Raise an error where Flower's old client manager waits for more nodes than there are: it would wait for a day."""
-    from flwr.server.client_manager import SimpleClientManager
-
-    waiting = SimpleClientManager.wait_for
+    manager = flower("SimpleClientManager")
+    waiting = manager.wait_for
 
     def wait_for(self: Any, num_clients: int, timeout: int = 0) -> bool:
         if len(self.clients) < num_clients:
             raise SecmixError(_WAITS.format(len(self.clients)))
         return True
 
-    SimpleClientManager.wait_for = wait_for
+    manager.wait_for = wait_for
     try:
         yield
     finally:
-        SimpleClientManager.wait_for = waiting
+        manager.wait_for = waiting
 
 
 @contextlib.contextmanager
 def speaking(node: int, own: Speech) -> Iterator[None]:
     """Make messages in the name of ``node``, 0 for the server, and draw from the states ``own``."""
-    from flwr.supercore.task_identity import TaskIdentity
-
-    torch = sys.modules.get("torch")
-    named = TaskIdentity._node_id
-    TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = _RUN, _RUN, node
+    identity, torch = flower("TaskIdentity"), sys.modules.get("torch")
+    named = identity._node_id
+    identity.task_id, identity.run_id, identity.node_id = _RUN, _RUN, node
     before = random.getstate(), _numpy_bits.get_bit_generator(), torch.get_rng_state() if torch else None
     random.setstate(own.python)
     _numpy_bits.set_bit_generator(own.numpy)
@@ -108,27 +107,22 @@ def speaking(node: int, own: Speech) -> Iterator[None]:
             torch.set_rng_state(before[2])
         random.setstate(before[0])
         _numpy_bits.set_bit_generator(before[1])
-        TaskIdentity._node_id = named
+        identity._node_id = named
 
 
 def context(node: int, run_config: Any, node_config: Any) -> Any:
     """Make the context of an app: what it knows of where it runs."""
-    from flwr.app import Context, RecordDict
-
-    return Context(_RUN, node, dict(node_config), RecordDict(), dict(run_config))
+    return flower("Context")(_RUN, node, dict(node_config), flower("RecordDict")(), dict(run_config))
 
 
 class ChannelGrid:
     """A flwr Grid: sends messages through a channel, a block for each part of one, and lets clients answer in order."""
 
     def __init__(self, channel: Channel, n: int, answer: Answer, own: Speech) -> None:
-        from flwr.serverapp import Grid
-        from flwr.supercore.run import Run
-
-        Grid.register(ChannelGrid)  # an abstract class: what has its methods is one
+        flower("Grid").register(ChannelGrid)  # an abstract class: what has its methods is one
         self.channel, self.n, self.answer, self.own = channel, n, answer, own
         self.received: dict[int, Array] = {}
-        self._run = Run.create_empty(_RUN)
+        self._run = flower("Run").create_empty(_RUN)
         self._replies: dict[str, Any] = {}
         self._count = self._asked = 0
         self._thread = threading.get_ident()
@@ -168,9 +162,7 @@ class ChannelGrid:
         self, content: Any, message_type: str, dst_node_id: int, group_id: str, ttl: float | None = None
     ) -> Any:
         """Make a message in the server's name."""
-        from flwr.app import Message
-
-        return Message(content, dst_node_id, message_type, ttl=ttl, group_id=group_id)
+        return flower("Message")(content, dst_node_id, message_type, ttl=ttl, group_id=group_id)
 
     def get_node_ids(self) -> Iterable[int]:
         """Return the ids of the nodes, 1 to n.
@@ -189,14 +181,11 @@ class ChannelGrid:
 
     def get_nodes(self) -> Iterable[Any]:
         """List the nodes, as Flower describes them."""
-        from flwr.proto.node_pb2 import NodeInfo
-
-        return [NodeInfo(node_id=node) for node in self.get_node_ids()]
+        return [flower("NodeInfo")(node_id=node) for node in self.get_node_ids()]
 
     def push_messages(self, messages: Iterable[Any]) -> Iterable[str]:
         """Deliver messages, in the order of their nodes, and keep what the nodes answer."""
-        from flwr.app import Message
-
+        message_of = flower("Message")
         self._asked = 0
         outgoing = list(messages)
         answers = []
@@ -211,7 +200,7 @@ class ChannelGrid:
             model = model_of(arrived)
             if len(model):
                 self.received[node] = model
-            answers.append((node, kind, message, self._answered(node, Message(arrived, metadata=message.metadata))))
+            answers.append((node, kind, message, self._answered(node, message_of(arrived, metadata=message.metadata))))
         for node, kind, message, reply in answers:
             if reply.has_error():  # the server gets the code, and the strategy goes on without that node
                 self._failed.setdefault(kind, f"node {node} answers '{kind}' with {reply.error.reason}")
@@ -220,23 +209,20 @@ class ChannelGrid:
                 self._replies[message.metadata.message_id] = reply
                 continue
             self._answers.add(kind)
-            back = Message(self._sent(1, node, SERVER, f"{kind} reply", reply.content), metadata=reply.metadata)
+            back = message_of(self._sent(1, node, SERVER, f"{kind} reply", reply.content), metadata=reply.metadata)
             self._replies[message.metadata.message_id] = back
         self.channel.iteration += 1
         return [message.metadata.message_id for message in outgoing]
 
     def _answered(self, node: int, message: Any) -> Any:
         """Ask the client; where its app raises an exception, return an error message, as Flower's nodes do."""
-        from flwr.app import Error, Message
-        from flwr.common.constant import ErrorCode
-
         try:
             return self.answer(node, message)
         except SecmixError:
             raise
         except Exception as error:  # the user's code; its words may hold private values, and stay here
-            code = ErrorCode.CLIENT_APP_RAISED_EXCEPTION
-            return Message(Error(code=code, reason=cause(error)), reply_to=message)
+            code = flower("ErrorCode").CLIENT_APP_RAISED_EXCEPTION
+            return flower("Message")(flower("Error")(code=code, reason=cause(error)), reply_to=message)
 
     def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Any]:
         """Take the answers to these messages, each once."""

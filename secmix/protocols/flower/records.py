@@ -13,6 +13,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.protocols.collaboration import BYTES
+from secmix.protocols.flower.names import flower
 
 SECAGG = "secaggplus_configs"
 """The record in which SecAgg+ sends keys, shares and masked models."""
@@ -90,13 +91,11 @@ def roles(content: Any) -> dict[str, str]:
 
 def with_numbers(content: Any, section: RecordSection, numbers: Array) -> None:
     """Put other numbers into the record of ``section``, in place."""
-    from flwr.app import Array as FlowerArray
-
     named, plain = _sorted(content)
     for name, arrays in named.items():
         for key, value in arrays.items():
             if section.name == f"{name}/{key}":
-                arrays[key] = FlowerArray(_in_place_of(value.numpy(), numbers))
+                arrays[key] = flower("Array")(_in_place_of(value.numpy(), numbers))
                 return
     for name, record in plain.items():
         if section.name == name:
@@ -164,11 +163,9 @@ def _sorted(content: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
     Flower's own views of them are dictionaries that are filled anew at each access.
     """
-    from flwr.app import ArrayRecord, MetricRecord
-
-    arrays = {name: record for name, record in content.items() if isinstance(record, ArrayRecord)}
+    arrays = {name: record for name, record in content.items() if isinstance(record, flower("ArrayRecord"))}
     others = {name: record for name, record in content.items() if name not in arrays}
-    metrics = {name: record for name, record in others.items() if isinstance(record, MetricRecord)}
+    metrics = {name: record for name, record in others.items() if isinstance(record, flower("MetricRecord"))}
     return arrays, metrics | others
 
 

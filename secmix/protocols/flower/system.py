@@ -20,6 +20,8 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
+from secmix.protocols.flower.names import modules_of_secagg
+
 _WHEN = 1_700_000_000
 """What Fernet takes for the time, in seconds."""
 
@@ -35,7 +37,6 @@ def drawing_from(own: random.Random) -> Iterator[None]:
         ("Crypto.Protocol.SecretSharing", "rng", draws),
         ("cryptography.hazmat.primitives.asymmetric.ec", "generate_private_key", _keys_of(own)),
         ("cryptography.fernet", "time", SimpleNamespace(time=lambda: _WHEN)),
-        ("flwr.common.secure_aggregation.crypto.shamir", "ThreadPoolExecutor", _one_thread),
     ]
     before = []
     for name, attribute, value in replaced:
@@ -43,6 +44,9 @@ def drawing_from(own: random.Random) -> Iterator[None]:
         if module is not None and hasattr(module, attribute):
             before.append((module, attribute, getattr(module, attribute)))
             setattr(module, attribute, value)
+    for module in modules_of_secagg("ThreadPoolExecutor"):
+        before.append((module, "ThreadPoolExecutor", module.ThreadPoolExecutor))
+        module.ThreadPoolExecutor = _one_thread
     try:
         yield
     finally:
@@ -52,8 +56,7 @@ def drawing_from(own: random.Random) -> Iterator[None]:
 
 def masks_from_32_bits() -> bool:
     """Test whether this Flower folds the seed of a mask to 32 bits: try two seeds that fold to the same."""
-    module = sys.modules.get("flwr.common.secure_aggregation.secaggplus_utils")
-    expand = getattr(module, "pseudo_rand_gen", None)
+    expand = next((module.pseudo_rand_gen for module in modules_of_secagg("pseudo_rand_gen")), None)
     if expand is None:
         return False
     first, second = (bytes(4 * at) + b"\1" + bytes(31 - 4 * at) for at in (0, 1))

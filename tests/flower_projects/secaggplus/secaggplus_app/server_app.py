@@ -18,5 +18,5 @@ def main(grid: Grid, context: Context) -> None:
     start = ndarrays_to_parameters([np.zeros(config["features"]), np.zeros(1)])
     strategy = FedAvg(fraction_evaluate=0.0, min_available_clients=config["least-clients"], initial_parameters=start)
     legacy = LegacyContext(context, ServerConfig(num_rounds=config["num-server-rounds"]), strategy)
-    masked = SecAggPlusWorkflow(num_shares=1.0, reconstruction_threshold=0.6)
+    masked = SecAggPlusWorkflow(num_shares=1.0, reconstruction_threshold=0.6, max_weight=config["max-weight"])
     DefaultWorkflow(fit_workflow=masked)(grid, legacy)
