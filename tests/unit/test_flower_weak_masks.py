@@ -1,0 +1,72 @@
+"""SecAgg+ with wrong masks, by a generator that is replaced, is accused by the scenario that ``init --flower`` writes.
+
+The right one, of the same app under the same policy, is not accused.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import secmix
+from secmix._base.plugins import code_allowed
+from secmix.cli.flower_scaffold import flower_scenario
+from secmix.scenario import parse
+
+pytest.importorskip("flwr", reason="flwr is not installed; pip install 'secmix[flower]' to run these tests")
+
+pytestmark = pytest.mark.build
+PROJECT = Path(__file__).parents[1] / "flower_projects" / "secaggplus"
+# The masks cover a model that counts for as much of the sum as there are rows: of one of at most ten.
+CONFIG = 'config = { report-loss = false, max-weight = 10.0 }\n[measure]\nnodes = [0]\nevidence = ["decoders"]\n'
+USERS = (
+    "flwr.common.secure_aggregation.secaggplus_utils",
+    "flwr.client.mod.secure_aggregation.secaggplus_mod",
+    "flwr.server.workflow.secure_aggregation.secaggplus_workflow",
+)
+
+
+def constant(genuine):
+    return lambda seed, most, sizes: [np.full(size, 12_345, dtype=np.int64) for size in sizes]
+
+
+def of_ten_bits(genuine):
+    return lambda seed, most, sizes: genuine(seed, 1 << 10, sizes)
+
+
+def as_it_is(genuine):
+    return genuine
+
+
+@pytest.fixture
+def masks(monkeypatch):
+    """Replaces the function that expands a seed to masks, wherever Flower has imported it."""
+
+    def replace(change):
+        modules = [importlib.import_module(name) for name in USERS]
+        changed = change(modules[0].pseudo_rand_gen)
+        for module in modules:
+            monkeypatch.setattr(module, "pseudo_rand_gen", changed)
+
+    return replace
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [
+        (as_it_is, "inconclusive"),
+        pytest.param(constant, "violated", marks=pytest.mark.xfail(strict=True, reason="no limit on leakage yet")),
+        pytest.param(of_ten_bits, "violated", marks=pytest.mark.xfail(strict=True, reason="no limit on leakage yet")),
+    ],
+)
+def test_masks_that_hide_too_little_violate_what_init_writes(masks, change, verdict):
+    masks(change)
+    text, _ = flower_scenario(PROJECT)
+    text = text.replace("runs = 100", "runs = 200").replace("[policy]", f"{CONFIG}\n[policy]")
+    with code_allowed(True):
+        report = secmix.audit(parse(text, "the scenario that init writes"), cell=1, allow_code=True)
+    assert report.cells[0].adversary == "The server"
+    assert report.verdict == verdict
