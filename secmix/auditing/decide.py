@@ -136,7 +136,7 @@ class Premises:
     exact: bool = True  # whether the premises of the exact evidence hold
     behind_masks: float = 0.0  # share of the node's variance that is known behind masks of their size
     covers: str = ""  # of which iterations something is proved, where it is not of all
-    sealed: bool = False  # whether some of the messages that the adversary reads are sealed
+    opaque: str = ""  # to whom some of the messages that the adversary reads are opaque, and how
     noise: Clearance | Open | None = None  # what noise proves of a collaboration; None where it adds none
 
 
@@ -266,7 +266,7 @@ def _standing_in_samples(findings: list[Finding], premises: Premises) -> tuple[S
         return _OUTPUT, "no message that this adversary holds depends on it"
     if not hidden and isinstance(premises.noise, Open):
         return "inconclusive", f"noise does not clear it: {premises.noise.reason}"
-    little = "part of them is sealed, and opaque to who lacks the key" if premises.sealed else "they show little"
+    little = f"part of them is {premises.opaque}" if premises.opaque else "they show little"
     return "inconclusive", hidden or f"only lower bounds exist of what such messages tell, and {little}"
 
 

@@ -89,6 +89,7 @@ def flower_scenario(folder: Path, beside: Path = Path(), csv: Path | None = None
         *([] if "load" in own or hook is None else _NO_LOAD),
         "[policy]",
         "max_revealed_nodes = 0",
+        "max_normalised_leakage = 0.1   # share of a node's rows that may be known; too small masks leave more",
         "",
         "[sweep]",
         "adversary = [",

@@ -51,6 +51,11 @@ def no_premises(readable: Sequence[Origin]) -> list[str]:
     return []
 
 
+def nothing_opaque(readable: Sequence[Origin]) -> bool:
+    """Return False: no message of this collaboration is masked or encrypted for who holds it."""
+    return False
+
+
 @dataclass(frozen=True)
 class CollaborationTraits:
     """The optional members of a collaboration; those that it lacks take the defaults here.
@@ -68,6 +73,9 @@ class CollaborationTraits:
     premises : callable
         ``premises(readable) -> sentences``: what a verdict takes for granted, and what passes as it is beside what is
         hidden, given the origins of all messages that the adversary holds from nodes that are not its own.
+    opaque : callable
+        ``opaque(readable) -> bool``: whether some of these messages are masked or encrypted for this adversary, so that
+        what is measured of them says nothing of what they hide.
     advise : callable
         ``advise(revealed) -> list of str or Advice``: what to change where this adversary learns something, as of a sum
         protocol; see :class:`~secmix.protocols.interfaces.Revealed`.
@@ -77,6 +85,7 @@ class CollaborationTraits:
     broken: float = math.inf
     bound: Callable[[Transcript, Array, int], float | None] = no_bound
     premises: Callable[[Sequence[Origin]], Sequence[str]] = no_premises
+    opaque: Callable[[Sequence[Origin]], bool] = nothing_opaque
     advise: Callable[[Revealed], Sequence[str | Advice]] = no_advice
 
     @classmethod

@@ -190,6 +190,23 @@ def test_a_client_that_fails_is_left_out_and_the_runs_are_grouped(written):
         run(app, [-np.ones((1, 1, 3)), -np.ones((1, 2, 3))])
 
 
+def test_clients_are_named_before_the_server_that_fails_without_them(written, monkeypatch):
+    monkeypatch.setitem(globals(), "SERVER", SERVER.replace("np.savez(", "result.arrays['9'].numpy(); np.savez("))
+    app = written("FedAvg", "fraction_evaluate=0.0", rounds=1, fails=1)
+    with pytest.raises(
+        SecmixError, match=r"^every client app .*: node 0 answers 'train' with ValueError.*; after that: the"
+    ):
+        run(app, [-np.ones((1, 1, 3)), -np.ones((1, 2, 3))])
+
+
+def test_a_node_that_always_fails_alone_is_no_failure_of_all(written):
+    """One client is asked at a time; node 0 fails whenever it is, and others train."""
+    app = written("FedAvg", "fraction_train=0.3, min_train_nodes=1, fraction_evaluate=0.0", rounds=6, fails=1)
+    ends, transcript = run(app, [-np.ones((1, 1, 3)), np.ones((1, 1, 3)), np.ones((1, 1, 3))])
+    assert any(block.kind == "train reply: error" for block in transcript)
+    assert np.isfinite(ends).any()
+
+
 def test_which_clients_fail_is_seen_by_an_outsider(written):
     """Nobody reads a message; that node 0 fails on negative numbers is seen in what it sends nevertheless."""
     report = secmix.audit(

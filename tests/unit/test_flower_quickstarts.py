@@ -47,7 +47,8 @@ def test_a_quickstart_is_audited_by_its_folder(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     options = ["--allow-code", "--workers", "1", "--cell", "1", "--format", "json,md", "--out", "report"]
     told = CliRunner().invoke(app, ["audit", "--flower", str(PROJECTS / name), *options])
-    assert told.exit_code == 3, told.output
+    # Under the limit on leakage of an app without one of its own, the models of twelve rows tell too much.
+    assert told.exit_code == (3 if name == "quickstart_numpy" else 1), told.output
     report = json.loads(Path("report", "cell-1", "report.json").read_text(encoding="utf-8"))
     [cell] = report["cells"]
     assert "revealed" not in {node["standing"] for node in cell["nodes"]}

@@ -16,10 +16,10 @@ from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.soundness.collaborations.undeclared import passed_outside
 from secmix.errors import SecmixError
 from secmix.protocols.interfaces import Revealed
-from secmix.transcript import Channel
+from secmix.transcript import SERVER, Channel, Origin
 
 pytest.importorskip("flwr", reason="flwr is not installed; pip install 'secmix[flower]' to run these tests")
-from secmix.protocols.flower import FlowerApp, system
+from secmix.protocols.flower import FlowerApp, secagg_advice, system
 from secmix.protocols.flower.grid import ChannelGrid
 from secmix.protocols.flower.system import drawing_from
 
@@ -88,7 +88,9 @@ def test_what_the_channel_delivers_goes_on_be_it_masked_numbers_or_bytes():
     honest, _ = run(app, parts_of(1))
     false, _ = run(app, parts_of(1), channel=Falsifying(f"{REPLY}[1]", 0.5))
     assert np.abs(false - honest)[..., :2].max() > 1  # half a residue is any model
-    with pytest.raises(SecmixError, match="no client asks"):  # keys that are none: no client comes so far as to train
+    with pytest.raises(
+        SecmixError, match="nobody asked secaggplus_app"
+    ):  # keys that are none: no client comes so far as to train
         run(app, parts_of(1), channel=Falsifying("train reply: secaggplus_configs, bytes", 0))
 
 
@@ -105,6 +107,8 @@ def test_the_server_is_never_cleared_and_the_report_says_what_masks_do_not_cover
         adversaries={"server": CuriousServer(), "client": HonestButCurious([1]), "outsider": Eavesdropper()},
     )
     cells = {cell.adversary: cell for cell in report.cells}
+    assert "masked or encrypted, and opaque to this adversary" in cells["server"].nodes[0].why
+    assert "show little" not in report.model_dump_json()
     assert cells["server"].verdict == "inconclusive"
     # Of one round a client hears keys and shares of them alone, which are drawn whatever the rows are.
     assert cells["client"].verdict == "holds"
@@ -112,7 +116,9 @@ def test_the_server_is_never_cleared_and_the_report_says_what_masks_do_not_cover
         notes = "\n".join(cells[who].notes)
         assert "outside" not in notes
         assert "taken for granted" in notes
-        assert "folds the seed of each SecAgg+ mask to 32 bits" in notes
+        assert "each mask of SecAgg+ is made of a seed of 32 bits here, as measured" in notes
+        assert ("it would have to find them together, among 2^64" in notes) == (who == "server")
+        assert ("reads no masked model on which it could try seeds" in notes) == (who == "client")
         assert ("fitres.metrics, fitres.num_examples as they are" in notes) == (who == "server")
 
 
@@ -174,6 +180,14 @@ def test_a_strategy_that_waits_for_more_clients_is_refused_at_once():
         run(made(**{"least-clients": 10}), parts_of(1))
 
 
+def test_clients_who_fail_under_masks_are_named_first(monkeypatch):
+    """They answer with keys and shares before they fail, all under one kind of message."""
+    app = made()
+    monkeypatch.setattr("secaggplus_app.client_app.step", lambda model, rows: model[0] + "no number")
+    with pytest.raises(SecmixError, match=r"^every client app answered with an error.*: node 0 answers 'train' with "):
+        run(app, parts_of(2))
+
+
 def test_a_thread_that_looks_who_is_there_is_no_strategy_that_waits():
     # Flower's old interface leaves one behind where a server app ends with an error.
     grid = ChannelGrid(Channel(), N, None, None)
@@ -207,10 +221,27 @@ def test_the_systems_generator_is_afterwards_what_it_was():
     assert os.urandom is before
 
 
+def folded(seed, size):
+    words = np.frombuffer(seed, dtype=np.uint8).reshape(-1, size)
+    return np.random.default_rng(np.bitwise_xor.reduce(words, axis=0)).integers(1 << 22, size=8)
+
+
+@pytest.mark.parametrize(("honest", "told"), [(0, "no masked model"), (1, "knows all seeds"), (2, "could try all of")])
+def test_whether_this_adversary_could_try_all_seeds_is_said(monkeypatch, honest, told):
+    origins = [Origin(2, 1, REPLY, "encrypted", node, (SERVER,)) for node in range(honest)]
+    origins += [Origin(0, 1, "train reply: secaggplus_configs, bytes", "encrypted", 0, (1,))]
+    for bits in (32, 64):
+        monkeypatch.setattr(secagg_advice, "bits_of_mask_seeds", lambda bits=bits: bits)
+        [note] = [each for each in secagg_advice.premises(origins) if f"a seed of {bits} bits" in each]
+        assert (told in note) == (honest < 2 or bits == 32)
+        assert ("could not try" in note) == (honest > 1 and bits == 64)
+    assert secagg_advice.is_opaque(origins) == (honest != 1)
+
+
 def test_how_long_the_seed_of_a_mask_is_is_measured(monkeypatch):
     """A Flower that mends it is not spoken ill of."""
     utils = pytest.importorskip("flwr.common.secure_aggregation.secaggplus_utils")
-    assert system.masks_from_32_bits()
+    assert system.bits_of_mask_seeds() == 32
     monkeypatch.setattr(
         utils,
         "pseudo_rand_gen",
@@ -218,4 +249,6 @@ def test_how_long_the_seed_of_a_mask_is_is_measured(monkeypatch):
             np.random.default_rng(int.from_bytes(seed, "little")).integers(most, size=size) for size in sizes
         ],
     )
-    assert not system.masks_from_32_bits()
+    assert system.bits_of_mask_seeds() is None
+    monkeypatch.setattr(utils, "pseudo_rand_gen", lambda seed, most, sizes: [folded(seed, 8)])
+    assert system.bits_of_mask_seeds() == 64

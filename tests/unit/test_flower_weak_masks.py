@@ -58,8 +58,8 @@ def masks(monkeypatch):
     ("change", "verdict"),
     [
         (as_it_is, "inconclusive"),
-        pytest.param(constant, "violated", marks=pytest.mark.xfail(strict=True, reason="no limit on leakage yet")),
-        pytest.param(of_ten_bits, "violated", marks=pytest.mark.xfail(strict=True, reason="no limit on leakage yet")),
+        (constant, "violated"),
+        (of_ten_bits, "violated"),
     ],
 )
 def test_masks_that_hide_too_little_violate_what_init_writes(masks, change, verdict):

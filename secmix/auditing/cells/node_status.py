@@ -33,14 +33,13 @@ def premises_of(case: CellContext, node: int) -> Premises:
     observation, clearance = case.observation, proof_of(case)
     share, unmeasured = given_away(case, node), in_doubt(case)
     if not isinstance(case.setup, SumSetup):
-        sealed = any(origin.kind.endswith(SEALED) for origin in readable(case))
         return Premises(
             clearance=clearance,
             output_share=share,
             unmet=list(observation.unmet_premises),
             unmeasured=unmeasured,
             is_sum=False,
-            sealed=sealed,
+            opaque=_opaque(case),
             noise=noise_clearance(case, node),
         )
     assert isinstance(observation, SumObservation)
@@ -54,6 +53,15 @@ def premises_of(case: CellContext, node: int) -> Premises:
         behind_masks=share_behind_masks(case.setup, observation, node),
         covers=iterations_in_words(clearance),
     )
+
+
+def _opaque(case: CellContext) -> str:
+    """Say to whom a part of what the adversary reads is opaque; empty if nothing is."""
+    if any(origin.kind.endswith(SEALED) for origin in readable(case)):
+        return "sealed, and opaque to who lacks the key"
+    assert isinstance(case.setup, CollaborationSetup)
+    masked = CollaborationTraits.of(case.setup.protocol).opaque(readable(case))
+    return "masked or encrypted, and opaque to this adversary" if masked else ""
 
 
 def given_away(case: CellContext, node: int) -> float:

@@ -147,6 +147,10 @@ class FlowerApp:
         """State what is taken for granted of secure aggregation, and what passes beside its masks."""
         return secagg_advice.premises(readable)
 
+    def opaque(self, readable: Sequence[Origin]) -> bool:
+        """Check for numbers that are masked or encrypted for this adversary."""
+        return secagg_advice.is_opaque(readable)
+
     def advise(self, revealed: Revealed) -> list[str]:
         """Suggest what to change in the app: its lines are encrypted already."""
         return secagg_advice.advice(revealed)
@@ -183,16 +187,26 @@ class FlowerApp:
                 return client_app(message, contexts[node])
 
         grid = ChannelGrid(channel, len(rows), answer, speech(seed, servers))
-        with grid.at_the_server(), _named_as("the server app"):
-            plugins.imported(self.server_app)(grid, context(0, self.config, {}))
-        if grid.unanswered:
-            failures.append(f"{grid.unanswered}{'' if asked[0] or not self.data else f'; nobody asked {self.data}'}")
-        elif self.data is not None and not asked[0]:
+        try:
+            with grid.at_the_server(), _named_as("the server app"):
+                plugins.imported(self.server_app)(grid, context(0, self.config, {}))
+            self._check_answers(grid.unanswered, bool(asked[0]), failures)
+            return grid.ends
+        except SecmixError as error:
+            if not grid.unanswered:
+                raise
+            said = f"every client app answered with an error: {grid.unanswered}"
+            raise SecmixError(f"{said}; after that: {error}") from error
+
+    def _check_answers(self, unanswered: str, asked: bool, failures: list[str]) -> None:
+        """Note where no client answered but with errors, or raise an error if none asked for its data."""
+        if unanswered:
+            failures.append(f"{unanswered}{'' if asked or not self.data else f'; nobody asked {self.data}'}")
+        elif self.data is not None and not asked:
             raise SecmixError(
                 f"no client asks {shown(self.data)} for its data, so what the audit deals does not go in; name the "
                 "function as the module that calls it does, such as pkg.client_app:load_data"
             )
-        return grid.ends
 
 
 @contextlib.contextmanager

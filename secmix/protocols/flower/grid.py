@@ -128,6 +128,8 @@ class ChannelGrid:
         self._thread = threading.get_ident()
         self._failed: dict[str, str] = {}  # by kind of message, how the first client failed
         self._answers: set[str] = set()  # kinds that a client has answered
+        self._addressed: set[int] = set()  # nodes
+        self._in_vain: dict[int, str] = {}  # nodes of messages that nobody answered, with how the first one failed
 
     def at_the_server(self) -> Any:
         """Make messages and draw in the server's name, for the length of a ``with`` block."""
@@ -146,8 +148,14 @@ class ChannelGrid:
 
     @property
     def unanswered(self) -> str:
-        """The first client's failure at a kind of message that nobody answered but with errors; empty for none."""
-        return next((how for kind, how in self._failed.items() if kind not in self._answers), "")
+        """The first client's failure, where nobody answered but with errors; empty where somebody did.
+
+        Nobody answered a kind of message, or each node was sent messages at least once that nobody answered: SecAgg+
+        gives all its messages one kind, and its clients answer some before they train.
+        """
+        of_kind = next((how for kind, how in self._failed.items() if kind not in self._answers), "")
+        lost = bool(self._addressed) and self._addressed <= set(self._in_vain)
+        return of_kind or (next(iter(self._in_vain.values())) if lost else "")
 
     def set_run(self, run: Any) -> None:
         """Set the run, as Flower does."""
@@ -201,6 +209,11 @@ class ChannelGrid:
             if len(model):
                 self.received[node] = model
             answers.append((node, kind, message, self._answered(node, message_of(arrived, metadata=message.metadata))))
+        self._addressed |= {node for node, *_ in answers}
+        if answers and all(reply.has_error() for *_, reply in answers):
+            node, kind, _, reply = answers[0]
+            how = f"node {node} answers '{kind}' with {reply.error.reason}"
+            self._in_vain = {**dict.fromkeys((node for node, *_ in answers), how), **self._in_vain}
         for node, kind, message, reply in answers:
             if reply.has_error():  # the server gets the code, and the strategy goes on without that node
                 self._failed.setdefault(kind, f"node {node} answers '{kind}' with {reply.error.reason}")

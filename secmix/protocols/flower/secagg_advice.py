@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from secmix.protocols.collaboration import BYTES
 from secmix.protocols.flower.records import SECAGG
-from secmix.protocols.flower.system import masks_from_32_bits
+from secmix.protocols.flower.system import bits_of_mask_seeds
 from secmix.protocols.interfaces import Revealed
 from secmix.transcript import SERVER, Origin
 
 _MASKED = f"{SECAGG}/masked_params"
+_MOST_TRIED = 32  # bits: at 10 µs a seed, 2³² take one processor twelve hours; the next size is 64
 _EMPTY = "fitres.status"  # that training went well, in each answer
 
 
@@ -22,12 +23,9 @@ def premises(readable: Sequence[Origin]) -> list[str]:
         "SecAgg+ takes keys, seeds and shares from the system's generator; here they are drawn by the audit. That real "
         "ones cannot be guessed from what is sent is taken for granted, not tested"
     ]
-    if masks_from_32_bits():
-        stated.append(
-            "this Flower folds the seed of each SecAgg+ mask to 32 bits, so that a mask is one of 4 billion; who tries "
-            "them all is not considered here"
-        )
-    honest = {origin.sender for origin in readable if _MASKED in origin.kind and origin.receivers == (SERVER,)}
+    honest = _who_mask(readable)
+    if bits := bits_of_mask_seeds():
+        stated.append(_on_short_seeds(bits, len(honest)))
     if len(honest) == 1:
         stated.append(
             f"of all who send masked models to the server only node {honest.pop()} is honest: the sum less the models "
@@ -56,6 +54,42 @@ def advice(revealed: Revealed) -> list[str]:
         "secaggplus_mod), with no metrics beside, or let them add noise before they send (LocalDpMod). Masks hide a "
         "model in the sum of all; where all others collude, only noise helps."
     ]
+
+
+def is_opaque(readable: Sequence[Origin]) -> bool:
+    """Check for numbers that are masked or encrypted for this adversary.
+
+    Models are no more so where only one who masks is honest: the others know its masks, or their sum.
+    """
+    return any(SECAGG in origin.kind for origin in readable) and len(_who_mask(readable)) != 1
+
+
+def _who_mask(readable: Sequence[Origin]) -> set[int]:
+    """Return the honest nodes whose masked models the adversary reads as the server does."""
+    return {origin.sender for origin in readable if _MASKED in origin.kind and origin.receivers == (SERVER,)}
+
+
+def _on_short_seeds(bits: int, honest: int) -> str:
+    """Say how many bits the seed of a mask has, and whether the adversary could try all seeds."""
+    told = f"each mask of SecAgg+ is made of a seed of {bits} bits here, as measured on the code that runs"
+    if not honest:
+        return f"{told}; this adversary reads no masked model on which it could try seeds"
+    if honest == 1:
+        return f"{told}; of the masks on the only honest model this adversary knows all seeds"
+    if bits > _MOST_TRIED:
+        return f"{told}; this adversary could not try them all"
+    if honest == 2:
+        return (
+            f"{told}; a model is covered by one whose seed this adversary does not know: it could try all of them, "
+            f"2^{bits}, within a day on one machine. The audit does not, and clears nothing"
+        )
+    others = honest - 1
+    return (
+        f"{told}; a model is covered by one for each honest node that shares one with its node, {others} or fewer "
+        f"(num_shares). Where that is one, this adversary could try all 2^{bits} seeds within a day on one machine; "
+        f"with {others} it would have to find them together, among 2^{bits * others}. The audit tries none, and clears "
+        "nothing"
+    )
 
 
 def _beside(readable: Sequence[Origin]) -> list[str]:

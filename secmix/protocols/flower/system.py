@@ -54,14 +54,21 @@ def drawing_from(own: random.Random) -> Iterator[None]:
             setattr(module, attribute, value)
 
 
-def masks_from_32_bits() -> bool:
-    """Test whether this Flower folds the seed of a mask to 32 bits: try two seeds that fold to the same."""
+def bits_of_mask_seeds() -> int | None:
+    """Measure how many bits of its seed a mask of SecAgg+ depends on, on the function that runs.
+
+    A seed of 32 bytes is folded to words of 4, 8 or 16 bytes where two seeds that fold to the same give the same mask.
+    None where no app has loaded SecAgg+, or it folds to no such word.
+    """
     expand = next((module.pseudo_rand_gen for module in modules_of_secagg("pseudo_rand_gen")), None)
     if expand is None:
-        return False
-    first, second = (bytes(4 * at) + b"\1" + bytes(31 - 4 * at) for at in (0, 1))
-    drawn = [expand(seed, 1 << 22, [(8,)])[0].tolist() for seed in (first, second)]
-    return bool(drawn[0] == drawn[1])
+        return None
+    for size in (4, 8, 16):
+        seeds = [bytes(size * at) + b"\1" + bytes(31 - size * at) for at in (0, 1)]
+        masks = [expand(seed, 1 << 22, [(8,)])[0].tolist() for seed in seeds]
+        if masks[0] == masks[1]:
+            return 8 * size
+    return None
 
 
 def _one_thread(max_workers: int | None = None) -> ThreadPoolExecutor:
