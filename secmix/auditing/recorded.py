@@ -29,7 +29,7 @@ _ROUNDING = 64.0
 
 @dataclass(frozen=True)
 class RecordedReading:
-    """Messages of one kind that one party reads of another: how many, and of how many numbers at most."""
+    """Messages of one kind that one party reads of another: how many, of how many numbers at most, in which role."""
 
     party: str
     sender: str
@@ -37,6 +37,7 @@ class RecordedReading:
     messages: int
     numbers: int
     names: tuple[str, ...]
+    role: str = ""
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class RecordedAudit:
         What some parties could compute together, and what anybody notices without reading.
     not_said : tuple of str
         What one run cannot show.
+    first : list of str
+        What has to be known before anything else: that no client answered but with errors.
     """
 
     verdict: Literal["violated", "inconclusive"]
@@ -73,6 +76,7 @@ class RecordedAudit:
     coalitions: list[str]
     seen: list[str]
     not_said: tuple[str, ...] = NOT_SAID
+    first: list[str] = field(default_factory=list)
 
 
 def audit_recording(recording: Recording) -> RecordedAudit:
@@ -96,21 +100,22 @@ def audit_recording(recording: Recording) -> RecordedAudit:
         rows,
         _coalitions(recording),
         _seen(recording),
+        first=_only_errors(recording),
     )
 
 
 def _read(party: str, messages: Iterable[RecordedMessage]) -> list[RecordedReading]:
     """Return messages of nodes by sender and kind; what the server sends is known to it anyway."""
-    found: dict[tuple[int, str], list[tuple[int, tuple[str, ...]]]] = {}
+    found: dict[tuple[int, str, str], list[tuple[int, tuple[str, ...]]]] = {}
     for message in messages:
         if message.sender != SERVER:
             for kind, names, numbers in message.parts:
-                found.setdefault((message.sender, kind), []).append((len(numbers), names))
+                found.setdefault((message.sender, kind, message.roles.get(kind, "")), []).append((len(numbers), names))
     return [
         RecordedReading(
-            party, _who(sender), kind, len(held), max(size for size, _ in held), max(names for _, names in held)
+            party, _who(sender), kind, len(held), max(size for size, _ in held), max(names for _, names in held), role
         )
-        for (sender, kind), held in sorted(found.items())
+        for (sender, kind, role), held in sorted(found.items())
     ]
 
 
@@ -226,6 +231,23 @@ def _is_mean(models: list[list[Array]], weights: Array, reply: list[Array]) -> b
     return moved
 
 
+def _only_errors(recording: Recording) -> list[str]:
+    """Say that nodes answered with errors alone, to everything or to one kind of message."""
+    answers = [m for m in recording.messages if m.sender != SERVER and m.parts]
+    errors = [m for m in answers if m.of_role("error")]
+    who = ", ".join(map(str, sorted({m.sender for m in errors})))
+    if errors and len(errors) == len(answers):
+        return [f"nobody answered but with errors (node {who}): nothing was trained, and what follows is of no use"]
+    # The kind of an error begins as other answers to the same request do.
+    kinds = {kind.partition(": ")[0] for m in errors for kind, _, _ in m.parts}
+    alone = sorted(
+        begin
+        for begin in kinds
+        if all(m.of_role("error") for m in answers if any(kind.partition(": ")[0] == begin for kind, _, _ in m.parts))
+    )
+    return [f"nobody sent {begin!r} but with errors (node {who})" for begin in alone]
+
+
 def _seen(recording: Recording) -> list[str]:
     """Say what shows without reading: who took part when, who failed."""
     out = []
@@ -233,7 +255,7 @@ def _seen(recording: Recording) -> list[str]:
     for iteration in sorted({m.iteration for m in recording.messages}):
         here = [m for m in recording.messages if m.iteration == iteration]
         asked = {m.receiver for m in here if m.sender == SERVER}
-        failed = {m.sender for m in here if any(kind.endswith(": error") for kind, _, _ in m.parts)}
+        failed = {m.sender for m in here if m.of_role("error")}
         silent = asked - {m.sender for m in here if m.sender != SERVER}
         sizes = {sum(numbers.nbytes for _, _, numbers in m.parts) for m in here if m.sender not in {SERVER, *failed}}
         for which, what in ((nodes - asked, "not asked"), (failed, "answered with an error"), (silent, "silent")):

@@ -40,6 +40,8 @@ def as_lines(found: RecordedAudit, show_private: bool = False) -> Iterator[str]:
     """Render the report as Markdown."""
     yield f"# A recorded run: {found.verdict}"
     yield ""
+    for sentence in found.first:
+        yield from (f"**{sentence[0].upper()}{sentence[1:]}.**", "")
     rows = len(found.rows)
     yield (
         f"{rows} node{'s' * (rows != 1)} of which the messages give the row away. "
@@ -77,15 +79,20 @@ _FORMATS: dict[str, Callable[[RecordedAudit, bool], str]] = {"md": _markdown, "j
 def _in_words(reading: RecordedReading) -> str:
     names = ", ".join(reading.names[:_NAMED]) + ", ..." * (len(reading.names) > _NAMED)
     return (
-        f"{reading.party} reads of {reading.sender}: {reading.kind}, {reading.messages} time"
-        f"{'s' * (reading.messages != 1)}, {reading.numbers} number{'s' * (reading.numbers != 1)}"
-    ) + (f" ({names})" if names else "")
+        (
+            f"{reading.party} reads of {reading.sender}: {reading.kind}, {reading.messages} time"
+            f"{'s' * (reading.messages != 1)}, {reading.numbers} number{'s' * (reading.numbers != 1)}"
+        )
+        + (f" ({names})" if names else "")
+        + ", opaque to this adversary" * (reading.role == "opaque")
+    )
 
 
 def as_plain(found: RecordedAudit, show_private: bool = False) -> dict[str, object]:
     """Return the report as plain values."""
     return {
         "verdict": found.verdict,
+        "first": found.first,
         "read": [vars(reading) for reading in found.read],
         "rows": [
             {"node": known.node, "numbers": len(known.row), "error": known.error, "how": known.how}

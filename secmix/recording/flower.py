@@ -120,6 +120,7 @@ def _write(recorder: Recorder, iteration: int, round: int, sender: int, receiver
     declared: dict[str, str] = {}
     if message.has_error():
         parts = [(f"{kind}: error", ("code",), [float(message.error.code)])]
+        declared = {f"{kind}: error": "error"}
     else:
         names = single_names(message.content)
         parts = [

@@ -44,6 +44,7 @@ ROLES: Mapping[str, str] = MappingProxyType(
         "count": "the number of rows that the sender has",
         "statistic": "anything else that was computed from rows, such as a loss, a mean or a sum",
         "opaque": "masked or encrypted numbers, keys and shares",
+        "error": "the answer of a node that failed, such as a code",
     }
 )
 """What a part, or a single number, can be declared as. Without a role it is listed, and nothing is computed from it."""

@@ -245,7 +245,7 @@ def test_who_reads_and_who_notices(tmp_path):
     for node in range(3):
         recorder.write(0, 0, SERVER, node, [("train: arrays/0", (), np.zeros(2))])
     recorder.write(0, 1, 0, SERVER, [("train reply: metrics", ("loss",), [0.5])], encrypted=False)
-    recorder.write(0, 1, 1, SERVER, [("train reply: error", ("code",), [2.0])])
+    recorder.write(0, 1, 1, SERVER, [("train reply: error", ("code",), [2.0])], roles={"train reply: error": "error"})
     recorder.write(1, 0, SERVER, 0, [("train: arrays/0", (), np.zeros(2))])
     found = audit_recording(read_recording(tmp_path))
     assert {(r.party, r.sender, r.names) for r in found.read} == {
@@ -259,6 +259,32 @@ def test_who_reads_and_who_notices(tmp_path):
         "iteration 1: not asked: node 1, node 2",
         "iteration 1: silent: node 0",
     ]
+
+
+@pytest.mark.parametrize(
+    ("answers", "first"),
+    [
+        ([("fit", "error"), ("eval", "error")], "Nobody answered but with errors (node 0)"),
+        ([("fit", "error"), ("eval", "statistic"), ("fit", "error")], "Nobody sent 'fit' but with errors (node 0)"),
+        ([("fit", "error"), ("fit", "statistic")], None),
+    ],
+)
+def test_that_all_clients_fail_is_said_first(tmp_path, answers, first):
+    recorder = Recorder(tmp_path)
+    for t, (kind, role) in enumerate(answers):
+        recorder.write(t, 0, SERVER, 0, [("ask", (), [1.0])])
+        recorder.write(t, 1, 0, SERVER, [(f"{kind}: {role}", (), [1.0])], roles={f"{kind}: {role}": role})
+    found = audit_recording(read_recording(tmp_path))
+    lines = list(as_lines(found))
+    assert lines[2].startswith(f"**{first}") if first else lines[2].startswith("No row"), lines[2]
+    assert bool(as_plain(found)["first"]) == (first is not None)
+
+
+def test_what_is_masked_is_opaque_to_who_reads_it(tmp_path):
+    recorder = Recorder(tmp_path)
+    recorder.write(0, 1, 0, SERVER, [("masked", (), np.ones(4)), ("loss", (), [1.0])], roles={"masked": "opaque"})
+    readings = [line for line in as_lines(audit_recording(read_recording(tmp_path))) if "reads of" in line]
+    assert [line.endswith("opaque to this adversary") for line in readings] == [False, True]
 
 
 def test_no_private_value_is_shown_unless_asked(tmp_path):

@@ -51,7 +51,7 @@ NAMES = {
     "MetricRecord": FlowerName(("flwr.app",), "the metrics of a message"),
     "Array": FlowerName(("flwr.app",), "one array", ("numpy",)),
     "ErrorCode": FlowerName(("flwr.common.constant",), "why a client failed", ("CLIENT_APP_RAISED_EXCEPTION",)),
-    "Run": FlowerName(("flwr.supercore.run", "flwr.common.typing"), "what a Grid says of its run", ("create_empty",)),
+    "Run": FlowerName(("flwr.supercore.run",), "what a Grid says of its run", ("create_empty",)),
     "NodeInfo": FlowerName(("flwr.proto.node_pb2",), "what a Grid says of a node"),
     "TaskIdentity": FlowerName(("flwr.supercore.task_identity",), "in whose name a message is made", ("_node_id",)),
     "SimpleClientManager": FlowerName(
