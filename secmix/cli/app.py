@@ -283,36 +283,47 @@ def init(
 @app.command()
 def validate(
     scenario: Annotated[
-        str, typer.Argument(help="Path of a TOML file, or name of a catalogue entry", autocompletion=_catalogue)
-    ],
+        str | None, typer.Argument(help="Path of a TOML file, or name of a catalogue entry", autocompletion=_catalogue)
+    ] = None,
+    recorded: Annotated[Path | None, typer.Option(help="In place of a scenario: folder of a recorded run")] = None,
+    format: Annotated[str, typer.Option(help="text or json")] = "text",
     allow_code: Annotated[
         bool, typer.Option("--allow-code", help="Run code that the scenario names as package.module:name")
     ] = False,
     debug: Debug = False,
 ) -> None:
-    """Say all that is wrong with a scenario, with key and line, without auditing it.
+    """Say all that is wrong with a scenario or a recording, with key and line, without auditing it.
 
     Exit status: 0 it can be audited, 2 it cannot.
     """
     with _errors_shown(debug):
-        from secmix.cli.validation import validated
+        from secmix.cli.validation import as_printed, validated, validated_recording
 
-        faults, summary = validated(scenario, allow_code)
-        for fault in faults:
+        if (scenario is None) == (recorded is None):
+            raise SecmixError("name what to validate: a scenario, or the folder of a recorded run with --recorded DIR")
+        faults, summary = validated_recording(recorded) if recorded else validated(str(scenario), allow_code)
+        printed = as_printed(faults, summary, format)
+        for fault in faults if format == "text" else []:
             typer.echo(f"secmix: {fault}", err=True)
+        with console.printed():
+            if printed:
+                typer.echo(printed)
         if faults:
             raise console.Stopped(console.WRONG_INPUT)
-        typer.echo(summary)
 
 
 @app.command()
-def schema(debug: Debug = False) -> None:
-    """Print a JSON schema of scenarios, for editors that complete and check TOML files."""
+def schema(
+    recorded: Annotated[bool, typer.Option("--recorded", help="Of recordings, in place of scenarios")] = False,
+    debug: Debug = False,
+) -> None:
+    """Print a JSON schema of scenarios, for editors that complete and check TOML files, or of recordings."""
     with _errors_shown(debug):
+        from secmix.recording.format import published
         from secmix.scenario.schema import as_text
 
         with console.printed():
-            typer.echo(as_text(), nl=False)
+            typer.echo(published() if recorded else as_text(), nl=False)
 
 
 @record.command("nvflare")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -62,6 +64,45 @@ def validated(given: str, allow_code: bool = False) -> tuple[list[str], str]:
     lines = sorted(dict.fromkeys(map(brief, found)), key=_line)
     more = [f"{source}: and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
     return [*lines[:_MOST_LINES], *more], ""
+
+
+def validated_recording(folder: Path) -> tuple[list[str], str]:
+    """Return every fault of a recording, and what is in it if it has none.
+
+    Says which kinds have no role: nothing is computed from them.
+    """
+    from secmix.recording import faults_of_recording, read_recording
+
+    if faults := faults_of_recording(folder):
+        more = [f"{folder}: and {len(faults) - _MOST_LINES} more"] if len(faults) > _MOST_LINES else []
+        return [*map(brief, faults[:_MOST_LINES]), *more], ""
+    recording = read_recording(folder)
+    messages, roles = recording.messages, Counter(role for m in recording.messages for role in m.roles.values())
+    bare = sorted(
+        {kind for m in messages for kind, names, _ in m.parts if kind not in m.roles and not set(names) & set(m.roles)}
+    )
+    declared = ", ".join(f"{count} {role}" for role, count in sorted(roles.items())) or "nothing"
+    summary = (
+        f"{shown(str(folder))} is right: {len(messages)} messages of {len(recording.nodes)} nodes, recorded by the "
+        f"{recording.by}; declared: {declared}"
+    )
+    without = f"\nWithout a role, so that nothing is computed from them: {', '.join(map(shown, bare[:_MOST_LINES]))}"
+    return [], summary + without * bool(bare)
+
+
+def as_printed(faults: Sequence[str], summary: str, format: str) -> str:
+    """Render a validation for standard output: as text, where faults go to standard error, or as JSON with both.
+
+    Raises
+    ------
+    SecmixError
+        If another format is asked for.
+    """
+    if format not in ("text", "json"):
+        raise SecmixError(f"--format {shown(format)}; a validation is written as text or json")
+    if format == "text":
+        return summary
+    return json.dumps({"valid": not faults, "faults": list(faults), "summary": summary}, indent=1, ensure_ascii=False)
 
 
 def _line(fault: str) -> int:

@@ -4,6 +4,7 @@ A recording is a folder: see :mod:`secmix.recording.folder` for its format, and 
 few lines that record a Flower app. A recording contains no code and no pickles.
 """
 
-from secmix.recording.folder import ROLES, VERSION, RecordedMessage, Recorder, Recording, read_recording
+from secmix.recording.folder import RecordedMessage, Recorder, Recording, faults_of_recording, read_recording
+from secmix.recording.format import ROLES, VERSION
 
-__all__ = ["ROLES", "VERSION", "RecordedMessage", "Recorder", "Recording", "read_recording"]
+__all__ = ["ROLES", "VERSION", "RecordedMessage", "Recorder", "Recording", "faults_of_recording", "read_recording"]

@@ -18,12 +18,10 @@ from __future__ import annotations
 import io
 import json
 import os
-import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -31,26 +29,11 @@ from numpy.typing import NDArray
 
 from secmix._base import files
 from secmix.errors import DataError, shown
+from secmix.recording.format import BY, FORMAT, NAME, ROLES, VERSION, faults_of_line
 
-FORMAT = "secmix recording"
-VERSION = 1
-"""Version of the format; recordings of other versions are refused."""
 MOST_BYTES = 4 * 2**30
 """Largest total size of all numbers; larger recordings are refused."""
-ROLES: Mapping[str, str] = MappingProxyType(
-    {
-        "model": "weights of a model; several parts are its arrays, in the order of its layers",
-        "update": "the change of a model, or a gradient, up to a factor; parts as of a model",
-        "count": "the number of rows that the sender has",
-        "statistic": "anything else that was computed from rows, such as a loss, a mean or a sum",
-        "opaque": "masked or encrypted numbers, keys and shares",
-        "error": "the answer of a node that failed, such as a code",
-    }
-)
-"""What a part, or a single number, can be declared as. Without a role it is listed, and nothing is computed from it."""
 _INDEX_BYTES, _FILE_BYTES, _HEADER_BYTES = 256 * 2**20, 2**30, 4096
-_MOST_PARTS, _LONGEST, _MOST_NAMES = 10_000, 200, 10_000
-_NAME = re.compile(r"\d{6,9}\.npz")
 _KINDS = "fiub"
 
 
@@ -131,7 +114,7 @@ class Recorder:
     """
 
     def __init__(self, folder: str | os.PathLike[str], by: str = "server") -> None:
-        if by not in ("server", "node"):
+        if by not in BY:
             raise DataError(f"by = {shown(by)}; expected 'server' or 'node'")
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # messages may reveal private rows
@@ -144,7 +127,7 @@ class Recorder:
                 )
         else:
             files.write(header, json.dumps({"format": FORMAT, "version": VERSION, "by": by}).encode() + b"\n")
-        self.count = len([place for place in self.folder.iterdir() if _NAME.fullmatch(place.name)])
+        self.count = len([place for place in self.folder.iterdir() if NAME.fullmatch(place.name)])
 
     def write(
         self,
@@ -247,7 +230,7 @@ def _header(place: Path) -> str:
         raise DataError(
             f"{place / 'recording.json'} is not the header of a recording; give a folder that a Recorder wrote"
         ) from None
-    if form != FORMAT or by not in ("server", "node"):
+    if form != FORMAT or by not in BY:
         raise DataError(
             f"{place / 'recording.json'} is not the header of a recording; give a folder that a Recorder wrote"
         )
@@ -270,34 +253,40 @@ def _lines(place: Path) -> Iterator[Any]:
 
 
 def _message(place: Path, line: Any, number: int, left: int) -> tuple[RecordedMessage, int]:
-    bad = DataError(f"line {number} of {place / 'index.jsonl'} is not a message of this format")
-    try:
-        name, parts = line["file"], line["parts"]
-        ends = [line[key] for key in ("iteration", "round", "sender", "receiver")]
-        kinds = [(part["kind"], tuple(part["names"])) for part in parts]
-        encrypted, roles = line["encrypted"], line.get("roles", {})
-    except (KeyError, TypeError, AttributeError):
-        raise bad from None
-    texts = [text for kind, names in kinds for text in (kind, *names)]
-    if (
-        not isinstance(name, str)
-        or not _NAME.fullmatch(name)
-        or not isinstance(encrypted, bool)
-        or any(type(end) is not int or not -1 <= end < 2**31 for end in ends)
-        or len(kinds) > _MOST_PARTS
-        or any(len(names) > _MOST_NAMES for _, names in kinds)
-        or any(not isinstance(text, str) or len(text) > _LONGEST for text in texts)
-        or not isinstance(roles, dict)
-        or any(not isinstance(role, str) or role not in ROLES for role in roles.values())
-        or set(roles) - set(texts)
-    ):
-        raise bad
-    arrays, size = _numbers(place / name, len(kinds), left)
-    if any(names and len(names) != len(array) for (_, names), array in zip(kinds, arrays, strict=True)):
-        raise bad
+    bad = f"line {number} of {place / 'index.jsonl'} is not a message of this format: "
+    for fault in faults_of_line(line):
+        raise DataError(bad + fault)
+    kinds = [(part["kind"], tuple(part["names"])) for part in line["parts"]]
+    arrays, size = _numbers(place / line["file"], len(kinds), left)
+    for (kind, names), array in zip(kinds, arrays, strict=True):
+        if names and len(names) != len(array):
+            raise DataError(f"{bad}part {shown(kind)} has {len(array)} numbers and {len(names)} names")
     content = tuple((kind, names, array) for (kind, names), array in zip(kinds, arrays, strict=True))
-    iteration, round_number, sender, receiver = ends
-    return RecordedMessage(iteration, round_number, sender, receiver, encrypted, content, roles), size
+    iteration, round_number, sender, receiver = (line[key] for key in ("iteration", "round", "sender", "receiver"))
+    roles = line.get("roles", {})
+    return RecordedMessage(iteration, round_number, sender, receiver, line["encrypted"], content, roles), size
+
+
+def faults_of_recording(folder: str | os.PathLike[str]) -> list[str]:
+    """List all that is wrong with the recording in ``folder``: with its header, with each line, with its numbers."""
+    place, left = Path(folder), MOST_BYTES
+    found, count = [], 0
+    try:
+        if not place.is_dir():
+            raise DataError(f"{place} is not a folder; give the folder that a Recorder wrote")
+        _header(place)
+        for number, line in enumerate(_lines(place), 1):
+            count += 1
+            faults = [f"{place / 'index.jsonl'}, line {number}: {fault}" for fault in faults_of_line(line)]
+            found += faults
+            if not faults:
+                try:
+                    left -= _message(place, line, number, left)[1]
+                except DataError as error:
+                    found.append(str(error))
+    except DataError as error:  # what follows cannot be read
+        return [*found, str(error)]
+    return found if count else [f"{place} contains no message; record a run first"]
 
 
 def _numbers(place: Path, count: int, left: int) -> tuple[list[NDArray[Any]], int]:

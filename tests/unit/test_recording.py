@@ -5,19 +5,24 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
 from dataclasses import replace
 
+import jsonschema
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from typer.testing import CliRunner
 
 from secmix.auditing.recorded import audit_recording
+from secmix.cli.app import app
 from secmix.cli.recorded_audit import as_lines, as_plain, audited
 from secmix.errors import DataError, SecmixError
-from secmix.recording import Recorder, Recording, read_recording
+from secmix.recording import Recorder, Recording, faults_of_recording, read_recording
+from secmix.recording.format import as_text, json_schema, published
 from secmix.transcript import SERVER
 
 CLIENTS = {0: [[0.5, -1.25, 2.0]], 1: [[1.0, 3.0, -0.5], [0.25, 0.75, 1.0]], 2: [[-2.0, 0.5, 0.125]]}
@@ -172,6 +177,80 @@ def test_what_is_hostile_or_damaged_is_refused_in_a_line(tmp_path, how, message)
         read_recording(tmp_path)
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) <= 300
+
+
+def test_the_schema_that_ships_is_that_of_the_code_and_accepts_what_is_recorded(tmp_path):
+    assert published() == as_text()
+    federation(tmp_path, rounds=1)
+    schema = jsonschema.Draft202012Validator(json_schema())
+    for text in [(tmp_path / "recording.json").read_text(), *(tmp_path / "index.jsonl").read_text().splitlines()]:
+        schema.validate(json.loads(text))
+
+
+@pytest.mark.parametrize(
+    ("said", "fault"),
+    [
+        ({"file": "a.npz"}, "file: 'a.npz'; expected six to nine digits"),
+        ({"iteration": "1"}, "iteration: '1'; expected a whole number"),
+        ({"receiver": -2}, "receiver: -2; expected"),
+        ({"encrypted": 1}, "encrypted: 1; expected true or false"),
+        ({"parts": {}}, "parts: {}; expected a list"),
+        ({"parts": [{"names": []}]}, r"parts\[0\]: .* expected an object with a 'kind'"),
+        ({"parts": [{"kind": "k", "names": [1]}], "roles": {}}, r"parts\[0\]\.names: \[1\]; expected a list of texts"),
+        (
+            {"roles": {"train: arrays/0": "heavy"}},
+            r"roles\['train: arrays/0'\]: 'heavy'; expected one of model, update",
+        ),
+        ({"roles": ["model"]}, "roles: .*; expected an object"),
+    ],
+)
+def test_a_fault_names_its_line_its_key_and_what_is_expected(tmp_path, said, fault):
+    damaged(tmp_path, {"what": "line", "said": said})
+    faults = faults_of_recording(tmp_path)
+    assert re.search(f"line 1: {fault}", faults[0]), faults
+    lines = [json.loads(line) for line in (tmp_path / "index.jsonl").read_text().splitlines()]
+    message = {"$ref": "#/$defs/message", "$defs": json_schema()["$defs"]}
+    assert [jsonschema.Draft202012Validator(message).is_valid(line) for line in lines] == [False] + [True] * 5
+    assert len(faults_of_recording(tmp_path)) <= 2 + len(said)
+
+
+def test_all_faults_of_a_recording_are_listed_not_the_first_alone(tmp_path):
+    federation(tmp_path, rounds=1)
+    lines = (tmp_path / "index.jsonl").read_text().splitlines()
+    lines[1] = json.dumps({**json.loads(lines[1]), "sender": -5, "encrypted": "no"})
+    lines[3] = "[]"
+    (tmp_path / "index.jsonl").write_text("\n".join(lines) + "\n")
+    (tmp_path / "000004.npz").write_bytes(b"junk")
+    faults = faults_of_recording(tmp_path)
+    assert [re.search(r"(line \d|damaged)", fault)[1] for fault in faults] == ["line 2", "line 2", "line 4", "damaged"]
+    assert faults_of_recording(tmp_path / "nowhere") == [f"{tmp_path / 'nowhere'} is not a folder; give the folder "
+                                                         "that a Recorder wrote"]  # fmt: skip
+
+
+def test_validate_says_what_a_recording_holds_and_what_is_wrong_in_either_format(tmp_path):
+    federation(tmp_path / "run", rounds=1)
+    call = lambda *more: CliRunner().invoke(app, ["validate", "--recorded", str(tmp_path / "run"), *more])  # noqa: E731
+    right, plain = call(), call("--format", "json")
+    assert (right.exit_code, plain.exit_code) == (0, 0)
+    assert (
+        "is right: 6 messages of 3 nodes, recorded by the server; declared: 3 count, 12 model, 3 stat" in right.stdout
+    )
+    assert json.loads(plain.stdout) == {"valid": True, "faults": [], "summary": right.stdout.strip()}
+    (tmp_path / "run" / "000002.npz").unlink()
+    wrong, plain = call(), call("--format", "json")
+    assert (wrong.exit_code, wrong.stdout, plain.exit_code, plain.stderr) == (2, "", 2, "")
+    assert "000002.npz" in wrong.stderr
+    assert [json.loads(plain.stdout)[key] for key in ("valid", "summary")] == [False, ""]
+    assert "text or json" in call("--format", "sarif").stderr
+    assert "name what to validate" in CliRunner().invoke(app, ["validate"]).stderr
+    printed = CliRunner().invoke(app, ["schema", "--recorded"])
+    assert printed.stdout == as_text()
+
+
+def test_what_has_no_role_is_named_by_validate(tmp_path):
+    Recorder(tmp_path).write(0, 0, SERVER, 0, [("weights", (), [1.0]), ("sum", (), [1.0])], roles={"sum": "statistic"})
+    told = CliRunner().invoke(app, ["validate", "--recorded", str(tmp_path)]).stdout
+    assert "Without a role, so that nothing is computed from them: 'weights'" in told
 
 
 def test_too_much_is_not_read(tmp_path, monkeypatch):
