@@ -7,13 +7,14 @@ verdict is *violated* or *inconclusive*, never *holds*.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 
 from secmix._base.checks import Array
+from secmix.adversaries.reconstructions.flat import layouts, row_in_flat
 from secmix.adversaries.reconstructions.flower import only_row
 from secmix.recording import RecordedMessage, Recording
 from secmix.transcript import SERVER
@@ -25,6 +26,7 @@ NOT_SAID = (
     "how far a client that lies could push the result",
 )
 _ROUNDING = 64.0
+_OF_MODELS = ("model", "update")
 
 
 @dataclass(frozen=True)
@@ -91,15 +93,17 @@ def audit_recording(recording: Recording) -> RecordedAudit:
     >>> audit_recording(read_recording(recorder.folder)).verdict
     'inconclusive'
     """
-    rows = _rows(recording)
+    cut = _cut(recording)
+    rows = _rows(cut)
     server = _read("the server", recording.messages)
     outsider = _read("an outsider", (m for m in recording.messages if not m.encrypted))
     return RecordedAudit(
         "violated" if rows else "inconclusive",
         [*server, *outsider],
         rows,
-        _coalitions(recording),
+        _coalitions(cut),
         _seen(recording),
+        not_said=(*NOT_SAID, *_uncut(cut, {known.node for known in rows})),
         first=_only_errors(recording),
     )
 
@@ -128,6 +132,49 @@ def _claims(message: RecordedMessage) -> list[float]:
     return [float(number) for numbers in message.of_role("count") for number in numbers]
 
 
+def _cut(recording: Recording) -> Recording:
+    """Cut models and updates that are one flat vector into arrays, where other messages show where these lie."""
+    known = layouts(m.of_role(role) for m in recording.messages for role in _OF_MODELS)
+    messages = []
+    for message in recording.messages:
+        for role in _OF_MODELS:
+            kinds = [kind for kind, _, _ in message.parts if message.roles.get(kind) == role]
+            places = known.get(len(message.of_role(role)[0])) if len(kinds) == 1 else None
+            message = message if places is None else _with_arrays(message, kinds[0], places, role)
+        messages.append(message)
+    return Recording(recording.by, tuple(messages))
+
+
+def _with_arrays(message: RecordedMessage, flat: str, places: Sequence[slice], role: str) -> RecordedMessage:
+    parts: list[tuple[str, tuple[str, ...], Array]] = []
+    for kind, names, numbers in message.parts:
+        if kind == flat:
+            parts += [(f"{kind}[{k}]", (), numbers[place]) for k, place in enumerate(places)]
+        else:
+            parts.append((kind, names, numbers))
+    roles = {kind: each for kind, each in message.roles.items() if kind != flat}
+    return replace(message, parts=tuple(parts), roles=roles | {f"{flat}[{k}]": role for k, _ in enumerate(places)})
+
+
+def _flat(moves: Sequence[tuple[list[Array], list[Array]]]) -> list[tuple[Array, Array]]:
+    """Return models that are one vector each; none where some are not."""
+    return [(before[0], after[0]) for before, after in moves if len(before) == len(after) == 1]
+
+
+def _uncut(recording: Recording, known: set[int]) -> list[str]:
+    """Say of which nodes with one row the arrays were not found in the flat vector that they send."""
+    said = []
+    for node in recording.nodes:
+        claims = {claim for m in recording.messages if m.sender == node for claim in _claims(m)}
+        flat = _flat(_moves(recording.messages, node))
+        if claims == {1.0} and flat and node not in known:
+            said.append(
+                f"what follows for the only row of node {node}: node {node} sends its model as one vector of "
+                f"{len(flat[0][1])} numbers, and where its arrays lie in it was not found; record them one by one"
+            )
+    return said
+
+
 def _rows(recording: Recording) -> list[KnownRow]:
     """Return certified rows of nodes that say in all their messages that they have one."""
     found = []
@@ -135,7 +182,10 @@ def _rows(recording: Recording) -> list[KnownRow]:
         claims = {claim for m in recording.messages if m.sender == node for claim in _claims(m)}
         if claims != {1.0}:  # with more rows the ratio is a mean of them, and units may agree all the same
             continue
-        known = only_row(_moves(recording.messages, node))
+        moves = _moves(recording.messages, node)
+        known = only_row(moves)
+        if known is None and (flat := _flat(moves)):
+            known = row_in_flat(flat)
         if known is not None and known.certified and known.rows is not None:
             found.append(KnownRow(node, np.asarray(known.rows)[0], known.error, known.how))
     return found
