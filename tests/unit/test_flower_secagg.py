@@ -238,6 +238,20 @@ def test_whether_this_adversary_could_try_all_seeds_is_said(monkeypatch, honest,
     assert secagg_advice.is_opaque(origins) == (honest != 1)
 
 
+@pytest.mark.parametrize(
+    ("masks", "bits"), [(None, None), (lambda *_: 7, 0), (lambda rng, most: rng.integers(1 << 10, size=64), 10)]
+)
+def test_how_many_bits_masks_span_is_measured(monkeypatch, masks, bits):
+    utils = pytest.importorskip("flwr.common.secure_aggregation.secaggplus_utils")
+    if masks is not None:
+        monkeypatch.setattr(
+            utils,
+            "pseudo_rand_gen",
+            lambda seed, most, sizes: [np.broadcast_to(masks(np.random.default_rng(list(seed)), most), sizes[0])],
+        )
+    assert system.bits_of_masks() == bits
+
+
 def test_how_long_the_seed_of_a_mask_is_is_measured(monkeypatch):
     """A Flower that mends it is not spoken ill of."""
     utils = pytest.importorskip("flwr.common.secure_aggregation.secaggplus_utils")

@@ -70,3 +70,7 @@ def test_masks_that_hide_too_little_violate_what_init_writes(masks, change, verd
         report = secmix.audit(parse(text, "the scenario that init writes"), cell=1, allow_code=True)
     assert report.cells[0].adversary == "The server"
     assert report.verdict == verdict
+    notes = "\n".join(report.cells[0].notes)
+    assert ("all masks of SecAgg+ are the same here" in notes) == (change is constant)
+    assert ("each mask of SecAgg+ spans 10 of the 32 bits" in notes) == (change is of_ten_bits)
+    assert ("opaque to this adversary" in report.model_dump_json()) == (change is as_it_is)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from secmix.protocols.collaboration import BYTES
 from secmix.protocols.flower.records import SECAGG
-from secmix.protocols.flower.system import bits_of_mask_seeds
+from secmix.protocols.flower.system import MASK_BITS, bits_of_mask_seeds, bits_of_masks
 from secmix.protocols.interfaces import Revealed
 from secmix.transcript import SERVER, Origin
 
@@ -24,7 +24,9 @@ def premises(readable: Sequence[Origin]) -> list[str]:
         "ones cannot be guessed from what is sent is taken for granted, not tested"
     ]
     honest = _who_mask(readable)
-    if bits := bits_of_mask_seeds():
+    if (span := bits_of_masks()) is not None:
+        stated.append(_on_small_masks(span))
+    elif bits := bits_of_mask_seeds():
         stated.append(_on_short_seeds(bits, len(honest)))
     if len(honest) == 1:
         stated.append(
@@ -59,14 +61,30 @@ def advice(revealed: Revealed) -> list[str]:
 def is_opaque(readable: Sequence[Origin]) -> bool:
     """Check for numbers that are masked or encrypted for this adversary.
 
-    Models are no more so where only one who masks is honest: the others know its masks, or their sum.
+    Models are no more so where only one who masks is honest: the others know its masks, or their sum. Nor are they
+    where masks span less than their modulus.
     """
-    return any(SECAGG in origin.kind for origin in readable) and len(_who_mask(readable)) != 1
+    masking = len(_who_mask(readable))
+    small = masking > 0 and bits_of_masks() is not None
+    return any(SECAGG in origin.kind for origin in readable) and masking != 1 and not small
 
 
 def _who_mask(readable: Sequence[Origin]) -> set[int]:
     """Return the honest nodes whose masked models the adversary reads as the server does."""
     return {origin.sender for origin in readable if _MASKED in origin.kind and origin.receivers == (SERVER,)}
+
+
+def _on_small_masks(bits: int) -> str:
+    """Say that masks span fewer bits than their modulus, and what that leaves."""
+    if not bits:
+        return (
+            "all masks of SecAgg+ are the same here, whatever their seed, as measured on the code that runs: who knows "
+            "the code takes them off"
+        )
+    return (
+        f"each mask of SecAgg+ spans {bits} of the {MASK_BITS} bits of its modulus here, as measured on the code that "
+        "runs: it hides no more than noise of that size does"
+    )
 
 
 def _on_short_seeds(bits: int, honest: int) -> str:

@@ -20,8 +20,12 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from secmix.protocols.flower.names import modules_of_secagg
 
+MASK_BITS = 32
+"""Of the modulus that SecAgg+ takes where an app names no other."""
 _WHEN = 1_700_000_000
 """What Fernet takes for the time, in seconds."""
 
@@ -60,7 +64,7 @@ def bits_of_mask_seeds() -> int | None:
     A seed of 32 bytes is folded to words of 4, 8 or 16 bytes where two seeds that fold to the same give the same mask.
     None where no app has loaded SecAgg+, or it folds to no such word.
     """
-    expand = next((module.pseudo_rand_gen for module in modules_of_secagg("pseudo_rand_gen")), None)
+    expand = _mask_generator()
     if expand is None:
         return None
     for size in (4, 8, 16):
@@ -69,6 +73,24 @@ def bits_of_mask_seeds() -> int | None:
         if masks[0] == masks[1]:
             return 8 * size
     return None
+
+
+def bits_of_masks() -> int | None:
+    """Measure how many bits the masks of SecAgg+ span, on the function that runs: 0 where all are the same.
+
+    None where they span the range that is asked for, as 128 uniform numbers do but for one time in 2¹²⁰; or where no
+    app has loaded SecAgg+.
+    """
+    expand = _mask_generator()
+    if expand is None:
+        return None
+    drawn = np.concatenate([expand(bytes([seed]) * 32, 1 << MASK_BITS, [(64,)])[0] for seed in (1, 2)])
+    spread = int(drawn.max()) - int(drawn.min())
+    return None if spread >= 1 << (MASK_BITS - 1) else spread.bit_length()
+
+
+def _mask_generator() -> Callable[..., Any] | None:
+    return next((module.pseudo_rand_gen for module in modules_of_secagg("pseudo_rand_gen")), None)
 
 
 def _one_thread(max_workers: int | None = None) -> ThreadPoolExecutor:
