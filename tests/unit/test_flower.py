@@ -289,6 +289,34 @@ def test_what_a_server_and_its_clients_record_is_what_passed(written, tmp_path, 
     assert sum(len(each.messages) for each in own) == len(recording.messages)
 
 
+@pytest.mark.build
+def test_a_recorded_and_a_simulated_audit_agree_node_by_node(written, tmp_path, monkeypatch):
+    """Nodes with one row are known to the server, in both; the one with two rows in neither."""
+    counts = [1, 2, 1]
+    wrapped = [
+        "from secmix.recording.flower import recorded",
+        "grid = recorded(grid, context.run_config['folder'])",
+        "start =",
+    ]
+    server = SERVER.replace("        start =", textwrap.indent("\n".join(wrapped), 8 * " "), 1)
+    monkeypatch.setitem(globals(), "SERVER", server)
+    run(written(folder=str(tmp_path / "server")), rows_of(counts, runs=1))
+    rows = {known.node for known in audit_recording(read_recording(tmp_path / "server")).rows}
+    monkeypatch.undo()
+    report = secmix.audit(
+        {
+            "network": {"kind": "complete", "nodes": 3},
+            "data": {"name": "breast_cancer", "features": 3, "rows_per_node": counts},
+            "runs": 100,
+            "measure": {"evidence": ["reconstruction"]},
+            "policy": {"max_revealed_nodes": 0},
+        },
+        protocols={"app": written()},
+        adversaries={"server": CuriousServer()},
+    )
+    assert rows == {node.node for node in report.cells[0].nodes if node.standing == "revealed"} == {0, 2}
+
+
 def test_a_strategy_that_waits_for_more_nodes_is_refused(written, monkeypatch):
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     with pytest.raises(SecmixError, match="waits for more nodes than the 3"):

@@ -247,6 +247,14 @@ def test_validate_says_what_a_recording_holds_and_what_is_wrong_in_either_format
     assert printed.stdout == as_text()
 
 
+def test_a_scenario_is_validated_in_either_format_too(tmp_path):
+    (tmp_path / "wrong.toml").write_text("network.kind = 'cycle'\nruns = 5\n")
+    text, plain = (CliRunner().invoke(app, ["validate", str(tmp_path / "wrong.toml"), *more])
+                   for more in ([], ["--format", "json"]))  # fmt: skip
+    assert (text.exit_code, plain.exit_code, plain.stderr) == (2, 2, "")
+    assert [f"secmix: {fault}" for fault in json.loads(plain.stdout)["faults"]] == text.stderr.splitlines()
+
+
 def test_what_has_no_role_is_named_by_validate(tmp_path):
     Recorder(tmp_path).write(0, 0, SERVER, 0, [("weights", (), [1.0]), ("sum", (), [1.0])], roles={"sum": "statistic"})
     told = CliRunner().invoke(app, ["validate", "--recorded", str(tmp_path)]).stdout

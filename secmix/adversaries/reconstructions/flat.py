@@ -9,6 +9,7 @@ the last column may be biases.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise, product
 from typing import Any
@@ -23,6 +24,8 @@ from secmix.adversaries.reconstructions.layer import Ratio, Unit, agreed, ratio
 _ROUNDING = 8.0
 _LONGEST = 100_000  # numbers; there are about p·log p layouts of p numbers
 _MOST_CHECKED = 5_000  # layouts that pass the first check
+_COMPARED = 20  # models of one layout
+_ROUNDS = 3  # that are looked at first
 _PAIRS = 6  # of units that are looked at first: some may be dead
 _FIRM = 1e-3
 _ROUGHLY = 1e-2  # what rounding leaves of moves is checked in full afterwards
@@ -50,6 +53,7 @@ def layouts(models: Iterable[Sequence[Array]]) -> dict[int, Layout]:
     flat: list[list[Array]] = []
     for model in models:
         (several if len(model) > 1 else flat).append(list(model))
+    several, flat = _few(several), _few(flat)
     shapes = {tuple(map(len, model)) for model in several}
     for (vector,) in (model for model in flat if model):
         for sizes in sorted(shapes):
@@ -60,6 +64,18 @@ def layouts(models: Iterable[Sequence[Array]]) -> dict[int, Layout]:
             if found is not None:
                 by_length.setdefault(len(vector), set()).add(found)
     return {n: tuple(slice(*cut) for cut in found.pop()) for n, found in by_length.items() if len(found) == 1}
+
+
+def _few(models: list[list[Array]]) -> list[list[Array]]:
+    """Select the first models of each layout: a recording may hold thousands, of which all pairs are compared."""
+    counts: Counter[tuple[int, ...]] = Counter()
+    kept = []
+    for model in models:
+        sizes = tuple(map(len, model))
+        counts[sizes] += 1
+        if counts[sizes] <= _COMPARED:
+            kept.append(model)
+    return kept
 
 
 def _by_numbers(vector: Array, models: Iterable[Sequence[Array]]) -> tuple[tuple[int, int], ...] | None:
@@ -104,7 +120,7 @@ def row_in_flat(moves: Sequence[tuple[Array, Array]]) -> Reconstruction | None:
     if len({len(after) for _, after, _ in rounds}) != 1:
         return None
     rows: list[Ratio] = []
-    for units, width in _candidates([after - before for before, after, _ in rounds]):
+    for units, width in _candidates([after - before for before, after, _ in rounds[:_ROUNDS]]):
         common = _in_layout(rounds, units, width)
         if common is not None and not any(_is_same(common, known) for known in rows):
             rows.append(common)
