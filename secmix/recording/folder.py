@@ -6,7 +6,7 @@
   "round": 0, "sender": -1, "receiver": 0, "encrypted": true, "parts": [{"kind": "train: arrays/0", "names": []}]}``.
   The server is −1, nodes are counted from 0. ``round`` is 0 for what the server sends and 1 for the answer. ``names``
   are the names of single numbers, as in metrics. ``roles``, which may be missing, declares a part, by its kind, or a
-  single number, by its name, to be one of :data:`ROLES`: ``{"train: arrays/0": "model", "num-examples": "count"}``.
+  single number, by its name, to be one of ``secmix.recording.ROLES``: ``{"arrays/0": "model", "num-rows": "count"}``.
 - ``000000.npz``: the numbers of the parts of one message, a vector each, named ``0``, ``1``, ..., not compressed.
 
 A message enters the index after its numbers are written: a process that is killed leaves a valid recording of the
@@ -18,6 +18,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import threading
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ from numpy.typing import NDArray
 
 from secmix._base import files
 from secmix.errors import DataError, shown
-from secmix.recording.format import BY, FORMAT, NAME, ROLES, VERSION, faults_of_line
+from secmix.recording.format import BY, FORMAT, NAME, VERSION, faults_of_line
 
 MOST_BYTES = 4 * 2**30
 """Largest total size of all numbers; larger recordings are refused."""
@@ -49,7 +50,7 @@ class RecordedMessage:
     parts : tuple of (kind, names, numbers (p,))
         In order; ``names`` of single numbers, or none.
     roles : mapping
-        Of kinds and of names of single numbers, to one of :data:`ROLES`.
+        Of kinds and of names of single numbers, to one of ``secmix.recording.ROLES``.
     """
 
     iteration: int
@@ -85,7 +86,7 @@ class Recording:
 
 
 class Recorder:
-    """Writer of a recording.
+    """Writer of a recording; several threads may call it.
 
     Parameters
     ----------
@@ -127,6 +128,7 @@ class Recorder:
                 )
         else:
             files.write(header, json.dumps({"format": FORMAT, "version": VERSION, "by": by}).encode() + b"\n")
+        self._lock = threading.Lock()
         self.count = len([place for place in self.folder.iterdir() if NAME.fullmatch(place.name)])
 
     def write(
@@ -142,30 +144,38 @@ class Recorder:
     ) -> None:
         """Write one message of ``parts`` (kind, names, numbers (p,)).
 
-        ``roles`` declares what they are: by the kind of a part or the name of a single number, one of :data:`ROLES`.
+        ``roles`` declares what they are: by the kind of a part or the name of a single number, one of
+        ``secmix.recording.ROLES``.
 
         Raises
         ------
         DataError
-            If a part is not a vector of real numbers, or a role is none or of something that is not in the message.
+            If a part is not a vector of real numbers, or what is written would not be read; or if another recorder
+            writes into the folder.
         """
         arrays = [np.asarray(numbers) for _, _, numbers in parts]
         for (kind, names, _), array in zip(parts, arrays, strict=True):
             if array.ndim != 1 or array.dtype.kind not in _KINDS or (names and len(names) != len(array)):
                 raise DataError(
                     f"part {shown(kind)} has shape {array.shape}, type {array.dtype} and {len(names)} names; "
-                    "expected a vector "
-                    "of real numbers, with a name for each or none"
+                    "expected a vector of real numbers, with a name for each or none"
                 )
-        _check_roles(roles or {}, parts)
-        name = f"{self.count:06d}.npz"
-        files.write(self.folder / name, _archive(arrays))
         entry = {
-            "file": name,
             **{"iteration": int(iteration), "round": int(round), "sender": int(sender), "receiver": int(receiver)},
             "encrypted": bool(encrypted),
             "parts": [{"kind": str(kind), "names": [str(name) for name in names]} for kind, names, _ in parts],
         } | ({"roles": dict(roles)} if roles else {})
+        with self._lock:
+            self._append(entry, _archive(arrays))
+
+    def _append(self, entry: dict[str, Any], content: bytes) -> None:
+        name = f"{self.count:06d}.npz"
+        entry = {"file": name, **entry}
+        for fault in faults_of_line(entry):
+            raise DataError(f"this message cannot be recorded: {fault}")
+        if (self.folder / name).exists():
+            raise DataError(f"another recorder writes into {self.folder}; give each recorder its own folder")
+        files.write(self.folder / name, content)
         with (self.folder / "index.jsonl").open("a", encoding="utf-8") as index:
             index.write(json.dumps(entry) + "\n")
         self.count += 1
@@ -178,17 +188,6 @@ def _archive(arrays: Sequence[NDArray[Any]]) -> bytes:
             with archive.open(f"{k}.npy", "w") as member:
                 np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
     return content.getvalue()
-
-
-def _check_roles(roles: Mapping[str, str], parts: Sequence[tuple[str, Sequence[str], Any]]) -> None:
-    named = {str(text) for kind, names, _ in parts for text in (kind, *names)}
-    for what, role in roles.items():
-        if role not in ROLES:
-            raise DataError(f"role {shown(role)} of {shown(what)}; expected one of {', '.join(ROLES)}")
-        if what not in named:
-            raise DataError(
-                f"a role of {shown(what)}; expected the kind of a part, or the name of a number, of the message"
-            )
 
 
 def read_recording(folder: str | os.PathLike[str]) -> Recording:

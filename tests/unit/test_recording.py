@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import jsonschema
@@ -88,9 +89,35 @@ def test_what_is_written_is_read_back(tmp_path):
         Recorder(tmp_path / "r", "server")
     with pytest.raises(DataError, match="expected a vector of real numbers"):
         recorder.write(0, 0, -1, 0, [("a", (), np.array([{}]))])
-    for roles, message in (({"a": "weights"}, "expected one of model, update, count"), ({"b": "model"}, "role of 'b'")):
+    for roles, message in (
+        ({"a": "weights"}, "expected one of model, update, count"),
+        ({"b": "model"}, "'b' is neither"),
+    ):
         with pytest.raises(DataError, match=message):
             recorder.write(0, 0, -1, 0, [("a", (), [1.0])], roles=roles)
+
+
+@pytest.mark.parametrize(
+    ("ends", "kind", "message"),
+    [((0, 0, -2, 0), "k", "sender: -2"), ((0, 0, 0, 2**40), "k", "receiver: "), ((0, 0, 0, 0), "k" * 300, "kind")],
+)
+def test_what_would_not_be_read_is_not_written(tmp_path, ends, kind, message):
+    with pytest.raises(DataError, match=f"cannot be recorded: .*{message}"):
+        Recorder(tmp_path).write(*ends, [(kind, (), [1.0])])
+    assert [place.name for place in tmp_path.iterdir()] == ["recording.json"]
+
+
+def test_threads_may_write_at_once_and_two_recorders_may_not(tmp_path):
+    recorder = Recorder(tmp_path)
+    with ThreadPoolExecutor(8) as threads:
+        for node in range(64):
+            threads.submit(recorder.write, 0, 1, node, SERVER, [("k", (), [float(node)])])
+    messages = read_recording(tmp_path).messages
+    assert sorted((m.sender, *m.parts[0][2].tolist()) for m in messages) == [(node, float(node)) for node in range(64)]
+    first, second = Recorder(tmp_path), Recorder(tmp_path)
+    first.write(0, 1, 0, SERVER, [])
+    with pytest.raises(DataError, match="another recorder writes"):
+        second.write(0, 1, 0, SERVER, [])
 
 
 def test_a_recording_that_was_cut_off_holds_what_passed_before(tmp_path):
