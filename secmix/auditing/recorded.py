@@ -61,7 +61,7 @@ class RecordedAudit:
     verdict : {"violated", "inconclusive"}
         Whether a row was found. One run never clears anybody.
     read : list of RecordedReading
-        By the server, and by whoever hears lines that are not encrypted.
+        By those who receive messages of nodes, and by whoever hears lines that are not encrypted.
     rows : list of KnownRow
         Certified without the truth.
     coalitions, seen : list of str
@@ -95,11 +95,15 @@ def audit_recording(recording: Recording) -> RecordedAudit:
     """
     cut = _cut(recording)
     rows = _rows(cut)
-    server = _read("the server", recording.messages)
+    read = [
+        reading
+        for end in sorted({m.receiver for m in recording.messages if m.sender != SERVER})
+        for reading in _read(_who(end), (m for m in recording.messages if m.receiver == end))
+    ]
     outsider = _read("an outsider", (m for m in recording.messages if not m.encrypted))
     return RecordedAudit(
         "violated" if rows else "inconclusive",
-        [*server, *outsider],
+        [*read, *outsider],
         rows,
         _coalitions(cut),
         _seen(recording),
@@ -198,9 +202,11 @@ def _moves(messages: Iterable[RecordedMessage], node: int) -> list[tuple[list[Ar
     for message in messages:
         if message.receiver == node and (model := _floats(message, "model")):
             got[message.iteration] = model
-        before = got.get(message.iteration)
-        if message.sender == node and before is not None and (after := _after(message, before)):
-            pairs.append((before, after))
+        if message.sender == node:
+            # An update moves along the row whatever it is added to.
+            before = got.get(message.iteration) or [np.zeros_like(each) for each in _floats(message, "update")]
+            if before and (after := _after(message, before)):
+                pairs.append((before, after))
     return pairs
 
 

@@ -340,7 +340,8 @@ def test_updates_lead_to_the_rows_and_to_the_average_as_models_do(tmp_path, prec
             m = replace(m, parts=parts, roles=m.roles | dict.fromkeys(models, "update"))
         messages.append(m)
     found = audit_recording(Recording("server", tuple(messages)))
-    assert [known.node for known in found.rows] == [0, 2]
+    alone = audit_recording(Recording("server", tuple(m for m in messages if m.sender != SERVER)))
+    assert [known.node for known in found.rows] == [known.node for known in alone.rows] == [0, 2]
     assert all(np.abs(known.row - CLIENTS[known.node][0][:-1]).max() <= max(known.error, 1e-12) for known in found.rows)
     assert "any 2 of these nodes together" in found.coalitions[0]
 
@@ -352,6 +353,13 @@ def test_all_clients_but_one_can_compute_what_that_one_sent(tmp_path):
     assert "by the numbers of rows" in said
     moved = [m for m in recording.messages if not (m.iteration and m.sender == SERVER)]
     assert "no next model was found" in audit_recording(Recording("server", tuple(moved))).coalitions[0]
+
+
+def test_a_node_reads_what_another_sends_it_and_the_server_does_not(tmp_path):
+    recorder = Recorder(tmp_path)
+    recorder.write(0, 0, 0, 1, [("mean", (), np.zeros(2))], roles={"mean": "statistic"})
+    [reading] = audit_recording(read_recording(tmp_path)).read
+    assert (reading.party, reading.sender, reading.role) == ("node 1", "node 0", "statistic")
 
 
 def test_who_reads_and_who_notices(tmp_path):
