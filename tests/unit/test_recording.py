@@ -15,6 +15,8 @@ from dataclasses import replace
 import jsonschema
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from typer.testing import CliRunner
 
@@ -23,7 +25,7 @@ from secmix.cli.app import app
 from secmix.cli.recorded_audit import as_lines, as_plain, audited
 from secmix.errors import DataError, SecmixError
 from secmix.recording import Recorder, Recording, faults_of_recording, read_recording
-from secmix.recording.format import as_text, json_schema, published
+from secmix.recording.format import ROLES, as_text, faults_of_line, json_schema, published
 from secmix.transcript import SERVER
 
 CLIENTS = {0: [[0.5, -1.25, 2.0]], 1: [[1.0, 3.0, -0.5], [0.25, 0.75, 1.0]], 2: [[-2.0, 0.5, 0.125]]}
@@ -206,6 +208,9 @@ def test_what_is_hostile_or_damaged_is_refused_in_a_line(tmp_path, how, message)
     assert len(str(refused.value)) <= 300
 
 
+MESSAGE = jsonschema.Draft202012Validator({"$ref": "#/$defs/message", "$defs": json_schema()["$defs"]})
+
+
 def test_the_schema_that_ships_is_that_of_the_code_and_accepts_what_is_recorded(tmp_path):
     assert published() == as_text()
     federation(tmp_path, rounds=1)
@@ -236,9 +241,35 @@ def test_a_fault_names_its_line_its_key_and_what_is_expected(tmp_path, said, fau
     faults = faults_of_recording(tmp_path)
     assert re.search(f"line 1: {fault}", faults[0]), faults
     lines = [json.loads(line) for line in (tmp_path / "index.jsonl").read_text().splitlines()]
-    message = {"$ref": "#/$defs/message", "$defs": json_schema()["$defs"]}
-    assert [jsonschema.Draft202012Validator(message).is_valid(line) for line in lines] == [False] + [True] * 5
+    assert [MESSAGE.is_valid(line) for line in lines] == [False] + [True] * 5
     assert len(faults_of_recording(tmp_path)) <= 2 + len(said)
+
+
+LINE = {
+    **{"file": "000000.npz", "iteration": 0, "round": 0, "sender": -1, "receiver": 0, "encrypted": True},
+    "parts": [{"kind": "weights", "names": ["a", "b"]}],
+    "roles": {"weights": "model"},
+}
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(list(ROLES)),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from([*LINE, "kind", "names", "a"]), inner),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from(list(LINE)), ANY), st.sets(st.sampled_from(list(LINE)), max_size=1))
+@example({"roles": {"a": "count"}}, set())
+@example({"parts": [{"kind": "weights", "names": [[]]}]}, set())
+def test_whatever_a_line_holds_it_is_judged_and_what_is_accepted_the_schema_accepts(said, gone):
+    line = {key: value for key, value in {**LINE, **said}.items() if key not in gone}
+    faults = list(faults_of_line(line))
+    assert faults or MESSAGE.is_valid(line)
+    assert all(len(fault) < 300 and "\n" not in fault for fault in faults)
+
+
+@given(ANY)
+def test_any_line_at_all_is_judged(line):
+    assert list(faults_of_line(line))
 
 
 def test_all_faults_of_a_recording_are_listed_not_the_first_alone(tmp_path):
