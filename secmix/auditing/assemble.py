@@ -65,7 +65,7 @@ def assemble(
         title=scenario.title,
         description=scenario.description,
         verdict=verdict,
-        sentence=_sentence(verdict, cells),
+        sentence=_sentence(verdict, cells, _question(policy, cells)),
         policy={key: value if isinstance(value, str) else float(value) for key, value in policy.items()},
         findings=findings,
         cells=cells,
@@ -97,7 +97,14 @@ def _with_names(cell: Cell) -> Cell:
     return Cell.model_validate(walk(cell.model_dump(mode="json", by_alias=True)))
 
 
-def _sentence(verdict: Conclusion, cells: Sequence[Cell]) -> str:
+def _question(policy: Mapping[str, Any], cells: Sequence[Cell]) -> str:
+    """Name what an audit asks: the policy, a claim of differential privacy, or both."""
+    if not any(cell.claim for cell in cells):
+        return "policy"
+    return "policy with its claim" if policy else "claim"
+
+
+def _sentence(verdict: Conclusion, cells: Sequence[Cell], question: str) -> str:
     def count(which: Verdict) -> int:
         return sum(cell.verdict == which for cell in cells)
 
@@ -106,14 +113,15 @@ def _sentence(verdict: Conclusion, cells: Sequence[Cell]) -> str:
         bad = [c for c in cells if c.verdict == "violated"]
         named = "; ".join(f"{c.protocol} against {c.adversary}" for c in bad[:4])
         more = f" and {len(bad) - 4} more" if len(bad) > 4 else ""
-        text = f"The policy is violated in {len(bad)} of {total}: {named}{more}"
+        text = f"The {question} is violated in {len(bad)} of {total}: {named}{more}"
         return (
             f"{text}. Of the rest, {count('inconclusive')} could not be decided."
             if count("inconclusive")
             else f"{text}."
         )
     if verdict == "inconclusive" and not count("inconclusive"):
-        return "The policy asks nothing of these combinations of protocol and adversary: nothing is known to hold."
+        nothing = "nothing of these combinations of protocol and adversary: nothing is known to hold."
+        return f"The {question} asks {nothing}"
     if verdict == "inconclusive":
         return (
             f"No violation was found in {total}, but for {count('inconclusive')} the evidence does not suffice: this "
@@ -122,6 +130,6 @@ def _sentence(verdict: Conclusion, cells: Sequence[Cell]) -> str:
     asked = len(cells) - count("not asked")
     named = total if asked == len(cells) else f"{asked} of {total}; of the others it asks nothing"
     return (
-        f"The policy holds in {named}{covered(cells)}. That is proved, under the assumptions that each combination "
+        f"The {question} holds in {named}{covered(cells)}. That is proved, under the assumptions that each combination "
         "names."
     )

@@ -165,6 +165,9 @@ def _marked(
     if coalitions is not None and coalitions.verdict in FAULTS:
         marks = since(old.coalitions if old else None, coalitions, worse.fewer_suffice)
         update["coalitions"] = coalitions.model_copy(update=marks)
+    if cell.claim is not None and cell.claim.verdict in FAULTS:
+        marks = since(old.claim if old else None, cell.claim, worse.claims_less)
+        update["claim"] = cell.claim.model_copy(update=marks)
     return cell.model_copy(
         update={**update, **since(old, cell, lambda was, now: worse.is_worse(was.verdict, now.verdict))}
     )

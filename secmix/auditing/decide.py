@@ -19,6 +19,7 @@ from secmix.auditing.report import (
     Conclusion,
     Finding,
     NodeSummary,
+    PrivacyClaim,
     Robustness,
     Standing,
     Verdict,
@@ -30,13 +31,14 @@ ORDER: tuple[Verdict | Conclusion, ...] = ("not asked", "holds", "no worse", "in
 """From the mildest to the worst."""
 
 Accusation = Literal["violated", "inconclusive"] | None
-Fault = NodeSummary | Robustness | Coalitions | Cell
+Fault = NodeSummary | Robustness | Coalitions | PrivacyClaim | Cell
 """Parts of a report that have a verdict of their own."""
 
 _OUTPUT: Standing = "no more than the output itself reveals"
 _BOUNDED: Standing = "bounded by noise"
 _MARGIN = 1e-3  # of a share of the variance: what rounding may add to the share that the output gives away
 _NOTHING = 1e-9  # shares below are rounding
+_CLAIM_ROUNDING = 1e-6  # of an epsilon: a privacy loss sums differences of thousands of rounded numbers
 _NEARLY = 0.99
 """Share of a node's variance; where it is known the error is a tenth of the node's spread at most. A limit on revealed
 nodes does not say whether that counts as revealed; so that limit alone does not clear it."""
@@ -384,12 +386,20 @@ def of_coalition(cost: float | None, at_least: float, need: float, *, known: boo
     return "inconclusive" if open_ and not proved else None
 
 
+def of_claim(proof: Clearance | Open, seen: float, limit: float) -> Verdict:
+    """Decide on a claimed epsilon for one node, from what is proved of its code and a lower bound that was ``seen``.
+
+    A claim that the noise keeps to the last digit is kept: what rounding adds to a lower bound is no violation.
+    """
+    return judged(["violated" if seen > limit * (1 + _CLAIM_ROUNDING) else None], proof)
+
+
 # Reports.
 
 
 def faults(cell: Cell) -> list[Fault]:
     """Return all of a cell that is violated or open; the cell itself where its verdict follows from nothing in it."""
-    inside = [*cell.nodes, *(part for part in (cell.robustness, cell.coalitions) if part is not None)]
+    inside = [*cell.nodes, *(part for part in (cell.robustness, cell.coalitions, cell.claim) if part is not None)]
     explained = worst(part.verdict for part in inside)
     found: list[Fault] = [part for part in inside if part.verdict in FAULTS]
     return found if worst([explained, cell.verdict]) == explained else [*found, cell]

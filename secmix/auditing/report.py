@@ -206,6 +206,36 @@ class Coalitions(Counted):
     why: str
 
 
+class NodeClaim(_Plain):
+    """What an audit says of a claim of differential privacy, of one node."""
+
+    node: int
+    proved: float | None = Field(description="Largest epsilon, by proof from the code; null: none is proved")
+    follows: str = Field(description="What that follows from, or why nothing is proved")
+    seen: float | None = Field(description="Epsilon is at least this, by running the code; null stands for infinity")
+    confidence: float = Field(description="At which that holds; it keeps the level of the whole audit")
+    method: str = Field(description="How it was seen, or why nothing was")
+    neighbours: str = Field(default="", description="The two data sets that were told apart, in words")
+    paste: str = Field(default="", description="Their rows and the score, as Python to paste")
+    fails: str = Field(
+        default="", description="Where the claim fails: the line or the message; empty if it is not shown"
+    )
+    verdict: Verdict
+
+
+class PrivacyClaim(Counted):
+    """A claim of differential privacy, held against the code and its runs."""
+
+    epsilon: float
+    delta: float
+    terms: str = Field(description="What the claimed epsilon is about, in words")
+    public: list[str] = Field(default_factory=list, description="What its author holds public")
+    looks: int = Field(description="Among how many readings the level of the audit was divided")
+    nodes: list[NodeClaim]
+    verdict: Verdict
+    why: str
+
+
 class Checked(_Plain):
     """One check of whether the exact evidence may be believed."""
 
@@ -282,6 +312,7 @@ class Cell(Counted):
     sigma_curve: list[SigmaPoint]
     robustness: Robustness | None = Field(default=None, description="Where the adversary is Byzantine")
     coalitions: Coalitions | None = Field(default=None, description="Where the policy sets min_colluders")
+    claim: PrivacyClaim | None = Field(default=None, description="Where the scenario claims differential privacy")
     picture: Picture | None = Field(default=None, description="Rows that were recovered, in one run")
     advice: list[str] = Field(description="What to change, and what trying it gave")
     trials: list[Trial] = Field(default_factory=list, description="Every measure that was thought of, tried or not")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from secmix.auditing.decide import ORDER
-from secmix.auditing.report import FAULTS, Coalitions, NodeSummary, Robustness, Verdict
+from secmix.auditing.report import FAULTS, Coalitions, NodeSummary, PrivacyClaim, Robustness, Verdict
 
 LEAKAGE = 0.01  # estimates of a share of the variance differ by as much between seeds
 _ERROR, _SMALL = 0.05, 1e-3
@@ -43,6 +43,12 @@ def fewer_suffice(old: Coalitions, new: Coalitions) -> bool:
     if is_worse(old.verdict, new.verdict):
         return True
     return new.least is not None and (old.least is None or new.least < old.least)
+
+
+def claims_less(old: PrivacyClaim, new: PrivacyClaim) -> bool:
+    """Say whether a claim of differential privacy is kept less: its verdict is worse, or more of epsilon is seen."""
+    was, now = (max((as_number(node.seen) for node in claim.nodes), default=0.0) for claim in (old, new))
+    return is_worse(old.verdict, new.verdict) or (now > was and differ(was, now))
 
 
 def pushed_farther(old: Robustness, new: Robustness) -> bool:

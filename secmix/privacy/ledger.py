@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -103,16 +103,21 @@ class Ledger:
     releases : list of Release
     clips : int
         How many arrays were clipped.
+    bend : callable or None
+        ``bend(place, noise, draws)``: noise that is added in place of what was drawn, over its scale; an audit draws
+        what is rare more often so, and knows how much more.
     """
 
     played: Sequence[Release] | None = None
     releases: list[Release] = field(default_factory=list)
     clips: int = 0
+    bend: Callable[[int, Noise, Array], Array] | None = None
 
     def note(self, noise: Noise, x: Any, value: Array, scale: float, draws: Array, rng: np.random.Generator) -> Array:
         """Note a release and return its output: a new one, or that of the earlier call where it fits."""
-        output = np.asarray(value + scale * draws)
         place = len(self.releases)
+        draws = draws if self.bend is None else self.bend(place, noise, draws)
+        output = np.asarray(value + scale * draws)
         if self.played is not None and place < len(self.played) and self.played[place].output.shape == value.shape:
             output = self.played[place].output.copy()
         clip = x.credit if type(x) is Clipped else None

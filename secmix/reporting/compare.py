@@ -164,10 +164,20 @@ def _of_cell(old: Cell | None, new: Cell | None, tolerance: float, seed_effect: 
     if old.covers != new.covers:
         before, after = (cell.covers or "in every iteration" for cell in (old, new))
         changes.append(Change(new.protocol, new.adversary, None, before, after, "unclear", "what is proved"))
-    for what, before, after, way_of_what in robustness_changes(old, new):
+    for what, before, after, way_of_what in [*robustness_changes(old, new), *_of_claims(old, new)]:
         way = "unclear" if way_of_what == "better" and seed_effect.nothing_else else way_of_what
         changes.append(Change(new.protocol, new.adversary, None, before, after, way, what))
     return changes
+
+
+def _of_claims(old: Cell, new: Cell) -> list[tuple[str, str, str, Direction]]:
+    """List what changed in the verdict on a claim of differential privacy."""
+    was, now = ("" if cell.claim is None else cell.claim.verdict for cell in (old, new))
+    if was == now:
+        return []
+    added: Direction = "added" if old.claim is None else "removed"
+    way = verdict_way(old.claim.verdict, new.claim.verdict) if old.claim and new.claim else added
+    return [("claim", was, now, way)]
 
 
 def _edges(cell: Cell) -> set[tuple[int, int]]:

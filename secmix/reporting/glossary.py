@@ -147,6 +147,14 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
     ),
 )
 
+CLAIM = (
+    "claim",
+    "claim of differential privacy",
+    "That whatever is read is at most e^ε times as likely on one of two neighbouring data sets as on the other, but "
+    "for a probability δ. It is proved where the noise keeps it, refuted where two data sets are told apart more "
+    "often than it allows, and open otherwise.",
+)
+
 HOW_TO_READ = (
     "Each node is examined by several independent kinds of evidence, and the worst of them "
     "decides. Evidence can only show a violation: finding none clears no node. “Holds” means that a proof clears the "
@@ -156,14 +164,15 @@ HOW_TO_READ = (
 
 def glossary(report: Report) -> list[tuple[str, str, str]]:
     """List (anchor, term, meaning) of all that this report mentions; colluders only if there are any."""
+    known = [*GLOSSARY, *[CLAIM] * any(cell.claim for cell in report.cells)]
     if not robust.concerns(report):
-        return list(GLOSSARY)
+        return known
     tried = [damage.attack for cell in report.cells if cell.robustness for damage in cell.robustness.damages]
     # Sentences name the attack that pushed a sum farthest, so all attacks on sums are explained where one is tried.
     on_sums = [*FIXED, "worst_case"]
     names = dict.fromkeys([*(on_sums if not tried or set(tried) & set(on_sums) else ()), *tried])
     attacks = [(anchor(name), f"attack: {robust.name(name)}", meaning(name)) for name in names if meaning(name)]
-    return [*GLOSSARY, *TERMS, *attacks]
+    return [*known, *TERMS, *attacks]
 
 
 def meaning(attack: str) -> str:

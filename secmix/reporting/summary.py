@@ -65,9 +65,31 @@ def _about(cells: Sequence[Cell]) -> list[str]:
     if noisy := [cell for cell in clear if _with_standing(cell, "bounded by noise")]:
         whom = "it" if sentences else who
         sentences.append(f"It is proved that noise keeps what {whom} learns within the policy {_under(noisy)}.")
-    if silent := [cell for cell in others if not _asked(cell)]:
+    sentences += _claimed(cells, anew=not sentences)
+    if silent := [cell for cell in others if not _asked(cell) and not _claims(cell)]:
         whom = "it" if sentences else who
         sentences.append(f"What {whom} learns {_under(silent)} is not limited by the policy.")
+    return sentences
+
+
+_OF_CLAIMS = {
+    "violated": "The claim of differential privacy against {whom} is refuted {where}.",
+    "inconclusive": "Whether the claim of differential privacy against {whom} holds {where} could not be decided.",
+    "holds": "It is proved that the claim of differential privacy against {whom} holds {where}.",
+}
+
+
+def _claims(cell: Cell) -> bool:
+    return cell.claim is not None and cell.claim.verdict != "not asked"
+
+
+def _claimed(cells: Sequence[Cell], *, anew: bool) -> list[str]:
+    """Write what became of claims of differential privacy against one adversary."""
+    sentences: list[str] = []
+    for verdict, sentence in _OF_CLAIMS.items():
+        if which := [cell for cell in cells if cell.claim is not None and cell.claim.verdict == verdict]:
+            whom = _who(cells[0]) if anew and not sentences else "it"
+            sentences.append(sentence.format(whom=whom, where=_under(which)))
     return sentences
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from secmix.auditing.decide import ORDER
 from secmix.auditing.evidence.interface import evidence_of
-from secmix.auditing.report import Cell, Finding, NodeSummary, Report, Standing
+from secmix.auditing.report import Cell, Finding, NodeClaim, NodeSummary, PrivacyClaim, Report, Standing
 from secmix.errors import UNSEEN
 
 VERDICTS = ORDER[::-1]
@@ -209,9 +209,35 @@ def findings_of(report: Report, cell: Cell) -> list[Finding]:
 
 
 def unexplained(cell: Cell) -> bool:
-    """Check whether the cell's verdict is worse than that of every node and of its robustness."""
-    known = [node.verdict for node in cell.nodes] + ([cell.robustness.verdict] if cell.robustness else [])
+    """Check whether the cell's verdict is worse than that of every node, of its robustness and of its claim."""
+    known = [part.verdict for part in (*cell.nodes, cell.robustness, cell.claim) if part is not None]
     return VERDICTS.index(cell.verdict) < min(map(VERDICTS.index, known), default=len(VERDICTS))
+
+
+def seen(node: NodeClaim) -> str:
+    """Write the lower bound of epsilon that was seen of a node, with its confidence."""
+    value = "∞" if node.seen is None else f"{node.seen:.4g}"
+    return f"{value} ({100 * node.confidence:.6g} % confidence)"
+
+
+def about_claim(cell: Cell, claim: PrivacyClaim) -> list[str]:
+    """Write what follows from the code, what was seen, and where a claim fails; what is the same of nodes, once."""
+    looks = f"the level of the audit is divided among {claim.looks} such looks"
+    nodes: dict[str, list[str]] = {}
+    for node in claim.nodes:
+        seen_in = f"{node.method}{f' ({node.neighbours})' if node.neighbours else ''}"
+        for text in (
+            f"what follows from the code: {node.follows}.",
+            f"what was seen: {seen_in}{f'; {looks}' if node.confidence < 1 else ''}.",
+            *[f"where the claim fails: {node.fails}."] * bool(node.fails),
+        ):
+            nodes.setdefault(text, []).append(cell.called(node.node))
+    return [f"{', '.join(who)}: {text}" for text, who in nodes.items()]
+
+
+def to_paste(claim: PrivacyClaim) -> str:
+    """Return the data sets and the score that refute a claim, of the first node of which that was seen."""
+    return next((node.paste for node in claim.nodes if node.fails and node.paste), "")
 
 
 def readable(cell: Cell) -> str:

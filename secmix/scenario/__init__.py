@@ -5,6 +5,7 @@ allowed. Under ``[sweep]`` any of its settings may take several values; the audi
 combination.
 """
 
+from secmix.scenario.claim_spec import ClaimSpec, PrivacyTerms, terms_of
 from secmix.scenario.scenario import FEWEST_RUNS, Scenario, faults, from_dict, load, parse, render
 from secmix.scenario.specs import (
     AcceptedSpec,
@@ -19,16 +20,19 @@ from secmix.scenario.specs import (
 __all__ = [
     "FEWEST_RUNS",
     "AcceptedSpec",
+    "ClaimSpec",
     "DataSpec",
     "MeasureSpec",
     "ModelSpec",
     "NetworkSpec",
     "PartSpec",
     "PolicySpec",
+    "PrivacyTerms",
     "Scenario",
     "faults",
     "from_dict",
     "load",
     "parse",
     "render",
+    "terms_of",
 ]

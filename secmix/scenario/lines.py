@@ -14,7 +14,7 @@ _OF_KIND = {NetworkError: "network", DataError: "data"}
 
 
 def lines_of_cells(scenario: Scenario, text: str) -> list[dict[str, int]]:
-    """Return for each cell of ``scenario`` the lines of ``text`` with its protocol and its adversary.
+    """Return for each cell of ``scenario`` the lines of ``text`` with its protocol, its adversary and its claim.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def lines_of_cells(scenario: Scenario, text: str) -> list[dict[str, int]]:
     [4, 5]
     """
     known = locations(text)
-    tables = ("protocol", "adversary")
+    tables = ("protocol", "adversary", *["claim"] * (scenario.claim is not None))
     return [{t: line for t in tables if (line := _line(known, _at(scenario, k, t)))} for k in _choices(scenario)]
 
 

@@ -14,7 +14,7 @@ from secmix.errors import ScenarioError, shown
 from secmix.scenario.catalogue import find
 from secmix.scenario.paths import seen_from
 from secmix.scenario.scenario import Scenario, from_dict, parse
-from secmix.scenario.specs import AcceptedSpec, PolicySpec
+from secmix.scenario.specs import AcceptedSpec, PartSpec, PolicySpec
 
 AS_IT_WAS_RUN = "scenario.toml"
 """The scenario as it was run, beside the report."""
@@ -111,4 +111,15 @@ def with_changes(
     if accepted is not None:
         more = [entry.model_dump(exclude_none=True) for entry in read_accepted(accepted)]
         content["accepted"] = [*content.get("accepted", []), *more]
-    return from_dict(content)
+    return with_known_adversaries(from_dict(content))
+
+
+def with_known_adversaries(scenario: Scenario) -> Scenario:
+    """Return a scenario whose claim names adversaries of its own; one of none is an error."""
+    swept = [each if isinstance(each, Mapping) else {"name": str(each)} for each in scenario.sweep.get("adversary", [])]
+    adversaries = [PartSpec.model_validate(each) for each in swept] or [scenario.adversary]
+    if scenario.claim is not None and (fault := scenario.claim.unknown(adversaries)):
+        error = ScenarioError(f"[claim] against: {fault}")
+        error.key = ("claim", "against")
+        raise error
+    return scenario

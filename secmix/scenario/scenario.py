@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import tomli_w
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from secmix._base.locations import line_of
 from secmix._base.toml_text import check_size, read_text, read_toml
 from secmix.errors import ScenarioError, brief, nearest, shown
+from secmix.scenario.claim_spec import ClaimSpec
 from secmix.scenario.specs import (
     AcceptedSpec,
     Count,
@@ -30,6 +31,7 @@ from secmix.scenario.specs import (
 FEWEST_RUNS = 100
 _MOST_CELLS = 10_000
 _OF_MESSAGES = 300 / 4096  # of the memory; several things of their size are kept beside them
+_ASKS_NOTHING = PolicySpec.model_construct()  # where a claim is all that is asked
 
 
 class Scenario(Strict):
@@ -43,8 +45,8 @@ class Scenario(Strict):
         A sentence below the title.
     seed : int
         Of all random numbers: the same scenario and seed give the same report.
-    data, network, model, protocol, adversary, measure, policy : tables
-        As below.
+    data, network, model, protocol, adversary, measure, policy, claim : tables
+        As below. A scenario with a claim and no policy asks about the claim alone.
 
     Examples
     --------
@@ -76,8 +78,15 @@ class Scenario(Strict):
     adversary: PartSpec = PartSpec(name="eavesdropper")
     measure: MeasureSpec = MeasureSpec()
     policy: PolicySpec = PolicySpec(max_revealed_nodes=0)
+    claim: ClaimSpec | None = None
     accepted: list[AcceptedSpec] = Field([], description="Findings that are known and accepted for a time")
     sweep: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field({}, description="Setting: list of values")
+
+    @model_validator(mode="after")
+    def _of_claim(self) -> Scenario:
+        if self.claim is not None and "policy" not in self.model_fields_set:
+            object.__setattr__(self, "policy", _ASKS_NOTHING)
+        return self
 
     def cells(self) -> Iterator[Scenario]:
         """List a scenario without sweep for each combination of swept values, in order.
@@ -85,7 +94,7 @@ class Scenario(Strict):
         Each has its part of the level that the whole audit keeps. A swept setting other than the protocol and the
         adversary is named in the protocol's label.
         """
-        base = self.model_dump(exclude_none=True, exclude={"sweep", "accepted"})
+        base = self._content({"sweep", "accepted"})
         if any(path.split(".")[0] == "sweep" for path in self.sweep):
             raise ScenarioError("[sweep] cannot sweep itself; list the settings side by side")
         called: set[tuple[str, str]] = set()
@@ -126,7 +135,12 @@ class Scenario(Strict):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, without what is absent."""
-        return self.model_dump(exclude_none=True, exclude=None if self.accepted else {"accepted"})
+        return self._content(set() if self.accepted else {"accepted"})
+
+    def _content(self, without: set[str]) -> dict[str, Any]:
+        """Return plain values without some tables, and without a policy that asks nothing."""
+        content = self.model_dump(exclude_none=True, exclude=without)
+        return content if content["policy"] else {key: value for key, value in content.items() if key != "policy"}
 
 
 def parse(text: str, source: str = "the scenario") -> Scenario:
@@ -251,7 +265,9 @@ def _known_keys(path: tuple[str | int, ...]) -> list[str]:
     model: type[BaseModel] = Scenario
     for step in path:
         field = model.model_fields.get(str(step))
-        if field is None or not (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)):
+        kinds = () if field is None else (field.annotation, *getattr(field.annotation, "__args__", ()))
+        tables = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
+        if not tables:
             return []
-        model = field.annotation
+        model = tables[0]
     return list(model.model_fields)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 from secmix._base import plugins
 from secmix._base.settings import hints_of, parameters_of
 from secmix.errors import SecmixError
-from secmix.scenario import specs
+from secmix.scenario import claim_spec, specs
 from secmix.scenario.docstrings import described, summary
 from secmix.scenario.scenario import Scenario
 
@@ -60,7 +60,7 @@ def as_text() -> str:
 
 
 def _models() -> list[type[BaseModel]]:
-    found = [getattr(specs, name) for name in dir(specs) if name.endswith("Spec")]
+    found = [*(getattr(specs, name) for name in dir(specs) if name.endswith("Spec")), claim_spec.ClaimSpec]
     return [each for each in found if isinstance(each, type) and issubclass(each, BaseModel)]
 
 

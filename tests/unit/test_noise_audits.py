@@ -35,7 +35,7 @@ EPSILON = gaussian_epsilon(MU, DELTA)
 def seldom(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Measure epsilon only in tests that are about that."""
     if "measured" not in request.fixturenames:
-        monkeypatch.setattr("secmix.auditing.noise.epsilon_by_runs._MOST", 0)
+        monkeypatch.setattr("secmix.auditing.noise.told_apart._MOST", 0)
 
 
 @pytest.fixture

@@ -11,19 +11,19 @@ import numpy as np
 import pytest
 from noisy_protocols import ADDED, NODE, NORM, ROW, SCALE, WRONG, Descent
 
-from secmix.auditing.noise.neighbours import Relation, Unit
 from secmix.auditing.noise.noise_bounds import NoiseBound, _bound
 from secmix.auditing.noise.playback import Playback, play_back
 from secmix.auditing.setup import CollaborationSetup, build_setup
 from secmix.privacy import clip, explained_variance_bound, gaussian, gaussian_epsilon
 from secmix.protocols import run_by_run
-from secmix.scenario import PolicySpec, from_dict
+from secmix.scenario import PolicySpec, PrivacyTerms, from_dict, terms_of
 from secmix.transcript import SERVER
 
 DELTA = NODE["delta"]
+OF_NODES = PrivacyTerms()
 
 
-def played(protocol: Any, unit: Unit = "node", relation: Relation = "replace", rows: int = 5) -> Playback:
+def played(protocol: Any, terms: PrivacyTerms = OF_NODES, rows: int = 5) -> Playback:
     scenario = from_dict(
         {
             "network": {"kind": "complete", "nodes": 3},
@@ -34,14 +34,14 @@ def played(protocol: Any, unit: Unit = "node", relation: Relation = "replace", r
     )
     setup = build_setup(scenario, {("protocol", "descent"): protocol})
     assert isinstance(setup, CollaborationSetup)
-    return play_back(setup, protocol, 1, unit, relation)
+    return play_back(setup, protocol, 1, terms)
 
 
 def bounds(protocol: Any, policy: dict[str, Any], rows: int = 5) -> list[NoiseBound]:
-    spec = PolicySpec(**policy)
-    found = played(protocol, spec.noise_unit, spec.noise_relation, rows)
+    terms = terms_of(PolicySpec(**policy), None)
+    found = played(protocol, terms, rows)
     assert sorted(found.nodes) == [0, 1, 2]
-    return [_bound(found, replays, spec) for replays in found.nodes.values()]
+    return [_bound(found, replays, terms) for replays in found.nodes.values()]
 
 
 # --- right twins: the bound is that of the closed form, for the releases that reach the unit ---

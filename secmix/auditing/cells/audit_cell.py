@@ -25,9 +25,10 @@ from secmix.auditing.cells.steps import SELDOM, CellResult, Steps, Tell, Word
 from secmix.auditing.cells.undecided import explained
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, asked
 from secmix.auditing.evidence.premises import finite
+from secmix.auditing.noise.privacy_claims import claim_of
 from secmix.auditing.observation.observe import Seeds, SumObservation
 from secmix.auditing.proof import iterations_in_words, proof_of, stated, with_proof_of
-from secmix.auditing.report import Cell, Robustness, SigmaPoint, Trial, Verdict
+from secmix.auditing.report import Cell, PrivacyClaim, Robustness, SigmaPoint, Trial, Verdict
 from secmix.auditing.robustness import robustness
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness import Soundness
@@ -36,6 +37,7 @@ from secmix.scenario import Scenario
 
 _ASIDE = {"failed_matters": False, "late_matters": False}  # of what no verdict depends on
 _ROBUSTNESS, _SIZES, _CHANGES = "what colluders can do to the result", "the curve over sizes of masks", "what to change"
+_CLAIM = "the claim of differential privacy"
 
 
 def audit_cell(
@@ -55,13 +57,15 @@ def audit_cell(
     tell(Word(0.0, f"{cell.runs} runs"))
     case, sound = observed(cell, setup, seeds, partial(_look, tell, time.monotonic(), reproduce))
     case = replace(case, deadline=deadline)
-    names = [*map(_called, _in_order(case)), CONFIRMING, _ROBUSTNESS, _SIZES, _CHANGES]
+    names = [*map(_called, _in_order(case)), CONFIRMING, _ROBUSTNESS, _CLAIM, _SIZES, _CHANGES]
     steps = Steps(names, tell, lambda found, left: _so_far(case, sound, found, left, reproduce))
     found = _gathered(case, steps)
     steps.begin(CONFIRMING, _certain(found), at_once=True)
     gathered = confirmed(case, found)
     steps.begin(_ROBUSTNESS, gathered)
     robust, failed = _robustness(case)
+    steps.begin(_CLAIM, gathered)
+    claim = attempted(case, _CLAIM, lambda: claim_of(case))
     steps.begin(_SIZES, gathered)
     points = attempted(case, _SIZES, lambda: _mask_sizes(case), **_ASIDE) or []
     nodes = _judged(case, gathered).nodes
@@ -74,7 +78,7 @@ def audit_cell(
 
     steps.begin(_CHANGES, gathered)
     trials = attempted(case, _CHANGES, weighed, **_ASIDE) or []
-    return _judged_cell(case, sound, gathered, reproduce, _Beside(robust, failed, points, trials))
+    return _judged_cell(case, sound, gathered, reproduce, _Beside(robust, failed, points, trials, claim))
 
 
 def _look(tell: Tell, begun: float, reproduce: str, case: CellContext, after: str) -> None:
@@ -96,6 +100,7 @@ class _Beside:
     failed: bool = False  # whether what colluders can do was asked for and not found out
     points: list[SigmaPoint] = field(default_factory=list)
     trials: list[Trial] = field(default_factory=list)
+    claim: PrivacyClaim | None = None
 
 
 def _judged_cell(
@@ -112,15 +117,20 @@ def _judged_cell(
     of_robustness: list[Verdict] = ["inconclusive"] * beside.failed
     if beside.robustness is not None:
         of_robustness = [beside.robustness.verdict]
-    verdict = decide.of_cell([privacy.verdict, *of_robustness], finished=finished)
+    of_claim: list[Verdict] = [] if case.cell.claim is None else ["inconclusive"]
+    if beside.claim is not None:
+        of_claim = [beside.claim.verdict]
+    verdict = decide.of_cell([privacy.verdict, *of_robustness, *of_claim], finished=finished)
     sums = case.observation if isinstance(case.observation, SumObservation) else None
     covers = iterations_in_words(proof_of(case))
     content = Cell(
         **cell_fields(case.cell, case.setup, reproduce),
         is_collaboration=sums is None,
         verdict=verdict,
-        sentence=sentence(verdict, privacy.nodes, beside.robustness, covers) + not_measured(list(case.unmeasured)),
+        sentence=sentence(verdict, privacy.nodes, beside.robustness, covers, beside.claim)
+        + not_measured(list(case.unmeasured)),
         robustness=beside.robustness,
+        claim=beside.claim,
         heard=sorted(case.observation.lines.read),
         used=sorted(case.observation.lines.used),
         leaked=leaked(case),

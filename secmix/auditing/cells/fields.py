@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.auditing.report import Cell, Checked, Finding, NodeSummary, Robustness
+from secmix.auditing.report import Cell, Checked, Finding, NodeSummary, PrivacyClaim, Robustness
 from secmix.auditing.setup import Setup
 from secmix.auditing.soundness import Soundness
 from secmix.errors import brief
@@ -90,8 +90,16 @@ def corrupt_nodes(setup: Setup) -> list[NodeSummary]:
     ]
 
 
-def sentence(verdict: str, nodes: list[NodeSummary], robustness: Robustness | None, covers: str = "") -> str:
+def sentence(
+    verdict: str,
+    nodes: list[NodeSummary],
+    robustness: Robustness | None,
+    covers: str = "",
+    claim: PrivacyClaim | None = None,
+) -> str:
     """Put the verdict on a cell into a sentence, for a reader in a hurry; ``covers`` are the iterations it is of."""
+    if claim is not None and all(node.verdict == "not asked" for node in nodes) and robustness is None:
+        return f"{claim.why[0].upper()}{claim.why[1:]}."  # nothing else is asked
 
     def having(standing: str) -> tuple[str, str]:
         numbers = [str(s.node) for s in nodes if s.standing == standing]
@@ -111,6 +119,8 @@ def sentence(verdict: str, nodes: list[NodeSummary], robustness: Robustness | No
         sentences.append(f"for {who} the evidence about leakage does not suffice")
     if robustness is not None:
         sentences.append(robustness.why)
+    if claim is not None:
+        sentences.append(claim.why)
     text = "; ".join(sentences) or "nobody honest was asked about"
     text += f"; that is proved {covers}" if covers and verdict == "holds" else ""
     if verdict == "inconclusive":

@@ -289,6 +289,6 @@ def against(scenario: Scenario, colluders: list[int]) -> Scenario:
     content = scenario.to_dict()
     content["adversary"] = spec_of(colluders).model_dump(exclude_none=True)
     swept = {key: values for key, values in content.pop("sweep", {}).items() if key.split(".")[0] != "adversary"}
-    policy = {key: value for key, value in content["policy"].items() if key != "min_colluders"}
+    policy = {key: value for key, value in content.get("policy", {}).items() if key != "min_colluders"}
     content["policy"] = PolicySpec(**{"max_revealed_nodes": 0, **policy}).model_dump(exclude_none=True)
     return from_dict({**content, **({"sweep": swept} if swept else {})})

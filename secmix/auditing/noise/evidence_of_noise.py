@@ -22,6 +22,7 @@ from secmix.auditing.noise.noise_bounds import NoiseBound, epsilon_in_words, noi
 from secmix.auditing.proof import proof_of
 from secmix.auditing.report import Finding
 from secmix.kernel import Clearance
+from secmix.scenario import terms_of
 
 
 def _applies(case: CellContext) -> bool:
@@ -35,8 +36,8 @@ def _gather(case: CellContext) -> Gathered:
 
 
 def _finding(case: CellContext, node: int, bound: NoiseBound) -> Finding:
-    policy = case.cell.policy
-    epsilon = [] if bound.epsilon is None else [f"{epsilon_in_words(policy)} is at most {bound.epsilon:.4g}"]
+    terms = terms_of(case.cell.policy, case.cell.claim)
+    epsilon = [] if bound.epsilon is None else [f"{epsilon_in_words(terms)} is at most {bound.epsilon:.4g}"]
     return Finding(
         **case.about(node),
         evidence=NOISE_BOUND,
@@ -44,7 +45,7 @@ def _finding(case: CellContext, node: int, bound: NoiseBound) -> Finding:
         target="row",
         method="1 − B², of the affinities of all releases that its data reach, which were played back on other data",
         value=bound.explained,
-        unit=f"share of the variance of any function of a {policy.noise_unit}, at most",
+        unit=f"share of the variance of any function of a {terms.unit}, at most",
         low=0.0,
         high=bound.explained,
         kind="upper bound",

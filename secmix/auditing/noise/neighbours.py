@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from secmix._base.checks import Array
 from secmix.auditing.soundness.collaborations.unusual_rows import CHANGES, FAR
+from secmix.scenario import PrivacyTerms
+from secmix.scenario.claim_spec import Relation
 
-Unit = Literal["row", "node"]
-Relation = Literal["replace", "add-or-remove"]
 Draw = Callable[[int], Array]
 """``draw(k)``: other rows (1, N_i, d) of the node, different ones for each k."""
 
@@ -36,14 +35,14 @@ class Neighbour:
     relation: Relation
 
 
-def neighbour_of(rows: Array, draw: Draw, place: int, unit: Unit, relation: Relation) -> Neighbour:
+def neighbour_of(rows: Array, draw: Draw, place: int, terms: PrivacyTerms) -> Neighbour:
     """Return the neighbour with number ``place`` of a node's rows (1, N, d); over many numbers all kinds occur."""
-    if unit == "node":
-        return Neighbour(_other_node(rows, draw, place), "replace")
+    if terms.unit == "node":
+        return Neighbour(_other_node(rows, draw, place, as_many=terms.counts_are_public), "replace")
     count = rows.shape[1]
     at, value = place % count, _value(rows, draw, place)
     # Leakage is of the value of a row, which is exchanged whatever the policy's relation is.
-    if relation == "replace" or place % 3 == 0:
+    if terms.relation == "replace" or place % 3 == 0:
         return Neighbour(np.concatenate([rows[:, :at], value, rows[:, at + 1 :]], axis=1), "replace")
     if place % 3 == 1 or count == 1:
         return Neighbour(np.concatenate([rows[:, :at], value, rows[:, at:]], axis=1), "add-or-remove")
@@ -58,9 +57,9 @@ def _value(rows: Array, draw: Draw, place: int) -> Array:
     return np.asarray(_VALUES[kind](draw(place)[:, :1]))
 
 
-def _other_node(rows: Array, draw: Draw, place: int) -> Array:
-    """Return other rows of a whole node: as many, more or fewer of them, usual and unusual."""
+def _other_node(rows: Array, draw: Draw, place: int, *, as_many: bool) -> Array:
+    """Return other rows of a whole node: usual and unusual, as many, or more or fewer of them too."""
     other = draw(place)
     sizes: Sequence[Array] = (other, np.concatenate([other, draw(-1 - place)[:, :1]], axis=1), other[:, :-1])
-    chosen = sizes[place % 3] if rows.shape[1] > 1 else sizes[place % 2]
+    chosen = other if as_many else sizes[place % (3 if rows.shape[1] > 1 else 2)]
     return np.asarray(CHANGES[place // 2 % len(CHANGES)](chosen)) if place % 2 else chosen

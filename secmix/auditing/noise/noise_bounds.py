@@ -9,7 +9,6 @@ from typing import Any
 
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.evidence.interface import CellContext
-from secmix.auditing.noise.neighbours import Relation, Unit
 from secmix.auditing.noise.playback import NodeReplays, Playback, play_back
 from secmix.auditing.noise.played_calls import title
 from secmix.auditing.noise.reach import Reach
@@ -17,7 +16,8 @@ from secmix.auditing.setup import CollaborationSetup
 from secmix.errors import SecmixError
 from secmix.kernel import Clearance, Open, clear_bounds
 from secmix.privacy import explained_variance_bound, releases_epsilon
-from secmix.scenario import PolicySpec
+from secmix.scenario import PolicySpec, PrivacyTerms, terms_of
+from secmix.scenario.claim_spec import Relation, Unit
 
 NOISE = "noise"
 _AS_GOOD_AS_REVEALED = 0.99  # of the variance, as in auditing/decide.py
@@ -40,7 +40,7 @@ class NoiseBound:
     explained : float
         The most that anybody explains of the variance of any function of the unit.
     epsilon : float or None
-        At the policy's delta; None where the policy sets no limit to it.
+        At the delta of the terms; None where they set no limit to it.
     releases : str
         Which releases the unit reaches, in words.
     premises : tuple of str
@@ -54,20 +54,35 @@ class NoiseBound:
     premises: tuple[str, ...] = ()
 
 
-def noise_bounds(case: CellContext) -> dict[int, NoiseBound]:
-    """Return what noise proves of each node that is asked about, worked out once; empty where nothing is released."""
-    if NOISE not in case.fitted:
-        case.fitted[NOISE] = {}
-        if isinstance(case.setup, CollaborationSetup):
-            case.fitted[NOISE] = _bounds(case, case.setup)
-    bounds: dict[int, NoiseBound] = case.fitted[NOISE]
-    return bounds
+def noise_bounds(case: CellContext, terms: PrivacyTerms | None = None) -> dict[int, NoiseBound]:
+    """Return what noise proves of each node that is asked about, worked out once; empty where nothing is released.
+
+    The ``terms`` are by default those of the cell.
+    """
+    terms = terms or terms_of(case.cell.policy, case.cell.claim)
+    by_terms: dict[PrivacyTerms, dict[int, NoiseBound]] = case.fitted.setdefault(NOISE, {})
+    if terms not in by_terms:
+        by_terms[terms] = _bounds(case, case.setup, terms) if isinstance(case.setup, CollaborationSetup) else {}
+    return by_terms[terms]
 
 
 def noise_clearance(case: CellContext, node: int) -> Clearance | Open | None:
     """Ask the kernel whether what noise proves of a node keeps the policy; None where nothing is released."""
-    bound = noise_bounds(case).get(node)
-    return None if bound is None else cleared(bound, case.cell.policy)
+    bound, policy, claim = noise_bounds(case).get(node), case.cell.policy, case.cell.claim
+    if bound is not None and claim is not None and terms_of(policy, claim) == claim.terms:
+        return claim_cleared(bound, claim.terms)  # the policy says nothing that noise could keep
+    return None if bound is None else cleared(bound, policy)
+
+
+def claim_cleared(bound: NoiseBound, terms: PrivacyTerms) -> Clearance | Open:
+    """Hold the epsilon of a bound against a claimed one."""
+    if bound.why_open:
+        return Open(bound.why_open)
+    epsilon = math.inf if bound.epsilon is None else bound.epsilon
+    if math.isinf(epsilon) and not terms.delta:
+        return Open("Gaussian noise has no epsilon at delta = 0: claim a delta above 0")
+    limits = [(epsilon_in_words(terms), epsilon, terms.limit or 0.0)]
+    return clear_bounds(limits, source="; ".join([bound.releases, *bound.premises]))
 
 
 def cleared(bound: NoiseBound, policy: PolicySpec) -> Clearance | Open:
@@ -86,47 +101,45 @@ def cleared(bound: NoiseBound, policy: PolicySpec) -> Clearance | Open:
         epsilon = math.inf if bound.epsilon is None else bound.epsilon
         if math.isinf(epsilon) and not policy.delta:
             return Open("Gaussian noise has no epsilon at delta = 0: set delta beside max_epsilon")
-        limits.append((epsilon_in_words(policy), epsilon, policy.max_epsilon))
+        limits.append((epsilon_in_words(terms_of(policy, None)), epsilon, policy.max_epsilon))
     if policy.max_normalised_leakage is None and policy.max_epsilon is None:
         return Open("noise bounds what is known: set max_normalised_leakage or max_epsilon to say how much may be")
     return clear_bounds(limits, source="; ".join([bound.releases, *bound.premises]))
 
 
-def epsilon_in_words(policy: PolicySpec) -> str:
+def epsilon_in_words(terms: PrivacyTerms) -> str:
     """Name epsilon with its delta and what neighbours differ by."""
-    neighbours = NEIGHBOURS[policy.noise_unit, policy.noise_relation]
-    return f"epsilon at delta = {policy.delta or 0:g} ({neighbours})"
+    return f"epsilon at delta = {terms.delta:g} ({NEIGHBOURS[terms.unit, terms.relation]})"
 
 
-def _bounds(case: CellContext, setup: CollaborationSetup) -> dict[int, NoiseBound]:
-    traits, policy = AdversaryTraits.of(setup.adversary), case.cell.policy
+def _bounds(case: CellContext, setup: CollaborationSetup, terms: PrivacyTerms) -> dict[int, NoiseBound]:
+    traits = AdversaryTraits.of(setup.adversary)
     built = setup.protocol if case.built is None else case.built
     try:
-        played = play_back(setup, built, case.cell.seed, policy.noise_unit, policy.noise_relation)
+        played = play_back(setup, built, case.cell.seed, terms)
     except Exception as error:  # the protocol's objects may raise anything, also when they are copied or compared
         return {node: NoiseBound(f"playing back failed with {type(error).__name__}") for node in setup.asked}
     if traits.active or traits.serves or traits.against:
         why = "releases were played back among nodes that follow the protocol, and this adversary does not"
         return {node: NoiseBound(why) for node in played.nodes}
-    return {node: _bound(played, replays, policy) for node, replays in played.nodes.items()}
+    return {node: _bound(played, replays, terms) for node, replays in played.nodes.items()}
 
 
-def _bound(played: Playback, replays: NodeReplays, policy: PolicySpec) -> NoiseBound:
+def _bound(played: Playback, replays: NodeReplays, terms: PrivacyTerms) -> NoiseBound:
     if replays.why_open:
         return NoiseBound(replays.why_open)
-    unit, relation = policy.noise_unit, policy.noise_relation
-    exchanged, neighbours = _reaches(replays, relation)
+    exchanged, neighbours = _reaches(replays, terms.relation)
     for place, reach in {**neighbours, **exchanged}.items():
         if math.isinf(reach.ratio):
             return NoiseBound(f"{title(place, played.releases[place])}: {reach.why}")
     epsilon = None
     try:
-        if policy.max_epsilon is not None:
-            epsilon = releases_epsilon(**_by_kind(played, neighbours), delta=policy.delta or 0.0)
+        if terms.limit is not None:
+            epsilon = releases_epsilon(**_by_kind(played, neighbours), delta=terms.delta)
     except SecmixError as error:
         return NoiseBound(f"epsilon could not be worked out: {error}")
     explained = explained_variance_bound(**_by_kind(played, exchanged))
-    return NoiseBound("", explained, epsilon, _in_words(played, exchanged, neighbours), _premises(replays, unit))
+    return NoiseBound("", explained, epsilon, _in_words(played, exchanged, neighbours), _premises(replays, terms.unit))
 
 
 def _reaches(replays: NodeReplays, relation: Relation) -> tuple[dict[int, Reach], dict[int, Reach]]:

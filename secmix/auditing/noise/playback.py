@@ -13,7 +13,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix._base.random import stream
-from secmix.auditing.noise.neighbours import Neighbour, Relation, Unit, neighbour_of
+from secmix.auditing.noise.neighbours import Neighbour, neighbour_of
 from secmix.auditing.noise.noise_checks import known_noise, other_noise, repeated_noise
 from secmix.auditing.noise.played_calls import (
     PURPOSE,
@@ -27,6 +27,8 @@ from secmix.auditing.noise.reach import Reach, reach_of
 from secmix.auditing.setup import CollaborationSetup
 from secmix.auditing.soundness.runner import deep_copy, same_bits
 from secmix.privacy.ledger import Release
+from secmix.scenario import PrivacyTerms
+from secmix.scenario.claim_spec import Relation, Unit
 
 _REPLAYS = (16, 48)  # of each node, fewer where a call sends much
 _MESSAGES = 20_000  # of all calls
@@ -75,12 +77,11 @@ class Playback:
 
 @dataclass
 class _Session:
-    """One playing back: of which unit, by which relation."""
+    """One playing back, on the terms of an epsilon."""
 
     setup: CollaborationSetup
     player: Player
-    unit: Unit
-    relation: Relation
+    terms: PrivacyTerms
     nodes: dict[int, NodeReplays]
     reached: dict[int, set[int]] = field(default_factory=dict)  # by node, releases that change with all of its rows
 
@@ -94,7 +95,7 @@ class _Session:
         def draw(k: int) -> Array:
             return self.setup.sample_rows(1, stream(self.player.seed, PURPOSE, "other rows", node, key, k))[node]
 
-        return neighbour_of(recorded.parts[node], draw, key, self.unit, self.relation)
+        return neighbour_of(recorded.parts[node], draw, key, self.terms)
 
     def note_reached(self, recorded: PlayedCall) -> None:
         """Note which releases change where all rows of a node are exchanged, of every node."""
@@ -106,7 +107,7 @@ class _Session:
             self.reached.setdefault(node, set()).update(changed)
 
 
-def play_back(setup: CollaborationSetup, built: Any, seed: int, unit: Unit, relation: Relation) -> Playback:
+def play_back(setup: CollaborationSetup, built: Any, seed: int, terms: PrivacyTerms) -> Playback:
     """Play the releases of a collaboration back with neighbouring data at each honest node that is asked about.
 
     Parameters
@@ -115,12 +116,11 @@ def play_back(setup: CollaborationSetup, built: Any, seed: int, unit: Unit, rela
     built : object
         The protocol as it was before any run.
     seed : int
-    unit : {"row", "node"}
-    relation : {"replace", "add-or-remove"}
-        Of rows; a node is always exchanged. Rows are exchanged in some replays whatever the relation is.
+    terms : PrivacyTerms
+        A node is always exchanged; rows are exchanged in some replays whatever the relation is.
     """
     player = Player(built, setup.network, seed)
-    session = _Session(setup, player, unit, relation, {node: NodeReplays() for node in setup.asked})
+    session = _Session(setup, player, terms, {node: NodeReplays() for node in setup.asked})
     used = deep_copy(built)
     first = player.record(session.sample(0), 0, protocol=used)
     if not first.releases and not first.clips:
@@ -172,7 +172,7 @@ def _unlike(session: _Session, first: PlayedCall, recorded: PlayedCall) -> str:
     """Say how the releases of a call on other data with other draws differ from those of the first."""
     if why := failed(recorded.call):
         return f"{why} on other data"
-    if why := other_release(first.releases, recorded.releases, session.unit):
+    if why := other_release(first.releases, recorded.releases, session.terms.unit):
         return f"{why} changes with the data or the draws"
     if why := known_noise(recorded, session.player.root(recorded.key)):
         return why
@@ -206,7 +206,7 @@ def _changed(session: _Session, recorded: PlayedCall, played: PlayedCall, node: 
     """Say what changes with the data of a node beside the values that are released; empty if nothing does."""
     if why := failed(played.call):
         return f"{why} with other data of node {node}"
-    as_many: Unit | None = "row" if session.unit == "row" and other.relation == "replace" else None
+    as_many: Unit | None = "row" if session.terms.unit == "row" and other.relation == "replace" else None
     if why := other_release(recorded.releases, played.releases, as_many):
         return f"{why} changes with the data of node {node}"
     if why := other_noise(recorded.releases, played.releases):
@@ -240,5 +240,5 @@ def _like_others(session: _Session, first: PlayedCall, found: NodeReplays, place
     """Bound how far a release moves that no replay of a unit moved, by those of the same line and its own clip."""
     release = first.releases[place]
     same = [k for k in found.reaches["replace"] if first.releases[k].place == release.place]
-    alone = reach_of(release, release, all_move=session.unit == "node")
+    alone = reach_of(release, release, all_move=session.terms.unit == "node")
     return max([alone, *(found.reaches["replace"][k] for k in same)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +10,15 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix._base.random import sequence
-from secmix.auditing.noise.neighbours import Unit
 from secmix.auditing.soundness.runner import ALLOWED, Call, deep_copy, frame_of, record_call, same_bits
 from secmix.network import Network
-from secmix.privacy.ledger import Ledger, Release, noting
+from secmix.privacy.ledger import Ledger, Noise, Release, noting
+from secmix.scenario.claim_spec import Unit
 from secmix.transcript import SERVER, Block, Channel
 
 PURPOSE = "played back"
+Bend = Callable[[int, Noise, Array], Array]
+"""Noise in place of what was drawn, as :class:`~secmix.privacy.ledger.Ledger` takes it."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,13 @@ class Player:
     calls: int = 0
     most: int | None = None
 
-    def record(self, parts: Sequence[Array], key: int, *, protocol: Any = None) -> PlayedCall:
+    def record(self, parts: Sequence[Array], key: int, *, protocol: Any = None, bend: Bend | None = None) -> PlayedCall:
         """Call a copy, or ``protocol`` itself, on rows (1, N_i, d) of each node with the draws of ``key``."""
-        return self._call(parts, key, None, protocol)
+        return self._call(parts, key, None, protocol, bend)
+
+    def played(self, recorded: PlayedCall, parts: Sequence[Array]) -> PlayedCall:
+        """Call a copy with other rows of all nodes and the same draws, while releases are those recorded."""
+        return self._call(parts, recorded.key, recorded.releases, None)
 
     def play(self, recorded: PlayedCall, node: int, rows: Array, *, back: bool = True) -> PlayedCall:
         """Call a copy with other rows of a node and the same draws; ``back``: releases are those recorded."""
@@ -53,11 +59,18 @@ class Player:
         """Call a copy on the same rows with the draws of another ``key``, while releases are those recorded."""
         return self._call(recorded.parts, key, recorded.releases, None)
 
-    def _call(self, parts: Sequence[Array], key: int, played: Sequence[Release] | None, protocol: Any) -> PlayedCall:
+    def _call(
+        self,
+        parts: Sequence[Array],
+        key: int,
+        played: Sequence[Release] | None,
+        protocol: Any,
+        bend: Bend | None = None,
+    ) -> PlayedCall:
         self.calls += 1
         chosen = deep_copy(self.protocol) if protocol is None else protocol
         rng = np.random.default_rng(self.root(key))
-        ledger, given = Ledger(played), [part.copy() for part in parts]
+        ledger, given = Ledger(played, bend=bend), [part.copy() for part in parts]
         with noting(ledger):
             call = record_call(
                 lambda channel: chosen.collaborate(given, self.network, rng, channel=channel), Channel(), self.most

@@ -1,4 +1,4 @@
-"""report.junit.xml: a test case for each node of each cell, and its robustness, so that CI shows audits as tests."""
+"""report.junit.xml: a test case for each node of each cell, its robustness and its claim, so that CI shows tests."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ def render(report: Report) -> str:
         if measured := cell.robustness:
             message = f"{measured.why}; breakdown {robust.breaks(cell, measured)}, {robust.proven(cell, measured)}"
             _case(suite, "robustness", measured.verdict, message, cell.reproduce, _excused(measured))
+        if claim := cell.claim:
+            _case(suite, "claim of differential privacy", claim.verdict, claim.why, cell.reproduce, _excused(claim))
         if words.unexplained(cell):
             _case(suite, "whole network", cell.verdict, cell.sentence, cell.reproduce, _excused(cell))
         _count(suite)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from secmix.auditing.report import FAULTS, Cell, Finding, Report, covered
+from secmix.auditing.report import FAULTS, Cell, Finding, PrivacyClaim, Report, covered
 from secmix.reporting import words
 from secmix.reporting.figures.curves import picture_alt
 from secmix.reporting.formats import exposure_tables, markdown_robustness
@@ -119,6 +119,8 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
     if not cell.is_collaboration:
         known = ", ".join(f"`{item.replace('`', '')}`" for item in map(_flat, cell.leaked))
         parts.append(f"Known exactly: {known or 'nothing.'}")
+    if cell.claim:
+        parts += _claim(cell, cell.claim)
     if cell.coalitions:
         parts += exposure_tables.markdown(cell.coalitions, escape, _table, cell.names)
     if cell.picture:
@@ -150,6 +152,25 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
     if findings:
         parts += ["### Findings", _findings(cell, findings)]
     return [*parts, fenced(cell.reproduce)]
+
+
+def _claim(cell: Cell, claim: PrivacyClaim) -> list[str]:
+    rows = (
+        (
+            escape(cell.label(node.node)),
+            "none" if node.proved is None else f"{node.proved:.4g}",
+            escape(words.seen(node)),
+            f"**{node.verdict}**" if node.verdict in FAULTS else node.verdict,
+        )
+        for node in claim.nodes
+    )
+    parts = ["### The claim of differential privacy", f"**{claim.verdict.upper()}.** {escape(claim.why)}."]
+    if claim.nodes:
+        parts += [_table(("Node", "Proved at most", "Seen at least", "Verdict"), rows)]
+        parts.append(_bullets(words.about_claim(cell, claim), ""))
+    if code := words.to_paste(claim):
+        parts.append(fenced(code, "python"))
+    return parts
 
 
 def _flat(text: str) -> str:

@@ -1,4 +1,4 @@
-"""report.sarif: SARIF 2.1.0, a result for each violated or inconclusive node or robustness, for code scanning."""
+"""report.sarif: SARIF 2.1.0, a result for each violated or open node, robustness or claim, for code scanning."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from typing import Any
 from urllib.parse import quote
 
 from secmix.auditing.evidence.interface import kinds
-from secmix.auditing.report import FAULTS, Cell, Conclusion, Counted, Finding, Report, Robustness, Verdict
+from secmix.auditing.report import FAULTS, Cell, Conclusion, Counted, Finding, PrivacyClaim, Report, Robustness, Verdict
 from secmix.reporting import robustness as robust
 from secmix.reporting import words
-from secmix.reporting.glossary import GLOSSARY
+from secmix.reporting.glossary import CLAIM, GLOSSARY
 from secmix.reporting.glossary_robustness import TERMS
 
 _SINCE = {"new": "new", "worse": "updated", "no worse": "unchanged"}
 LEVEL = {"violated": "error", "inconclusive": "warning"}
-_MEANING = {anchor: meaning for anchor, _, meaning in (*GLOSSARY, *TERMS)}
+_MEANING = {anchor: meaning for anchor, _, meaning in (*GLOSSARY, *TERMS, CLAIM)}
 _MEANING["robustness"] = _MEANING["breakdown"]
 _RULES = {
     **{kind.name: kind.title for kind in kinds()},
     "robustness": "What colluders can do to the result",
+    "claim": "A claim of differential privacy",
     "policy": "A limit of the policy on the whole",
 }
 
@@ -106,6 +107,8 @@ def _results(report: Report, cell: Cell, lines: dict[str, int]) -> list[dict[str
         )
     if cell.robustness and cell.robustness.verdict in FAULTS:
         results.append(_of_robustness(cell, cell.robustness, _location(report, lines.get("adversary", 1))))
+    if cell.claim and cell.claim.verdict in FAULTS:
+        results.append(_of_claim(cell, cell.claim, _location(report, lines.get("claim", lines.get("protocol", 1)))))
     if words.unexplained(cell):
         where = f"{cell.protocol}/{cell.adversary}"
         properties = {"reproduce": cell.reproduce}
@@ -126,6 +129,19 @@ def _of_robustness(cell: Cell, robustness: Robustness, location: dict[str, Any])
     }
     where = f"{cell.protocol}/{cell.adversary}/robustness"
     return _result("robustness", robustness.verdict, message, location, where, properties, robustness)
+
+
+def _of_claim(cell: Cell, claim: PrivacyClaim, location: dict[str, Any]) -> dict[str, Any]:
+    message = f"PrivacyClaim of {cell.protocol} against {cell.adversary}: {claim.why} ({claim.verdict})"
+    worst = [node for node in claim.nodes if node.verdict == claim.verdict][:1]
+    properties = {
+        "claimed": claim.epsilon,
+        "delta": claim.delta,
+        **{key: value for node in worst for key, value in (("fails", node.fails), ("paste", node.paste)) if value},
+        "reproduce": cell.reproduce,
+    }
+    where = f"{cell.protocol}/{cell.adversary}/claim"
+    return _result("claim", claim.verdict, message, location, where, properties, claim)
 
 
 def _rule(finding: Finding | None) -> str:

@@ -112,8 +112,8 @@ def _print_matrix(report: Report, console: Console) -> None:
     console.print()
 
 
-def _robustness_verdict(cell: Cell) -> list[Verdict]:
-    return [cell.robustness.verdict] if cell.robustness else []
+def _verdicts_beside(cell: Cell) -> list[Verdict]:
+    return [part.verdict for part in (cell.robustness, cell.claim) if part is not None]
 
 
 def _print_trades(report: Report, console: Console) -> None:
@@ -158,7 +158,7 @@ def _print_faults(report: Report, console: Console) -> None:
     faulty = [
         cell
         for cell in report.cells
-        if {cell.verdict, *(node.verdict for node in cell.nodes), *_robustness_verdict(cell)} & {*FAULTS}
+        if {cell.verdict, *(node.verdict for node in cell.nodes), *_verdicts_beside(cell)} & {*FAULTS}
     ]
     faulty.sort(key=lambda cell: words.VERDICTS.index(cell.verdict))
     for cell in faulty[:CELLS]:
@@ -183,6 +183,8 @@ def _print_faults(report: Report, console: Console) -> None:
         if (measured := cell.robustness) and measured.verdict in FAULTS:
             style = STYLE[measured.verdict]
             table.add_row("colluders", Text.assemble((measured.verdict, style), f": {_line(measured.why)}"))
+        if (claim := cell.claim) and claim.verdict in FAULTS:
+            table.add_row("claim", Text.assemble((claim.verdict, STYLE[claim.verdict]), f": {_line(claim.why)}"))
         console.print(Padding(table, (0, 0, 1, 3)))
     if len(faulty) > CELLS:
         console.print(Text(f"and {len(faulty) - CELLS} more combinations in the report", style="dim"))

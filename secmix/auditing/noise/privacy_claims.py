@@ -1,0 +1,199 @@
+"""Claims of differential privacy: what follows from the code, what is seen when it runs, and where a claim fails.
+
+How it is got: Releases are played back, which proves an epsilon of all that the adversary reads, or says at which line
+or message the proof ends. From below epsilon is bounded by the privacy loss of replays, and where that says little by
+how often messages tell two data sets apart. The level of the audit is divided among all of these looks.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from secmix.adversaries.interfaces import AdversaryTraits
+from secmix.auditing import decide
+from secmix.auditing.cells.attempt import in_doubt
+from secmix.auditing.evidence.interface import CellContext
+from secmix.auditing.noise.noise_bounds import NoiseBound, claim_cleared, epsilon_in_words, noise_bounds
+from secmix.auditing.noise.privacy_loss import LossBound, loss_bound
+from secmix.auditing.noise.told_apart import Pair, level_of, told_apart
+from secmix.auditing.proof import proof_of
+from secmix.auditing.report import NodeClaim, PrivacyClaim
+from secmix.auditing.setup import CollaborationSetup
+from secmix.errors import SecmixError
+from secmix.kernel import Clearance, Open
+from secmix.privacy import LowerBound
+from secmix.scenario import ClaimSpec
+
+_READINGS = 2  # of each node: by privacy losses, and by error rates
+_PASTED = 40  # numbers of a data set that are written out
+
+
+def claim_of(case: CellContext) -> PrivacyClaim | None:
+    """Hold the claim of a scenario against a cell; None where there is none, or it is about other adversaries."""
+    claim = case.cell.claim
+    if claim is None:
+        return None
+    words = epsilon_in_words(claim.terms)
+    about = f"{words} of at most {claim.epsilon:g} is claimed"
+    nodes: list[NodeClaim] = []
+    if not claim.is_against(case.cell.adversary, _kind(case)):
+        verdict, why = "not asked", f"{about}, and not against this adversary"
+    elif isinstance(case.setup, CollaborationSetup):
+        nodes = [_of_node(case, claim, node) for node in case.setup.asked]
+        verdict = decide.worst(node.verdict for node in nodes) if nodes else "inconclusive"
+        why = f"{about}: {_why(nodes)}"
+    else:
+        verdict, why = "inconclusive", f"{about}: of a protocol that sums none is proved; write it as a collaboration"
+    return PrivacyClaim(
+        epsilon=claim.epsilon,
+        delta=claim.delta,
+        terms=words,
+        public=list(claim.public),
+        looks=_looks(case),
+        nodes=nodes,
+        verdict=verdict,
+        why=why,
+    )
+
+
+def _kind(case: CellContext) -> str:
+    if AdversaryTraits.of(case.setup.adversary).server:
+        return "server"
+    return "nodes" if case.setup.corrupt else "outsider"
+
+
+def _looks(case: CellContext) -> int:
+    return _READINGS * max(len(case.setup.asked), 1)
+
+
+def _why(nodes: list[NodeClaim]) -> str:
+    """Say why a claim holds, fails or is open, by the node that is worst off."""
+    if not nodes:
+        return "nobody honest was asked about"
+    worst = max(nodes, key=lambda node: (decide.ORDER.index(node.verdict), node.seen is None, node.seen or 0.0))
+    if worst.verdict == "violated":
+        return f"it is at least {_number(worst.seen)} for node {worst.node} ({worst.fails})"
+    if worst.verdict == "holds":
+        return f"at most {_number(max(node.proved or 0.0 for node in nodes))} is proved, for every node"
+    return f"not proved for node {worst.node}: {worst.follows}"
+
+
+def _number(epsilon: float | None) -> str:
+    return "infinite" if epsilon is None else f"{epsilon:.3g}"
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A lower bound of epsilon, with what it was got by."""
+
+    epsilon: float
+    confidence: float
+    method: str
+    pair: Pair | None = None
+    differs: str = ""
+    score: str = ""
+
+
+def _of_node(case: CellContext, claim: ClaimSpec, node: int) -> NodeClaim:
+    """Hold a claim against what is proved and what is seen of one node."""
+    bound = noise_bounds(case, claim.terms).get(node)
+    proof = _proof(case, bound, claim)
+    seen = _seen(case, claim, node, proved=isinstance(proof, Clearance))
+    verdict = decide.of_claim(proof, seen.epsilon, claim.epsilon)
+    proved = 0.0 if bound is None and isinstance(proof, Clearance) else None
+    if bound is not None and not bound.why_open and bound.epsilon is not None and math.isfinite(bound.epsilon):
+        proved = bound.epsilon
+    return NodeClaim(
+        node=node,
+        proved=proved,
+        follows=_follows(proof, bound),
+        seen=seen.epsilon if math.isfinite(seen.epsilon) else None,
+        confidence=seen.confidence,
+        method=seen.method,
+        neighbours=seen.pair.words if seen.pair else "",
+        paste=_paste(seen),
+        fails=_fails(seen, bound, proved) if verdict == "violated" else "",
+        verdict=verdict,
+    )
+
+
+def _proof(case: CellContext, bound: NoiseBound | None, claim: ClaimSpec) -> Clearance | Open:
+    if doubts := [*case.observation.unmet_premises, *in_doubt(case)]:
+        return Open("; ".join(doubts))
+    if isinstance(outcome := proof_of(case), Clearance):
+        return outcome
+    if bound is None:
+        return Open("nothing is clipped or released by secmix.privacy, so no noise is proved")
+    return claim_cleared(bound, claim.terms)
+
+
+def _follows(proof: Clearance | Open, bound: NoiseBound | None) -> str:
+    """Say what is proved from, or why nothing is."""
+    if isinstance(proof, Open):
+        return "; ".join([proof.reason, *([bound.releases] if bound and not bound.why_open else [])])
+    return "; ".join([proof.says, *proof.assumes])
+
+
+def _seen(case: CellContext, claim: ClaimSpec, node: int, *, proved: bool) -> _Seen:
+    """Return the largest lower bound of two readings; the second is tried where the first leaves the claim open."""
+    level = level_of(case) / _looks(case)
+    best, missed = _Seen(0.0, 1 - level, ""), []
+    for read in (_by_losses, _by_runs):
+        try:
+            found = read(case, claim, node, level)
+        except SecmixError as error:
+            missed.append(str(error))
+        except Exception as error:  # the protocol's code may raise anything on unusual rows
+            missed.append(f"a call ends with {type(error).__name__}")
+        else:
+            best = max(best, found, key=lambda seen: seen.epsilon)
+            if proved or best.epsilon > claim.epsilon:
+                break
+    return best if best.method else _Seen(0.0, 1 - level, f"not seen: {'; '.join(missed)}")
+
+
+def _by_losses(case: CellContext, claim: ClaimSpec, node: int, level: float) -> _Seen:
+    found: LossBound = loss_bound(case, node, claim.terms, level)
+    method = f"privacy losses of {found.calls} calls and their replays on neighbouring data"
+    score = "the privacy loss: log p(o | first) / p(o | second) of all outputs o of releases"
+    if found.differs:
+        score = f"whether '{found.differs}' is what the first data set gives, with the outputs that are read"
+    return _Seen(found.epsilon, found.confidence, method, found.pair, found.differs, score)
+
+
+def _by_runs(case: CellContext, claim: ClaimSpec, node: int, level: float) -> _Seen:
+    bound: LowerBound
+    pair, bound = told_apart(case, node, claim.terms, level)
+    method = f"error rates of the score '{bound.score}' over {bound.runs} runs on each of two data sets"
+    score = f"{bound.score}, learnt on half of {bound.runs} runs: at most {bound.false_positive:.3g} false alarms and "
+    return _Seen(bound.epsilon, bound.confidence, method, pair, "", f"{score}{bound.miss:.3g} misses on the other half")
+
+
+def _fails(seen: _Seen, bound: NoiseBound | None, proved: float | None) -> str:
+    """Say where a claim fails: at a message, at a line, or at what the releases spend together."""
+    parts = [f"'{seen.differs}' differs while the outputs of all releases are the same"] if seen.differs else []
+    if bound is not None and bound.why_open:
+        parts.append(bound.why_open)
+    elif bound is not None and proved is not None:
+        parts.append(f"{_number(proved)} is spent by {bound.releases}")
+    return "; ".join(parts) or "messages tell the two data sets apart"
+
+
+def _paste(seen: _Seen) -> str:
+    """Write the two data sets of the node and the score as Python, without numbers that are the same in both."""
+    if seen.pair is None:
+        return ""
+    sides = [np.asarray(parts[seen.pair.node][0], dtype=float) for parts in seen.pair.sides]
+    lines = [f"{name} = {_rows(rows)}" for name, rows in zip(("first", "second"), sides, strict=True)]
+    return "\n".join([f"# Rows of node {seen.pair.node}: {seen.pair.words}.", *lines, f"# Score: {seen.score}."])
+
+
+def _rows(rows: np.ndarray) -> str:
+    """Write rows (N, d) as a list; equal ones once, and of many the first."""
+    if len(rows) > 1 and (rows == rows[0]).all():
+        return f"[{rows[0].tolist()}] * {len(rows)}"
+    shown = rows[: max(_PASTED // rows.shape[1], 1)].tolist()
+    return f"{shown}  # and {len(rows) - len(shown)} more rows" if len(shown) < len(rows) else f"{shown}"

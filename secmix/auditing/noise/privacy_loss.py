@@ -1,0 +1,300 @@
+"""Epsilon from below by replays: the privacy loss of outputs of two neighbouring data sets, worked out call by call.
+
+Let all that an adversary reads be the outputs o of releases and what follows from them and the data. The density of o
+on data D is known where the noise is: f_t(D, earlier outputs) is what the code releases while it is handed the outputs
+of before. So one call on D and one on its neighbour D', which is handed the outputs of the first, give the privacy loss
+L = log p(o | D) / p(o | D') exactly; it is infinite where anything that the adversary reads beside the outputs differs.
+No (ε, δ) claim holds with δ below δ(ε) = E max(0, 1 − e^(ε − L)). The mean is estimated on outputs that are drawn more
+often where they are rare (noise moved by λ along the direction in which the releases move), each with its weight.
+Truncating what is averaged only lowers it, and by the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart (1990) the
+distribution of the values, hence their mean, is bounded from below: at every ε at once, since both fall as ε grows. At
+δ = 0 the largest loss of any call is a bound by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix._base.random import stream
+from secmix.auditing.evidence.interface import CellContext
+from secmix.auditing.noise.noise_checks import known_noise, repeated_noise
+from secmix.auditing.noise.played_calls import PlayedCall, Player, failed, title
+from secmix.auditing.noise.told_apart import PURPOSE, Pair, pair, pairs_of
+from secmix.auditing.soundness.collaborations.unusual_rows import FAR
+from secmix.auditing.soundness.runner import same_bits
+from secmix.errors import SecmixError
+from secmix.privacy import gaussian_epsilon
+from secmix.privacy.ledger import Noise, Release
+from secmix.scenario import PrivacyTerms
+from secmix.transcript import Origin, Transcript
+
+_PILOTS = 4  # calls of each pair of neighbours, which say how far releases move
+_FINALISTS, _SHORT = 3, 30  # pairs that move them farthest, and calls that choose among these
+_CALLS = (60, 400)  # on the two data sets, fewer where a call sends much
+_MESSAGES = 100_000  # of all these calls
+_KEYS = 10**7  # numbers of draws beyond those of other calls
+_ROUNDING = 1e-9  # relative: what differs by less may be equal in real arithmetic
+_MOST = 1e6  # of an epsilon that is worked out
+
+
+@dataclass(frozen=True)
+class LossBound:
+    """An epsilon that the privacy loss of replays exceeds; infinite where something that is read tells all.
+
+    Attributes
+    ----------
+    pair : Pair
+    epsilon, confidence : float
+    calls : int
+        On each of the two data sets.
+    differs : str
+        What the adversary reads that differs while the releases are the same; empty where nothing does.
+    """
+
+    pair: Pair
+    epsilon: float
+    confidence: float
+    calls: int
+    differs: str = ""
+
+
+@dataclass(frozen=True)
+class _Loss:
+    """Privacy loss of one call: its moves (f − f') over the scale, release by release, and what differs beside."""
+
+    value: float
+    moves: tuple[Array, ...]
+    releases: tuple[Release, ...]
+    differs: str
+
+
+def loss_bound(case: CellContext, node: int, terms: PrivacyTerms, level: float) -> LossBound:
+    """Bound epsilon from below by the privacy loss of replays on the neighbours that move releases most.
+
+    Raises
+    ------
+    SecmixError
+        If the privacy loss is not known: nothing is released, or the adversary does not read all that is.
+    """
+    reader = _Reader(case, node)
+    pairs = [*pairs_of(case, node, terms), *_canaries(case, node, terms)]
+    pilots = [[reader.loss(each, key) for key in range(_PILOTS)] for each in pairs]
+    reader.check(pairs[0])
+    farthest = sorted(range(len(pairs)), key=lambda key: -_reach(pilots[key]))[:_FINALISTS]
+    tilts = {key: _Tilt.of(pilots[key], terms.delta) for key in farthest}
+
+    def losses(key: int, first: int, calls: int) -> list[_Loss]:
+        return [reader.loss(pairs[key], first + call, tilts[key]) for call in range(calls)]
+
+    best = max(farthest, key=lambda key: _estimate(losses(key, _PILOTS, _SHORT), tilts[key], terms.delta))
+    messages = 4 * len(case.setup.asked) * max(reader.messages, 1)
+    calls = int(np.clip(_MESSAGES // messages, *_CALLS))
+    counted = losses(best, _PILOTS + _SHORT, calls)
+    epsilon = _epsilon(counted, tilts[best], terms.delta, level)
+    differs = next((loss.differs for loss in counted if loss.differs), "") if math.isinf(epsilon) else ""
+    return LossBound(pairs[best], epsilon, 1 - level if terms.delta else 1.0, calls, differs)
+
+
+def _estimate(losses: Sequence[_Loss], tilt: _Tilt, delta: float) -> float:
+    """Return an ε that a few calls suggest, to choose among neighbours."""
+    return _epsilon(losses, tilt, delta, level=1.0)
+
+
+class _Reader:
+    """Calls a collaboration on two data sets, with the same outputs of its releases."""
+
+    def __init__(self, case: CellContext, node: int) -> None:
+        setup: Any = case.setup
+        self.setup = setup
+        built = setup.protocol if case.built is None else case.built
+        self.player = Player(built, setup.network, case.cell.seed)
+        self.first = _KEYS * (1 + node)
+        self.messages = 0
+
+    def loss(self, pair: Pair, key: int, tilt: _Tilt | None = None) -> _Loss:
+        """Return the privacy loss of one call."""
+        bend = None if tilt is None else tilt.bend
+        one = self.player.record(pair.sides[0], self.first + key, bend=bend)
+        other = self.player.played(one, pair.sides[1])
+        for call in (one, other):
+            if why := failed(call.call):
+                raise SecmixError(why)
+        self.messages = one.call.messages
+        self._must_read(one)
+        differs = _difference(self._read(one), self._read(other))
+        known = _alike(one.releases, other.releases)
+        if not known and not differs:
+            raise SecmixError("releases of the two data sets differ in number, kind or shape")
+        pairs = list(zip(one.releases, other.releases, strict=True)) if known else []
+        moves = tuple((old.value - new.value) / old.scale for old, new in pairs)
+        value = math.inf if differs else sum(_log_ratio(old, new) for old, new in pairs)
+        return _Loss(value, moves, one.releases, differs)
+
+    def check(self, pair: Pair) -> None:
+        """Raise an error where what is read or released depends on more than the data and the outputs before."""
+        for parts in pair.sides:
+            recorded = self.player.record(parts, self.first)
+            other = self.player.reseeded(recorded, self.first + 1)
+            differs = _difference(self._read(recorded), self._read(other))
+            values = zip(recorded.releases, other.releases, strict=False)
+            if differs or not all(same_bits(old.value, new.value) for old, new in values):
+                raise SecmixError(f"{differs or 'a released value'} holds randomness beside the noise of releases")
+            known = known_noise(recorded, self.player.root(recorded.key))
+            if why := known or repeated_noise(recorded.releases, other.releases):
+                raise SecmixError(why)
+
+    def _read(self, played: PlayedCall) -> list[tuple[Origin, Array]]:
+        view = self.setup.adversary.observe(Transcript(list(played.call.blocks)), self.setup.network)
+        pairs = zip(view.origins, view.rows, strict=True)
+        return [(origin, row) for origin, row in pairs if origin.line != "held"]
+
+    def _must_read(self, played: PlayedCall) -> None:
+        """Raise an error where the adversary does not read all outputs, bit by bit."""
+        if not played.releases:
+            raise SecmixError("nothing is released by secmix.privacy")
+        rows = [row.ravel() for _, row in self._read(played) if row.dtype == np.float64]
+        numbers = np.concatenate([np.empty(0), *rows])
+        for place, release in enumerate(played.releases):
+            if not np.isin(release.output, numbers).all():
+                raise SecmixError(f"the adversary does not read the output of {title(place, release)} as it is")
+
+
+@dataclass(frozen=True)
+class _Tilt:
+    """Move of Gaussian noise by ``by`` along unit ``directions``, one of each release; Laplace noise keeps its size."""
+
+    by: float
+    directions: tuple[Array, ...]
+    size: float  # of the moves of all Gaussian releases together
+    outward: bool  # whether Laplace noise is drawn on the side on which the loss is largest
+
+    @classmethod
+    def of(cls, pilots: Sequence[_Loss], delta: float) -> _Tilt:
+        """Choose the move that draws outputs about the loss at which δ is spent."""
+        usual = [loss for loss in pilots if len(loss.moves) == len(pilots[0].moves) and not loss.differs]
+        if not usual:
+            return cls(0.0, (), 0.0, outward=False)
+        moves = [np.mean(each, axis=0) for each in zip(*(loss.moves for loss in usual), strict=True)]
+        gauss = [r.noise == "gaussian" for r in usual[0].releases]
+        size = math.sqrt(sum(float((move**2).sum()) for move, is_gauss in zip(moves, gauss, strict=True) if is_gauss))
+        directions = tuple(
+            move / size if is_gauss and size > 0 else np.sign(move) for move, is_gauss in zip(moves, gauss, strict=True)
+        )
+        if size == 0 or delta == 0:
+            return cls(size / 2, directions, size, outward=delta == 0)
+        at = gaussian_epsilon(size, delta) / size - size / 2
+        return cls(max(at, 0.0) + min(1.0, 1 / (size + max(at, 1.0))), directions, size, outward=False)
+
+    def bend(self, place: int, noise: Noise, draws: Array) -> Array:
+        """Return the noise of a release, moved."""
+        if place >= len(self.directions) or self.directions[place].shape != draws.shape:
+            return draws
+        if noise == "gaussian":
+            return np.asarray(draws + self.by * self.directions[place])
+        sides = self.directions[place]
+        return np.where(sides == 0, draws, sides * np.abs(draws)) if self.outward else draws
+
+    def weight(self, loss: _Loss) -> float:
+        """Return how much more often a call's Gaussian noise is drawn without the move."""
+        exponent = 0.0
+        for direction, release in zip(self.directions, loss.releases, strict=False):
+            if release.noise == "gaussian" and direction.shape == release.draws.shape:
+                exponent += self.by**2 / 2 * float((direction**2).sum())
+                exponent -= self.by * float((direction * release.draws).sum())
+        return math.exp(exponent)
+
+    def most(self, epsilon: float) -> float:
+        """Return a bound on what is averaged: the largest value there would be if releases always moved alike."""
+        if self.size == 0:
+            return 1.0
+        at = np.linspace(0.0, 40.0, 4001) + max(epsilon / self.size - self.size / 2, -40.0)
+        loss = self.size * at + self.size**2 / 2
+        value = np.exp(self.by**2 / 2 - self.by * at) * -np.expm1(np.minimum(epsilon - loss, 0.0))
+        return float(value.max())
+
+
+def _epsilon(calls: Sequence[_Loss], tilt: _Tilt, delta: float, level: float) -> float:
+    """Return the largest ε at which δ(ε) is larger than ``delta`` for sure; infinite where it is at every ε."""
+    losses = np.array([loss.value for loss in calls])
+    if delta == 0:
+        return max(float(losses.max()), 0.0)
+    weights = np.array([tilt.weight(loss) for loss in calls])
+    if _lower_mean(np.where(np.isinf(losses), weights, 0.0), 1.0, level) > delta:
+        return math.inf
+    finite = losses[np.isfinite(losses)]
+    low, high = 0.0, min(max(float(finite.max(initial=0.0)), 0.0), _MOST)
+    for _ in range(60):
+        middle = (low + high) / 2
+        spent = weights * -np.expm1(np.minimum(middle - losses, 0.0))
+        most = 1.0 if tilt.by == 0 else tilt.most(middle)
+        low, high = (middle, high) if _lower_mean(spent, most, level) > delta else (low, middle)
+    return low
+
+
+def _lower_mean(values: Array, most: float, level: float) -> float:
+    """Return a lower limit of the mean of values at least 0, truncated at ``most``: by a band around their law."""
+    ordered = np.sort(np.minimum(values, most))
+    above = np.arange(len(ordered), 0, -1) / len(ordered) - math.sqrt(math.log(1 / level) / (2 * len(ordered)))
+    return float(np.sum(np.diff(ordered, prepend=0.0) * np.maximum(above, 0.0)))
+
+
+def _canaries(case: CellContext, node: int, terms: PrivacyTerms) -> Iterator[Pair]:
+    """Yield neighbours with rows far out in one column, opposite in the last one, or in two columns."""
+    rng = stream(case.cell.seed, PURPOSE, "canaries", node)
+    parts = case.setup.sample_rows(1, rng)
+    usual = parts[node][:, :1]
+    unit = np.eye(usual.shape[2])[:, None, None]
+    last = np.where(np.arange(usual.shape[2]) == usual.shape[2] - 1, FAR, 1.0)
+    yield pair(parts, node, FAR * unit[-1], -FAR * unit[-1], terms, ("far out in the last column", "opposite"))
+    yield pair(parts, node, last * usual, last * usual * np.where(last > 1, -1, 1), terms,
+               ("usual but for the last column, far out", "opposite there"))  # fmt: skip
+    yield pair(parts, node, FAR + 0 * usual, -FAR + 0 * usual, terms, ("far out in all columns", "opposite"))
+    yield pair(parts, node, FAR * unit[0], FAR * unit[-1], terms, ("far out in the first column", "in the last"))
+
+
+def _reach(pilots: Sequence[_Loss]) -> float:
+    """Return how much calls tell apart: by how far releases move in all of them, infinite where anything differs."""
+    if any(loss.differs for loss in pilots):
+        return math.inf
+    moves = [np.mean(each, axis=0) for each in zip(*(loss.moves for loss in pilots), strict=True)]
+    noises = [release.noise for release in pilots[0].releases]
+    gauss, laplace = (
+        [
+            float(np.linalg.norm(move, order))
+            for move, noise in zip(map(np.ravel, moves), noises, strict=True)
+            if noise == of
+        ]
+        for of, order in (("gaussian", 2), ("laplace", 1))
+    )
+    return math.hypot(*gauss) + sum(laplace)
+
+
+def _alike(one: Sequence[Release], other: Sequence[Release]) -> bool:
+    return [(r.noise, r.output.shape) for r in one] == [(r.noise, r.output.shape) for r in other]
+
+
+def _log_ratio(old: Release, new: Release) -> float:
+    """Return the logarithm of how much more likely the output of a release is on the first data set."""
+    scales = old.output.size * math.log(new.scale / old.scale)
+    near, far = ((r.value - old.output) / r.scale for r in (old, new))
+    if old.noise == "gaussian":
+        return scales + float((far**2 - near**2).sum()) / 2
+    return scales + float((np.abs(far) - np.abs(near)).sum())
+
+
+def _difference(one: Sequence[tuple[Origin, Array]], other: Sequence[tuple[Origin, Array]]) -> str:
+    """Name the first thing that is read in one call and not in the other; empty if none is."""
+    for (origin, row), (_, new) in zip(one, other, strict=False):
+        if row.shape != new.shape or row.dtype != new.dtype:
+            return f"the length of {origin}"
+        if same_bits(row, new):
+            continue
+        if row.dtype.kind not in "fiub" or not np.allclose(row, new, rtol=_ROUNDING, atol=_ROUNDING, equal_nan=True):
+            return str(origin)
+    return "" if len(one) == len(other) else "the number of messages"

@@ -1,0 +1,136 @@
+"""Neighbouring data of a collaboration far apart, and what an adversary reads in many calls on the two of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix._base.random import stream
+from secmix.auditing.evidence.interface import CellContext
+from secmix.auditing.soundness.collaborations.unusual_rows import FAR
+from secmix.auditing.soundness.runner import deep_copy
+from secmix.errors import SecmixError
+from secmix.privacy import LowerBound, epsilon_lower_bound_of
+from secmix.scenario import PrivacyTerms
+from secmix.transcript import Channel
+
+PURPOSE = "epsilon by runs"
+_CANDIDATES, _SHORT = 6, 30  # pairs of neighbours, and runs of each that choose among them
+_LEAST, _MOST = 300, 4000  # runs
+_ENOUGH = 30  # times e^ε runs: with fewer the limits of error rates alone keep a reading below ε
+_MESSAGES = 400_000  # of all runs
+_PARTS = 3
+"""Of the level of an audit: one for what is counted, one for what is estimated, one for epsilon."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Rows (1, N_i, d) of every node in two neighbouring data sets, which differ at one ``node``."""
+
+    node: int
+    sides: tuple[list[Array], list[Array]]
+    words: str
+
+
+def level_of(case: CellContext) -> float:
+    """Return the level at which one question about epsilon may be answered wrongly: the policy's, or the claim's."""
+    questions = (case.cell.policy.max_epsilon is not None) + (case.cell.claim is not None)
+    return case.cell.measure.level / _PARTS / max(questions, 1)
+
+
+def told_apart(case: CellContext, node: int, terms: PrivacyTerms, level: float) -> tuple[Pair, LowerBound]:
+    """Return the pair of neighbours that the messages tell apart best, and the bound from many runs on them.
+
+    Raises
+    ------
+    SecmixError
+        If it takes too many runs, or runs send messages of other length.
+    """
+    runs = _runs(case, terms)
+    pairs = list(pairs_of(case, node, terms))
+    short = [_outputs(case, pair, _SHORT, key) for key, pair in enumerate(pairs)]
+    best = max(range(len(pairs)), key=lambda key: _apart(*short[key]))
+    first, second = _outputs(case, pairs[best], runs, len(pairs))
+    bound = epsilon_lower_bound_of(first, second, delta=terms.delta, confidence=1 - level)
+    return pairs[best], replace(bound, confidence=1 - level)
+
+
+def _runs(case: CellContext, terms: PrivacyTerms) -> int:
+    """Return how many runs on each data set show that the limit is exceeded, if it is by much; raise if too many."""
+    setup, limit = case.setup, terms.limit or 0.0
+    channel, rng = Channel(), stream(case.cell.seed, PURPOSE, "one run")
+    deep_copy(case.built).collaborate(setup.sample_rows(1, rng), setup.network, rng, channel=channel)
+    most = min(_MESSAGES // (2 * len(setup.asked) * max(channel.transcript.messages, 1)), _MOST)
+    runs = max(_ENOUGH * math.exp(min(limit, 100.0)), _LEAST)
+    if runs > most:
+        raise SecmixError(f"to show more than {limit:g} takes {runs:.3g} runs on each data set; {most} can be made")
+    return int(runs)
+
+
+def pairs_of(case: CellContext, node: int, terms: PrivacyTerms) -> Iterator[Pair]:
+    """Yield neighbours: other values of a row or of all rows of the node, or one row more."""
+    rng = stream(case.cell.seed, PURPOSE, "neighbours", node)
+    for key in range(_CANDIDATES):
+        parts, other = (case.setup.sample_rows(1, rng) for _ in range(2))
+        usual = other[node][:, :1]
+        signs = np.where(rng.random(usual.shape[2]) < 0.5, -1.0, 1.0)
+        signs[-1] = -1.0
+        far = FAR if key % 3 else 1.0
+        one, two = far * usual, (far * signs * usual if key % 2 == 0 else 0 * usual)
+        opposite = "of other signs" if key % 2 == 0 else "zero"
+        yield pair(parts, node, one, two, terms, (f"{far:g} times a usual one", opposite))
+
+
+def pair(
+    parts: Sequence[Array], node: int, one: Array, two: Array, terms: PrivacyTerms, words: tuple[str, str]
+) -> Pair:
+    """Return neighbours in which a row, or all rows of a node, are ``one`` or ``two`` (1, 1, d), or a row is more."""
+    rows = parts[node]
+    if terms.relation == "add-or-remove":
+        said = f"one row more, {words[0]}"
+        sides = [rows, np.concatenate([rows, one], axis=1)]
+    elif terms.unit == "row":
+        sides = [np.concatenate([value, rows[:, 1:]], axis=1) for value in (one, two)]
+        said = f"a row that is {words[0]}, and {words[1]}"
+    else:
+        sides = [np.repeat(value, rows.shape[1], axis=1) for value in (one, two)]
+        said = f"rows that are all {words[0]}, and {words[1]}"
+    return Pair(node, (_with(parts, node, sides[0]), _with(parts, node, sides[1])), f"node {node}: {said}")
+
+
+def _with(parts: Sequence[Array], node: int, rows: Array) -> list[Array]:
+    return [rows if i == node else part for i, part in enumerate(parts)]
+
+
+def _outputs(case: CellContext, pair: Pair, runs: int, key: int) -> tuple[Array, Array]:
+    """Return what the adversary reads in each of so many calls on the two data sets, (runs, m) each."""
+    first, second = (
+        [_read(case, parts, rng) for rng in stream(case.cell.seed, PURPOSE, "runs", pair.node, key, side).spawn(runs)]
+        for side, parts in enumerate(pair.sides)
+    )
+    if len({len(numbers) for numbers in [*first, *second]}) > 1:
+        raise SecmixError("runs send messages of other number or length: what they tell apart was not counted")
+    return np.stack(first), np.stack(second)
+
+
+def _read(case: CellContext, parts: Sequence[Array], rng: np.random.Generator) -> Array:
+    """Call the collaboration on rows (1, N_i, d) of each node and return the numbers that the adversary reads, (m,)."""
+    setup: Any = case.setup
+    channel = Channel()
+    deep_copy(case.built).collaborate([part.copy() for part in parts], setup.network, rng, channel=channel)
+    view = setup.adversary.observe(channel.transcript, setup.network)
+    heard = [row for row, origin in zip(view.rows, view.origins, strict=True) if origin.line != "held"]
+    return np.concatenate([np.empty(0), *(row.ravel() for row in heard if row.dtype.kind in "fiub")])
+
+
+def _apart(first: Array, second: Array) -> float:
+    """Return how far apart the means of a number are at most, in its spread."""
+    if not first.size:
+        return 0.0
+    gap, spread = np.abs(first.mean(axis=0) - second.mean(axis=0)), np.hypot(first.std(axis=0), second.std(axis=0))
+    return float(np.max(gap / np.maximum(spread, 1e-12 * (1 + gap))))
