@@ -1,0 +1,1 @@
+"""Claims of differential privacy of known truth: wrong protocols, each beside its right twin."""
