@@ -12,6 +12,7 @@ from secmix._base.checks import Array
 
 _CATEGORIES = 64  # distinct outputs, up to which each is counted by itself
 _COORDINATES = 8  # that are tried alone: those whose means differ most
+_ENOUGH = 4  # runs a number, below which a covariance is mostly chance
 _STEP = 1e-9  # of a score's spread: what differs by less is rounding, which tells even f = 0 and f = 1 apart
 
 
@@ -40,6 +41,10 @@ def scores_of(first: Array, second: Array) -> Iterator[Score]:
     gap = (second.mean(axis=0) - first.mean(axis=0)) / scale
     if first.shape[1] > 1:
         yield _rounded("linear", _linear(first, second, centre, scale), pooled)
+        # Noise that is drawn once for several numbers leaves combinations of them without any, which a ridge hides.
+        yield _rounded("linear without ridge", _linear(first, second, centre, scale, ridge=False), pooled)
+        if _ENOUGH * first.shape[1] <= len(first):
+            yield _rounded("quadratic", _quadratic(first, second, centre, scale), pooled)
         yield _rounded("clipped", _clipped(first, second, scale), pooled)
     for k in np.argsort(-np.abs(gap), kind="stable")[:_COORDINATES].tolist():
         sign = -1.0 if gap[k] < 0 else 1.0
@@ -71,13 +76,32 @@ def _by_category(distinct: Array, first: Array, second: Array) -> Score:
     return Score("frequency", of)
 
 
-def _linear(first: Array, second: Array, centre: Array, scale: Array) -> Callable[[Array], Array]:
+def _linear(
+    first: Array, second: Array, centre: Array, scale: Array, *, ridge: bool = True
+) -> Callable[[Array], Array]:
     """Return Fisher's linear discriminant: the weights S⁻¹ (difference of the means), S the mean covariance."""
     a, b = (first - centre) / scale, (second - centre) / scale
     covariance = (np.cov(a, rowvar=False) + np.cov(b, rowvar=False)) / 2
-    ridge = 1e-9 * np.trace(covariance) / len(covariance) + len(covariance) / len(first)
-    weights = np.linalg.solve(covariance + ridge * np.eye(len(covariance)), b.mean(axis=0) - a.mean(axis=0))
+    added = 1e-9 * np.trace(covariance) / len(covariance) + ridge * len(covariance) / len(first)
+    weights = np.linalg.solve(covariance + added * np.eye(len(covariance)), b.mean(axis=0) - a.mean(axis=0))
     return lambda outputs: np.asarray((outputs - centre) / scale @ weights)
+
+
+def _quadratic(first: Array, second: Array, centre: Array, scale: Array) -> Callable[[Array], Array]:
+    """Return the log-likelihood ratio of two normal laws, each with the covariance of its own outputs."""
+    laws = []
+    for side in (first, second):
+        whole = (side - centre) / scale
+        covariance = np.cov(whole, rowvar=False)
+        width = np.eye(len(covariance)) * 1e-9 * max(float(np.trace(covariance)) / len(covariance), 1e-300)
+        laws.append((whole.mean(axis=0), np.linalg.inv(covariance + width)))
+
+    def of(outputs: Array) -> Array:
+        whole = (outputs - centre) / scale
+        near, far = (np.einsum("ri,ij,rj->r", whole - mean, inverse, whole - mean) for mean, inverse in laws)
+        return np.asarray(np.sign(near - far) * np.log1p(np.abs(near - far)))
+
+    return of
 
 
 def _clipped(first: Array, second: Array, scale: Array) -> Callable[[Array], Array]:

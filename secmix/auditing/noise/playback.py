@@ -98,13 +98,15 @@ class _Session:
         return neighbour_of(recorded.parts[node], draw, key, self.terms)
 
     def note_reached(self, recorded: PlayedCall) -> None:
-        """Note which releases change where all rows of a node are exchanged, of every node."""
+        """Note which releases change where all rows of a node are exchanged, or one is more, of every node."""
         other = self.sample(-1 - recorded.key)
         for node in range(self.setup.network.n):
-            played = self.player.play(recorded, node, other[node])
-            pairs = zip(recorded.releases, played.releases, strict=False)
-            changed = {place for place, (a, b) in enumerate(pairs) if not same_bits(a.value, b.value)}
-            self.reached.setdefault(node, set()).update(changed)
+            more = [] if self.terms.counts_are_public else [np.concatenate([other[node], other[node][:, :1]], axis=1)]
+            for rows in (other[node], *more):
+                played = self.player.play(recorded, node, rows)
+                pairs = zip(recorded.releases, played.releases, strict=False)
+                changed = {place for place, (a, b) in enumerate(pairs) if not same_bits(a.value, b.value)}
+                self.reached.setdefault(node, set()).update(changed)
 
 
 def play_back(setup: CollaborationSetup, built: Any, seed: int, terms: PrivacyTerms) -> Playback:
@@ -129,12 +131,22 @@ def play_back(setup: CollaborationSetup, built: Any, seed: int, terms: PrivacyTe
     return Playback(first.releases, session.nodes, player.calls)
 
 
+def bare_message(player: Player, first: PlayedCall, other: list[Array]) -> str:
+    """Name the first message of a call that depends on data, where nothing is released."""
+    for node, rows in enumerate(other):
+        played = player.play(first, node, rows)
+        if why := failed(played.call) or other_message(first.call, played.call, node):
+            return f"{why} changes with the data of node {node}"
+    return "no message changes with the data"
+
+
 def _unfit(session: _Session, first: PlayedCall, used: Any) -> str:
     """Say why the releases of a collaboration clear nobody, whatever data are exchanged; empty if nothing does."""
     if why := failed(first.call):
         return why
     if not first.releases:
-        return "vectors are clipped, and none is released with noise"
+        bare = bare_message(session.player, first, session.sample(1))
+        return f"vectors are clipped, and none is released with noise: {bare}"
     again = session.player.play(first, 0, first.parts[0])
     if why := failed(again.call):
         return f"{why} when it is repeated"

@@ -25,7 +25,7 @@ from secmix._base.random import stream
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.noise.noise_checks import known_noise, repeated_noise
 from secmix.auditing.noise.played_calls import PlayedCall, Player, failed, title
-from secmix.auditing.noise.told_apart import PURPOSE, Pair, pair, pairs_of
+from secmix.auditing.noise.told_apart import PURPOSE, Pair, of_those_that_run, pair, pairs_of
 from secmix.auditing.soundness.collaborations.unusual_rows import FAR
 from secmix.auditing.soundness.runner import same_bits
 from secmix.errors import SecmixError
@@ -41,6 +41,7 @@ _MESSAGES = 100_000  # of all these calls
 _KEYS = 10**7  # numbers of draws beyond those of other calls
 _ROUNDING = 1e-9  # relative: what differs by less may be equal in real arithmetic
 _MOST = 1e6  # of an epsilon that is worked out
+_FAR_APART = 50.0  # of moves over the scale of noise
 
 
 @dataclass(frozen=True)
@@ -84,26 +85,24 @@ def loss_bound(case: CellContext, node: int, terms: PrivacyTerms, level: float) 
     """
     reader = _Reader(case, node)
     pairs = [*pairs_of(case, node, terms), *_canaries(case, node, terms)]
-    pilots = [[reader.loss(each, key) for key in range(_PILOTS)] for each in pairs]
-    reader.check(pairs[0])
-    farthest = sorted(range(len(pairs)), key=lambda key: -_reach(pilots[key]))[:_FINALISTS]
-    tilts = {key: _Tilt.of(pilots[key], terms.delta) for key in farthest}
+    pilots = of_those_that_run(enumerate(pairs), lambda _, each: [reader.loss(each, key) for key in range(_PILOTS)])
+    reader.check(pilots[0][0])
+    farthest = sorted(pilots, key=lambda tried: -_reach(tried[1]))[:_FINALISTS]
+    tilted = [(each, _Tilt.of(losses, terms.delta)) for each, losses in farthest]
 
-    def losses(key: int, first: int, calls: int) -> list[_Loss]:
-        return [reader.loss(pairs[key], first + call, tilts[key]) for call in range(calls)]
+    def losses(each: Pair, tilt: _Tilt, first: int, calls: int) -> list[_Loss]:
+        return [reader.loss(each, first + call, tilt) for call in range(calls)]
 
-    best = max(farthest, key=lambda key: _estimate(losses(key, _PILOTS, _SHORT), tilts[key], terms.delta))
+    def suggested(each: Pair, tilt: _Tilt) -> float:  # at a level of 1: good enough to choose among neighbours
+        return _epsilon(losses(each, tilt, _PILOTS, _SHORT), tilt, terms.delta, 1.0)
+
+    best, tilt = max(tilted, key=lambda each: suggested(*each))
     messages = 4 * len(case.setup.asked) * max(reader.messages, 1)
     calls = int(np.clip(_MESSAGES // messages, *_CALLS))
-    counted = losses(best, _PILOTS + _SHORT, calls)
-    epsilon = _epsilon(counted, tilts[best], terms.delta, level)
+    counted = losses(best, tilt, _PILOTS + _SHORT, calls)
+    epsilon = _epsilon(counted, tilt, terms.delta, level)
     differs = next((loss.differs for loss in counted if loss.differs), "") if math.isinf(epsilon) else ""
-    return LossBound(pairs[best], epsilon, 1 - level if terms.delta else 1.0, calls, differs)
-
-
-def _estimate(losses: Sequence[_Loss], tilt: _Tilt, delta: float) -> float:
-    """Return an ε that a few calls suggest, to choose among neighbours."""
-    return _epsilon(losses, tilt, delta, level=1.0)
+    return LossBound(best, epsilon, 1 - level if terms.delta else 1.0, calls, differs)
 
 
 class _Reader:
@@ -186,6 +185,8 @@ class _Tilt:
         directions = tuple(
             move / size if is_gauss and size > 0 else np.sign(move) for move, is_gauss in zip(moves, gauss, strict=True)
         )
+        if size > _FAR_APART:  # usual outputs tell all there is to tell
+            return cls(0.0, directions, size, outward=False)
         if size == 0 or delta == 0:
             return cls(size / 2, directions, size, outward=delta == 0)
         at = gaussian_epsilon(size, delta) / size - size / 2
@@ -245,7 +246,7 @@ def _lower_mean(values: Array, most: float, level: float) -> float:
 
 
 def _canaries(case: CellContext, node: int, terms: PrivacyTerms) -> Iterator[Pair]:
-    """Yield neighbours with rows far out in one column, opposite in the last one, or in two columns."""
+    """Yield neighbours with rows far out in one column, opposite in the last one, in two columns, or close to zero."""
     rng = stream(case.cell.seed, PURPOSE, "canaries", node)
     parts = case.setup.sample_rows(1, rng)
     usual = parts[node][:, :1]
@@ -256,6 +257,7 @@ def _canaries(case: CellContext, node: int, terms: PrivacyTerms) -> Iterator[Pai
                ("usual but for the last column, far out", "opposite there"))  # fmt: skip
     yield pair(parts, node, FAR + 0 * usual, -FAR + 0 * usual, terms, ("far out in all columns", "opposite"))
     yield pair(parts, node, FAR * unit[0], FAR * unit[-1], terms, ("far out in the first column", "in the last"))
+    yield pair(parts, node, usual / FAR, usual, terms, ("close to zero", "usual"))
 
 
 def _reach(pilots: Sequence[_Loss]) -> float:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,8 +19,9 @@ from secmix.privacy import LowerBound, epsilon_lower_bound_of
 from secmix.scenario import PrivacyTerms
 from secmix.transcript import Channel
 
+T = TypeVar("T")
 PURPOSE = "epsilon by runs"
-_CANDIDATES, _SHORT = 6, 30  # pairs of neighbours, and runs of each that choose among them
+_CANDIDATES, _SHORT = 6, 80  # pairs of neighbours, and runs of each that choose among them
 _LEAST, _MOST = 300, 4000  # runs
 _ENOUGH = 30  # times e^ε runs: with fewer the limits of error rates alone keep a reading below ε
 _MESSAGES = 400_000  # of all runs
@@ -43,30 +44,47 @@ def level_of(case: CellContext) -> float:
     return case.cell.measure.level / _PARTS / max(questions, 1)
 
 
-def told_apart(case: CellContext, node: int, terms: PrivacyTerms, level: float) -> tuple[Pair, LowerBound]:
+def told_apart(
+    case: CellContext, node: int, terms: PrivacyTerms, level: float, *, least: int = _LEAST
+) -> tuple[Pair, LowerBound]:
     """Return the pair of neighbours that the messages tell apart best, and the bound from many runs on them.
+
+    These are at least ``least``, where so many can be made.
 
     Raises
     ------
     SecmixError
         If it takes too many runs, or runs send messages of other length.
     """
-    runs = _runs(case, terms)
-    pairs = list(pairs_of(case, node, terms))
-    short = [_outputs(case, pair, _SHORT, key) for key, pair in enumerate(pairs)]
-    best = max(range(len(pairs)), key=lambda key: _apart(*short[key]))
-    first, second = _outputs(case, pairs[best], runs, len(pairs))
+    runs = _runs(case, terms, least)
+    pairs = list(enumerate(pairs_of(case, node, terms)))
+    short = of_those_that_run(pairs, lambda key, pair: _outputs(case, pair, _SHORT, key))
+    best, _ = max(short, key=lambda tried: (_suggested(tried[1], terms.delta), _apart(*tried[1])))
+    first, second = _outputs(case, best, runs, len(pairs))
     bound = epsilon_lower_bound_of(first, second, delta=terms.delta, confidence=1 - level)
-    return pairs[best], replace(bound, confidence=1 - level)
+    return best, replace(bound, confidence=1 - level)
 
 
-def _runs(case: CellContext, terms: PrivacyTerms) -> int:
+def of_those_that_run(pairs: Iterable[tuple[int, Pair]], measure: Callable[[int, Pair], T]) -> list[tuple[Pair, T]]:
+    """Measure pairs of neighbours, but those on which the protocol's code fails; raise its error if it always does."""
+    measured, failure = [], None
+    for key, each in pairs:
+        try:
+            measured.append((each, measure(key, each)))
+        except Exception as error:  # the protocol's code may raise anything on unusual rows
+            failure = error
+    if failure is not None and not measured:
+        raise failure
+    return measured
+
+
+def _runs(case: CellContext, terms: PrivacyTerms, least: int) -> int:
     """Return how many runs on each data set show that the limit is exceeded, if it is by much; raise if too many."""
     setup, limit = case.setup, terms.limit or 0.0
     channel, rng = Channel(), stream(case.cell.seed, PURPOSE, "one run")
     deep_copy(case.built).collaborate(setup.sample_rows(1, rng), setup.network, rng, channel=channel)
     most = min(_MESSAGES // (2 * len(setup.asked) * max(channel.transcript.messages, 1)), _MOST)
-    runs = max(_ENOUGH * math.exp(min(limit, 100.0)), _LEAST)
+    runs = max(_ENOUGH * math.exp(min(limit, 100.0)), _LEAST, min(least, most))
     if runs > most:
         raise SecmixError(f"to show more than {limit:g} takes {runs:.3g} runs on each data set; {most} can be made")
     return int(runs)
@@ -126,6 +144,11 @@ def _read(case: CellContext, parts: Sequence[Array], rng: np.random.Generator) -
     view = setup.adversary.observe(channel.transcript, setup.network)
     heard = [row for row, origin in zip(view.rows, view.origins, strict=True) if origin.line != "held"]
     return np.concatenate([np.empty(0), *(row.ravel() for row in heard if row.dtype.kind in "fiub")])
+
+
+def _suggested(outputs: tuple[Array, Array], delta: float) -> float:
+    """Return an epsilon that a few runs suggest, to choose among neighbours."""
+    return epsilon_lower_bound_of(*outputs, delta=delta, confidence=0.5).epsilon if outputs[0].size else 0.0
 
 
 def _apart(first: Array, second: Array) -> float:

@@ -16,17 +16,8 @@ from soundness.noise.corpus import TWINS, claimed
 pytestmark = pytest.mark.build
 
 REFUSED = {
-    "noise in proportion to the data": r"the scale of release 1 \(before_noise.py, line \d+\) changes",
-    "divided by how many rows are kept": r"the number of clipped vectors of release 1 \(before_noise.py, line \d+\)",
-    "one draw for all coordinates": "none is released with noise",
-    "one draw for all clients": "none is released with noise",
-    "one draw for all rounds": "none is released with noise",
-    "a generator that is copied each round": r"release 4 \(bases.py, line \d+\) has noise that was drawn before",
-    "a seed that a neighbour sends": r"the noise of release 1 \(bases.py, line \d+\) comes from a generator with a seed",
+    "a seed that a neighbour sends": r"the noise of release 1 \(bases.py, line \d+\) comes from a generator",
 }
-PENDING = {"a count without noise"}
-"""Faults whose right twin no proof clears yet."""
-
 NEAR = {"the classic formula beyond ε = 1"}
 """Claims that are a few hundredths off: they take as many replays as an audit makes."""
 
@@ -62,11 +53,10 @@ def test_a_wrong_twin_is_refuted_or_refused_with_what_gives_it_away(twins: Twins
 @pytest.mark.parametrize("twins", distinct(), ids=by_name)
 def test_a_right_twin_is_cleared_at_its_limit_and_never_accused(twins: Twins) -> None:
     claim = claimed(twins, "right")
-    assert claim.verdict == ("inconclusive" if twins.fault in PENDING else "holds"), claim.nodes[0]
-    if twins.fault not in PENDING:
-        assert claim.nodes[0].proved == pytest.approx(twins.claim["epsilon"], rel=1e-6)
+    assert claim.verdict == "holds", claim.nodes[0]
+    assert claim.nodes[0].proved == pytest.approx(twins.claim["epsilon"], rel=1e-6)
 
 
 def test_there_are_twins_of_every_fault_that_the_corpus_names() -> None:
     assert len({twins.fault for twins in TWINS}) == len(TWINS) >= 30
-    assert {*REFUSED, *PENDING, *NEAR} <= {twins.fault for twins in TWINS}
+    assert {*REFUSED, *NEAR} <= {twins.fault for twins in TWINS}
