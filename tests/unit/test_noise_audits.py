@@ -163,7 +163,7 @@ def test_an_error_in_playing_back_clears_nobody(monkeypatch: pytest.MonkeyPatch)
     def fails(*args: Any) -> None:
         raise KeyError("anything")
 
-    monkeypatch.setattr("secmix.auditing.noise.playback.reach_of", fails)
+    monkeypatch.setattr("secmix.auditing.noise.replays.playback.reach_of", fails)
     found = report(Descent(), max_normalised_leakage=1.0)
     assert found.verdict == "inconclusive"
     assert "playing back failed with" in found.cells[0].nodes[0].why

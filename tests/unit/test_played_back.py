@@ -12,7 +12,7 @@ import pytest
 from noisy_protocols import ADDED, NODE, NORM, ROW, SCALE, WRONG, Descent
 
 from secmix.auditing.noise.noise_bounds import NoiseBound, _bound
-from secmix.auditing.noise.playback import Playback, play_back
+from secmix.auditing.noise.replays.playback import Playback, play_back
 from secmix.auditing.setup import CollaborationSetup, build_setup
 from secmix.privacy import clip, explained_variance_bound, gaussian, gaussian_epsilon
 from secmix.protocols import run_by_run

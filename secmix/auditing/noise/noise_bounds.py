@@ -9,9 +9,9 @@ from typing import Any
 
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.evidence.interface import CellContext
-from secmix.auditing.noise.playback import NodeReplays, Playback, play_back
-from secmix.auditing.noise.played_calls import title
-from secmix.auditing.noise.reach import Reach
+from secmix.auditing.noise.replays.playback import NodeReplays, Playback, play_back
+from secmix.auditing.noise.replays.played_calls import title
+from secmix.auditing.noise.replays.reach import Reach
 from secmix.auditing.setup import CollaborationSetup
 from secmix.errors import SecmixError
 from secmix.kernel import Clearance, Open, clear_bounds

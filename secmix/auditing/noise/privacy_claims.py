@@ -19,9 +19,9 @@ from secmix.auditing import decide
 from secmix.auditing.cells.attempt import in_doubt
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.noise.noise_bounds import NoiseBound, claim_cleared, epsilon_in_words, noise_bounds
-from secmix.auditing.noise.playback import bare_message
-from secmix.auditing.noise.played_calls import PURPOSE, Player
 from secmix.auditing.noise.privacy_loss import LossBound, loss_bound
+from secmix.auditing.noise.replays.playback import bare_message
+from secmix.auditing.noise.replays.played_calls import PURPOSE, Player
 from secmix.auditing.noise.told_apart import Pair, level_of, told_apart
 from secmix.auditing.proof import proof_of
 from secmix.auditing.report import NodeClaim, PrivacyClaim

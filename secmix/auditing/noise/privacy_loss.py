@@ -23,8 +23,8 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.auditing.evidence.interface import CellContext
-from secmix.auditing.noise.noise_checks import known_noise, repeated_noise
-from secmix.auditing.noise.played_calls import PlayedCall, Player, failed, title
+from secmix.auditing.noise.replays.noise_checks import known_noise, repeated_noise
+from secmix.auditing.noise.replays.played_calls import PlayedCall, Player, failed, title
 from secmix.auditing.noise.told_apart import PURPOSE, Pair, of_those_that_run, pair, pairs_of
 from secmix.auditing.soundness.collaborations.unusual_rows import FAR
 from secmix.auditing.soundness.runner import same_bits

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.auditing.noise.played_calls import PlayedCall, title
+from secmix.auditing.noise.replays.played_calls import PlayedCall, title
 from secmix.auditing.soundness.runner import same_bits
 from secmix.privacy.ledger import Release, seed_of
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix._base.random import stream
-from secmix.auditing.noise.neighbours import Neighbour, neighbour_of
-from secmix.auditing.noise.noise_checks import known_noise, other_noise, repeated_noise
-from secmix.auditing.noise.played_calls import (
+from secmix.auditing.noise.replays.neighbours import Neighbour, neighbour_of
+from secmix.auditing.noise.replays.noise_checks import known_noise, other_noise, repeated_noise
+from secmix.auditing.noise.replays.played_calls import (
     PURPOSE,
     PlayedCall,
     Player,
@@ -23,7 +23,7 @@ from secmix.auditing.noise.played_calls import (
     other_message,
     other_release,
 )
-from secmix.auditing.noise.reach import Reach, reach_of
+from secmix.auditing.noise.replays.reach import Reach, reach_of
 from secmix.auditing.setup import CollaborationSetup
 from secmix.auditing.soundness.runner import deep_copy, same_bits
 from secmix.privacy.ledger import Release
