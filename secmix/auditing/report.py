@@ -223,6 +223,17 @@ class NodeClaim(_Plain):
     verdict: Verdict
 
 
+class NodeSpending(_Plain):
+    """Epsilon that a node spent in calls that were made, by the rounds in which it took part."""
+
+    node: int
+    calls: int = Field(description="How many calls of the collaboration were accounted for")
+    least_rounds: int = Field(description="In how many rounds it took part, in the call with the fewest")
+    most_rounds: int = Field(description="In how many rounds it took part, in the call with the most")
+    rounds: list[int] = Field(description="Its rounds in the call that spends most")
+    epsilon: list[float | None] = Field(description="Epsilon after each of them; null stands for infinity")
+
+
 class PrivacyClaim(Counted):
     """A claim of differential privacy, held against the code and its runs."""
 
@@ -232,6 +243,7 @@ class PrivacyClaim(Counted):
     public: list[str] = Field(default_factory=list, description="What its author holds public")
     looks: int = Field(description="Among how many readings the level of the audit was divided")
     nodes: list[NodeClaim]
+    spent: list[NodeSpending] = Field(default_factory=list, description="What was spent in calls that were made")
     verdict: Verdict
     why: str
 

@@ -29,6 +29,7 @@ SHORT: dict[str, str] = {
 }
 """A standing beside the verdict of its cell, which it may not explain; the section has the full words."""
 
+_MOST_ROUNDS = 8  # that a table shows
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -233,6 +234,30 @@ def about_claim(cell: Cell, claim: PrivacyClaim) -> list[str]:
         ):
             nodes.setdefault(text, []).append(cell.called(node.node))
     return [f"{', '.join(who)}: {text}" for text, who in nodes.items()]
+
+
+def spent(cell: Cell, claim: PrivacyClaim) -> list[tuple[str, str, str, str]]:
+    """Write in how many rounds each node took part, and epsilon by round in the call that spends most."""
+    rows = []
+    for node in claim.spent:
+        rounds = f"{node.least_rounds} to {node.most_rounds}" if node.least_rounds < node.most_rounds else None
+        values = ["∞" if value is None else f"{value:.3g}" for value in node.epsilon]
+        pairs = [f"{number}: {value}" for number, value in zip(node.rounds, values, strict=True)]
+        shown = pairs if len(pairs) <= _MOST_ROUNDS else [*pairs[: _MOST_ROUNDS - 1], "…", pairs[-1]]
+        rows.append((cell.label(node.node), rounds or str(node.most_rounds), ", ".join(shown), (values or ["0"])[-1]))
+    return rows
+
+
+SPENT = ("Node", "Rounds it took part in", "ε after each round, in the call that spends most", "ε in all")
+"""Head of the table of what was spent."""
+
+
+def about_spent(claim: PrivacyClaim) -> str:
+    """Say what the table of what was spent is of."""
+    return (
+        f"{claim.spent[0].calls} calls were made, and releases counted for a node where its data changed them. Nothing "
+        "is credited for the sampling of clients: messages show who takes part."
+    )
 
 
 def to_paste(claim: PrivacyClaim) -> str:

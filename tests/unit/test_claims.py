@@ -20,6 +20,7 @@ from secmix.privacy import gaussian, gaussian_epsilon
 from secmix.protocols import Plain
 from secmix.reporting.formats import html, junit, markdown, sarif
 from secmix.scenario import from_dict, parse
+from secmix.transcript import SERVER
 
 DELTA = 1e-5
 MU = math.sqrt(2) * 2 * NORM / SCALE  # two rounds, a unit exchanged
@@ -264,6 +265,43 @@ def test_a_claim_that_was_violated_before_does_not_count_against_a_baseline() ->
     again = counted(found, before).cells[0].claim
     assert again is not None
     assert again.since_baseline == "worse"
+
+
+# --- what was spent ---
+
+
+class Sampled(Descent):
+    """A server draws two of three clients a round, as Flower's FedAvg does."""
+
+    def collaborate(self, parts: Any, network: Any, rng: np.random.Generator, *, channel: Any) -> Any:
+        own, theta = rng.spawn(network.n), np.zeros((len(parts[0]), parts[0].shape[2] - 1))
+        for t in range(self.rounds):
+            chosen = np.sort(rng.choice(network.n, 2, replace=False))
+            sent = [self.step(self, t, i, self.gradients(parts[i], theta), own[i]) for i in chosen.tolist()]
+            theta = theta - 0.1 * channel.send(t, chosen, SERVER, "gradient", np.stack(sent)).mean(axis=0)
+        return np.repeat(theta[:, None], network.n, axis=1)
+
+
+def test_what_a_node_spent_follows_from_the_rounds_in_which_it_took_part() -> None:
+    found = claimed(Sampled(twins.of_rows, rounds=6), {"epsilon": 3.0, "delta": DELTA, "unit": "row"})
+    (spent,) = found.spent
+    assert 0 < spent.least_rounds < spent.most_rounds < 6
+    assert len(spent.rounds) == spent.most_rounds
+    exact = [gaussian_epsilon(math.sqrt(k) * 2 * NORM / SCALE, DELTA) for k in range(1, spent.most_rounds + 1)]
+    assert spent.epsilon == pytest.approx(exact)
+    assert found.verdict != "holds"  # nothing is credited for the sample, which messages show
+
+
+def test_what_is_not_clipped_spends_without_bound() -> None:
+    (spent,) = claimed(Descent(twins.clip_of_a_copy), NODE).spent
+    assert spent.epsilon == [None, None]
+
+
+def test_in_all_as_much_is_spent_as_is_proved() -> None:
+    found = claimed(Descent(twins.by_laplace, rounds=3), {"epsilon": 2.0})
+    assert found.spent[0].epsilon == pytest.approx([0.5, 1.0, 1.5])
+    assert found.nodes[0].proved == pytest.approx(1.5)
+    assert "0: 0.5, 2: 1, 4: 1.5" in markdown.render(report(Descent(twins.by_laplace, rounds=3), {"epsilon": 2.0}))
 
 
 # --- the reading by privacy losses ---

@@ -18,6 +18,7 @@ from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import decide
 from secmix.auditing.cells.attempt import in_doubt
 from secmix.auditing.evidence.interface import CellContext
+from secmix.auditing.noise.accounting import spending
 from secmix.auditing.noise.noise_bounds import NoiseBound, claim_cleared, epsilon_in_words, noise_bounds
 from secmix.auditing.noise.privacy_loss import LossBound, loss_bound
 from secmix.auditing.noise.replays.playback import bare_message
@@ -59,6 +60,7 @@ def claim_of(case: CellContext) -> PrivacyClaim | None:
         public=list(claim.public),
         looks=_looks(case),
         nodes=nodes,
+        spent=spending(case, claim.terms) if nodes else [],
         verdict=verdict,
         why=why,
     )

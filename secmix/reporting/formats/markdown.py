@@ -168,6 +168,9 @@ def _claim(cell: Cell, claim: PrivacyClaim) -> list[str]:
     if claim.nodes:
         parts += [_table(("Node", "Proved at most", "Seen at least", "Verdict"), rows)]
         parts.append(_bullets(words.about_claim(cell, claim), ""))
+    if claim.spent:
+        spent = ([escape(text) for text in row] for row in words.spent(cell, claim))
+        parts += ["#### What was spent", escape(words.about_spent(claim)), _table(words.SPENT, spent)]
     if code := words.to_paste(claim):
         parts.append(fenced(code, "python"))
     return parts
