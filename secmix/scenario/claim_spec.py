@@ -43,6 +43,11 @@ class PrivacyTerms:
     limit: float | None = None
     counts_are_public: bool = False
 
+    @property
+    def counts_vary(self) -> bool:
+        """Whether neighbours may differ in their number of rows."""
+        return self.relation == "add-or-remove" or (self.unit == "node" and not self.counts_are_public)
+
 
 class ClaimSpec(Strict):
     """A claim of (epsilon, delta) differential privacy, which the audit proves, refutes or leaves open.

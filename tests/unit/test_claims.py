@@ -180,6 +180,30 @@ def test_of_sums_no_claim_is_proved() -> None:
     assert "write it as a collaboration" in found.cells[0].sentence
 
 
+def test_what_changes_with_a_number_of_rows_that_is_the_same_counts_for_nobody() -> None:
+    """A mean over all rows moves with their number, which neighbours with a row exchanged have in common."""
+
+    class Shared(Descent):
+        def collaborate(self, parts: Any, network: Any, rng: Any, *, channel: Any) -> Any:
+            self.kept["rows"] = sum(part.shape[1] for part in parts)
+            return super().collaborate(parts, network, rng, channel=channel)
+
+        def noisy(self, sent: Any, rng: Any) -> Any:
+            return sent / self.kept["rows"]
+
+    found = claimed(Shared(twins.of_rows), ROW)
+    assert found.nodes[0].proved == pytest.approx(EPSILON)
+
+
+def test_of_many_nodes_some_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("secmix.auditing.noise.privacy_claims._NODES", 1)
+    found = claimed(Descent(), NODE, measure={"evidence": ["decoders"]})
+    assert found.verdict == "holds"
+    assert found.looks == 2
+    assert [node.seen == 0.0 for node in found.nodes] == [False, True, True]
+    assert found.nodes[2].method == "not seen: 1 other nodes were looked at"
+
+
 # --- against whom, and beside a policy ---
 
 

@@ -33,6 +33,7 @@ from secmix.privacy import LowerBound
 from secmix.scenario import ClaimSpec
 
 _READINGS = 2  # of each node: by privacy losses, and by error rates
+_NODES = 5  # of which epsilon is read from below
 _RUNS = 1200  # on each of two data sets: half of them show an epsilon of up to 5
 _PASTED = 40  # numbers of a data set that are written out
 
@@ -48,7 +49,8 @@ def claim_of(case: CellContext) -> PrivacyClaim | None:
     if not claim.is_against(case.cell.adversary, _kind(case)):
         verdict, why = "not asked", f"{about}, and not against this adversary"
     elif isinstance(case.setup, CollaborationSetup):
-        nodes = [_of_node(case, claim, node) for node in case.setup.asked]
+        looked_at = _looked_at(case, claim)
+        nodes = [_of_node(case, claim, node, look=node in looked_at) for node in case.setup.asked]
         verdict = decide.worst(node.verdict for node in nodes) if nodes else "inconclusive"
         why = f"{about}: {_why(nodes)}"
     else:
@@ -73,7 +75,15 @@ def _kind(case: CellContext) -> str:
 
 
 def _looks(case: CellContext) -> int:
-    return _READINGS * max(len(case.setup.asked), 1)
+    return _READINGS * min(max(len(case.setup.asked), 1), _NODES)
+
+
+def _looked_at(case: CellContext, claim: ClaimSpec) -> list[int]:
+    """Return the nodes of which epsilon is read from below: those first of which nothing is proved."""
+    bounds = noise_bounds(case, claim.terms)
+    return sorted(case.setup.asked, key=lambda node: isinstance(_proof(case, bounds.get(node), claim), Clearance))[
+        :_NODES
+    ]
 
 
 def _why(nodes: list[NodeClaim]) -> str:
@@ -104,11 +114,13 @@ class _Seen:
     score: str = ""
 
 
-def _of_node(case: CellContext, claim: ClaimSpec, node: int) -> NodeClaim:
-    """Hold a claim against what is proved and what is seen of one node."""
+def _of_node(case: CellContext, claim: ClaimSpec, node: int, *, look: bool) -> NodeClaim:
+    """Hold a claim against what is proved of one node and, with ``look``, what is seen."""
     bound = noise_bounds(case, claim.terms).get(node)
     proof = _proof(case, bound, claim)
-    seen = _seen(case, claim, node, proved=isinstance(proof, Clearance))
+    seen = _Seen(0.0, 1.0, f"not seen: {_NODES} other nodes were looked at")
+    if look:
+        seen = _seen(case, claim, node, proved=isinstance(proof, Clearance))
     verdict = decide.of_claim(proof, seen.epsilon, claim.epsilon)
     proved = 0.0 if bound is None and isinstance(proof, Clearance) else None
     if bound is not None and not bound.why_open and bound.epsilon is not None and math.isfinite(bound.epsilon):

@@ -98,11 +98,11 @@ class _Session:
         return neighbour_of(recorded.parts[node], draw, key, self.terms)
 
     def note_reached(self, recorded: PlayedCall) -> None:
-        """Note which releases change where all rows of a node are exchanged, or one is more, of every node."""
+        """Note which releases change where all rows of a node are exchanged, or one is more where it may be."""
         other = self.sample(-1 - recorded.key)
         for node in range(self.setup.network.n):
-            more = [] if self.terms.counts_are_public else [np.concatenate([other[node], other[node][:, :1]], axis=1)]
-            for rows in (other[node], *more):
+            more = np.concatenate([other[node], other[node][:, :1]], axis=1)
+            for rows in (other[node], *[more] * self.terms.counts_vary):
                 played = self.player.play(recorded, node, rows)
                 pairs = zip(recorded.releases, played.releases, strict=False)
                 changed = {place for place, (a, b) in enumerate(pairs) if not same_bits(a.value, b.value)}
