@@ -83,8 +83,7 @@ def components(
         forms = tuple((number.form, number.scale) for _, number in group)
         shape, first = _shape(forms)
         if shape not in shapes:
-            column = {v: k for k, v in enumerate(sorted(set().union(*(form for form, _ in forms))))}
-            places = column
+            places = column = {v: k for k, v in enumerate(sorted(set().union(*(form for form, _ in forms))))}
         else:  # the same rows, of other variables
             before, forms, places, column = shapes[shape]
             column = {first - before + v: k for v, k in column.items()}
@@ -93,8 +92,7 @@ def components(
         largest = max((abs(float(each.value)) for each in own if each.kind != "draw"), default=0.0)
         component = Component(rows, forms, places, column, modulus, own, formula, largest)
         shapes.setdefault(shape, (first, forms, places, column))
-        alike = unique.setdefault(_laws(component), [])
-        for k, (known, columns) in enumerate(alike):
+        for k, (known, columns) in enumerate(alike := unique.setdefault(_laws(component), [])):
             if known.forms is component.forms or all(map(eq, known.terms(), component.terms())):
                 # That of the largest data speaks for all.
                 alike[k] = max(known, component, key=lambda each: each.largest), columns
@@ -110,8 +108,8 @@ def _shape(forms: Sequence[tuple[Form, Any]]) -> tuple[Any, int]:
     shared = [(form, scale) for form, scale in forms if isinstance(form, Shared)]
     if len(shared) < len(forms):
         return object(), 0  # like no other
-    first = shared[0][0].first
-    return tuple((id(form.base), form.first - first, scale, type(scale)) for form, scale in shared), first
+    (origin, _), *_ = shared
+    return tuple((id(form.base), form.first - origin.first, x, type(x)) for form, x in shared), origin.first
 
 
 def _laws(one: Component) -> Any:

@@ -1,7 +1,8 @@
 """Linear combinations of variables, by coefficient, which entries of a vector share.
 
 A protocol that treats entries alike adds up the same terms for each of them, with other variables. Counted from one of
-these, they are the same numbers: such a sum is made once, however many entries there are.
+these, they are the same numbers: such a sum is made once, however many entries there are. Long sums of floats are added
+up as arrays.
 """
 
 from __future__ import annotations
@@ -9,7 +10,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from secmix.kernel.state import now
+
+
+class Packed:
+    """Variables in order, (k,), and their coefficients, (k,), floats."""
+
+    __slots__ = ("coefficients", "variables")
+
+    def __init__(self, variables: Any, coefficients: Any) -> None:
+        self.variables, self.coefficients = variables, coefficients
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.variables.tolist())
+
+    def values(self) -> list[float]:
+        """Return the coefficients."""
+        return self.coefficients.tolist()  # type: ignore[no-any-return]
 
 
 class Shared:
@@ -17,7 +39,7 @@ class Shared:
 
     __slots__ = ("base", "first")
 
-    def __init__(self, base: dict[int, Any], first: int) -> None:
+    def __init__(self, base: dict[int, Any] | Packed, first: int) -> None:
         self.base, self.first = base, first
 
     def __len__(self) -> int:
@@ -34,6 +56,7 @@ class Shared:
 Form = dict[int, Any] | Shared
 _ITSELF = {0: 1}
 _EACH = 20  # terms that take as long as all else of a sum
+_LONG, _CHEAP = 24, 50  # terms from which on arrays are faster, and how many of these take as long as one of others
 MOST_TERMS = 10**8
 """How many terms a call may add up; more would take minutes."""
 
@@ -56,23 +79,30 @@ def scaled(form: Form, scale: Any) -> dict[int, Any]:
     return {v: scale * c for v, c in form.items()}
 
 
-def sum_of(a: Form, by_a: Any, b: Form, by_b: Any) -> Form:
-    """Add two combinations, each times a number; the sum of the call before is looked up, not made."""
+def sum_of(a: Form, by_a: Any, b: Form, by_b: Any, *, of_floats: bool = False) -> Form:
+    """Add two combinations, each times a number; the sum of the call before is looked up, not made.
+
+    Coefficients ``of_floats`` need not stay whole numbers of any length.
+    """
     trace = now()
     trace.terms += _EACH
     if not (isinstance(a, Shared) and isinstance(b, Shared)):
         trace.terms += len(a) + len(b)
         return _added(dict(scaled(a, by_a)), b, by_b)
-    how = by_a, type(by_a), by_b, type(by_b), b.first - a.first
-    base_a, base_b, how_before, made = trace.last_sum
+    how = by_a, type(by_a), by_b, type(by_b), b.first - a.first, of_floats
+    base_a, base_b, how_before, made, terms = trace.last_sum
     if base_a is a.base and base_b is b.base and how_before == how:
-        trace.shared += len(a) + len(b)
+        trace.shared += terms
     else:
-        trace.terms += len(a) + len(b)
+        terms = len(a) + len(b)
+        if of_floats and terms >= _LONG:
+            made, terms = _packed_sum(a.base, by_a, b.base, by_b, b.first - a.first), _LONG + terms // _CHEAP
+        else:
+            made = _added(dict(scaled(Shared(a.base, 0), by_a)), Shared(b.base, b.first - a.first), by_b)
+        trace.last_sum = a.base, b.base, how, made, terms
+        trace.terms += terms
         if trace.terms > trace.most_terms:
             trace.leave("a call that adds up more terms than are followed (use fewer nodes or entries)")
-        made = _added(dict(scaled(a.base, by_a)), Shared(b.base, b.first - a.first), by_b)
-        trace.last_sum = a.base, b.base, how, made
     return Shared(made, a.first) if made else {}
 
 
@@ -82,3 +112,27 @@ def _added(out: dict[int, Any], form: Form, scale: Any) -> dict[int, Any]:
         if not total:
             del out[variable]
     return out
+
+
+def _packed(base: dict[int, Any] | Packed) -> Packed:
+    if isinstance(base, Packed):
+        return base
+    variables = np.array([*base], dtype=np.int64)
+    order = variables.argsort()
+    return Packed(variables[order], np.array([*base.values()], dtype=float)[order])
+
+
+def _packed_sum(a: Any, by_a: Any, b: Any, by_b: Any, apart: int) -> Packed:
+    """Add arrays as :func:`_added` adds dictionaries: the same two products, and their sum."""
+    a, b, by_a, by_b = _packed(a), _packed(b), float(by_a), float(by_b)
+    of_b = b.variables + apart if apart else b.variables
+    if np.array_equal(a.variables, of_b):
+        variables, total = a.variables, by_a * a.coefficients + by_b * b.coefficients
+    else:
+        variables = np.union1d(a.variables, of_b)
+        total = np.zeros(len(variables))
+        total[variables.searchsorted(a.variables)] = by_a * a.coefficients
+        total[variables.searchsorted(of_b)] += by_b * b.coefficients
+    if total.all():
+        return Packed(variables, total)
+    return Packed(variables[total != 0], total[total != 0])

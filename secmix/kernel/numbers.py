@@ -92,7 +92,7 @@ class Number:
         """Add what is real; None where it is not, or where nothing is left."""
         if self.form is other.form or not (self.is_real and other.is_real):
             return None
-        form = sum_of(self.form, self.scale, other.form, sign * other.scale)
+        form = sum_of(self.form, self.scale, other.form, sign * other.scale, of_floats=True)
         depends, span = self.depends | other.depends, self.span + other.span
         return Number(value, form, INF, depends, 0, span=span) if form else None
 

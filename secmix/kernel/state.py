@@ -109,7 +109,8 @@ class Trace:
     terms: int = 0  # that sums were made of: the work so far
     most_terms: float = INF  # what ends the proof
     shared: int = 0  # terms of sums that were another's: those of the same entries of other vectors
-    last_sum: tuple[Any, Any, Any, Any] = None, None, None, None  # of shared combinations: of which, how, and the sum
+    # The last sum of shared combinations: of which, how, what came out, and of how many terms.
+    last_sum: tuple[Any, Any, Any, Any, int] = None, None, None, None, 0
     thread: int = field(default_factory=threading.get_ident)  # that follows; a protocol may start others
 
     def variable(self, kind: Literal["input", "code", "draw"], node: int, value: Any, step: float, **law: Any) -> int:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secmix.kernel.forms import Form, Shared, alone, scaled, sum_of
+from secmix.kernel.forms import Form, Packed, Shared, alone, scaled, sum_of
 from secmix.kernel.state import LeftTrace, Trace, following
 
 COEFFICIENTS = st.integers(-3, 3).filter(bool) | st.sampled_from([0.5, -0.5, 2.0**60, 2**70])
@@ -39,6 +39,35 @@ def test_sums_of_other_entries_are_told_by_where_they_begin(
         for one, other in firsts:
             first, second = Shared(a, one), Shared(b, other)
             assert dict(sum_of(first, by_a, second, by_b).items()) == naive(first, by_a, second, by_b)
+
+
+FLOATS = st.floats(-8, 8, allow_nan=False).filter(bool)
+LONG = st.dictionaries(st.integers(-40, 40), FLOATS, min_size=20, max_size=40)
+
+
+@given(LONG, LONG, FLOATS, st.integers(0, 9), st.booleans())
+def test_long_sums_of_floats_are_those_of_dictionaries(
+    a: dict[int, float], b: dict[int, float], by: float, apart: int, alike: bool
+) -> None:
+    if alike:
+        b, apart = dict(zip(a, b.values(), strict=False)), 0
+    first, second = Shared(a, 5), Shared(b, 5 + apart)
+    with following(Trace()):
+        found = sum_of(first, 1, second, by, of_floats=True)
+        again = sum_of(found, -1, first, 1, of_floats=True)
+    assert dict(found.items()) == naive(first, 1.0, second, by)
+    assert dict(again.items()) == naive(found, -1.0, first, 1.0)
+    assert not found or isinstance(found, Shared)
+
+
+def test_what_cancels_is_in_no_sum() -> None:
+    form = Shared({k: float(k + 1) for k in range(30)}, 0)
+    with following(Trace()):
+        assert not sum_of(form, 1, form, -1, of_floats=True)
+        left = sum_of(form, 1, Shared({k: -float(k + 1) for k in range(29)}, 0), 1, of_floats=True)
+    assert isinstance(left, Shared)
+    assert isinstance(left.base, Packed)
+    assert dict(left.items()) == {29: 30.0}
 
 
 @given(FORMS, SCALES)

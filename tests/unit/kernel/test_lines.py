@@ -36,7 +36,7 @@ OTHER_SEEDS = 300
 """What ciphers that are streams, generators of old (RandomState, random.Random) and seeds of several words in one
 number take beside all other seeds: they are written into a protocol's modules in every trace, used or not."""
 
-LARGE_NETWORKS = 160
+LARGE_NETWORKS = 190
 """What it takes to look only at encodings that are sent, at the edges of a graph in one pass, and to make sums of many
 terms once for all entries of a vector: PDMM on a cycle of 30 and on a complete network of 20 is proved by that."""
 
