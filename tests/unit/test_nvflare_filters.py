@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 from secmix.auditing.recorded_job import audit_job
 from secmix.cli.job_audit import as_lines
 from secmix.errors import DataError
+from secmix.recording import read_recording
 from secmix.recording.nvflare.ends import read_job
 
 pytest.importorskip("nvflare", reason="NVFlare is installed in an environment of its own")
@@ -216,6 +217,22 @@ def test_encrypted_arrays_are_opaque_and_the_encryptor_is_in_force(layers, tmp_p
     assert message.opaque == ({"weights/layer"} if layers else {"weights/layer", "weights/bias"})
     assert len(message.arrays["weights/layer"]) > 10_000
     assert ("1 other stayed readable" in the_control(found).how) == bool(layers)
+
+
+def test_a_client_that_is_started_anew_goes_on_with_its_recording(tmp_path):
+    for k in range(3):
+        runner = Runner()
+        install(a_context(RUNNER=runner), str(tmp_path), True)
+        for chain, direction in (("task_data", "in"), ("task_result", "out")):
+            given = a_context(TASK_NAME="train", TASK_ID=str(k))
+            table = getattr(runner, f"{chain}_filters")
+            apply_filters(f"{chain}_filters", a_model(k), given, table, "train", direction)
+    own = read_recording(tmp_path / "site-1")
+    assert [(m.iteration, m.round, m.sender) for m in own.messages] == [
+        *[(0, 0, -1), (0, 1, 0), (1, 0, -1)],
+        *[(1, 1, 0), (2, 0, -1), (2, 1, 0)],
+    ]
+    assert [m.tag for m in read_job(tmp_path).messages] == [f"number {k}" for k in (0, 0, 1, 1, 2, 2)]
 
 
 def test_support_vectors_are_rows_and_the_folder_says_who_gets_them(tmp_path):

@@ -18,7 +18,7 @@ from typing import Any
 
 from secmix.recording.folder import Recorder
 from secmix.recording.nvflare.contents import Contents, contents
-from secmix.recording.nvflare.lines import FILE
+from secmix.recording.nvflare.lines import FILE, read_lines
 from secmix.recording.nvflare.names import used, version
 from secmix.transcript import SERVER
 
@@ -53,6 +53,21 @@ class RunLog:
         self._other_clients: set[str | None] = {None}  # as this one learns of them: they send it tasks by themselves
         if not server:
             self._numbers[name] = 0
+        if self._file.exists():
+            self._go_on(read_lines(place)["message"])
+
+    def _go_on(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Go on with a recording: NVFlare's simulator starts a client anew for each task where threads are few."""
+        for line in messages:
+            peer = next((end for end in line["ends"] if end != self.name), None)
+            if not self.server and not line["peer_is_server"]:
+                self._other_clients.add(peer)
+            self._iterations.setdefault((line["task"], line["tag"]), len(self._iterations))
+            for end in line["ends"]:
+                self._number(end)
+            if line["chain"] != RESULT:
+                key = (line["task"], peer, line["direction"] == "out")
+                self._sequence[key] = self._sequence.get(key, -1) + 1
 
     def note(self, what: str, **values: Any) -> None:
         """Write one line beside the messages."""
