@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from secmix.auditing.recorded import audit_recording
 from secmix.auditing.recorded_job import audit_job
 from secmix.cli.job_audit import as_lines
 from secmix.errors import DataError
@@ -233,6 +234,23 @@ def test_a_client_that_is_started_anew_goes_on_with_its_recording(tmp_path):
         *[(1, 1, 0), (2, 0, -1), (2, 1, 0)],
     ]
     assert [m.tag for m in read_job(tmp_path).messages] == [f"number {k}" for k in (0, 0, 1, 1, 2, 2)]
+
+
+def test_the_neutral_form_declares_what_the_parts_are(tmp_path):
+    difference = DXO(DataKind.WEIGHT_DIFF, data={"w": np.ones(2)}, meta={"num-examples": 1, STEPS: 3}).to_shareable()
+    run(tmp_path, tasks=["train", "train", "stop"], messages=[a_model(0), difference, Shareable({"key": b"\xc1" * 9})])
+    model, update, other = read_recording(tmp_path / "site-1").messages
+    assert model.roles == {
+        **{"train reply: weights/layer": "model", "train reply: weights/bias": "model"},
+        f"meta/{STEPS}": "statistic",
+    }
+    assert update.roles == {
+        **{"train reply: weight_diff/w": "update", "meta/num-examples": "count"},
+        f"meta/{STEPS}": "statistic",
+    }
+    assert other.roles == {"stop reply: key": "opaque"}
+    assert read_job(tmp_path).neutral().messages[1].roles == update.roles
+    assert audit_recording(read_recording(tmp_path / "site-1")).verdict == "inconclusive"
 
 
 def test_support_vectors_are_rows_and_the_folder_says_who_gets_them(tmp_path):

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.reconstructions.flower import only_row
+from secmix.adversaries.reconstructions.interfaces import Reconstruction
 from secmix.recording.nvflare.ends import JobMessage, JobRecording
-from secmix.transcript import SERVER, Origin
+from secmix.recording.nvflare.run_log import COUNT
 
-COUNT = "num-examples"
-"""The number in which a client says how many rows it has, as in recordings of Flower."""
 _ROUNDING = 4.0
 _MOST = 1000  # rows of one client and one kind that are listed one by one
 
@@ -112,33 +110,24 @@ def _only_rows(job: JobRecording) -> Iterator[JobRow]:
     for client in job.clients:
         sent = [m for m in job.messages if m.sender == client and m.reply and m.arrays]
         said = {v for m in sent for name, v in m.singles.items() if name.rpartition("/")[2] == COUNT}
-        if said == {1.0} and (known := moved_along(job, client)) is not None and known.certified:
+        known = moved_along(job, client) if said == {1.0} else None
+        if known is not None and known.certified and known.rows is not None:
             receivers = tuple(dict.fromkeys(m.receiver for m in sent))
             yield JobRow(client, receivers, np.asarray(known.rows)[0], known.error, known.how)
 
 
-def moved_along(job: JobRecording, client: str) -> Any:
+def moved_along(job: JobRecording, client: str) -> Reconstruction | None:
     """Return the row along which the first layer of a client's models moved, or None; one row is presumed."""
-    iterations: dict[tuple[str, str], int] = {}
-    return only_row(0, list(_exchanged(job.messages, client, iterations)))
-
-
-def _exchanged(
-    messages: Iterable[JobMessage], client: str, iterations: dict[tuple[str, str], int]
-) -> Iterator[tuple[Origin, Array]]:
-    """Yield the models that a client got and sent back, as one transcript of a server and node 0."""
     got: dict[tuple[str, str], JobMessage] = {}
-    for m in messages:
-        key = (m.task, m.tag)
+    moves = []
+    for m in job.messages:
         if not m.reply and m.receiver == client and m.arrays:
-            got[key] = m
-        elif m.reply and m.sender == client and m.arrays and key in got:
-            pair = models(got[key], m)
+            got[m.task, m.tag] = m
+        elif m.reply and m.sender == client and m.arrays and (m.task, m.tag) in got:
+            pair = models(got[m.task, m.tag], m)
             if pair is not None:
-                t = iterations.setdefault(key, len(iterations))
-                for which, sender, receiver in ((0, SERVER, 0), (1, 0, SERVER)):
-                    for name, array in pair[which].items():
-                        yield Origin(t, which, f"model/{name}", "encrypted", sender, (receiver,)), array
+                moves.append((list(pair[0].values()), list(pair[1].values())))
+    return only_row(moves)
 
 
 def models(before: JobMessage, after: JobMessage) -> tuple[dict[str, Array], dict[str, Array]] | None:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from secmix.errors import DataError
 from secmix.recording.folder import RecordedMessage, Recording, read_recording
 from secmix.recording.nvflare.lines import FILE, Line, read_lines
-from secmix.recording.nvflare.run_log import RESULT, kind_of
+from secmix.recording.nvflare.run_log import RESULT, kind_of, roles_of
 from secmix.transcript import SERVER
 
 UNKNOWN = "another client"
@@ -120,7 +120,8 @@ class JobRecording:
                     number[m.sender],
                     number[m.receiver],
                     m.encrypted,
-                    _neutral_parts(m),
+                    parts := _neutral_parts(m),
+                    roles_of(parts, m.opaque),
                 )
                 for m in self.messages
             ),

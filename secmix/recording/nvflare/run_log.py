@@ -12,7 +12,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,9 @@ from secmix.recording.nvflare.names import used, version
 from secmix.transcript import SERVER
 
 RESULT = "task_result"
+COUNT = "num-examples"
+"""The number in which a client may say how many rows it has."""
+_ROLES = {"weights": "model", "weight_diff": "update"}
 _MOST_NAMED = 100
 _LONGEST = 160  # the format takes 200 characters of a kind; the task's name is before it
 
@@ -104,7 +107,11 @@ class RunLog:
         sender, receiver = (self._number(name) for name in about["ends"])
         parts = _parts(read, kind_of(task, chain))
         file = f"{self._recorder.count:06d}.npz"
-        self._recorder.write(iteration, int(chain == RESULT), sender, receiver, parts, encrypted=self._encrypted)
+        self._recorder.write(
+            *(iteration, int(chain == RESULT), sender, receiver, parts),
+            encrypted=self._encrypted,
+            roles=roles_of(parts, {_short(part.path) for part in read.arrays if part.opaque}),
+        )
         self._write(
             {
                 **{"is": "message", "file": file, **about, "time": time.time()},
@@ -167,6 +174,20 @@ def _header(shareable: Any) -> Mapping[str, Any]:
 def kind_of(task: str, chain: str) -> str:
     """Return how the kinds of a message's parts begin in the neutral form: the task, and whether it is a result."""
     return _short(f"{task} reply" if chain == RESULT else task, 30)
+
+
+def roles_of(parts: Sequence[tuple[str, Sequence[str], Any]], opaque: Collection[str]) -> dict[str, str]:
+    """Declare what the parts of a message are in the neutral form: by the kind of the DXO that they were in."""
+    roles: dict[str, str] = {}
+    for kind, names, _ in parts:
+        path = kind.partition(": ")[2]
+        if names:
+            roles |= {name: "count" if name.rpartition("/")[2] == COUNT else "statistic" for name in names}
+        elif path in opaque:
+            roles[kind] = "opaque"
+        else:
+            roles[kind] = _ROLES.get(path.partition("/")[0], "statistic")
+    return roles
 
 
 def _parts(read: Contents, kind: str) -> list[tuple[str, tuple[str, ...], Any]]:
