@@ -86,7 +86,7 @@ def _rows_in_words(rows: list[JobRow], show_private: bool) -> Iterator[str]:
 def headline(found: JobAudit) -> Iterator[str]:
     """Say what decides: that no client answered, then each control that did not act."""
     if found.all_failed:
-        yield "**Every client failed in every task**: nothing can be learnt from this run."
+        yield "**No client sent anything but errors**: nothing can be learnt from this run."
     for control in found.controls:
         if control.outcome == "violated":
             yield f"**{control.name} of {_names(control.participants)} was not in force**: {control.how}."

@@ -60,7 +60,7 @@ class JobAudit:
         For each client: the server, each other client, a listener.
     rows : list of JobRow
     all_failed : bool
-        Whether clients answered, and with errors alone.
+        Whether no client sent anything but errors.
     remarks : list of str
         What else is to be known of this run.
     not_said : tuple of str
@@ -213,8 +213,7 @@ def _failures(job: JobRecording) -> list[str]:
 
 
 def _all_failed(job: JobRecording) -> bool:
-    codes = {m.code for m in job.messages if m.reply and m.sender in job.clients}
-    return bool(codes) and "OK" not in codes
+    return not any(m.code == "OK" for m in job.messages if m.sender in job.clients)
 
 
 def _possible_rows(job: JobRecording) -> list[str]:

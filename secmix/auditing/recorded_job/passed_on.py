@@ -17,7 +17,7 @@ from secmix.recording.nvflare.ends import JobMessage, JobRecording
 def passed_on(job: JobRecording) -> dict[tuple[str, str], list[str]]:
     """Find arrays that a client sent and that a third participant got, number by number, from who had got them.
 
-    Arrays of one number or of equal ones are left out, and those that the third sent itself.
+    Arrays of one number or of equal ones are left out, and those that the third sent itself or had got already.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def passed_on(job: JobRecording) -> dict[tuple[str, str], list[str]]:
         for path, mark in marks(message):
             if message.sender not in holders[mark] and message.sender in job.clients:
                 origins[mark].add(message.sender)
-            elif message.receiver not in origins[mark]:
+            elif message.receiver not in origins[mark] | holders[mark]:
                 for client in sorted(origins[mark] - {message.sender}):
                     found[client, message.receiver].append(f"gets {path} as it sent it, in {where}")
             holders[mark].add(message.receiver)
