@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import nvflare_jobs
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -18,7 +19,6 @@ from secmix.auditing.recorded_job import audit_job
 from secmix.cli.job_audit import as_lines, audited, headline
 from secmix.recording import read_recording
 from secmix.recording.nvflare.ends import JobRecording, is_job, read_job
-from tests import nvflare_jobs
 
 pytest.importorskip("nvflare", reason="NVFlare is installed in an environment of its own")
 from secmix.recording.nvflare.job import with_recorder
