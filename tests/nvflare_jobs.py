@@ -120,7 +120,7 @@ def swarm(folder: Path, filters: dict[str, list[dict]]) -> Path:
         "model_selector": (f"{PLAIN}.ccwf.comps.simple_intime_model_selector.SimpleIntimeModelSelector", {}),
     }
     controller = {
-        **{"learn_task_name": "train", "learn_task_timeout": 5.0, "persistor_id": "persistor"},
+        **{"learn_task_name": "train", "learn_task_timeout": 60.0, "persistor_id": "persistor"},
         **{"aggregator_id": "aggregator", "shareable_generator_id": "shareable_generator"},
         **{"min_responses_required": 2, "wait_time_after_min_resps_received": 1},
     }

@@ -141,6 +141,15 @@ def test_a_filter_under_a_key_that_nothing_passes_is_never_called(key, tmp_path)
     assert ("no task is called *" in the_control(found).how) == key.startswith("*")
 
 
+@pytest.mark.parametrize("control", [RIGHT["svt"](), RIGHT["percentile"](), ExcludeVars(["seen"]), ExcludeVars("^se")])
+def test_a_variable_of_one_number_is_no_array(control, tmp_path):
+    """NVFlare's filters let it pass, but for those that exclude it: a count of batches is one."""
+    message = a_model(layer=np.random.default_rng(0).standard_normal((4, 5)), seen=np.array(1000.0))
+    left, found = run(tmp_path, {"train/out": [control]}, messages=[message])
+    assert the_control(found).outcome == "in force"
+    assert ("seen" in left[0]["DXO"]["data"]) == (not isinstance(control, ExcludeVars))
+
+
 def test_a_model_that_leaves_by_another_task_is_let_through(tmp_path):
     messages = [a_model(0), a_model(0)]
     _, found = run(tmp_path, {"train/out": [SVTPrivacy()]}, tasks=["train", "submit_model"], messages=messages)

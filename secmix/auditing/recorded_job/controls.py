@@ -194,7 +194,7 @@ def _exclude(arguments: Mapping[str, Any], read: Passages) -> tuple[Outcome, str
     if not names:
         return "violated", "it has no names of variables to exclude, and so excludes none"
     matches = _matching(names)
-    left = sorted({path for each in read for path in each["left"] if matches(path.partition("/")[2])})
+    left = sorted({path for each in read for path in each["left"] if matches(_variable(path))})
     shown = names["pattern"] if isinstance(names, Mapping) else ", ".join(map(str, names))
     if left:
         return "violated", f"{', '.join(left)} passed it, though it is to exclude {shown}"
@@ -204,15 +204,23 @@ def _exclude(arguments: Mapping[str, Any], read: Passages) -> tuple[Outcome, str
     return "in force", f"removed {', '.join(removed)}"
 
 
+def _variable(path: str) -> str:
+    """Return the name of a model's variable; none for what is in no model."""
+    for kind in ("weights/", "weight_diff/"):
+        if f"/{kind}" in f"/{path}":
+            return f"/{path}".partition(f"/{kind}")[2]
+    return ""
+
+
 def _matching(names: Any) -> Callable[[str], bool]:
     if isinstance(names, Mapping):
-        return lambda name: re.search(str(names["pattern"]), name) is not None
-    return lambda name: name in names
+        return lambda name: bool(name) and re.search(str(names["pattern"]), name) is not None
+    return lambda name: bool(name) and name in names
 
 
 def _encryptor(arguments: Mapping[str, Any], read: Passages) -> tuple[Outcome, str]:
     """Judge homomorphic encryption: arrays leave as bytes that nobody here can read."""
-    layers = arguments.get("encrypt_layers")
+    layers = arguments.get("encrypt_layers") not in (None, [True]) and arguments["encrypt_layers"]
     for each in read:
         if not each["sealed"] or (not layers and each["sealed"] < len(each["left"])):
             return "violated", f"{each['sealed']} of {len(each['left'])} arrays left it encrypted ({each['key']})"

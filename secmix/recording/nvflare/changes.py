@@ -32,7 +32,7 @@ def change(before: Contents, after: Contents) -> dict[str, Any]:
     dict
         ``changed``; ``numbers`` of arrays before, ``nonzero`` of them before and behind, how many ``moved``, and how
         many of those that are not zero behind are the ``same`` as before; the ``largest`` magnitude behind; which
-        arrays it ``removed`` and which are ``left``; how many became opaque (``sealed``); the ``steps`` the message
+        variables it ``removed`` and which are ``left``; how many became opaque (``sealed``); the ``steps`` the message
         tells; the filters that the message newly ``claims``; hashes of the arrays that were ``withheld``.
     """
     old, new = ({part.path: part for part in each.arrays} for each in (before, after))
@@ -47,13 +47,19 @@ def change(before: Contents, after: Contents) -> dict[str, Any]:
         "moved": moved,
         "same": same,
         "largest": max((float(np.abs(each).max(initial=0.0)) for each in read), default=0.0),
-        "removed": sorted(set(old) - set(new))[:_MOST_NAMES],
-        "left": sorted(new)[:_MOST_NAMES],
+        "removed": sorted(_names(before) - _names(after))[:_MOST_NAMES],
+        "left": sorted(_names(after))[:_MOST_NAMES],
         "sealed": _sealed(old, new),
         "steps": next((value for path, value in after.singles.items() if path.endswith(STEPS)), 1.0),
         "claims": after.history[len(before.history) :],
         "withheld": {path: digest(part.numbers) for path, part in old.items() if _withheld(part, new.get(path))},
     }
+
+
+def _names(message: Contents) -> set[str]:
+    """Return the paths of all variables: of arrays, and of single numbers that are not about the message itself."""
+    single = {path for path in message.singles if "meta" not in path.split("/")}
+    return {part.path for part in message.arrays} | single
 
 
 def digest(numbers: NDArray[Any]) -> str:

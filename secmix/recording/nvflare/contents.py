@@ -95,7 +95,9 @@ def _read(value: Any, path: str, found: Contents, depth: int) -> None:
         return
     if single is not None:
         found.singles[path] = single
-    elif (array := _array(value)) is not None:
+    elif (array := _array(value)) is not None and array.ndim == 0:
+        found.singles[path] = float(array)
+    elif array is not None:
         found.arrays.append(Part(path, np.ascontiguousarray(array).reshape(-1), array.shape))
     elif isinstance(value, bytes | bytearray | memoryview):
         _read_bytes(bytes(value), path, found, depth)
