@@ -262,6 +262,31 @@ def test_the_neutral_form_declares_what_the_parts_are(tmp_path):
     assert audit_recording(read_recording(tmp_path / "site-1")).verdict == "inconclusive"
 
 
+def test_messages_of_many_numbers_and_of_strange_things_are_recorded(tmp_path):
+    many = DXO(DataKind.METRICS, data={f"m{k}": float(k) for k in range(12_000)}).to_shareable()
+    loop = {"deeper": None}
+    loop["deeper"] = loop
+    strange = Shareable(
+        {
+            **{3: [1, "two", None, {"x": np.float16(1.5)}], "huge": 10**400, "loop": loop, "set": {1}, "no": None},
+            **{
+                "ragged": [[1], [2, 3]],
+                "complex": np.array([1 + 2j]),
+                "objects": np.array([{}]),
+                "e" * 500: [1.0, 2.0],
+            },
+        }
+    )
+    run(tmp_path, tasks=["train", "odd"], messages=[many, strange])
+    first, second = read_job(tmp_path / "site-1").messages
+    assert first.singles == {f"metrics/m{k}": float(k) for k in range(12_000)}
+    assert {path: numbers.tolist() for path, numbers in second.arrays.items() if len(path) < 100} == {
+        **{"ragged/0": [1], "ragged/1": [2, 3], "complex": [1.0, 2.0]},
+    }
+    assert second.singles == {"3/0": 1.0, "3/3/x": 1.5}
+    assert len(second.arrays) == 4
+
+
 def test_support_vectors_are_rows_and_the_folder_says_who_gets_them(tmp_path):
     rows = np.array([[1.5, 2.0], [3.0, -1.0]])
     message = a_model(support_x=rows, support_y=np.array([0.0, 1.0]))

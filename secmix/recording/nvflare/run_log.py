@@ -27,6 +27,7 @@ COUNT = "num-examples"
 """The number in which a client may say how many rows it has."""
 _ROLES = {"weights": "model", "weight_diff": "update"}
 _MOST_NAMED = 100
+_MOST_SINGLES = 5000  # the format takes 10,000 names of a part
 _LONGEST = 160  # the format takes 200 characters of a kind; the task's name is before it
 
 
@@ -191,11 +192,13 @@ def roles_of(parts: Sequence[tuple[str, Sequence[str], Any]], opaque: Collection
 
 
 def _parts(read: Contents, kind: str) -> list[tuple[str, tuple[str, ...], Any]]:
+    arrays: list[tuple[str, tuple[str, ...], Any]]
     arrays = [(f"{kind}: {_short(part.path)}", (), part.numbers) for part in read.arrays]
-    if not read.singles:
-        return [*arrays]
-    names = tuple(_short(path) for path in read.singles)
-    return [*arrays, (f"{kind}: numbers", names, list(read.singles.values()))]
+    singles = [(_short(path), value) for path, value in read.singles.items()]
+    for k in range(0, len(singles), _MOST_SINGLES):
+        names, values = zip(*singles[k : k + _MOST_SINGLES], strict=True)
+        arrays.append((f"{kind}: numbers" + f" from {k}" * bool(k), names, list(values)))
+    return arrays
 
 
 def _short(text: str, longest: int = _LONGEST) -> str:
