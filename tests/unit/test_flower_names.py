@@ -47,7 +47,7 @@ def test_no_other_module_imports_flower():
     assert homes == {"names.py"}
 
 
-def test_the_package_asks_for_the_oldest_that_was_tried_and_excludes_no_newer():
+def test_the_package_asks_for_the_oldest_that_works_and_excludes_no_newer():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert extras["flower"] == [f"flwr>={SEEN[0]}"]
 
