@@ -76,12 +76,43 @@ def test_one_unit_is_not_certified_since_any_of_its_numbers_may_be_the_bias():
     assert row_in_flat(moves) is None
 
 
+def moved(weights, biases, scales=(0.3, -0.2, 0.5)):
+    """Rounds in which a flat vector moves along weights and biases, by other scales."""
+    m = np.concatenate([np.ravel(weights), biases])
+    return [(np.zeros(len(m)), g * m) for g in scales]
+
+
+ROW, STEPS = np.array([0.5, -1.25]), np.array([1.0, 2.0, -3.0])
+
+
+def test_a_layer_is_found_by_its_own_arithmetic():
+    assert row_in_flat(moved(np.outer(STEPS, ROW), STEPS)).rows[0].tolist() == pytest.approx(ROW.tolist())
+
+
+@pytest.mark.parametrize(
+    ("weights", "biases"),
+    [
+        # Four units of two inputs, or two of four: 1, r, r, r² divide either way.
+        (np.outer([1.0, 2.0, 2.0, 4.0], ROW), [1.0, 2.0, 2.0, 4.0]),
+        # What follows the weights of two units that move alike are no biases of theirs.
+        (np.outer([1.0, 1.0], ROW), [2.0, 2.0]),
+        # The last of nine units, whose weights move a little, its bias not at all.
+        (np.vstack([np.outer(np.arange(1.0, 9.0), ROW), [0.003, 0.001]]), [*np.arange(1.0, 9.0), 0.0]),
+    ],
+    ids=["two layouts", "equal moves", "a still bias"],
+)
+def test_what_fits_two_layouts_or_none_in_full_is_not_certified(weights, biases):
+    assert row_in_flat(moved(weights, biases)) is None
+
+
 def test_arrays_are_found_by_their_sizes_or_by_their_numbers_in_any_order():
     weights, bias = np.array([1.5, 2.5, -3.0]), np.array([0.25])
     assert layouts([[weights, bias], [np.zeros(4)]]) == {4: (slice(0, 3), slice(3, 4))}
     reversed_with_more = np.array([9.0, 0.25, 1.5, 2.5, -3.0, 7.0])
     assert layouts([[weights, bias], [reversed_with_more]]) == {6: (slice(2, 5), slice(1, 2))}
     assert layouts([[weights, bias], [np.arange(7.0)]]) == {}
+    assert layouts([[weights, bias], [np.array([*weights, *weights, 0.25])]]) == {}  # which of both?
+    assert layouts([[np.array([1.0, 2.0]), np.array([2.0, 3.0])], [np.array([1.0, 2.0, 3.0, 9.0, 8.0])]]) == {}
     assert layouts([[np.zeros(3), np.zeros(1)], [np.zeros(1), np.zeros(3)], [np.zeros(4)]]) == {}  # in two ways
 
 
