@@ -268,8 +268,8 @@ def _standing_in_samples(findings: list[Finding], premises: Premises) -> tuple[S
         return _OUTPUT, "no message that this adversary holds depends on it"
     if not hidden and isinstance(premises.noise, Open):
         return "inconclusive", f"noise does not clear it: {premises.noise.reason}"
-    little = f"part of them is {premises.opaque}" if premises.opaque else "they show little"
-    return "inconclusive", hidden or f"only lower bounds exist of what such messages tell, and {little}"
+    rest = f"part of them is {premises.opaque}" if premises.opaque else "these are low"
+    return "inconclusive", hidden or f"only lower bounds exist of what such messages tell, and {rest}"
 
 
 def _hidden(premises: Premises) -> str:

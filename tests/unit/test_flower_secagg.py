@@ -108,7 +108,7 @@ def test_the_server_is_never_cleared_and_the_report_says_what_masks_do_not_cover
     )
     cells = {cell.adversary: cell for cell in report.cells}
     assert "masked or encrypted, and opaque to this adversary" in cells["server"].nodes[0].why
-    assert "show little" not in report.model_dump_json()
+    assert "these are low" not in report.model_dump_json()
     assert cells["server"].verdict == "inconclusive"
     # Of one round a client hears keys and shares of them alone, which are drawn whatever the rows are.
     assert cells["client"].verdict == "holds"

@@ -83,7 +83,7 @@ def test_a_right_cipher_holds_under_the_assumption_that_it_is_one() -> None:
     cell = audited(paillier(LARGE), CuriousServer())
     assert cell.verdict == "holds", [each.why for each in cell.nodes]
     assert any("are assumed to be opaque without the key" in each for each in cell.assumptions)
-    assert "show little" not in cell.model_dump_json()
+    assert "these are low" not in cell.model_dump_json()
 
 
 @pytest.mark.build
