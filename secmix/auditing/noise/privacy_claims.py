@@ -134,7 +134,7 @@ def _of_node(case: CellContext, claim: ClaimSpec, node: int, *, look: bool) -> N
         method=seen.method,
         neighbours=seen.pair.words if seen.pair else "",
         paste=_paste(seen),
-        fails=_fails(seen, bound, proved) if verdict == "violated" else "",
+        fails=_fails(seen, bound, proof, proved) if verdict == "violated" else "",
         verdict=verdict,
     )
 
@@ -199,11 +199,11 @@ def _by_runs(case: CellContext, claim: ClaimSpec, node: int, level: float) -> _S
     return _Seen(bound.epsilon, bound.confidence, method, pair, "", f"{score}{bound.miss:.3g} misses on the other half")
 
 
-def _fails(seen: _Seen, bound: NoiseBound | None, proved: float | None) -> str:
+def _fails(seen: _Seen, bound: NoiseBound | None, proof: Clearance | Open, proved: float | None) -> str:
     """Say where a claim fails: at a message, at a line, or at what the releases spend together."""
     parts = [f"'{seen.differs}' differs while the outputs of all releases are the same"] if seen.differs else []
-    if bound is not None and bound.why_open:
-        parts.append(bound.why_open)
+    if isinstance(proof, Open) and (bound is None or bound.why_open):
+        parts.append(proof.reason)
     elif bound is not None and proved is not None:
         parts.append(f"{_number(proved)} is spent by {bound.releases}")
     return "; ".join(parts) or "messages tell the two data sets apart"

@@ -21,7 +21,10 @@ from secmix.transcript import Channel
 
 T = TypeVar("T")
 PURPOSE = "epsilon by runs"
-_CANDIDATES, _SHORT = 6, 80  # pairs of neighbours, and runs of each that choose among them
+_OTHERS = ((-1.0, "of other signs"), (0.0, "zero"), (-1.0, "of other signs"), (0.25, "a quarter of it"))
+"""Share of a row that the other data set has in its place, below 0 with other signs, and that in words."""
+
+_CANDIDATES, _SHORT = 8, 80  # pairs of neighbours, and runs of each that choose among them
 _LEAST, _MOST = 300, 4000  # runs
 _ENOUGH = 30  # times e^ε runs: with fewer the limits of error rates alone keep a reading below ε
 _MESSAGES = 400_000  # of all runs
@@ -99,9 +102,9 @@ def pairs_of(case: CellContext, node: int, terms: PrivacyTerms) -> Iterator[Pair
         signs = np.where(rng.random(usual.shape[2]) < 0.5, -1.0, 1.0)
         signs[-1] = -1.0
         far = FAR if key % 3 else 1.0
-        one, two = far * usual, (far * signs * usual if key % 2 == 0 else 0 * usual)
-        opposite = "of other signs" if key % 2 == 0 else "zero"
-        yield pair(parts, node, one, two, terms, (f"{far:g} times a usual one", opposite))
+        share, second = _OTHERS[key % len(_OTHERS)]
+        two = far * (signs if share < 0 else share) * usual
+        yield pair(parts, node, far * usual, two, terms, (f"{far:g} times a usual one", second))
 
 
 def pair(
