@@ -19,6 +19,7 @@ from secmix.errors import NotConverged, SecmixError, brief, cause, shown
 from secmix.scenario import DataSpec, Scenario, faults, from_dict
 from secmix.scenario.lines import located
 from secmix.scenario.paths import in_table, seen_from
+from secmix.scenario.resolve import with_known_adversaries
 
 if TYPE_CHECKING:
     from secmix.auditing.engine.estimate import CostEstimate
@@ -162,6 +163,10 @@ def _misfits(scenario: Scenario, text: str, source: str, folder: Path) -> tuple[
     from secmix.auditing.setup import PreparedData
 
     found, estimates = [], []
+    try:
+        with_known_adversaries(scenario)
+    except SecmixError as error:
+        found.append(str(located(error, scenario, text, source)))
     ready: dict[str, PreparedData] = {}
     for k, cell in enumerate(scenario.cells()):
         try:
@@ -184,6 +189,8 @@ def _summary(scenario: Scenario, given: str, estimates: list[CostEstimate]) -> s
     policy = scenario.policy.model_dump(exclude_none=True)
     limits = ", ".join(f"{key} = {value if isinstance(value, str) else f'{value:g}'}" for key, value in policy.items())
     several = f"{number} combinations" if number > 1 else "one combination"
+    if scenario.claim is not None:
+        limits = f"{limits or 'nothing'}; claim: epsilon = {scenario.claim.epsilon:g}, delta = {scenario.claim.delta:g}"
     summary = brief(
         f"{shown(given)} is right: {several} on {scenario.network.nodes} nodes, {scenario.runs} runs each; policy: "
         f"{limits}"

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import noisy_protocols as twins
 import numpy as np
 import pytest
 from noisy_protocols import NORM, SCALE, Descent
+from typer.testing import CliRunner
 
 import secmix
 from secmix.adversaries import Adversary, Colluders, CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.baseline import counted
 from secmix.auditing.noise.privacy_loss import _lower_mean
 from secmix.auditing.report import PrivacyClaim, Report
+from secmix.cli.app import app
+from secmix.cli.validation import validated
 from secmix.errors import ScenarioError
 from secmix.privacy import gaussian, gaussian_epsilon
 from secmix.protocols import Plain
@@ -260,6 +264,31 @@ def test_a_claim_that_does_not_fit_is_refused(claim: dict[str, Any], words: str)
 def test_an_error_in_a_claim_names_its_line() -> None:
     with pytest.raises(ScenarioError, match="line 4"):
         parse('[network]\nkind = "cycle"\n[claim]\nepsilon = -1.0\n')
+
+
+def test_a_claim_in_a_file_is_validated_and_gives_the_exit_status(tmp_path: Path) -> None:
+    path = tmp_path / "noisy.toml"
+    about = """
+runs = 100
+network = { kind = "complete", nodes = 3 }
+protocol = { name = "federated_pca", r = 1 }
+adversary = { name = "curious_server" }
+data = { name = "gaussian", features = 3, rows_per_node = 5 }
+measure = { evidence = ["decoders"], nodes = [0] }
+[claim]
+epsilon = 1.0
+"""
+    path.write_text(about + 'against = ["sever"]\n')
+    (fault,), _ = validated(str(path))
+    assert "line 10" in fault
+    assert "did you mean 'server'" in fault
+    path.write_text(about + 'against = ["server"]\n')
+    faults, summary = validated(str(path))
+    assert not faults
+    assert "claim: epsilon = 1, delta = 0" in " ".join(summary.split())
+    assert (
+        CliRunner().invoke(app, ["audit", str(path), "--out", str(tmp_path / "out"), "--workers", "1"]).exit_code == 1
+    )
 
 
 # --- reports ---
