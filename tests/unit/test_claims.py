@@ -159,6 +159,20 @@ def test_noise_that_is_drawn_twice_has_no_known_loss() -> None:
     assert "privacy losses" not in found.nodes[0].method
 
 
+def test_a_one_time_pad_beside_releases_is_no_infinite_loss() -> None:
+    """Padded numbers differ between two data sets with the same pads, which nobody knows."""
+
+    class Padded(Descent):
+        def collaborate(self, parts: Any, network: Any, rng: Any, *, channel: Any) -> Any:
+            means = np.stack([part.mean(axis=1) for part in parts])
+            channel.send(-1, np.arange(network.n), SERVER, "padded", means + rng.normal(scale=1e9, size=means.shape))
+            return super().collaborate(parts, network, rng, channel=channel)
+
+    found = claimed(Padded(), NODE)
+    assert found.verdict == "inconclusive"
+    assert "privacy losses" not in found.nodes[0].method
+
+
 def test_doubts_about_the_protocol_clear_no_claim() -> None:
     class Shares(Descent):
         """Passes rows between nodes without a message."""
@@ -266,6 +280,7 @@ def test_an_error_in_a_claim_names_its_line() -> None:
         parse('[network]\nkind = "cycle"\n[claim]\nepsilon = -1.0\n')
 
 
+@pytest.mark.build
 def test_a_claim_in_a_file_is_validated_and_gives_the_exit_status(tmp_path: Path) -> None:
     path = tmp_path / "noisy.toml"
     about = """

@@ -97,6 +97,7 @@ def loss_bound(case: CellContext, node: int, terms: PrivacyTerms, level: float) 
         return _epsilon(losses(each, tilt, _PILOTS, _SHORT), tilt, terms.delta, 1.0)
 
     best, tilt = max(tilted, key=lambda each: suggested(*each))
+    reader.check(best)
     messages = 4 * len(case.setup.asked) * max(reader.messages, 1)
     calls = int(np.clip(_MESSAGES // messages, *_CALLS))
     counted = losses(best, tilt, _PILOTS + _SHORT, calls)
