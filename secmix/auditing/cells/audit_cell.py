@@ -57,15 +57,17 @@ def audit_cell(
     tell(Word(0.0, f"{cell.runs} runs"))
     case, sound = observed(cell, setup, seeds, partial(_look, tell, time.monotonic(), reproduce))
     case = replace(case, deadline=deadline)
-    names = [*map(_called, _in_order(case)), CONFIRMING, _ROBUSTNESS, _CLAIM, _SIZES, _CHANGES]
+    of_claim = [_CLAIM] * (cell.claim is not None)
+    names = [*map(_called, _in_order(case)), CONFIRMING, _ROBUSTNESS, *of_claim, _SIZES, _CHANGES]
     steps = Steps(names, tell, lambda found, left: _so_far(case, sound, found, left, reproduce))
     found = _gathered(case, steps)
     steps.begin(CONFIRMING, _certain(found), at_once=True)
     gathered = confirmed(case, found)
     steps.begin(_ROBUSTNESS, gathered)
     robust, failed = _robustness(case)
-    steps.begin(_CLAIM, gathered)
-    claim = attempted(case, _CLAIM, lambda: claim_of(case))
+    for step in of_claim:
+        steps.begin(step, gathered)
+    claim = attempted(case, _CLAIM, lambda: claim_of(case)) if of_claim else None
     steps.begin(_SIZES, gathered)
     points = attempted(case, _SIZES, lambda: _mask_sizes(case), **_ASIDE) or []
     nodes = _judged(case, gathered).nodes
