@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -58,72 +59,107 @@ def run_cells(
     notify: Progress = progress or (lambda done, total, what: None)
     notify(0, len(cells), "checking the scenario")
     prepared: dict[str, PreparedData] = {}
-    estimates: dict[int, CostEstimate] = {}
-    tried: list[float] = []  # processor seconds of each trial
-    with threadpool_limits(limits=1):
-        for i, cell in enumerate(cells):
-            begun = time.process_time()
-            # Other draws may converge; if not, the cell says so and the others finish.
-            try:
-                with suppress(NotConverged):
-                    estimates[i] = try_out(cell, ready_parts, allow_code, prepared)
-            except KeyboardInterrupt:
-                raise
-            except SecmixError as error:
-                error.cell = i
-                raise
-            except MemoryError as error:
-                raise SecmixError(f"{_pair(cell)} does not fit into memory; use fewer nodes, rows or rounds") from error
-            except BaseException as error:  # a user's part may raise anything, including SystemExit
-                raise SecmixError(
-                    f"{_pair(cell)} fails with {cause(error)}; if the part is your own, fix it there (--debug shows "
-                    "the traceback)"
-                ) from error
-            tried.append(time.process_time() - begun)
-    results: dict[int, CellResult] = {}
+    trials = [_tried_out(i, cell, ready_parts, allow_code, prepared) for i, cell in enumerate(cells)]
     files = [None if store is None else store / f"{cell_cache.fingerprint(cell, ready_parts)}.json" for cell in cells]
-    for i, file in enumerate(files):
-        if file is not None and (stored := cell_cache.load(file, commands[i])) is not None:
-            results[i] = stored
-    todo = [i for i in range(len(cells)) if i not in results]
-    if ahead := warning([estimates[i] for i in todo if i in estimates], workers):
-        notify(len(results), len(cells), ahead)
-    notify(len(results), len(cells), "running")
-
-    shown: dict[int, CellResult] = {}
-    shares: dict[int, float] = {}  # finished share of each running cell
-
-    def early(i: int, word: Word) -> None:
-        if i in results:
-            return
-        shares[i], what = word.share, f"{cells[i].protocol.title} × {cells[i].adversary.title}: {word.what}"
-        if word.so_far is not None:
-            if word.so_far[0].verdict == "violated" and (i not in shown or shown[i][0].verdict != "violated"):
-                what = _verdict_line(cells[i], word.so_far[0])
-            shown[i] = word.so_far
-        notify(len(results) + sum(shares.values()), len(cells), what)
-
+    results = _Results(cells, files, notify)
+    todo = results.read(commands)
+    if ahead := warning([cost for i in todo if (cost := trials[i].cost) is not None], workers):
+        results.notify_of(ahead)
+    results.notify_of("running")
     if workers > 1:  # the longest first, so that no worker is idle at the end
-        todo.sort(key=lambda i: -tried[i])
+        todo.sort(key=lambda i: -trials[i].seconds)
     if scheduler is None:
+        early = results.report
         running = _run(cells, commands, todo, ready_parts, allow_code, workers, early, meanwhile, prepared, deadline)
     else:
         running = _run_on_cluster(cells, commands, todo, ready_parts, allow_code, scheduler, deadline)
     with closing(running):  # the end of the audit ends its processes at once
         for i, answer in running:
             if not isinstance(answer, Lost):
-                judged = answer
-            elif i in shown:
-                judged = without_rest(shown[i], str(answer))
+                results.finish(i, answer)
+            elif i in results.shown:
+                results.finish(i, without_rest(results.shown[i], str(answer)))
             else:
-                judged = lost(cells[i], ready_parts, commands[i], str(answer), allow_code, prepared)
-            results[i] = judged
-            shares.pop(i, None)
-            file = files[i]
-            if file is not None and judged[1] and not judged[0].unmeasured:  # otherwise it runs again next time
-                cell_cache.store(file, judged)
-            notify(len(results) + sum(shares.values()), len(cells), _verdict_line(cells[i], judged[0]))
-    return [results[i] for i in range(len(cells))]
+                results.finish(i, lost(cells[i], ready_parts, commands[i], str(answer), allow_code, prepared))
+    return [results.finished[i] for i in range(len(cells))]
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """One run of a cell in small."""
+
+    cost: CostEstimate | None  # of the whole cell; None where the trial did not converge
+    seconds: float  # of the processor
+
+
+def _tried_out(
+    i: int, cell: Scenario, ready_parts: ReadyParts | None, allow_code: bool, prepared: dict[str, PreparedData]
+) -> _Trial:
+    """Try cell ``i`` in small; an error is one that a user can read."""
+    begun = time.process_time()
+    cost = None
+    try:
+        # Other draws may converge; if not, the cell says so and the others finish.
+        with threadpool_limits(limits=1), suppress(NotConverged):
+            cost = try_out(cell, ready_parts, allow_code, prepared)
+    except KeyboardInterrupt:
+        raise
+    except SecmixError as error:
+        error.cell = i
+        raise
+    except MemoryError as error:
+        raise SecmixError(f"{_pair(cell)} does not fit into memory; use fewer nodes, rows or rounds") from error
+    except BaseException as error:  # a user's part may raise anything, including SystemExit
+        raise SecmixError(
+            f"{_pair(cell)} fails with {cause(error)}; if the part is your own, fix it there (--debug shows "
+            "the traceback)"
+        ) from error
+    return _Trial(cost, time.process_time() - begun)
+
+
+@dataclass(frozen=True)
+class _Results:
+    """Results of the cells so far: kept in files, if there are any, and told to whoever watches."""
+
+    cells: Sequence[Scenario]
+    files: Sequence[Path | None]
+    notify: Progress
+    finished: dict[int, CellResult] = field(default_factory=dict)
+    shown: dict[int, CellResult] = field(default_factory=dict)  # what was told of running cells
+    shares: dict[int, float] = field(default_factory=dict)  # finished share of each running cell
+
+    def read(self, commands: Sequence[str]) -> list[int]:
+        """Read back what is stored; return which cells are left."""
+        for i, file in enumerate(self.files):
+            if file is not None and (stored := cell_cache.load(file, commands[i])) is not None:
+                self.finished[i] = stored
+        return [i for i in range(len(self.cells)) if i not in self.finished]
+
+    def notify_of(self, what: str) -> None:
+        """Tell what is happening, and how much is done."""
+        self.notify(len(self.finished) + sum(self.shares.values()), len(self.cells), what)
+
+    def report(self, i: int, word: Word) -> None:
+        """Tell what a running cell is at, or that it is violated."""
+        if i in self.finished:
+            return
+        cell = self.cells[i]
+        self.shares[i], what = word.share, f"{cell.protocol.title} × {cell.adversary.title}: {word.what}"
+        if word.so_far is not None:
+            before = self.shown.get(i)
+            if word.so_far[0].verdict == "violated" and (before is None or before[0].verdict != "violated"):
+                what = _verdict_line(cell, word.so_far[0])
+            self.shown[i] = word.so_far
+        self.notify_of(what)
+
+    def finish(self, i: int, result: CellResult) -> None:
+        """Keep a result; one that lacks something is not stored, so that it runs again next time."""
+        self.finished[i] = result
+        self.shares.pop(i, None)
+        file = self.files[i]
+        if file is not None and result[1] and not result[0].unmeasured:
+            cell_cache.store(file, result)
+        self.notify_of(_verdict_line(self.cells[i], result[0]))
 
 
 def _verdict_line(cell: Scenario, judged: Cell) -> str:
