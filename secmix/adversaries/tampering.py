@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, Ints
 from secmix.adversaries.attacks.attack import CONTRIBUTION, Attack, RoundMessages
+from secmix.adversaries.search.spending import SearchBudget
 from secmix.network import Network
 from secmix.protocols.interfaces import ProtocolWrapper
 from secmix.transcript import Channel, Holders, Sealed, Transcript
@@ -33,6 +34,8 @@ class TamperingChannel(Channel):
     record : bool
     into : Channel, optional
         A channel under way: what is sent goes into its transcript, in its iteration.
+    budget : SearchBudget, optional
+        Of attacks that search.
 
     Attributes
     ----------
@@ -57,12 +60,14 @@ class TamperingChannel(Channel):
         scale: float = 1.0,
         record: bool = True,
         into: Channel | None = None,
+        budget: SearchBudget | None = None,
     ) -> None:
         super().__init__(record=record if into is None else into.record)
         if into is not None:
             self.transcript, self.iteration = into.transcript, into.iteration
         self.attack, self.corrupt, self.rng = attack, sorted(set(corrupt)), rng
         self.protocol, self.scale, self.tampered = protocol, scale, False
+        self.budget = budget or SearchBudget()
         self._sent: dict[tuple[int, str, tuple[int, ...], tuple[int, ...]], list[Array]] = {}  # by honest nodes
         self._of_iteration = 0
 
@@ -107,7 +112,9 @@ class TamperingChannel(Channel):
         for run in range(rows.shape[1]):
             own = rows[theirs, run]
             honest = np.stack([row[run] for row in earlier]) if earlier else own[:0]
-            messages = RoundMessages(kind, own, honest, self.scale, self.protocol, self.rng, run, self.iteration)
+            messages = RoundMessages(
+                kind, own, honest, self.scale, self.protocol, self.rng, run, self.iteration, self.budget
+            )
             out[theirs, run] = self.attack.send(messages)
         return out
 
@@ -127,7 +134,7 @@ class Attacked(ProtocolWrapper):
     """A sum protocol in which corrupt nodes contribute what an attack says, knowing all honest contributions.
 
     Where only some runs of many are summed, ``first`` is the index of the first of them. All draw from ``rng``, or each
-    from its own of a list.
+    from its own of a list. An attack that searches has the ``budget``.
 
     Examples
     --------
@@ -143,6 +150,7 @@ class Attacked(ProtocolWrapper):
     rng: np.random.Generator | Sequence[np.random.Generator] = field(repr=False)
     scale: float = 1.0
     first: int = 0
+    budget: SearchBudget = field(default_factory=SearchBudget, repr=False, compare=False)
 
     def average(
         self,
@@ -161,6 +169,8 @@ class Attacked(ProtocolWrapper):
         for run in range(len(s)):
             own, others, number = s[run, theirs], s[run, honest], self.first + run
             draw = self.rng if isinstance(self.rng, np.random.Generator) else self.rng[run]
-            messages = RoundMessages(CONTRIBUTION, own, others, self.scale, self.inner, draw, number, iteration)
+            messages = RoundMessages(
+                CONTRIBUTION, own, others, self.scale, self.inner, draw, number, iteration, self.budget
+            )
             s[run, theirs] = self.attack.send(messages)
         return self.inner.average(s, network, rng, masks=masks, channel=channel)

@@ -158,6 +158,7 @@ class Robustness(Counted):
     damages: list[Damage]
     verdict: Verdict
     why: str
+    spent: str = Field(default="", description="How often searches tried, of how often they may; empty without search")
 
 
 class Picture(_Plain):

@@ -167,6 +167,12 @@ class ModelSpec(Strict):
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
+Effort = Literal["quick", "standard", "thorough"]
+_STANDARD = 4
+_QUARTERS: dict[Effort, int] = {"quick": 1, "standard": _STANDARD, "thorough": 16}
+"""Starts and evaluations of a search, in quarters of its usual ones. If a start finds the rows with probability p, N
+starts miss them with (1 − p)ᴺ: "quick" with the fourth root of that chance, "thorough" with its fourth power."""
+
 NOT_BY_DEFAULT = ("information", "ksg", "witness", "noise", "epsilon")
 """Two estimates of information, made where they are named, and evidence that is gathered wherever it applies."""
 
@@ -179,11 +185,15 @@ class MeasureSpec(Strict):
     evidence : list of str
         Names of installed evidence; by default all of it but ``information``, which takes seconds a node, and ``ksg``,
         which convicts in no cell of the catalogue.
+    effort : str
+        How many starts and evaluations a search may make: a quarter of the standard ones with "quick", which may miss
+        what "standard" finds, and four times as many with "thorough".
     """
 
     evidence: list[str] = Field(
         default_factory=lambda: [name for name in available("evidence") if name not in NOT_BY_DEFAULT], min_length=1
     )
+    effort: Effort = "standard"
     target: Literal["row", "input"] = Field("row", description="What is private: a row of data, or the summed vector")
     nodes: list[Annotated[int, Field(ge=0)]] | None = Field(None, description="Default: every honest node")
     show_private: bool = Field(False, description="Draw recovered rows, true ones beside them, of data of your own too")
@@ -194,6 +204,22 @@ class MeasureSpec(Strict):
     sigmas: list[Annotated[float, Field(gt=0)]] = Field(
         [1e-1, 1.0, 1e1, 1e2, 1e3, 1e4, 1e6, 1e8], description="Mask sizes of the privacy and accuracy curve"
     )
+
+    def work(self, count: int) -> int:
+        """Return how many starts or evaluations a search may make in place of ``count``, at least 2.
+
+        Examples
+        --------
+        >>> [MeasureSpec(effort=effort).work(768) for effort in ("quick", "standard", "thorough")]
+        [192, 768, 3072]
+        """
+        return max(count * _QUARTERS[self.effort] // _STANDARD, 2)
+
+    @property
+    def more_work(self) -> str:
+        """Name the effort that makes more, in words; empty for the largest."""
+        larger = {"quick": "standard", "standard": "thorough"}.get(self.effort)
+        return "" if larger is None else f'measure.effort = "{larger}" makes up to four times as many'
 
     @field_validator("evidence")
     @classmethod

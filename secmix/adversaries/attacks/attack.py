@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from importlib.metadata import EntryPoint
 from typing import Any
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from secmix._base import plugins
 from secmix._base.checks import Array
+from secmix.adversaries.search.spending import SearchBudget
 from secmix.errors import ScenarioError, SecmixError, nearest
 
 CONTRIBUTION = "contribution"
@@ -45,6 +46,8 @@ class RoundMessages:
     rng : Generator
     run, iteration : int
         Which of the runs that go on side by side, and how often the protocol's iteration has come round before.
+    budget : SearchBudget
+        How often an attack that searches may try the rule, and where it counts its tries.
     """
 
     kind: str
@@ -55,6 +58,7 @@ class RoundMessages:
     rng: np.random.Generator
     run: int = 0
     iteration: int = 0
+    budget: SearchBudget = field(default_factory=SearchBudget, repr=False)
 
 
 @dataclass(frozen=True)

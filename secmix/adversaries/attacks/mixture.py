@@ -15,14 +15,14 @@ from scipy.stats import ortho_group
 from secmix._base.checks import Array, Ints
 from secmix.adversaries.attacks import mixture_failures as failures
 from secmix.adversaries.attacks.attack import Attack, RoundMessages
-from secmix.adversaries.search.mixtures import collude
+from secmix.adversaries.search.mixtures import LEAST_BUDGET, collude
 from secmix.aggregators.mixture import RejectedMixtures, gmr
 from secmix.errors import SecmixError
 from secmix.mixture import Mixture
 from secmix.protocols.mixture.distributed_mixture import packed, unpacked
 
 KINDS = ("mixture",)
-_BUDGET = 250
+_BUDGET = 250  # tries of the rule for each message
 _MOST = 1e12  # how far a majority takes the others: further, no result would be a number
 
 
@@ -77,14 +77,17 @@ def _searched(messages: RoundMessages, *, undetected: bool) -> Array:
         spread = math.sqrt(float(np.trace(first.covariances[0])))
         far = min(100 * messages.scale * spread, _MOST)
         return np.tile(packed(Mixture(first.weights, first.means + far, first.covariances)), (f, 1))
+    most = messages.budget.of(_BUDGET, LEAST_BUDGET)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RejectedMixtures)  # some that the search takes for honest may be invalid
         try:
-            worst = collude(
-                messages.protocol.aggregate, honest, f, messages.rng, budget=_BUDGET, undetected=undetected
-            ).mixture
+            search = collude(messages.protocol.aggregate, honest, f, messages.rng, budget=most, undetected=undetected)
         except SecmixError:  # nothing that was tried was kept: hide among the honest
+            messages.budget.spend(most, most, certain=False)
             worst = gmr(honest).mixture
+        else:
+            messages.budget.spend(search.evaluations, most, certain=search.unbounded)
+            worst = search.mixture
     return np.tile(packed(worst), (f, 1))
 
 

@@ -9,7 +9,7 @@ from secmix.adversaries.attacks.attack import CONTRIBUTION, FARTHEST, Attack, Ro
 from secmix.adversaries.search.oracle import Combining
 from secmix.adversaries.search.outcome import TRIES
 from secmix.adversaries.search.ties import ranked
-from secmix.adversaries.search.worst_case import WorstCase
+from secmix.adversaries.search.worst_case import LEAST_BUDGET, WorstCase
 from secmix.protocols.interfaces import SumProtocol, SumTraits
 
 _BUDGET = 150  # tries of the rule for each contribution
@@ -43,7 +43,10 @@ def _forge(messages: RoundMessages) -> Array:
     if combining is None:  # in a sum no message is too far to count
         return far(messages.honest, f, FARTHEST)
     rule, rule_f = combining
-    return WorstCase(rule, f=f, rule_f=rule_f, budget=_BUDGET).attack(messages.honest, messages.rng)
+    most = messages.budget.of(_BUDGET, LEAST_BUDGET)
+    worst = WorstCase(rule, f=f, rule_f=rule_f, budget=most).search(messages.honest, messages.rng)
+    messages.budget.spend(worst.evaluations, most, certain=worst.unbounded)
+    return worst.messages
 
 
 worst_case = Attack(
@@ -51,8 +54,8 @@ worst_case = Attack(
     _forge,
     searches=True,
     does="A search for the contributions that do most harm to the very rule in use; against a sum, one message from "
-    f"very far away. Where the outcome is asked about, {TRIES} tries of the whole protocol: from all fixed attacks and "
-    "the worst of each iteration on, it improves attack, size and direction in each iteration.",
+    f"very far away. Where the outcome is asked about, {TRIES} tries of the whole protocol (at standard effort): from "
+    "all fixed attacks and the worst of each iteration on, it improves attack, size and direction in each iteration.",
     name="worst_case",
 )
 """By itself it goes as far as it pays: ``scale`` adds nothing."""

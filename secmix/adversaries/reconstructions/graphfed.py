@@ -198,8 +198,11 @@ def _inverted(known: KnownMessages, messages: dict[int, NodeMessage]) -> Array |
     if len(rounds) < rounds_needed(known.count, known.d, em.n_components):
         return None
     sums, noise = zip(*(_statistics(messages[t], em, starts[t]) for t in rounds), strict=True)
-    settings: dict[str, Any] = {"rng": known.rng, "noise": np.stack(noise), "starts": _STARTS}
+    most = known.budget.of(_STARTS)
+    settings: dict[str, Any] = {"rng": known.rng, "noise": np.stack(noise), "starts": most}
     solution = invert_sums(np.stack(sums), [starts[t] for t in rounds], known.count, **settings)
+    if solution.starts:
+        known.budget.spend(solution.starts, most, certain=solution.certified)
     return solution.rows if solution.certified else None
 
 

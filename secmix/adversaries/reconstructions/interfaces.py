@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
+from secmix.adversaries.search.spending import SearchBudget
 from secmix.network import Network
 from secmix.transcript import Origin, View
 
@@ -33,6 +34,8 @@ class KnownMessages:
         As it is set: its parameters are public.
     network : Network
     rng : Generator
+    budget : SearchBudget
+        How many starts a search may make (``budget.of(count)``), and where it counts them (``budget.spend``).
     """
 
     node: int
@@ -42,6 +45,7 @@ class KnownMessages:
     protocol: Any
     network: Network
     rng: np.random.Generator = field(repr=False)
+    budget: SearchBudget = field(default_factory=SearchBudget, repr=False)
 
     def sent_by(self, node: int, kind: str) -> list[tuple[Origin, Array]]:
         """Select the messages that ``node`` sent of one kind, in order."""
@@ -89,7 +93,8 @@ def known_in_run(
     protocol: Any,
     network: Network,
     rng: np.random.Generator,
+    budget: SearchBudget | None = None,
 ) -> KnownMessages:
     """Select the part of ``view`` that belongs to one run, for an attack on one node."""
     messages = tuple((origin, row[run]) for origin, row in zip(view.origins, view.rows, strict=True))
-    return KnownMessages(node, messages, counts[node], d, protocol, network, rng)
+    return KnownMessages(node, messages, counts[node], d, protocol, network, rng, budget or SearchBudget())

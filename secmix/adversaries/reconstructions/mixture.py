@@ -80,10 +80,12 @@ def reconstruct_mixture(known: KnownMessages) -> Reconstruction | None:
         return Reconstruction(None, False, f"{numbers}: the rows are determined, but so many were not searched for")
     noise = max(0.1 * math.sqrt(protocol.tolerance * count), 1e-12)
     sums = implied_sums(mixture, count, penalty)[None]
-    first = invert_sums(sums, [mixture], count, rng=known.rng, noise=noise, starts=_STARTS)
+    most = known.budget.of(_STARTS)
+    first = invert_sums(sums, [mixture], count, rng=known.rng, noise=noise, starts=most)
     if not np.isfinite(first.rows).all():
         return None
     exact = replayed(message, first.rows, protocol)
+    known.budget.spend(first.starts, most, certain=exact is not None and exact.certified)
     if exact is not None and exact.certified:
         return Reconstruction(exact.rows, True, f"{numbers}, and EM replayed on the rows found ends exactly there")
     close = f"EM stopped at a tolerance of {protocol.tolerance:.0e} a row, so that they come with an error"

@@ -1,8 +1,9 @@
 """Inversion: the sums that an adversary knows, solved for the rows behind them.
 
 How it is got: Sums over the same rows, with different public parameters in each iteration, are equations for the rows.
-They are solved from many starts, in five runs. A solution counts if it meets the equations up to rounding and is the
-same from independent starts. A row that is alone in a sum needs no solving, and is searched for in up to 500 runs.
+They are solved in five runs, from at most 768 starts each; ``measure.effort`` makes that a quarter or four times as
+many. A solution counts if it meets the equations up to rounding and is the same from independent starts. A row that is
+alone in a sum needs no solving, and is searched for in up to 500 runs.
 
 What it assumes: The adversary knows the parameters of each iteration, as corrupt nodes and servers do. Rows are
 recovered, but not their owners. At most twelve rows are tried. If the known sums are at least as many as the unknown
@@ -25,6 +26,7 @@ from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.adversaries.inversion.certificate import USEFUL
 from secmix.adversaries.inversion.invert import Inversion, invert_sums, rounds_needed
 from secmix.adversaries.inversion.isolation import isolated_rows
+from secmix.adversaries.search.spending import SearchBudget, spent
 from secmix.auditing.evidence.decoding import recovered
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
 from secmix.auditing.evidence.premises import is_linear
@@ -40,6 +42,7 @@ from secmix.scenario import Scenario
 MOST_ROWS = 12  # more take minutes, and are rarely certified
 _SOLVED = 5  # runs whose sums are solved
 _COMPARED = 5 * 10**6  # pairs of sums that are searched for a row that is alone
+_STARTS = 768  # in each run
 _TRIED = 64  # starts if a certificate is unlikely
 _SKIPPED = "the rows behind known sums"
 
@@ -133,7 +136,8 @@ def _attack(cell: Scenario, setup: SumSetup, known: InvertibleSums) -> tuple[Fin
         notes.append(f"{rounds} iterations are fewer than the {needed} that determine {rows} rows")
     else:
         rng = stream(cell.seed, "inversion", *known.members)
-        solutions = [_solve(cell, setup, known, run, rows, rng) for run in range(runs)]
+        budget = SearchBudget(cell.measure.work)
+        solutions = [_solve(cell, setup, known, run, rows, rng, budget) for run in range(runs)]
         pairs = [(s, truth) for s, truth in zip(solutions, known.rows[:runs], strict=True) if s is not None]
         hits = sum(s.certified and _same(s.rows, truth) for s, truth in pairs)
         # A certified solution, or otherwise the one that fits best.
@@ -147,6 +151,8 @@ def _attack(cell: Scenario, setup: SumSetup, known: InvertibleSums) -> tuple[Fin
             if hits
             else f"solving for the {rows} rows of {who} was tried on {len(pairs)} runs and certified in none"
         )
+        if budget.most:
+            notes.append(spent({"starts": budget}, cell.measure.more_work))
         if len(pairs) < runs:
             notes.append(f"in {runs - len(pairs)} of {runs} runs too few iterations summed all the rows; not tried")
         if pairs and Defences(**cell.model.defences).alters:
@@ -184,7 +190,13 @@ def _knows_parameters(setup: SumSetup, known: InvertibleSums) -> bool:
 
 
 def _solve(
-    cell: Scenario, setup: SumSetup, known: InvertibleSums, run: int, rows: int, rng: np.random.Generator
+    cell: Scenario,
+    setup: SumSetup,
+    known: InvertibleSums,
+    run: int,
+    rows: int,
+    rng: np.random.Generator,
+    budget: SearchBudget,
 ) -> Inversion | None:
     """Solve the sums of one run for their rows; None if too few of the sums are over all the rows."""
     components = known.parameters[0].n_components
@@ -198,14 +210,17 @@ def _solve(
     full = np.flatnonzero(off <= 0.5 + 4.0 * math.sqrt(components) * noise[:, 0, 0])
     if len(full) < rounds_needed(rows, setup.rows.shape[1], components):
         return None
-    settings: dict[str, Any] = {"rng": rng, "noise": noise[full]}
     # Altered sums cannot be certified, only the error can be estimated; and sums under steering are rarely easy to
     # solve.
-    if defences.alters or AdversaryTraits.of(setup.adversary).active:
-        settings["starts"] = _TRIED
+    seldom = defences.alters or AdversaryTraits.of(setup.adversary).active is not None
+    most = budget.of(_TRIED if seldom else _STARTS)
+    settings: dict[str, Any] = {"rng": rng, "noise": noise[full], "starts": most}
     if not defences.alters:
         settings["noisiest"] = math.inf  # the noise is rounding alone; solutions are compared with the truth
-    return invert_sums(sums[full], [parameters[t] for t in full], rows, **settings)
+    solution = invert_sums(sums[full], [parameters[t] for t in full], rows, **settings)
+    if solution.starts:
+        budget.spend(solution.starts, most, certain=solution.certified or defences.alters)
+    return solution
 
 
 def _error(rows: Array, truth: Array) -> float:

@@ -16,6 +16,7 @@ from secmix._base import plugins
 from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.adversaries.reconstructions.interfaces import Reconstruction, Reconstructor, known_in_run
+from secmix.adversaries.search.spending import SearchBudget, spent
 from secmix.adversaries.steering.models import Served
 from secmix.auditing.evidence.decoding import MOST, recovered
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
@@ -44,9 +45,11 @@ def _gather(case: CellContext) -> Gathered:
         first = observation.rows_by_node[node]
         for name in plugins.available("reconstructions"):
             attack: Reconstructor = plugins.load("reconstructions", name)
-            results = _tried(name, attack, case.cell, setup, observation.view, len(first), node)
+            budget = SearchBudget(case.cell.measure.work)
+            results = _tried(name, attack, case.cell, setup, observation.view, len(first), node, budget)
             if any(result is not None for result in results):
-                findings += _judged(name, case.about(node), results, first)
+                work = [spent({"starts": budget}, case.cell.measure.more_work)] * (budget.most > 0)
+                findings += _judged(name, case.about(node), results, first, work)
             for result, truth in zip(results, first, strict=True):
                 if drawn is None and result is not None and result.rows is not None and _share_found(result, truth):
                     rows = np.asarray(result.rows)
@@ -55,14 +58,21 @@ def _gather(case: CellContext) -> Gathered:
 
 
 def _tried(
-    name: str, attack: Reconstructor, cell: Scenario, setup: CollaborationSetup, view: View, runs: int, node: int
+    name: str,
+    attack: Reconstructor,
+    cell: Scenario,
+    setup: CollaborationSetup,
+    view: View,
+    runs: int,
+    node: int,
+    budget: SearchBudget,
 ) -> list[Reconstruction | None]:
     d = setup.rows.shape[1]
     protocol = setup.protocol.inner if isinstance(setup.protocol, Served) else setup.protocol
     results = []
     for run in range(runs):
         rng = stream(cell.seed, "reconstruction", name, node, run)
-        known = known_in_run(view, run, node, setup.counts, d, protocol, setup.network, rng)
+        known = known_in_run(view, run, node, setup.counts, d, protocol, setup.network, rng, budget)
         try:
             results.append(attack(known))
         except SecmixError:  # the messages do not suffice
@@ -70,7 +80,9 @@ def _tried(
     return results
 
 
-def _judged(name: str, about: dict[str, Any], results: list[Reconstruction | None], truth: Array) -> list[Finding]:
+def _judged(
+    name: str, about: dict[str, Any], results: list[Reconstruction | None], truth: Array, work: list[str]
+) -> list[Finding]:
     runs, count, d = truth.shape
     shares = [_share_found(result, rows) for result, rows in zip(results, truth, strict=True)]
     known = [_share_known(result, rows) for result, rows in zip(results, truth, strict=True)]
@@ -93,7 +105,7 @@ def _judged(name: str, about: dict[str, Any], results: list[Reconstruction | Non
                 **common,
                 method=f"{name}: {how}; compared with the truth on {runs} runs",
                 unit=f"share of runs in which at least one of its rows is recovered to {digits}, up to their order",
-                notes=notes,
+                notes=notes + work,
             )
         )
     share = min(known)  # in every run
@@ -116,7 +128,10 @@ def _judged(name: str, about: dict[str, Any], results: list[Reconstruction | Non
                 normalised_high=1.0,
                 runs=runs,
                 hits=runs,
-                notes=[f"{round(share * d)} exact linear equations on each of its {count} rows of {d} numbers: {how}"],
+                notes=[
+                    f"{round(share * d)} exact linear equations on each of its {count} rows of {d} numbers: {how}",
+                    *work,
+                ],
             )
         )
     return out

@@ -15,6 +15,7 @@ from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.adversaries.attacks.attack import FARTHEST, Attack
 from secmix.adversaries.interfaces import AdversaryTraits
+from secmix.adversaries.search.spending import SearchBudget, spent
 from secmix.adversaries.tampering import TamperingChannel
 from secmix.auditing.robustness.curve import Errors, Push, bounded
 from secmix.auditing.robustness.theorems import proven_protocol
@@ -45,6 +46,7 @@ def errors_of_collaborations(cell: Scenario, setup: CollaborationSetup) -> Error
     order = [*sorted(setup.corrupt), *(i for i in range(setup.network.n) if i not in setup.corrupt)]
 
     overlooked: set[int] = set()
+    budget = SearchBudget(cell.measure.work)
 
     def checked_errors(colluders: int, measured: tuple[Array, Array]) -> Array:
         errors, sizes = measured
@@ -58,7 +60,8 @@ def errors_of_collaborations(cell: Scenario, setup: CollaborationSetup) -> Error
         worst = {}
         for name, attack in attacks.items():
             sizes = (1.0,) if attack.searches else (1.0, FARTHEST)
-            ends = [_errors(cell, setup, first, honest, attack, order[:colluders], adversary.scale * s) for s in sizes]
+            corrupt, scales = order[:colluders], [adversary.scale * size for size in sizes]
+            ends = [_errors(cell, setup, first, honest, attack, corrupt, scale, budget) for scale in scales]
             tried = [checked_errors(colluders, measured) for measured in ends]
             worst[name] = max(tried, key=lambda errors: float(errors.max()))
         return worst
@@ -89,6 +92,7 @@ def errors_of_collaborations(cell: Scenario, setup: CollaborationSetup) -> Error
         outcome=f"the outcome at honest nodes, {traits.unit}",
         majority="half of the nodes: the honest half cannot be distinguished from the other",
         doubt="" if typical < traits.broken else "different rows alone make the outcome worthless; ",
+        spent=lambda: spent({"tries of the rule": budget}, cell.measure.more_work),
     )
 
 
@@ -111,6 +115,7 @@ def _errors(
     attack: Attack,
     corrupt: list[int],
     scale: float,
+    budget: SearchBudget,
 ) -> tuple[Array, Array]:
     """Measure the error of each run under ``attack``, infinite if the protocol fails, and the largest result."""
     runs = _SEARCHED if attack.searches else _RUNS_OF_ATTACK
@@ -120,7 +125,7 @@ def _errors(
         rows_by_node = [
             attack.poison(part, scale, rng) if i in corrupt else part for i, part in enumerate(rows_by_node)
         ]
-    channel = TamperingChannel(attack, corrupt, rng, protocol=setup.protocol, scale=scale, record=False)
+    channel = TamperingChannel(attack, corrupt, rng, protocol=setup.protocol, scale=scale, record=False, budget=budget)
     loyal = [i for i in range(setup.network.n) if i not in corrupt]
     try:
         # Colluders' messages may overflow, which counts as a failed run; warnings about ignored messages are expected.

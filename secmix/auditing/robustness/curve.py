@@ -45,6 +45,8 @@ class Errors:
         A doubt that precedes the reason of the verdict.
     remark : callable
         ``remark(broken)``: a remark to add, given the least number that broke it.
+    spent : callable
+        ``spent()``: what the searches spent and left, in words, once all errors are measured.
     """
 
     push: Callable[[int], Push]
@@ -55,6 +57,7 @@ class Errors:
     majority: str
     doubt: str = ""
     remark: Callable[[int | None], str] = lambda broken: ""
+    spent: Callable[[], str] = lambda: ""
 
 
 def curve(policy: PolicySpec, setup: Setup, errors: Errors) -> Robustness:
@@ -77,6 +80,7 @@ def curve(policy: PolicySpec, setup: Setup, errors: Errors) -> Robustness:
         damages=damages,
         verdict=verdict,
         why="; ".join(filter(None, [errors.doubt + why, errors.remark(min(broken, default=None))])),
+        spent=errors.spent(),
     )
 
 

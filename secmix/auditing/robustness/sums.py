@@ -18,7 +18,9 @@ from secmix.adversaries.attacks.attack import CONTRIBUTION, FARTHEST, Attack
 from secmix.adversaries.attacks.worst_case import far, rule_of
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.adversaries.search.oracle import Combining
-from secmix.adversaries.search.outcome import worst_outcome
+from secmix.adversaries.search.outcome import TRIES, worst_outcome
+from secmix.adversaries.search.spending import SearchBudget, spent
+from secmix.adversaries.search.worst_case import LEAST_BUDGET
 from secmix.adversaries.tampering import Attacked
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.robustness.curve import Errors, Outcome, Push, bounded
@@ -40,18 +42,20 @@ _BUDGET = 600  # evaluations of the rule for each cloud
 def errors_of_sums(cell: Scenario, setup: SumSetup, observation: SumObservation) -> Errors:
     """Measure errors of the first aggregate by search, and of the fitted means under each attack."""
     clouds = observation.inputs[max(min(observation.iterations), 0)][:, :_CLOUDS].transpose(1, 0, 2)
+    of_rule, of_runs = SearchBudget(cell.measure.work), SearchBudget(cell.measure.work)
     return Errors(
-        push=lambda colluders: _push(cell, setup, clouds, colluders),
-        outcomes=lambda: _outcomes(cell, setup, clouds),
+        push=lambda colluders: _push(cell, setup, clouds, colluders, of_rule),
+        outcomes=lambda: _outcomes(cell, setup, clouds, of_rule, of_runs),
         is_proven=lambda point: point.colluders <= withstood(setup.protocol, setup.network.n),
         spread="largest distance of an honest contribution from their mean, in the first iteration",
         outcome="the fitted means, in standard deviations of the data",
         majority="half of the nodes: no rule that depends on the data withstands them",
         remark=lambda broken: _declared(setup.protocol, setup.network.n, broken),
+        spent=lambda: spent({"tries of the rule": of_rule, "runs of the protocol": of_runs}, cell.measure.more_work),
     )
 
 
-def _push(cell: Scenario, setup: SumSetup, clouds: Array, colluders: int) -> Push:
+def _push(cell: Scenario, setup: SumSetup, clouds: Array, colluders: int, budget: SearchBudget) -> Push:
     """Search for the largest error on some honest clouds; the cell's own colluders come first, in their places."""
     n, combining = setup.network.n, rule_of(setup.protocol)
     if combining is None:
@@ -60,10 +64,12 @@ def _push(cell: Scenario, setup: SumSetup, clouds: Array, colluders: int) -> Pus
     rule, rule_f = combining
     order = [*sorted(setup.corrupt), *(i for i in range(n) if i not in setup.corrupt)]
     loyal = np.sort(order[colluders:])
-    search = WorstCase(_in_places(rule, loyal, n), f=colluders, rule_f=rule_f, budget=_BUDGET)
+    most = budget.of(_BUDGET, LEAST_BUDGET)
+    search = WorstCase(_in_places(rule, loyal, n), f=colluders, rule_f=rule_f, budget=most)
     worst, found_by = 0.0, ""
     for place, cloud in enumerate(clouds):
         result = search.search(cloud[loyal], stream(cell.seed, "worst case", colluders, place))
+        budget.spend(result.evaluations, most, certain=result.unbounded)
         if result.unbounded or result.error > FARTHEST * result.spread:
             return None, None, result.found_by
         ratio = result.error / result.spread if result.spread else 0.0
@@ -130,7 +136,9 @@ def _declared(protocol: SumProtocol, n: int, broken: int | None) -> str:
     return f"{claim}, and {broken} broke it" if broken is not None and broken <= claimed else claim
 
 
-def _outcomes(cell: Scenario, setup: SumSetup, clouds: Array) -> Iterator[Outcome]:
+def _outcomes(
+    cell: Scenario, setup: SumSetup, clouds: Array, of_rule: SearchBudget, of_runs: SearchBudget
+) -> Iterator[Outcome]:
     """Yield the outcome of each attack, fixed attacks first; a search starts from all of them."""
     adversary = AdversaryTraits.of(setup.adversary)
     assert adversary.against is not None
@@ -142,9 +150,8 @@ def _outcomes(cell: Scenario, setup: SumSetup, clouds: Array) -> Iterator[Outcom
         """Measure the error of each of these runs, fitted side by side; infinite if the fit fails."""
         # Each run has its own generator, so that it does not depend on other runs; a plan has fixed draws.
         drawn = [stream(cell.seed, "attack", attack.name, run) for run in (runs[:1] if attack.searches else runs)]
-        attacked = Attacked(
-            protocol, attack, setup.corrupt, drawn[0] if attack.searches else drawn, adversary.scale, runs.start
-        )
+        draws = drawn[0] if attack.searches else drawn
+        attacked = Attacked(protocol, attack, setup.corrupt, draws, adversary.scale, runs.start, of_rule)
         rows = [part[runs.start : runs.stop] for part in rows_by_node]
         try:
             return _fits(cell, setup, attacked, rows, reference[runs.start : runs.stop], honest[0])
@@ -157,17 +164,20 @@ def _outcomes(cell: Scenario, setup: SumSetup, clouds: Array) -> Iterator[Outcom
     push, errors = 0.0, np.zeros(_RUNS_OF_ATTACK)  # the worst errors so far
     for name, attack in adversary.against([CONTRIBUTION]).items():
         rng = stream(cell.seed, "attack", name)
-        attacked = Attacked(setup.protocol, attack, setup.corrupt, rng, adversary.scale)
+        attacked = Attacked(setup.protocol, attack, setup.corrupt, rng, adversary.scale, budget=of_rule)
         error = max(_error(attacked, setup.network, cloud, cloud[honest], honest[0], rng) for cloud in clouds)
         if attack.searches:
             # A sum protocol computes the mean of contributions, so the search uses Plain; the worst case then runs on
             # the protocol itself.
-            summed = setup.protocol if rule_of(setup.protocol) else Plain()
+            follows = rule_of(setup.protocol) is None  # colluders take a sum as far as they like
+            summed = Plain() if follows else setup.protocol
             starts = {**FIXED, **fixed, name: attack}
+            most = of_runs.of(TRIES, len(starts))
             search = worst_outcome(
                 lambda plan, summed=summed: fits(plan, range(_RUNS_OF_ATTACK), summed),  # type: ignore[misc]
-                starts, _RUNS_OF_ATTACK, cell.model.iterations, len(honest), rng,
+                starts, _RUNS_OF_ATTACK, cell.model.iterations, len(honest), rng, most,
             )  # fmt: skip
+            of_runs.spend(search.tries, most, certain=follows or bool(np.isinf(search.errors).all()))
             worst = fits(search.attack(search.plans), range(_RUNS_OF_ATTACK))
             error, by_run = max(error, push), np.maximum(worst, errors)
         else:

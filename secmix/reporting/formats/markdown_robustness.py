@@ -63,6 +63,8 @@ def of_cell(cell: Cell, robustness: Robustness, escape: Escape, table: Table) ->
         f"**{robustness.verdict.upper()}.** {escape(robustness.why)}. Breakdown {robust.breaks(cell, robustness)}, "
         f"{robust.proven(cell, robustness)}.",
     ]
+    if robustness.spent:
+        parts.append(f"{escape(robustness.spent)}.")
     if robustness.points:
         points = (
             (

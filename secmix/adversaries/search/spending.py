@@ -1,0 +1,52 @@
+"""The budget of a search, in starts or evaluations: how many it may make, and how many it made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass
+class SearchBudget:
+    """Starts or evaluations that searches may make, and a count of those that they made.
+
+    Attributes
+    ----------
+    work : callable
+        ``work(count)``: the number allowed in place of ``count``, a search's usual one; that number itself by default.
+    made, most : int
+        Sums over all searches that :meth:`spend` counted.
+    used_up : bool
+        Whether a search made all that it might and ended without certainty.
+    """
+
+    work: Callable[[int], int] = int
+    made: int = 0
+    most: int = 0
+    used_up: bool = False
+
+    def of(self, count: int, least: int = 2) -> int:
+        """Return how many a search may make that usually makes ``count`` and cannot do with fewer than ``least``."""
+        return max(self.work(count), least)
+
+    def spend(self, made: int, most: int, *, certain: bool) -> None:
+        """Count a search that made ``made`` of ``most``, ``certain`` where no more could have changed its result."""
+        self.made += made
+        self.most += max(made, most)  # a search by generations may end a few evaluations late
+        self.used_up |= made >= most and not certain
+
+
+def spent(budgets: Mapping[str, SearchBudget], more: str) -> str:
+    """Say what was spent of each budget, by what it counts, and ``more`` where one was used up; empty without search.
+
+    Examples
+    --------
+    >>> budget = SearchBudget(lambda count: 4 * count)
+    >>> budget.spend(34, budget.of(64), certain=True)
+    >>> spent({"starts": budget, "tries of the rule": SearchBudget()}, "more may find more")
+    '34 of at most 256 starts were made'
+    """
+    searched = [(what, budget) for what, budget in budgets.items() if budget.most]
+    made = [f"{budget.made:,} of at most {budget.most:,} {what}" for what, budget in searched]
+    used_up = any(budget.used_up for _, budget in searched)
+    return f"{' and '.join(made)} were made{f'; {more}' if used_up and more else ''}" if made else ""
