@@ -11,8 +11,9 @@ from inversion_problems import furthest, problem
 
 import secmix
 from secmix import Network
-from secmix.adversaries import KnownMessages, invert_sums
+from secmix.adversaries import KnownMessages, RoundMessages, invert_sums
 from secmix.adversaries.attacks import mixture, subspace, worst_case
+from secmix.adversaries.attacks.attack import CONTRIBUTION
 from secmix.adversaries.reconstructions import graphfed
 from secmix.adversaries.reconstructions import mixture as rows_of_mixture
 from secmix.adversaries.search import outcome
@@ -146,6 +147,20 @@ def test_an_attack_that_searches_tries_the_rule_as_often_as_the_effort_allows(sp
     channel = TamperingChannel(attack, [3], rng, protocol=protocol, budget=budget)
     channel.send(0, [0, 1, 2, 3], SERVER, kind, np.ones((4, 1, 3)) + 0.1 * rng.standard_normal((4, 1, 3)))
     assert most / 2 < budget.made <= 1.1 * most  # CMA-ES ends with a whole generation
+
+
+@pytest.mark.parametrize("rule", ["coordinate_median", "geometric_median", "krum"])
+def test_a_thorough_attack_does_at_least_what_the_standard_one_does_and_draws_no_more(rule):
+    honest = np.random.default_rng(1).standard_normal((6, 3))
+    errors, states = [], []
+    for spec in (STANDARD, THOROUGH):
+        rng, budget, protocol = np.random.default_rng(0), SearchBudget(spec.work), RobustServer(rule, f=2)
+        messages = RoundMessages(CONTRIBUTION, np.zeros((2, 3)), honest, 1.0, protocol, rng, budget=budget)
+        sent = np.concatenate([honest, worst_case.worst_case.send(messages)])
+        errors.append(np.linalg.norm(protocol.aggregate(sent, f=2) - honest.mean(axis=0)))
+        states.append(rng.bit_generator.state)
+    assert errors[1] >= errors[0] * (1 - 1e-9)
+    assert states[0] == states[1]  # so that later messages are those of the standard attack, or worse
 
 
 @pytest.mark.parametrize(

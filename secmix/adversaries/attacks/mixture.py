@@ -77,17 +77,18 @@ def _searched(messages: RoundMessages, *, undetected: bool) -> Array:
         spread = math.sqrt(float(np.trace(first.covariances[0])))
         far = min(100 * messages.scale * spread, _MOST)
         return np.tile(packed(Mixture(first.weights, first.means + far, first.covariances)), (f, 1))
-    most = messages.budget.of(_BUDGET, LEAST_BUDGET)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RejectedMixtures)  # some that the search takes for honest may be invalid
-        try:
-            search = collude(messages.protocol.aggregate, honest, f, messages.rng, budget=most, undetected=undetected)
-        except SecmixError:  # nothing that was tried was kept: hide among the honest
-            messages.budget.spend(most, most, certain=False)
-            worst = gmr(honest).mixture
-        else:
-            messages.budget.spend(search.evaluations, most, certain=search.unbounded)
-            worst = search.mixture
+    found = []
+    for most, rng in messages.budget.searches(_BUDGET, messages.rng, LEAST_BUDGET):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RejectedMixtures)  # some that the search takes for honest may be invalid
+            try:
+                found.append(collude(messages.protocol.aggregate, honest, f, rng, budget=most, undetected=undetected))
+            except SecmixError:  # nothing that was tried was kept
+                messages.budget.spend(most, most, certain=False)
+            else:
+                messages.budget.spend(found[-1].evaluations, most, certain=found[-1].unbounded)
+    # Where nothing was kept, hide among the honest.
+    worst = max(found, key=lambda search: search.error).mixture if found else gmr(honest).mixture
     return np.tile(packed(worst), (f, 1))
 
 

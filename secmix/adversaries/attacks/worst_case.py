@@ -43,10 +43,11 @@ def _forge(messages: RoundMessages) -> Array:
     if combining is None:  # in a sum no message is too far to count
         return far(messages.honest, f, FARTHEST)
     rule, rule_f = combining
-    most = messages.budget.of(_BUDGET, LEAST_BUDGET)
-    worst = WorstCase(rule, f=f, rule_f=rule_f, budget=most).search(messages.honest, messages.rng)
-    messages.budget.spend(worst.evaluations, most, certain=worst.unbounded)
-    return worst.messages
+    found = []
+    for most, rng in messages.budget.searches(_BUDGET, messages.rng, LEAST_BUDGET):
+        found.append(WorstCase(rule, f=f, rule_f=rule_f, budget=most).search(messages.honest, rng))
+        messages.budget.spend(found[-1].evaluations, most, certain=found[-1].unbounded)
+    return max(found, key=lambda search: search.error).messages
 
 
 worst_case = Attack(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+
+import numpy as np
 
 
 @dataclass
@@ -28,6 +30,25 @@ class SearchBudget:
     def of(self, count: int, least: int = 2) -> int:
         """Return how many a search may make that usually makes ``count`` and cannot do with fewer than ``least``."""
         return max(self.work(count), least)
+
+    def searches(
+        self, count: int, rng: np.random.Generator, least: int = 2
+    ) -> Iterator[tuple[int, np.random.Generator]]:
+        """Yield what each search may make, and its generator, where one usually makes ``count``.
+
+        A search whose stages share its budget takes other steps with a larger one, and may find less. So the usual
+        search comes first as it is, a second has what is left and draws of its own, and the worse of both counts.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> [most for most, _ in SearchBudget(lambda count: 4 * count).searches(600, rng)]
+        [600, 1800]
+        """
+        most, usual = self.of(count, least), max(count, least)
+        yield min(most, usual), rng
+        if most - usual >= least:
+            yield most - usual, rng.spawn(1)[0]
 
     def spend(self, made: int, most: int, *, certain: bool) -> None:
         """Count a search that made ``made`` of ``most``, ``certain`` where no more could have changed its result."""

@@ -64,17 +64,18 @@ def _push(cell: Scenario, setup: SumSetup, clouds: Array, colluders: int, budget
     rule, rule_f = combining
     order = [*sorted(setup.corrupt), *(i for i in range(n) if i not in setup.corrupt)]
     loyal = np.sort(order[colluders:])
-    most = budget.of(_BUDGET, LEAST_BUDGET)
-    search = WorstCase(_in_places(rule, loyal, n), f=colluders, rule_f=rule_f, budget=most)
-    worst, found_by = 0.0, ""
+    rule, worst, found_by = _in_places(rule, loyal, n), 0.0, ""
     for place, cloud in enumerate(clouds):
-        result = search.search(cloud[loyal], stream(cell.seed, "worst case", colluders, place))
-        budget.spend(result.evaluations, most, certain=result.unbounded)
-        if result.unbounded or result.error > FARTHEST * result.spread:
-            return None, None, result.found_by
-        ratio = result.error / result.spread if result.spread else 0.0
-        if ratio >= worst:
-            worst, found_by = ratio, result.found_by
+        drawn = stream(cell.seed, "worst case", colluders, place)
+        for most, rng in budget.searches(_BUDGET, drawn, LEAST_BUDGET):
+            result = WorstCase(rule, f=colluders, rule_f=rule_f, budget=most).search(cloud[loyal], rng)
+            unbounded = result.unbounded or result.error > FARTHEST * result.spread
+            budget.spend(result.evaluations, most, certain=unbounded)
+            if unbounded:
+                return None, None, result.found_by
+            ratio = result.error / result.spread if result.spread else 0.0
+            if ratio >= worst:
+                worst, found_by = ratio, result.found_by
     return worst, _allowed(setup.protocol, n, colluders, rule_f), found_by
 
 
@@ -172,14 +173,14 @@ def _outcomes(
             follows = rule_of(setup.protocol) is None  # colluders take a sum as far as they like
             summed = Plain() if follows else setup.protocol
             starts = {**FIXED, **fixed, name: attack}
-            most = of_runs.of(TRIES, len(starts))
-            search = worst_outcome(
-                lambda plan, summed=summed: fits(plan, range(_RUNS_OF_ATTACK), summed),  # type: ignore[misc]
-                starts, _RUNS_OF_ATTACK, cell.model.iterations, len(honest), rng, most,
-            )  # fmt: skip
-            of_runs.spend(search.tries, most, certain=follows or bool(np.isinf(search.errors).all()))
-            worst = fits(search.attack(search.plans), range(_RUNS_OF_ATTACK))
-            error, by_run = max(error, push), np.maximum(worst, errors)
+            error, by_run = max(error, push), errors
+            for most, draws in of_runs.searches(TRIES, rng, len(starts)):
+                search = worst_outcome(
+                    lambda plan, summed=summed: fits(plan, range(_RUNS_OF_ATTACK), summed),  # type: ignore[misc]
+                    starts, _RUNS_OF_ATTACK, cell.model.iterations, len(honest), draws, most,
+                )  # fmt: skip
+                of_runs.spend(search.tries, most, certain=follows or bool(np.isinf(search.errors).all()))
+                by_run = np.maximum(fits(search.attack(search.plans), range(_RUNS_OF_ATTACK)), by_run)
         else:
             fixed[name], by_run = attack, fits(attack, range(_RUNS_OF_ATTACK))
         push, errors = max(push, error), np.maximum(errors, by_run)
