@@ -41,6 +41,7 @@ _MESSAGES = 100_000  # of all these calls
 _KEYS = 10**7  # numbers of draws beyond those of other calls
 _ROUNDING = 1e-9  # relative: what differs by less may be equal in real arithmetic
 _MOST = 1e6  # of an epsilon that is worked out
+_LARGE = 2.0  # times a usual row: few are clipped that are weighted down
 _FAR_APART = 50.0  # of moves over the scale of noise
 
 
@@ -259,6 +260,12 @@ def _canaries(case: CellContext, node: int, terms: PrivacyTerms) -> Iterator[Pai
     yield pair(parts, node, FAR + 0 * usual, -FAR + 0 * usual, terms, ("far out in all columns", "opposite"))
     yield pair(parts, node, FAR * unit[0], FAR * unit[-1], terms, ("far out in the first column", "in the last"))
     yield pair(parts, node, usual / FAR, usual, terms, ("close to zero", "usual"))
+    if terms.unit == "row":  # what one row does to all others adds up where these are alike
+        rows = _LARGE * np.repeat(usual, parts[node].shape[1], axis=1)
+        alike = [rows if i == node else part for i, part in enumerate(parts)]
+        for share in (1 / FAR, -1.0, 2.0):
+            words = ("far out, all others being alike", f"{share:g} times one of these")
+            yield pair(alike, node, FAR * usual, _LARGE * share * usual, terms, words)
 
 
 def _reach(pilots: Sequence[_Loss]) -> float:
